@@ -1,0 +1,218 @@
+/** Audit Events (interface §2.1, §4.1; decisions E1-E16, O1, O7). */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { operation } from './operation.ts';
+import {
+  clientId,
+  cursorQuery,
+  exact,
+  freeObject,
+  limitQuery,
+  nullable,
+  page,
+  serviceId,
+  sha256Hash,
+  timestamp,
+} from './shapes.ts';
+
+const text = (max: number) => Type.String({ maxLength: max });
+
+const party = (members: Record<string, ReturnType<typeof text>>, description: string) =>
+  Type.Union(
+    [
+      Type.String({ minLength: 1, maxLength: limits.partyChars }),
+      Type.Object(
+        Object.fromEntries(Object.entries(members).map(([name, schema]) => [name, Type.Optional(schema)])),
+        { minProperties: 1, maxProperties: limits.partyMembers },
+      ),
+    ],
+    { description },
+  );
+
+export const Actor = party(
+  {
+    id: text(limits.partyIdChars),
+    name: text(limits.partyNameChars),
+    role: text(limits.partyRoleChars),
+    type: text(limits.partyTypeChars),
+  },
+  'Who acted: a name, or an object such as {id, name, role, type}',
+);
+export const Resource = party(
+  { id: text(limits.partyNameChars), name: text(limits.partyNameChars), type: text(limits.partyTypeChars) },
+  'What was acted on: a name, or an object such as {id, name, type}',
+);
+
+const eventType = Type.String({
+  pattern: '^[A-Za-z][A-Za-z0-9_.:/-]*$',
+  maxLength: limits.eventTypeChars,
+  description: 'Kind label, such as tool.call',
+});
+
+export const EventInput = exact({
+  runId: clientId('The run the event belongs to'),
+  eventType,
+  actor: Actor,
+  resource: Type.Optional(Resource),
+  action: Type.String({
+    minLength: 1,
+    maxLength: limits.actionChars,
+    // no C0 or C1 control characters
+    pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+  }),
+  timestamp: timestamp('When it happened, by the client’s clock; kept as sent'),
+  metadata: Type.Optional(
+    Type.Record(Type.String({ minLength: 1, maxLength: limits.metadataKeyChars }), Type.Unknown(), {
+      maxProperties: limits.metadataKeys,
+    }),
+  ),
+  causedBy: Type.Optional(
+    Type.Array(clientId('eventId or clientEventId of a cause'), { maxItems: limits.causedBy }),
+  ),
+  aiSystemId: Type.Optional(clientId('The AI system the run belongs to')),
+  clientEventId: Type.Optional(clientId('Client’s own id; a repeat with equal content is the same event')),
+});
+export type EventInput = Static<typeof EventInput>;
+
+export const AuditEvent = Type.Object({
+  eventId: serviceId('evt'),
+  runId: Type.String(),
+  eventType: Type.String(),
+  actor: Type.Union([Type.String(), freeObject]),
+  resource: Type.Union([Type.String(), freeObject, Type.Null()]),
+  action: Type.String(),
+  timestamp: timestamp('As the client sent it'),
+  serverTimestamp: timestamp('Set by the service; never runs backwards'),
+  metadata: freeObject,
+  causedBy: nullable(Type.Array(Type.String())),
+  aiSystemId: nullable(Type.String()),
+  clientEventId: nullable(Type.String()),
+  sequence: Type.Integer({ minimum: 0, description: 'Leaf index in the project’s log' }),
+  leafHash: sha256Hash,
+});
+export type AuditEvent = Static<typeof AuditEvent>;
+
+export const Run = Type.Object({
+  runId: Type.String(),
+  events: Type.Integer({ minimum: 1 }),
+  firstTimestamp: timestamp('Smallest client timestamp'),
+  lastTimestamp: timestamp('Largest client timestamp'),
+  lastServerTimestamp: timestamp('Server time of the newest event'),
+  aiSystemId: nullable(Type.String()),
+  sealed: Type.Boolean(),
+  proofs: Type.Integer({ minimum: 0 }),
+  lastDecision: nullable(Type.String()),
+});
+export type Run = Static<typeof Run>;
+
+const between = {
+  startTime: Type.Optional(timestamp('Inclusive lower bound on the client timestamp')),
+  endTime: Type.Optional(timestamp('Inclusive upper bound on the client timestamp')),
+};
+
+const BatchResult = Type.Object({
+  eventId: nullable(serviceId('evt')),
+  status: Type.Union([Type.Literal('accepted'), Type.Literal('rejected')]),
+  reason: Type.Optional(Type.String({ maxLength: limits.batchReasonChars })),
+});
+export type BatchResult = Static<typeof BatchResult>;
+
+export const events = {
+  createEvent: operation({
+    method: 'POST',
+    path: '/events',
+    tag: 'Audit Events',
+    stability: 'stable',
+    origin: 'specification',
+    scope: 'events:write',
+    meters: 'audit_event',
+    summary: 'Record one audit event',
+    body: EventInput,
+    success: { 201: Type.Object({ eventId: serviceId('evt'), runId: Type.String() }) },
+    statuses: [400, 401, 429, 500],
+  }),
+  listEvents: operation({
+    method: 'GET',
+    path: '/events',
+    tag: 'Audit Events',
+    stability: 'stable',
+    origin: 'specification',
+    scope: 'events:read',
+    command: 'events list',
+    summary: 'List the events of a run in the order of recording',
+    query: exact({
+      runId: clientId('Run'),
+      eventType: Type.Optional(eventType),
+      ...between,
+      order: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')])),
+      cursor: cursorQuery,
+      limit: limitQuery(limits.eventPageDefault, limits.eventPageMax),
+    }),
+    success: { 200: Type.Object({ events: Type.Array(AuditEvent), nextCursor: nullable(Type.String()) }) },
+    statuses: [400, 401, 500],
+  }),
+  createEvents: operation({
+    method: 'POST',
+    path: '/events/batch',
+    tag: 'Audit Events',
+    stability: 'stable',
+    origin: 'specification',
+    scope: 'events:write',
+    meters: 'audit_event',
+    summary: 'Record up to 500 audit events, each judged alone',
+    body: exact({ events: Type.Array(Type.Unknown(), { minItems: 1, maxItems: limits.batchEvents }) }),
+    bodyBytes: limits.batchBodyBytes,
+    success: { 201: Type.Object({ results: Type.Array(BatchResult) }) },
+    statuses: [400, 401, 429, 500],
+  }),
+  countEvents: operation({
+    method: 'GET',
+    path: '/events/count',
+    tag: 'Audit Events',
+    stability: 'stable',
+    origin: 'specification',
+    scope: 'events:read',
+    command: 'events count',
+    summary: 'Count events exactly',
+    query: exact({
+      runId: Type.Optional(clientId('Run')),
+      eventType: Type.Optional(eventType),
+      ...between,
+    }),
+    success: { 200: Type.Object({ count: Type.Integer({ minimum: 0 }) }) },
+    statuses: [400, 401, 500],
+  }),
+  getEvent: operation({
+    method: 'GET',
+    path: '/events/{eventId}',
+    tag: 'Audit Events',
+    stability: 'stable',
+    origin: 'specification',
+    scope: 'events:read',
+    command: 'events get',
+    summary: 'Get one event',
+    params: exact({ eventId: serviceId('evt') }),
+    success: { 200: AuditEvent },
+    statuses: [401, 404, 500],
+  }),
+  listRuns: operation({
+    method: 'GET',
+    path: '/runs',
+    tag: 'Audit Events',
+    stability: 'beta',
+    origin: 'extension',
+    scope: 'events:read',
+    command: 'runs list',
+    summary: 'List runs, newest first',
+    query: exact({
+      ...between,
+      eventType: Type.Optional(eventType),
+      aiSystemId: Type.Optional(clientId('AI system')),
+      cursor: cursorQuery,
+      limit: limitQuery(limits.pageDefault, limits.pageMax),
+    }),
+    success: { 200: page(Run) },
+    statuses: [400, 401, 500],
+  }),
+} as const;

@@ -1,0 +1,30 @@
+/** Health (interface §1 rule 5; decisions N8, N9). */
+import { Type } from 'typebox';
+import { operation } from './operation.ts';
+import { timestamp } from './shapes.ts';
+
+const Health = Type.Object({
+  status: Type.Union([Type.Literal('ok'), Type.Literal('degraded'), Type.Literal('unavailable')]),
+  time: timestamp('Server time'),
+  version: Type.Optional(Type.String()),
+  reasons: Type.Optional(Type.Array(Type.String(), { description: 'Only with a credential' })),
+});
+
+const probe = (path: string, summary: string) =>
+  operation({
+    method: 'GET',
+    path,
+    tag: 'Health',
+    stability: 'stable',
+    origin: 'specification',
+    scope: null,
+    summary,
+    success: { 200: Health, 503: Health },
+    statuses: [],
+  });
+
+export const health = {
+  getHealth: { ...probe('/health', 'Overall state; details only with a credential'), command: 'health' },
+  getLiveness: probe('/health/live', 'Whether the event loop turns'),
+  getReadiness: probe('/health/ready', 'Whether writes are durable now'),
+} as const;

@@ -1,0 +1,105 @@
+/** Jobs (interface §2.7, §3.2, §4.7; decisions H1-H7). */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { operation } from './operation.ts';
+import { clientId, cursorQuery, exact, limitQuery, nullable, page, serviceId, timestamp } from './shapes.ts';
+
+export const jobTypes = ['proof', 'replay'] as const;
+export type JobType = (typeof jobTypes)[number];
+export const jobStatuses = ['pending', 'processing', 'completed', 'failed'] as const;
+export type JobStatus = (typeof jobStatuses)[number];
+
+const type = Type.Union([Type.Literal('proof'), Type.Literal('replay')]);
+const status = Type.Union([
+  Type.Literal('pending'),
+  Type.Literal('processing'),
+  Type.Literal('completed'),
+  Type.Literal('failed'),
+]);
+const created = { createdAt: timestamp('When it was accepted') };
+const completed = { completedAt: nullable(timestamp('When it ended')) };
+
+const Job = Type.Object({
+  jobId: serviceId('job'),
+  type,
+  runId: Type.String(),
+  status,
+  result: Type.Optional(Type.Unknown()),
+  ...created,
+  ...completed,
+});
+const ListedJob = Type.Object({
+  jobId: serviceId('job'),
+  type,
+  runId: Type.String(),
+  status,
+  ...created,
+  ...completed,
+  durationMs: nullable(Type.Integer()),
+  errorSummary: nullable(Type.String({ maxLength: limits.jobErrorChars })),
+  request: Type.Unknown(),
+});
+export type ListedJob = Static<typeof ListedJob>;
+
+const params = exact({ jobId: serviceId('job') });
+
+export const jobs = {
+  getJob: operation({
+    method: 'GET',
+    path: '/jobs/{jobId}',
+    tag: 'Jobs',
+    stability: 'stable',
+    origin: 'specification',
+    scope: 'jobs:read',
+    command: 'jobs get',
+    summary: 'Get one job and, once completed, its result',
+    params,
+    success: { 200: Job },
+    statuses: [401, 404, 500],
+  }),
+  listJobs: operation({
+    method: 'GET',
+    path: '/jobs',
+    tag: 'Jobs',
+    stability: 'stable',
+    origin: 'specification',
+    scope: 'jobs:read',
+    command: 'jobs list',
+    summary: 'List jobs, newest first',
+    query: exact({
+      type: Type.Optional(type),
+      status: Type.Optional(status),
+      runId: Type.Optional(clientId('Run')),
+      startTime: Type.Optional(timestamp('Inclusive lower bound on createdAt')),
+      endTime: Type.Optional(timestamp('Inclusive upper bound on createdAt')),
+      cursor: cursorQuery,
+      limit: limitQuery(limits.pageDefault, limits.pageMax),
+    }),
+    success: { 200: page(ListedJob) },
+    statuses: [400, 401, 500],
+  }),
+  retryJob: operation({
+    method: 'POST',
+    path: '/jobs/{jobId}/retry',
+    tag: 'Jobs',
+    stability: 'stable',
+    origin: 'specification',
+    scope: 'jobs:retry',
+    command: 'jobs retry',
+    summary: 'Run a failed job again under the same id',
+    params,
+    success: {
+      202: Type.Object({
+        jobId: serviceId('job'),
+        type,
+        status,
+        runId: Type.String(),
+        attempt: Type.Integer({ minimum: 1 }),
+        ...created,
+        retriedAt: timestamp('When the retry was accepted'),
+      }),
+    },
+    statuses: [401, 404, 409, 429, 500],
+  }),
+} as const;

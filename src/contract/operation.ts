@@ -1,0 +1,111 @@
+/**
+ * What a row of the contract table is. Routes with their validation, the typed client, generated
+ * commands, the OpenAPI document and the scope matrix are all derived from rows of this shape.
+ */
+import type { Static, TObject, TSchema } from 'typebox';
+
+export type Tag = 'Audit Events' | 'Compliance Proofs' | 'Causal Graphs' | 'Jobs' | 'Health' | 'Log';
+export type Stability = 'stable' | 'beta' | 'deprecated';
+
+/** Operation metering: the four counted kinds. */
+export const meteredTypes = [
+  'audit_event',
+  'compliance_proof',
+  'risk_decision',
+  'replay_verification',
+] as const;
+export type MeteredType = (typeof meteredTypes)[number];
+
+/** `<group>:<verb>`; `*` holds all of them. */
+export const scopes = [
+  'events:read',
+  'events:write',
+  'proofs:read',
+  'proofs:write',
+  'risk:read',
+  'risk:evaluate',
+  'risk:configure',
+  'replay:read',
+  'replay:write',
+  'graphs:read',
+  'graphs:write',
+  'governance:read',
+  'governance:evaluate',
+  'governance:manage',
+  'jobs:read',
+  'jobs:retry',
+  'exports:read',
+  'exports:write',
+  'reporting:read',
+  'reporting:write',
+  'projects:read',
+  'projects:write',
+  'keys:read',
+  'keys:write',
+  'billing:write',
+  'tools:evaluate',
+  'namespaces:read',
+  'namespaces:write',
+  'webhooks:read',
+  'webhooks:write',
+  'telemetry:write',
+  'telemetry:manage',
+  'approvals:decide',
+  'erasure:write',
+  'log:read',
+  '*',
+] as const;
+export type Scope = (typeof scopes)[number];
+
+/** A body that is not `application/json`. */
+export interface TextBody {
+  readonly mediaType: string;
+}
+
+export interface Operation {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Relative to the base URL; path parameters in braces. */
+  readonly path: string;
+  readonly tag: Tag;
+  readonly stability: Stability;
+  readonly origin: 'specification' | 'extension';
+  /** `null`: no credential is asked for. */
+  readonly scope: Scope | null;
+  readonly meters?: MeteredType;
+  /** One sentence, used in OpenAPI and in `--help`. */
+  readonly summary: string;
+  /** `noun verb` of the command line; absent where only a hand-made command exists or none at all. */
+  readonly command?: string;
+  readonly params?: TObject;
+  readonly query?: TObject;
+  readonly body?: TSchema;
+  /** Largest accepted body; `limits.bodyBytes` where absent. */
+  readonly bodyBytes?: number;
+  readonly success: Readonly<Record<number, TSchema | TextBody>>;
+  /** Documented statuses beside success; transport-level ones are shared by every operation. */
+  readonly statuses: readonly number[];
+}
+
+/** Keeps the row's literal types and checks its shape. */
+export const operation = <const Row extends Operation>(row: Row): Row => row;
+
+type StaticOr<Schema, Fallback> = Schema extends TSchema ? Static<Schema> : Fallback;
+type Member<Row, Key extends string> = Row extends Record<Key, infer Value> ? Value : undefined;
+
+/** The checked input of an operation. */
+export interface Input<Row extends Operation> {
+  readonly params: StaticOr<Member<Row, 'params'>, Record<never, never>>;
+  readonly query: StaticOr<Member<Row, 'query'>, Record<never, never>>;
+  readonly body: StaticOr<Member<Row, 'body'>, undefined>;
+}
+
+/** What an operation may answer: one of its success statuses with that status's body. */
+export type Output<Row extends Operation> = {
+  [Status in keyof Row['success'] & number]: {
+    readonly status: Status;
+    readonly body: Row['success'][Status] extends TSchema
+      ? Static<Row['success'][Status]>
+      : string | Uint8Array;
+    readonly headers?: Readonly<Record<string, string>>;
+  };
+}[keyof Row['success'] & number];

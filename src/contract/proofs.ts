@@ -1,0 +1,182 @@
+/** Compliance Proofs (interface §2.2, §4.2; decisions F1-F6, O10). The hashing is in `core/proof.ts`. */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { operation } from './operation.ts';
+import {
+  clientId,
+  cursorQuery,
+  exact,
+  freeObject,
+  limitQuery,
+  page,
+  serviceId,
+  sha256Hash,
+  timestamp,
+} from './shapes.ts';
+
+/** The registered layers, in the order in which they are answered. */
+export const layerNames = [
+  'event_integrity',
+  'causal_consistency',
+  'policy_compliance',
+  'decision_lineage',
+  'replay_determinism',
+  'log_inclusion',
+] as const;
+export type LayerName = (typeof layerNames)[number];
+export const defaultLayers: readonly LayerName[] = [
+  'event_integrity',
+  'causal_consistency',
+  'policy_compliance',
+];
+
+/** `1.0`, and its alias `v1`, echoed as sent. */
+export const schemaVersions = ['1.0', 'v1'] as const;
+
+const Layer = Type.Object(
+  { name: Type.String(), hash: sha256Hash, verified: Type.Boolean() },
+  { additionalProperties: false },
+);
+const Commitment = Type.Object(
+  {
+    runId: Type.String(),
+    schemaVersion: Type.String(),
+    timestamp: timestamp('When the tree size was frozen'),
+  },
+  { additionalProperties: false },
+);
+
+export const ComplianceProof = Type.Object({
+  proofId: serviceId('prf'),
+  runId: Type.String(),
+  schemaVersion: Type.String(),
+  commitment: Commitment,
+  proofHash: sha256Hash,
+  layers: Type.Array(Layer),
+  createdAt: timestamp('Equal to commitment.timestamp'),
+});
+export type ComplianceProof = Static<typeof ComplianceProof>;
+
+const ProofRequest = exact({
+  runId: clientId('The run to prove'),
+  schemaVersion: Type.Optional(Type.String({ maxLength: 16, description: '1.0 (default) or its alias v1' })),
+  composed: Type.Optional(
+    exact({
+      layers: Type.Optional(
+        Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+          minItems: 1,
+          maxItems: limits.layers,
+          uniqueItems: true,
+          description: `Layers to prove; default ${defaultLayers.join(', ')}`,
+        }),
+      ),
+    }),
+  ),
+  async: Type.Optional(Type.Boolean({ description: 'true: answer 202 with a jobId at once' })),
+});
+export type ProofRequest = Static<typeof ProofRequest>;
+
+/** Either `{proofId}` alone or the whole artifact; the handler says which members are missing. */
+const VerifyRequest = exact({
+  proofId: Type.String({ maxLength: 64 }),
+  runId: Type.Optional(Type.String({ maxLength: limits.identifierChars })),
+  schemaVersion: Type.Optional(Type.String({ maxLength: 16 })),
+  commitment: Type.Optional(freeObject),
+  proofHash: Type.Optional(Type.String({ maxLength: 128 })),
+  layers: Type.Optional(Type.Array(Type.Unknown(), { maxItems: limits.layers })),
+  createdAt: Type.Optional(Type.String({ maxLength: 64 })),
+});
+
+const VerifyResult = Type.Object({
+  proofId: Type.String(),
+  verified: Type.Boolean(),
+  layers: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      passed: Type.Boolean(),
+      code: Type.Optional(Type.String()),
+      basis: Type.Union([Type.Literal('recomputed'), Type.Literal('attested'), Type.Literal('not_checked')]),
+    }),
+  ),
+});
+export type VerifyResult = Static<typeof VerifyResult>;
+
+const proofParams = exact({ proofId: serviceId('prf') });
+
+export const proofs = {
+  createProof: operation({
+    method: 'POST',
+    path: '/proofs',
+    tag: 'Compliance Proofs',
+    stability: 'stable',
+    origin: 'specification',
+    scope: 'proofs:write',
+    meters: 'compliance_proof',
+    summary: 'Prove a run',
+    body: ProofRequest,
+    success: { 201: ComplianceProof, 202: Type.Object({ jobId: serviceId('job') }) },
+    statuses: [400, 401, 429, 500],
+  }),
+  listProofs: operation({
+    method: 'GET',
+    path: '/proofs',
+    tag: 'Compliance Proofs',
+    stability: 'stable',
+    origin: 'specification',
+    scope: 'proofs:read',
+    command: 'proofs list',
+    summary: 'List proofs, newest first',
+    query: exact({
+      runId: Type.Optional(clientId('Run')),
+      cursor: cursorQuery,
+      limit: limitQuery(limits.pageDefault, limits.pageMax),
+    }),
+    success: { 200: page(ComplianceProof) },
+    statuses: [400, 401, 500],
+  }),
+  verifyProof: operation({
+    method: 'POST',
+    path: '/proofs/verify',
+    tag: 'Compliance Proofs',
+    stability: 'stable',
+    origin: 'specification',
+    scope: 'proofs:read',
+    summary: 'Verify a stored proof, or an artifact against the log',
+    body: VerifyRequest,
+    success: { 200: VerifyResult },
+    statuses: [400, 401, 500],
+  }),
+  getProof: operation({
+    method: 'GET',
+    path: '/proofs/{proofId}',
+    tag: 'Compliance Proofs',
+    stability: 'stable',
+    origin: 'specification',
+    scope: 'proofs:read',
+    summary: 'Get one proof',
+    params: proofParams,
+    success: { 200: ComplianceProof },
+    statuses: [401, 404, 500],
+  }),
+  getProofBundle: operation({
+    method: 'GET',
+    path: '/proofs/{proofId}/bundle',
+    tag: 'Compliance Proofs',
+    stability: 'beta',
+    origin: 'extension',
+    scope: 'proofs:read',
+    summary: 'Get everything needed to verify a proof offline',
+    params: proofParams,
+    query: exact({
+      events: Type.Optional(
+        Type.Union([Type.Literal('none'), Type.Literal('records'), Type.Literal('disclosed')], {
+          description:
+            'Events to enclose: none, records (hashes only, the default up to 10,000 events) or disclosed',
+        }),
+      ),
+    }),
+    success: { 200: freeObject },
+    statuses: [400, 401, 404, 500],
+  }),
+} as const;
