@@ -1,0 +1,239 @@
+/**
+ * Leaf records of the audit log. A record is `JCS({ type, …fields, _sd, _sd_alg })`; its leaf is
+ * `SHA-256(0x00 || record)` (RFC 6962 §2.1). A *draft* holds all that is known before the sequencer gives a
+ * record its place; the dear part, salted commitments, is done by then.
+ * Proven by `test/core/record.test.ts`.
+ */
+import type { AuditEvent, EventInput } from '../contract/events.ts';
+import { limits } from '../contract/limits.ts';
+import { Committer, pointerToken, type Disclosure } from './disclosure.ts';
+import { hashText } from './hash.ts';
+import { eventId } from './id.ts';
+import { canonicalize, type Json, type JsonObject } from './json.ts';
+import { leafHash } from './merkle.ts';
+import { formatTimestamp } from './time.ts';
+
+/** Leaf types other than events. */
+export type LeafType = 'gov.genesis/1' | 'gov.graph/1' | 'gov.proof/1' | 'gov.key/1' | 'gov.epoch/1';
+
+export interface EventDraft {
+  readonly kind: 'event';
+  readonly runId: string;
+  readonly eventType: string;
+  /** Client timestamp in Unix milliseconds, for filters. */
+  readonly timestampMs: number;
+  readonly timestamp: string;
+  readonly aiSystemId: string | null;
+  readonly clientEventId: string | null;
+  /** The record's text before eventId, and after serverTimestamp. */
+  readonly head: string;
+  readonly tail: string;
+  readonly disclosures: string;
+}
+
+export interface OtherDraft {
+  readonly kind: 'other';
+  readonly type: LeafType;
+  readonly runId: string | null;
+  readonly record: string;
+  /** `null` where nothing is committed. */
+  readonly disclosures: string | null;
+}
+
+export type LeafDraft = EventDraft | OtherDraft;
+
+/** Why an event cannot be recorded; codes of contract decision E10. */
+export interface Refusal {
+  readonly code: 'event_too_large' | 'unsafe_json';
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+const bytesOver = (text: string, limit: number): number => {
+  if (text.length * 3 <= limit) return 0;
+  const bytes = Buffer.byteLength(text);
+  return bytes > limit ? bytes : 0;
+};
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * Drafts an event that already passed the contract schema and the time checks. The client controls all of
+ * `input`. Cost: one SHA-256 and one canonicalisation per committed field.
+ * @returns the draft, or the refusal when a canonical size is over its limit.
+ */
+export function draftEvent(input: EventInput, timestampMs: number, salt: () => string): EventDraft | Refusal {
+  const committer = new Committer(salt);
+  const commitParty = (name: 'actor' | 'resource', party: Json): Refusal | null => {
+    if (!isObject(party)) {
+      committer.add(`/${name}`, party);
+      return null;
+    }
+    let length = 2;
+    for (const [key, value] of Object.entries(party)) {
+      length += key.length + 4 + committer.add(`/${name}/${pointerToken(key)}`, value);
+    }
+    if (length * 3 <= limits.partyBytes) return null;
+    const bytes = bytesOver(canonicalize(party), limits.partyBytes);
+    return bytes === 0 ? null : tooLarge(`/${name}`, limits.partyBytes, bytes);
+  };
+
+  committer.add('/action', input.action);
+  const party =
+    commitParty('actor', input.actor as Json) ??
+    (input.resource === undefined ? null : commitParty('resource', input.resource as Json));
+  if (party !== null) return party;
+  const metadata = (input.metadata ?? {}) as JsonObject;
+  for (const [key, value] of Object.entries(metadata)) committer.add(`/metadata/${pointerToken(key)}`, value);
+  if (input.clientEventId !== undefined) committer.add('/clientEventId', input.clientEventId);
+
+  const { digests, disclosures } = committer.finish();
+  if (disclosures.length * 3 > limits.metadataBytes) {
+    const metadataBytes = bytesOver(canonicalize(metadata), limits.metadataBytes);
+    if (metadataBytes > 0) return tooLarge('/metadata', limits.metadataBytes, metadataBytes);
+    const eventBytes = bytesOver(canonicalize(input as unknown as Json), limits.eventBytes);
+    if (eventBytes > 0) return tooLarge('', limits.eventBytes, eventBytes);
+  }
+  return {
+    kind: 'event',
+    runId: input.runId,
+    eventType: input.eventType,
+    timestampMs,
+    timestamp: input.timestamp,
+    aiSystemId: input.aiSystemId ?? null,
+    clientEventId: input.clientEventId ?? null,
+    head: recordHead(input, digests),
+    tail: `,"timestamp":"${input.timestamp}","type":"gov.event/1"}`,
+    disclosures,
+  };
+}
+
+const tooLarge = (pointer: string, limit: number, bytes: number): Refusal => ({
+  code: 'event_too_large',
+  pointer,
+  detail: `expected at most ${limit} canonical bytes, got ${bytes}`,
+});
+
+/** Every interpolated value matched a pattern without characters that JSON escapes. */
+function recordHead(input: EventInput, digests: readonly string[]): string {
+  const sd = digests.length === 0 ? '[]' : `["${digests.join('","')}"]`;
+  const system = input.aiSystemId === undefined ? '' : `"aiSystemId":"${input.aiSystemId}",`;
+  const causes = input.causedBy === undefined ? '' : `"causedBy":${JSON.stringify(input.causedBy)},`;
+  return `{"_sd":${sd},"_sd_alg":"sha-256",${system}${causes}"eventId":"`;
+}
+
+/** What the sequencer adds to a draft. `random` are 26 bits. */
+export interface Place {
+  readonly index: number;
+  readonly runSeq: number;
+  readonly serverMs: number;
+  readonly random: number;
+}
+
+export interface SealedEvent {
+  readonly eventId: string;
+  readonly record: string;
+  readonly leaf: Buffer;
+}
+
+/** Gives a drafted event its place: eventId, runSeq, serverTimestamp, and with them its leaf. */
+export function sealEvent(draft: EventDraft, place: Place): SealedEvent {
+  const id = eventId(place.serverMs, place.index, place.random);
+  const record =
+    `${draft.head}${id}","eventType":"${draft.eventType}","runId":"${draft.runId}","runSeq":${place.runSeq},` +
+    `"serverTimestamp":"${formatTimestamp(place.serverMs)}"${draft.tail}`;
+  return { eventId: id, record, leaf: leafHash(record) };
+}
+
+/** Drafts any other leaf; `committed` are its salted fields by pointer. */
+export function draftLeaf(
+  type: LeafType,
+  fields: JsonObject,
+  options: {
+    runId?: string;
+    committed?: Iterable<readonly [pointer: string, value: Json]>;
+    salt?: () => string;
+  } = {},
+): OtherDraft {
+  const { runId = null, committed = [], salt } = options;
+  const committer = new Committer(
+    salt ??
+      (() => {
+        throw new Error('a committed field needs a salt');
+      }),
+  );
+  let count = 0;
+  for (const [pointer, value] of committed) {
+    committer.add(pointer, value);
+    count += 1;
+  }
+  const { digests, disclosures } = committer.finish();
+  const record = canonicalize({
+    ...fields,
+    ...(runId === null ? {} : { runId }),
+    type,
+    _sd: [...digests],
+    _sd_alg: 'sha-256',
+  });
+  return { kind: 'other', type, runId, record, disclosures: count === 0 ? null : disclosures };
+}
+
+/** The clear members of a `gov.event/1` record. */
+export interface EventRecord {
+  readonly type: 'gov.event/1';
+  readonly eventId: string;
+  readonly runId: string;
+  readonly runSeq: number;
+  readonly eventType: string;
+  readonly timestamp: string;
+  readonly serverTimestamp: string;
+  readonly causedBy?: readonly string[];
+  readonly aiSystemId?: string;
+  readonly _sd: readonly string[];
+}
+
+/** Rebuilds an event as it was sent from its record and stored disclosures; JCS-equal to the input. */
+export function openEvent(index: number, record: string, disclosures: string): AuditEvent {
+  const clear = JSON.parse(record) as EventRecord;
+  const parts = rebuild(JSON.parse(disclosures) as Disclosure[]);
+  return {
+    eventId: clear.eventId,
+    runId: clear.runId,
+    eventType: clear.eventType,
+    actor: (parts.get('actor') ?? {}) as AuditEvent['actor'],
+    resource: (parts.get('resource') ?? null) as AuditEvent['resource'],
+    action: (parts.get('action') ?? '') as string,
+    timestamp: clear.timestamp,
+    serverTimestamp: clear.serverTimestamp,
+    metadata: (parts.get('metadata') ?? {}) as AuditEvent['metadata'],
+    causedBy: clear.causedBy === undefined ? null : [...clear.causedBy],
+    aiSystemId: clear.aiSystemId ?? null,
+    clientEventId: (parts.get('clientEventId') ?? null) as string | null,
+    sequence: index,
+    leafHash: hashText(leafHash(record)),
+  };
+}
+
+/** Top-level members of an event by name, from `/member` and `/member/name` pointers. */
+export function rebuild(disclosures: readonly Disclosure[]): Map<string, Json> {
+  const members = new Map<string, Json>();
+  for (const [, pointer, value] of disclosures) {
+    const slash = pointer.indexOf('/', 1);
+    if (slash === -1) {
+      members.set(pointer.slice(1), value);
+      continue;
+    }
+    const member = pointer.slice(1, slash);
+    const token = pointer.slice(slash + 1);
+    const name = token.includes('~') ? token.replaceAll('~1', '/').replaceAll('~0', '~') : token;
+    let object = members.get(member);
+    if (!isObject(object)) {
+      // Without a prototype, `__proto__` is a name like any other.
+      object = Object.create(null) as JsonObject;
+      members.set(member, object);
+    }
+    object[name] = value;
+  }
+  return members;
+}

@@ -1,0 +1,347 @@
+/**
+ * The store, in domain verbs. An engine (SQLite, later PostgreSQL) implements it; `test/store/suite.ts` is run
+ * against every engine.
+ *
+ * Guarantees an engine gives:
+ * - `append` resolves only when everything in the request is durable; one request is stored whole or not at all.
+ * - Leaves get consecutive indexes in request order; a run's `runSeq` is gap-free from 0; `serverTimestamp`
+ *   never runs backwards within a log.
+ * - A read that starts after `append` resolved sees what it stored.
+ * - Every verb takes the project and answers from that project only.
+ * - After an I/O error nothing is retried as if it had worked: `append` refuses with STORAGE_FAULT from then on
+ *   (STORAGE_FULL while the disk is full; that one heals by itself).
+ */
+import type { JobStatus, JobType } from '../contract/jobs.ts';
+import type { Checkpoint } from '../core/checkpoint.ts';
+import type { MeterOp, Totals } from '../core/metering.ts';
+import type { LeafDraft } from '../core/record.ts';
+
+/** The two trees of a project. */
+export type TreeName = 'audit' | 'metering';
+
+export interface Project {
+  readonly projectId: string;
+  readonly organizationId: string;
+  readonly environment: 'production' | 'sandbox';
+  readonly auditOrigin: string;
+  readonly meteringOrigin: string;
+}
+
+/** A stored answer, kept in the transaction of its effect so that a repeat gets the same bytes. */
+export interface StoredResponse {
+  readonly status: number;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface IdempotencyWrite {
+  /** SHA-256 hex over project, principal, method, route and the client's key. */
+  readonly key: string;
+  /** SHA-256 hex over method, path, query and JCS(body). */
+  readonly fingerprint: string;
+  readonly response: (assigned: readonly Assigned[]) => StoredResponse;
+}
+
+export interface AppendRequest {
+  readonly projectId: string;
+  /** May be empty (an accepted asynchronous proof appends nothing but is metered). */
+  readonly leaves: readonly LeafDraft[];
+  /** Units `accepted` = leaves appended by this request, duplicates not counted. */
+  readonly meter: { readonly op: MeterOp; readonly units: number | 'accepted' };
+  /**
+   * Keyed fingerprint of each event draft that carries a clientEventId, by position: equal content is answered
+   * with the original event, other content is refused as `client_event_id_conflict`.
+   */
+  readonly fingerprints?: ReadonlyMap<number, string>;
+  /** Refused as `stale` when the run no longer has exactly this many events. */
+  readonly expect?: { readonly runId: string; readonly events: number };
+  readonly effects?: (assigned: readonly Assigned[]) => readonly Effect[];
+  readonly idempotency?: IdempotencyWrite;
+}
+
+/** What became of one leaf of a request. */
+export type Assigned =
+  | {
+      readonly outcome: 'appended';
+      readonly index: number;
+      readonly leaf: Buffer;
+      readonly eventId: string | null;
+      readonly runSeq: number | null;
+      readonly serverMs: number;
+    }
+  | { readonly outcome: 'duplicate'; readonly index: number; readonly eventId: string }
+  | { readonly outcome: 'conflict' };
+
+export type AppendOutcome =
+  | {
+      readonly outcome: 'stored';
+      readonly assigned: readonly Assigned[];
+      readonly response: StoredResponse | null;
+    }
+  | { readonly outcome: 'replayed'; readonly response: StoredResponse }
+  | { readonly outcome: 'key_reused' }
+  | { readonly outcome: 'stale'; readonly events: number };
+
+/** Rows written in the transaction of a request. A refused effect refuses the whole request alone. */
+export type Effect =
+  | { readonly kind: 'saveProof'; readonly proof: StoredProof }
+  | { readonly kind: 'saveGraph'; readonly graph: StoredGraph }
+  /** Refused with GRAPH_SEALED. */
+  | {
+      readonly kind: 'declareGraph';
+      readonly runId: string;
+      readonly declaration: string;
+      readonly atMs: number;
+    }
+  /** Refused with GRAPH_SEALED when it is sealed already. */
+  | { readonly kind: 'sealGraph'; readonly runId: string; readonly rootHash: string; readonly atMs: number }
+  | { readonly kind: 'enqueueJob'; readonly job: NewJob }
+  /** Refused with CONFLICT when the lease was lost meanwhile. */
+  | {
+      readonly kind: 'completeJob';
+      readonly jobId: string;
+      readonly lease: string;
+      readonly result: string;
+      readonly atMs: number;
+    };
+
+export interface StoredProof {
+  readonly proofId: string;
+  readonly runId: string;
+  readonly createdMs: number;
+  /** JCS of the ComplianceProof. */
+  readonly proof: string;
+  readonly preimage: string;
+  /** Layer name → statement text, in answer order. */
+  readonly statements: Readonly<Record<string, string>>;
+  /** S: the tree size the layers speak of; graphIndex: the gov.graph/1 leaf they used, if any. */
+  readonly treeSize: number;
+  readonly graphIndex: number | null;
+  /** Index of the gov.proof/1 leaf. */
+  readonly leafIndex: number;
+}
+
+/** A logged graph: what its gov.graph/1 leaf committed to. Its rows are kept as parts. */
+export interface StoredGraph {
+  readonly graphId: string;
+  readonly runId: string;
+  readonly leafIndex: number;
+  /** Events of the run that it covers (all with a smaller index). */
+  readonly events: number;
+  /** SHA-256 text of the declaration it includes, or null. */
+  readonly declarationHash: string | null;
+  readonly rootHash: string;
+  /** JSON of counts and list roots: {nodes:{n,root},edges:{n,root},unresolved}. */
+  readonly summary: string;
+}
+
+export interface RunGraphState {
+  readonly declaration: string | null;
+  readonly declaredMs: number | null;
+  readonly sealed: { readonly rootHash: string; readonly atMs: number } | null;
+  readonly newest: StoredGraph | null;
+}
+
+/** Rows of a logged graph: deflated NDJSON of JCS items, in list order. */
+export interface GraphPart {
+  readonly list: 'nodes' | 'edges';
+  readonly part: number;
+  readonly items: Uint8Array;
+}
+
+export interface Leaf {
+  readonly index: number;
+  readonly record: string;
+  /** `JCS([[salt, pointer, value], …])`, or null where nothing is committed or the bodies were not asked for. */
+  readonly disclosures: string | null;
+}
+
+export interface RunSummary {
+  readonly runId: string;
+  readonly events: number;
+  readonly firstIndex: number;
+  readonly lastIndex: number;
+  readonly firstTimestampMs: number;
+  readonly lastTimestampMs: number;
+  readonly lastServerMs: number;
+  readonly aiSystemId: string | null;
+  readonly sealed: boolean;
+  readonly proofs: number;
+}
+
+export interface EventFilter {
+  readonly runId?: string;
+  readonly eventType?: string;
+  readonly startMs?: number;
+  readonly endMs?: number;
+}
+
+export interface NewJob {
+  readonly jobId: string;
+  readonly type: JobType;
+  readonly runId: string;
+  /** Canonical request body, kept for retries. */
+  readonly request: string;
+  readonly createdMs: number;
+}
+
+export interface StoredJob extends NewJob {
+  readonly status: JobStatus;
+  readonly attempt: number;
+  readonly startedMs: number | null;
+  readonly completedMs: number | null;
+  readonly result: string | null;
+  readonly errorSummary: string | null;
+}
+
+export interface ClaimedJob extends StoredJob {
+  readonly projectId: string;
+  /** Names this claim; a later claim has another one. */
+  readonly lease: string;
+}
+
+export interface TreeHead {
+  readonly size: number;
+  readonly root: Buffer;
+}
+
+export interface ApiKeyRow {
+  readonly keyId: string;
+  readonly projectId: string;
+  readonly digest: Buffer;
+  readonly prefix: string;
+  readonly last4: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly createdMs: number;
+  readonly expiresMs: number | null;
+  readonly revokedMs: number | null;
+}
+
+/** Pages: `after` is the position of the last row seen, in the list's own order. */
+export interface Page<Position> {
+  readonly after?: Position;
+  readonly limit: number;
+}
+
+/** (createdMs, id), newest first. */
+export interface ByAge {
+  readonly ms: number;
+  readonly id: string;
+}
+
+export interface StoreReader {
+  project(projectId: string): Promise<Project | null>;
+  head(projectId: string, tree: TreeName): Promise<TreeHead>;
+  /** Totals after the newest metering leaf. */
+  totals(projectId: string): Promise<Totals>;
+  leaves(projectId: string, tree: TreeName, range: { from: number; to: number }): Promise<Leaf[]>;
+  leaf(projectId: string, index: number): Promise<Leaf | null>;
+  /** Concatenated 32-byte hashes of the tiles asked for, each at least as wide as asked, in one read. */
+  tiles(
+    projectId: string,
+    tree: TreeName,
+    wanted: readonly { readonly level: number; readonly index: number; readonly width: number }[],
+  ): Promise<Uint8Array[]>;
+
+  run(projectId: string, runId: string): Promise<RunSummary | null>;
+  /** Newest last-server-time first; filters on client time overlap, type and system. */
+  runs(
+    projectId: string,
+    filter: EventFilter & { readonly aiSystemId?: string },
+    page: Page<ByAge>,
+  ): Promise<RunSummary[]>;
+  /** Events in index order (or reverse); `after` is a leaf index. */
+  events(
+    projectId: string,
+    filter: EventFilter & { readonly runId: string },
+    page: Page<number> & { readonly order: 'asc' | 'desc' },
+  ): Promise<Leaf[]>;
+  countEvents(projectId: string, filter: EventFilter): Promise<number>;
+  /** The run's events with runSeq ≥ fromSeq and index < beforeIndex, in order; for streaming whole runs. */
+  runLeaves(
+    projectId: string,
+    runId: string,
+    range: {
+      readonly fromSeq: number;
+      readonly beforeIndex: number;
+      readonly limit: number;
+      readonly bodies: boolean;
+    },
+  ): Promise<Leaf[]>;
+  /** How many of the run's events have an index below `beforeIndex`. */
+  runEventsBelow(projectId: string, runId: string, beforeIndex: number): Promise<number>;
+  /** Newest events of the project after a leaf index, for the live tail. */
+  eventsAfter(
+    projectId: string,
+    filter: { readonly runId?: string; readonly eventType?: string },
+    page: { readonly after: number; readonly limit: number },
+  ): Promise<Leaf[]>;
+
+  graphState(projectId: string, runId: string): Promise<RunGraphState>;
+  graphAt(projectId: string, leafIndex: number): Promise<StoredGraph | null>;
+  graphParts(projectId: string, graphId: string, list: 'nodes' | 'edges'): AsyncIterable<GraphPart>;
+
+  proof(projectId: string, proofId: string): Promise<StoredProof | null>;
+  proofs(projectId: string, filter: { readonly runId?: string }, page: Page<ByAge>): Promise<StoredProof[]>;
+
+  job(projectId: string, jobId: string): Promise<StoredJob | null>;
+  jobs(
+    projectId: string,
+    filter: {
+      readonly type?: JobType;
+      readonly status?: JobStatus;
+      readonly runId?: string;
+      readonly startMs?: number;
+      readonly endMs?: number;
+    },
+    page: Page<ByAge>,
+  ): Promise<StoredJob[]>;
+
+  /** The newest signed checkpoint note; the smallest one of at least `size`; the newest one below `below`. */
+  newestCheckpoint(projectId: string, tree: TreeName): Promise<string | null>;
+  checkpointFrom(projectId: string, tree: TreeName, size: number): Promise<string | null>;
+  checkpointBelow(projectId: string, tree: TreeName, below: number): Promise<string | null>;
+
+  /** Across projects: the credential decides the tenant. */
+  apiKey(digest: Uint8Array): Promise<{ readonly key: ApiKeyRow; readonly project: Project } | null>;
+  apiKeys(projectId: string): Promise<ApiKeyRow[]>;
+}
+
+export interface Store extends StoreReader {
+  createProject(project: Project, genesis: LeafDraft): Promise<void>;
+  append(request: AppendRequest): Promise<AppendOutcome>;
+  /** Rows of a graph that is about to be logged; parts that no leaf ever names are swept at start. */
+  stageGraphPart(projectId: string, graphId: string, part: GraphPart): Promise<void>;
+  /**
+   * Keeps a checkpoint: first its head in the second file, durably, then the note. Must be called with heads
+   * that the store itself answered. Refuses a head that contradicts the second file.
+   */
+  saveCheckpoint(
+    projectId: string,
+    tree: TreeName,
+    checkpoint: Checkpoint,
+    sign: (c: Checkpoint) => string,
+  ): Promise<string>;
+
+  /** Claims the oldest pending job, or one whose lease ran out (attempt + 1). */
+  claimJob(nowMs: number, leaseMs: number): Promise<ClaimedJob | null>;
+  /** False when the lease was lost. */
+  renewJob(projectId: string, jobId: string, lease: string, untilMs: number): Promise<boolean>;
+  /** Fails a job for good, or puts it back to pending until `retryAtMs`. */
+  failJob(
+    projectId: string,
+    jobId: string,
+    failure: { lease: string; errorSummary: string; atMs: number; retryAtMs: number | null },
+  ): Promise<void>;
+  /** Puts a failed job back to pending under the same id; refuses NOT_FOUND, JOB_NOT_RETRYABLE, JOB_PAYLOAD_UNAVAILABLE. */
+  retryJob(projectId: string, jobId: string, atMs: number): Promise<StoredJob>;
+
+  saveApiKey(key: ApiKeyRow): Promise<void>;
+  /** Drops idempotency records and job requests past their time. */
+  sweep(nowMs: number): Promise<void>;
+  /** What `/health/ready` reports; never throws. */
+  condition(): { readonly writable: boolean; readonly reasons: readonly string[]; readonly queued: number };
+  /** Takes what is queued, then refuses with SHUTTING_DOWN, then closes. */
+  close(): Promise<void>;
+}
