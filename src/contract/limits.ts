@@ -64,8 +64,20 @@ export const limits = {
 
   committedFields: 256,
   recordBytes: 65_535,
+  tileCacheTiles: 256,
+  noteBytes: 1_000_000,
+  noteSignatures: 100,
+  trustBytes: 256 * KiB,
+  trustKeys: 32,
   commitRequests: 500,
   commitBytes: 8 * MiB,
   writeQueue: 10_000,
   diskReserveBytes: 64 * MiB,
+
+  responseBytes: 256 * MiB,
+  clientTimeoutSeconds: 30,
+  clientRetries: 3,
+  clientRetryAfterSeconds: 60,
+  clientBackoffMs: 250,
+  clientBackoffMaxMs: 8000,
 } as const;
