@@ -1,0 +1,153 @@
+/**
+ * How a call fails: the service answered a problem (RFC 9457), or it was not reached or not understood.
+ * `test/client/errors.test.ts` holds the sentences.
+ */
+import type { FieldError } from '../contract/problems.ts';
+
+/** A problem body as it came, RFC 9457 members and extensions alike; nothing in it is trusted. */
+export type ProblemBody = Readonly<Record<string, unknown>>;
+
+const textOr = (value: unknown, fallback: string): string => (typeof value === 'string' ? value : fallback);
+
+/** The service answered, and the answer is a problem. `detail` is remote text: clean it before a terminal. */
+export class GovApiError extends Error {
+  override readonly name = 'GovApiError';
+  /** A code of the problem register, or `HTTP_<status>` where something else than `gov` answered. */
+  readonly code: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly requestId: string | undefined;
+  readonly errors: readonly FieldError[];
+  readonly retryable: boolean;
+  readonly retryAfterSeconds: number | undefined;
+  readonly problem: ProblemBody;
+
+  constructor(status: number, problem: ProblemBody, headers: Readonly<Record<string, string>>) {
+    const title = textOr(problem['title'], `HTTP status ${status}`);
+    const detail = textOr(problem['detail'], title);
+    super(detail === title ? title : `${title}: ${detail}`);
+    this.status = status;
+    this.problem = problem;
+    this.detail = detail;
+    this.code = textOr(problem['code'], `HTTP_${status}`);
+    this.requestId = textOr(problem['requestId'], headers['x-request-id'] ?? '') || undefined;
+    this.errors = Array.isArray(problem['errors']) ? problem['errors'].filter(isFieldError) : [];
+    this.retryAfterSeconds = retryAfter(headers['retry-after'], Date.parse(headers['date'] ?? ''));
+    this.retryable =
+      typeof problem['retryable'] === 'boolean' ? problem['retryable'] : transientStatuses.has(status);
+  }
+}
+
+/** Statuses after which the same request may succeed. */
+export const transientStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+const isFieldError = (value: unknown): value is FieldError =>
+  typeof value === 'object' &&
+  value !== null &&
+  typeof (value as Partial<FieldError>).pointer === 'string' &&
+  typeof (value as Partial<FieldError>).detail === 'string';
+
+/** Seconds to wait, from either form of Retry-After (RFC 9110, 10.2.3); undefined where it is neither. */
+export function retryAfter(header: string | undefined, serverTimeMs: number): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^[0-9]{1,9}$/.test(header.trim())) return Number(header);
+  const at = Date.parse(header);
+  if (Number.isNaN(at)) return undefined;
+  const from = Number.isNaN(serverTimeMs) ? Date.now() : serverTimeMs;
+  return Math.max(0, Math.ceil((at - from) / 1000));
+}
+
+/** The service was not reached, or what answered could not be understood. */
+export class GovNetworkError extends Error {
+  override readonly name = 'GovNetworkError';
+  /** The system's code, such as ECONNREFUSED, or TIMEOUT, RESPONSE_TOO_LARGE, INVALID_RESPONSE. */
+  readonly code: string;
+  readonly hint: string | undefined;
+  /** Whether the same call may succeed later. */
+  readonly retryable: boolean;
+
+  constructor(code: string, message: string, options: { hint?: string; retryable?: boolean; cause?: unknown }) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.hint = options.hint;
+    this.retryable = options.retryable ?? false;
+  }
+}
+
+interface Explanation {
+  readonly what: string;
+  readonly hint?: string;
+  readonly retryable?: boolean;
+}
+
+const chain: Explanation = {
+  what: 'its certificate is not signed by an authority this machine trusts',
+  hint: 'give the authority’s certificate with --cacert FILE or GOV_CACERT',
+};
+const reset: Explanation = { what: 'the connection was closed before an answer came', retryable: true };
+const unreachable: Explanation = {
+  what: 'there is no route to it',
+  hint: 'check the network, a VPN or a firewall',
+  retryable: true,
+};
+
+/** What the codes of node:net, node:dns, node:tls and OpenSSL mean to a person. */
+const explanations: Readonly<Record<string, Explanation>> = {
+  ECONNREFUSED: { what: 'nothing listens there', hint: 'is the plane running? see: gov plane status', retryable: true },
+  ENOTFOUND: { what: 'the host name does not exist', hint: 'check the base URL' },
+  EAI_AGAIN: { what: 'the host name could not be looked up now', hint: 'check DNS', retryable: true },
+  ECONNRESET: reset,
+  EPIPE: reset,
+  ERR_STREAM_PREMATURE_CLOSE: reset,
+  EHOSTUNREACH: unreachable,
+  ENETUNREACH: unreachable,
+  ETIMEDOUT: { what: 'the connection timed out', hint: 'check the network or a proxy', retryable: true },
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: chain,
+  UNABLE_TO_GET_ISSUER_CERT: chain,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: chain,
+  SELF_SIGNED_CERT_IN_CHAIN: chain,
+  DEPTH_ZERO_SELF_SIGNED_CERT: chain,
+  CERT_HAS_EXPIRED: { what: 'its certificate has expired', hint: 'check the clock of both machines' },
+  CERT_NOT_YET_VALID: { what: 'its certificate is not valid yet', hint: 'check the clock of both machines' },
+  ERR_TLS_CERT_ALTNAME_INVALID: {
+    what: 'its certificate is for another host name',
+    hint: 'use the name that the certificate carries',
+  },
+  ERR_SSL_WRONG_VERSION_NUMBER: {
+    what: 'what answers there does not speak TLS',
+    hint: 'use http:// in the base URL or, if a proxy is configured, in HTTPS_PROXY',
+  },
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: {
+    what: 'what answers there does not speak TLS',
+    hint: 'use http:// in the base URL',
+  },
+  ERR_PROXY_TUNNEL: { what: 'the proxy refused the tunnel', hint: 'check HTTPS_PROXY and its credentials' },
+  HPE_INVALID_CONSTANT: { what: 'what answers there does not speak HTTP', hint: 'check the port and scheme' },
+};
+
+const codeOf = (cause: unknown): string => {
+  if (typeof cause !== 'object' || cause === null) return 'UNKNOWN';
+  if ('code' in cause && typeof cause.code === 'string') return cause.code;
+  // "happy eyeballs" wraps one error per address
+  if (cause instanceof AggregateError) return codeOf(cause.errors[0]);
+  return 'UNKNOWN';
+};
+
+/** Codes that mean the chain ended at an authority unknown to Node's own list. */
+export const isUnknownAuthority = (cause: unknown): boolean => explanations[codeOf(cause)] === chain;
+
+/** Rewrites a system error into a sentence. `place` is `scheme://host:port`; `proxy` the proxy used, if any. */
+export function networkError(cause: unknown, place: string, proxy?: string): GovNetworkError {
+  const code = codeOf(cause);
+  const told = explanations[code] ?? {
+    what: cause instanceof Error ? cause.message : 'the connection failed',
+    retryable: true,
+  };
+  const through = proxy === undefined ? '' : ` through the proxy ${proxy}`;
+  const hint = proxy === undefined ? told.hint : 'check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
+  return new GovNetworkError(code, `could not reach ${place}${through}: ${told.what}`, {
+    cause,
+    ...(hint === undefined ? {} : { hint }),
+    retryable: told.retryable ?? false,
+  });
+}

@@ -1,0 +1,44 @@
+/**
+ * Whether and when a failed call is made again (contract D6, D8): transient statuses and broken
+ * connections, never sooner than Retry-After, with full jitter so that clients do not return in step.
+ * `test/client/retry.test.ts` holds the table.
+ */
+import { limits } from '../contract/limits.ts';
+import { GovApiError, GovNetworkError, transientStatuses } from './errors.ts';
+
+/** May this failure be followed by the same request? A spent quota (429, not retryable) may not. */
+export function isTransient(failure: unknown): boolean {
+  if (failure instanceof GovNetworkError) return failure.retryable;
+  if (!(failure instanceof GovApiError)) return false;
+  if (failure.code === 'IDEMPOTENCY_IN_FLIGHT') return true;
+  return transientStatuses.has(failure.status) && failure.retryable;
+}
+
+/**
+ * Milliseconds to wait before attempt `attempt + 1` (the first attempt is 0), or null to give up: the
+ * failure is final, or the service asks for more patience than `clientRetryAfterSeconds`.
+ * `random` is in [0, 1).
+ */
+export function retryDelayMs(failure: unknown, attempt: number, random: number): number | null {
+  if (!isTransient(failure)) return null;
+  const asked = failure instanceof GovApiError ? (failure.retryAfterSeconds ?? 0) : 0;
+  if (asked > limits.clientRetryAfterSeconds) return null;
+  const ceiling = Math.min(limits.clientBackoffMaxMs, limits.clientBackoffMs * 2 ** attempt);
+  return asked * 1000 + Math.floor(random * ceiling);
+}
+
+/** Resolves after `ms`, or rejects with the signal's reason as soon as it fires. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return reject(signal.reason);
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}
