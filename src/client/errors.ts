@@ -57,6 +57,12 @@ export function retryAfter(header: string | undefined, serverTimeMs: number): nu
   return Math.max(0, Math.ceil((at - from) / 1000));
 }
 
+interface NetworkErrorOptions {
+  readonly hint?: string;
+  readonly retryable?: boolean;
+  readonly cause?: unknown;
+}
+
 /** The service was not reached, or what answered could not be understood. */
 export class GovNetworkError extends Error {
   override readonly name = 'GovNetworkError';
@@ -66,7 +72,7 @@ export class GovNetworkError extends Error {
   /** Whether the same call may succeed later. */
   readonly retryable: boolean;
 
-  constructor(code: string, message: string, options: { hint?: string; retryable?: boolean; cause?: unknown }) {
+  constructor(code: string, message: string, options: NetworkErrorOptions = {}) {
     super(message, { cause: options.cause });
     this.code = code;
     this.hint = options.hint;
@@ -93,7 +99,11 @@ const unreachable: Explanation = {
 
 /** What the codes of node:net, node:dns, node:tls and OpenSSL mean to a person. */
 const explanations: Readonly<Record<string, Explanation>> = {
-  ECONNREFUSED: { what: 'nothing listens there', hint: 'is the plane running? see: gov plane status', retryable: true },
+  ECONNREFUSED: {
+    what: 'nothing listens there',
+    hint: 'is the plane running? see: gov plane status',
+    retryable: true,
+  },
   ENOTFOUND: { what: 'the host name does not exist', hint: 'check the base URL' },
   EAI_AGAIN: { what: 'the host name could not be looked up now', hint: 'check DNS', retryable: true },
   ECONNRESET: reset,

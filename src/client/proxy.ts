@@ -8,8 +8,7 @@ import { GovNetworkError } from './errors.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const read = (env: Environment, name: string): string =>
-  (env[name.toLowerCase()] ?? env[name] ?? '').trim();
+const read = (env: Environment, name: string): string => (env[name.toLowerCase()] ?? env[name] ?? '').trim();
 
 /** The host without the brackets of an IPv6 literal. */
 const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, '').toLowerCase();
@@ -46,7 +45,9 @@ export function proxyFor(url: URL, env: Environment): string | undefined {
   const host = bare(url.hostname);
   if (given === '' || isLoopback(host)) return undefined;
   const port = url.port === '' ? (secure ? '443' : '80') : url.port;
-  const direct = read(env, 'NO_PROXY').split(/[\s,]+/).filter((entry) => entry !== '');
+  const direct = read(env, 'NO_PROXY')
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '');
   if (direct.some((entry) => matches(host, port, entry))) return undefined;
   return withScheme(given);
 }
@@ -54,9 +55,13 @@ export function proxyFor(url: URL, env: Environment): string | undefined {
 function withScheme(given: string): string {
   const text = given.includes('://') ? given : `http://${given}`;
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
-    throw new GovNetworkError('UNSUPPORTED_PROXY', 'expected a proxy such as http://host:3128 in HTTPS_PROXY or HTTP_PROXY', {
-      hint: 'SOCKS proxies are not supported; use an HTTP proxy or add the host to NO_PROXY',
-    });
+    throw new GovNetworkError(
+      'UNSUPPORTED_PROXY',
+      'expected a proxy such as http://host:3128 in HTTPS_PROXY or HTTP_PROXY',
+      {
+        hint: 'SOCKS proxies are not supported; use an HTTP proxy or add the host to NO_PROXY',
+      },
+    );
   }
   return text;
 }

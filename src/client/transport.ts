@@ -1,0 +1,190 @@
+/**
+ * One HTTP/1.1 exchange over node:http or node:https (not fetch, which costs a command 30 ms): kept-alive
+ * connections, one deadline over connect, upload and download, a bound on the answer, env proxies, further
+ * authorities. Redirects are not followed: the credential goes to the configured host only.
+ * `test/client/transport.test.ts` holds it against a real server.
+ */
+import type { Agent, AgentOptions, ClientRequest, IncomingMessage } from 'node:http';
+import type { AgentOptions as SecureAgentOptions } from 'node:https';
+import { GovNetworkError, isUnknownAuthority, networkError } from './errors.ts';
+import { proxyFor, proxyName } from './proxy.ts';
+import type { Environment } from './proxy.ts';
+
+export interface ConnectionOptions {
+  readonly baseUrl: string;
+  /** Replaces the built-in agent; proxies and `ca` are then its business. */
+  readonly agent?: Agent;
+  /** PEM texts of authorities trusted beside the default ones. */
+  readonly ca?: readonly string[];
+  /** Where HTTP_PROXY, HTTPS_PROXY and NO_PROXY are read. */
+  readonly env?: Environment;
+}
+
+export interface Exchange {
+  readonly method: string;
+  /** Path and query below the base URL. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | undefined;
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Header names are in lower case; `bytes` is the whole body, at most `maxBytes`. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Uint8Array;
+}
+
+/** Owns the sockets to one base URL. */
+export class Connection {
+  readonly base: URL;
+  readonly proxy: string | undefined;
+  readonly #options: ConnectionOptions;
+  #agent: Agent | undefined;
+  #systemAuthorities = false;
+
+  constructor(options: ConnectionOptions) {
+    if (!URL.canParse(options.baseUrl) || !/^https?:\/\//i.test(options.baseUrl)) {
+      throw new TypeError('expected a base URL such as http://127.0.0.1:7460/api/v1');
+    }
+    this.base = new URL(options.baseUrl);
+    this.#options = options;
+    this.#agent = options.agent;
+    this.proxy = options.agent === undefined ? proxyFor(this.base, options.env ?? process.env) : undefined;
+  }
+
+  get secure(): boolean {
+    return this.base.protocol === 'https:';
+  }
+
+  /** Base path and `path`, without a slash doubled between them. */
+  fullPath(path: string): string {
+    return this.base.pathname.replace(/\/+$/, '') + path;
+  }
+
+  /** The agent for further protocols, such as a WebSocket, to the same host. */
+  async agent(): Promise<Agent> {
+    this.#agent ??= await this.#open();
+    return this.#agent;
+  }
+
+  /** Errors: `GovNetworkError`, or the signal's reason. Cost: one round trip; buffers the answer. */
+  async exchange(request: Exchange): Promise<Reply> {
+    try {
+      return await this.#once(request);
+    } catch (cause) {
+      if (cause instanceof GovNetworkError) throw cause;
+      if (request.signal?.aborted === true) throw request.signal.reason;
+      if (isUnknownAuthority(cause) && !this.#systemAuthorities && this.#options.agent === undefined) {
+        // the operating system may know the authority; loading its list costs 30 ms, so only now
+        this.#systemAuthorities = true;
+        this.close();
+        return this.exchange(request);
+      }
+      throw this.explain(cause);
+    }
+  }
+
+  /** The error with the place and the proxy it happened at. */
+  explain(cause: unknown): GovNetworkError {
+    return networkError(
+      cause,
+      this.base.origin,
+      this.proxy === undefined ? undefined : proxyName(this.proxy),
+    );
+  }
+
+  /** Closes idle and busy sockets; a later exchange opens new ones. */
+  close(): void {
+    if (this.#options.agent !== undefined) return;
+    this.#agent?.destroy();
+    this.#agent = undefined;
+  }
+
+  async #open(): Promise<Agent> {
+    const proxied =
+      this.proxy === undefined ? {} : { proxyEnv: { HTTP_PROXY: this.proxy, HTTPS_PROXY: this.proxy } };
+    const options: AgentOptions = { keepAlive: true, ...proxied };
+    if (!this.secure) return new (await import('node:http')).Agent(options);
+    const extra = this.#options.ca ?? [];
+    const authorities: Pick<SecureAgentOptions, 'ca'> = {};
+    if (extra.length > 0 || this.#systemAuthorities) {
+      const { getCACertificates } = await import('node:tls');
+      const system = this.#systemAuthorities ? getCACertificates('system') : [];
+      authorities.ca = [...getCACertificates('default'), ...system, ...extra];
+    }
+    return new (await import('node:https')).Agent({ ...options, ...authorities });
+  }
+
+  async #once(request: Exchange): Promise<Reply> {
+    request.signal?.throwIfAborted();
+    const agent = await this.agent();
+    const { request: open } = this.secure ? await import('node:https') : await import('node:http');
+    return new Promise((resolve, reject) => {
+      const outgoing = open({
+        protocol: this.base.protocol,
+        hostname: this.base.hostname.replace(/^\[|\]$/g, ''),
+        port: this.base.port,
+        method: request.method,
+        path: this.fullPath(request.path),
+        headers: { ...request.headers, ...(request.body ? { 'content-length': request.body.length } : {}) },
+        agent,
+        ...(request.signal === undefined ? {} : { signal: request.signal }),
+      });
+      const settled = guard(outgoing, request.timeoutMs, this.base.origin);
+      outgoing.once('error', (cause) => settled(() => reject(cause)));
+      outgoing.once('response', (incoming) => {
+        collect(incoming, request.maxBytes).then(
+          (bytes) =>
+            settled(() => resolve({ status: incoming.statusCode ?? 0, headers: flat(incoming), bytes })),
+          (cause: unknown) => settled(() => reject(cause)),
+        );
+      });
+      outgoing.end(request.body);
+    });
+  }
+}
+
+/** Ends the request at its deadline; the returned function stops the clock and settles. */
+function guard(outgoing: ClientRequest, timeoutMs: number, place: string): (settle: () => void) => void {
+  const timer = setTimeout(() => {
+    const text = `${place} did not answer within ${timeoutMs / 1000} s`;
+    const hint = 'raise --timeout, or check the service’s load';
+    outgoing.destroy(new GovNetworkError('TIMEOUT', text, { hint, retryable: true }));
+  }, timeoutMs);
+  return (settle) => {
+    clearTimeout(timer);
+    settle();
+  };
+}
+
+async function collect(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) {
+      incoming.destroy();
+      throw new GovNetworkError(
+        'RESPONSE_TOO_LARGE',
+        `expected an answer of at most ${maxBytes} bytes, got more`,
+        {
+          hint: 'ask for less, or page through it',
+        },
+      );
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size);
+}
+
+const flat = (incoming: IncomingMessage): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(incoming.headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(', ') : (value ?? ''),
+    ]),
+  );
