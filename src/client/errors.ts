@@ -51,7 +51,7 @@ const isFieldError = (value: unknown): value is FieldError =>
 export function retryAfter(header: string | undefined, serverTimeMs: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^[0-9]{1,9}$/.test(header.trim())) return Number(header);
-  const at = Date.parse(header);
+  const at = /^[A-Z][a-z]{2}, /.test(header) ? Date.parse(header) : Number.NaN;
   if (Number.isNaN(at)) return undefined;
   const from = Number.isNaN(serverTimeMs) ? Date.now() : serverTimeMs;
   return Math.max(0, Math.ceil((at - from) / 1000));
@@ -97,6 +97,11 @@ const unreachable: Explanation = {
   retryable: true,
 };
 
+const notTls: Explanation = {
+  what: 'what answers there does not speak TLS, or not a version of it that is still safe',
+  hint: 'use http:// in the base URL or, if a proxy is configured, in HTTPS_PROXY',
+};
+
 /** What the codes of node:net, node:dns, node:tls and OpenSSL mean to a person. */
 const explanations: Readonly<Record<string, Explanation>> = {
   ECONNREFUSED: {
@@ -123,14 +128,10 @@ const explanations: Readonly<Record<string, Explanation>> = {
     what: 'its certificate is for another host name',
     hint: 'use the name that the certificate carries',
   },
-  ERR_SSL_WRONG_VERSION_NUMBER: {
-    what: 'what answers there does not speak TLS',
-    hint: 'use http:// in the base URL or, if a proxy is configured, in HTTPS_PROXY',
-  },
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: {
-    what: 'what answers there does not speak TLS',
-    hint: 'use http:// in the base URL',
-  },
+  ERR_SSL_WRONG_VERSION_NUMBER: notTls,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: notTls,
+  // how Node reports OpenSSL's "wrong version number" from a write
+  EPROTO: notTls,
   ERR_PROXY_TUNNEL: { what: 'the proxy refused the tunnel', hint: 'check HTTPS_PROXY and its credentials' },
   HPE_INVALID_CONSTANT: { what: 'what answers there does not speak HTTP', hint: 'check the port and scheme' },
 };

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { GovApiError, GovNetworkError, retryAfter } from '../../src/client/errors.ts';
+import { isTransient, pause, retryDelayMs } from '../../src/client/retry.ts';
+import { limits } from '../../src/contract/limits.ts';
+
+const api = (status: number, headers = {}, problem = {}) => new GovApiError(status, problem, headers);
+
+describe('what is repeated', () => {
+  it.each([
+    [api(429), true],
+    [api(502), true],
+    [api(503), true],
+    [api(504), true],
+    [api(500), false],
+    [api(400), false],
+    [api(409, {}, { code: 'IDEMPOTENCY_IN_FLIGHT' }), true],
+    [api(409, {}, { code: 'CONFLICT' }), false],
+    [api(429, {}, { code: 'QUOTA_EXCEEDED', retryable: false }), false],
+    [new GovNetworkError('ECONNRESET', '', { retryable: true }), true],
+    [new GovNetworkError('INVALID_RESPONSE', ''), false],
+    [new Error('a bug'), false],
+  ])('%s: %s', (failure, expected) => expect(isTransient(failure)).toBe(expected));
+});
+
+describe('the delay', () => {
+  it('grows with the attempts, is jittered over its whole width and capped', () => {
+    expect(retryDelayMs(api(503), 0, 0)).toBe(0);
+    expect(retryDelayMs(api(503), 0, 0.999)).toBe(249);
+    expect(retryDelayMs(api(503), 3, 0.5)).toBe(1000);
+    expect(retryDelayMs(api(503), 30, 0.5)).toBe(limits.clientBackoffMaxMs / 2);
+  });
+
+  it('is never shorter than Retry-After, and gives up where that is too long', () => {
+    expect(retryDelayMs(api(503, { 'retry-after': '5' }), 0, 0)).toBe(5000);
+    expect(retryDelayMs(api(503, { 'retry-after': '60' }), 0, 0)).toBe(60_000);
+    expect(retryDelayMs(api(503, { 'retry-after': '61' }), 0, 0)).toBeNull();
+  });
+
+  it('is none for what is final', () => expect(retryDelayMs(api(404), 0, 0)).toBeNull());
+});
+
+describe('Retry-After', () => {
+  it('is read as seconds or as a date by the server’s clock', () => {
+    const date = 'Wed, 21 Oct 2026 07:28:00 GMT';
+    expect(retryAfter('120', Number.NaN)).toBe(120);
+    expect(retryAfter('Wed, 21 Oct 2026 07:28:09 GMT', Date.parse(date))).toBe(9);
+    expect(retryAfter('Wed, 21 Oct 2026 07:27:00 GMT', Date.parse(date))).toBe(0);
+    for (const bad of ['soon', '-1', '', '1e3']) expect(retryAfter(bad, 0)).toBeUndefined();
+  });
+});
+
+describe('a pause', () => {
+  it('ends with the signal’s reason, also where it fired before', async () => {
+    const stop = new AbortController();
+    const waiting = pause(60_000, stop.signal);
+    stop.abort(new Error('stopped'));
+    await expect(waiting).rejects.toThrow('stopped');
+    await expect(pause(60_000, stop.signal)).rejects.toThrow('stopped');
+  });
+});
