@@ -36,11 +36,6 @@ export class TileCache {
     return this.held.size;
   }
 
-  /** Whether a planned tile need not be read. */
-  has({ level, index, width }: TileId): boolean {
-    return (this.held.get(`${level}/${index}`)?.width ?? 0) >= width;
-  }
-
   /** The tile, if held at this width, which is now the most recently used. */
   get({ level, index, width }: TileId): ExpandedTile | undefined {
     const key = `${level}/${index}`;
@@ -66,7 +61,7 @@ export interface Subtree {
   readonly height: number;
 }
 
-/** The tiles of one tree size during one proof, each read and expanded once. */
+/** The tiles of one tree size during one proof, each read where the cache lacks it. */
 export class TileSource {
   private readonly size: number;
   private readonly read: TileRead;
