@@ -63,8 +63,9 @@ export const EventInput = exact({
   }),
   timestamp: timestamp('When it happened, by the client’s clock; kept as sent'),
   metadata: Type.Optional(
-    Type.Record(Type.String({ minLength: 1, maxLength: limits.metadataKeyChars }), Type.Unknown(), {
+    Type.Record(Type.String(), Type.Unknown(), {
       maxProperties: limits.metadataKeys,
+      propertyNames: { minLength: 1, maxLength: limits.metadataKeyChars },
     }),
   ),
   causedBy: Type.Optional(
@@ -74,6 +75,8 @@ export const EventInput = exact({
   clientEventId: Type.Optional(clientId('Client’s own id; a repeat with equal content is the same event')),
 });
 export type EventInput = Static<typeof EventInput>;
+/** Members of an event that only the service sets (decision E7). */
+export const eventReadOnly = ['eventId', 'serverTimestamp', 'sequence', 'leafHash'] as const;
 
 export const AuditEvent = Type.Object({
   eventId: serviceId('evt'),
@@ -129,6 +132,7 @@ export const events = {
     meters: 'audit_event',
     summary: 'Record one audit event',
     body: EventInput,
+    readOnly: eventReadOnly,
     success: { 201: Type.Object({ eventId: serviceId('evt'), runId: Type.String() }) },
     statuses: [400, 401, 429, 500],
   }),

@@ -79,6 +79,8 @@ export interface Operation {
   readonly params?: TObject;
   readonly query?: TObject;
   readonly body?: TSchema;
+  /** Members that an answer carries and this body must not: READ_ONLY_FIELD instead of UNKNOWN_FIELD. */
+  readonly readOnly?: readonly string[];
   /** Largest accepted body; `limits.bodyBytes` where absent. */
   readonly bodyBytes?: number;
   readonly success: Readonly<Record<number, TSchema | TextBody>>;

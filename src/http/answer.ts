@@ -1,0 +1,54 @@
+/**
+ * Writes answers. Fastify's reply is bypassed (`hijack`): the body is text or bytes already, and headers are
+ * the same few on every answer. Proven by `test/http/answer.test.ts`.
+ */
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import { limits } from '../contract/limits.ts';
+
+export const apiVersion = '1.0.0';
+export const jsonMediaType = 'application/json; charset=utf-8';
+
+export interface Written {
+  readonly status: number;
+  readonly body: string | Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Answers a request once; does nothing where the client is gone. */
+export function writeAnswer(reply: FastifyReply, answer: Written): void {
+  reply.hijack();
+  writeRaw(reply.raw, reply.request.id, answer);
+}
+
+export function writeRaw(response: ServerResponse, requestId: string, { status, body, headers }: Written): void {
+  if (response.headersSent || response.destroyed) return;
+  const flat: string[] = [
+    'x-request-id',
+    requestId,
+    'gov-api-version',
+    apiVersion,
+    'x-content-type-options',
+    'nosniff',
+    'cache-control',
+    'no-store',
+    'content-length',
+    String(typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength),
+  ];
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined) flat.push(name, value);
+  }
+  if (!response.req.complete && isUnreasonable(response)) flat.push('connection', 'close');
+  response.writeHead(status, flat);
+  response.end(body);
+}
+
+/**
+ * Whether the unread rest of a body is not worth reading away to keep the connection. A smaller rest is read
+ * and dropped (for `requestTimeoutSeconds` at most), so that the client sees the answer, not a reset.
+ */
+function isUnreasonable({ req }: ServerResponse): boolean {
+  const declared = Number(req.headers['content-length']);
+  return Number.isNaN(declared) || declared > 4 * limits.batchBodyBytes;
+}

@@ -1,0 +1,47 @@
+/**
+ * What a request may look like before its body is read (contract A7-A9): header count, URL length, media
+ * type, charset, encoding, Accept. Proven by `test/http/negotiate.test.ts`.
+ */
+import type { IncomingMessage } from 'node:http';
+import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
+
+const jsonType = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
+
+/** HEADERS_TOO_LARGE beyond the bounds that Node's parser does not hold itself. */
+export function checkEnvelope(request: IncomingMessage): void {
+  const fields = request.rawHeaders.length / 2;
+  if (fields > limits.headerCount) {
+    throw new GovError('HEADERS_TOO_LARGE', `expected at most ${limits.headerCount} headers, got ${fields}`);
+  }
+  const url = request.url?.length ?? 0;
+  if (url > limits.urlBytes) {
+    throw new GovError('HEADERS_TOO_LARGE', `expected a URL of at most ${limits.urlBytes} bytes, got ${url}`);
+  }
+}
+
+/** UNSUPPORTED_MEDIA_TYPE unless a body that comes is plain `application/json` in UTF-8. */
+export function checkMediaType({ headers }: IncomingMessage): void {
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new GovError('UNSUPPORTED_MEDIA_TYPE', 'expected a body without Content-Encoding');
+  }
+  const type = headers['content-type'];
+  const hasBody =
+    headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+  if (type === 'application/json' || (type === undefined && !hasBody)) return;
+  if (type !== undefined && jsonType.test(type)) return;
+  throw new GovError('UNSUPPORTED_MEDIA_TYPE', 'expected Content-Type: application/json (UTF-8)');
+}
+
+/** NOT_ACCEPTABLE where the Accept header excludes what the operation answers with. */
+export function checkAccept(accept: string | undefined, mediaType: string): void {
+  if (accept === undefined || accept === '*/*' || accept === mediaType) return;
+  const [type = ''] = mediaType.split('/');
+  const accepted = accept.split(',').some((range) => {
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const refused = parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
+    return !refused && (name === '*/*' || name === `${type}/*` || name === mediaType);
+  });
+  if (!accepted) throw new GovError('NOT_ACCEPTABLE', `expected Accept to allow ${mediaType}`);
+}

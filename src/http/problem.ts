@@ -1,0 +1,72 @@
+/**
+ * Problem bodies: RFC 9457 with the members of contract C1-C7, from the register. The text of an unexpected
+ * error never leaves the process. Proven by `test/http/problem.test.ts`.
+ */
+import { GovError, problems, problemSlug, type ProblemCode } from '../contract/problems.ts';
+
+export const problemMediaType = 'application/problem+json';
+
+/** An answer that is ready to be written. */
+export interface Rendered {
+  readonly status: number;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const quotaType = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
+
+/** Characters that could drive a terminal or hide text: C0, C1, line separators, bidirectional controls. */
+// oxlint-disable-next-line no-control-regex -- refusing control characters is the point
+const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
+/** A text with its control characters spelled as escapes (contract C10). */
+export const plain = (text: string): string =>
+  text.replace(unsafe, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/** `base` is the absolute URI under which `/problems/<slug>` is served. */
+export function renderProblem(error: GovError, context: { requestId: string; base: string }): Rendered {
+  const { status, title, retryable } = problems[error.code];
+  const slug = problemSlug(error.code);
+  const page = `${context.base}/problems/${slug}`;
+  const body = {
+    ...error.extensions,
+    type: error.code === 'QUOTA_EXCEEDED' ? quotaType : page,
+    title,
+    status,
+    detail: status === 500 ? 'Internal error' : plain(error.message),
+    instance: `urn:gov:req:${context.requestId}`,
+    code: error.code,
+    requestId: context.requestId,
+    retryable,
+    ...(status === 500 ? {} : { docUrl: page }),
+    ...(error.errors.length === 0 ? {} : { errors: error.errors.map(plainField) }),
+  };
+  return { status, body: JSON.stringify(body), headers: headersOf(error) };
+}
+
+const plainField = (field: GovError['errors'][number]) => ({
+  ...field,
+  pointer: plain(field.pointer),
+  detail: plain(field.detail),
+});
+
+/** RFC 6750 §3 and RFC 9110 §15.6.4: what to send next time, and when. */
+function headersOf(error: GovError): Record<string, string> {
+  const headers: Record<string, string> = { 'content-type': problemMediaType };
+  if (error.retryAfterSeconds !== undefined) headers['retry-after'] = String(error.retryAfterSeconds);
+  else if (problems[error.code].status === 503) headers['retry-after'] = '5';
+  const challenge = challengeOf(error);
+  if (challenge !== null) headers['www-authenticate'] = challenge;
+  return headers;
+}
+
+const withInvalidToken: ReadonlySet<ProblemCode> = new Set(['INVALID_CREDENTIAL', 'ENVIRONMENT_MISMATCH']);
+
+function challengeOf(error: GovError): string | null {
+  if (error.code === 'INSUFFICIENT_SCOPE') {
+    const scope = String(error.extensions['requiredScope']);
+    return `Bearer realm="gov", error="insufficient_scope", scope="${scope}"`;
+  }
+  if (problems[error.code].status !== 401) return null;
+  return withInvalidToken.has(error.code) ? 'Bearer realm="gov", error="invalid_token"' : 'Bearer realm="gov"';
+}

@@ -1,0 +1,81 @@
+/**
+ * Inputs that arrive as text: query and path parameters (contract A2, A5). Only here may "5" become 5, and
+ * only in one spelling; what a body may not do, a query may not either: repeat, add, or guess.
+ * Proven by `test/http/text.test.ts`.
+ */
+import type { TObject } from 'typebox';
+import { limits } from '../contract/limits.ts';
+import type { FieldError } from '../contract/problems.ts';
+import { echo, explain, type JsonSchema } from '../service/explain.ts';
+import { refusal } from '../service/schema.ts';
+
+type Texts = Readonly<Record<string, string>>;
+
+/**
+ * Reads a query string (without `?`) by the row's schema. Throws VALIDATION_ERROR or UNKNOWN_FIELD with every
+ * fault. The text is an attacker's.
+ */
+export function readQuery(schema: TObject | undefined, query: string): Record<string, unknown> {
+  if (query === '') return schema === undefined ? {} : complete(schema, {});
+  const values: Record<string, unknown> = {};
+  const errors: FieldError[] = [];
+  for (const part of query.split('&')) {
+    if (part === '') continue;
+    const at = part.indexOf('=');
+    const name = decode(at === -1 ? part : part.slice(0, at));
+    const text = decode(at === -1 ? '' : part.slice(at + 1));
+    if (name === null || text === null) {
+      errors.push(fault(name ?? '', 'BAD_FORMAT', `expected percent-encoded UTF-8, got ${echo(part)}`));
+    } else if (Object.hasOwn(values, name)) {
+      errors.push(fault(name, 'DUPLICATE_ITEM', 'expected the parameter once'));
+    } else {
+      values[name] = convert(property(schema, name), text);
+    }
+  }
+  if (errors.length > 0) throw refusal({ errors, truncated: false });
+  return complete(schema ?? emptySchema, values);
+}
+
+const emptySchema = { type: 'object', properties: {}, additionalProperties: false } as const;
+
+function complete(schema: JsonSchema, values: Record<string, unknown>): Record<string, unknown> {
+  const findings = explain(schema, values, { in: 'query' });
+  if (findings.errors.length > 0) throw refusal(findings);
+  return values;
+}
+
+const property = (schema: TObject | undefined, name: string): JsonSchema | undefined => {
+  const properties = (schema?.properties ?? {}) as Record<string, JsonSchema>;
+  return Object.hasOwn(properties, name) ? properties[name] : undefined;
+};
+
+/** The value of a parameter; text that is no integer or boolean stays text and is refused by its type. */
+function convert(schema: JsonSchema | undefined, text: string): unknown {
+  if (schema?.type === 'integer') return /^[0-9]{1,9}$/.test(text) ? Number(text) : text;
+  if (schema?.type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
+  return text;
+}
+
+/** Form decoding of a component, or null where it is not percent-encoded UTF-8. */
+function decode(text: string): string | null {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
+  if (!spaced.includes('%')) return spaced;
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    return null;
+  }
+}
+
+const fault = (name: string, code: string, detail: string): FieldError => ({
+  pointer: `/${name.slice(0, limits.echoChars)}`,
+  in: 'query',
+  code,
+  detail,
+});
+
+/** Path parameters as the row declares them, or null where one is outside its pattern: then it is unknown. */
+export function readParams(schema: TObject | undefined, params: Texts): Texts | null {
+  if (schema === undefined) return params;
+  return explain(schema as JsonSchema, params, { in: 'path' }).errors.length === 0 ? params : null;
+}

@@ -1,0 +1,69 @@
+/**
+ * What passes between the HTTP layer and a handler: the checked input of one call with its tenant, and the
+ * answer. Nothing here knows HTTP beyond status codes and header names.
+ */
+import type { Input, Operation, Output, Scope } from '../contract/operation.ts';
+import { GovError } from '../contract/problems.ts';
+import type { OperationId, Table } from '../contract/table.ts';
+import type { Assigned, IdempotencyWrite, Project, StoredResponse } from '../store/port.ts';
+import type { Services } from './services.ts';
+
+/** Who calls: the key decides the tenant. */
+export interface Caller {
+  readonly keyId: string;
+  readonly project: Project;
+  readonly scopes: readonly string[];
+}
+
+/** A client's Idempotency-Key, scoped and hashed, with the fingerprint of the request it came with. */
+export interface Idempotency {
+  readonly key: string;
+  readonly fingerprint: string;
+}
+
+export interface Call<Row extends Operation> extends Input<Row> {
+  readonly caller: Row['scope'] extends null ? Caller | null : Caller;
+  /** `/api/v1` or `/sandbox/api/v1`, for Location headers. */
+  readonly basePath: string;
+  readonly idempotency: Idempotency | null;
+}
+
+/** The stored answer of an earlier, identical request. */
+export interface Replayed {
+  readonly replayed: StoredResponse;
+}
+
+export type Handler<Row extends Operation> = (
+  call: Call<Row>,
+  services: Services,
+) => Promise<Output<Row> | Replayed>;
+
+/** One handler for each row; a missing one does not compile. */
+export type Handlers = { readonly [Id in OperationId]: Handler<Table[Id]> };
+
+/** Whether a key's scopes allow an operation. */
+export const allows = (scopes: readonly string[], scope: Scope): boolean =>
+  scopes.includes(scope) || scopes.includes('*');
+
+/** The one answer for what is missing and for what is another tenant's (contract A16). */
+export const notFound = (what: string): GovError =>
+  new GovError('NOT_FOUND', `expected the id of a ${what} of this project, got one that is not known here`);
+
+export interface PlainAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The idempotency record of a call that has a key: keeps the answer in the transaction of its effect. */
+export function idempotencyWrite(
+  idempotency: Idempotency | null,
+  answer: (assigned: readonly Assigned[]) => PlainAnswer,
+): { idempotency?: IdempotencyWrite } {
+  if (idempotency === null) return {};
+  const response = (assigned: readonly Assigned[]): StoredResponse => {
+    const { status, body, headers = {} } = answer(assigned);
+    return { status, body: JSON.stringify(body), headers };
+  };
+  return { idempotency: { ...idempotency, response } };
+}
