@@ -303,6 +303,12 @@ export interface StoreReader {
   checkpointFrom(projectId: string, tree: TreeName, size: number): Promise<string | null>;
   checkpointBelow(projectId: string, tree: TreeName, below: number): Promise<string | null>;
 
+  /** The answer kept under an idempotency key, with the fingerprint of the request it answered. */
+  keptResponse(
+    projectId: string,
+    key: string,
+  ): Promise<{ readonly fingerprint: string; readonly response: StoredResponse } | null>;
+
   /** Across projects: the credential decides the tenant. */
   apiKey(digest: Uint8Array): Promise<{ readonly key: ApiKeyRow; readonly project: Project } | null>;
   apiKeys(projectId: string): Promise<ApiKeyRow[]>;
