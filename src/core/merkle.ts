@@ -6,19 +6,20 @@
  * leaf = SHA-256(0x00 || record), node = SHA-256(0x01 || left || right), the empty tree = SHA-256("").
  */
 import { hash } from 'node:crypto';
+import { sha256 } from './hash.ts';
 
 export const hashBytes = 32;
 
 /** The Merkle tree hash of no leaves: SHA-256 of nothing. */
-export const emptyRoot: Buffer = digest('');
+export const emptyRoot: Buffer = sha256('');
 
 /** Leaf hash (32 bytes) of a record; a string is hashed as UTF-8. Cost: one hash, about 1 µs for 600 bytes. */
 export function leafHash(record: string | Uint8Array): Buffer {
-  if (typeof record === 'string') return digest(`\0${record}`);
+  if (typeof record === 'string') return sha256(`\0${record}`);
   const preimage = Buffer.allocUnsafe(record.length + 1);
   preimage[0] = 0;
   preimage.set(record, 1);
-  return digest(preimage);
+  return sha256(preimage);
 }
 
 const nodePreimage = Buffer.alloc(1 + 2 * hashBytes, 1);
@@ -30,7 +31,7 @@ export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
   }
   nodePreimage.set(left, 1);
   nodePreimage.set(right, 1 + hashBytes);
-  return digest(nodePreimage);
+  return sha256(nodePreimage);
 }
 
 /** `nodeHash` of the two hashes that stand at byte `children` of `nodes`, written to byte `parent`. */
@@ -261,8 +262,3 @@ const isHash = (value: unknown): value is Uint8Array =>
 
 const isEqual = (left: unknown, right: unknown): boolean =>
   left instanceof Uint8Array && right instanceof Uint8Array && Buffer.compare(left, right) === 0;
-
-/** SHA-256 by way of a binary string: three times faster than letting node:crypto allocate the Buffer. */
-function digest(data: string | Uint8Array): Buffer {
-  return Buffer.from(hash('sha256', data, 'binary'), 'latin1');
-}
