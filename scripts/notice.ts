@@ -1,0 +1,24 @@
+/** The licence notice of the packages in a bundle: dist/NOTICE. Proved by test/package.test.ts. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** One section per package that any of `modules` (absolute paths) belongs to, in order of name. */
+export function notice(modules: Iterable<string>): string {
+  const folders = new Set<string>();
+  for (const module of modules) {
+    const folder = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(module.replaceAll('\\', '/'))?.[0];
+    if (folder !== undefined) folders.add(folder);
+  }
+  const sections = [...folders].map(section).sort();
+  return ['This software contains the following packages.\n', ...sections].join(`\n${'-'.repeat(78)}\n\n`);
+}
+
+/** Throws for a package that names no licence: it may not be passed on. */
+function section(folder: string): string {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  if (typeof license !== 'string')
+    throw new Error(`${folder}: expected a licence in package.json, found none`);
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+  const text = file === undefined ? '' : `\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
+  return `${name} ${version}, licence ${license}\n${text}`;
+}

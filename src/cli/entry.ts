@@ -1,0 +1,61 @@
+/**
+ * The first file Node runs for `gov`: answers the version before anything else is loaded, refuses an old Node in
+ * words, turns on V8's compile cache in a folder that only this user can write, and loads the command line.
+ * scripts/build.ts makes dist/gov.cjs of it; a CommonJS entry starts quicker than an ES module.
+ * Proved by test/package.test.ts.
+ */
+import { lstatSync, mkdirSync, writeSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
+
+/** The version in package.json; the build puts it here. */
+declare const GOV_VERSION: string;
+
+const OLDEST_NODE = 24;
+
+function start(argv: readonly string[]): void {
+  const first = argv[0];
+  if (argv.length === 1 && (first === '--version' || first === '-V' || first === 'version')) {
+    // Not process.stdout: making that stream costs more than the rest of this function.
+    writeSync(1, `gov ${GOV_VERSION}\n`);
+    return;
+  }
+  if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
+    const found = `${process.version} (${process.execPath})`;
+    writeSync(
+      2,
+      `gov: expected Node >= ${OLDEST_NODE}, got ${found}. Run ./install.sh, or set GOV_NODE to a newer node.\n`,
+    );
+    process.exitCode = 1;
+    return;
+  }
+  const folder = cacheFolder();
+  if (folder !== undefined) enableCompileCache(folder);
+  void import('./main.ts').then(({ main }) => main(argv));
+}
+
+/**
+ * The folder for compiled code, made 0700, or undefined when there is none to trust: another user's, a link, or
+ * one that others may write would let them choose the code we run. Node's default below /tmp is all of that.
+ */
+function cacheFolder(): string | undefined {
+  const { XDG_CACHE_HOME: cache, HOME: home, NODE_COMPILE_CACHE: chosen } = process.env;
+  const user = process.getuid?.();
+  if (user === undefined || chosen !== undefined) return undefined;
+  const base = cache?.startsWith('/') ? cache : home?.startsWith('/') ? `${home}/.cache` : undefined;
+  if (base === undefined) return undefined;
+  try {
+    const ours = `${base}/gov`;
+    const folder = `${ours}/v8`;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return isPrivate(ours, user) && isPrivate(folder, user) ? folder : undefined;
+  } catch {
+    return undefined; // A read-only or full disk: only the cache is lost.
+  }
+}
+
+function isPrivate(folder: string, user: number): boolean {
+  const found = lstatSync(folder);
+  return found.isDirectory() && found.uid === user && (found.mode & 0o022) === 0;
+}
+
+start(process.argv.slice(2));
