@@ -32,6 +32,7 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
         'fastify',
         '@fastify/',
         'ajv',
+        'typebox',
         'ws',
         'node:',
       ],
