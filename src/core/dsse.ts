@@ -25,7 +25,8 @@ export function pae(payloadType: string, payload: Uint8Array): Buffer {
 export function signDsse(
   payloadType: string,
   payload: Uint8Array,
-  { privateKey, keyid }: { readonly privateKey: KeyObject; readonly keyid?: string },
+  privateKey: KeyObject,
+  { keyid }: { readonly keyid?: string } = {},
 ): DsseEnvelope {
   if (!isP256(privateKey) || privateKey.type !== 'private') {
     throw new TypeError(`expected an ECDSA P-256 private key, got ${privateKey.asymmetricKeyType}`);
