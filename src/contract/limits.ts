@@ -44,6 +44,7 @@ export const limits = {
   eventPageDefault: 100,
   eventPageMax: 1000,
   cursorChars: 512,
+  pageBytes: 8 * MiB,
   idempotencyKeyChars: 255,
   idempotencyHours: 24,
   fieldErrors: 50,

@@ -30,11 +30,10 @@ export function writeRaw(response: ServerResponse, requestId: string, { status, 
     apiVersion,
     'x-content-type-options',
     'nosniff',
-    'cache-control',
-    'no-store',
     'content-length',
     String(typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength),
   ];
+  if (headers['cache-control'] === undefined) flat.push('cache-control', 'no-store');
   for (const name in headers) {
     const value = headers[name];
     if (value !== undefined) flat.push(name, value);

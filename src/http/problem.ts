@@ -3,6 +3,7 @@
  * error never leaves the process. Proven by `test/http/problem.test.ts`.
  */
 import { GovError, problems, problemSlug, type ProblemCode } from '../contract/problems.ts';
+import { plain } from '../service/explain.ts';
 
 export const problemMediaType = 'application/problem+json';
 
@@ -14,14 +15,6 @@ export interface Rendered {
 }
 
 const quotaType = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
-
-/** Characters that could drive a terminal or hide text: C0, C1, line separators, bidirectional controls. */
-// oxlint-disable-next-line no-control-regex -- refusing control characters is the point
-const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
-
-/** A text with its control characters spelled as escapes (contract C10). */
-export const plain = (text: string): string =>
-  text.replace(unsafe, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /** `base` is the absolute URI under which `/problems/<slug>` is served. */
 export function renderProblem(error: GovError, context: { requestId: string; base: string }): Rendered {
@@ -55,6 +48,7 @@ function headersOf(error: GovError): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': problemMediaType };
   if (error.retryAfterSeconds !== undefined) headers['retry-after'] = String(error.retryAfterSeconds);
   else if (problems[error.code].status === 503) headers['retry-after'] = '5';
+  if (error.code === 'METHOD_NOT_ALLOWED') headers['allow'] = String(error.extensions['allow']);
   const challenge = challengeOf(error);
   if (challenge !== null) headers['www-authenticate'] = challenge;
   return headers;

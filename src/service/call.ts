@@ -67,3 +67,22 @@ export function idempotencyWrite(
   };
   return { idempotency: { ...idempotency, response } };
 }
+
+/**
+ * Keeps the answer of a call that appends nothing, so that a repeat gets it again. A crash before this leaves
+ * the effect without the answer; the repeat is then executed.
+ */
+export async function keepAnswer<Kept extends PlainAnswer>(
+  { caller, idempotency }: { caller: Caller; idempotency: Idempotency | null },
+  { store }: Services,
+  answer: Kept,
+): Promise<Kept> {
+  if (idempotency === null) return answer;
+  await store.append({
+    projectId: caller.project.projectId,
+    leaves: [],
+    meter: { op: 'none', units: 0 },
+    ...idempotencyWrite(idempotency, () => answer),
+  });
+  return answer;
+}

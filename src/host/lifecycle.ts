@@ -1,0 +1,53 @@
+/**
+ * How a serving process ends: a signal or a storage fault stops accepting, drains, closes the store.
+ * Exit code 0 after a signal, 74 (EX_IOERR) after a fault, so that a supervisor can tell. A second signal ends
+ * at once. Proven by `test/plane/lifecycle.test.ts`.
+ */
+import type { Log } from '../service/log.ts';
+
+export const ioErrorExit = 74;
+const lookEveryMs = 500;
+
+export interface Running {
+  /** Stops accepting, drains, closes; safe to call twice. */
+  readonly close: () => Promise<void>;
+  /** A reason why writing cannot go on, or null. */
+  readonly fault: () => string | null;
+  readonly log: Log;
+}
+
+/** Resolves with the exit code once everything is closed. */
+export function untilStopped({ close, fault, log }: Running): Promise<number> {
+  return new Promise((resolve) => {
+    let stopping = false;
+    const stop = (reason: string, code: number): void => {
+      if (stopping) {
+        log.warn({ reason }, 'ending at once');
+        process.exit(code === 0 ? 130 : code);
+      }
+      stopping = true;
+      clearInterval(watch);
+      log.info({ reason }, 'stopping');
+      close().then(
+        () => {
+          process.off('SIGTERM', onTerm);
+          process.off('SIGINT', onInt);
+          resolve(code);
+        },
+        (error: unknown) => {
+          log.error({ err: error }, 'could not stop cleanly');
+          resolve(code === 0 ? 1 : code);
+        },
+      );
+    };
+    const onTerm = (): void => stop('SIGTERM', 0);
+    const onInt = (): void => stop('SIGINT', 0);
+    process.on('SIGTERM', onTerm);
+    process.on('SIGINT', onInt);
+    const watch = setInterval(() => {
+      const reason = fault();
+      if (reason !== null) stop(reason, ioErrorExit);
+    }, lookEveryMs);
+    watch.unref();
+  });
+}

@@ -1,0 +1,103 @@
+/**
+ * `GET /metrics` for Prometheus on a port of its own (contract N9), 127.0.0.1 by default. prom-client is
+ * loaded by the first scrape. Proven by `test/plane/metrics.test.ts`.
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { secondsBuckets, type OperationStats } from '../http/stats.ts';
+import type { Store } from '../store/port.ts';
+import type { Address } from './config.ts';
+
+export interface MetricsSource {
+  readonly stats: readonly OperationStats[];
+  readonly store: Store;
+  readonly projectId: string;
+  readonly version: string;
+  readonly startedMs: number;
+}
+
+export interface MetricsServer {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export async function serveMetrics(address: Address, source: MetricsSource): Promise<MetricsServer> {
+  const server = createServer((request, response) => {
+    if (request.method !== 'GET' || request.url?.split('?', 1)[0] !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    renderMetrics(source).then(
+      ({ type, text }) => response.writeHead(200, { 'content-type': type }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+  server.requestTimeout = 5000;
+  await listen(server, address);
+  const { port } = server.address() as AddressInfo;
+  const host = address.host.includes(':') ? `[${address.host}]` : address.host;
+  return {
+    url: `http://${host}:${port}/metrics`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+const listen = (server: Server, { host, port }: Address): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => resolve());
+  });
+
+async function renderMetrics(source: MetricsSource): Promise<{ type: string; text: string }> {
+  const { Registry, Gauge, collectDefaultMetrics } = await import('prom-client');
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const gauge = (name: string, help: string, value: number): void => {
+    new Gauge({ name, help, registers: [registry] }).set(value);
+  };
+  const { store, projectId } = source;
+  const { writable, queued } = store.condition();
+  const [audit, metering, totals] = await Promise.all([
+    store.head(projectId, 'audit'),
+    store.head(projectId, 'metering'),
+    store.totals(projectId),
+  ]);
+  gauge('gov_writable', '1 while the store accepts writes', writable ? 1 : 0);
+  gauge('gov_write_queue', 'Requests that wait for a commit', queued);
+  gauge('gov_log_leaves', 'Leaves of the audit log', audit.size);
+  gauge('gov_metering_leaves', 'Leaves of the metering log', metering.size);
+  gauge('gov_started_seconds', 'Unix time of the start', source.startedMs / 1000);
+  const lines = [await registry.metrics()];
+  lines.push('# HELP gov_metered_units_total Metered units by type', '# TYPE gov_metered_units_total counter');
+  for (const [type, units] of Object.entries(totals)) lines.push(`gov_metered_units_total{type="${type}"} ${units}`);
+  lines.push(...requestLines(source.stats), '');
+  return { type: registry.contentType, text: lines.join('\n') };
+}
+
+/** Counters and histograms written by hand: they are kept as plain numbers. */
+function requestLines(stats: readonly OperationStats[]): string[] {
+  const lines = ['# HELP gov_requests_total Requests by operation and status', '# TYPE gov_requests_total counter'];
+  for (const { operation, byStatus } of stats) {
+    for (const [status, count] of byStatus) {
+      lines.push(`gov_requests_total{operation="${operation}",status="${status}"} ${count}`);
+    }
+  }
+  lines.push('# HELP gov_request_seconds Time to answer', '# TYPE gov_request_seconds histogram');
+  for (const { operation, buckets, seconds } of stats) {
+    const total = buckets.reduce((sum, count) => sum + count, 0);
+    if (total === 0) continue;
+    let below = 0;
+    for (const [at, bound] of secondsBuckets.entries()) {
+      below += buckets[at] ?? 0;
+      lines.push(`gov_request_seconds_bucket{operation="${operation}",le="${bound}"} ${below}`);
+    }
+    lines.push(`gov_request_seconds_bucket{operation="${operation}",le="+Inf"} ${total}`);
+    lines.push(`gov_request_seconds_sum{operation="${operation}"} ${seconds}`);
+    lines.push(`gov_request_seconds_count{operation="${operation}"} ${total}`);
+  }
+  return lines;
+}

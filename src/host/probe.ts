@@ -1,0 +1,51 @@
+/**
+ * Whether a write now would be durable (contract N8): writes and syncs a small file beside the database, off
+ * the main thread, and looks at free disk space. Nothing is written unless somebody asks, and at most once a
+ * second then. Proven by `test/host/probe.test.ts`.
+ */
+import { open, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const lastsMs = 1000;
+const leastFree = { share: 0.05, bytes: 512 * 1024 * 1024 } as const;
+
+/** Answers reasons: `write_probe_failed`, `disk_space_low`. */
+export function createProbe(dataDir: string, now: () => number): () => Promise<readonly string[]> {
+  let last: { atMs: number; reasons: Promise<readonly string[]> } | undefined;
+  return () => {
+    const nowMs = now();
+    if (last === undefined || Math.abs(nowMs - last.atMs) > lastsMs) {
+      last = { atMs: nowMs, reasons: probe(dataDir) };
+    }
+    return last.reasons;
+  };
+}
+
+async function probe(dataDir: string): Promise<readonly string[]> {
+  const [written, space] = await Promise.all([writes(dataDir), hasSpace(dataDir)]);
+  return [...(written ? [] : ['write_probe_failed']), ...(space ? [] : ['disk_space_low'])];
+}
+
+async function writes(dataDir: string): Promise<boolean> {
+  try {
+    const file = await open(join(dataDir, 'probe'), 'w', 0o600);
+    try {
+      await file.write('ok\n');
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function hasSpace(dataDir: string): Promise<boolean> {
+  try {
+    const { bavail, blocks, bsize } = await statfs(dataDir);
+    return bavail * bsize > leastFree.bytes && bavail > blocks * leastFree.share;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,50 @@
+/** A row of the table as it is served: one route under one base path. */
+import type { Operation } from '../contract/operation.ts';
+import type { OperationId } from '../contract/table.ts';
+import type { Caller, Handlers, PlainAnswer, Replayed } from '../service/call.ts';
+import type { Check } from '../service/schema.ts';
+import type { Services } from '../service/services.ts';
+import type { Project } from '../store/port.ts';
+import type { Credentials } from './credentials.ts';
+import type { InFlight } from './idempotency.ts';
+import type { Overload } from './overload.ts';
+import type { OperationStats } from './stats.ts';
+
+export interface MountOptions {
+  readonly services: Services;
+  readonly handlers: Handlers;
+  readonly operations: readonly OperationId[];
+  readonly credentials: Credentials;
+  readonly overload: Overload;
+  /** Absolute URI of the origin that serves `/problems/<slug>`. */
+  readonly problemBase: () => string;
+  readonly closing: () => boolean;
+}
+
+/** A handler with its row's types forgotten; `serve` gives it only input that the row's schemas accepted. */
+export type AnyHandler = (call: never, services: Services) => Promise<PlainAnswer | Replayed>;
+
+export interface Route extends MountOptions {
+  readonly id: OperationId;
+  readonly row: Operation;
+  readonly basePath: string;
+  readonly environment: Project['environment'];
+  /** Of the success answers: with parameters, and without. */
+  readonly contentType: string;
+  readonly mediaType: string;
+  readonly handler: AnyHandler;
+  readonly inFlight: InFlight;
+  readonly stats: OperationStats;
+  /** The body's check, once it was needed. */
+  check: Check | null;
+}
+
+/** Where each environment is served (contract A17). */
+export const basePaths = { production: '/api/v1', sandbox: '/sandbox/api/v1' } as const;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set once the credential is checked. */
+    caller: Caller | null;
+  }
+}

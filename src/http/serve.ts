@@ -1,0 +1,149 @@
+/**
+ * One admitted request: strict JSON, exact validation, idempotency, handler, answer; and every way in which
+ * that can fail, as a problem. Proven by `test/http/*.test.ts` over real sockets.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
+import { defaultBounds, largeBounds, parseJson } from '../core/json.ts';
+import { notFound, type Caller, type Idempotency, type PlainAnswer, type Replayed } from '../service/call.ts';
+import { fieldError, loadCheck, refusal } from '../service/schema.ts';
+import type { StoredResponse } from '../store/port.ts';
+import { jsonMediaType, writeAnswer, type Written } from './answer.ts';
+import { isExecuted, readIdempotency } from './idempotency.ts';
+import type { Route } from './route.ts';
+import { problemMediaType, renderProblem } from './problem.ts';
+import { readParams, readQuery } from './text.ts';
+
+/** Runs one admitted request to its answer. */
+export async function serve(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const started = performance.now();
+  try {
+    const answer = await execute(route, request);
+    writeAnswer(reply, answer);
+    route.stats.answered(answer.status, performance.now() - started);
+  } catch (error) {
+    fail(route, error, { request, reply });
+  }
+}
+
+async function execute(route: Route, request: FastifyRequest): Promise<Written> {
+  const { row } = route;
+  const params = readParams(row.params, request.params as Record<string, string>);
+  if (params === null) throw notFound('resource');
+  const at = request.url.indexOf('?');
+  const query = readQuery(row.query, at === -1 ? '' : request.url.slice(at + 1));
+  const body = readBody(route, request.body as Buffer | undefined);
+  if (row.body !== undefined) {
+    route.check ??= await loadCheck(row.body, { in: 'body', readOnly: row.readOnly ?? [] });
+    const findings = route.check(body);
+    if (findings !== null) throw refusal(findings);
+  }
+  const { caller } = request;
+  const header = row.method === 'POST' ? request.headers['idempotency-key'] : undefined;
+  const keyed = { caller, method: row.method, route: row.path, url: request.url, body };
+  const idempotency =
+    caller === null || header === undefined ? null : readIdempotency(header, { ...keyed, caller });
+  const call = { params, query, body, caller, basePath: route.basePath, idempotency };
+  // `call` holds exactly what the row's schemas accepted, which is what the handler's type says
+  const work = (): Promise<PlainAnswer | Replayed> => route.handler(call as never, route.services);
+  if (idempotency === null || caller === null) return written(route, await work());
+  return route.inFlight.run(idempotency, () => once(route, { caller, idempotency, work }, request.id));
+}
+
+/** Answers a repeat with what the first request got; keeps a refusal that was executed. */
+async function once(
+  route: Route,
+  keyed: {
+    caller: Caller;
+    idempotency: { key: string; fingerprint: string };
+    work: () => Promise<PlainAnswer | Replayed>;
+  },
+  requestId: string,
+): Promise<Written> {
+  const { caller, idempotency, work } = keyed;
+  const { projectId } = caller.project;
+  const kept = await route.services.store.keptResponse(projectId, idempotency.key);
+  if (kept !== null) {
+    if (kept.fingerprint === idempotency.fingerprint) return replay(kept.response);
+    throw new GovError('IDEMPOTENCY_KEY_REUSE', 'expected a fresh Idempotency-Key for another request');
+  }
+  try {
+    return written(route, await work());
+  } catch (error) {
+    if (!(error instanceof GovError) || !isExecuted(error)) throw error;
+    const rendered = renderProblem(error, { requestId, base: route.problemBase() });
+    await route.services.store.append({
+      projectId,
+      leaves: [],
+      meter: { op: 'none', units: 0 },
+      idempotency: { ...idempotency, response: () => rendered },
+    });
+    return rendered;
+  }
+}
+
+const replay = ({ status, body, headers }: StoredResponse): Written => {
+  const contentType = status >= 400 ? problemMediaType : jsonMediaType;
+  return { status, body, headers: { 'content-type': contentType, ...headers, 'idempotent-replayed': 'true' } };
+};
+
+function written(route: Route, answer: PlainAnswer | Replayed): Written {
+  if ('replayed' in answer) return replay(answer.replayed);
+  const { status, body, headers } = answer;
+  const isBytes = typeof body === 'string' || body instanceof Uint8Array;
+  return {
+    status,
+    body: isBytes && route.contentType !== jsonMediaType ? body : JSON.stringify(body),
+    headers: {
+      'content-type': route.contentType,
+      ...(route.row.stability === 'beta' ? { 'gov-stability': 'beta' } : {}),
+      ...headers,
+    },
+  };
+}
+
+/** The parsed body; undefined where the row takes none and none (or an empty object) came. */
+function readBody({ row }: Route, bytes: Buffer | undefined): unknown {
+  if (row.body !== undefined) {
+    const large = (row.bodyBytes ?? 0) > limits.bodyBytes;
+    return parseJson(bytes ?? Buffer.alloc(0), large ? largeBounds : defaultBounds);
+  }
+  if (bytes === undefined || bytes.length === 0) return undefined;
+  const body = parseJson(bytes);
+  if (typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0) {
+    return undefined;
+  }
+  const detail = 'expected no body';
+  throw fieldError({ pointer: '', in: 'body', code: 'UNKNOWN_FIELD', detail });
+}
+
+export function fail(route: Route, error: unknown, on: { request: FastifyRequest; reply: FastifyReply }): void {
+  const known = asGovError(error);
+  const { request, reply } = on;
+  if (known.code === 'INTERNAL') {
+    route.services.log.error({ err: error, requestId: request.id, operation: route.id }, 'unexpected error');
+  }
+  writeAnswer(reply, renderProblem(known, { requestId: request.id, base: route.problemBase() }));
+  route.stats.answered(known.status, 0);
+}
+
+/** What Fastify itself refuses, in our register's words. */
+export function asGovError(error: unknown): GovError {
+  if (error instanceof GovError) return error;
+  switch ((error as { code?: unknown } | null)?.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new GovError('PAYLOAD_TOO_LARGE', 'expected a smaller body; see the limits of the interface');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new GovError('UNSUPPORTED_MEDIA_TYPE', 'expected Content-Type: application/json (UTF-8)');
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new GovError('INVALID_JSON', 'expected as many bytes as Content-Length says');
+    case 'FST_ERR_BAD_URL':
+      return new GovError('VALIDATION_ERROR', 'expected a percent-encoded URL path in UTF-8');
+    case 'ECONNRESET':
+    case 'ABORT_ERR':
+      return new GovError('INVALID_JSON', 'the request ended before its body was complete');
+    default:
+      return new GovError('INTERNAL', 'Internal error', { cause: error });
+  }
+}

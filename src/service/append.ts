@@ -1,0 +1,39 @@
+/**
+ * The one way in which handlers append: everything of a request in one durable transaction, then whoever
+ * waits for events is woken. A crash before the store answers leaves all of the request or none of it.
+ */
+import { GovError } from '../contract/problems.ts';
+import type { AppendOutcome, AppendRequest } from '../store/port.ts';
+import type { Replayed } from './call.ts';
+import type { Services } from './services.ts';
+
+export type Stored = Extract<AppendOutcome, { outcome: 'stored' }>;
+
+/** IDEMPOTENCY_KEY_REUSE, STORAGE_FULL, STORAGE_FAULT, and what effects refuse with. */
+export async function appendOrStale(
+  { store, tail, checkpoints }: Services,
+  request: AppendRequest,
+): Promise<Stored | Replayed | Extract<AppendOutcome, { outcome: 'stale' }>> {
+  const result = await store.append(request);
+  switch (result.outcome) {
+    case 'stored':
+      if (request.leaves.length > 0) {
+        tail.grew(request.projectId);
+        checkpoints.grew(request.projectId);
+      }
+      return result;
+    case 'replayed':
+      return { replayed: result.response };
+    case 'key_reused':
+      throw new GovError('IDEMPOTENCY_KEY_REUSE', 'expected a fresh Idempotency-Key for another request');
+    case 'stale':
+      return result;
+  }
+}
+
+/** As above, for a request without `expect`. */
+export async function append(services: Services, request: AppendRequest): Promise<Stored | Replayed> {
+  const result = await appendOrStale(services, request);
+  if ('outcome' in result && result.outcome === 'stale') throw new Error('stale without an expectation');
+  return result;
+}

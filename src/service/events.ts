@@ -1,0 +1,197 @@
+/**
+ * Audit Events (interface §4.1; contract E1-E16): record one, record many, read, count, find runs.
+ * Proven by `test/service/events.test.ts`.
+ */
+import type { AuditEvent, BatchResult, EventInput, Run } from '../contract/events.ts';
+import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
+import { eventIndex } from '../core/id.ts';
+import { openEvent, type EventDraft } from '../core/record.ts';
+import { formatTimestamp } from '../core/time.ts';
+import type { Assigned, Leaf, RunSummary } from '../store/port.ts';
+import { append } from './append.ts';
+import { idempotencyWrite, notFound, type Handlers, type PlainAnswer } from './call.ts';
+import { judgeEvent, loadEventCheck, rejection, type Judged } from './judge.ts';
+import { byAge, listPage, pageLimit, timeRange } from './pages.ts';
+import { fieldError } from './schema.ts';
+
+export const events: Pick<
+  Handlers,
+  'createEvent' | 'createEvents' | 'listEvents' | 'countEvents' | 'getEvent' | 'listRuns'
+> = {
+  async createEvent({ body, caller, basePath, idempotency }, services) {
+    const judged = judgeEvent(body, services);
+    if ('fault' in judged) throw fieldError(judged.fault);
+    const answer = (assigned: readonly Assigned[]) => createdAnswer(assigned[0], body.runId, basePath);
+    const stored = await append(services, {
+      projectId: caller.project.projectId,
+      leaves: [judged.draft],
+      meter: { op: 'audit_event', units: 'accepted' },
+      ...(judged.fingerprint === null ? {} : { fingerprints: new Map([[0, judged.fingerprint]]) }),
+      // a conflict refuses the request, so that no answer is kept for it
+      ...(idempotency === null ? {} : { effects: (assigned) => (answer(assigned), []) }),
+      ...idempotencyWrite(idempotency, answer),
+    });
+    return 'replayed' in stored ? stored : answer(stored.assigned);
+  },
+
+  async createEvents({ body, caller, idempotency }, services) {
+    const check = await loadEventCheck();
+    const results = body.events.map((event): Judged => {
+      const findings = check(event);
+      const [fault] = findings?.errors ?? [];
+      // the check has just accepted it as an event
+      return fault === undefined ? judgeEvent(event as EventInput, services) : { fault };
+    });
+    const leaves: EventDraft[] = [];
+    const fingerprints = new Map<number, string>();
+    for (const result of results) {
+      if ('fault' in result) continue;
+      if (result.fingerprint !== null) fingerprints.set(leaves.length, result.fingerprint);
+      leaves.push(result.draft);
+    }
+    const answer = (assigned: readonly Assigned[]) => batchAnswer(results, assigned);
+    if (leaves.length === 0 && idempotency === null) return answer([]);
+    const stored = await append(services, {
+      projectId: caller.project.projectId,
+      leaves,
+      meter: leaves.length === 0 ? { op: 'none', units: 0 } : { op: 'audit_event', units: 'accepted' },
+      fingerprints,
+      ...idempotencyWrite(idempotency, answer),
+    });
+    return 'replayed' in stored ? stored : answer(stored.assigned);
+  },
+
+  async listEvents({ query, caller }, services) {
+    const { projectId } = caller.project;
+    const { runId, eventType, order = 'asc', cursor } = query;
+    const filter = { runId, ...(eventType === undefined ? {} : { eventType }), ...timeRange(query) };
+    const scope = { list: 'events', projectId, filters: { ...filter, order } };
+    const limit = pageLimit(query.limit, limits.eventPageDefault, limits.eventPageMax);
+    const opened = cursor === undefined ? undefined : services.cursors.open(scope, cursor);
+    const page = await readEvents(limit, {
+      after: typeof opened === 'number' ? opened : undefined,
+      read: (range) => services.store.events(projectId, filter, { ...range, order }),
+    });
+    const nextCursor = page.last === null ? null : services.cursors.seal(scope, page.last);
+    return { status: 200, body: { events: page.events, nextCursor } };
+  },
+
+  async countEvents({ query, caller }, { store }) {
+    const { runId, eventType } = query;
+    const count = await store.countEvents(caller.project.projectId, {
+      ...(runId === undefined ? {} : { runId }),
+      ...(eventType === undefined ? {} : { eventType }),
+      ...timeRange(query),
+    });
+    return { status: 200, body: { count } };
+  },
+
+  async getEvent({ params, caller }, { store }) {
+    const index = eventIndex(params.eventId);
+    const leaf = index === null ? null : await store.leaf(caller.project.projectId, index);
+    const event = leaf === null ? null : openLeaf(leaf);
+    if (event === null || event.eventId !== params.eventId) throw notFound('event');
+    return { status: 200, body: event };
+  },
+
+  async listRuns({ query, caller }, services) {
+    const { projectId } = caller.project;
+    const { eventType, aiSystemId, cursor } = query;
+    const filter = {
+      ...(eventType === undefined ? {} : { eventType }),
+      ...(aiSystemId === undefined ? {} : { aiSystemId }),
+      ...timeRange(query),
+    };
+    const { rows, nextCursor } = await listPage(services, {
+      scope: { list: 'runs', projectId, filters: filter },
+      cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: (page: Parameters<typeof services.store.runs>[2]) => services.store.runs(projectId, filter, page),
+      position: (run) => byAge(run.lastServerMs, run.runId),
+    });
+    return { status: 200, body: { data: rows.map(runBody), nextCursor } };
+  },
+};
+
+function createdAnswer(assigned: Assigned | undefined, runId: string, basePath: string) {
+  if (assigned === undefined) throw new Error('the store assigned nothing to an event');
+  if (assigned.outcome === 'conflict') {
+    throw fieldError({
+      pointer: '/clientEventId',
+      in: 'body',
+      code: 'CLIENT_EVENT_ID_CONFLICT',
+      detail: 'expected a fresh clientEventId, or the very content it was used with before',
+    });
+  }
+  const { eventId } = assigned;
+  if (eventId === null) throw new Error('the store assigned no id to an event');
+  const headers = { location: `${basePath}/events/${eventId}` };
+  return { status: 201, body: { eventId, runId }, headers } as const satisfies PlainAnswer;
+}
+
+function batchAnswer(results: readonly Judged[], assigned: readonly Assigned[]) {
+  let next = 0;
+  const body = results.map((result): BatchResult => {
+    if ('fault' in result) return { eventId: null, status: 'rejected', reason: rejection(result.fault) };
+    const place = assigned[next++];
+    if (place === undefined) throw new Error('the store assigned fewer places than events');
+    if (place.outcome === 'conflict') {
+      const reason = 'client_event_id_conflict: the clientEventId was used with other content';
+      return { eventId: null, status: 'rejected', reason };
+    }
+    return { eventId: place.eventId, status: 'accepted' };
+  });
+  return { status: 201, body: { results: body } } as const satisfies PlainAnswer;
+}
+
+const chunkEvents = 100;
+
+/**
+ * Up to `limit` events, cut short where they pass `limits.pageBytes`, read in chunks so that a page of large
+ * events never stands in memory at once. `last`: the index to go on after, or null at the end.
+ */
+async function readEvents(
+  limit: number,
+  list: {
+    after: number | undefined;
+    read: (page: { after?: number; limit: number }) => Promise<Leaf[]>;
+  },
+): Promise<{ events: AuditEvent[]; last: number | null }> {
+  const events: AuditEvent[] = [];
+  let { after } = list;
+  let bytes = 0;
+  for (;;) {
+    const wanted = Math.min(chunkEvents, limit - events.length) + 1;
+    const leaves = await list.read({ ...(after === undefined ? {} : { after }), limit: wanted });
+    for (const leaf of leaves.slice(0, wanted - 1)) {
+      const event = openLeaf(leaf);
+      if (event === null) throw new GovError('STORAGE_FAULT', `leaf ${leaf.index} is not the event it should be`);
+      events.push(event);
+      after = leaf.index;
+      bytes += leaf.record.length + (leaf.disclosures?.length ?? 0);
+      if (bytes > limits.pageBytes) break;
+    }
+    const more = leaves.length === wanted || bytes > limits.pageBytes;
+    if (!more) return { events, last: null };
+    if (events.length >= limit || bytes > limits.pageBytes) return { events, last: after ?? null };
+  }
+}
+
+/** The event in a leaf, or null where the leaf is of another type. Erased bodies leave their members empty. */
+export function openLeaf({ index, record, disclosures }: Leaf): AuditEvent | null {
+  if (!record.endsWith('"type":"gov.event/1"}')) return null;
+  return openEvent(index, record, disclosures ?? '[]');
+}
+
+const runBody = (run: RunSummary): Run => ({
+  runId: run.runId,
+  events: run.events,
+  firstTimestamp: formatTimestamp(run.firstTimestampMs),
+  lastTimestamp: formatTimestamp(run.lastTimestampMs),
+  lastServerTimestamp: formatTimestamp(run.lastServerMs),
+  aiSystemId: run.aiSystemId,
+  sealed: run.sealed,
+  proofs: run.proofs,
+  lastDecision: null,
+});

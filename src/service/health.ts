@@ -1,0 +1,41 @@
+/**
+ * Health (contract N8): whether the event loop turns, and whether a write now would be durable. Reasons and
+ * version are for holders of a credential. Proven by `test/service/health.test.ts`.
+ */
+import { formatTimestamp } from '../core/time.ts';
+import type { Caller, Handlers } from './call.ts';
+import type { Services } from './services.ts';
+
+export const health: Pick<Handlers, 'getHealth' | 'getLiveness' | 'getReadiness'> = {
+  async getHealth({ caller }, services) {
+    const reasons = await reasonsOf(services);
+    const { writable } = services.store.condition();
+    if (!writable) return { status: 503, body: report('unavailable', { caller, services, reasons }) };
+    const status = reasons.length === 0 ? 'ok' : 'degraded';
+    return { status: 200, body: report(status, { caller, services, reasons }) };
+  },
+
+  async getLiveness(_call, { now }) {
+    return { status: 200, body: { status: 'ok', time: formatTimestamp(now()) } };
+  },
+
+  async getReadiness({ caller }, services) {
+    const reasons = await reasonsOf(services);
+    if (reasons.length === 0) return { status: 200, body: report('ok', { caller, services, reasons }) };
+    return { status: 503, body: report('unavailable', { caller, services, reasons }) };
+  },
+};
+
+function report<Status extends 'ok' | 'degraded' | 'unavailable'>(
+  status: Status,
+  details: { caller: Caller | null; services: Services; reasons: readonly string[] },
+) {
+  const { caller, services, reasons } = details;
+  const known = caller === null ? {} : { version: services.version, reasons: [...reasons] };
+  return { status, time: formatTimestamp(services.now()), ...known };
+}
+
+async function reasonsOf({ store, checkpoints, probe }: Services): Promise<readonly string[]> {
+  const { reasons } = store.condition();
+  return [...reasons, ...(await probe()), ...(checkpoints.fresh() ? [] : ['checkpoint_stale'])];
+}

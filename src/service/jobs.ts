@@ -1,0 +1,84 @@
+/**
+ * Jobs (interface §3.2, §4.7; contract H1-H7): their state, lists, retries. `jobworker.ts` runs them.
+ * Proven by `test/service/jobs.test.ts`.
+ */
+import { limits } from '../contract/limits.ts';
+import { formatTimestamp } from '../core/time.ts';
+import type { StoredJob } from '../store/port.ts';
+import { keepAnswer, notFound, type Handlers } from './call.ts';
+import { byAge, listPage, pageLimit, timeRange } from './pages.ts';
+
+const time = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
+
+/** Polling again sooner is of no use (contract H7). */
+export const retryAfter = { 'retry-after': '1' } as const;
+
+export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
+  async getJob({ params, caller }, { store }) {
+    const job = await store.job(caller.project.projectId, params.jobId);
+    if (job === null) throw notFound('job');
+    const unfinished = job.status === 'pending' || job.status === 'processing';
+    return {
+      status: 200,
+      body: {
+        ...identity(job),
+        ...(job.status === 'completed' ? { result: read(job.result) } : {}),
+        createdAt: formatTimestamp(job.createdMs),
+        completedAt: time(job.completedMs),
+      },
+      ...(unfinished ? { headers: retryAfter } : {}),
+    };
+  },
+
+  async listJobs({ query, caller }, services) {
+    const { projectId } = caller.project;
+    const { type, status, runId, cursor } = query;
+    const filter = {
+      ...(type === undefined ? {} : { type }),
+      ...(status === undefined ? {} : { status }),
+      ...(runId === undefined ? {} : { runId }),
+      ...timeRange(query),
+    };
+    const { rows, nextCursor } = await listPage(services, {
+      scope: { list: 'jobs', projectId, filters: filter },
+      cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: (page: Parameters<typeof services.store.jobs>[2]) => services.store.jobs(projectId, filter, page),
+      position: (job) => byAge(job.createdMs, job.jobId),
+    });
+    return { status: 200, body: { data: rows.map(listed), nextCursor } };
+  },
+
+  async retryJob(call, services) {
+    const { params, caller, basePath } = call;
+    const atMs = services.now();
+    const job = await services.store.retryJob(caller.project.projectId, params.jobId, atMs);
+    services.wakeJobs();
+    const { jobId, type, runId, attempt, createdMs } = job;
+    return keepAnswer(call, services, {
+      status: 202,
+      body: {
+        jobId,
+        type,
+        status: 'pending',
+        runId,
+        attempt,
+        createdAt: formatTimestamp(createdMs),
+        retriedAt: formatTimestamp(atMs),
+      },
+      headers: { ...retryAfter, location: `${basePath}/jobs/${jobId}` },
+    });
+  },
+};
+
+const identity = ({ jobId, type, runId, status }: StoredJob) => ({ jobId, type, runId, status });
+const read = (text: string | null): unknown => (text === null ? null : (JSON.parse(text) as unknown));
+
+const listed = (job: StoredJob) => ({
+  ...identity(job),
+  createdAt: formatTimestamp(job.createdMs),
+  completedAt: time(job.completedMs),
+  durationMs: job.completedMs === null || job.startedMs === null ? null : job.completedMs - job.startedMs,
+  errorSummary: job.errorSummary,
+  request: read(job.request),
+});

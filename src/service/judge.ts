@@ -1,0 +1,85 @@
+/**
+ * Judges one event before it is recorded (contract E1-E7): schema, time, depth, canonical sizes. What passes
+ * is drafted, that is, its salted commitments are made. Shared by the single and the batch operation.
+ * Proven by `test/service/events.test.ts`.
+ */
+import { eventReadOnly, EventInput } from '../contract/events.ts';
+import { limits } from '../contract/limits.ts';
+import type { FieldError } from '../contract/problems.ts';
+import { canonicalize, type Json } from '../core/json.ts';
+import { draftEvent, type EventDraft } from '../core/record.ts';
+import { parseTimestamp } from '../core/time.ts';
+import { plain, type FieldCode } from './explain.ts';
+import { loadCheck, type Check } from './schema.ts';
+import type { Services } from './services.ts';
+
+/** Events of the service itself; nobody else writes to it (contract O8). */
+export const systemRun = 'gov.system';
+
+const earliestMs = Date.UTC(2000, 0, 1);
+
+export type Judged =
+  | { readonly draft: EventDraft; readonly fingerprint: string | null }
+  | { readonly fault: FieldError };
+
+const fault = (pointer: string, code: string, detail: string, limit?: number): { fault: FieldError } => ({
+  fault: { pointer, in: 'body', code, detail, ...(limit === undefined ? {} : { limit }) },
+});
+
+/** Judges an event that matches the schema. The client controls it. Cost: 20 to 50 µs. */
+export function judgeEvent(input: EventInput, services: Services): Judged {
+  const { now, salt, fingerprint } = services;
+  if (input.runId === systemRun) {
+    return fault('/runId', 'NOT_ALLOWED', `${systemRun} holds the events of the service itself`);
+  }
+  const timestampMs = parseTimestamp(input.timestamp);
+  if (timestampMs === null) return fault('/timestamp', 'BAD_FORMAT', 'expected an RFC 3339 time with offset');
+  if (timestampMs < earliestMs) {
+    return fault('/timestamp', 'TOO_SMALL', 'expected a time from the year 2000 on');
+  }
+  if (timestampMs - now() > limits.futureSkewSeconds * 1000) {
+    const hours = limits.futureSkewSeconds / 3600;
+    return fault('/timestamp', 'TIMESTAMP_IN_FUTURE', `expected a time at most ${hours} h ahead of the server`);
+  }
+  if (input.metadata !== undefined && isDeeper(input.metadata, limits.metadataDepth)) {
+    const detail = `expected at most ${limits.metadataDepth} levels`;
+    return fault('/metadata', 'TOO_DEEP', detail, limits.metadataDepth);
+  }
+  const draft = draftEvent(input, timestampMs, salt);
+  if ('code' in draft) return fault(draft.pointer, draft.code.toUpperCase(), draft.detail);
+  if (draft.clientEventId === null) return { draft, fingerprint: null };
+  // an event is JSON by now
+  return { draft, fingerprint: fingerprint(canonicalize(input as unknown as Json)) };
+}
+
+/** Whether a value nests deeper than `levels` containers. Its depth is bounded by the parser. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  for (const member of Object.values(value)) {
+    if (typeof member === 'object' && member !== null && isDeeper(member, levels - 1)) return true;
+  }
+  return false;
+}
+
+let eventCheck: Promise<Check> | undefined;
+
+/** The schema check of a single event, for batches. */
+export const loadEventCheck = (): Promise<Check> =>
+  (eventCheck ??= loadCheck(EventInput, { in: 'body', readOnly: eventReadOnly }));
+
+/** Reason codes of contract E10 for the faults of an event. */
+const reasons: Readonly<Record<string, string>> = {
+  MISSING_FIELD: 'missing_field',
+  UNKNOWN_FIELD: 'unknown_field',
+  TIMESTAMP_IN_FUTURE: 'timestamp_in_future',
+  EVENT_TOO_LARGE: 'event_too_large',
+  UNSAFE_JSON: 'unsafe_json',
+  CLIENT_EVENT_ID_CONFLICT: 'client_event_id_conflict',
+} satisfies Partial<Record<FieldCode | string, string>>;
+
+/** `reason` of a rejected event: a stable code, then where and why, at most 500 characters. */
+export function rejection({ pointer, code, detail }: FieldError): string {
+  const reason = `${reasons[code] ?? 'invalid_field'}: ${pointer === '' ? '/' : pointer} ${detail}`;
+  return plain(reason).slice(0, limits.batchReasonChars);
+}

@@ -1,0 +1,8 @@
+/** Structured logging as the parts of the service see it; `host/log.ts` writes it. */
+export interface Log {
+  info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+export const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };

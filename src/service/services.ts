@@ -1,0 +1,31 @@
+/** What handlers work with; `plane/serve.ts` puts it together, tests do the same with a temporary store. */
+import type { Store } from '../store/port.ts';
+import type { Checkpoints } from './checkpoints.ts';
+import type { Cursors } from './cursors.ts';
+import type { Log } from './log.ts';
+import type { Prover } from './prover.ts';
+import type { Tail } from './tail.ts';
+import type { Work } from './work.ts';
+
+export interface Services {
+  readonly store: Store;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly randomBytes: (size: number) => Buffer;
+  /** A fresh salt of 16 bytes, base64url. */
+  readonly salt: () => string;
+  readonly fingerprint: (text: string) => string;
+  readonly cursors: Cursors;
+  readonly tail: Tail;
+  readonly checkpoints: Checkpoints;
+  readonly prover: Prover;
+  readonly work: Work;
+  /** Says that a job is pending, so that the worker need not wait for its next look. */
+  readonly wakeJobs: () => void;
+  /** Verifier keys of a project's log, as texts. */
+  readonly verifierKeys: (projectId: string) => readonly string[];
+  /** Reasons why a write now would not be durable; empty when it would. */
+  readonly probe: () => Promise<readonly string[]>;
+  readonly version: string;
+  readonly log: Log;
+}
