@@ -16,13 +16,13 @@ export interface JsonObject {
 
 /**
  * The JCS text of a value; its UTF-8 bytes are what is hashed and stored. Throws an Error where the value is
- * not JSON: undefined, NaN, an infinity, a lone surrogate, a hole, an instance of a class. Cost: about 1.5
- * times `JSON.stringify`, 1.2 times where all names are in order already. Recursive: the caller bounds depth.
+ * not JSON: undefined, NaN, an infinity, a lone surrogate, a hole, an instance of a class. Cost: about 1.8
+ * times `JSON.stringify`, 1.4 times where all names are in order already. Recursive: the caller bounds depth.
  */
 export function canonicalize(value: Json): string {
   const inOrder = ordered(value);
   const text = inOrder === undefined ? spell(value) : JSON.stringify(inOrder);
-  // JSON.stringify spells exactly the lone surrogates as \ud8xx … \udfxx; an escaped backslash may precede "ud"
+  // JSON.stringify writes \ud for lone surrogates only; text that holds a backslash before "ud" looks alike
   if (text.includes('\\ud')) assertWellFormed(value);
   return text;
 }
@@ -88,13 +88,17 @@ function sortedCopy(object: JsonObject): JsonObject | undefined {
   const copy: JsonObject = {};
   for (const name of sortNames(Object.keys(object))) {
     const inOrder = ordered(object[name] as Json); // `name` is a name of `object`
-    if (inOrder === undefined || name === '__proto__' || integerLike.test(name)) return undefined;
+    if (inOrder === undefined || !keepsPlace(name)) return undefined;
     copy[name] = inOrder;
   }
   return copy;
 }
 
-const integerLike = /^[0-9]+$/;
+/** Whether assigning a name to an object makes it the last one: not so for integers and `__proto__`. */
+function keepsPlace(name: string): boolean {
+  const first = name.charCodeAt(0);
+  return first <= 0x39 ? first < 0x30 || !/^[0-9]+$/.test(name) : name !== '__proto__';
+}
 
 /** Sorts in place by UTF-16 code units. Most objects are small: insertion beats the general sort there. */
 function sortNames(names: string[]): string[] {

@@ -4,12 +4,18 @@
  *
  * One pass over the bytes (`scan.ts`) checks grammar, bounds, escapes and numbers, without building or
  * recursing; then the bytes are decoded and `JSON.parse` builds the value. Names are counted in the text and
- * in the value: fewer in the value means that a name stood twice. Proven by `test/core/json.test.ts`
- * (hostile vectors, `JSON.parse` as oracle).
+ * in the value: fewer in the value means that a name stood twice.
+ *
+ * Danger: the `JSON.parse` of V8 12.8 and later can mistake a member name that is spelled with an escape
+ * (`jsonbuild.ts` says how). So texts with such names are built here, and no text with names that we did not
+ * choose may be given to `JSON.parse`, or to `Response.json()`: use `parseJson`, or `readJson` for stored ones.
+ *
+ * Proven by `test/core/json.test.ts` (hostile vectors, `JSON.parse` as oracle).
  */
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import type { Json } from './jcs.ts';
+import { buildJson } from './jsonbuild.ts';
 import { closingQuote, malformed, quoted, stringBetween } from './jsontoken.ts';
 import { scan } from './scan.ts';
 import type { JsonBounds } from './scan.ts';
@@ -41,10 +47,26 @@ export function parseJson(bytes: Uint8Array, bounds: JsonBounds = defaultBounds)
     malformed(0, 'a JSON value', 'a byte order mark');
   }
   const names = scan(bytes, bounds);
-  const value = JSON.parse(decode(bytes)) as Json; // what `JSON.parse` returns by definition
-  if (countNames(value) !== names) refuseRepeatedName(bytes, bounds);
+  const text = decode(bytes);
+  const value = names.escaped === 0 ? (JSON.parse(text) as Json) : buildJson(bytes);
+  if (countNames(value) !== names.all) refuseRepeatedName(bytes, bounds);
   return value;
 }
+
+/**
+ * Parses a JSON text that we wrote ourselves and stored: the profile holds, bounds are those of an envelope
+ * around a body. As fast as `JSON.parse` where the text holds no backslash, as `parseJson` where it does.
+ */
+export function readJson(text: string): Json {
+  return text.includes('\\') ? parseJson(Buffer.from(text), storedBounds) : (JSON.parse(text) as Json);
+}
+
+const storedBounds: JsonBounds = {
+  depth: 2 * limits.jsonDepth,
+  values: Infinity,
+  nameChars: Infinity,
+  stringBytes: Infinity,
+};
 
 function decode(bytes: Uint8Array): string {
   try {

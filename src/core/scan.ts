@@ -10,9 +10,9 @@ import {
   afterSpace,
   byteAt,
   closingQuote,
-  malformed,
-  shown,
+  plainEnd,
   stringBetween,
+  unexpected,
 } from './jsontoken.ts';
 
 /** How large a JSON text may be beyond its bytes; strings are measured decoded, each scalar is a value. */
@@ -33,88 +33,100 @@ const OBJECT = 0x7b;
 const OBJECT_END = 0x7d;
 const ARRAY = 0x5b;
 
-/** Checks a text and returns how many member names stand in it. Throws INVALID_JSON or JSON_TOO_COMPLEX. */
-export function scan(bytes: Uint8Array, bounds: JsonBounds, visit?: VisitName): number {
-  const ends = new Uint8Array(bounds.depth + 1); // ends[depth]: the byte that closes the container open there
+/** The member names of a text: how many there are, and how many of them are spelled with an escape. */
+export interface NameCount {
+  all: number;
+  escaped: number;
+}
+
+/** Checks a text and counts its member names. Throws INVALID_JSON or JSON_TOO_COMPLEX. */
+export function scan(bytes: Uint8Array, bounds: JsonBounds, visit?: VisitName): NameCount {
+  const names: NameCount = { all: 0, escaped: 0 };
+  const naming = { names, maxChars: bounds.nameChars };
+  const { depth: maxDepth, values: maxValues } = bounds;
+  const ends = new Uint8Array(maxDepth + 1); // ends[depth]: the byte that closes the container open there
+  let end = 0; // ends[depth]
   let depth = 0;
   let values = 0;
-  let names = 0;
   let first = true;
   let at = 0;
   for (;;) {
     at = afterSpace(bytes, at);
-    if (ends[depth] === OBJECT_END) {
+    if (end === OBJECT_END) {
       visit?.(at, depth, first);
-      at = afterName(bytes, at, bounds);
-      names++;
+      at = afterName(bytes, at, naming);
     }
-    if (++values > bounds.values) tooComplex(at, `${bounds.values} values`);
+    if (++values > maxValues) tooComplex(at, maxValues, 'values');
     const start = byteAt(bytes, at);
-    if (start === OBJECT || start === ARRAY) {
-      if (depth === bounds.depth) tooComplex(at, `${bounds.depth} levels`);
-      const end = start + 2; // { and }, [ and ] stand two apart in ASCII
+    if (start === QUOTE) {
+      at = afterString(bytes, at, bounds.stringBytes);
+    } else if (start === OBJECT || start === ARRAY) {
+      if (depth === maxDepth) tooComplex(at, maxDepth, 'levels');
+      end = start + 2; // { and }, [ and ] stand two apart in ASCII
       ends[++depth] = end;
       at = afterSpace(bytes, at + 1);
       first = true;
       if (byteAt(bytes, at) !== end) continue;
     } else {
-      at = start === QUOTE ? afterString(bytes, at, bounds) : afterScalar(bytes, at);
+      at = afterScalar(bytes, at);
     }
-    // a value, or an empty container but for its end, is behind: close what ends here, up to a comma
+    // behind a value, or at the end of an empty container: close what ends here, up to a comma
     for (;;) {
       at = afterSpace(bytes, at);
       if (depth === 0) {
-        if (at < bytes.length) malformed(at, 'the end of the text', shown(bytes, at));
+        if (at < bytes.length) unexpected(bytes, at, 'the end of the text');
         return names;
       }
       const next = byteAt(bytes, at);
-      const end = byteAt(ends, depth);
-      if (next !== end && next !== COMMA)
-        malformed(at, `',' or '${String.fromCharCode(end)}'`, shown(bytes, at));
+      if (next !== COMMA && next !== end) unexpected(bytes, at, `',' or '${String.fromCharCode(end)}'`);
       at++;
       if (next === COMMA) break;
-      depth--;
+      end = ends[--depth] ?? 0;
     }
     first = false;
   }
 }
 
-function tooComplex(offset: number, bound: string): never {
-  const detail = `expected at most ${bound}, got more at byte ${offset}`;
+function tooComplex(offset: number, max: number, what: string): never {
+  const detail = `expected at most ${max} ${what}, got more at byte ${offset}`;
   throw new GovError('JSON_TOO_COMPLEX', detail, { extensions: { offset } });
 }
 
-/** Passes a member name, its colon and the space around it. */
-function afterName(bytes: Uint8Array, at: number, bounds: JsonBounds): number {
-  if (byteAt(bytes, at) !== QUOTE) malformed(at, 'a member name', shown(bytes, at));
-  const end = closingQuote(bytes, at + 1);
-  if (end - at > bounds.nameChars && isNameTooLong(bytes, { at, end, max: bounds.nameChars })) {
-    tooComplex(at, `${bounds.nameChars} characters in a member name`);
+interface Naming {
+  readonly names: NameCount;
+  readonly maxChars: number;
+}
+
+/** Passes and counts a member name, with its colon and the space behind it. */
+function afterName(bytes: Uint8Array, at: number, { names, maxChars }: Naming): number {
+  if (byteAt(bytes, at) !== QUOTE) unexpected(bytes, at, 'a member name');
+  let end = plainEnd(bytes, at + 1);
+  if (byteAt(bytes, end) !== QUOTE) {
+    end = closingQuote(bytes, end);
+    names.escaped++;
+  }
+  names.all++;
+  if (end - at - 1 > maxChars && charsBetween(bytes, at, end) > maxChars) {
+    tooComplex(at, maxChars, 'characters in a member name');
   }
   const colon = afterSpace(bytes, end + 1);
-  if (byteAt(bytes, colon) !== COLON) malformed(colon, "':'", shown(bytes, colon));
+  if (byteAt(bytes, colon) !== COLON) unexpected(bytes, colon, "':'");
   return afterSpace(bytes, colon + 1);
 }
 
 /** Passes a string that is a value. */
-function afterString(bytes: Uint8Array, at: number, bounds: JsonBounds): number {
+function afterString(bytes: Uint8Array, at: number, maxBytes: number): number {
   const end = closingQuote(bytes, at + 1);
-  if (end - at > bounds.stringBytes && isStringTooLong(bytes, { at, end, max: bounds.stringBytes })) {
-    tooComplex(at, `${bounds.stringBytes} bytes in a string`);
+  if (end - at - 1 > maxBytes && Buffer.byteLength(stringBetween(bytes, at, end)) > maxBytes) {
+    tooComplex(at, maxBytes, 'bytes in a string');
   }
   return end + 1;
 }
 
-interface Span {
-  readonly at: number;
-  readonly end: number;
-  readonly max: number;
+/** Characters (code points) of a string. */
+function charsBetween(bytes: Uint8Array, start: number, end: number): number {
+  const text = stringBetween(bytes, start, end);
+  let chars = 0;
+  for (let at = 0; at < text.length; at++) if ((text.charCodeAt(at) & 0xfc00) !== 0xdc00) chars++;
+  return chars;
 }
-
-/** In characters (code points). One takes at most 12 bytes of a text, as an escaped pair of surrogates. */
-const isNameTooLong = (bytes: Uint8Array, { at, end, max }: Span): boolean =>
-  end - at - 1 > 12 * max || [...stringBetween(bytes, at, end)].length > max;
-
-/** In bytes of UTF-8. One takes at most 6 bytes of a text, as an escaped ASCII character. */
-const isStringTooLong = (bytes: Uint8Array, { at, end, max }: Span): boolean =>
-  end - at - 1 > 6 * max || Buffer.byteLength(stringBetween(bytes, at, end)) > max;
