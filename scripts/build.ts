@@ -4,7 +4,7 @@
  *   gov.cjs       first file of the command line: version, Node check, compile cache   src/cli/entry.ts
  *   main.cjs      the command line; what it loads by `import()` stays in files apart   src/cli/main.ts
  *   worker.js     the thread that computes beside the server                           src/host/worker.ts
- *   client.js     the client library                                                   src/client/index.ts
+ *   client.js     the client library; its declarations go to types/                    src/client/index.ts
  *   NOTICE        licences of the packages that were bundled
  *
  * Packages named in `dependencies` are native and stay outside. The result is made beside dist/ and renamed, so
@@ -13,39 +13,43 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 import { type Plugin, rolldown } from 'rolldown';
+import { declarations } from './declarations.ts';
 import { notice } from './notice.ts';
 
 interface Target {
   readonly source: string;
   readonly file: string;
-  readonly required: boolean;
+  readonly isRequired: boolean;
 }
 
 const project = fileURLToPath(new URL('..', import.meta.url));
 const output = join(project, 'dist');
 
 /** CommonJS starts 5 ms quicker than an ES module, so the command line is built so; the library is an ES module. */
+const client: Target = { source: 'src/client/index.ts', file: 'client.js', isRequired: false };
 const targets: readonly Target[] = [
-  { source: 'src/cli/entry.ts', file: 'gov.cjs', required: true },
-  { source: 'src/cli/main.ts', file: 'main.cjs', required: true },
-  { source: 'src/host/worker.ts', file: 'worker.js', required: false },
-  { source: 'src/client/index.ts', file: 'client.js', required: false },
+  { source: 'src/cli/entry.ts', file: 'gov.cjs', isRequired: true },
+  { source: 'src/cli/main.ts', file: 'main.cjs', isRequired: true },
+  { source: 'src/host/worker.ts', file: 'worker.js', isRequired: false },
+  client,
 ];
 
 async function build(): Promise<void> {
-  const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
+  const present = targets.filter(({ source, file, isRequired }) => {
+    const exists = existsSync(join(project, source));
+    if (!exists && isRequired) throw new Error(`expected ${source} to make dist/${file} of, found none`);
+    return exists;
+  });
+  const { dependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
   const temporary = join(project, `.dist-${process.pid}`);
-  const modules = new Set<string>();
   try {
     mkdirSync(temporary);
-    for (const target of targets) {
-      if (existsSync(join(project, target.source))) {
-        for (const module of await bundle(target, temporary, manifest)) modules.add(module);
-      } else if (target.required) {
-        throw new Error(`expected ${target.source} to build dist/${target.file} of, found no such file`);
-      }
-    }
+    const modules: string[] = [];
+    for (const target of present)
+      modules.push(...(await bundle(target, temporary, Object.keys(dependencies))));
+    if (present.includes(client)) await declarations(project, client.source, temporary);
     writeFileSync(join(temporary, 'NOTICE'), notice(modules));
     rmSync(output, { recursive: true, force: true });
     renameSync(temporary, output);
@@ -55,22 +59,15 @@ async function build(): Promise<void> {
 }
 
 /** Writes one target with its chunks; the paths of all modules that went into it. */
-async function bundle(
-  { source, file }: Target,
-  folder: string,
-  manifest: { version: string; dependencies: Record<string, string> },
-): Promise<string[]> {
+async function bundle({ source, file }: Target, folder: string, external: string[]): Promise<string[]> {
   const extension = file.endsWith('.cjs') ? 'cjs' : 'js';
   const bundler = await rolldown({
     cwd: project,
     input: { [file.slice(0, file.lastIndexOf('.'))]: source },
     platform: 'node',
-    external: Object.keys(manifest.dependencies),
+    external,
     plugins: [references()],
-    transform: {
-      target: 'node24',
-      define: { GOV_VERSION: JSON.stringify(manifest.version), 'process.env.NODE_ENV': '"production"' },
-    },
+    transform: { target: 'node24', define: { 'process.env.NODE_ENV': '"production"' } },
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(`${source}: ${log.message}`);
     },
@@ -109,8 +106,7 @@ function references(): Plugin {
         /new URL\(\s*(['"])(\.[^'"]+\.ts)\1,\s*import\.meta\.url\s*,?\)/g,
         (_, _quote, specifier) => {
           const built = builtFile(specifier, id);
-          if (built === undefined)
-            throw new Error(`${id}: expected ${specifier} among the targets of scripts/build.ts`);
+          if (built === undefined) throw new Error(`${id}: expected ${specifier} among the build's targets`);
           return `new URL('${built}', import.meta.url)`;
         },
       );
@@ -118,4 +114,10 @@ function references(): Plugin {
   };
 }
 
-await build();
+try {
+  await build();
+} catch (error) {
+  const message = error instanceof Error ? error.message : String(error);
+  console.error(`build: ${process.stderr.isTTY ? message : stripVTControlCharacters(message)}`);
+  process.exitCode = 1;
+}

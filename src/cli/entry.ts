@@ -6,9 +6,7 @@
  */
 import { lstatSync, mkdirSync, writeSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
-
-/** The version in package.json; the build puts it here. */
-declare const GOV_VERSION: string;
+import { version } from '../client/version.ts';
 
 const OLDEST_NODE = 24;
 
@@ -16,7 +14,7 @@ function start(argv: readonly string[]): void {
   const first = argv[0];
   if (argv.length === 1 && (first === '--version' || first === '-V' || first === 'version')) {
     // Not process.stdout: making that stream costs more than the rest of this function.
-    writeSync(1, `gov ${GOV_VERSION}\n`);
+    writeSync(1, `${version}\n`);
     return;
   }
   if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {

@@ -1,0 +1,46 @@
+/**
+ * The declarations of the client library, for programs that are type-checked: dist/types. They speak of the
+ * contract's schemas, so the declarations of typebox are copied beside them: the package depends on native
+ * code alone. Proved by test/package.test.ts, which compiles a program against them.
+ */
+import { execFile } from 'node:child_process';
+import { cpSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** Writes `folder`/types from `source` (relative to `project`); throws what tsc says when it does not compile. */
+export async function declarations(project: string, source: string, folder: string): Promise<void> {
+  const types = join(folder, 'types');
+  const config = join(folder, 'tsconfig.json');
+  const compilerOptions = {
+    noEmit: false,
+    declaration: true,
+    emitDeclarationOnly: true,
+    rootDir: join(project, 'src'),
+    outDir: types,
+  };
+  const settings = {
+    extends: '../tsconfig.json',
+    compilerOptions,
+    include: [],
+    files: [join(project, source)],
+  };
+  writeFileSync(config, JSON.stringify(settings));
+  try {
+    const compiler = join(project, 'node_modules/typescript/bin/tsc');
+    await promisify(execFile)(process.execPath, [compiler, '-p', config]);
+  } catch (cause) {
+    const said = cause instanceof Error && 'stdout' in cause ? cause.stdout : cause;
+    throw new Error(`expected ${source} to compile, got:\n${said}`, { cause });
+  } finally {
+    rmSync(config);
+  }
+  for (const file of globSync(`${types}/*/*.d.ts`)) {
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, text.replaceAll(/(["'])typebox\1/g, "'../typebox/index.mjs'"));
+  }
+  cpSync(join(project, 'node_modules/typebox/build'), join(types, 'typebox'), {
+    recursive: true,
+    filter: (path) => path.endsWith('.d.mts') || statSync(path).isDirectory(),
+  });
+}
