@@ -1,0 +1,169 @@
+/**
+ * Makes what other programs recorded fit the interface (contract A6, A7, E3-E5): content over a limit is
+ * replaced by `{sha256, size, truncated: true, head}`, text that JSON cannot carry is repaired. Every change is
+ * counted, so that an import can say what it did. Proven by `test/cli/import/fit.test.ts`.
+ */
+import { hash } from 'node:crypto';
+import { limits } from '../../contract/limits.ts';
+import { canonicalize, type Json, type JsonObject } from '../../core/jcs.ts';
+
+/** What an importer may have to do to source content; the names are shown to people. */
+export const changeLabels = {
+  kept_by_hash: 'values over a limit, kept as hash, size and beginning',
+  text_repaired: 'texts with lone surrogates or U+0000, repaired',
+  number_as_text: 'numbers that JSON cannot carry exactly, kept as text',
+  clipped: 'names or actions over their length, clipped',
+  call_id_renamed: 'tool call ids used twice in a run, numbered',
+  cause_unknown: 'causes that the source does not contain',
+  parent_unknown: 'parents that the source does not contain',
+  time_unreadable: 'times that could not be read',
+} as const;
+export type Change = keyof typeof changeLabels;
+
+export class Changes {
+  readonly counts = new Map<Change, number>();
+
+  add(change: Change): void {
+    this.counts.set(change, (this.counts.get(change) ?? 0) + 1);
+  }
+}
+
+const headChars = 1024;
+/** Containers below the event itself; one less than the limit, whichever way the root is counted. */
+const deepest = limits.metadataDepth - 1;
+/** Leaves room for the other members of an event within the limit for one body. */
+const mostValues = limits.jsonValues - 200;
+
+/** `{sha256, size, truncated, head}` of a text's UTF-8 bytes, or of a value's canonical JSON (contract E5). */
+export function digest(value: Json): JsonObject {
+  const text = typeof value === 'string' ? value : canonicalize(value);
+  return {
+    sha256: hash('sha256', text, 'hex'),
+    size: Buffer.byteLength(text),
+    truncated: true,
+    head: beginning(text, headChars),
+  };
+}
+
+/** The first `chars` UTF-16 units of a text, never half a character. */
+export function beginning(text: string, chars: number): string {
+  if (text.length <= chars) return text;
+  const cut = text.slice(0, chars);
+  return cut.isWellFormed() ? cut : cut.slice(0, -1);
+}
+
+/** Text without what I-JSON refuses: U+0000 becomes U+2400, a lone surrogate U+FFFD. */
+export function repair(text: string, changes: Changes): string {
+  if (text.isWellFormed() && !text.includes('\0')) return text;
+  changes.add('text_repaired');
+  return text.toWellFormed().replaceAll('\0', '\u2400');
+}
+
+/** One line of at most `chars` without control characters; `fallback` where nothing is left. */
+export function line(text: string, chars: number, options: { fallback: string; changes: Changes }): string {
+  // C0 and C1 control characters are what contract E3 refuses
+  const clean = repair(text, options.changes)
+    .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ') // oxlint-disable-line no-control-regex
+    .trim();
+  if (clean === '') return options.fallback;
+  if (clean.length <= chars) return clean;
+  options.changes.add('clipped');
+  return `${beginning(clean, chars - 1)}…`;
+}
+
+/**
+ * Metadata within the limits of contract E5. Members that are undefined or null are left out: absence is what
+ * they say. The source controls every value.
+ */
+export function fitMetadata(source: Readonly<Record<string, unknown>>, changes: Changes): JsonObject {
+  const metadata: JsonObject = {};
+  const cost = new Map<string, { bytes: number; values: number }>();
+  for (const [key, value] of Object.entries(source)) {
+    if (value === undefined || value === null) continue;
+    const fitted = fit(value, 1, changes);
+    metadata[key] = fitted;
+    cost.set(key, {
+      bytes: Buffer.byteLength(JSON.stringify(fitted)) + Buffer.byteLength(JSON.stringify(key)) + 2,
+      values: countValues(fitted),
+    });
+  }
+  for (const unit of ['bytes', 'values'] as const) {
+    const limit = unit === 'bytes' ? limits.metadataBytes : mostValues;
+    while (sum(cost, unit) > limit) keepDearestByHash(metadata, { cost, unit, changes });
+  }
+  return metadata;
+}
+
+type Costs = Map<string, { bytes: number; values: number }>;
+const sum = (costs: Costs, unit: 'bytes' | 'values'): number =>
+  costs.values().reduce((total, cost) => total + cost[unit], 2);
+
+function keepDearestByHash(
+  metadata: JsonObject,
+  { cost, unit, changes }: { cost: Costs; unit: 'bytes' | 'values'; changes: Changes },
+): void {
+  const dearest = [...cost].reduce((a, b) => (b[1][unit] > a[1][unit] ? b : a));
+  const key = dearest[0];
+  const replaced = digest(metadata[key] ?? null);
+  changes.add('kept_by_hash');
+  metadata[key] = replaced;
+  cost.set(key, { bytes: Buffer.byteLength(JSON.stringify(replaced)) + key.length + 4, values: 5 });
+}
+
+/** A value as the interface can carry it. `level` counts the containers around it. */
+function fit(value: unknown, level: number, changes: Changes): Json {
+  switch (typeof value) {
+    case 'string':
+      return fitText(value, changes);
+    case 'boolean':
+      return value;
+    case 'number':
+      return fitNumber(value, changes);
+    case 'object':
+      return value === null ? null : fitContainer(value, level, changes);
+    default:
+      // JSON has no other kinds; a bug of an importer
+      throw new Error(`expected a JSON value, got ${typeof value}`);
+  }
+}
+
+function fitText(text: string, changes: Changes): Json {
+  const clean = repair(text, changes);
+  if (clean.length * 3 <= limits.stringBytes || Buffer.byteLength(clean) <= limits.stringBytes) return clean;
+  changes.add('kept_by_hash');
+  return digest(clean);
+}
+
+function fitNumber(value: number, changes: Changes): Json {
+  if (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))) return value;
+  changes.add('number_as_text');
+  return String(value);
+}
+
+function fitContainer(container: object, level: number, changes: Changes): Json {
+  // what lies too deep is fitted as if it stood at the top, so that it can be hashed, and then hashed
+  const tooDeep = level >= deepest;
+  const inner = tooDeep ? 1 : level + 1;
+  let unfit = tooDeep;
+  let fitted: Json;
+  if (Array.isArray(container)) {
+    fitted = container.map((item) => fit(item, inner, changes));
+  } else {
+    fitted = Object.create(null) as JsonObject; // `__proto__` is a name like any other
+    for (const [name, member] of Object.entries(container)) {
+      unfit ||= name.length > limits.memberNameChars;
+      let clean = repair(name, changes);
+      while (clean in fitted) clean += '\ufffd';
+      fitted[clean] = fit(member, inner, changes);
+    }
+    fitted = Object.fromEntries(Object.entries(fitted));
+  }
+  if (!unfit) return fitted;
+  changes.add('kept_by_hash');
+  return digest(fitted);
+}
+
+function countValues(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce((count: number, item) => count + countValues(item), 1);
+}

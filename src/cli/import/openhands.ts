@@ -1,0 +1,270 @@
+/**
+ * Importer `openhands`: event streams of OpenHands. Reads saved trajectories (a list of events) and the records
+ * of its benchmarks and resolver (`{history, …}`), also old histories without ids and times, and lists of
+ * [action, observation] pairs. A `cause` of the source becomes `causedBy`, and nothing else here claims a cause, so
+ * the graph's `causes` edges are the source's own. Proven by `test/cli/import/openhands.test.ts`.
+ */
+import {
+  isSource,
+  RunBuilder,
+  runName,
+  textOf,
+  type Draft,
+  type ImportContext,
+  type ImportedRun,
+  type Party,
+  type Source,
+} from './run.ts';
+import { readTime } from './time.ts';
+
+const format = 'openhands';
+
+export const isOpenHandsEvent = (value: unknown): value is Source =>
+  isSource(value) && (typeof value['action'] === 'string' || typeof value['observation'] === 'string');
+
+const isHistory = (value: unknown): value is readonly unknown[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((item) => (Array.isArray(item) ? item.every(isOpenHandsEvent) : isOpenHandsEvent(item)));
+
+const isRecord = (value: unknown): value is Source & { history: readonly unknown[] } =>
+  isSource(value) && isHistory(value['history']) && !('trajectory' in value);
+
+/** Whether a document is of this format. */
+export const detectOpenHands = (document: unknown): boolean =>
+  isHistory(document) ||
+  isRecord(document) ||
+  (Array.isArray(document) && document.length > 0 && document.every(isRecord));
+
+/** The runs of a document that `detectOpenHands` accepts. The source controls all of it. */
+export function* importOpenHands(document: unknown, context: ImportContext): Generator<ImportedRun> {
+  if (isHistory(document)) {
+    const name = runName(document, context);
+    yield importHistory(
+      document,
+      { name: context.runPrefix === undefined ? `${format}-${name}` : name, record: {} },
+      context,
+    );
+    return;
+  }
+  for (const [index, record] of (Array.isArray(document) ? document : [document]).entries()) {
+    if (!isRecord(record)) continue;
+    const { history, ...rest } = record;
+    const fallback = runName(record, context, Array.isArray(document) ? index + 1 : undefined);
+    yield importHistory(history, { name: recordName(rest, fallback, context), record: rest }, context);
+  }
+}
+
+function recordName(record: Source, fallback: string, context: ImportContext): string {
+  const prefix = context.runPrefix ?? 'openhands';
+  const instance = textOf(record['instance_id']);
+  if (instance !== undefined) return `${prefix}-${instance}`;
+  const issue = record['issue'];
+  if (!isSource(issue)) return fallback;
+  return [prefix, issue['owner'], issue['repo'], issue['number']].map(String).join('-');
+}
+
+function importHistory(
+  history: readonly unknown[],
+  { name, record }: { name: string; record: Source },
+  context: ImportContext,
+): ImportedRun {
+  const events = history.flat() as Source[]; // the caller's detection has checked it
+  const run = new RunBuilder(format, name, context);
+  const agent: Party = { name: agentName(record, events), role: 'agent' };
+  const times = events.map((event) => readTime(event['timestamp']));
+  const known = times.filter((time) => time !== null);
+  const { test_result: testResult, metrics, error, git_patch: gitPatch, success, ...facts } = record;
+  run.add({
+    eventType: 'run.started',
+    actor: agent,
+    action: 'start',
+    key: 'start',
+    at: known[0] ?? null,
+    metadata: {
+      importer: format,
+      events: events.length,
+      source: Object.keys(facts).length > 0 ? facts : null,
+    },
+  });
+  // forward references are possible in principle, so every id is known before the first event is written
+  const keys = new Map(events.map((event, index) => [event['id'], String(index)]));
+  const responses = new Set<string>();
+  for (const [index, event] of events.entries()) {
+    run.add({
+      ...describe(event, { agent, responses }),
+      ...causeOf(event, { run, keys }),
+      key: String(index),
+      at: times[index] ?? null,
+    });
+    if (event['timestamp'] !== undefined && times[index] === null) run.changes.add('time_unreadable');
+  }
+  run.add({
+    eventType: 'run.ended',
+    actor: agent,
+    action: 'end',
+    key: 'end',
+    at: known.at(-1) ?? null,
+    metadata: { testResult, metrics, error, gitPatch, success },
+  });
+  return run.finish(events.length);
+}
+
+function agentName(record: Source, events: readonly Source[]): string {
+  const metadata = record['metadata'];
+  const named = isSource(metadata) ? textOf(metadata['agent_class']) : undefined;
+  const system = events.find((event) => event['action'] === 'system')?.['args'];
+  return named ?? (isSource(system) ? textOf(system['agent_class']) : undefined) ?? 'openhands';
+}
+
+/** The event's `cause` as a clientEventId; a cause that the file lacks stays in the metadata alone. */
+function causeOf(
+  event: Source,
+  { run, keys }: { run: RunBuilder; keys: ReadonlyMap<unknown, string> },
+): { causedBy?: readonly string[] } {
+  const cause = event['cause'];
+  if (cause === undefined || cause === null) return {};
+  const key = keys.get(cause);
+  if (key === undefined) run.changes.add('cause_unknown');
+  return key === undefined ? {} : { causedBy: [run.idOf(key)] };
+}
+
+interface Surroundings {
+  readonly agent: Party;
+  /** Ids of model responses that an earlier event already carries in full. */
+  readonly responses: Set<string>;
+}
+
+function describe(event: Source, { agent, responses }: Surroundings): Draft {
+  const call = isSource(event['tool_call_metadata']) ? event['tool_call_metadata'] : undefined;
+  const kind = kindOf(event, call);
+  const { id, timestamp, source, message, cause, action, observation, content, ...rest } = event;
+  const { tool_call_metadata: _call, args, extras, ...others } = rest;
+  // old events hold their particulars beside the kind, new ones in `args` (actions) or `extras` (observations)
+  const old = args === undefined && extras === undefined;
+  const { content: said, ...particulars } = toSource(old ? others : (args ?? extras));
+  const text = content ?? said;
+  return {
+    eventType: kind.eventType,
+    actor: actorOf(source ?? (action === 'message' ? 'user' : 'agent'), agent),
+    action: kind.action,
+    resource: kind.resource,
+    metadata: {
+      sourceId: id,
+      sourceCause: cause,
+      sourceKind: action ?? observation,
+      sourceTime: readTime(timestamp) === null ? timestamp : undefined,
+      content: text,
+      message: message === text ? undefined : message,
+      [observation === undefined ? 'arguments' : 'details']: particulars,
+      outcome: observation === undefined ? undefined : outcomeOf(event),
+      ...callMetadata(call, responses),
+      other: old || Object.keys(others).length === 0 ? undefined : others,
+    },
+  };
+}
+
+/** A member that should be an object; anything else is kept under its own name. */
+const toSource = (value: unknown): Source => (isSource(value) ? value : value === undefined ? {} : { value });
+
+/** A response of the model stands in full with the first event that it led to. */
+function callMetadata(call: Source | undefined, responses: Set<string>): Source {
+  if (call === undefined) return {};
+  const { tool_call_id: toolCallId, function_name: functionName, model_response: response, ...rest } = call;
+  const responseId = isSource(response) ? textOf(response['id']) : undefined;
+  const repeated = responseId !== undefined && responses.has(responseId);
+  if (responseId !== undefined) responses.add(responseId);
+  return {
+    toolCallId,
+    functionName,
+    modelResponseId: responseId,
+    modelResponse: repeated ? undefined : response,
+    callDetails: Object.keys(rest).length === 0 ? undefined : rest,
+  };
+}
+
+function actorOf(source: unknown, agent: Party): Party {
+  switch (source) {
+    case 'user':
+      return { name: 'user', role: 'user', type: 'human' };
+    case 'agent':
+      return agent;
+    default:
+      return { name: String(source), role: 'environment' };
+  }
+}
+
+interface Kind {
+  readonly eventType: string;
+  readonly action: string;
+  readonly resource?: Party;
+}
+
+/** Actions that are calls of a tool even where the source names no function. */
+const toolActions = new Set(
+  'run run_ipython read write edit browse browse_interactive call_tool_mcp mcp task_tracking'.split(' '),
+);
+
+function kindOf(event: Source, call: Source | undefined): Kind {
+  const action = textOf(event['action']);
+  const name = action ?? textOf(event['observation']) ?? 'null';
+  const tool: Party = {
+    name: (call === undefined ? undefined : textOf(call['function_name'])) ?? name,
+    type: /mcp/.test(name) ? 'mcp_tool' : 'tool',
+  };
+  return action === undefined ? observationKind(name, tool, call) : actionKind(event, { action, tool, call });
+}
+
+function actionKind(
+  event: Source,
+  { action, tool, call }: { action: string; tool: Party; call: Source | undefined },
+): Kind {
+  switch (action) {
+    case 'system':
+      return {
+        eventType: 'snapshot.captured',
+        action: 'capture',
+        resource: { name: 'system prompt', type: 'prompt' },
+      };
+    case 'message':
+      return event['source'] === 'agent'
+        ? { eventType: 'output.delivered', action: 'deliver' }
+        : { eventType: 'prompt.submitted', action: 'submit' };
+    case 'finish':
+    case 'reject':
+      return { eventType: 'output.delivered', action };
+    case 'recall':
+      return { eventType: 'kb.query', action: 'query', resource: { name: 'recall', type: 'data' } };
+    case 'delegate':
+      return { eventType: 'agent.invoked', action: 'invoke', resource: { name: 'delegate', type: 'agent' } };
+    default:
+      return call !== undefined || toolActions.has(action)
+        ? { eventType: 'tool.call', action: 'execute', resource: tool }
+        : { eventType: 'agent.step', action };
+  }
+}
+
+function observationKind(observation: string, tool: Party, call: Source | undefined): Kind {
+  switch (observation) {
+    case 'recall':
+      return { eventType: 'memory.read', action: 'read', resource: { name: 'recall', type: 'data' } };
+    case 'error':
+      return { eventType: 'run.error', action: 'fail' };
+    case 'user_rejected':
+      return { eventType: 'approval.rejected', action: 'reject' };
+    default:
+      return call !== undefined || toolActions.has(observation)
+        ? { eventType: 'tool.result', action: 'return', resource: tool }
+        : { eventType: 'agent.step', action: `observe ${observation}` };
+  }
+}
+
+/** `error` where the source says so: an exit code, `success: false`, or the editor's `ERROR:`. */
+function outcomeOf(event: Source): 'ok' | 'error' {
+  const extras = isSource(event['extras']) ? event['extras'] : {};
+  const shell = isSource(extras['metadata']) ? extras['metadata'] : {};
+  const exitCode = event['exit_code'] ?? extras['exit_code'] ?? shell['exit_code'];
+  if (event['observation'] === 'error' || event['success'] === false) return 'error';
+  if (typeof exitCode === 'number' && exitCode !== 0) return 'error';
+  return typeof event['content'] === 'string' && event['content'].startsWith('ERROR') ? 'error' : 'ok';
+}

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { detectFormat } from '../../../src/cli/import/registry.ts';
+import { runIdFrom } from '../../../src/cli/import/run.ts';
+import { documents } from '../../../src/cli/import/source.ts';
+import { hasData } from '../../shared.ts';
+import { importFolder, importText, importValue, readData } from './fits.ts';
+
+describe.skipIf(!hasData)('telling formats apart (skipped without the recorded runs)', () => {
+  it.each([
+    ['tau-bench', /json/, 'openai-chat'],
+    ['openhands', /json/, 'openhands'],
+    ['swe-agent', /traj/, 'swe-agent'],
+    ['langfuse-framework-traces', /trace\.json$/, 'langfuse'],
+  ])('takes every file of %s for what it is', (folder, ending, format) => {
+    for (const [name, runs] of importFolder(folder, ending)) {
+      expect([name, new Set(runs.map((run) => run.format))]).toEqual([name, new Set([format])]);
+    }
+  });
+
+  it('has every recorded run in about 250 runs and 6,000 items', () => {
+    const folders = ['tau-bench', 'openhands', 'swe-agent', 'langfuse-framework-traces'];
+    const runs = folders.flatMap((folder) => [...importFolder(folder, /(json|jsonl|traj)$/).values()].flat());
+    expect(runs.length).toBe(200 + 19 + 9 + 24 + 20);
+    expect(runs.reduce((sum, run) => sum + run.items, 0)).toBe(5308 + 463 + 310 + 267 + 138);
+  });
+
+  it('refuses captures of other kinds by name of file and line', () => {
+    const name = 'mcp/stdio-server-memory.jsonl';
+    const [first] = [...documents(readData(name), name)];
+    expect(detectFormat(first?.value)).toBeUndefined();
+    expect(() => importText(readData(name), { sourceName: 'x.jsonl' })).toThrow(
+      /^x\.jsonl:1: expected one of openai-chat/,
+    );
+  });
+});
+
+describe('choosing an importer', () => {
+  it.each([[null], [7], ['text'], [[]], [{}], [[{}]], [{ runId: 'r', eventType: 'x' }]])(
+    'takes no %j for a run',
+    (value) => {
+      expect(detectFormat(value)).toBeUndefined();
+    },
+  );
+
+  it('says what a named format expects and what came', () => {
+    const messages = [{ role: 'user', content: 'x' }];
+    expect(() => importValue(messages, { format: 'langfuse' })).toThrow(
+      'source.json:1: expected langfuse ({trace, observations}), got openai-chat',
+    );
+  });
+});
+
+describe('run ids', () => {
+  it('fit the pattern, and stay apart when they are shortened', () => {
+    expect(runIdFrom('tau-airline-0-0')).toBe('tau-airline-0-0');
+    expect(runIdFrom('  a/b c\n')).toBe('a-b-c');
+    expect(runIdFrom('!!!')).toMatch(/^run-[0-9a-f]{8}$/);
+    const long = [`${'x'.repeat(200)}1`, `${'x'.repeat(200)}2`].map(runIdFrom);
+    expect(new Set(long).size).toBe(2);
+    for (const id of long) expect(id.length).toBeLessThanOrEqual(92);
+  });
+});
