@@ -7,7 +7,7 @@
  * caller could so change what another one's evidence says. Names without escapes are not affected.
  *
  * This is the slow way, for the rare text with such names: about five times the cost of `JSON.parse`.
- * Proven by `test/core/json.test.ts`.
+ * Proven by `test/core/jsonbuild.test.ts`.
  */
 import type { Json } from './jcs.ts';
 import { afterScalar, afterSpace, byteAt, closingQuote, stringBetween, textBetween } from './jsontoken.ts';

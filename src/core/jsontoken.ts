@@ -3,7 +3,7 @@
  * returns where it ends, or throws INVALID_JSON with the byte offset. Beyond the grammar they refuse what
  * I-JSON refuses: lone surrogates (RFC 7493 §2.1), U+0000 (contract A6), and numbers that a double would
  * change (§2.2). All input is an attacker's; every function is linear in the token's length.
- * Proven by `test/core/json.test.ts`.
+ * Proven by `test/core/jsontoken.test.ts` and `test/core/json.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';

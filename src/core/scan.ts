@@ -2,7 +2,7 @@
  * The scan that stands before `JSON.parse`: one pass over the bytes of a JSON text that refuses, with the byte
  * offset, whatever is malformed (RFC 8259), not I-JSON (`jsontoken.ts`), too deep, too many or too long.
  * It builds nothing, keeps one byte per level, and reads each byte a bounded number of times, whatever comes.
- * UTF-8 and repeated names are left to `json.ts`. Proven by `test/core/json.test.ts`.
+ * UTF-8 and repeated names are left to `json.ts`. Proven by `test/core/scan.test.ts` and `test/core/json.test.ts`.
  */
 import { GovError } from '../contract/problems.ts';
 import {
