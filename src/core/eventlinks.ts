@@ -1,0 +1,156 @@
+/**
+ * What an event says about other events and parties, read from its disclosures: the input of the causal graph
+ * (contract F14, O2). Everything here was written by clients; what has another type than expected is counted
+ * as unresolved or left out, never guessed. Proven by `test/core/eventlinks.test.ts`.
+ */
+import { limits } from '../contract/limits.ts';
+import type { Disclosure } from './disclosure.ts';
+import { sha256 } from './hash.ts';
+import type { Json } from './json.ts';
+import type { RunEvent } from './runevent.ts';
+
+export type PartyKind = 'agent' | 'human' | 'tool' | 'model' | 'data' | 'callee';
+
+export interface Party {
+  readonly kind: PartyKind;
+  readonly name: string;
+}
+
+export interface EventLinks {
+  readonly action: string;
+  readonly clientEventId: string | null;
+  readonly actor: Party | null;
+  readonly resource: Party | null;
+  readonly parent: string | null;
+  readonly causes: readonly string[];
+  readonly toolCallId: string | null;
+  readonly toolCallIds: readonly string[];
+  readonly toolResultIds: readonly string[];
+  /** References that are not text, or beyond the limit per event. */
+  readonly unusable: number;
+}
+
+/** Reads the links of an event. Cost: one `JSON.parse` of its disclosures. */
+export function eventLinks(event: RunEvent): EventLinks {
+  const fields = readFields(event.disclosures);
+  const references = new References();
+  const causes = asList(fields.get('/metadata/causedBy'));
+  return {
+    action: text(fields.get('/action')) ?? '',
+    clientEventId: text(fields.get('/clientEventId')),
+    actor: actorOf(fields),
+    resource: resourceOf(fields, event.clear?.eventType ?? ''),
+    parent: references.one(fields.get('/metadata/parentEventId')),
+    causes: references.list([...(event.clear?.causedBy ?? []), ...causes]),
+    toolCallId: text(fields.get('/metadata/toolCallId')),
+    toolCallIds: references.list(asList(fields.get('/metadata/toolCallIds'))),
+    toolResultIds: references.list(asList(fields.get('/metadata/toolResultIds'))),
+    unusable: references.unusable,
+  };
+}
+
+/** `metadata.timestampSource` of an event (contract O2), `client` where it says none; null where unreadable. */
+export function timestampSource(disclosures: string | null): string | null {
+  if (disclosures === null) return null;
+  if (!disclosures.includes('"/metadata/timestampSource"')) return 'client';
+  const source = readFields(disclosures).get('/metadata/timestampSource');
+  return source === 'source' || source === 'assumed_utc' || source === 'import' ? source : 'client';
+}
+
+/**
+ * The node id of a party: `<kind>:<name>` where that fits contract A2, else the kind and the first 32 hex
+ * digits of the SHA-256 of the name.
+ */
+export function partyId(kind: string, name: string): string {
+  const id = `${kind}:${name}`;
+  return nodeIdPattern.test(id) ? id : `${kind}:${sha256(name).toString('hex', 0, 16)}`;
+}
+
+export const nodeIdPattern = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
+
+const wanted = new Set([
+  '/action',
+  '/clientEventId',
+  ...['', '/id', '/name', '/role', '/type'].map((member) => `/actor${member}`),
+  ...['', '/id', '/name', '/type'].map((member) => `/resource${member}`),
+  ...['parentEventId', 'causedBy', 'toolCallId', 'toolCallIds', 'toolResultIds', 'timestampSource'].map(
+    (member) => `/metadata/${member}`,
+  ),
+]);
+
+type Fields = ReadonlyMap<string, Json>;
+
+function readFields(disclosures: string | null): Fields {
+  const fields = new Map<string, Json>();
+  if (disclosures === null) return fields;
+  // Written by `Committer`; whoever reads disclosures from elsewhere has matched them to digests first.
+  for (const [, pointer, value] of JSON.parse(disclosures) as Disclosure[]) {
+    if (wanted.has(pointer)) fields.set(pointer, value);
+  }
+  return fields;
+}
+
+const text = (value: Json | undefined): string | null =>
+  typeof value === 'string' && value !== '' ? value : null;
+
+const asList = (value: Json | undefined): readonly Json[] => {
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) ? value : [value];
+};
+
+/** Takes references up to a limit per list and counts what it cannot take. */
+class References {
+  unusable = 0;
+
+  list(values: readonly Json[]): readonly string[] {
+    const taken: string[] = [];
+    for (const value of values) {
+      if (typeof value === 'string' && taken.length < limits.graphReferences) taken.push(value);
+      else this.unusable++;
+    }
+    return taken;
+  }
+
+  one(value: Json | undefined): string | null {
+    if (value === undefined || value === null) return null;
+    if (typeof value === 'string') return value;
+    this.unusable++;
+    return null;
+  }
+}
+
+const humans = new Set<Json | undefined>(['user', 'human', 'customer']);
+
+/** A party is a text, or an object that is committed member by member. */
+const nameOf = (fields: Fields, party: string): string | null =>
+  text(fields.get(party)) ?? text(fields.get(`${party}/name`)) ?? text(fields.get(`${party}/id`));
+
+function actorOf(fields: Fields): Party | null {
+  const role = fields.get('/actor/role');
+  const type = fields.get('/actor/type');
+  const name = nameOf(fields, '/actor') ?? text(role) ?? text(type);
+  if (name === null) return null;
+  const human = humans.has(fields.get('/actor')) || humans.has(role) || humans.has(type);
+  return { kind: human ? 'human' : 'agent', name };
+}
+
+function resourceOf(fields: Fields, eventType: string): Party | null {
+  const type = text(fields.get('/resource/type'));
+  const name = nameOf(fields, '/resource') ?? type;
+  return name === null ? null : { kind: resourceKind(type, eventType), name };
+}
+
+/** Without a type of its own, a resource is what the kind of event says it is. */
+function resourceKind(type: string | null, eventType: string): PartyKind {
+  switch (type ?? eventType.split('.', 1)[0]) {
+    case 'tool':
+    case 'mcp_tool':
+      return 'tool';
+    case 'model':
+      return 'model';
+    case 'agent':
+      return type === null ? 'data' : 'callee';
+    default:
+      return 'data';
+  }
+}
