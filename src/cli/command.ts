@@ -27,6 +27,8 @@ export interface FlagSpec {
   readonly maximum?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
+  /** Splits one value of a `strings` flag into several. */
+  readonly separator?: ',';
   /** Accepted but shown nowhere. */
   readonly hidden?: true;
 }

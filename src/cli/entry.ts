@@ -12,7 +12,7 @@ const OLDEST_NODE = 24;
 
 function start(argv: readonly string[]): void {
   const first = argv[0];
-  if (argv.length === 1 && (first === '--version' || first === '-V' || first === 'version')) {
+  if (argv.length === 1 && (first === '--version' || first === '-V')) {
     // Not process.stdout: making that stream costs more than the rest of this function.
     writeSync(1, `${version}\n`);
     return;

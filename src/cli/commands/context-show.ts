@@ -1,0 +1,38 @@
+/** `gov context show`: what applies here and what decided it. Never shows a secret. */
+import type { Run } from '../command.ts';
+import { configPath } from '../config.ts';
+import { failureOf } from '../exit.ts';
+import type { Session } from '../session.ts';
+import type { contextShow as spec } from '../specs/general.ts';
+import { plainView } from '../view.ts';
+
+/** First 9 and last 4 characters: enough to tell two keys apart. */
+const masked = (key: string): string => (key.length < 24 ? '(set)' : `${key.slice(0, 9)}…${key.slice(-4)}`);
+
+function told<Value>(read: () => Value): Value | { error: string } {
+  try {
+    return read();
+  } catch (cause) {
+    return { error: failureOf(cause).message };
+  }
+}
+
+function describe(session: Session) {
+  const context = session.context();
+  const key = told(() => {
+    const found = session.apiKey();
+    return found === null ? null : { key: masked(found.value), from: found.from };
+  });
+  return {
+    name: context?.name ?? null,
+    kind: context?.context.kind ?? null,
+    baseUrl: told(() => session.baseUrl()),
+    apiKey: key,
+    trustFile: told(() => session.trustFile() ?? null),
+  };
+}
+
+export const run: Run<typeof spec> = async ({ out, io, session }) => {
+  const value = { ...describe(session), configFile: configPath(io.env) };
+  await out.one(value, plainView(Object.keys(value)));
+};

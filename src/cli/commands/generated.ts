@@ -1,0 +1,75 @@
+/**
+ * Runs a command made from a contract row: flags to query and body, answer to output, pages as asked.
+ * `test/cli/generated.test.ts` proves it against a real server.
+ */
+import type { UncheckedAnswer, UncheckedInput } from '../../client/client.ts';
+import { itemsOf } from '../../client/paginate.ts';
+import type { Operation } from '../../contract/operation.ts';
+import { table } from '../../contract/table.ts';
+import type { OperationId } from '../../contract/table.ts';
+import type { Invocation } from '../command.ts';
+import { exit } from '../exit.ts';
+import { flagName } from '../manifest.ts';
+import type { ListPage, Row } from '../out.ts';
+import { schemaOf } from '../schema.ts';
+import { viewOf } from '../view.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+type Call = (input: UncheckedInput) => Promise<UncheckedAnswer>;
+
+/** The members of a row's query or body, from the flags that stand for them. */
+function membersOf(schema: unknown, flags: Values): Record<string, unknown> {
+  const members: Record<string, unknown> = {};
+  for (const name of Object.keys(schemaOf(schema).properties ?? {})) {
+    const value = flags[flagName(name)];
+    if (value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0))
+      members[name] = value;
+  }
+  return members;
+}
+
+/** Runs the operation with the arguments and flags given to it. */
+export async function runOperation(id: OperationId, invocation: Invocation): Promise<number> {
+  const { args, out, settings, session } = invocation;
+  const flags: Values = invocation.flags;
+  const row: Operation = table[id];
+  const client = await session.client();
+  // the row's own schemas made the flags, and the service checks what they hold
+  const call = client[id] as unknown as Call;
+  const query = membersOf(row.query, flags);
+  const body = row.body === undefined ? {} : { body: membersOf(row.body, flags) };
+  const input = { params: args, query, ...body, idempotencyKey: settings.idempotencyKey };
+  const view = viewOf(id);
+  if (view.items !== undefined) {
+    const bounds = { limit: flags['limit'], all: flags['all'] === true };
+    await out.list(pagesOf(call, input, bounds), view, view.items);
+    return exit.ok;
+  }
+  const answer = await call(input);
+  await out.one(answer.body, view);
+  // a success status that says no, as 503 of a health probe
+  return answer.status >= 400 ? exit.checkFailed : exit.ok;
+}
+
+interface Bounds {
+  readonly limit: unknown;
+  readonly all: boolean;
+}
+
+/** Pages until `limit` items are read; one page without a limit; every page with `all`. */
+async function* pagesOf(call: Call, input: UncheckedInput, bounds: Bounds): AsyncGenerator<ListPage> {
+  let left = typeof bounds.limit === 'number' ? bounds.limit : Infinity;
+  let cursor = input.query?.['cursor'];
+  for (;;) {
+    const query = { ...input.query, cursor, limit: left === Infinity ? undefined : left };
+    const { body } = await call({ ...input, query });
+    // a list row answers a page; its items are shown, not relied on
+    const page = body as { data?: Row[]; events?: Row[]; nextCursor: string | null };
+    const items = itemsOf(page).slice(0, left);
+    yield { items, nextCursor: page.nextCursor };
+    left -= items.length;
+    const goOn = bounds.all || typeof bounds.limit === 'number';
+    if (page.nextCursor === null || page.nextCursor === cursor || left <= 0 || !goOn) return;
+    cursor = page.nextCursor;
+  }
+}

@@ -1,0 +1,26 @@
+/** `gov help`, `gov help events list`, `gov help exit-codes`. */
+import type { Run } from '../command.ts';
+import { usage } from '../exit.ts';
+import { helpOf, helpOfNoun, helpOfTool, topics } from '../help.ts';
+import type { help as spec } from '../specs/general.ts';
+import { allSpecs, otherNumber } from '../specs/index.ts';
+
+export const run: Run<typeof spec> = async ({ args, out }) => {
+  const layout = { styles: out.styles, columns: out.settings.columns };
+  const words = args.topic ?? [];
+  const specs = allSpecs();
+  const topic = topics[words.join('-')];
+  if (words.length === 0) return out.line(helpOfTool(specs, layout));
+  if (topic !== undefined) return out.line(topic(layout));
+  const [noun = '', ...verb] = words;
+  const nouns = new Set(specs.map(({ name }) => name.split(' ')[0] ?? name));
+  const named = [...nouns].find((each) => each === noun || otherNumber(each) === noun);
+  const mine = specs.filter(({ name }) => name === named || name.startsWith(`${named} `));
+  const found = mine.find(({ name }) => name === [named, ...verb].join(' '));
+  if (found !== undefined) return out.line(helpOf(found, layout));
+  if (named !== undefined && verb.length === 0) return out.line(helpOfNoun(named, mine, layout));
+  throw usage(
+    `no help on ${JSON.stringify(words.join(' '))}`,
+    `commands: gov commands; topics: ${Object.keys(topics).join(', ')}`,
+  );
+};

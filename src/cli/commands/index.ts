@@ -1,0 +1,21 @@
+/** Which module runs each hand-made command. Loaded when called, so that a command costs only its own. */
+import type { Invocation } from '../command.ts';
+
+/** Each module's `run` takes the invocation of its own spec, which the parser builds from that spec. */
+type Loader = () => Promise<{ run: (invocation: Invocation<never>) => Promise<number | void> }>;
+
+export const loaders: Readonly<Record<string, Loader>> = {
+  'events tail': () => import('./events-tail.ts'),
+  'proofs create': () => import('./proofs-create.ts'),
+  'graphs get': () => import('./graphs-get.ts'),
+  'graphs lineage': () => import('./graphs-lineage.ts'),
+  'jobs wait': () => import('./jobs-wait.ts'),
+  'plane status': () => import('./plane-status.ts'),
+  'context list': () => import('./context-list.ts'),
+  'context use': () => import('./context-use.ts'),
+  'context show': () => import('./context-show.ts'),
+  completion: () => import('./completion.ts'),
+  commands: () => import('./commands.ts'),
+  help: () => import('./help.ts'),
+  version: () => import('./version.ts'),
+};

@@ -1,0 +1,49 @@
+/** `gov proofs create`: at once, as a job, or as a job that is waited for. */
+import type { ProofRequest } from '../../contract/proofs.ts';
+import type { Invocation, Run } from '../command.ts';
+import { CliError, exit, usage } from '../exit.ts';
+import { safe } from '../safe.ts';
+import type { proofsCreate as spec } from '../specs/proofs.ts';
+import { plainView, viewOf } from '../view.ts';
+import { defaultWaitMs, jobError, waitForJob } from '../waiting.ts';
+
+export const run: Run<typeof spec> = async (invocation) => {
+  const { flags, out, session, settings } = invocation;
+  if (flags.async && flags.wait) throw usage('expected --async or --wait, got both');
+  const client = await session.client();
+  const body: ProofRequest = {
+    runId: flags.run,
+    ...(flags.schemaVersion === undefined ? {} : { schemaVersion: flags.schemaVersion }),
+    ...(flags.layers.length === 0 ? {} : { composed: { layers: [...flags.layers] } }),
+    ...(flags.async || flags.wait ? { async: true } : {}),
+  };
+  // with --wait, --timeout is for the whole wait, not for one request
+  const own = flags.wait ? { timeoutMs: undefined } : { timeoutMs: settings.timeoutMs };
+  const answer = await client.createProof({ body, idempotencyKey: settings.idempotencyKey, ...own });
+  if (answer.status === 201) {
+    await out.one(answer.body, viewOf('getProof'));
+    return exit.ok;
+  }
+  if (flags.wait) return awaited(invocation, answer.body.jobId);
+  await out.one(answer.body, plainView(['jobId']));
+  if (out.isHuman) await out.note(safe`wait for it: gov jobs wait ${answer.body.jobId}`);
+  return exit.ok;
+};
+
+async function awaited(
+  { out, session, settings, signal }: Invocation<typeof spec>,
+  jobId: string,
+): Promise<number> {
+  const client = await session.client();
+  const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
+  const job = await waitForJob(client, { jobId, deadline, signal });
+  if (job.status === 'completed') {
+    await out.one(job.result, viewOf('getProof'));
+    return exit.ok;
+  }
+  const reason = await jobError(client, job);
+  throw new CliError(exit.error, `job ${jobId} failed${reason === '' ? '' : `: ${reason}`}`, {
+    code: 'JOB_FAILED',
+    next: [`gov jobs retry ${jobId}`],
+  });
+}

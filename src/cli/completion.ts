@@ -1,0 +1,132 @@
+/**
+ * Completion scripts with the whole tree written into them, so that Tab costs no start of the tool.
+ * `test/cli/completion.test.ts` runs each in its shell where that is installed.
+ */
+import type { CommandSpec } from './command.ts';
+import { kebab } from './flags.ts';
+import { formats, globalFlags } from './globals.ts';
+import { allSpecs } from './specs/index.ts';
+
+/** What may follow the words typed so far: `''` → nouns, `events` → verbs, `events list` → flags. */
+function tree(specs: readonly CommandSpec[]): Map<string, string[]> {
+  const nodes = new Map<string, string[]>();
+  const add = (key: string, word: string): void => {
+    const words = nodes.get(key) ?? [];
+    if (!words.includes(word)) nodes.set(key, [...words, word]);
+  };
+  for (const { name, flags = {} } of specs) {
+    const [noun = '', verb] = name.split(' ');
+    add('', noun);
+    if (verb !== undefined) add(noun, verb);
+    for (const flag of Object.keys(flags)) add(name, `--${kebab(flag)}`);
+  }
+  nodes.set('completion', ['bash', 'zsh', 'fish']);
+  nodes.set('help', [...(nodes.get('') ?? []), 'exit-codes', 'environment', 'formatting']);
+  return nodes;
+}
+
+const globalWords = (): string[] => [...Object.keys(globalFlags).map((name) => `--${kebab(name)}`), '--help'];
+
+/** Flags whose value is one of a few words. */
+function choices(specs: readonly CommandSpec[]): Map<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>([
+    ['--output', formats],
+    ['--color', ['auto', 'always', 'never']],
+  ]);
+  for (const { flags = {} } of specs) {
+    for (const [name, flag] of Object.entries(flags))
+      if (flag.choices) found.set(`--${kebab(name)}`, flag.choices);
+  }
+  return found;
+}
+
+function bash(specs: readonly CommandSpec[]): string {
+  const cases = [...tree(specs)].map(([key, words]) => `    '${key}') words='${words.join(' ')}' ;;`);
+  const values = [...choices(specs)].map(([flag, words]) => `    ${flag}) words='${words.join(' ')}' ;;`);
+  return `# bash completion for gov: source <(gov completion bash)
+_gov() {
+  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} path= word words= i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=\${COMP_WORDS[i]}
+    case $word in -*) ;; *) [ $(set -- $path; echo $#) -lt 2 ] && path="\${path:+$path }$word" ;; esac
+  done
+  case $previous in
+${values.join('\n')}
+  esac
+  if [ -z "$words" ]; then
+  case $path in
+${cases.join('\n')}
+  esac
+  case $current in -*) words="$words ${globalWords().join(' ')}" ;; esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _gov gov`;
+}
+
+function zsh(specs: readonly CommandSpec[]): string {
+  const cases = [...tree(specs)].map(([key, words]) => `    '${key}') reply=(${words.join(' ')}) ;;`);
+  const values = [...choices(specs)].map(([flag, words]) => `    ${flag}) reply=(${words.join(' ')}) ;;`);
+  return `#compdef gov
+# zsh completion for gov: source <(gov completion zsh)
+_gov() {
+  local -a reply typed
+  local word
+  for word in \${words[2,CURRENT-1]}; do
+    [[ $word != -* ]] && (( \${#typed} < 2 )) && typed+=("$word")
+  done
+  case \${words[CURRENT-1]} in
+${values.join('\n')}
+  esac
+  if (( ! \${#reply} )); then
+    case "\${typed[*]}" in
+${cases.join('\n')}
+    esac
+    [[ \${words[CURRENT]} == -* ]] && reply+=(${globalWords().join(' ')})
+  fi
+  if (( \${#reply} )); then compadd -- "\${reply[@]}"; else _files; fi
+}
+compdef _gov gov`;
+}
+
+const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+
+function fish(specs: readonly CommandSpec[]): string {
+  const nouns = [...new Set(specs.map(({ name }) => name.split(' ')[0] ?? name))];
+  const lines = ['# fish completion for gov', 'complete -c gov -f'];
+  lines.push(`complete -c gov -n __fish_use_subcommand -a ${quoted(nouns.join(' '))}`);
+  for (const { name, summary, flags = {} } of specs) {
+    const [noun = '', verb] = name.split(' ');
+    const inNoun = `__fish_seen_subcommand_from ${noun}`;
+    if (verb !== undefined) {
+      lines.push(`complete -c gov -n ${quoted(inNoun)} -a ${verb} -d ${quoted(summary)}`);
+    }
+    const place = verb === undefined ? inNoun : `${inNoun}; and __fish_seen_subcommand_from ${verb}`;
+    for (const [flag, { choices: words, type, description }] of Object.entries(flags)) {
+      const value =
+        type === 'boolean' ? '' : words === undefined ? ' -r -F' : ` -x -a ${quoted(words.join(' '))}`;
+      lines.push(`complete -c gov -n ${quoted(place)} -l ${kebab(flag)}${value} -d ${quoted(description)}`);
+    }
+  }
+  for (const [flag, { description }] of Object.entries(globalFlags)) {
+    lines.push(`complete -c gov -l ${kebab(flag)} -d ${quoted(description)}`);
+  }
+  lines.push(`complete -c gov -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'`);
+  lines.push(`complete -c gov -l output -x -a ${quoted(formats.join(' '))}`);
+  return lines.join('\n');
+}
+
+/** The script; undefined for a shell that is not known. */
+export function completionFor(shell: string): string | undefined {
+  const specs = allSpecs();
+  switch (shell) {
+    case 'bash':
+      return bash(specs);
+    case 'zsh':
+      return zsh(specs);
+    case 'fish':
+      return fish(specs);
+    default:
+      return undefined;
+  }
+}

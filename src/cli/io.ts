@@ -1,0 +1,109 @@
+/**
+ * The streams, environment and clock a command runs in, so that tests and other hosts can give their own.
+ * Writing waits for a slow reader; a reader that went away (EPIPE) ends the command quietly, and any other
+ * write error, such as a full disk behind `>`, is a failure. `test/cli/pipes.test.ts` proves it.
+ */
+import type { Readable, Writable } from 'node:stream';
+
+export interface OutputStream extends Writable {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+export interface InputStream extends Readable {
+  readonly isTTY?: boolean;
+}
+
+export interface Io {
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export const processIo = (): Io => ({
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  cwd: process.cwd(),
+  now: Date.now,
+});
+
+/** The reader of our output went away: not an error, only the end. */
+export class OutputClosed extends Error {
+  override readonly name = 'OutputClosed';
+}
+
+const isBrokenPipe = (cause: unknown): boolean =>
+  cause instanceof Error &&
+  'code' in cause &&
+  (cause.code === 'EPIPE' || cause.code === 'ERR_STREAM_DESTROYED');
+
+/** Writes to one stream in order, waiting where its reader is slow. */
+export class Writer {
+  readonly #stream: OutputStream;
+  #failure: Error | undefined;
+  #waiting: (() => void)[] = [];
+  #dropping = false;
+
+  /** With `ignore errors`, what cannot be written is dropped: remarks must not end the work. */
+  constructor(stream: OutputStream, errors: 'report' | 'ignore errors' = 'report') {
+    this.#stream = stream;
+    stream.on('error', (cause: Error) => {
+      if (errors === 'ignore errors') return this.#drop();
+      this.#failure ??= isBrokenPipe(cause) ? new OutputClosed('the reader went away', { cause }) : cause;
+      this.#wake();
+    });
+    stream.on('drain', () => this.#wake());
+  }
+
+  #drop(): void {
+    this.#dropping = true;
+    this.#wake();
+  }
+
+  /** Rejects with `OutputClosed` or the stream's error. */
+  async write(chunk: string | Uint8Array): Promise<void> {
+    this.#check();
+    if (this.#dropping) return;
+    if (this.#stream.write(chunk)) return;
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#check();
+  }
+
+  /** Resolves when all that was written has left the process. */
+  async flush(): Promise<void> {
+    this.#check();
+    if (this.#dropping) return;
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+      this.#stream.write('', () => resolve());
+    });
+    this.#check();
+  }
+
+  #check(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
+
+/** All of standard input. Throws a RangeError beyond `maxBytes`. */
+export async function readAll(stream: Readable, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer | string>) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    size += bytes.length;
+    if (size > maxBytes)
+      throw new RangeError(`expected at most ${maxBytes} bytes on standard input, got more`);
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks, size);
+}

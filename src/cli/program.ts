@@ -1,0 +1,192 @@
+/**
+ * From words to a command: commander parses by the specs; what it found is returned, not run, so that a
+ * usage error is told apart from a failure. Global flags count before and after the verb.
+ * `test/cli/program.test.ts` holds the grammar.
+ */
+import { Command, CommanderError, Option } from 'commander';
+import { version } from '../client/version.ts';
+import type { CommandSpec, FlagSpec } from './command.ts';
+import { usage } from './exit.ts';
+import type { CliError } from './exit.ts';
+import { kebab, readFlag } from './flags.ts';
+import { globalFlags } from './globals.ts';
+import { helpOf, helpOfNoun, helpOfTool } from './help.ts';
+import { Safe, safe } from './safe.ts';
+import type { Styles } from './safe.ts';
+import type { GivenFlags } from './settings.ts';
+import { allSpecs, nouns, otherNumber } from './specs/index.ts';
+
+/** What the words mean: a command with its values, or a text to print. */
+export interface ParsedCommand {
+  readonly kind: 'command';
+  readonly spec: CommandSpec;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly globals: GivenFlags;
+}
+export type Parsed = ParsedCommand | { readonly kind: 'text'; readonly text: Safe };
+
+interface Found {
+  readonly spec: CommandSpec;
+  readonly words: readonly unknown[];
+  readonly command: Command;
+}
+
+interface Layout {
+  readonly styles: Styles;
+  readonly columns: number;
+  /** For times relative to now. */
+  readonly now: number;
+}
+
+/** The verb's option text: `-o, --output <FORMAT>`. */
+function optionOf(name: string, spec: FlagSpec): Option {
+  const short = spec.short === undefined ? '' : `-${spec.short}, `;
+  const value = spec.type === 'boolean' ? '' : ` <${spec.value ?? 'VALUE'}>`;
+  const option = new Option(`${short}--${kebab(name)}${value}`, spec.description);
+  if (spec.hidden) option.hideHelp();
+  if (spec.required) option.makeOptionMandatory();
+  if (spec.type === 'strings') {
+    option.argParser((text: string, before: readonly string[] = []) => [...before, text]);
+  }
+  return option;
+}
+
+/** `--debug` alone would take the next word as its value. */
+const prepared = (argv: readonly string[]): string[] => {
+  const end = argv.indexOf('--');
+  return argv.map((word, at) => (word === '--debug' && (end < 0 || at < end) ? '--debug=on' : word));
+};
+
+class Tool {
+  readonly root: Command;
+  readonly #specs: readonly CommandSpec[];
+  #text: Safe = Safe.cell('');
+  #found: Found | undefined;
+
+  constructor(layout: Layout) {
+    this.#specs = allSpecs();
+    this.root = new Command('gov')
+      .exitOverride()
+      .helpCommand(false)
+      .helpOption('-h, --help', 'Help')
+      .version(version, '-V, --version', 'Version')
+      .configureOutput({ writeOut: () => {}, writeErr: () => {}, outputError: () => {} })
+      .configureHelp({ formatHelp: () => this.#tell(helpOfTool(this.#specs, layout)) });
+    for (const [name, spec] of Object.entries<FlagSpec>(globalFlags)) {
+      this.root.addOption(optionOf(name, spec));
+    }
+    this.#addNouns(layout);
+  }
+
+  #addNouns(layout: Layout): void {
+    for (const [, noun] of nouns) {
+      const mine = this.#specs.filter((spec) => spec.name.split(' ')[0] === noun);
+      if (mine.length === 1 && mine[0]?.name === noun) this.#add(this.root, mine[0], layout);
+      else if (mine.length > 0) {
+        const group = this.root.command(noun).helpCommand(false).helpOption('-h, --help');
+        const alias = otherNumber(noun);
+        if (alias !== undefined) group.alias(alias);
+        group.configureHelp({ formatHelp: () => this.#tell(helpOfNoun(noun, mine, layout)) });
+        for (const spec of mine) this.#add(group, spec, layout);
+      }
+    }
+  }
+
+  #add(parent: Command, spec: CommandSpec, layout: Layout): void {
+    const command = parent.command(spec.name.split(' ').at(-1) ?? spec.name).allowExcessArguments(false);
+    for (const { name, description, optional, variadic } of spec.args ?? []) {
+      const shown = variadic ? `${name}...` : name;
+      command.argument(optional ? `[${shown}]` : `<${shown}>`, description);
+    }
+    for (const [name, flag] of Object.entries(spec.flags ?? {})) command.addOption(optionOf(name, flag));
+    command.helpOption('-h, --help').configureHelp({ formatHelp: () => this.#tell(helpOf(spec, layout)) });
+    command.action((...words: unknown[]) => {
+      this.#found = { spec, command, words };
+    });
+  }
+
+  /** Keeps the text itself: what commander would print has lost the mark of being safe. */
+  #tell(text: Safe): string {
+    this.#text = text;
+    return '';
+  }
+
+  /** What the words mean, or the text that was asked for. Errors: `CliError` with exit 2. */
+  parse(argv: readonly string[]): Found | Safe {
+    try {
+      this.root.parse(prepared(argv), { from: 'user' });
+    } catch (cause) {
+      if (!(cause instanceof CommanderError)) throw cause;
+      if (cause.code === 'commander.version') return safe`gov ${version}`;
+      if (cause.code === 'commander.helpDisplayed') return this.#text;
+      if (cause.code === 'commander.help' && this.root.args.length === 0) return this.#text;
+      throw this.#refusal(cause, argv);
+    }
+    return this.#found ?? this.#text;
+  }
+
+  #refusal(cause: CommanderError, argv: readonly string[]): CliError {
+    // no verb was given: commander wrote the help of the noun
+    if (cause.code === 'commander.help') {
+      const noun = argv.find((word) => !word.startsWith('-')) ?? '';
+      const [, named = noun] = nouns.find(([, each]) => each === noun || otherNumber(each) === noun) ?? [];
+      const verbs = this.#specs
+        .filter(({ name }) => name.startsWith(`${named} `))
+        .map(({ name }) => name.split(' ')[1]);
+      return usage(
+        `expected a verb after ${JSON.stringify(noun)}: ${verbs.join(', ')}`,
+        `gov ${named} --help`,
+      );
+    }
+    const message = cause.message.replace(/^error: /, '');
+    const [sentence = message, suggestion] = message.split('\n');
+    const meant = /Did you mean (.*)\?\)$/.exec(suggestion ?? '')?.[1];
+    const words = argv.filter((word) => !word.startsWith('-'));
+    const called = this.#specs.find(({ name }) => [words.slice(0, 2).join(' '), words[0]].includes(name));
+    const help = called === undefined ? 'gov --help' : `gov ${called.name} --help`;
+    return usage(sentence, meant === undefined ? help : `did you mean ${meant.replace('one of ', '')}?`);
+  }
+}
+
+/** Reads the words. Errors: `CliError` with exit 2. Cost: a millisecond for the whole tree. */
+export function parse(argv: readonly string[], layout: Layout): Parsed {
+  const tool = new Tool(layout);
+  const found = tool.parse(argv);
+  if (found instanceof Safe) return { kind: 'text', text: found };
+  const { spec, words, command } = found;
+  const { input, ...given } = tool.root.opts<Record<string, string | boolean | undefined>>();
+  // commander reads --no-input as the negation of an option input
+  const globals = { ...given, noInput: input === false };
+  return {
+    kind: 'command',
+    spec,
+    args: argsOf(spec, words),
+    flags: flagsOf(spec, command, layout.now),
+    globals,
+  };
+}
+
+function argsOf(spec: CommandSpec, words: readonly unknown[]): Record<string, unknown> {
+  const args = Object.fromEntries((spec.args ?? []).map((arg, at) => [arg.name, words[at]]));
+  for (const [name, value] of Object.entries(args)) {
+    if (value === '') throw usage(`${name}: expected a value, got an empty one`);
+  }
+  return args;
+}
+
+function flagsOf(spec: CommandSpec, command: Command, now: number): Record<string, unknown> {
+  const given = command.opts<Record<string, string | boolean | readonly string[] | undefined>>();
+  const flags: Record<string, unknown> = {};
+  for (const [name, flag] of Object.entries(spec.flags ?? {})) {
+    const value = given[name];
+    const read = (text: string): unknown => readFlag({ flag: `--${kebab(name)}`, spec: flag, text, now });
+    if (flag.type === 'boolean') flags[name] = value === true;
+    else if (flag.type === 'strings') {
+      const texts = Array.isArray(value) ? (value as readonly string[]) : [];
+      const parts = flag.separator === undefined ? texts : texts.flatMap((text) => text.split(/,\s*/));
+      flags[name] = parts.map(read);
+    } else flags[name] = typeof value === 'string' ? read(value) : undefined;
+  }
+  return flags;
+}

@@ -1,0 +1,113 @@
+/** One call of the tool: parse, resolve, run, report. `test/cli/main.test.ts` runs it as a child process. */
+import type { ClientNote } from '../client/client.ts';
+import type { OperationId } from '../contract/table.ts';
+import type { Invocation } from './command.ts';
+import { loaders } from './commands/index.ts';
+import { CliError, exit } from './exit.ts';
+import { OutputClosed, Writer } from './io.ts';
+import type { Io } from './io.ts';
+import { Out } from './out.ts';
+import { parse } from './program.ts';
+import type { ParsedCommand } from './program.ts';
+import { safe, stylesFor } from './safe.ts';
+import { Session } from './session.ts';
+import { resolveSettings, wantsJsonErrors } from './settings.ts';
+
+/** Why the work was ended from outside. */
+class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+  readonly exit: number;
+
+  constructor(signal: 'SIGINT' | 'SIGTERM') {
+    super(`ended by ${signal}`);
+    this.exit = signal === 'SIGINT' ? exit.interrupted : exit.terminated;
+  }
+}
+
+/** SIGINT and SIGTERM fire the signal once; a second one meets the system's own handling. */
+function onSignals(stop: AbortController): () => void {
+  const names = ['SIGINT', 'SIGTERM'] as const;
+  const handlers = names.map((name) => [name, () => stop.abort(new Interrupted(name))] as const);
+  for (const [name, handler] of handlers) process.once(name, handler);
+  return () => {
+    for (const [name, handler] of handlers) process.off(name, handler);
+  };
+}
+
+/** Resolves to the exit code once all output has left. Total: failures are reported and become codes. */
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  const streams = { stdout: new Writer(io.stdout), stderr: new Writer(io.stderr, 'ignore errors') };
+  const stop = new AbortController();
+  let out = new Out(streams, resolveSettings({ output: 'table' }, { ...io, env: {} }), io.now);
+  let asJson = wantsJsonErrors(argv, io.env);
+  let release = (): void => {};
+  try {
+    const { color, columns } = resolveSettings({ output: 'table' }, io);
+    const parsed = parse(argv, { styles: stylesFor(color), columns, now: io.now() });
+    if (parsed.kind === 'text') {
+      await out.line(parsed.text);
+    } else {
+      out = new Out(streams, resolveSettings(parsed.globals, io, parsed.spec.formats), io.now);
+      asJson = out.isJson;
+      if (parsed.spec.ownsSignals !== true) release = onSignals(stop);
+      out.verdict = await execute(parsed, { out, io, signal: stop.signal });
+    }
+    await out.flush();
+    return stop.signal.reason instanceof Interrupted ? stop.signal.reason.exit : out.verdict;
+  } catch (thrown) {
+    if (stop.signal.reason instanceof Interrupted) return stop.signal.reason.exit;
+    if (thrown instanceof OutputClosed) return out.verdict;
+    return (await out.fail(thrown, asJson)).exit;
+  } finally {
+    release();
+  }
+}
+
+interface Surroundings {
+  readonly out: Out;
+  readonly io: Io;
+  readonly signal: AbortSignal;
+}
+
+async function execute(parsed: ParsedCommand, { out, io, signal }: Surroundings): Promise<number> {
+  const { settings } = out;
+  const session = new Session({
+    settings,
+    io,
+    signal,
+    observe: (note) => void observe(note, out),
+    warn: (text) => void out.warn(safe`${text}`),
+  });
+  // args and flags were read by this spec, which is also what types the command
+  const invocation = { ...parsed, settings, session, out, io, signal } as unknown as Invocation<never>;
+  try {
+    return (await start(parsed, invocation)) ?? exit.ok;
+  } finally {
+    await session.close();
+  }
+}
+
+async function start({ spec }: ParsedCommand, invocation: Invocation<never>): Promise<number | void> {
+  const load = loaders[spec.name];
+  if (load !== undefined) return (await load()).run(invocation);
+  if (spec.operation === undefined) throw new CliError(exit.error, `nothing runs ${spec.name}`);
+  const { runOperation } = await import('./commands/generated.ts');
+  // generated specs carry the id of their row
+  return runOperation(spec.operation as OperationId, invocation);
+}
+
+function observe(note: ClientNote, out: Out): Promise<void> {
+  switch (note.kind) {
+    case 'request':
+      return out.settings.debug === 'http'
+        ? out.debug(safe`> ${note.method} ${note.url} (${note.bytes} bytes)`)
+        : nothing;
+    case 'response': {
+      const text = safe`< ${note.status} in ${Math.round(note.ms)} ms, request id ${note.requestId ?? 'none'}`;
+      return out.settings.debug === 'http' ? out.debug(text) : nothing;
+    }
+    case 'retry':
+      return out.detail(safe`attempt ${note.attempt} failed: ${note.reason}; again in ${note.delayMs} ms`);
+  }
+}
+const nothing = Promise.resolve();

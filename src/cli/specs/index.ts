@@ -1,0 +1,64 @@
+/** All commands, generated and hand-made, and the nouns they stand under. */
+import type { CommandSpec } from '../command.ts';
+import { generatedSpecs } from '../manifest.ts';
+import { eventsTail } from './events.ts';
+import * as general from './general.ts';
+import { graphsGet, graphsLineage } from './graphs.ts';
+import { jobsWait } from './jobs.ts';
+import { logFsck, planeInit, planeServe, planeStatus } from './plane.ts';
+import { proofsCreate, proofsGet, proofsVerify } from './proofs.ts';
+
+/** Nouns in the order of `gov --help`, under the headings they stand below. */
+export const nouns: readonly (readonly [heading: string, noun: string, summary: string])[] = [
+  ['Start', 'quickstart', ''],
+  ['Record', 'events', 'Audit events: push, list, follow'],
+  ['Record', 'runs', 'Runs of agents'],
+  ['Prove', 'proofs', 'Compliance proofs: make, fetch, verify'],
+  ['Prove', 'graphs', 'Causal graphs of runs'],
+  ['Prove', 'log', 'The log on disk'],
+  ['Operate', 'plane', 'The data plane on this machine'],
+  ['Operate', 'jobs', 'Jobs of the service'],
+  ['Operate', 'health', ''],
+  ['This tool', 'context', 'Services you talk to'],
+  ['This tool', 'completion', ''],
+  ['This tool', 'commands', ''],
+  ['This tool', 'help', ''],
+  ['This tool', 'version', ''],
+];
+
+const handMade: readonly CommandSpec[] = [
+  eventsTail,
+  proofsCreate,
+  proofsGet,
+  proofsVerify,
+  graphsGet,
+  graphsLineage,
+  jobsWait,
+  planeInit,
+  planeServe,
+  planeStatus,
+  logFsck,
+  ...Object.values(general),
+];
+
+const verbOrder = ['push', 'create', 'list', 'get', 'count', 'tail', 'verify', 'init', 'serve', 'status'];
+const rank = (name: string): number =>
+  (verbOrder.indexOf(name.split(' ')[1] ?? '') + verbOrder.length) % verbOrder.length;
+const nounRank = (name: string): number => nouns.findIndex(([, noun]) => noun === name.split(' ')[0]);
+
+/** A hand-made command replaces a generated one of the same name. */
+export function allSpecs(): CommandSpec[] {
+  const byName = new Map<string, CommandSpec>();
+  for (const spec of [...generatedSpecs(), ...handMade]) byName.set(spec.name, spec);
+  return [...byName.values()].sort(
+    (one, other) => nounRank(one.name) - nounRank(other.name) || rank(one.name) - rank(other.name),
+  );
+}
+
+/** The other number of a noun, accepted but not shown: event for events, policy for policies. */
+export function otherNumber(noun: string): string | undefined {
+  if (!nouns.some(([, each, summary]) => each === noun && summary !== '')) return undefined;
+  if (noun.endsWith('ies')) return `${noun.slice(0, -3)}y`;
+  if (noun.endsWith('s')) return noun.slice(0, -1);
+  return noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+}

@@ -1,0 +1,58 @@
+/** Hand-made commands of the nouns plane and log, as data. */
+import { command } from '../command.ts';
+
+const data = {
+  type: 'string',
+  value: 'DIR',
+  description: 'Data directory; default that of the chosen context',
+} as const;
+
+export const planeInit = command({
+  name: 'plane init',
+  summary: 'Make a data plane: directory, keys, configuration and a context for it',
+  flags: {
+    data: { type: 'string', value: 'DIR', required: true, description: 'Data directory to make' },
+    name: { type: 'string', value: 'NAME', description: 'Name of its context; default the directory’s' },
+    listen: { type: 'string', value: 'HOST:PORT', description: 'Address to serve at' },
+    env: { type: 'string', choices: ['production', 'sandbox'], value: 'ENV', description: 'Environment' },
+  },
+  examples: ['gov plane init --data ./gov-data'],
+});
+
+export const planeServe = command({
+  name: 'plane serve',
+  summary: 'Serve a data plane until it is told to stop',
+  flags: {
+    data,
+    listen: {
+      type: 'string',
+      value: 'HOST:PORT',
+      description: 'Address to serve at instead of the configured one',
+    },
+  },
+  ownsSignals: true,
+  examples: ['gov plane serve', 'gov plane serve --data /var/lib/gov'],
+});
+
+export const planeStatus = command({
+  name: 'plane status',
+  summary: 'Say whether a data plane serves, and how it is',
+  flags: { data },
+  examples: ['gov plane status', 'gov plane status -o json'],
+  exitCodes: {
+    0: 'it serves and writes are durable',
+    3: 'it serves but is degraded or not ready',
+    10: 'it does not serve',
+  },
+});
+
+export const logFsck = command({
+  name: 'log fsck',
+  summary: 'Check the whole log on disk: records, hashes, tree, checkpoints',
+  flags: {
+    data,
+    deep: { type: 'boolean', description: 'Also recompute every record, disclosure and signed checkpoint' },
+  },
+  examples: ['gov log fsck', 'gov log fsck --deep -o json'],
+  exitCodes: { 0: 'whole', 2: 'it could not be read', 3: 'broken' },
+});

@@ -1,0 +1,77 @@
+/**
+ * How a resource is laid out: which members are columns, in which order, which one identifies it. Read from
+ * the answer's schema in the contract, so a new member needs nothing here; `preferred` only says which ones
+ * fit a terminal. `test/cli/manifest.test.ts` holds every row to it.
+ */
+import type { Answer } from '../client/client.ts';
+import type { ItemOf } from '../client/paginate.ts';
+import { table } from '../contract/table.ts';
+import type { OperationId, Table } from '../contract/table.ts';
+import { schemaOf } from './schema.ts';
+import type { Schema } from './schema.ts';
+
+/** `id` and `time` are never cut; `hash` is shortened; `count` is set to the right. */
+export type Kind = 'id' | 'time' | 'hash' | 'count' | 'flag' | 'text';
+
+export interface Column {
+  readonly name: string;
+  readonly kind: Kind;
+}
+
+export interface View {
+  /** Columns of a table, and of tab-separated output. */
+  readonly columns: readonly Column[];
+  /** Every member. */
+  readonly wide: readonly Column[];
+  /** The member that `-o id` prints. */
+  readonly id: string | undefined;
+  /** The member that holds the items where the answer is a list. */
+  readonly items: 'data' | 'events' | undefined;
+}
+
+type Item<Row> = Row extends Table[OperationId]
+  ? [ItemOf<Answer<Row>>] extends [never]
+    ? Answer<Row>['body']
+    : ItemOf<Answer<Row>>
+  : never;
+type Preferred = { readonly [Id in OperationId]?: readonly (keyof Item<Table[Id]> & string)[] };
+
+const preferred: Preferred = {
+  listEvents: ['sequence', 'timestamp', 'eventType', 'actor', 'resource', 'action', 'eventId'],
+  listRuns: ['runId', 'events', 'firstTimestamp', 'lastTimestamp', 'proofs', 'sealed', 'lastDecision'],
+  listProofs: ['proofId', 'runId', 'schemaVersion', 'layers', 'createdAt'],
+  listJobs: ['jobId', 'type', 'runId', 'status', 'createdAt', 'durationMs', 'errorSummary'],
+};
+
+function kindOf(name: string, schema: Schema): Kind {
+  const one = schema.anyOf?.find((each) => each.type !== 'null') ?? schema;
+  if (one.format === 'date-time') return 'time';
+  if (one.pattern?.startsWith('^sha256:') === true) return 'hash';
+  if (one.type === 'integer' || one.type === 'number') return 'count';
+  if (one.type === 'boolean') return 'flag';
+  return /^id$|Id$/.test(name) ? 'id' : 'text';
+}
+
+/** The view of an operation's first success answer. */
+export function viewOf(id: OperationId): View {
+  const [body] = Object.values<unknown>(table[id].success);
+  const schema = schemaOf(body);
+  const items = schema.properties?.['nextCursor'] === undefined ? undefined : listMember(schema);
+  const item = items === undefined ? schema : (schema.properties?.[items]?.items ?? {});
+  const wide = Object.entries(item.properties ?? {}).map(([name, each]) => ({
+    name,
+    kind: kindOf(name, each),
+  }));
+  const wanted: readonly string[] | undefined = preferred[id];
+  const columns = wanted?.flatMap((name) => wide.filter((column) => column.name === name)) ?? wide;
+  return { columns, wide, items, id: wide.find((column) => /^id$|Id$/.test(column.name))?.name };
+}
+
+const listMember = (schema: Schema): 'data' | 'events' =>
+  schema.properties?.['data'] === undefined ? 'events' : 'data';
+
+/** A view for values that no contract row describes: the names are the columns. */
+export const plainView = (names: readonly string[], id = names[0]): View => {
+  const columns = names.map((name) => ({ name, kind: 'text' as const }));
+  return { columns, wide: columns, id, items: undefined };
+};
