@@ -5,7 +5,7 @@
  * Proven by `test/core/disclosure.test.ts` (RFC 9901 §4.2.1 known answers).
  */
 import { hash } from 'node:crypto';
-import { canonicalize, type Json } from './json.ts';
+import { canonicalize, parseJson, type Json } from './json.ts';
 
 export const saltBytes = 16;
 const poolSalts = 256;
@@ -76,7 +76,7 @@ export function parseDisclosure(text: string): Disclosure | null {
   if (!/^[A-Za-z0-9_-]+$/.test(text)) return null;
   let parsed: unknown;
   try {
-    parsed = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    parsed = parseJson(Buffer.from(text, 'base64url'));
   } catch {
     return null;
   }

@@ -6,7 +6,7 @@
 import { limits } from '../contract/limits.ts';
 import type { Disclosure } from './disclosure.ts';
 import { sha256 } from './hash.ts';
-import type { Json } from './json.ts';
+import { readJson, type Json } from './json.ts';
 import type { RunEvent } from './runevent.ts';
 
 export type PartyKind = 'agent' | 'human' | 'tool' | 'model' | 'data' | 'callee';
@@ -84,7 +84,7 @@ function readFields(disclosures: string | null): Fields {
   const fields = new Map<string, Json>();
   if (disclosures === null) return fields;
   // Written by `Committer`; whoever reads disclosures from elsewhere has matched them to digests first.
-  for (const [, pointer, value] of JSON.parse(disclosures) as Disclosure[]) {
+  for (const [, pointer, value] of readJson(disclosures) as unknown as Disclosure[]) {
     if (wanted.has(pointer)) fields.set(pointer, value);
   }
   return fields;

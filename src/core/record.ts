@@ -9,7 +9,7 @@ import { limits } from '../contract/limits.ts';
 import { Committer, pointerToken, type Disclosure } from './disclosure.ts';
 import { hashText } from './hash.ts';
 import { eventId } from './id.ts';
-import { canonicalize, type Json, type JsonObject } from './json.ts';
+import { canonicalize, readJson, type Json, type JsonObject } from './json.ts';
 import { leafHash } from './merkle.ts';
 import { formatTimestamp } from './time.ts';
 
@@ -196,7 +196,7 @@ export interface EventRecord {
 /** Rebuilds an event as it was sent from its record and stored disclosures; JCS-equal to the input. */
 export function openEvent(index: number, record: string, disclosures: string): AuditEvent {
   const clear = JSON.parse(record) as EventRecord;
-  const parts = rebuild(JSON.parse(disclosures) as Disclosure[]);
+  const parts = rebuild(readJson(disclosures) as unknown as Disclosure[]);
   return {
     eventId: clear.eventId,
     runId: clear.runId,
