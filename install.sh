@@ -1,0 +1,172 @@
+#!/bin/sh
+# install.sh: makes `gov` ready to run in this folder, which is a source checkout or an unpacked package.
+# Needs sh and npm; never root, never sudo. Writes this folder and, where the machine's own Node is too old, a
+# pinned Node below ~/.local/share/gov; a link on PATH only when asked. Running it again is quick and harmless.
+set -eu
+
+usage() {
+  cat <<'END'
+usage: ./install.sh [options]
+
+Gets Node >= 24 if the machine's own is older, installs the packages, builds, and checks that gov starts.
+
+  --link             also link gov into ~/.local/bin, so that `gov` is found on PATH
+  --prefix DIR       as --link, but into DIR/bin
+  --systemd=KIND     print a unit for `gov plane serve` and change nothing; KIND is user or system
+  --uninstall        remove the link and what was built here; keeps data, keys and settings
+  --purge            with --uninstall: also the packages, the fetched Node and the caches
+  --dry-run          print what would be done
+  --help             this text
+
+GOV_NODE names another Node to run with. GOV_HOME is where a fetched Node is kept (~/.local/share/gov).
+docs/install.md tells more: services, machines without a network, other systems.
+END
+}
+
+say() { echo "install: $*" >&2; }
+fail() {
+  say "$*"
+  exit 1
+}
+
+# run COMMAND…: the command, or with --dry-run its words.
+run() {
+  if [ -n "$dry" ]; then echo "would run: $*"; else "$@"; fi
+}
+
+main() {
+  root=$(cd "$(dirname "$0")" && pwd)
+  data=${GOV_HOME:-${XDG_DATA_HOME:-${HOME:-}/.local/share}/gov}
+  cache=${XDG_CACHE_HOME:-${HOME:-}/.cache}/gov
+  prefix='' dry='' action=install purge='' unit=''
+  options "$@"
+  cd "$root"
+  case $action in
+    install) install ;;
+    uninstall) uninstall ;;
+    unit) print_unit ;;
+  esac
+}
+
+options() {
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --link) prefix=${prefix:-${HOME:?expected HOME, or --prefix DIR}/.local} ;;
+      --prefix)
+        [ $# -ge 2 ] || usage_error "expected a folder after --prefix"
+        prefix=$2
+        shift
+        ;;
+      --prefix=?*) prefix=${1#*=} ;;
+      --systemd=user | --systemd=system) action=unit unit=${1#*=} ;;
+      --uninstall) action=uninstall ;;
+      --purge) purge=1 ;;
+      --dry-run) dry=1 ;;
+      -h | --help)
+        usage
+        exit 0
+        ;;
+      *) usage_error "unknown option $1" ;;
+    esac
+    shift
+  done
+  [ -z "$purge" ] || [ "$action" = uninstall ] || usage_error "--purge goes with --uninstall"
+  case $prefix in '' | /*) ;; *) prefix=$PWD/$prefix ;; esac
+}
+
+usage_error() {
+  say "$*"
+  usage >&2
+  exit 2
+}
+
+install() {
+  [ -w . ] || fail "cannot write to $root. Copy it to a folder of your own, or give this user the right to write."
+  if [ -n "$dry" ]; then
+    node=NODE
+    echo "would run: scripts/getnode, which prints NODE"
+  else
+    node=$(scripts/getnode)
+    PATH=$(dirname "$node"):$PATH
+    export PATH
+  fi
+  if [ -f scripts/build.ts ]; then
+    packages ci --include=dev
+    say "building"
+    run node scripts/build.ts || fail "the build failed; see above."
+  elif ! "$node" -e 'require.resolve("better-sqlite3")' 2>/dev/null; then
+    packages install --omit=dev --no-package-lock
+  fi
+  run mkdir -p .runtime
+  run ln -sfn "$node" .runtime/node
+  [ -n "$dry" ] || version=$(bin/gov --version) || fail "gov did not start; see above."
+  [ -z "$prefix" ] || link
+  [ -n "$dry" ] || done_message
+}
+
+# packages VERB OPTIONS…: npm, unless what it would install is there since a former run.
+packages() {
+  if [ -f package-lock.json ] && [ -n "$(find node_modules/.package-lock.json -newer package-lock.json 2>/dev/null)" ]; then
+    return
+  fi
+  command -v npm >/dev/null || fail "expected npm on PATH, found none. It comes with Node from https://nodejs.org."
+  npm_version=$(npm --version 2>/dev/null) || fail "npm does not run. Install Node >= 24, which brings its own."
+  [ "${npm_version%%.*}" -ge 7 ] || fail "expected npm >= 7, got $npm_version. Run: npm install -g npm, or install Node >= 24."
+  say "installing packages"
+  if [ -n "$dry" ]; then
+    echo "would run: npm $* --ignore-scripts"
+    return
+  fi
+  [ -w "${HOME:-/nonexistent}" ] || export npm_config_cache="$root/.runtime/npm"
+  log=$(mktemp)
+  trap 'rm -f "$log"' EXIT
+  if npm "$@" --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >"$log" 2>&1; then return; fi
+  tail -n 15 "$log" >&2
+  case $(cat "$log") in
+    *ENOTFOUND* | *EAI_AGAIN* | *ECONNREFUSED* | *ETIMEDOUT* | *ECONNRESET* | *ENETUNREACH*)
+      fail "npm did not reach its registry ($(npm config get registry)). Check the network, HTTPS_PROXY, or npm's registry setting." ;;
+    *CERT* | *SELF_SIGNED*) fail "npm does not trust the registry's certificate. Set NODE_EXTRA_CA_CERTS to your authority's file." ;;
+    *EACCES* | *EPERM* | *EROFS*) fail "npm could not write where it has to. Check the owner of $root and of $(npm config get cache)." ;;
+    *ENOSPC*) fail "the disk is full." ;;
+    *) fail "npm failed; see above." ;;
+  esac
+}
+
+# Replaces a link of our own, never a file or someone else's link.
+link() {
+  target=$prefix/bin/gov
+  if [ -e "$target" ] || [ -L "$target" ]; then
+    case $(readlink -- "$target" || true) in
+      */bin/gov) ;;
+      *) fail "$target exists and is no link to a gov. Remove it, or use --prefix DIR." ;;
+    esac
+  fi
+  run mkdir -p "$prefix/bin"
+  run ln -sfn "$root/bin/gov" "$target"
+}
+
+done_message() {
+  say "gov $version is ready: $root/bin/gov"
+  [ -n "$prefix" ] || { say "to have it on PATH: ./install.sh --link"; return; }
+  found=$(command -v gov || true)
+  case $found in
+    "$prefix/bin/gov") ;;
+    '') say "$prefix/bin is not on PATH; add it: export PATH=\"$prefix/bin:\$PATH\"" ;;
+    *) say "another gov comes first on PATH: $found" ;;
+  esac
+  [ -z "${GITHUB_PATH:-}" ] || echo "$prefix/bin" >>"$GITHUB_PATH"
+}
+
+uninstall() {
+  target=${prefix:-${HOME:-}/.local}/bin/gov
+  if [ -L "$target" ] && [ "$(readlink -- "$target")" = "$root/bin/gov" ]; then run rm -f "$target"; fi
+  run rm -rf .runtime dist
+  [ -z "$purge" ] || run rm -rf node_modules "$data/runtime" "$cache"
+  say "removed. Data folders of planes and the settings in ~/.config/gov are kept; remove them by hand."
+}
+
+print_unit() {
+  sed -e "s|@GOV@|$root/bin/gov|g" -e "s|@ROOT@|$root|g" "docs/systemd/gov-plane.$unit.service"
+}
+
+main "$@"
