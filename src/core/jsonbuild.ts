@@ -6,7 +6,7 @@
  * whomever: after `{"a":1,"\\":1}` was parsed, `{"a":1,"\n":1}` has the name `\` instead of a line feed. One
  * caller could so change what another one's evidence says. Names without escapes are not affected.
  *
- * This is the slow way, for the rare text with such names: about five times the cost of `JSON.parse`.
+ * This is the slow way, for the rare text with such names: two to five times the cost of `JSON.parse`.
  * Proven by `test/core/jsonbuild.test.ts`.
  */
 import type { Json } from './jcs.ts';

@@ -5,7 +5,6 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/core/jcs.ts';
 import type { Json } from '../../src/core/jcs.ts';
-import { buildJson } from '../../src/core/jsonbuild.ts';
 import { hasVectors, vectors } from '../shared.ts';
 
 const parse = (text: string): Json => JSON.parse(text) as Json;
@@ -136,6 +135,14 @@ const { value: anyJson } = fc.letrec<{ value: Json }>((tie) => ({
   ),
 }));
 
+/** The value with the members of all objects in the opposite order. */
+function reversed(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(reversed);
+  const members = Object.entries(value).map(([name, member]): [string, Json] => [name, reversed(member)]);
+  return Object.fromEntries(members.toReversed());
+}
+
 describe('canonicalize', () => {
   test('equals the package canonicalize on any JSON value, and leaves the value as it was', () => {
     fc.assert(
@@ -148,11 +155,10 @@ describe('canonicalize', () => {
     );
   });
 
-  test('is its own fixed point: parsing its output and writing it again gives the same text', () => {
+  test('does not depend on the order in which members were added', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
-        const text = canonicalize(value);
-        expect(canonicalize(buildJson(Buffer.from(text)))).toBe(text); // JSON.parse may mistake names
+        expect(canonicalize(reversed(value))).toBe(canonicalize(value));
       }),
     );
   });
