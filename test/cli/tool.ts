@@ -1,0 +1,88 @@
+/** Runs the tool: as a child process, or in this one with streams of its own (quicker, and may be a terminal). */
+import { spawn } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { run } from '../../src/cli/run.ts';
+
+export interface Result {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+export interface ToolOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string | Uint8Array;
+  readonly cwd?: string;
+}
+
+export const runner = fileURLToPath(new URL('runner.ts', import.meta.url));
+
+/** An empty directory; tests leave it to the system's cleaning of its temporary directory. */
+export const emptyDirectory = (): string => mkdtempSync(join(tmpdir(), 'gov-cli-'));
+
+/** Nothing of the developer's own set-up reaches a test. */
+export const cleanEnv = (more: Readonly<Record<string, string>> = {}): Record<string, string> => ({
+  PATH: process.env['PATH'] ?? '',
+  HOME: '/nonexistent',
+  GOV_CONFIG_DIR: '/nonexistent/gov',
+  ...more,
+});
+
+export function gov(argv: readonly string[], options: ToolOptions = {}): Promise<Result> {
+  const child = spawn(process.execPath, [runner, ...argv], {
+    env: cleanEnv(options.env),
+    cwd: options.cwd ?? tmpdir(),
+  });
+  child.stdin.on('error', () => {});
+  child.stdin.end(options.input ?? '');
+  return ended(child);
+}
+
+export function ended(child: ReturnType<typeof spawn>): Promise<Result> {
+  const texts = { stdout: '', stderr: '' };
+  child.stdout?.on('data', (chunk: Buffer) => (texts.stdout += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (texts.stderr += chunk.toString()));
+  return new Promise((resolve) => child.on('close', (code, signal) => resolve({ code, signal, ...texts })));
+}
+
+/** A shell line in which `gov` is the tool. */
+export function shell(line: string, options: ToolOptions = {}): Promise<Result> {
+  const text = `gov() { '${process.execPath}' '${runner}' "$@"; }; ${line}`;
+  const child = spawn('bash', ['-c', text], { env: cleanEnv(options.env), cwd: options.cwd ?? tmpdir() });
+  child.stdin.end(options.input ?? '');
+  return ended(child);
+}
+
+export interface InProcessOptions extends ToolOptions {
+  /** Columns of a terminal; absent: a pipe. */
+  readonly columns?: number;
+  readonly now?: number;
+}
+
+/** The same tool in this process. */
+export async function govHere(argv: readonly string[], options: InProcessOptions = {}): Promise<Result> {
+  const texts = { stdout: '', stderr: '' };
+  const stream = (name: 'stdout' | 'stderr') => {
+    const through = new PassThrough();
+    through.on('data', (chunk: Buffer) => (texts[name] += chunk.toString()));
+    return Object.assign(
+      through,
+      options.columns === undefined ? {} : { isTTY: true, columns: options.columns },
+    );
+  };
+  const stdin = new PassThrough();
+  stdin.end(options.input ?? '');
+  const code = await run(argv, {
+    stdin,
+    stdout: stream('stdout'),
+    stderr: stream('stderr'),
+    env: cleanEnv(options.env),
+    cwd: options.cwd ?? tmpdir(),
+    now: () => options.now ?? Date.parse('2026-03-01T12:00:00Z'),
+  });
+  return { code, signal: null, ...texts };
+}
