@@ -113,4 +113,15 @@ export const limits = {
   clientRetryAfterSeconds: 60,
   clientBackoffMs: 250,
   clientBackoffMaxMs: 8000,
+
+  // events push
+  importBytes: 256 * MiB,
+  pushConcurrency: 16,
+  pushQueuedBatches: 2,
+  pushLingerMs: 1000,
+  pushSegmentBytes: 64 * MiB,
+  pushRetrySeconds: 30,
+  pushListedRejections: 20,
+  pushListedResults: 1000,
+  pushCountedRuns: 100_000,
 } as const;
