@@ -86,3 +86,13 @@ export function parseDisclosure(text: string): Disclosure | null {
   const disclosure: Disclosure = [salt, pointer, value as Json];
   return disclosureText(disclosure) === text ? disclosure : null;
 }
+
+/**
+ * Whether every stored disclosure (`JCS([[salt, pointer, value], …])`) was committed to by one of `digests`.
+ * Fewer disclosures than digests are fine: the others were erased. Cost: one hash a disclosure.
+ */
+export function disclosuresMatch(digests: readonly string[], disclosures: string): boolean {
+  const known = new Set(digests);
+  const opened = JSON.parse(disclosures) as Disclosure[];
+  return opened.every((disclosure) => known.has(disclosureDigest(disclosure)));
+}

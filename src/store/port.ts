@@ -185,8 +185,11 @@ export interface NewJob {
   readonly createdMs: number;
 }
 
-export interface StoredJob extends NewJob {
+export interface StoredJob extends Omit<NewJob, 'request'> {
+  /** Null once it is no longer kept. */
+  readonly request: string | null;
   readonly status: JobStatus;
+  /** 1, raised whenever the job goes back to pending: lost lease, failure, retry. */
   readonly attempt: number;
   readonly startedMs: number | null;
   readonly completedMs: number | null;
@@ -196,6 +199,9 @@ export interface StoredJob extends NewJob {
 
 export interface ClaimedJob extends StoredJob {
   readonly projectId: string;
+  readonly request: string;
+  /** 1 to limits.jobAttempts: attempts since the job was made, or retried by hand. */
+  readonly tries: number;
   /** Names this claim; a later claim has another one. */
   readonly lease: string;
 }
@@ -330,7 +336,10 @@ export interface Store extends StoreReader {
     sign: (c: Checkpoint) => string,
   ): Promise<string>;
 
-  /** Claims the oldest pending job, or one whose lease ran out (attempt + 1). */
+  /**
+   * Claims the oldest pending job, or one whose lease ran out (attempt + 1); one whose lease ran out in its
+   * last attempt is failed instead.
+   */
   claimJob(nowMs: number, leaseMs: number): Promise<ClaimedJob | null>;
   /** False when the lease was lost. */
   renewJob(projectId: string, jobId: string, lease: string, untilMs: number): Promise<boolean>;

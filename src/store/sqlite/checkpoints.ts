@@ -1,0 +1,76 @@
+/**
+ * Saving a signed checkpoint. Order: the data is durable already → the head in the second file, durable →
+ * sign → the note. A crash between two steps leaves a head without a note, which only means that a checkpoint
+ * was about to be signed. Proven by `test/store/heads.test.ts`.
+ */
+import { GovError } from '../../contract/problems.ts';
+import type { Checkpoint } from '../../core/checkpoint.ts';
+import { rootFromTiles } from '../../core/tile.ts';
+import type { Store, TreeName } from '../port.ts';
+import type { Connection, Value } from './connection.ts';
+import type { Heads } from './heads.ts';
+import type { ProjectNumber } from './readleaves.ts';
+import type { TaskStatements } from './tasks.ts';
+import { tileReader } from './tiles.ts';
+import { treeNumber } from './trees.ts';
+
+export interface CheckpointSaverOptions {
+  readonly reading: Connection;
+  readonly heads: Heads;
+  readonly numberOf: ProjectNumber;
+  readonly tasks: TaskStatements;
+  /** Runs a write of about `bytes` bytes in the next commit. */
+  readonly write: (bytes: number, run: () => void) => Promise<void>;
+}
+
+export function checkpointSaver(options: CheckpointSaverOptions): Store['saveCheckpoint'] {
+  const { reading, heads, numberOf, tasks, write } = options;
+  const find = reading
+    .prepare<Value[], string>('SELECT note FROM checkpoint WHERE project = ? AND tree = ? AND size = ?')
+    .pluck();
+  const assertOurs = headJudge(reading, heads);
+  return async (projectId, tree, checkpoint, sign) => {
+    const project = numberOf(projectId);
+    const { origin, size, root } = checkpoint;
+    assertOurs(project, tree, checkpoint);
+    const signed = find.get(project, treeNumber(tree), size);
+    if (signed !== undefined) return signed;
+    heads.raise(origin, { size, root });
+    const note = sign(checkpoint);
+    await write(note.length, () => tasks.saveNote(project, { tree: treeNumber(tree), size, root, note }));
+    return find.get(project, treeNumber(tree), size) ?? note;
+  };
+}
+
+/** Refuses a head that is not of this log, or contradicts what was signed before. Cost: 1 ms. */
+function headJudge(reading: Connection, heads: Heads) {
+  const origins = reading.prepare<Value[], Record<TreeName, string>>(
+    'SELECT audit_origin AS audit, metering_origin AS metering FROM project WHERE project = ?',
+  );
+  const durable = reading
+    .prepare<Value[], number>('SELECT size FROM head WHERE project = ? AND tree = ?')
+    .pluck();
+  const read = tileReader(reading);
+  const refuse = (origin: string, expected: string, got: string): never => {
+    throw new GovError(
+      'CONFLICT',
+      `checkpoint of ${origin}: expected ${expected}, got ${got}; it is not signed`,
+    );
+  };
+  return (project: number, tree: TreeName, { origin, size, root }: Checkpoint): void => {
+    const own = origins.get(project)?.[tree];
+    if (own !== origin) refuse(origin, `the origin ${own ?? 'of a known log'}`, origin);
+    const newest = durable.get(project, treeNumber(tree)) ?? 0;
+    if (size > newest) refuse(origin, `at most ${newest} durable leaves`, `${size}`);
+    const rootAt = (at: number): Buffer =>
+      rootFromTiles(at, (level, index) => read(project, tree, { level, index }));
+    if (!rootAt(size).equals(root)) refuse(origin, `the log’s root at size ${size}`, root.toString('hex'));
+    const kept = heads.find(origin);
+    if (kept === null || kept.size === size) return;
+    if (kept.size > newest)
+      refuse(origin, `the head ${kept.size} that was signed before`, `${newest} leaves`);
+    if (!rootAt(kept.size).equals(kept.root)) {
+      refuse(origin, `the root that was signed before at size ${kept.size}`, 'another one');
+    }
+  };
+}

@@ -1,0 +1,125 @@
+/**
+ * Rows that belong to a request's transaction beside its leaves. Each effect checks before it writes; what it
+ * refuses refuses the request, whose savepoint takes back the effects before it.
+ */
+import { GovError } from '../../contract/problems.ts';
+import type { Effect, NewJob, StoredGraph, StoredProof } from '../port.ts';
+import type { Prepare } from './statement.ts';
+
+/** Applies one effect for the project with this number. */
+export type EffectWriter = (project: number, effect: Effect) => void;
+
+export function effectWriter(prepare: Prepare): EffectWriter {
+  const saveProof = proofWriter(prepare);
+  const saveGraph = graphWriter(prepare);
+  const runGraphs = runGraphWriter(prepare);
+  const jobs = jobWriter(prepare);
+  return (project, effect) => {
+    switch (effect.kind) {
+      case 'saveProof':
+        return saveProof(project, effect.proof);
+      case 'saveGraph':
+        return saveGraph(project, effect.graph);
+      case 'declareGraph':
+        return runGraphs.declare(project, effect);
+      case 'sealGraph':
+        return runGraphs.seal(project, effect);
+      case 'enqueueJob':
+        return jobs.enqueue(project, effect.job);
+      case 'completeJob':
+        return jobs.complete(project, effect);
+    }
+  };
+}
+
+function proofWriter(prepare: Prepare) {
+  const insert = prepare(
+    'save proof',
+    `INSERT INTO proof (project, proof_id, run_id, created_ms, proof, preimage, statements, tree_size,
+       graph_index, leaf_index) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  return (project: number, proof: StoredProof): void => {
+    insert.run(
+      project,
+      proof.proofId,
+      proof.runId,
+      proof.createdMs,
+      proof.proof,
+      proof.preimage,
+      JSON.stringify(Object.entries(proof.statements)),
+      proof.treeSize,
+      proof.graphIndex,
+      proof.leafIndex,
+    );
+  };
+}
+
+function graphWriter(prepare: Prepare) {
+  const insert = prepare(
+    'save graph',
+    `INSERT INTO graph (project, graph_id, run_id, leaf_index, events, declaration_hash, root_hash, summary)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  return (project: number, graph: StoredGraph): void => {
+    const { graphId, runId, leafIndex, events, declarationHash, rootHash, summary } = graph;
+    insert.run(project, graphId, runId, leafIndex, events, declarationHash, rootHash, summary);
+  };
+}
+
+type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
+
+function runGraphWriter(prepare: Prepare) {
+  const sealedAt = prepare<{ sealed_ms: number | null }>(
+    'find seal',
+    'SELECT sealed_ms FROM run_graph WHERE project = ? AND run_id = ?',
+  );
+  const declare = prepare(
+    'declare graph',
+    `INSERT INTO run_graph (project, run_id, declaration, declared_ms) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET declaration = excluded.declaration, declared_ms = excluded.declared_ms`,
+  );
+  const seal = prepare(
+    'seal graph',
+    `INSERT INTO run_graph (project, run_id, sealed_hash, sealed_ms) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET sealed_hash = excluded.sealed_hash, sealed_ms = excluded.sealed_ms`,
+  );
+  const refuseSealed = (project: number, runId: string): void => {
+    if ((sealedAt.get(project, runId)?.sealed_ms ?? null) !== null) {
+      throw new GovError('GRAPH_SEALED', `the graph of run ${runId} is sealed and does not change any more`);
+    }
+  };
+  return {
+    declare: (project: number, effect: EffectOf<'declareGraph'>): void => {
+      refuseSealed(project, effect.runId);
+      declare.run(project, effect.runId, effect.declaration, effect.atMs);
+    },
+    seal: (project: number, effect: EffectOf<'sealGraph'>): void => {
+      refuseSealed(project, effect.runId);
+      seal.run(project, effect.runId, effect.rootHash, effect.atMs);
+    },
+  };
+}
+
+function jobWriter(prepare: Prepare) {
+  const enqueue = prepare(
+    'enqueue job',
+    `INSERT INTO job (project, job_id, type, run_id, request, created_ms, status, attempt, attempts_before, due_ms)
+     VALUES (?, ?, ?, ?, ?, ?, 'pending', 1, 0, ?)`,
+  );
+  const complete = prepare(
+    'complete job',
+    `UPDATE job SET status = 'completed', result = ?, completed_ms = ?, lease = NULL
+     WHERE project = ? AND job_id = ? AND lease = ? AND status = 'processing'`,
+  );
+  return {
+    enqueue: (project: number, job: NewJob): void => {
+      enqueue.run(project, job.jobId, job.type, job.runId, job.request, job.createdMs, job.createdMs);
+    },
+    complete: (project: number, effect: EffectOf<'completeJob'>): void => {
+      const { result, atMs, jobId, lease } = effect;
+      if (complete.run(result, atMs, project, jobId, lease).changes === 0) {
+        throw new GovError('CONFLICT', `the lease of job ${jobId} was lost; another worker has it`);
+      }
+    },
+  };
+}

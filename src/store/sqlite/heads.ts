@@ -1,0 +1,141 @@
+/**
+ * The second file: the newest signed head of each tree, kept apart from the database (ideally on another
+ * volume), so that a database restored from an old backup is found before it signs a second history.
+ * Order of a checkpoint: data durable → head here, durable → sign → note into the database. A crash between
+ * two of these leaves this file ahead of the notes, never behind.
+ * Proven by `test/store/heads.test.ts`.
+ */
+import { GovError } from '../../contract/problems.ts';
+import { rootFromTiles } from '../../core/tile.ts';
+import type { TreeHead, TreeName } from '../port.ts';
+import { connect, type Connection, type Value } from './connection.ts';
+import type { Faults } from './faults.ts';
+import { migrate } from './migrate.ts';
+import { headsApplicationId, headsMigrations } from './schema.ts';
+import { preparer } from './statement.ts';
+import { tileReader } from './tiles.ts';
+import { treeNumber } from './trees.ts';
+
+export interface Heads {
+  find(origin: string): TreeHead | null;
+  all(): (TreeHead & { readonly origin: string })[];
+  /** Durable when it returns. A smaller size than the kept one changes nothing. */
+  raise(origin: string, head: TreeHead): void;
+  close(): void;
+}
+
+export function openHeads(
+  path: string,
+  options: { readonly?: boolean; faults?: Faults | undefined } = {},
+): Heads {
+  const { readonly = false, faults } = options;
+  const db = connect(path, { applicationId: headsApplicationId, readonly, cacheKiB: 256 });
+  if (!readonly) migrate(db, headsMigrations);
+  const prepare = preparer(db, faults);
+  const find = db.prepare<Value[], TreeHead>('SELECT size, root FROM head WHERE origin = ?');
+  const all = db.prepare<Value[], TreeHead & { origin: string }>('SELECT origin, size, root FROM head');
+  const raise = prepare(
+    'raise head',
+    `INSERT INTO head (origin, size, root) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET size = excluded.size, root = excluded.root WHERE excluded.size > size`,
+  );
+  return {
+    find: (origin) => find.get(origin) ?? null,
+    all: () => all.all(),
+    raise: (origin, { size, root }) => {
+      raise.run(origin, size, root);
+    },
+    close: () => db.close(),
+  };
+}
+
+/** A tree of the main database as far as heads are concerned. */
+export interface LogHead extends TreeHead {
+  readonly project: number;
+  readonly tree: TreeName;
+  readonly origin: string;
+  /** Size of the newest signed checkpoint, 0 without one. */
+  readonly signedSize: number;
+}
+
+export function logHeads(db: Connection): LogHead[] {
+  const select = (tree: TreeName, origin: string) =>
+    db
+      .prepare<Value[], Omit<LogHead, 'tree'>>(
+        `SELECT project.project, ${origin} AS origin, head.size, head.root,
+           coalesce((SELECT max(c.size) FROM checkpoint c WHERE c.project = project.project AND c.tree = ?), 0)
+             AS signedSize
+         FROM project JOIN head ON head.project = project.project AND head.tree = ? ORDER BY project.project`,
+      )
+      .all(treeNumber(tree), treeNumber(tree))
+      .map((row) => ({ ...row, tree }));
+  return [...select('audit', 'audit_origin'), ...select('metering', 'metering_origin')];
+}
+
+/** What is wrong between the two files; `behind` names the one that seems to be older. */
+export interface HeadsMismatch {
+  readonly behind: 'database' | 'heads' | 'neither';
+  readonly origin: string;
+  readonly expected: string;
+  readonly got: string;
+}
+
+/** Compares the two files. Cost per tree: one root out of tiles, 1 ms. */
+export function compareHeads(db: Connection, heads: Heads): HeadsMismatch[] {
+  const read = tileReader(db);
+  const logs = new Map(logHeads(db).map((log) => [log.origin, log]));
+  const found: HeadsMismatch[] = [];
+  for (const { origin, size, root } of heads.all()) {
+    const log = logs.get(origin);
+    const expected = `a log of at least ${size} leaves`;
+    if (log === undefined) {
+      found.push({ behind: 'database', origin, expected, got: 'no such log' });
+    } else if (log.size < size) {
+      found.push({ behind: 'database', origin, expected, got: `${log.size} leaves` });
+    } else {
+      const own = rootFromTiles(size, (level, index) => read(log.project, log.tree, { level, index }));
+      const [want, got] = [root.toString('hex'), own.toString('hex')];
+      if (want !== got) {
+        found.push({
+          behind: 'neither',
+          origin,
+          expected: `root ${want} at size ${size}`,
+          got: `root ${got}`,
+        });
+      }
+    }
+  }
+  for (const { origin, signedSize } of logs.values()) {
+    const kept = heads.find(origin)?.size ?? 0;
+    if (kept >= signedSize) continue;
+    const expected = `a signed head of at least ${signedSize} leaves`;
+    found.push({ behind: 'heads', origin, expected, got: `${kept} leaves` });
+  }
+  return found;
+}
+
+/**
+ * Refuses to go on where the two files contradict each other. `rebuild` takes the newest notes of the database
+ * as the truth where the heads file was lost or is the older one.
+ */
+export function reconcileHeads(db: Connection, heads: Heads, { rebuild }: { rebuild: boolean }): void {
+  for (const { behind, origin, expected, got } of compareHeads(db, heads)) {
+    if (behind === 'heads' && rebuild) continue;
+    const advice = {
+      database:
+        'the database is an older copy, and signing from it would make a second history; restore the newest one',
+      heads: 'the heads file was lost or is an older copy; restore it, or start once with rebuilt heads',
+      neither: 'the log was changed; run fsck, and restore the newest copy',
+    }[behind];
+    throw new GovError('CONFLICT', `log ${origin}: expected ${expected}, got ${got}; ${advice}`, {
+      extensions: { origin, behind },
+    });
+  }
+  if (!rebuild) return;
+  for (const { origin, signedSize, project, tree } of logHeads(db)) {
+    if (signedSize === 0) continue;
+    const read = tileReader(db);
+    const root = rootFromTiles(signedSize, (level, index) => read(project, tree, { level, index }));
+    heads.raise(origin, { size: signedSize, root });
+  }
+}

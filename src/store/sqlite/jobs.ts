@@ -1,0 +1,187 @@
+/**
+ * Jobs: reads, and the moves of a job's life. A job is due when its retry time or its lease has passed; one
+ * column and one index serve both. Times are the caller's. Proven by the store suite.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { JobStatus, JobType } from '../../contract/jobs.ts';
+import type { ClaimedJob, StoredJob, StoreReader } from '../port.ts';
+import type { Connection, Value } from './connection.ts';
+import { endOfTime } from './filter.ts';
+import type { ProjectNumber } from './readleaves.ts';
+import type { Prepare } from './statement.ts';
+
+interface JobRow {
+  job_id: string;
+  type: JobType;
+  run_id: string;
+  request: string | null;
+  created_ms: number;
+  status: JobStatus;
+  attempt: number;
+  started_ms: number | null;
+  completed_ms: number | null;
+  result: string | null;
+  error_summary: string | null;
+}
+
+const columns = `job_id, type, run_id, request, created_ms, status, attempt, started_ms, completed_ms, result,
+  error_summary`;
+
+const jobOf = (row: JobRow): StoredJob => ({
+  jobId: row.job_id,
+  type: row.type,
+  runId: row.run_id,
+  request: row.request,
+  createdMs: row.created_ms,
+  status: row.status,
+  attempt: row.attempt,
+  startedMs: row.started_ms,
+  completedMs: row.completed_ms,
+  result: row.result,
+  errorSummary: row.error_summary,
+});
+
+export function jobReads(db: Connection, numberOf: ProjectNumber): Pick<StoreReader, 'job' | 'jobs'> {
+  const one = db.prepare<Value[], JobRow>(`SELECT ${columns} FROM job WHERE project = ? AND job_id = ?`);
+  const page = db.prepare<Value[], JobRow>(
+    `SELECT ${columns} FROM job
+     WHERE project = ? AND (created_ms, job_id) < (?, ?) AND created_ms BETWEEN ? AND ?
+       AND (? IS NULL OR type = ?) AND (? IS NULL OR status = ?) AND (? IS NULL OR run_id = ?)
+     ORDER BY created_ms DESC, job_id DESC LIMIT ?`,
+  );
+  return {
+    job: async (projectId, jobId) => {
+      const row = one.get(numberOf(projectId), jobId);
+      return row === undefined ? null : jobOf(row);
+    },
+    jobs: async (projectId, filter, { after, limit }) => {
+      const { type = null, status = null, runId = null, startMs = 0, endMs = endOfTime } = filter;
+      const position = [after?.ms ?? endOfTime, after?.id ?? ''];
+      const conditions = [startMs, endMs, type, type, status, status, runId, runId];
+      return page.all(numberOf(projectId), ...position, ...conditions, limit).map(jobOf);
+    },
+  };
+}
+
+/** Whether some job is due; asked before a claim, so that waiting for work writes nothing. */
+export function dueJobs(db: Connection): (nowMs: number) => boolean {
+  const due = db.prepare<Value[]>(
+    "SELECT 1 FROM job WHERE status IN ('pending', 'processing') AND due_ms <= ? LIMIT 1",
+  );
+  return (nowMs) => due.get(nowMs) !== undefined;
+}
+
+export interface JobMoves {
+  claim(nowMs: number, lease: { readonly token: string; readonly untilMs: number }): ClaimedJob | null;
+  renew(project: number, jobId: string, lease: { readonly token: string; readonly untilMs: number }): boolean;
+  fail(project: number, jobId: string, failure: JobFailure): void;
+  retry(project: number, jobId: string, atMs: number): StoredJob;
+}
+
+export interface JobFailure {
+  readonly lease: string;
+  readonly errorSummary: string;
+  readonly atMs: number;
+  readonly retryAtMs: number | null;
+}
+
+interface DueRow extends JobRow {
+  project: number;
+  project_id: string;
+  attempts_before: number;
+}
+
+/** The statements that move jobs; each move is one transaction. */
+export function jobMoves(prepare: Prepare): JobMoves {
+  return { claim: claimer(prepare), ...holder(prepare), retry: retrier(prepare) };
+}
+
+function claimer(prepare: Prepare): JobMoves['claim'] {
+  // Across projects: the worker serves all of them.
+  const due = prepare<DueRow>(
+    'find due job',
+    `SELECT ${columns}, job.project, project_id, attempts_before FROM job JOIN project USING (project)
+     WHERE status IN ('pending', 'processing') AND due_ms <= ? ORDER BY due_ms, created_ms LIMIT 1`,
+  );
+  const take = prepare(
+    'claim job',
+    `UPDATE job SET status = 'processing', attempt = ?, lease = ?, due_ms = ?, started_ms = ?
+     WHERE project = ? AND job_id = ?`,
+  );
+  const giveUp = prepare(
+    'give up job',
+    `UPDATE job SET status = 'failed', lease = NULL, completed_ms = ?, error_summary = ?
+     WHERE project = ? AND job_id = ?`,
+  );
+  return (nowMs, lease) => {
+    for (let row = due.get(nowMs); row !== undefined; row = due.get(nowMs)) {
+      const { project, job_id: jobId } = row;
+      const attempt = row.status === 'processing' ? row.attempt + 1 : row.attempt;
+      if (attempt - row.attempts_before > limits.jobAttempts) {
+        giveUp.run(nowMs, `the worker was lost ${limits.jobAttempts} times`, project, jobId);
+        continue;
+      }
+      take.run(attempt, lease.token, lease.untilMs, nowMs, project, jobId);
+      const claimed = { ...row, attempt, status: 'processing' as const, started_ms: nowMs };
+      const tries = attempt - row.attempts_before;
+      return {
+        ...jobOf(claimed),
+        request: row.request ?? '',
+        projectId: row.project_id,
+        lease: lease.token,
+        tries,
+      };
+    }
+    return null;
+  };
+}
+
+function holder(prepare: Prepare): Pick<JobMoves, 'renew' | 'fail'> {
+  const held = "WHERE project = ? AND job_id = ? AND lease = ? AND status = 'processing'";
+  const renew = prepare('renew job', `UPDATE job SET due_ms = ? ${held}`);
+  const fail = prepare(
+    'fail job',
+    `UPDATE job SET status = 'failed', lease = NULL, completed_ms = ?, error_summary = ? ${held}`,
+  );
+  const putBack = prepare(
+    'put job back',
+    `UPDATE job SET status = 'pending', lease = NULL, due_ms = ?, attempt = attempt + 1, error_summary = ? ${held}`,
+  );
+  return {
+    renew: (project, jobId, { token, untilMs }) => renew.run(untilMs, project, jobId, token).changes === 1,
+    fail: (project, jobId, { lease, errorSummary, atMs, retryAtMs }) => {
+      const summary = errorSummary.slice(0, limits.jobErrorChars);
+      // Without the lease the job is another worker's: nothing to do.
+      if (retryAtMs === null) fail.run(atMs, summary, project, jobId, lease);
+      else putBack.run(retryAtMs, summary, project, jobId, lease);
+    },
+  };
+}
+
+function retrier(prepare: Prepare): JobMoves['retry'] {
+  const find = prepare<JobRow>('find job', `SELECT ${columns} FROM job WHERE project = ? AND job_id = ?`);
+  const retry = prepare(
+    'retry job',
+    `UPDATE job SET status = 'pending', attempt = attempt + 1, attempts_before = attempt, due_ms = ?,
+       started_ms = NULL, completed_ms = NULL, result = NULL, error_summary = NULL
+     WHERE project = ? AND job_id = ?`,
+  );
+  return (project, jobId, atMs) => {
+    const row = find.get(project, jobId);
+    if (row === undefined) throw new GovError('NOT_FOUND', `no job ${jobId}`);
+    if (row.status !== 'failed') {
+      throw new GovError('JOB_NOT_RETRYABLE', `expected a failed job, but ${jobId} is ${row.status}`);
+    }
+    if (row.request === null) {
+      throw new GovError(
+        'JOB_PAYLOAD_UNAVAILABLE',
+        `the request of job ${jobId} is no longer kept; send it anew`,
+      );
+    }
+    retry.run(atMs, project, jobId);
+    const after = find.get(project, jobId);
+    if (after === undefined) throw new Error(`job ${jobId} vanished inside a transaction`);
+    return jobOf(after);
+  };
+}

@@ -1,0 +1,97 @@
+/** Rows that make a repeat the same as the first time: kept answers, and clients' own event ids. */
+import { GovError } from '../../contract/problems.ts';
+import type { StoredResponse } from '../port.ts';
+import type { Connection, Value } from './connection.ts';
+import type { Prepare } from './statement.ts';
+
+interface KeptRow {
+  fingerprint: string;
+  status: number;
+  headers: string;
+  body: string;
+}
+
+export interface Kept {
+  readonly fingerprint: string;
+  readonly response: StoredResponse;
+}
+
+const selectKept = 'SELECT fingerprint, status, headers, body FROM idempotency WHERE project = ? AND key = ?';
+
+const keptOf = (row: KeptRow | undefined): Kept | null =>
+  row === undefined
+    ? null
+    : {
+        fingerprint: row.fingerprint,
+        response: {
+          status: row.status,
+          body: row.body,
+          headers: JSON.parse(row.headers) as StoredResponse['headers'],
+        },
+      };
+
+/** Reads kept answers. */
+export function keptReader(db: Connection): (project: number, key: string) => Kept | null {
+  const select = db.prepare<Value[], KeptRow>(selectKept);
+  return (project, key) => keptOf(select.get(project, key));
+}
+
+export interface KeptAnswers {
+  find(project: number, key: string): Kept | null;
+  save(project: number, key: string, answer: Kept & { readonly atMs: number }): void;
+}
+
+export function keptAnswers(prepare: Prepare): KeptAnswers {
+  const find = prepare<KeptRow>('find kept answer', selectKept);
+  const save = prepare(
+    'keep answer',
+    `INSERT INTO idempotency (project, key, fingerprint, at_ms, status, headers, body)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  );
+  return {
+    find: (project, key) => keptOf(find.get(project, key)),
+    save: (project, key, { fingerprint, atMs, response }) => {
+      const { status, headers, body } = response;
+      save.run(project, key, fingerprint, atMs, status, JSON.stringify(headers), body);
+    },
+  };
+}
+
+export interface ClientEvents {
+  /** Takes a client's event id for a leaf; answers the leaf that has it already, null where it was free. */
+  claim(
+    project: number,
+    clientEventId: string,
+    event: { readonly index: number; readonly fingerprint: string },
+  ): { readonly index: number; readonly fingerprint: string } | null;
+  /** The event id in a stored record. */
+  eventId(project: number, index: number): string;
+}
+
+export function clientEvents(prepare: Prepare): ClientEvents {
+  // One statement both looks and takes: it changes nothing where the id is known.
+  const take = prepare(
+    'claim client event',
+    `INSERT INTO client_event (project, client_event_id, idx, fingerprint) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO NOTHING`,
+  );
+  const find = prepare<{ index: number; fingerprint: string }>(
+    'find client event',
+    'SELECT idx AS "index", fingerprint FROM client_event WHERE project = ? AND client_event_id = ?',
+  );
+  const record = prepare<{ record: string }>(
+    'find event record',
+    'SELECT record FROM leaf WHERE project = ? AND idx = ?',
+  );
+  return {
+    claim: (project, clientEventId, { index, fingerprint }) => {
+      if (take.run(project, clientEventId, index, fingerprint).changes === 1) return null;
+      return find.get(project, clientEventId) ?? null;
+    },
+    eventId: (project, index) => {
+      const row = record.get(project, index);
+      if (row === undefined) throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; run fsck`);
+      return (JSON.parse(row.record) as { eventId: string }).eventId;
+    },
+  };
+}

@@ -1,0 +1,140 @@
+/**
+ * What the writer knows of one project in memory: both trees' right edges, the newest totals and server time,
+ * the runs written lately. Everything here is read from the tables when first needed, and simply forgotten
+ * when a transaction fails, so it never says more than the disk does.
+ */
+import { GovError } from '../../contract/problems.ts';
+import { zeroTotals, type Totals } from '../../core/metering.ts';
+import { TileEdge } from '../../core/tile.ts';
+import type { Connection, Value } from './connection.ts';
+import type { Prepare } from './statement.ts';
+import { tileReader } from './tiles.ts';
+import { treeNumber } from './trees.ts';
+
+/** A row of `run`. */
+export interface RunState {
+  readonly no: number;
+  readonly runId: string;
+  events: number;
+  readonly firstIndex: number;
+  lastIndex: number;
+  /** Smallest and largest client timestamp. */
+  firstMs: number;
+  lastMs: number;
+  lastServerMs: number;
+  aiSystemId: string | null;
+}
+
+export interface Ledger {
+  readonly no: number;
+  readonly audit: TileEdge;
+  readonly metering: TileEdge;
+  lastMs: number;
+  totals: Totals;
+  /** Recently written runs, least recently first; the tables hold the others. */
+  readonly runs: Map<string, RunState>;
+  readonly types: Map<string, number>;
+}
+
+/** Runs kept in memory per project: about 3 MB. */
+export const heldRuns = 10_000;
+
+interface RunRow {
+  run_no: number;
+  events: number;
+  first_index: number;
+  last_index: number;
+  first_ms: number;
+  last_ms: number;
+  last_server_ms: number;
+  ai_system_id: string | null;
+}
+
+export type RunReader = (project: number, runId: string) => RunState | null;
+
+export function runReader(prepare: Prepare): RunReader {
+  const select = prepare<RunRow>(
+    'find run',
+    `SELECT run_no, events, first_index, last_index, first_ms, last_ms, last_server_ms, ai_system_id
+     FROM run WHERE project = ? AND run_id = ?`,
+  );
+  return (project, runId) => {
+    const row = select.get(project, runId);
+    if (row === undefined) return null;
+    return {
+      no: row.run_no,
+      runId,
+      events: row.events,
+      firstIndex: row.first_index,
+      lastIndex: row.last_index,
+      firstMs: row.first_ms,
+      lastMs: row.last_ms,
+      lastServerMs: row.last_server_ms,
+      aiSystemId: row.ai_system_id,
+    };
+  };
+}
+
+interface HeadRow {
+  size: number;
+  root: Buffer;
+  last_ms: number;
+}
+
+/** Reads a project's state. NOT_FOUND without such a project; STORAGE_FAULT where head and tiles disagree. */
+export function openLedger(db: Connection, projectId: string): Ledger {
+  const project = db
+    .prepare<Value[], { project: number }>('SELECT project FROM project WHERE project_id = ?')
+    .get(projectId);
+  if (project === undefined) throw new GovError('NOT_FOUND', `no project ${projectId} in this store`);
+  const no = project.project;
+  const audit = openTree(db, no, 'audit');
+  const metering = openTree(db, no, 'metering');
+  const types = db
+    .prepare<Value[], { name: string; type_no: number }>(
+      'SELECT name, type_no FROM event_type WHERE project = ?',
+    )
+    .all(no);
+  return {
+    no,
+    audit: audit.edge,
+    metering: metering.edge,
+    lastMs: audit.lastMs,
+    totals: readTotals(db, no, metering.edge.size),
+    runs: new Map(),
+    types: new Map(types.map(({ name, type_no }) => [name, type_no])),
+  };
+}
+
+function openTree(
+  db: Connection,
+  project: number,
+  tree: 'audit' | 'metering',
+): { edge: TileEdge; lastMs: number } {
+  const head = db
+    .prepare<Value[], HeadRow>('SELECT size, root, last_ms FROM head WHERE project = ? AND tree = ?')
+    .get(project, treeNumber(tree));
+  if (head === undefined)
+    throw new GovError('STORAGE_FAULT', `project ${project} has no ${tree} head; run fsck`);
+  const read = tileReader(db);
+  const edge = TileEdge.from(head.size, (level, index) => read(project, tree, { level, index }));
+  if (!edge.root().equals(head.root)) {
+    throw new GovError(
+      'STORAGE_FAULT',
+      `the ${tree} tiles do not lead to the head at size ${head.size}; run fsck`,
+    );
+  }
+  return { edge, lastMs: head.last_ms };
+}
+
+/** Totals after the newest of `size` metering leaves. */
+export function readTotals(db: Connection, project: number, size: number): Totals {
+  if (size === 0) return zeroTotals;
+  const row = db
+    .prepare<Value[], { record: string }>('SELECT record FROM meter WHERE project = ? AND idx = ?')
+    .get(project, size - 1);
+  if (row === undefined) {
+    throw new GovError('STORAGE_FAULT', `metering leaf ${size - 1} is missing; run fsck`);
+  }
+  return (JSON.parse(row.record) as { totals: Totals }).totals;
+}

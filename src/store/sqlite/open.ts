@@ -1,0 +1,83 @@
+/** Opens what a store is made of, in the order in which it may fail, and closes it again when something does. */
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect, type Connection } from './connection.ts';
+import type { Faults } from './faults.ts';
+import { judgeFilesystem } from './filesystem.ts';
+import { openHeads, reconcileHeads, type Heads } from './heads.ts';
+import { takeLock } from './lock.ts';
+import { migrate } from './migrate.ts';
+import { connectReader } from './reader.ts';
+import { mainApplicationId, mainMigrations } from './schema.ts';
+import { verifyTails } from './tail.ts';
+
+export const storeFiles = (dataDir: string) => ({
+  main: join(dataDir, 'gov.db'),
+  heads: join(dataDir, 'heads.db'),
+  lock: join(dataDir, 'lock'),
+  reserve: join(dataDir, 'reserve'),
+});
+
+export interface OpenOptions {
+  readonly dataDir: string;
+  /** Take the newest notes of the database as the truth where `heads.db` was lost or is older. */
+  readonly rebuildHeads?: boolean;
+  readonly faults?: Faults | undefined;
+  /** What an operator should know and nothing was refused for. */
+  readonly onWarning?: (text: string) => void;
+}
+
+export interface Parts {
+  readonly writing: Connection;
+  readonly reading: Connection;
+  readonly heads: Heads;
+  /** Closes everything and lets go of the lock. */
+  close(): void;
+}
+
+/**
+ * Throws CONFLICT where another process holds the directory, a newer release wrote it, or an older copy was
+ * restored; STORAGE_FAULT where a setting does not hold or the newest leaves do not verify.
+ */
+export function openParts(options: OpenOptions): Parts {
+  const { dataDir, faults, rebuildHeads = false } = options;
+  const files = storeFiles(dataDir);
+  const opened: (() => void)[] = [];
+  const close = (): void => {
+    for (const undo of opened.splice(0).reverse()) undo();
+  };
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const warning = judgeFilesystem(dataDir);
+    if (warning !== null) options.onWarning?.(warning);
+    for (const path of [files.lock, files.main, files.heads]) makePrivate(path);
+    const lock = takeLock(files.lock, process.pid);
+    opened.push(() => lock.release());
+    const writing = connect(files.main, { applicationId: mainApplicationId, cacheKiB: 65_536 });
+    opened.push(() => writing.close());
+    migrate(writing, mainMigrations);
+    const heads = openHeads(files.heads, { faults });
+    opened.push(() => heads.close());
+    reconcileHeads(writing, heads, { rebuild: rebuildHeads });
+    verifyTails(writing);
+    const reading = connectReader(files.main);
+    opened.push(() => reading.close());
+    faults?.opened?.(writing);
+    return { writing, reading, heads, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/**
+ * Makes a file that only its owner reads; SQLite gives its -wal and -shm the same mode. One that exists is not
+ * even opened: closing it would drop the locks that this process may hold on it.
+ */
+function makePrivate(path: string): void {
+  try {
+    closeSync(openSync(path, 'ax', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * What one open transaction has added to a project so far, beyond what the ledger knows to be durable; and the
+ * plan of one request, which becomes part of it only when the whole request is accepted.
+ */
+import type { Totals } from '../../core/metering.ts';
+import type { LeafDraft } from '../../core/record.ts';
+import type { Assigned } from '../port.ts';
+import type { Ledger, RunState } from './ledger.ts';
+
+/** A leaf with its place, not yet a row. */
+export interface Entry {
+  readonly draft: LeafDraft;
+  readonly index: number;
+  readonly record: string;
+  readonly leaf: Buffer;
+  /** Null for leaves that are no events. */
+  readonly event: {
+    readonly eventId: string;
+    readonly run: RunState;
+    readonly runSeq: number;
+    readonly typeNo: number;
+  } | null;
+}
+
+export interface Plan {
+  readonly serverMs: number;
+  readonly entries: Entry[];
+  readonly assigned: Assigned[];
+  /** Copies, changed as if the request were accepted. */
+  readonly runs: Map<string, RunState>;
+  readonly types: Map<string, number>;
+}
+
+export class Pending {
+  readonly ledger: Ledger;
+  lastMs: number;
+  totals: Totals;
+  readonly hashes: Buffer[] = [];
+  readonly meterHashes: Buffer[] = [];
+  /** By position among the leaves of this transaction. */
+  readonly eventIds: (string | null)[] = [];
+  readonly runs = new Map<string, RunState>();
+  readonly types = new Map<string, number>();
+  /** Events added by type number, and by run and type number. */
+  readonly typeEvents = new Map<number, number>();
+  readonly runTypeEvents = new Map<number, Map<number, number>>();
+
+  constructor(ledger: Ledger) {
+    this.ledger = ledger;
+    this.lastMs = ledger.lastMs;
+    this.totals = ledger.totals;
+  }
+
+  get size(): number {
+    return this.ledger.audit.size + this.hashes.length;
+  }
+
+  get meterSize(): number {
+    return this.ledger.metering.size + this.meterHashes.length;
+  }
+
+  /** The event id of a leaf added by this transaction. */
+  eventIdAt(index: number): string | null {
+    return this.eventIds[index - this.ledger.audit.size] ?? null;
+  }
+
+  /** Takes over an accepted plan. */
+  accept(plan: Plan): void {
+    this.lastMs = plan.serverMs;
+    for (const [runId, run] of plan.runs) this.runs.set(runId, run);
+    for (const [name, no] of plan.types) this.types.set(name, no);
+    for (const { leaf, event } of plan.entries) {
+      this.hashes.push(leaf);
+      this.eventIds.push(event?.eventId ?? null);
+      if (event === null) continue;
+      raise(this.typeEvents, event.typeNo);
+      let byType = this.runTypeEvents.get(event.run.no);
+      if (byType === undefined) this.runTypeEvents.set(event.run.no, (byType = new Map()));
+      raise(byType, event.typeNo);
+    }
+  }
+}
+
+const raise = (counts: Map<number, number>, key: number): void => {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+};

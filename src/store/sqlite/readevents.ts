@@ -1,0 +1,151 @@
+/**
+ * Reads of events. A run's events are narrow rows in `runSeq` order, which is index order as well; what scans
+ * them goes in steps, and lets the event loop turn between two of them. Proven by the store suite.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Leaf, StoreReader } from '../port.ts';
+import type { Connection, Value } from './connection.ts';
+import { boundsReader, factsReader, someWithin, type RunFacts } from './filter.ts';
+import { leafChecker, type LeafRow, type ProjectNumber } from './readleaves.ts';
+
+/** Rows looked at between two turns of the event loop: narrow ones (10 ms), records (10 ms). */
+const narrowStep = 50_000;
+const recordStep = 2000;
+
+type EventReads = Pick<StoreReader, 'events' | 'runLeaves' | 'runEventsBelow' | 'eventsAfter'>;
+
+export function eventReads(db: Connection, numberOf: ProjectNumber): EventReads {
+  const factsOf = factsReader(db);
+  const below = seqFinder(db);
+  const events = eventPages(db, numberOf);
+  const tail = projectTail(db, numberOf);
+  const check = leafChecker(db);
+  const selectRun = (bodies: boolean) =>
+    db.prepare<Value[], LeafRow>(
+      `SELECT e.idx, leaf.record, ${bodies ? 'body.disclosures' : 'NULL AS disclosures'} FROM run_event e
+       LEFT JOIN leaf ON leaf.project = e.project AND leaf.idx = e.idx
+       ${bodies ? 'LEFT JOIN body ON body.project = e.project AND body.idx = e.idx' : ''}
+       WHERE e.project = ? AND e.run_no = ? AND e.run_seq >= ? AND e.run_seq < ? ORDER BY e.run_seq`,
+    );
+  const whole = selectRun(true);
+  const records = selectRun(false);
+  return {
+    events,
+    runEventsBelow: async (projectId, runId, beforeIndex) => {
+      const project = numberOf(projectId);
+      const run = factsOf(project, runId);
+      return run === null ? 0 : below(project, run, beforeIndex);
+    },
+    runLeaves: async (projectId, runId, { fromSeq, beforeIndex, limit, bodies }) => {
+      const project = numberOf(projectId);
+      const run = factsOf(project, runId);
+      if (run === null) return [];
+      const end = Math.min(fromSeq + limit, below(project, run, beforeIndex));
+      return check(project, 'audit', (bodies ? whole : records).all(project, run.no, fromSeq, end));
+    },
+    eventsAfter: async (projectId, { runId, eventType }, page) => {
+      if (runId === undefined) return tail(projectId, eventType, page);
+      const filter = { runId, ...(eventType === undefined ? {} : { eventType }) };
+      return events(projectId, filter, { ...page, order: 'asc' });
+    },
+  };
+}
+
+/** How many of a run's events have an index below a given one: a binary search, since both orders agree. */
+type SeqBelow = (project: number, run: RunFacts, index: number) => number;
+
+function seqFinder(db: Connection): SeqBelow {
+  const indexOf = db
+    .prepare<Value[], number>('SELECT idx FROM run_event WHERE project = ? AND run_no = ? AND run_seq = ?')
+    .pluck();
+  return (project, run, index) => {
+    if (index > run.lastIndex) return run.events;
+    let low = 0;
+    let high = run.events;
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if ((indexOf.get(project, run.no, middle) ?? 0) < index) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+}
+
+function eventPages(db: Connection, numberOf: ProjectNumber): StoreReader['events'] {
+  const factsOf = factsReader(db);
+  const boundsOf = boundsReader(db);
+  const below = seqFinder(db);
+  const check = leafChecker(db);
+  const selectPage = (order: 'ASC' | 'DESC') =>
+    db.prepare<Value[], LeafRow>(
+      `SELECT e.idx, leaf.record, body.disclosures FROM run_event e
+       LEFT JOIN leaf ON leaf.project = e.project AND leaf.idx = e.idx
+       LEFT JOIN body ON body.project = e.project AND body.idx = e.idx
+       WHERE e.project = ? AND e.run_no = ? AND e.run_seq >= ? AND e.run_seq < ?
+         AND e.type_no BETWEEN ? AND ? AND e.at_ms BETWEEN ? AND ?
+       ORDER BY e.run_seq ${order} LIMIT ?`,
+    );
+  const select = { asc: selectPage('ASC'), desc: selectPage('DESC') };
+  return async (projectId, filter, { after, order, limit }) => {
+    const project = numberOf(projectId);
+    const bounds = boundsOf(project, filter);
+    const run = factsOf(project, filter.runId);
+    if (run === null || bounds === null || !someWithin(run, bounds.times)) return [];
+    let from = order === 'asc' && after !== undefined ? below(project, run, after + 1) : 0;
+    let to = order === 'desc' && after !== undefined ? below(project, run, after) : run.events;
+    const leaves: Leaf[] = [];
+    while (from < to) {
+      const [start, end] =
+        order === 'asc' ? [from, Math.min(to, from + narrowStep)] : [Math.max(from, to - narrowStep), to];
+      const rows = select[order].all(
+        project,
+        run.no,
+        start,
+        end,
+        ...bounds.types,
+        ...bounds.times,
+        limit - leaves.length,
+      );
+      leaves.push(...check(project, 'audit', rows));
+      if (leaves.length >= limit) break;
+      if (order === 'asc') from = end;
+      else to = start;
+      if (from < to) await nextTurn();
+    }
+    return leaves;
+  };
+}
+
+/** Events of the whole project after an index, in index order. */
+function projectTail(db: Connection, numberOf: ProjectNumber) {
+  const headSize = db
+    .prepare<Value[], number>('SELECT size FROM head WHERE project = ? AND tree = 0')
+    .pluck();
+  // Clear members of a record match patterns without quotes or backslashes, and `type` is its last member, so
+  // text comparison finds exactly what parsing would.
+  const ending = '"type":"gov.event/1"}';
+  const select = db.prepare<Value[], LeafRow>(
+    `SELECT leaf.idx, record, disclosures FROM leaf
+     LEFT JOIN body ON body.project = leaf.project AND body.idx = leaf.idx
+     WHERE leaf.project = ? AND leaf.idx >= ? AND leaf.idx < ?
+       AND substr(record, -${ending.length}) = '${ending}' AND instr(record, ?) > 0
+     ORDER BY leaf.idx LIMIT ?`,
+  );
+  const check = leafChecker(db);
+  return async (
+    projectId: string,
+    eventType: string | undefined,
+    { after, limit }: { after: number; limit: number },
+  ): Promise<Leaf[]> => {
+    const project = numberOf(projectId);
+    const needle = eventType === undefined ? '"eventType":"' : `"eventType":"${eventType}","runId":"`;
+    const leaves: Leaf[] = [];
+    for (let from = after + 1; from < (headSize.get(project) ?? 0); from += recordStep) {
+      const rows = select.all(project, from, from + recordStep, needle, limit - leaves.length);
+      leaves.push(...check(project, 'audit', rows));
+      if (leaves.length >= limit) break;
+      await nextTurn();
+    }
+    return leaves;
+  };
+}

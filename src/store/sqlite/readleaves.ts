@@ -1,0 +1,134 @@
+/**
+ * Reads of projects, trees and leaves. A record is served only when its hash is the one in the tiles, and a
+ * disclosure only when its digest stands in the record, so what was altered below SQL is never passed on.
+ * Proven by the store suite and `test/store/tamper.test.ts`.
+ */
+import { GovError } from '../../contract/problems.ts';
+import { disclosuresMatch } from '../../core/disclosure.ts';
+import { leafHash } from '../../core/merkle.ts';
+import type { Leaf, Project, StoreReader, TreeHead, TreeName } from '../port.ts';
+import type { Connection, Value } from './connection.ts';
+import { readTotals } from './ledger.ts';
+import { leafHashReader, tileReader } from './tiles.ts';
+import { recordTable, treeNumber } from './trees.ts';
+
+/** A leaf as the tables have it; `record` is null where the row is missing. */
+export interface LeafRow {
+  idx: number;
+  record: string | null;
+  disclosures: string | null;
+}
+
+/** The number of a project; NOT_FOUND without such a project. */
+export type ProjectNumber = (projectId: string) => number;
+
+export function projectNumbers(db: Connection): ProjectNumber {
+  const find = db.prepare<Value[], number>('SELECT project FROM project WHERE project_id = ?').pluck();
+  const known = new Map<string, number>();
+  return (projectId) => {
+    const number = known.get(projectId) ?? find.get(projectId);
+    if (number === undefined) throw new GovError('NOT_FOUND', `no project ${projectId} in this store`);
+    known.set(projectId, number);
+    return number;
+  };
+}
+
+/** Turns rows into leaves; INTERNAL with the position where a record or a body is not what was logged. */
+export type CheckLeaves = (project: number, tree: TreeName, rows: readonly LeafRow[]) => Leaf[];
+
+/** Cost: 2 µs a record, 10 µs more with its bodies. */
+export function leafChecker(db: Connection): CheckLeaves {
+  const hashes = leafHashReader(db);
+  return (project, tree, rows) => {
+    const stored = hashes(
+      project,
+      tree,
+      rows.map(({ idx }) => idx),
+    );
+    return rows.map(({ idx, record, disclosures }, at) => {
+      if (record === null) throw altered(tree, idx, 'is missing');
+      if (stored[at]?.equals(leafHash(record)) !== true) throw altered(tree, idx, 'does not match its hash');
+      if (disclosures !== null) {
+        const { _sd } = JSON.parse(record) as { _sd: string[] };
+        if (!disclosuresMatch(_sd, disclosures))
+          throw altered(tree, idx, 'has a body that it did not commit to');
+      }
+      return { index: idx, record, disclosures };
+    });
+  };
+}
+
+const altered = (tree: TreeName, index: number, what: string): GovError =>
+  new GovError('INTERNAL', `${tree} leaf ${index} ${what}; run fsck`, { extensions: { tree, index } });
+
+interface ProjectRow {
+  project_id: string;
+  organization_id: string;
+  environment: Project['environment'];
+  audit_origin: string;
+  metering_origin: string;
+}
+
+export const projectOf = (row: ProjectRow): Project => ({
+  projectId: row.project_id,
+  organizationId: row.organization_id,
+  environment: row.environment,
+  auditOrigin: row.audit_origin,
+  meteringOrigin: row.metering_origin,
+});
+
+type LeafReads = Pick<StoreReader, 'project' | 'head' | 'totals' | 'leaves' | 'leaf' | 'tiles'>;
+
+export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
+  const selectProject = db.prepare<Value[], ProjectRow>(
+    `SELECT project_id, organization_id, environment, audit_origin, metering_origin
+     FROM project WHERE project_id = ?`,
+  );
+  const selectHead = db.prepare<Value[], TreeHead>(
+    'SELECT size, root FROM head WHERE project = ? AND tree = ?',
+  );
+  const selectRange = {
+    audit: db.prepare<Value[], LeafRow>(
+      `SELECT leaf.idx, record, disclosures FROM leaf
+       LEFT JOIN body ON body.project = leaf.project AND body.idx = leaf.idx
+       WHERE leaf.project = ? AND leaf.idx >= ? AND leaf.idx < ? ORDER BY leaf.idx`,
+    ),
+    metering: db.prepare<Value[], LeafRow>(
+      `SELECT idx, record, NULL AS disclosures FROM ${recordTable('metering')}
+       WHERE project = ? AND idx >= ? AND idx < ? ORDER BY idx`,
+    ),
+  };
+  const check = leafChecker(db);
+  const tile = tileReader(db);
+  const headOf = (project: number, tree: TreeName): TreeHead => {
+    const head = selectHead.get(project, treeNumber(tree));
+    if (head === undefined)
+      throw new GovError('INTERNAL', `project ${project} has no ${tree} head; run fsck`);
+    return head;
+  };
+  const range = (project: number, tree: TreeName, from: number, to: number): Leaf[] => {
+    const end = Math.min(to, headOf(project, tree).size);
+    const leaves = check(project, tree, selectRange[tree].all(project, from, end));
+    const gap = leaves.findIndex(({ index }, at) => index !== from + at);
+    if (gap !== -1) throw altered(tree, from + gap, 'is missing');
+    if (leaves.length < end - from) throw altered(tree, from + leaves.length, 'is missing');
+    return leaves;
+  };
+  return {
+    project: async (projectId) => {
+      const row = selectProject.get(projectId);
+      return row === undefined ? null : projectOf(row);
+    },
+    head: async (projectId, tree) => headOf(numberOf(projectId), tree),
+    totals: async (projectId) => {
+      const project = numberOf(projectId);
+      return readTotals(db, project, headOf(project, 'metering').size);
+    },
+    leaves: async (projectId, tree, { from, to }) => range(numberOf(projectId), tree, from, to),
+    leaf: async (projectId, index) => range(numberOf(projectId), 'audit', index, index + 1)[0] ?? null,
+    tiles: async (projectId, tree, wanted) => {
+      const project = numberOf(projectId);
+      return wanted.map(({ level, index }) => tile(project, tree, { level, index }));
+    },
+  };
+}

@@ -1,0 +1,201 @@
+/** Reads of what requests keep beside the log: graphs, proofs, checkpoints, kept answers, keys. Proven by the store suite. */
+import type { ApiKeyRow, GraphPart, StoredGraph, StoredProof, StoreReader } from '../port.ts';
+import type { Connection, Value } from './connection.ts';
+import { endOfTime } from './filter.ts';
+import { keptReader } from './kept.ts';
+import { projectOf, type ProjectNumber } from './readleaves.ts';
+import { treeNumber } from './trees.ts';
+
+type WorkReads = Pick<
+  StoreReader,
+  | 'graphState'
+  | 'graphAt'
+  | 'graphParts'
+  | 'proof'
+  | 'proofs'
+  | 'newestCheckpoint'
+  | 'checkpointFrom'
+  | 'checkpointBelow'
+  | 'keptResponse'
+  | 'apiKey'
+  | 'apiKeys'
+>;
+
+export function workReads(db: Connection, numberOf: ProjectNumber): WorkReads {
+  const kept = keptReader(db);
+  return {
+    ...graphReads(db, numberOf),
+    ...proofReads(db, numberOf),
+    ...checkpointReads(db, numberOf),
+    ...keyReads(db, numberOf),
+    keptResponse: async (projectId, key) => kept(numberOf(projectId), key),
+  };
+}
+
+const graphColumns = `graph_id AS graphId, run_id AS runId, leaf_index AS leafIndex, events,
+  declaration_hash AS declarationHash, root_hash AS rootHash, summary`;
+
+interface RunGraphRow {
+  declaration: string | null;
+  declared_ms: number | null;
+  sealed_hash: string | null;
+  sealed_ms: number | null;
+}
+
+function graphReads(
+  db: Connection,
+  numberOf: ProjectNumber,
+): Pick<StoreReader, 'graphState' | 'graphAt' | 'graphParts'> {
+  const state = db.prepare<Value[], RunGraphRow>(
+    'SELECT declaration, declared_ms, sealed_hash, sealed_ms FROM run_graph WHERE project = ? AND run_id = ?',
+  );
+  const newest = db.prepare<Value[], StoredGraph>(
+    `SELECT ${graphColumns} FROM graph WHERE project = ? AND run_id = ? ORDER BY leaf_index DESC LIMIT 1`,
+  );
+  const at = db.prepare<Value[], StoredGraph>(
+    `SELECT ${graphColumns} FROM graph WHERE project = ? AND leaf_index = ?`,
+  );
+  const nextPart = db.prepare<Value[], GraphPart>(
+    `SELECT list, part, items FROM graph_part
+     WHERE project = ? AND graph_id = ? AND list = ? AND part > ? ORDER BY part LIMIT 1`,
+  );
+  return {
+    graphState: async (projectId, runId) => {
+      const project = numberOf(projectId);
+      const row = state.get(project, runId);
+      const sealed =
+        row?.sealed_hash === undefined || row.sealed_hash === null || row.sealed_ms === null
+          ? null
+          : { rootHash: row.sealed_hash, atMs: row.sealed_ms };
+      return {
+        declaration: row?.declaration ?? null,
+        declaredMs: row?.declared_ms ?? null,
+        sealed,
+        newest: newest.get(project, runId) ?? null,
+      };
+    },
+    graphAt: async (projectId, leafIndex) => at.get(numberOf(projectId), leafIndex) ?? null,
+    async *graphParts(projectId, graphId, list) {
+      const project = numberOf(projectId);
+      for (let part = nextPart.get(project, graphId, list, -1); part !== undefined;) {
+        yield part;
+        part = nextPart.get(project, graphId, list, part.part);
+      }
+    },
+  };
+}
+
+interface ProofRow extends Omit<StoredProof, 'statements'> {
+  readonly statements: string;
+}
+
+const proofColumns = `proof_id AS proofId, run_id AS runId, created_ms AS createdMs, proof, preimage, statements,
+  tree_size AS treeSize, graph_index AS graphIndex, leaf_index AS leafIndex`;
+
+const proofOf = (row: ProofRow): StoredProof => ({
+  ...row,
+  statements: Object.fromEntries(JSON.parse(row.statements) as [string, string][]),
+});
+
+function proofReads(db: Connection, numberOf: ProjectNumber): Pick<StoreReader, 'proof' | 'proofs'> {
+  const one = db.prepare<Value[], ProofRow>(
+    `SELECT ${proofColumns} FROM proof WHERE project = ? AND proof_id = ?`,
+  );
+  const selectPage = (ofRun: string) =>
+    db.prepare<Value[], ProofRow>(
+      `SELECT ${proofColumns} FROM proof WHERE project = ? ${ofRun} AND (created_ms, proof_id) < (?, ?)
+       ORDER BY created_ms DESC, proof_id DESC LIMIT ?`,
+    );
+  const page = selectPage('');
+  const pageOfRun = selectPage('AND run_id = ?');
+  return {
+    proof: async (projectId, proofId) => {
+      const row = one.get(numberOf(projectId), proofId);
+      return row === undefined ? null : proofOf(row);
+    },
+    proofs: async (projectId, { runId }, { after, limit }) => {
+      const project = numberOf(projectId);
+      const position = [after?.ms ?? endOfTime, after?.id ?? ''];
+      const rows =
+        runId === undefined
+          ? page.all(project, ...position, limit)
+          : pageOfRun.all(project, runId, ...position, limit);
+      return rows.map(proofOf);
+    },
+  };
+}
+
+function checkpointReads(
+  db: Connection,
+  numberOf: ProjectNumber,
+): Pick<StoreReader, 'newestCheckpoint' | 'checkpointFrom' | 'checkpointBelow'> {
+  const select = (condition: string) =>
+    db
+      .prepare<Value[], string>(
+        `SELECT note FROM checkpoint WHERE project = ? AND tree = ? ${condition} LIMIT 1`,
+      )
+      .pluck();
+  const newest = select('ORDER BY size DESC');
+  const from = select('AND size >= ? ORDER BY size');
+  const below = select('AND size < ? ORDER BY size DESC');
+  return {
+    newestCheckpoint: async (projectId, tree) => newest.get(numberOf(projectId), treeNumber(tree)) ?? null,
+    checkpointFrom: async (projectId, tree, size) =>
+      from.get(numberOf(projectId), treeNumber(tree), size) ?? null,
+    checkpointBelow: async (projectId, tree, size) =>
+      below.get(numberOf(projectId), treeNumber(tree), size) ?? null,
+  };
+}
+
+interface KeyRow {
+  key_id: string;
+  project_id: string;
+  digest: Buffer;
+  prefix: string;
+  last4: string;
+  name: string;
+  scopes: string;
+  created_ms: number;
+  expires_ms: number | null;
+  revoked_ms: number | null;
+}
+
+interface KeyAndProjectRow extends KeyRow {
+  organization_id: string;
+  environment: 'production' | 'sandbox';
+  audit_origin: string;
+  metering_origin: string;
+}
+
+const keyOf = (row: KeyRow): ApiKeyRow => ({
+  keyId: row.key_id,
+  projectId: row.project_id,
+  digest: row.digest,
+  prefix: row.prefix,
+  last4: row.last4,
+  name: row.name,
+  scopes: JSON.parse(row.scopes) as string[],
+  createdMs: row.created_ms,
+  expiresMs: row.expires_ms,
+  revokedMs: row.revoked_ms,
+});
+
+function keyReads(db: Connection, numberOf: ProjectNumber): Pick<StoreReader, 'apiKey' | 'apiKeys'> {
+  const columns = `key_id, project_id, digest, prefix, last4, name, scopes, created_ms, expires_ms, revoked_ms`;
+  // The one statement without a tenant: the credential is what names it.
+  const byDigest = db.prepare<Value[], KeyAndProjectRow>(
+    `SELECT ${columns}, organization_id, environment, audit_origin, metering_origin
+     FROM api_key JOIN project USING (project) WHERE digest = ?`,
+  );
+  const ofProject = db.prepare<Value[], KeyRow>(
+    `SELECT ${columns} FROM api_key JOIN project USING (project)
+     WHERE project = ? ORDER BY created_ms DESC, key_id DESC`,
+  );
+  return {
+    apiKey: async (digest) => {
+      const row = byDigest.get(digest);
+      return row === undefined ? null : { key: keyOf(row), project: projectOf(row) };
+    },
+    apiKeys: async (projectId) => ofProject.all(numberOf(projectId)).map(keyOf),
+  };
+}

@@ -1,0 +1,139 @@
+/**
+ * The rows of one commit: collected while requests are planned, written in one go before COMMIT. Nothing here
+ * reads what it wrote.
+ */
+import { GovError } from '../../contract/problems.ts';
+import type { TreeName } from '../port.ts';
+import type { RunState } from './ledger.ts';
+import type { Entry, Pending } from './pending.ts';
+import { RowBuffer, type Prepare, type Statement } from './statement.ts';
+import { tileWriter, type TileWriter } from './tiles.ts';
+import { treeNumber } from './trees.ts';
+
+/** A metering leaf and the audit leaves it covers. */
+export interface MeterRow {
+  readonly index: number;
+  readonly firstIndex: number;
+  readonly count: number;
+  readonly nonce: Buffer;
+  readonly record: string;
+}
+
+export class CommitRows {
+  private readonly leaves: RowBuffer;
+  private readonly bodies: RowBuffer;
+  private readonly runEvents: RowBuffer;
+  private readonly meters: RowBuffer;
+  private readonly saveTiles: TileWriter;
+  private readonly moveHead: Statement;
+  private readonly saveType: Statement;
+  private readonly saveRun: Statement;
+  private readonly raiseRunType: Statement;
+  private readonly raiseType: Statement;
+
+  constructor(prepare: Prepare) {
+    this.leaves = new RowBuffer(prepare, 'leaf', ['project', 'idx', 'record']);
+    this.bodies = new RowBuffer(prepare, 'body', ['project', 'idx', 'disclosures']);
+    const ofEvent = ['project', 'run_no', 'run_seq', 'idx', 'type_no', 'at_ms'];
+    this.runEvents = new RowBuffer(prepare, 'run_event', ofEvent);
+    const ofMeter = ['project', 'idx', 'first_index', 'leaf_count', 'nonce', 'record'];
+    this.meters = new RowBuffer(prepare, 'meter', ofMeter);
+    this.saveTiles = tileWriter(prepare);
+    this.moveHead = prepare(
+      'move head',
+      'UPDATE head SET size = ?, root = ?, last_ms = ? WHERE project = ? AND tree = ? AND size = ?',
+    );
+    this.saveType = prepare(
+      'save event type',
+      'INSERT INTO event_type (type_no, project, name) VALUES (?, ?, ?)',
+    );
+    this.saveRun = prepare(
+      'save run',
+      `INSERT INTO run (run_no, project, run_id, events, first_index, last_index, first_ms, last_ms,
+         last_server_ms, ai_system_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (run_no) DO UPDATE SET events = excluded.events, last_index = excluded.last_index,
+         first_ms = excluded.first_ms, last_ms = excluded.last_ms, last_server_ms = excluded.last_server_ms,
+         ai_system_id = excluded.ai_system_id`,
+    );
+    this.raiseRunType = prepare(
+      'raise run type',
+      `INSERT INTO run_type (project, run_no, type_no, events) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET events = events + excluded.events`,
+    );
+    this.raiseType = prepare(
+      'raise type total',
+      `INSERT INTO type_total (project, type_no, events) VALUES (?, ?, ?)
+       ON CONFLICT DO UPDATE SET events = events + excluded.events`,
+    );
+  }
+
+  addEntry(project: number, { draft, index, record, event }: Entry): void {
+    this.leaves.add(project, index, record);
+    if (draft.disclosures !== null) this.bodies.add(project, index, draft.disclosures);
+    if (event === null || draft.kind !== 'event') return;
+    this.runEvents.add(project, event.run.no, event.runSeq, index, event.typeNo, draft.timestampMs);
+  }
+
+  addMeter(project: number, { index, firstIndex, count, nonce, record }: MeterRow): void {
+    this.meters.add(project, index, firstIndex, count, nonce, record);
+  }
+
+  /** Writes everything of the commit but COMMIT itself. */
+  flush(projects: Iterable<Pending>): void {
+    this.leaves.flush();
+    this.bodies.flush();
+    this.runEvents.flush();
+    this.meters.flush();
+    for (const pending of projects) {
+      this.flushRuns(pending);
+      this.flushTree('audit', pending, pending.hashes);
+      this.flushTree('metering', pending, pending.meterHashes);
+    }
+  }
+
+  /** The transaction failed. */
+  clear(): void {
+    for (const rows of [this.leaves, this.bodies, this.runEvents, this.meters]) rows.clear();
+  }
+
+  private flushRuns({ ledger, runs, types, typeEvents, runTypeEvents }: Pending): void {
+    for (const [name, no] of types) this.saveType.run(no, ledger.no, name);
+    for (const run of runs.values()) this.flushRun(ledger.no, run);
+    for (const [typeNo, events] of typeEvents) this.raiseType.run(ledger.no, typeNo, events);
+    for (const [runNo, byType] of runTypeEvents) {
+      for (const [typeNo, events] of byType) this.raiseRunType.run(ledger.no, runNo, typeNo, events);
+    }
+  }
+
+  private flushRun(project: number, run: RunState): void {
+    const { no, runId, events, firstIndex, lastIndex, firstMs, lastMs, lastServerMs, aiSystemId } = run;
+    this.saveRun.run(
+      no,
+      project,
+      runId,
+      events,
+      firstIndex,
+      lastIndex,
+      firstMs,
+      lastMs,
+      lastServerMs,
+      aiSystemId,
+    );
+  }
+
+  /** Extends a tree and moves its head, by compare-and-swap. */
+  private flushTree(tree: TreeName, { ledger, lastMs }: Pending, hashes: readonly Buffer[]): void {
+    if (hashes.length === 0) return;
+    const edge = tree === 'audit' ? ledger.audit : ledger.metering;
+    const storedSize = edge.size;
+    edge.append(hashes);
+    this.saveTiles(ledger.no, tree, { edge, storedSize });
+    const moved = this.moveHead.run(edge.size, edge.root(), lastMs, ledger.no, treeNumber(tree), storedSize);
+    if (moved.changes !== 1) {
+      throw new GovError(
+        'STORAGE_FAULT',
+        `the ${tree} head is no longer at ${storedSize}: another writer is at work`,
+      );
+    }
+  }
+}

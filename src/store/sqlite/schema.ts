@@ -1,0 +1,274 @@
+/**
+ * Tables of the two database files, as numbered migrations. Every table leads with the project's number, so
+ * every statement carries the tenant. Leaf tables are append-only by trigger; bodies (`body`) are not, since
+ * they are what erasure erases.
+ *
+ * Indexes are the dearest part of a row, so there are few: no index on event ids (the id carries the leaf
+ * index), none on times (a run's events are a narrow scan, whole runs are counted by `run_type`).
+ * Proven by `test/store/schema.test.ts` and the store suite.
+ */
+
+export interface Migration {
+  readonly version: number;
+  readonly sql: string;
+}
+
+/** 'govd' and 'govh' */
+export const mainApplicationId = 0x676f7664;
+export const headsApplicationId = 0x676f7668;
+
+const appendOnly = (table: string): string => `
+CREATE TRIGGER ${table}_update BEFORE UPDATE ON ${table} BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END;
+CREATE TRIGGER ${table}_delete BEFORE DELETE ON ${table} BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END;
+`;
+
+const project = `
+CREATE TABLE project (
+  project INTEGER PRIMARY KEY,
+  project_id TEXT NOT NULL UNIQUE,
+  organization_id TEXT NOT NULL,
+  environment TEXT NOT NULL CHECK (environment IN ('production', 'sandbox')),
+  audit_origin TEXT NOT NULL UNIQUE,
+  metering_origin TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE api_key (
+  project INTEGER NOT NULL REFERENCES project,
+  key_id TEXT NOT NULL,
+  digest BLOB NOT NULL UNIQUE,
+  prefix TEXT NOT NULL,
+  last4 TEXT NOT NULL,
+  name TEXT NOT NULL,
+  scopes TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  expires_ms INTEGER,
+  revoked_ms INTEGER,
+  PRIMARY KEY (project, key_id)
+) STRICT;
+${appendOnly('project')}`;
+
+/** Trees: 0 audit, 1 metering. A tile's row \`part\` holds up to 32 of its hashes and only ever grows. */
+const log = `
+CREATE TABLE head (
+  project INTEGER NOT NULL REFERENCES project,
+  tree INTEGER NOT NULL CHECK (tree IN (0, 1)),
+  size INTEGER NOT NULL,
+  root BLOB NOT NULL CHECK (length(root) = 32),
+  last_ms INTEGER NOT NULL,
+  PRIMARY KEY (project, tree)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER head_update BEFORE UPDATE ON head
+WHEN NEW.size < OLD.size OR NEW.last_ms < OLD.last_ms OR NEW.project <> OLD.project OR NEW.tree <> OLD.tree
+BEGIN SELECT RAISE(ABORT, 'a head never goes backwards'); END;
+CREATE TRIGGER head_delete BEFORE DELETE ON head BEGIN SELECT RAISE(ABORT, 'head is append-only'); END;
+
+CREATE TABLE leaf (
+  project INTEGER NOT NULL,
+  idx INTEGER NOT NULL,
+  record TEXT NOT NULL,
+  PRIMARY KEY (project, idx)
+) STRICT;
+
+CREATE TABLE body (
+  project INTEGER NOT NULL,
+  idx INTEGER NOT NULL,
+  disclosures TEXT NOT NULL,
+  PRIMARY KEY (project, idx)
+) STRICT;
+
+CREATE TABLE meter (
+  project INTEGER NOT NULL,
+  idx INTEGER NOT NULL,
+  first_index INTEGER NOT NULL,
+  leaf_count INTEGER NOT NULL,
+  nonce BLOB NOT NULL,
+  record TEXT NOT NULL,
+  PRIMARY KEY (project, idx)
+) STRICT;
+
+CREATE TABLE tile (
+  project INTEGER NOT NULL,
+  tree INTEGER NOT NULL,
+  level INTEGER NOT NULL,
+  n INTEGER NOT NULL,
+  part INTEGER NOT NULL,
+  hashes BLOB NOT NULL,
+  PRIMARY KEY (project, tree, level, n, part)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER tile_update BEFORE UPDATE ON tile
+WHEN length(NEW.hashes) < length(OLD.hashes)
+  OR substr(NEW.hashes, 1, length(OLD.hashes)) <> OLD.hashes
+  OR NEW.project <> OLD.project OR NEW.tree <> OLD.tree OR NEW.level <> OLD.level
+  OR NEW.n <> OLD.n OR NEW.part <> OLD.part
+BEGIN SELECT RAISE(ABORT, 'a tile only grows'); END;
+CREATE TRIGGER tile_delete BEFORE DELETE ON tile BEGIN SELECT RAISE(ABORT, 'tile is append-only'); END;
+
+CREATE TABLE checkpoint (
+  project INTEGER NOT NULL,
+  tree INTEGER NOT NULL,
+  size INTEGER NOT NULL,
+  root BLOB NOT NULL,
+  note TEXT NOT NULL,
+  PRIMARY KEY (project, tree, size)
+) STRICT;
+${['leaf', 'meter', 'checkpoint'].map(appendOnly).join('')}`;
+
+const runs = `
+CREATE TABLE event_type (
+  type_no INTEGER PRIMARY KEY,
+  project INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  UNIQUE (project, name)
+) STRICT;
+
+CREATE TABLE run (
+  run_no INTEGER PRIMARY KEY,
+  project INTEGER NOT NULL,
+  run_id TEXT NOT NULL,
+  events INTEGER NOT NULL,
+  first_index INTEGER NOT NULL,
+  last_index INTEGER NOT NULL,
+  first_ms INTEGER NOT NULL,
+  last_ms INTEGER NOT NULL,
+  last_server_ms INTEGER NOT NULL,
+  ai_system_id TEXT,
+  UNIQUE (project, run_id)
+) STRICT;
+CREATE INDEX run_recent ON run (project, last_server_ms, run_id);
+
+CREATE TABLE run_event (
+  project INTEGER NOT NULL,
+  run_no INTEGER NOT NULL,
+  run_seq INTEGER NOT NULL,
+  idx INTEGER NOT NULL,
+  type_no INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  PRIMARY KEY (project, run_no, run_seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE run_type (
+  project INTEGER NOT NULL,
+  run_no INTEGER NOT NULL,
+  type_no INTEGER NOT NULL,
+  events INTEGER NOT NULL,
+  PRIMARY KEY (project, run_no, type_no)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE type_total (
+  project INTEGER NOT NULL,
+  type_no INTEGER NOT NULL,
+  events INTEGER NOT NULL,
+  PRIMARY KEY (project, type_no)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE client_event (
+  project INTEGER NOT NULL,
+  client_event_id TEXT NOT NULL,
+  idx INTEGER NOT NULL,
+  fingerprint TEXT NOT NULL,
+  PRIMARY KEY (project, client_event_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE idempotency (
+  seq INTEGER PRIMARY KEY,
+  project INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  at_ms INTEGER NOT NULL,
+  status INTEGER NOT NULL,
+  headers TEXT NOT NULL,
+  body TEXT NOT NULL,
+  UNIQUE (project, key)
+) STRICT;
+${['run_event', 'client_event'].map(appendOnly).join('')}`;
+
+const work = `
+CREATE TABLE proof (
+  project INTEGER NOT NULL,
+  proof_id TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  proof TEXT NOT NULL,
+  preimage TEXT NOT NULL,
+  statements TEXT NOT NULL,
+  tree_size INTEGER NOT NULL,
+  graph_index INTEGER,
+  leaf_index INTEGER NOT NULL,
+  PRIMARY KEY (project, proof_id)
+) STRICT;
+CREATE INDEX proof_age ON proof (project, created_ms, proof_id);
+CREATE INDEX proof_run ON proof (project, run_id, created_ms, proof_id);
+
+CREATE TABLE graph (
+  project INTEGER NOT NULL,
+  graph_id TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  leaf_index INTEGER NOT NULL,
+  events INTEGER NOT NULL,
+  declaration_hash TEXT,
+  root_hash TEXT NOT NULL,
+  summary TEXT NOT NULL,
+  PRIMARY KEY (project, graph_id),
+  UNIQUE (project, leaf_index)
+) STRICT;
+CREATE INDEX graph_run ON graph (project, run_id, leaf_index);
+
+CREATE TABLE graph_part (
+  project INTEGER NOT NULL,
+  graph_id TEXT NOT NULL,
+  list TEXT NOT NULL CHECK (list IN ('nodes', 'edges')),
+  part INTEGER NOT NULL,
+  items BLOB NOT NULL,
+  PRIMARY KEY (project, graph_id, list, part)
+) STRICT;
+
+CREATE TABLE run_graph (
+  project INTEGER NOT NULL,
+  run_id TEXT NOT NULL,
+  declaration TEXT,
+  declared_ms INTEGER,
+  sealed_hash TEXT,
+  sealed_ms INTEGER,
+  PRIMARY KEY (project, run_id)
+) STRICT;
+
+CREATE TABLE job (
+  project INTEGER NOT NULL,
+  job_id TEXT NOT NULL,
+  type TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  request TEXT,
+  created_ms INTEGER NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed')),
+  attempt INTEGER NOT NULL,
+  attempts_before INTEGER NOT NULL,
+  due_ms INTEGER NOT NULL,
+  lease TEXT,
+  started_ms INTEGER,
+  completed_ms INTEGER,
+  result TEXT,
+  error_summary TEXT,
+  PRIMARY KEY (project, job_id)
+) STRICT;
+CREATE INDEX job_age ON job (project, created_ms, job_id);
+CREATE INDEX job_due ON job (due_ms) WHERE status IN ('pending', 'processing');
+${['proof', 'graph'].map(appendOnly).join('')}`;
+
+export const mainMigrations: readonly Migration[] = [{ version: 1, sql: project + log + runs + work }];
+
+/** The second file: the newest signed head of each tree, by origin. */
+export const headsMigrations: readonly Migration[] = [
+  {
+    version: 1,
+    sql: `
+CREATE TABLE head (
+  origin TEXT PRIMARY KEY,
+  size INTEGER NOT NULL,
+  root BLOB NOT NULL CHECK (length(root) = 32)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER head_update BEFORE UPDATE ON head WHEN NEW.size < OLD.size OR NEW.origin <> OLD.origin
+BEGIN SELECT RAISE(ABORT, 'a head never goes backwards'); END;
+CREATE TRIGGER head_delete BEFORE DELETE ON head BEGIN SELECT RAISE(ABORT, 'head is append-only'); END;
+`,
+  },
+];

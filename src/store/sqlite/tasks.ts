@@ -1,0 +1,113 @@
+/** Writes beside the log: projects, keys, jobs, checkpoints, staged graph rows, and what is swept. */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { ApiKeyRow, GraphPart, Project } from '../port.ts';
+import type { Prepare } from './statement.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** Rows swept in one transaction. */
+const sweepRows = 1000;
+
+export interface TaskStatements {
+  createProject(project: Project, root: Buffer): void;
+  saveApiKey(project: number, key: ApiKeyRow): void;
+  stageGraphPart(project: number, graphId: string, part: GraphPart): void;
+  saveNote(
+    project: number,
+    checkpoint: {
+      readonly tree: number;
+      readonly size: number;
+      readonly root: Buffer;
+      readonly note: string;
+    },
+  ): void;
+  /** Drops some of what is past its time; false once nothing is left. */
+  sweep(nowMs: number): boolean;
+  /** Drops rows of graphs that were never logged. */
+  sweepStaged(): void;
+}
+
+export function taskStatements(prepare: Prepare): TaskStatements {
+  return { ...projectTasks(prepare), ...sweepTasks(prepare) };
+}
+
+function projectTasks(
+  prepare: Prepare,
+): Pick<TaskStatements, 'createProject' | 'saveApiKey' | 'stageGraphPart' | 'saveNote'> {
+  const known = prepare('find project', 'SELECT 1 FROM project WHERE project_id = ?');
+  const project = prepare<{ project: number }>(
+    'create project',
+    `INSERT INTO project (project_id, organization_id, environment, audit_origin, metering_origin)
+     VALUES (?, ?, ?, ?, ?) RETURNING project`,
+  );
+  const head = prepare(
+    'create head',
+    'INSERT INTO head (project, tree, size, root, last_ms) VALUES (?, ?, 0, ?, 0)',
+  );
+  const key = prepare(
+    'save api key',
+    `INSERT INTO api_key (project, key_id, digest, prefix, last4, name, scopes, created_ms, expires_ms, revoked_ms)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (project, key_id) DO UPDATE SET digest = excluded.digest, prefix = excluded.prefix,
+       last4 = excluded.last4, name = excluded.name, scopes = excluded.scopes,
+       expires_ms = excluded.expires_ms, revoked_ms = excluded.revoked_ms`,
+  );
+  const part = prepare(
+    'stage graph part',
+    'INSERT INTO graph_part (project, graph_id, list, part, items) VALUES (?, ?, ?, ?, ?)',
+  );
+  const note = prepare(
+    'save checkpoint',
+    'INSERT INTO checkpoint (project, tree, size, root, note) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  );
+  return {
+    createProject: (made, root) => {
+      const { projectId, organizationId, environment, auditOrigin, meteringOrigin } = made;
+      if (known.get(projectId) !== undefined) {
+        throw new GovError('CONFLICT', `expected a new project, but ${projectId} exists`);
+      }
+      const row = project.get(projectId, organizationId, environment, auditOrigin, meteringOrigin);
+      for (const tree of [0, 1]) head.run(row?.project ?? null, tree, root);
+    },
+    saveApiKey: (no, { keyId, digest, prefix, last4, name, scopes, createdMs, expiresMs, revokedMs }) => {
+      const scopeText = JSON.stringify(scopes);
+      key.run(no, keyId, digest, prefix, last4, name, scopeText, createdMs, expiresMs, revokedMs);
+    },
+    stageGraphPart: (no, graphId, { list, part: number, items }) => {
+      part.run(no, graphId, list, number, items);
+    },
+    saveNote: (no, { tree, size, root, note: text }) => {
+      note.run(no, tree, size, root, text);
+    },
+  };
+}
+
+function sweepTasks(prepare: Prepare): Pick<TaskStatements, 'sweep' | 'sweepStaged'> {
+  // Answers are numbered in the order of their time, near enough: the oldest come first.
+  const answers = prepare(
+    'sweep answers',
+    `DELETE FROM idempotency WHERE at_ms < ?
+       AND seq IN (SELECT seq FROM idempotency ORDER BY seq LIMIT ${sweepRows})`,
+  );
+  const requests = prepare(
+    'sweep job requests',
+    `UPDATE job SET request = NULL
+     WHERE request IS NOT NULL AND status IN ('completed', 'failed') AND completed_ms < ?`,
+  );
+  const staged = prepare(
+    'sweep staged parts',
+    `DELETE FROM graph_part WHERE NOT EXISTS (
+       SELECT 1 FROM graph g WHERE g.project = graph_part.project AND g.graph_id = graph_part.graph_id)`,
+  );
+  return {
+    sweep: (nowMs) => {
+      requests.run(nowMs - limits.jobRequestDays * dayMs);
+      return answers.run(nowMs - limits.idempotencyHours * hourMs).changes > 0;
+    },
+    sweepStaged: () => {
+      staged.run();
+    },
+  };
+}

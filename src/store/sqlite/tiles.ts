@@ -1,0 +1,84 @@
+/**
+ * Hash tiles in rows: a tile is up to eight rows of up to 32 hashes, so that a commit of one leaf rewrites at
+ * most 1 KiB of its tile instead of 8. A row only ever grows; triggers hold it to that.
+ */
+import { GovError } from '../../contract/problems.ts';
+import { hashBytes } from '../../core/merkle.ts';
+import { tileWidth, type TileEdge } from '../../core/tile.ts';
+import type { TreeName } from '../port.ts';
+import type { Connection, Value } from './connection.ts';
+import type { Prepare } from './statement.ts';
+import { treeNumber } from './trees.ts';
+
+export const partHashes = 32;
+
+/** Stores what `edge.changed()` says; `storedSize` is the tree size that the tables hold. */
+export type TileWriter = (
+  project: number,
+  tree: TreeName,
+  change: { edge: TileEdge; storedSize: number },
+) => void;
+
+export function tileWriter(prepare: Prepare): TileWriter {
+  const save = prepare(
+    'save tile',
+    `INSERT INTO tile (project, tree, level, n, part, hashes) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET hashes = excluded.hashes`,
+  );
+  return (project, tree, { edge, storedSize }) => {
+    for (const { level, index, hashes } of edge.changed()) {
+      const storedHashes = Math.floor(storedSize / tileWidth ** level) - index * tileWidth;
+      const first = Math.floor(Math.max(0, storedHashes) / partHashes);
+      for (let part = first; part * partHashes * hashBytes < hashes.length; part++) {
+        const bytes = hashes.subarray(part * partHashes * hashBytes, (part + 1) * partHashes * hashBytes);
+        save.run(project, treeNumber(tree), level, index, part, bytes);
+      }
+    }
+  };
+}
+
+export type TileReader = (
+  project: number,
+  tree: TreeName,
+  tile: { readonly level: number; readonly index: number },
+) => Buffer;
+
+/** All hashes stored of a tile, none where it is not known. */
+export function tileReader(db: Connection): TileReader {
+  const parts = db
+    .prepare<Value[], Buffer>(
+      'SELECT hashes FROM tile WHERE project = ? AND tree = ? AND level = ? AND n = ? ORDER BY part',
+    )
+    .pluck();
+  return (project, tree, { level, index }) =>
+    Buffer.concat(parts.all(project, treeNumber(tree), level, index));
+}
+
+/** The stored leaf hashes of given indexes, in their order; STORAGE_FAULT where one is missing. */
+export type LeafHashReader = (project: number, tree: TreeName, indexes: readonly number[]) => Buffer[];
+
+export function leafHashReader(db: Connection): LeafHashReader {
+  const part = db
+    .prepare<Value[], Buffer>(
+      'SELECT hashes FROM tile WHERE project = ? AND tree = ? AND level = 0 AND n = ? AND part = ?',
+    )
+    .pluck();
+  return (project, tree, indexes) => {
+    let held = -1;
+    let hashes: Buffer = Buffer.alloc(0);
+    return indexes.map((index) => {
+      const row = Math.floor(index / partHashes);
+      if (row !== held) {
+        const tile = Math.floor(index / tileWidth);
+        hashes =
+          part.get(project, treeNumber(tree), tile, row - (tile * tileWidth) / partHashes) ?? Buffer.alloc(0);
+        held = row;
+      }
+      const at = (index % partHashes) * hashBytes;
+      if (hashes.length < at + hashBytes) {
+        throw new GovError('STORAGE_FAULT', `the hash of ${tree} leaf ${index} is missing; run fsck`);
+      }
+      return hashes.subarray(at, at + hashBytes);
+    });
+  };
+}

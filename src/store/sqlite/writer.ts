@@ -1,0 +1,223 @@
+/**
+ * Group commit without a timer: each commit takes what queued while the one before was being synced. Promises
+ * are settled after COMMIT returned, which at synchronous=FULL is after fsync.
+ *
+ * Errors are told apart: a request that is refused is refused alone; a full disk fails the commit, and writing
+ * goes on once space returns; any other storage error stops the writer for good, because after a failed fsync
+ * nobody knows what the disk holds, and SQLite itself would go on as if nothing had happened.
+ * Proven by `test/store/faults.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { Connection } from './connection.ts';
+import { problemOf, troubleOf, type Faults } from './faults.ts';
+import { preparer, type Statement } from './statement.ts';
+
+/** One thing to do in a transaction. */
+export interface Work<Result> {
+  /** What it will roughly write, for the size of a commit. */
+  readonly bytes: number;
+  /** Whether it can be refused after it wrote; it then gets a savepoint. */
+  readonly isolated: boolean;
+  /** Runs at most once per transaction, again where another request failed the transaction. */
+  run(): Result;
+}
+
+/** What shares the writer's transactions: told when rows must be written, are durable, or are lost. */
+export interface Participant {
+  flush(): void;
+  settle(): void;
+  forget(): void;
+}
+
+export interface WriterOptions {
+  readonly db: Connection;
+  readonly participant: Participant;
+  /** After each commit. */
+  readonly committed: () => void;
+  /** Once, when the writer stops for good. */
+  readonly stopped: (error: GovError) => void;
+  /** When the disk turned out to be full. */
+  readonly filled: () => void;
+  readonly faults?: Faults | undefined;
+}
+
+interface Queued {
+  readonly work: Work<unknown>;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Outcome = { readonly item: Queued } & (
+  | { readonly done: true; readonly result: unknown }
+  | { readonly done: false; readonly error: unknown }
+);
+
+export class Writer {
+  private readonly options: WriterOptions;
+  private readonly statements: Record<'begin' | 'commit' | 'savepoint' | 'release' | 'undo', Statement>;
+  private queue: Queued[] = [];
+  private scheduled = false;
+  private closing: (() => void) | null = null;
+  private closed = false;
+  private fault: GovError | null = null;
+  private full: GovError | null = null;
+
+  constructor(options: WriterOptions) {
+    this.options = options;
+    const prepare = preparer(options.db, options.faults);
+    this.statements = {
+      begin: prepare('begin', 'BEGIN IMMEDIATE'),
+      commit: prepare('commit', 'COMMIT'),
+      savepoint: prepare('savepoint', 'SAVEPOINT request'),
+      release: prepare('release', 'RELEASE request'),
+      undo: prepare('undo', 'ROLLBACK TO request'),
+    };
+  }
+
+  /** Why nothing can be written now, if so. */
+  get trouble(): GovError | null {
+    return this.fault ?? this.full;
+  }
+
+  get queued(): number {
+    return this.queue.length;
+  }
+
+  /** Resolves with the result once it is durable; rejects when refused, or with what stopped the writer. */
+  async enqueue<Result>(work: Work<Result>): Promise<Result> {
+    const refusal = this.refusal();
+    if (refusal !== null) throw refusal;
+    return new Promise<Result>((resolve, reject) => {
+      this.queue.push({ work, resolve: resolve as (result: unknown) => void, reject });
+      this.schedule();
+    });
+  }
+
+  /** Space has returned. */
+  heal(): void {
+    this.full = null;
+  }
+
+  /** A storage error outside of a commit, with the same consequences. */
+  report(error: unknown): void {
+    this.fail([], error);
+  }
+
+  /** Commits what is queued, then refuses everything. */
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    if (this.queue.length === 0) return;
+    await new Promise<void>((resolve) => {
+      this.closing = resolve;
+    });
+  }
+
+  private refusal(): GovError | null {
+    if (this.closed) return new GovError('SHUTTING_DOWN', 'the store is closing; nothing was stored');
+    if (this.trouble !== null) return this.trouble;
+    if (this.queue.length < limits.writeQueue) return null;
+    return new GovError(
+      'OVERLOADED',
+      `expected at most ${limits.writeQueue} waiting writes, got one more; try again later`,
+      { retryAfterSeconds: 5 },
+    );
+  }
+
+  private schedule(): void {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    setImmediate(() => {
+      this.scheduled = false;
+      this.commit(this.take());
+      if (this.queue.length > 0) this.schedule();
+      else this.closing?.();
+    });
+  }
+
+  private take(): Queued[] {
+    let bytes = 0;
+    let count = 0;
+    while (count < this.queue.length && count < limits.commitRequests && bytes < limits.commitBytes) {
+      bytes += this.queue[count]?.work.bytes ?? 0;
+      count += 1;
+    }
+    return this.queue.splice(0, count);
+  }
+
+  private commit(items: Queued[]): void {
+    const outcomes: Outcome[] = [];
+    try {
+      this.statements.begin.run();
+      for (const item of items) {
+        const outcome = this.attempt(item);
+        outcomes.push(outcome);
+        if (!outcome.done && !item.work.isolated && !(outcome.error instanceof GovError)) {
+          return this.retryWithout(item, items, outcome.error);
+        }
+      }
+      this.options.participant.flush();
+      this.statements.commit.run();
+    } catch (error) {
+      return this.fail(items, error);
+    }
+    this.options.participant.settle();
+    for (const outcome of outcomes) {
+      if (outcome.done) outcome.item.resolve(outcome.result);
+      else outcome.item.reject(asProblem(outcome.error));
+    }
+    this.options.committed();
+  }
+
+  /** Runs one piece of work; throws only where the transaction is lost. */
+  private attempt(item: Queued): Outcome {
+    const { work } = item;
+    if (work.isolated) this.statements.savepoint.run();
+    try {
+      const result = work.run();
+      if (work.isolated) this.statements.release.run();
+      return { item, done: true, result };
+    } catch (error) {
+      if (troubleOf(error) !== 'bug' || !this.options.db.inTransaction) throw error;
+      if (work.isolated) {
+        this.statements.undo.run();
+        this.statements.release.run();
+      }
+      return { item, done: false, error };
+    }
+  }
+
+  /** A bug may have left half a request behind: the others start again in a new transaction. */
+  private retryWithout(culprit: Queued, items: readonly Queued[], error: unknown): void {
+    this.rollback();
+    culprit.reject(asProblem(error));
+    this.queue.unshift(...items.filter((item) => item !== culprit));
+  }
+
+  private fail(items: readonly Queued[], error: unknown): void {
+    // What is no storage error came from `flush`, where nothing may fail: it stops the writer as well.
+    const found = troubleOf(error);
+    const trouble = found === 'bug' ? 'fault' : found;
+    const problem = problemOf(trouble, error);
+    if (trouble === 'fault') this.fault = problem;
+    else this.rollback();
+    for (const item of items) item.reject(problem);
+    if (trouble === 'busy') return;
+    for (const item of this.queue.splice(0)) item.reject(problem);
+    if (trouble === 'fault') {
+      this.options.stopped(problem);
+    } else {
+      this.full = problem;
+      this.options.filled();
+    }
+  }
+
+  private rollback(): void {
+    const { db, participant } = this.options;
+    if (db.inTransaction) db.exec('ROLLBACK');
+    participant.forget();
+  }
+}
+
+const asProblem = (error: unknown): unknown => (error instanceof GovError ? error : problemOf('bug', error));
