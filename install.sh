@@ -98,7 +98,8 @@ install() {
     packages install --omit=dev --no-package-lock
   fi
   run mkdir -p .runtime
-  run ln -sfn "$node" .runtime/node
+  # Relative where it lies in this folder, so that the folder can be moved and copied.
+  run ln -sfn "${node#"$root/.runtime/"}" .runtime/node
   [ -n "$dry" ] || version=$(bin/gov --version) || fail "gov did not start; see above."
   [ -z "$prefix" ] || link
   [ -n "$dry" ] || done_message

@@ -60,10 +60,10 @@ async function build(): Promise<void> {
 
 /** Writes one target with its chunks; the paths of all modules that went into it. */
 async function bundle({ source, file }: Target, folder: string, external: string[]): Promise<string[]> {
-  const extension = file.endsWith('.cjs') ? 'cjs' : 'js';
+  const [name = '', extension] = file.split('.');
   const bundler = await rolldown({
     cwd: project,
-    input: { [file.slice(0, file.lastIndexOf('.'))]: source },
+    input: { [name]: source },
     platform: 'node',
     external,
     plugins: [references()],
@@ -76,11 +76,12 @@ async function bundle({ source, file }: Target, folder: string, external: string
     dir: folder,
     format: extension === 'cjs' ? 'cjs' : 'es',
     entryFileNames: file,
-    chunkFileNames: `[name].${extension}`,
+    chunkFileNames: `${name}-[name].${extension}`,
     // require() instead of import(): it does not start the ES module loader.
     dynamicImportInCjs: false,
-    // Smaller files are read quicker; names stay, for stack traces.
-    minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+    // Shorter code loads quicker; names and lines stay, for stack traces and for whoever reads what runs.
+    minify: { compress: true, mangle: false, codegen: { removeWhitespace: false } },
+    comments: false,
   });
   await bundler.close();
   return result.output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
