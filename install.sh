@@ -75,13 +75,13 @@ options() {
 }
 
 usage_error() {
-  say "$*"
-  usage >&2
+  say "$*. ./install.sh --help lists the options."
   exit 2
 }
 
 install() {
   [ -w . ] || fail "cannot write to $root. Copy it to a folder of your own, or give this user the right to write."
+  [ -z "$prefix" ] || check_link
   if [ -n "$dry" ]; then
     node=NODE
     echo "would run: scripts/getnode, which prints NODE"
@@ -122,7 +122,7 @@ packages() {
   log=$(mktemp)
   trap 'rm -f "$log"' EXIT
   if npm "$@" --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >"$log" 2>&1; then return; fi
-  tail -n 15 "$log" >&2
+  sed '/^npm error  *at /d' "$log" | head -n 12 >&2
   case $(cat "$log") in
     *ENOTFOUND* | *EAI_AGAIN* | *ECONNREFUSED* | *ETIMEDOUT* | *ECONNRESET* | *ENETUNREACH*)
       fail "npm did not reach its registry ($(npm config get registry)). Check the network, HTTPS_PROXY, or npm's registry setting." ;;
@@ -133,17 +133,19 @@ packages() {
   esac
 }
 
-# Replaces a link of our own, never a file or someone else's link.
-link() {
+# A link to some gov is replaced; a program is not.
+check_link() {
   target=$prefix/bin/gov
-  if [ -e "$target" ] || [ -L "$target" ]; then
-    case $(readlink -- "$target" || true) in
-      */bin/gov) ;;
-      *) fail "$target exists and is no link to a gov. Remove it, or use --prefix DIR." ;;
-    esac
-  fi
+  [ -e "$target" ] || [ -L "$target" ] || return 0
+  case $(readlink -- "$target" || true) in
+    */bin/gov) ;;
+    *) fail "$target exists and is no link to a gov. Remove it, or use --prefix DIR." ;;
+  esac
+}
+
+link() {
   run mkdir -p "$prefix/bin"
-  run ln -sfn "$root/bin/gov" "$target"
+  run ln -sfn "$root/bin/gov" "$prefix/bin/gov"
 }
 
 done_message() {
@@ -163,7 +165,7 @@ uninstall() {
   if [ -L "$target" ] && [ "$(readlink -- "$target")" = "$root/bin/gov" ]; then run rm -f "$target"; fi
   run rm -rf .runtime dist
   [ -z "$purge" ] || run rm -rf node_modules "$data/runtime" "$cache"
-  say "removed. Data folders of planes and the settings in ~/.config/gov are kept; remove them by hand."
+  [ -n "$dry" ] || say "removed. Data folders of planes and the settings in ~/.config/gov are kept; remove them by hand."
 }
 
 print_unit() {
