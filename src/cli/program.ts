@@ -11,8 +11,9 @@ import type { CliError } from './exit.ts';
 import { kebab, readFlag } from './flags.ts';
 import { globalFlags } from './globals.ts';
 import { helpOf, helpOfNoun, helpOfTool } from './help.ts';
-import { Safe, safe } from './safe.ts';
-import type { Styles } from './safe.ts';
+import type { HelpLayout } from './help.ts';
+import { safe } from './safe.ts';
+import type { Safe } from './safe.ts';
 import type { GivenFlags } from './settings.ts';
 import { allSpecs, nouns, otherNumber } from './specs/index.ts';
 
@@ -24,7 +25,13 @@ export interface ParsedCommand {
   readonly flags: Readonly<Record<string, unknown>>;
   readonly globals: GivenFlags;
 }
-export type Parsed = ParsedCommand | { readonly kind: 'text'; readonly text: Safe };
+/** Help or the version, written for the terminal that the global flags describe. */
+export interface ParsedText {
+  readonly kind: 'text';
+  readonly write: (layout: HelpLayout) => Safe;
+  readonly globals: GivenFlags;
+}
+export type Parsed = ParsedCommand | ParsedText;
 
 interface Found {
   readonly spec: CommandSpec;
@@ -32,12 +39,7 @@ interface Found {
   readonly command: Command;
 }
 
-interface Layout {
-  readonly styles: Styles;
-  readonly columns: number;
-  /** For times relative to now. */
-  readonly now: number;
-}
+type Writing = ParsedText['write'];
 
 /** The verb's option text: `-o, --output <FORMAT>`. */
 function optionOf(name: string, spec: FlagSpec): Option {
@@ -61,10 +63,10 @@ const prepared = (argv: readonly string[]): string[] => {
 class Tool {
   readonly root: Command;
   readonly #specs: readonly CommandSpec[];
-  #text: Safe = Safe.cell('');
+  #writing: Writing = () => safe``;
   #found: Found | undefined;
 
-  constructor(layout: Layout) {
+  constructor() {
     this.#specs = allSpecs();
     this.root = new Command('gov')
       .exitOverride()
@@ -72,58 +74,60 @@ class Tool {
       .helpOption('-h, --help', 'Help')
       .version(version, '-V, --version', 'Version')
       .configureOutput({ writeOut: () => {}, writeErr: () => {}, outputError: () => {} })
-      .configureHelp({ formatHelp: () => this.#tell(helpOfTool(this.#specs, layout)) });
+      .configureHelp({ formatHelp: () => this.#tell((layout) => helpOfTool(this.#specs, layout)) });
     for (const [name, spec] of Object.entries<FlagSpec>(globalFlags)) {
       this.root.addOption(optionOf(name, spec));
     }
-    this.#addNouns(layout);
+    this.#addNouns();
   }
 
-  #addNouns(layout: Layout): void {
+  #addNouns(): void {
     for (const [, noun] of nouns) {
       const mine = this.#specs.filter((spec) => spec.name.split(' ')[0] === noun);
-      if (mine.length === 1 && mine[0]?.name === noun) this.#add(this.root, mine[0], layout);
+      if (mine.length === 1 && mine[0]?.name === noun) this.#add(this.root, mine[0]);
       else if (mine.length > 0) {
         const group = this.root.command(noun).helpCommand(false).helpOption('-h, --help');
         const alias = otherNumber(noun);
         if (alias !== undefined) group.alias(alias);
-        group.configureHelp({ formatHelp: () => this.#tell(helpOfNoun(noun, mine, layout)) });
-        for (const spec of mine) this.#add(group, spec, layout);
+        group.configureHelp({ formatHelp: () => this.#tell((layout) => helpOfNoun(noun, mine, layout)) });
+        for (const spec of mine) this.#add(group, spec);
       }
     }
   }
 
-  #add(parent: Command, spec: CommandSpec, layout: Layout): void {
+  #add(parent: Command, spec: CommandSpec): void {
     const command = parent.command(spec.name.split(' ').at(-1) ?? spec.name).allowExcessArguments(false);
     for (const { name, description, optional, variadic } of spec.args ?? []) {
       const shown = variadic ? `${name}...` : name;
       command.argument(optional ? `[${shown}]` : `<${shown}>`, description);
     }
     for (const [name, flag] of Object.entries(spec.flags ?? {})) command.addOption(optionOf(name, flag));
-    command.helpOption('-h, --help').configureHelp({ formatHelp: () => this.#tell(helpOf(spec, layout)) });
+    command
+      .helpOption('-h, --help')
+      .configureHelp({ formatHelp: () => this.#tell((layout) => helpOf(spec, layout)) });
     command.action((...words: unknown[]) => {
       this.#found = { spec, command, words };
     });
   }
 
-  /** Keeps the text itself: what commander would print has lost the mark of being safe. */
-  #tell(text: Safe): string {
-    this.#text = text;
+  /** Keeps how to write the text: only when all flags are read is it known whether in colour. */
+  #tell(writing: Writing): string {
+    this.#writing = writing;
     return '';
   }
 
   /** What the words mean, or the text that was asked for. Errors: `CliError` with exit 2. */
-  parse(argv: readonly string[]): Found | Safe {
+  parse(argv: readonly string[]): Found | Writing {
     try {
       this.root.parse(prepared(argv), { from: 'user' });
     } catch (cause) {
       if (!(cause instanceof CommanderError)) throw cause;
-      if (cause.code === 'commander.version') return safe`gov ${version}`;
-      if (cause.code === 'commander.helpDisplayed') return this.#text;
-      if (cause.code === 'commander.help' && this.root.args.length === 0) return this.#text;
+      if (cause.code === 'commander.version') return () => safe`gov ${version}`;
+      if (cause.code === 'commander.helpDisplayed') return this.#writing;
+      if (cause.code === 'commander.help' && this.root.args.length === 0) return this.#writing;
       throw this.#refusal(cause, argv);
     }
-    return this.#found ?? this.#text;
+    return this.#found ?? this.#writing;
   }
 
   #refusal(cause: CommanderError, argv: readonly string[]): CliError {
@@ -149,22 +153,16 @@ class Tool {
   }
 }
 
-/** Reads the words. Errors: `CliError` with exit 2. Cost: a millisecond for the whole tree. */
-export function parse(argv: readonly string[], layout: Layout): Parsed {
-  const tool = new Tool(layout);
+/** Reads the words. `now`: for times relative to it. Errors: `CliError` with exit 2. Cost: some milliseconds. */
+export function parse(argv: readonly string[], now: number): Parsed {
+  const tool = new Tool();
   const found = tool.parse(argv);
-  if (found instanceof Safe) return { kind: 'text', text: found };
-  const { spec, words, command } = found;
   const { input, ...given } = tool.root.opts<Record<string, string | boolean | undefined>>();
   // commander reads --no-input as the negation of an option input
   const globals = { ...given, noInput: input === false };
-  return {
-    kind: 'command',
-    spec,
-    args: argsOf(spec, words),
-    flags: flagsOf(spec, command, layout.now),
-    globals,
-  };
+  if (typeof found === 'function') return { kind: 'text', write: found, globals };
+  const { spec, words, command } = found;
+  return { kind: 'command', spec, args: argsOf(spec, words), flags: flagsOf(spec, command, now), globals };
 }
 
 function argsOf(spec: CommandSpec, words: readonly unknown[]): Record<string, unknown> {

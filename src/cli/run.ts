@@ -42,10 +42,10 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   let asJson = wantsJsonErrors(argv, io.env);
   let release = (): void => {};
   try {
-    const { color, columns } = resolveSettings({ output: 'table' }, io);
-    const parsed = parse(argv, { styles: stylesFor(color), columns, now: io.now() });
+    const parsed = parse(argv, io.now());
     if (parsed.kind === 'text') {
-      await out.line(parsed.text);
+      const { color, columns } = resolveSettings({ color: parsed.globals['color'], output: 'table' }, io);
+      await out.line(parsed.write({ styles: stylesFor(color), columns }));
     } else {
       out = new Out(streams, resolveSettings(parsed.globals, io, parsed.spec.formats), io.now);
       asJson = out.isJson;

@@ -46,7 +46,11 @@ function shapeOf({ nodes, edges }: Graph): Shape {
     if (rank < (best.get(target)?.rank ?? Infinity)) best.set(target, { parent: source, rank });
   }
   const children = new Map<string, string[]>();
-  for (const [id, { parent }] of best) children.set(parent, [...(children.get(parent) ?? []), id]);
+  for (const [id, { parent }] of best) {
+    const siblings = children.get(parent);
+    if (siblings === undefined) children.set(parent, [id]);
+    else siblings.push(id);
+  }
   const order = new Map(nodes.map((node, at) => [node.id, at]));
   for (const each of children.values())
     each.sort((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0));
@@ -67,14 +71,15 @@ function label(id: string, shape: Shape, styles: Styles): Safe {
   const parts = [
     styles.dim(typeof sequence === 'number' ? `#${sequence}` : id),
     styles.cyan(typeof eventType === 'string' ? eventType : 'event'),
-    safe`${actor ?? ''}${resource === undefined ? '' : ` → ${resource}`}`,
+    Safe.join(
+      [safe`${actor ?? ''}`, resource === undefined ? safe`` : safe`→ ${resource}`].filter(isShown),
+      ' ',
+    ),
     typeof action === 'string' ? safe`${action}` : safe``,
   ];
-  return Safe.join(
-    parts.filter((part) => String(part) !== ''),
-    '  ',
-  );
+  return Safe.join(parts.filter(isShown), '  ');
 }
+const isShown = (text: Safe): boolean => String(text) !== '';
 
 interface Visit {
   readonly id: string;
@@ -88,7 +93,7 @@ export function* treeLines(graph: Graph, styles: Styles): Generator<Safe, void, 
   const shape = shapeOf(graph);
   const seen = new Set<string>();
   // nodes of a cycle have no root above them: they follow as roots of their own
-  const starts = [...shape.roots, ...[...shape.children.keys()].filter((id) => !shape.roots.includes(id))];
+  const starts = [...shape.roots, ...shape.children.keys()];
   for (const start of starts) {
     const stack: Visit[] = [{ id: start, indent: '', last: true, depth: 0 }];
     for (let visit = stack.pop(); visit !== undefined; visit = stack.pop()) {

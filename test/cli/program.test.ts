@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { parse } from '../../src/cli/program.ts';
 import { stylesFor } from '../../src/cli/safe.ts';
 
-const layout = { styles: stylesFor(false), columns: 100, now: Date.parse('2026-03-01T12:00:00Z') };
-const read = (line: string) => parse(line === '' ? [] : line.split(' '), layout);
+const layout = { styles: stylesFor(false), columns: 100 };
+const now = Date.parse('2026-03-01T12:00:00Z');
+const read = (line: string) => parse(line === '' ? [] : line.split(' '), now);
 const command = (line: string) => {
   const parsed = read(line);
   if (parsed.kind !== 'command') throw new Error(`expected a command: ${line}`);
@@ -68,7 +69,7 @@ describe('help', () => {
     ['-V', 'gov 0.'],
   ])('%j prints %j', (line, expected) => {
     const parsed = read(line);
-    expect(parsed.kind === 'text' ? String(parsed.text) : '').toContain(expected);
+    expect(parsed.kind === 'text' ? String(parsed.write(layout)) : '').toContain(expected);
   });
 });
 
@@ -94,6 +95,6 @@ describe('a usage error', () => {
   });
 
   it('is an empty argument', () => {
-    expect(() => parse(['events', 'get', ''], layout)).toThrow(/eventId: expected a value/);
+    expect(() => parse(['events', 'get', ''], now)).toThrow(/eventId: expected a value/);
   });
 });

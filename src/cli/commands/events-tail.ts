@@ -10,8 +10,6 @@ import type { Out } from '../out.ts';
 import { Safe, safe } from '../safe.ts';
 import type { Styles } from '../safe.ts';
 import type { eventsTail as spec } from '../specs/events.ts';
-import { tabbed } from '../table.ts';
-import { viewOf } from '../view.ts';
 import { yamlLines } from '../yaml.ts';
 
 const nameOf = (party: unknown): string => {
@@ -51,8 +49,12 @@ async function print(event: AuditEvent, out: Out): Promise<void> {
 }
 
 export const run: Run<typeof spec> = async ({ flags, out, session, signal }) => {
-  if (out.format === 'csv') return out.lines([tabbed(viewOf('listEvents').columns, {})]).then(() => refuse());
-  if (out.format === 'json') return refuse();
+  if (out.format === 'json' || out.format === 'csv') {
+    throw usage(
+      '--output: a stream has no end, so expected ndjson, table, yaml or id',
+      'gov events tail -o ndjson',
+    );
+  }
   const client = await session.client();
   const events = tailEvents(client, {
     runId: flags.run,
@@ -74,10 +76,3 @@ export const run: Run<typeof spec> = async ({ flags, out, session, signal }) => 
   }
   return exit.ok;
 };
-
-function refuse(): never {
-  throw usage(
-    '--output: a stream has no end, so expected ndjson, table, yaml or id',
-    'gov events tail -o ndjson',
-  );
-}

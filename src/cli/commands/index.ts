@@ -10,6 +10,7 @@ export const loaders: Readonly<Record<string, Loader>> = {
   'graphs get': () => import('./graphs-get.ts'),
   'graphs lineage': () => import('./graphs-lineage.ts'),
   'jobs wait': () => import('./jobs-wait.ts'),
+  'plane init': () => import('./plane-init.ts'),
   'plane status': () => import('./plane-status.ts'),
   'context list': () => import('./context-list.ts'),
   'context use': () => import('./context-use.ts'),

@@ -12,9 +12,23 @@ export const planeInit = command({
   summary: 'Make a data plane: directory, keys, configuration and a context for it',
   flags: {
     data: { type: 'string', value: 'DIR', required: true, description: 'Data directory to make' },
-    name: { type: 'string', value: 'NAME', description: 'Name of its context; default the directory’s' },
-    listen: { type: 'string', value: 'HOST:PORT', description: 'Address to serve at' },
-    env: { type: 'string', choices: ['production', 'sandbox'], value: 'ENV', description: 'Environment' },
+    name: {
+      type: 'string',
+      value: 'NAME',
+      description: 'Name of the plane and its context; default the directory’s',
+    },
+    listen: {
+      type: 'string',
+      value: 'HOST:PORT',
+      description: 'Address to serve at; default 127.0.0.1:7460',
+    },
+    metricsListen: { type: 'string', value: 'HOST:PORT', description: 'Address of the metrics, or off' },
+    environment: {
+      type: 'string',
+      choices: ['production', 'sandbox'],
+      value: 'ENV',
+      description: 'What its keys are for; default production',
+    },
   },
   examples: ['gov plane init --data ./gov-data'],
 });

@@ -1,0 +1,47 @@
+/** `gov plane init`: makes the plane, then a context for it, which becomes the current one if there is none. */
+import type { Run } from '../command.ts';
+import { readUserConfig, updateUserConfig } from '../config.ts';
+import type { Environment } from '../config.ts';
+import { usage } from '../exit.ts';
+import { safe } from '../safe.ts';
+import type { planeInit as spec } from '../specs/plane.ts';
+import { plainView } from '../view.ts';
+
+export const run: Run<typeof spec> = async ({ flags, out, io }) => {
+  const { planeInit } = await import('../../../plane/init.ts');
+  const { data: dataDir, ...options } = flags;
+  const made = await planeInit({ ...options, dataDir });
+  const context = addContext(io.env, { dataDir: made.dataDir, name: flags.name ?? made.name });
+  if (!out.isHuman) return out.one({ ...made, context }, plainView(Object.keys(made)));
+  const what = made.created ? 'made' : 'it is there already, nothing was changed:';
+  await out.lines([
+    safe`${out.styles.green(what)} data plane ${out.styles.bold(made.name)} in ${made.dataDir}`,
+    safe`  context  ${context}`,
+    safe`  address  http://${made.listen}/api/v1`,
+    safe`  key      ${made.keyFile}`,
+    safe`  trust    ${made.trustFile}`,
+  ]);
+  return out.note(
+    safe`next: gov plane serve${context === readUserConfig(io.env).currentContext ? '' : ` -C ${context}`}`,
+  );
+};
+
+/** The name of the context for this directory: the one that is there, else a new one. */
+function addContext(env: Environment, { dataDir, name }: { dataDir: string; name: string }): string {
+  const { contexts } = readUserConfig(env);
+  const known = Object.entries(contexts).find(
+    ([, each]) => each.kind === 'plane' && each.dataDir === dataDir,
+  );
+  if (known !== undefined) return known[0];
+  if (Object.hasOwn(contexts, name)) {
+    throw usage(
+      `a context named ${JSON.stringify(name)} is there already`,
+      'the plane was made; give --name for its context',
+    );
+  }
+  updateUserConfig(env, (config) => ({
+    currentContext: config.currentContext ?? name,
+    contexts: { ...config.contexts, [name]: { kind: 'plane', dataDir } },
+  }));
+  return name;
+}

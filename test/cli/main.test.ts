@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { json, problem, startServer } from '../client/server.ts';
+import type { TestServer } from '../client/server.ts';
+import { gov, govHere } from './tool.ts';
+
+let server: TestServer;
+let env: Record<string, string>;
+beforeAll(async () => {
+  server = await startServer((seen, response) => {
+    const status = Number(/evt_([0-9]{3})/.exec(seen.url)?.[1]);
+    if (status)
+      problem(response, `STATUS_${status}`, status, { detail: 'no \u001b[31mluck', retryable: false });
+    else if (seen.url.includes('/jobs/')) json(response, 202, { jobId: 'job_1', status: 'pending' });
+    else json(response, 503, { status: 'unavailable', time: '2026-03-01T12:00:00.000Z' });
+  });
+  env = { GOV_BASE_URL: server.baseUrl, GOV_API_KEY: 'gov_live_x', GOV_RETRIES: '0' };
+});
+afterAll(() => server.close());
+
+describe('the process', () => {
+  it.each([
+    [[], 0],
+    [['--version'], 0],
+    [['events', 'lst'], 2],
+    [['events', 'list', '--run', 'r', '-o', 'sarif'], 2],
+    [['events', 'get', 'evt_400'], 2],
+    [['health'], 3],
+    [['events', 'get', 'evt_401'], 4],
+    [['events', 'get', 'evt_403'], 4],
+    [['events', 'get', 'evt_404'], 5],
+    [['events', 'get', 'evt_409'], 6],
+    [['events', 'get', 'evt_429'], 7],
+    [['events', 'get', 'evt_500'], 1],
+    [['events', 'get', 'evt_503'], 1],
+    [['health', '--base-url', 'http://127.0.0.1:1/'], 10],
+  ])('called with %j ends with exit code %i', async (argv, code) => {
+    expect((await gov(argv, { env })).code).toBe(code);
+  });
+
+  it('tells what failed, why and the request id, cleaned', async () => {
+    const { stdout, stderr } = await gov(['events', 'get', 'evt_404'], { env });
+    expect(stdout).toBe('');
+    expect(stderr).toBe('error: A title: no \\u001b[31mluck\n  (request id req-12345678)\n');
+  });
+
+  it('tells it as one JSON object on standard error for JSON formats', async () => {
+    for (const format of ['json', 'ndjson']) {
+      const { stdout, stderr } = await gov(['events', 'get', 'evt_403', '-o', format], { env });
+      expect(stdout).toBe('');
+      expect(JSON.parse(stderr)).toEqual({
+        error: {
+          code: 'STATUS_403',
+          message: 'A title: no \u001b[31mluck',
+          status: 403,
+          requestId: 'req-12345678',
+          retryable: false,
+          docs: 'https://example.test/problems/status_403',
+          next: [],
+        },
+      });
+    }
+  });
+
+  it('tells usage errors so too, before it knows the command', async () => {
+    const { stderr, code } = await govHere(['evnts', '-o', 'json']);
+    expect(code).toBe(2);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'USAGE', hint: 'did you mean events?' } });
+    expect((await govHere(['events', 'list', '-ojson'])).stderr).toMatch(/^\{"error"/);
+  });
+
+  it('prints a success status that says no, and exits with 3', async () => {
+    const { stdout } = await govHere(['health', '-o', 'json'], { env });
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'unavailable' });
+  });
+
+  it('prints retries only when asked, and never the key', async () => {
+    const argv = ['events', 'get', 'evt_503', '--retries', '1'];
+    expect((await govHere(argv, { env })).stderr).not.toContain('attempt');
+    const { stderr } = await govHere([...argv, '--debug=http'], { env });
+    expect(stderr).toContain(`> GET ${server.baseUrl}/events/evt_503 (0 bytes)`);
+    expect(stderr).toContain('request id none');
+    expect(stderr).not.toContain('gov_live_x');
+  });
+
+  it('sends the idempotency key given', async () => {
+    await govHere(['jobs', 'retry', 'job_1', '--idempotency-key', 'mine-1'], { env });
+    expect(server.seen.at(-1)?.headers['idempotency-key']).toBe('mine-1');
+  });
+});
+
+describe('its own words', () => {
+  it('lists commands, and describes all of them as one JSON value', async () => {
+    expect((await govHere(['commands'])).stdout).toContain('events list\tList the events of a run');
+    expect(JSON.parse((await govHere(['commands', '-o', 'json'])).stdout)).toMatchObject({ name: 'gov' });
+  });
+
+  it('has one version, however it is asked', async () => {
+    const { stdout } = await gov(['--version']);
+    expect(stdout).toMatch(/^gov [0-9]+\.[0-9]+\.[0-9]+\n$/);
+    for (const argv of [['-V'], ['version'], ['-V', '-q']]) expect((await govHere(argv)).stdout).toBe(stdout);
+    expect(JSON.parse((await govHere(['version', '-o', 'json'])).stdout)).toMatchObject({
+      version: stdout.trim().slice(4),
+    });
+  });
+
+  it.each([
+    [['help'], 'Usage: gov NOUN VERB'],
+    [['help', 'events'], 'events list'],
+    [['help', 'event', 'list'], 'Usage: gov events list'],
+    [['help', 'exit-codes'], 'the check failed'],
+    [['help', 'exit', 'codes'], 'the check failed'],
+    [['help', 'environment'], 'GOV_API_KEY_FILE'],
+    [['help', 'formatting'], 'ndjson'],
+  ])('answers %j', async (argv, expected) => {
+    expect(await govHere(argv)).toMatchObject({ code: 0, stdout: expect.stringContaining(expected) });
+  });
+
+  it('has no help on what is not there', async () => {
+    expect(await govHere(['help', 'nothing'])).toMatchObject({ code: 2, stdout: '' });
+  });
+});
+
+describe('help pages', () => {
+  const pages = {
+    tool: ['--help'],
+    events: ['events', '--help'],
+    'events-list': ['events', 'list', '--help'],
+  };
+  const more = {
+    'proofs-verify': ['proofs', 'verify', '--help'],
+    'graphs-get': ['graphs', 'get', '--help'],
+    'exit-codes': ['help', 'exit-codes'],
+    environment: ['help', 'environment'],
+    formatting: ['help', 'formatting'],
+  };
+  it.each(Object.entries({ ...pages, ...more }))('%s is as kept', async (name, argv) => {
+    const { stdout } = await govHere([...argv, '--color', 'never'], { columns: 100 });
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+    await expect(stdout).toMatchFileSnapshot(`../golden/help/${name}.txt`);
+  });
+});
