@@ -7,6 +7,8 @@ type Loader = () => Promise<{ run: (invocation: Invocation<never>) => Promise<nu
 export const loaders: Readonly<Record<string, Loader>> = {
   'events tail': () => import('./events-tail.ts'),
   'proofs create': () => import('./proofs-create.ts'),
+  'proofs get': () => import('./proofs-get.ts'),
+  'proofs verify': () => import('./proofs-verify.ts'),
   'graphs get': () => import('./graphs-get.ts'),
   'graphs lineage': () => import('./graphs-lineage.ts'),
   'jobs wait': () => import('./jobs-wait.ts'),

@@ -70,11 +70,6 @@ export const proofsVerify = command({
       description: 'Trust this verifier key (C2SP signed-note); repeatable',
     },
     trust: { type: 'string', value: 'FILE', description: 'Trust the keys of this file (C2SP tlog-policy)' },
-    origin: {
-      type: 'string',
-      value: 'ORIGIN',
-      description: 'Expect this log; default: the trusted key’s name',
-    },
     explain: { type: 'boolean', description: 'Show every hashed text and how to repeat its hash by hand' },
   },
   examples: [

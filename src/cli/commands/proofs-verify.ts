@@ -1,0 +1,124 @@
+/**
+ * `gov proofs verify`: by id the service is asked; a bundle is verified here, with no network and no store.
+ * Exit 0 verified, 3 not, 2 nobody trusted or unreadable, 5 unknown id. The exit code is settled before
+ * anything is printed, so a reader that goes away cannot turn a no into a yes. `test/cli/verify.test.ts`.
+ */
+import { readFileSync } from 'node:fs';
+import { limits } from '../../contract/limits.ts';
+import { explain } from '../../core/bundle.ts';
+import type { Explanation } from '../../core/bundle.ts';
+import { readBundle } from '../../core/bundleread.ts';
+import type { Verdict } from '../../core/verdict.ts';
+import { verifyBundle } from '../../core/verify.ts';
+import type { Invocation, Run } from '../command.ts';
+import { exit, usage } from '../exit.ts';
+import { unreadable } from '../flags.ts';
+import { readAll } from '../io.ts';
+import { safe } from '../safe.ts';
+import type { proofsVerify as spec } from '../specs/proofs.ts';
+import { trustFrom } from '../trust.ts';
+import { printVerdict } from '../verdictoutput.ts';
+import type { Told } from '../verdictoutput.ts';
+
+type Call = Invocation<typeof spec>;
+
+const proofId = /^prf_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+
+export const run: Run<typeof spec> = async (invocation) => {
+  const { args, flags } = invocation;
+  if (proofId.test(args.proof)) {
+    if (!flags.offline) return verifyByService(invocation, { proofId: args.proof });
+    throw usage(
+      '--offline: expected a bundle, got a proof id',
+      `gov proofs get ${args.proof} --bundle --out FILE`,
+    );
+  }
+  const bytes = await read(invocation);
+  const artifact = flags.offline ? null : artifactIn(bytes);
+  return artifact === null ? verifyHere(invocation, bytes) : verifyByService(invocation, artifact);
+};
+
+async function read({ args, io }: Call): Promise<Uint8Array> {
+  try {
+    return args.proof === '-' ? await readAll(io.stdin, limits.bundleBytes) : readFileSync(args.proof);
+  } catch (cause) {
+    if (cause instanceof RangeError) throw usage(cause.message);
+    throw unreadable(args.proof, cause);
+  }
+}
+
+interface Artifact {
+  readonly proofId: string;
+}
+
+/** A bare proof, as `proofs get` answers: it has no preimages, so only the service can judge it. */
+function artifactIn(bytes: Uint8Array): Artifact | null {
+  if (bytes.length > limits.bodyBytes) return null;
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString());
+    const isBare =
+      typeof value === 'object' && value !== null && !('mediaType' in value) && 'proofHash' in value;
+    return isBare && 'proofId' in value && typeof value.proofId === 'string'
+      ? { ...value, proofId: value.proofId }
+      : null;
+  } catch {
+    // not JSON: the verifier says so
+    return null;
+  }
+}
+
+async function verifyByService(invocation: Call, artifact: Artifact): Promise<number> {
+  const { out, session, flags } = invocation;
+  const client = await session.client();
+  const { body } = await client.verifyProof({ body: artifact });
+  out.verdict = body.verified ? exit.ok : exit.checkFailed;
+  await printVerdict(out, { ...body, source: 'service', checks: [], notes: [] });
+  if (out.isHuman) {
+    await out.note(
+      safe`this is the service’s word. Without it: gov proofs get ${body.proofId} --bundle --out FILE`,
+    );
+  }
+  if (flags.explain) await out.warn(safe`--explain needs a bundle: the service answers with no preimages`);
+  return out.verdict;
+}
+
+async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> {
+  const { out, session, flags, args } = invocation;
+  const source = trustFrom(flags, session);
+  const verdict = verifyBundle(bytes, source?.trust ?? null);
+  out.verdict = exitOf(verdict);
+  const file = args.proof === '-' ? 'FILE' : args.proof;
+  const explanations =
+    flags.explain && verdict.code !== 'MALFORMED_BUNDLE' ? explained(bytes, file) : undefined;
+  const told: Told = {
+    ...verdict,
+    source: 'offline',
+    trustedOrigin: source?.trust.origin ?? null,
+    trustFrom: source?.from ?? null,
+    ...(explanations === undefined ? {} : { explanations }),
+  };
+  await printVerdict(out, told);
+  if (source === null) {
+    await out.warn(
+      safe`no key is trusted here: give --key VKEY or --trust FILE from a source you trust, not from the bundle`,
+    );
+  }
+  return out.verdict;
+}
+
+function exitOf({ verified, code }: Verdict): number {
+  if (verified) return exit.ok;
+  return code === 'NO_TRUSTED_KEY' || code === 'MALFORMED_BUNDLE' ? exit.usage : exit.checkFailed;
+}
+
+/** A path as one word of a shell line. */
+const quoted = (path: string): string =>
+  /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+
+const explained = (bytes: Uint8Array, file: string): Explanation[] =>
+  explain(readBundle(bytes)).map(({ name, preimage, hash, how }) => ({
+    name,
+    preimage,
+    hash,
+    how: how.replace('FILE', () => quoted(file)),
+  }));
