@@ -94,3 +94,14 @@ export function strictObject(text: string): JsonObject | null {
 
 const isTextList = (value: Json): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
+
+const digestPattern = /^[A-Za-z0-9_-]{43}$/;
+
+/** The salted digests (`_sd`) of a record that `readRecord` accepts; null where it has none of that form. */
+export function recordDigests(record: string): readonly string[] | null {
+  if (readRecord(record) === null) return null;
+  const digests = (JSON.parse(record) as JsonObject)['_sd'];
+  const wellFormed =
+    digests !== undefined && isTextList(digests) && digests.every((digest) => digestPattern.test(digest));
+  return wellFormed && new Set(digests).size === digests.length ? digests : null;
+}

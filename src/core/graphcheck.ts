@@ -1,0 +1,100 @@
+/**
+ * The graph that a bundle encloses: its leaf is in the tree of S, its items are those that the leaf committed to,
+ * and, where every body is disclosed, they are what the events say. Attacker controlled; nothing here throws.
+ * Proven by `test/core/recompute.test.ts`.
+ */
+import { GovError } from '../contract/problems.ts';
+import { type Bundle, type BundleGraph, pathHashes } from './bundle.ts';
+import { GraphDerivation } from './derivation.ts';
+import { edgeRow, type GraphFacts, graphLeafFields, nodeRow } from './graph.ts';
+import { GraphRows } from './graphbuilder.ts';
+import { canonicalize } from './json.ts';
+import { leafHash, verifyInclusion } from './merkle.ts';
+import { type RunEvent, strictObject } from './runevent.ts';
+import type { RunIndex } from './runindex.ts';
+import type { Evidence, Statement } from './statement.ts';
+import type { CheckList } from './verdict.ts';
+
+export interface GraphContext {
+  readonly evidence: Evidence;
+  /** The root of checkpoint S, 32 bytes. */
+  readonly root: Uint8Array;
+  /** All events of the run with their hashes; empty where they are not all enclosed. */
+  readonly run: RunIndex;
+  /** The statement of `causal_consistency`, if the proof has one. */
+  readonly statement: Statement | undefined;
+}
+
+/** What the enclosed items amount to; null without a graph, or where it is not the logged one. */
+export function checkGraph(
+  { graph }: Bundle,
+  context: GraphContext,
+  checks: CheckList,
+): { readonly facts: GraphFacts; readonly graphIndex: number } | null {
+  if (graph === undefined) return null;
+  const { index, record, inclusion } = graph.leaf;
+  const { evidence, root, run, statement } = context;
+  const path = pathHashes(inclusion);
+  if (!verifyInclusion({ index, size: evidence.treeSize, leaf: leafHash(record), path, root })) {
+    checks.fail('graph', 'NOT_INCLUDED', `leaf ${index} is not shown to be in the tree`);
+    return null;
+  }
+  const facts = factsOf(graph, evidence.runId, run);
+  if (facts === null) {
+    checks.fail('graph', 'GRAPH_MISMATCH', `the items are not those that leaf ${index} commits to`);
+    return null;
+  }
+  const claims = statement?.claims;
+  if (claims !== undefined && (claims['graphIndex'] !== index || claims['rootHash'] !== facts.rootHash)) {
+    checks.fail('graph', 'GRAPH_MISMATCH', `the layer speaks of another graph than that of leaf ${index}`);
+    return null;
+  }
+  checks.pass('graph', `${facts.nodes.n} nodes, ${facts.edges.n} edges of leaf ${index}`);
+  return { facts, graphIndex: index };
+}
+
+/** Null where the leaf is not the leaf of these items. */
+function factsOf({ leaf, nodes, edges }: BundleGraph, runId: string, run: RunIndex): GraphFacts | null {
+  const fields = strictObject(leaf.record);
+  const unresolved = fields?.['unresolved'];
+  if (fields === null || typeof unresolved !== 'number') return null;
+  const rows = new GraphRows(runId, run);
+  for (const node of nodes) rows.node(nodeRow(node));
+  for (const edge of edges) rows.edge(edgeRow(edge));
+  const facts = rows.finish(unresolved);
+  const expected = canonicalize({
+    ...graphLeafFields(runId, facts, fields['sealed'] === true),
+    type: 'gov.graph/1',
+    _sd: [],
+    _sd_alg: 'sha-256',
+  });
+  return expected === leaf.record ? facts : null;
+}
+
+/** Derives the graph again from fully disclosed events: it must be what the enclosed items begin with. */
+export function checkDerivation({ graph }: Bundle, events: readonly RunEvent[], checks: CheckList): void {
+  const runId = events[0]?.clear?.runId;
+  if (graph === undefined || runId === undefined) return;
+  let nodes = 0;
+  let edges = 0;
+  let same = true;
+  const derivation = new GraphDerivation(runId, {
+    node: (node) => {
+      const item = graph.nodes[nodes++];
+      if (item === undefined || nodeRow(item) !== nodeRow(node)) same = false;
+    },
+    edge: (edge) => {
+      const item = graph.edges[edges++];
+      if (item === undefined || edgeRow(item) !== edgeRow(edge)) same = false;
+    },
+  });
+  try {
+    for (const event of events) derivation.add(event);
+    derivation.finish();
+  } catch (error) {
+    if (!(error instanceof GovError)) throw error;
+    same = false;
+  }
+  if (same) checks.pass('graph_derivation', `${nodes} nodes and ${edges} edges follow from the events`);
+  else checks.fail('graph_derivation', 'GRAPH_MISMATCH', 'the events say another graph');
+}

@@ -1,0 +1,170 @@
+/**
+ * Step 7 of the verification: the events and the graph that a bundle encloses are held against the tree of S and
+ * against what the layers state, and the layers that follow from them are computed again. A layer is
+ * *recomputed* only where everything it depends on is enclosed; else it stays *attested*, the word of the log.
+ * All of it may be an attacker's; nothing here throws on it. Proven by `test/core/recompute.test.ts`.
+ */
+import { checkRecomputed } from './artifact.ts';
+import { type Bundle, pathHashes } from './bundle.ts';
+import { openDisclosures } from './disclosed.ts';
+import { checkDerivation, checkGraph } from './graphcheck.ts';
+import { hashText } from './hash.ts';
+import { EventIntegrity, eventIntegrity, type TimestampSources } from './integrity.ts';
+import type { Json } from './json.ts';
+import { causalConsistency } from './layers.ts';
+import { merkleRoot, verifyInclusion } from './merkle.ts';
+import { readRunEvent, type RunEvent } from './runevent.ts';
+import { RunIndex } from './runindex.ts';
+import { sharedRoot } from './sharedpath.ts';
+import { type Evidence, type LayerResult, layerStatement, type Statement } from './statement.ts';
+import type { CheckList, DigestCounts } from './verdict.ts';
+
+/** What the earlier steps found. */
+export interface Stated {
+  /** The statements that hold, by layer. */
+  readonly statements: ReadonlyMap<string, Statement>;
+  readonly evidence: Evidence | null;
+  /** The root of checkpoint S, 32 bytes. */
+  readonly root: Uint8Array | null;
+}
+
+export interface Recomputation {
+  /** Layers that were computed again, and whether they came out as stated. */
+  readonly recomputed: ReadonlyMap<string, boolean>;
+  readonly digests: DigestCounts | null;
+  readonly notes: readonly string[];
+}
+
+/** Checks what is enclosed. Cost: about 25 µs an event with its path, 5 µs a graph item. */
+export function recompute(bundle: Bundle, stated: Stated, checks: CheckList): Recomputation {
+  const recomputed = new Map<string, boolean>();
+  const { evidence, root, statements } = stated;
+  if (evidence === null || root === null) return { recomputed, digests: null, notes: [] };
+  const enclosed = bundle.events ?? [];
+  const disclosed = openDisclosures(enclosed, checks);
+  const events = enclosed.map(({ index, record }, at) =>
+    readRunEvent({ index, record, disclosures: disclosed.bodies[at] ?? null }),
+  );
+  const whole = checkEvents({ bundle, evidence, root, checks }, events);
+  const run = indexOf(whole ? events : []);
+  const statement = statements.get('causal_consistency');
+  const graph = checkGraph(bundle, { evidence, root, run, statement }, checks);
+  const compare = (result: LayerResult, again: Evidence): void => {
+    const statement = statements.get(result.layer);
+    if (statement !== undefined) recomputed.set(result.layer, isSame(result, again, statement));
+  };
+  if (whole) {
+    const { result, run } = integrityOf(events, evidence, statements.get('event_integrity'));
+    compare(result, { ...evidence, ...run });
+  }
+  if (whole && graph !== null) {
+    const { facts, graphIndex } = graph;
+    compare(causalConsistency(facts, { graphIndex, runEvents: run.below(graphIndex) }), evidence);
+    if (disclosed.complete) checkDerivation(bundle, events.slice(0, facts.events), checks);
+  }
+  checkRecomputed(recomputed, checks);
+  return { recomputed, digests: disclosed.counts, notes: notesOf(events.length, evidence) };
+}
+
+function isSame(result: LayerResult, evidence: Evidence, statement: Statement): boolean {
+  const again = layerStatement(result, evidence, statement.nonce);
+  return again.hash === layerStatement(statement, statement.evidence, statement.nonce).hash;
+}
+
+interface Enclosure {
+  readonly bundle: Bundle;
+  readonly evidence: Evidence;
+  /** The root of checkpoint S, 32 bytes. */
+  readonly root: Uint8Array;
+  readonly checks: CheckList;
+}
+
+/**
+ * The enclosed events are events of the run, in order, and in the tree; where they are all of them, they have
+ * the run's root. True where they are all, and all are shown to be in the tree.
+ */
+function checkEvents(enclosure: Enclosure, events: readonly RunEvent[]): boolean {
+  const { bundle, evidence, checks } = enclosure;
+  if (bundle.events === undefined) return false;
+  const fail = (detail: string): false => {
+    checks.fail('events', 'EVENTS_MISMATCH', detail);
+    return false;
+  };
+  for (const [at, { index, clear }] of events.entries()) {
+    if (clear === null || clear.runId !== evidence.runId) return fail(`leaf ${index} is no event of the run`);
+    if (index <= (events[at - 1]?.index ?? -1)) return fail(`leaf ${index} is out of order`);
+  }
+  const all = events.length === evidence.runEvents;
+  if (all && hashText(merkleRoot(events.map(({ hash }) => hash))) !== evidence.runRoot) {
+    return fail('the events do not have the root of the run');
+  }
+  const { unplaced, wrong } = placement(enclosure, events);
+  if (wrong !== null || (unplaced !== null && !(all && unplaced.count === events.length))) {
+    const index = wrong ?? unplaced?.first;
+    checks.fail('events', 'NOT_INCLUDED', `leaf ${index} is not shown to be in the tree`);
+    return false;
+  }
+  const how = unplaced === null ? 'each in the tree' : 'without paths';
+  checks.pass('events', `${events.length} of ${evidence.runEvents} events, ${how}`);
+  return all && unplaced === null;
+}
+
+interface Placement {
+  /** The index of an event whose path is wrong. */
+  readonly wrong: number | null;
+  /** Events without a path: the first index, and how many. */
+  readonly unplaced: { readonly first: number; readonly count: number } | null;
+}
+
+/** Every path that is enclosed is checked, the shared one and those of single events. */
+function placement({ bundle, evidence, root }: Enclosure, events: readonly RunEvent[]): Placement {
+  const { events: enclosed = [], eventsInclusion } = bundle;
+  const size = evidence.treeSize;
+  const without: number[] = [];
+  for (const [at, { index, hash }] of events.entries()) {
+    const path = enclosed[at]?.inclusion;
+    if (path === undefined) without.push(index);
+    else if (!verifyInclusion({ index, size, leaf: hash, path: pathHashes(path), root })) {
+      return { wrong: index, unplaced: null };
+    }
+  }
+  if (eventsInclusion !== undefined) {
+    const computed = sharedRoot(events, size, pathHashes(eventsInclusion));
+    const same = computed !== null && Buffer.compare(computed, root) === 0;
+    return { wrong: same ? null : (events[0]?.index ?? 0), unplaced: null };
+  }
+  const [first] = without;
+  return { wrong: null, unplaced: first === undefined ? null : { first, count: without.length } };
+}
+
+function indexOf(events: readonly RunEvent[]): RunIndex {
+  const run = new RunIndex({ hashes: true });
+  for (const { index, clear, hash } of events) run.add(index, clear?.eventId ?? '', hash);
+  return run;
+}
+
+/** The events are shown to be in the tree, so each leaf hash is the tree's. */
+function integrityOf(
+  events: readonly RunEvent[],
+  { runId, treeSize }: Evidence,
+  statement: Statement | undefined,
+): { readonly result: LayerResult; readonly run: Omit<Evidence, 'origin' | 'treeSize' | 'treeRoot'> } {
+  const integrity = new EventIntegrity(runId, treeSize);
+  for (const event of events) integrity.add(event, event.hash);
+  const facts = integrity.finish();
+  return {
+    result: eventIntegrity(facts, statedSources(statement?.claims['timestampSources'])),
+    run: facts.run,
+  };
+}
+
+function statedSources(value: Json | undefined): TimestampSources | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const counts = Object.values(value).every((count) => Number.isSafeInteger(count));
+  return counts ? (value as Record<string, number>) : undefined; // just checked
+}
+
+function notesOf(enclosed: number, { runEvents }: Evidence): string[] {
+  if (enclosed === 0 || enclosed === runEvents) return [];
+  return [`PARTIAL: ${enclosed} of the ${runEvents} events of the run are enclosed`];
+}
