@@ -4,30 +4,61 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Type, type Static } from 'typebox';
 import { GovError } from '../contract/problems.ts';
-import { exact, nullable } from '../contract/shapes.ts';
 import { explain, type JsonSchema } from '../service/explain.ts';
 import { logLevels, type LogLevel } from './log.ts';
 
-const address = Type.String({ maxLength: 255 });
-const origin = Type.String({ minLength: 1, maxLength: 255 });
-
 /** `plane.json`, as `plane init` writes it. */
-export const PlaneFile = exact({
-  listen: address,
-  metricsListen: nullable(address),
-  projectId: Type.String({ pattern: '^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$' }),
-  organizationId: Type.String({ pattern: '^org_[0-7][0-9a-hjkmnp-tv-z]{25}$' }),
-  environment: Type.Union([Type.Literal('production'), Type.Literal('sandbox')]),
-  origin,
-  meteringOrigin: origin,
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
-  problemBase: Type.Optional(Type.String({ pattern: '^https?://[^\\s]+$', maxLength: 255 })),
-  logLevel: Type.Optional(Type.Union(logLevels.map((level) => Type.Literal(level)))),
-  memoryMiB: Type.Optional(Type.Integer({ minimum: 128, maximum: 1_048_576 })),
+export interface PlaneFile {
+  readonly listen: string;
+  readonly metricsListen: string | null;
+  readonly projectId: string;
+  readonly organizationId: string;
+  readonly environment: 'production' | 'sandbox';
+  readonly origin: string;
+  readonly meteringOrigin: string;
+  readonly name?: string;
+  /** Where problem pages can be read, if not at the plane itself. */
+  readonly problemBase?: string;
+  readonly logLevel?: LogLevel;
+  readonly memoryMiB?: number;
+}
+
+const text = (maxLength: number): JsonSchema => ({ type: 'string', minLength: 1, maxLength });
+const typeIdOf = (prefix: string): JsonSchema => ({
+  type: 'string',
+  pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`,
 });
-export type PlaneFile = Static<typeof PlaneFile>;
+const oneOf = (values: readonly string[]): JsonSchema => ({
+  anyOf: values.map((value) => ({ const: value })),
+});
+
+const planeFileSchema: JsonSchema = {
+  type: 'object',
+  required: [
+    'listen',
+    'metricsListen',
+    'projectId',
+    'organizationId',
+    'environment',
+    'origin',
+    'meteringOrigin',
+  ],
+  properties: {
+    listen: text(255),
+    metricsListen: { anyOf: [text(255), { type: 'null' }] },
+    projectId: typeIdOf('prj'),
+    organizationId: typeIdOf('org'),
+    environment: oneOf(['production', 'sandbox']),
+    origin: text(255),
+    meteringOrigin: text(255),
+    name: text(100),
+    problemBase: { type: 'string', pattern: '^https?://[^\\s]+$', maxLength: 255 },
+    logLevel: oneOf(logLevels),
+    memoryMiB: { type: 'integer', minimum: 128, maximum: 1_048_576 },
+  },
+  additionalProperties: false,
+};
 
 export interface Address {
   readonly host: string;
@@ -59,7 +90,8 @@ export function readPlaneConfig(dataDir: string, flags: PlaneFlags, env: Environ
   const file = readPlaneFile(path);
   const pick = (flag: keyof PlaneFlags, name: string, fallback: string): { text: string; from: string } => {
     const given = flags[flag];
-    if (given !== undefined) return { text: given, from: `--${flag.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}` };
+    if (given !== undefined)
+      return { text: given, from: `--${flag.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}` };
     const set = env[name];
     return set === undefined || set === '' ? { text: fallback, from: path } : { text: set, from: name };
   };
@@ -91,7 +123,7 @@ export function readPlaneFile(path: string): PlaneFile {
   } catch (cause) {
     throw invalid(path, 'JSON', cause);
   }
-  const [fault] = explain(PlaneFile as JsonSchema, value, { in: 'body' }).errors;
+  const [fault] = explain(planeFileSchema, value, { in: 'body' }).errors;
   if (fault !== undefined) throw invalid(`${path} ${fault.pointer}`, fault.detail.replace(/^expected /, ''));
   return value as PlaneFile;
 }
@@ -103,6 +135,7 @@ export function parseAddress(text: string, from: string): Address {
   const [, v6, name, digits] = addressForm.exec(text) ?? [];
   const host = v6 ?? name;
   const port = Number(digits);
-  if (host === undefined || port > 65_535) throw invalid(from, `host:port, such as 127.0.0.1:7460, got ${text}`);
+  if (host === undefined || port > 65_535)
+    throw invalid(from, `host:port, such as 127.0.0.1:7460, got ${text}`);
   return { host, port };
 }

@@ -28,17 +28,19 @@ export function untilStopped({ close, fault, log }: Running): Promise<number> {
       stopping = true;
       clearInterval(watch);
       log.info({ reason }, 'stopping');
-      close().then(
-        () => {
-          process.off('SIGTERM', onTerm);
-          process.off('SIGINT', onInt);
-          resolve(code);
-        },
-        (error: unknown) => {
-          log.error({ err: error }, 'could not stop cleanly');
-          resolve(code === 0 ? 1 : code);
-        },
-      );
+      void finish(code).then(resolve);
+    };
+    const finish = async (code: number): Promise<number> => {
+      try {
+        await close();
+        return code;
+      } catch (error) {
+        log.error({ err: error }, 'could not stop cleanly');
+        return code === 0 ? 1 : code;
+      } finally {
+        process.off('SIGTERM', onTerm);
+        process.off('SIGINT', onInt);
+      }
     };
     const onTerm = (): void => stop('SIGTERM', 0);
     const onInt = (): void => stop('SIGINT', 0);

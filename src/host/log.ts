@@ -14,7 +14,13 @@ const tokens = /\b(gov_(?:live|test|hyb|shr|cli)_|whsec_)[0-9A-Za-z+/=_-]+/g;
 /** A line without what looks like a key. */
 export const scrub = (line: string): string => line.replace(tokens, '$1[redacted]');
 
-const secretMembers = ['authorization', 'cookie', '["x-api-key"]', '["x-telemetry-signature"]', '["x-cron-secret"]'];
+const secretMembers = [
+  'authorization',
+  'cookie',
+  '["x-api-key"]',
+  '["x-telemetry-signature"]',
+  '["x-cron-secret"]',
+];
 
 export function createLog(
   level: LogLevel,

@@ -12,7 +12,6 @@ export interface MetricsSource {
   readonly stats: readonly OperationStats[];
   readonly store: Store;
   readonly projectId: string;
-  readonly version: string;
   readonly startedMs: number;
 }
 
@@ -22,12 +21,13 @@ export interface MetricsServer {
 }
 
 export async function serveMetrics(address: Address, source: MetricsSource): Promise<MetricsServer> {
+  const render = renderer(source);
   const server = createServer((request, response) => {
     if (request.method !== 'GET' || request.url?.split('?', 1)[0] !== '/metrics') {
       response.writeHead(404).end();
       return;
     }
-    renderMetrics(source).then(
+    render().then(
       ({ type, text }) => response.writeHead(200, { 'content-type': type }).end(text),
       () => response.writeHead(500).end(),
     );
@@ -52,35 +52,56 @@ const listen = (server: Server, { host, port }: Address): Promise<void> =>
     server.listen(port, host, () => resolve());
   });
 
-async function renderMetrics(source: MetricsSource): Promise<{ type: string; text: string }> {
-  const { Registry, Gauge, collectDefaultMetrics } = await import('prom-client');
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  const gauge = (name: string, help: string, value: number): void => {
-    new Gauge({ name, help, registers: [registry] }).set(value);
+/** Made once: prom-client's default metrics keep observers of the process. */
+function renderer(source: MetricsSource): () => Promise<{ type: string; text: string }> {
+  let process: Promise<{ contentType: string; metrics(): Promise<string> }> | undefined;
+  return async () => {
+    process ??= import('prom-client').then(({ Registry, collectDefaultMetrics }) => {
+      const registry = new Registry();
+      collectDefaultMetrics({ register: registry });
+      return registry;
+    });
+    const registry = await process;
+    const lines = [
+      await registry.metrics(),
+      ...(await storeLines(source)),
+      ...requestLines(source.stats),
+      '',
+    ];
+    return { type: registry.contentType, text: lines.join('\n') };
   };
-  const { store, projectId } = source;
+}
+
+async function storeLines({ store, projectId, startedMs }: MetricsSource): Promise<string[]> {
   const { writable, queued } = store.condition();
   const [audit, metering, totals] = await Promise.all([
     store.head(projectId, 'audit'),
     store.head(projectId, 'metering'),
     store.totals(projectId),
   ]);
-  gauge('gov_writable', '1 while the store accepts writes', writable ? 1 : 0);
-  gauge('gov_write_queue', 'Requests that wait for a commit', queued);
-  gauge('gov_log_leaves', 'Leaves of the audit log', audit.size);
-  gauge('gov_metering_leaves', 'Leaves of the metering log', metering.size);
-  gauge('gov_started_seconds', 'Unix time of the start', source.startedMs / 1000);
-  const lines = [await registry.metrics()];
-  lines.push('# HELP gov_metered_units_total Metered units by type', '# TYPE gov_metered_units_total counter');
-  for (const [type, units] of Object.entries(totals)) lines.push(`gov_metered_units_total{type="${type}"} ${units}`);
-  lines.push(...requestLines(source.stats), '');
-  return { type: registry.contentType, text: lines.join('\n') };
+  const gauge = (name: string, help: string, value: number): string[] => [
+    `# HELP ${name} ${help}`,
+    `# TYPE ${name} gauge`,
+    `${name} ${value}`,
+  ];
+  return [
+    ...gauge('gov_writable', '1 while the store accepts writes', writable ? 1 : 0),
+    ...gauge('gov_write_queue', 'Requests that wait for a commit', queued),
+    ...gauge('gov_log_leaves', 'Leaves of the audit log', audit.size),
+    ...gauge('gov_metering_leaves', 'Leaves of the metering log', metering.size),
+    ...gauge('gov_started_seconds', 'Unix time of the start', startedMs / 1000),
+    '# HELP gov_metered_units_total Metered units by type',
+    '# TYPE gov_metered_units_total counter',
+    ...Object.entries(totals).map(([type, units]) => `gov_metered_units_total{type="${type}"} ${units}`),
+  ];
 }
 
 /** Counters and histograms written by hand: they are kept as plain numbers. */
 function requestLines(stats: readonly OperationStats[]): string[] {
-  const lines = ['# HELP gov_requests_total Requests by operation and status', '# TYPE gov_requests_total counter'];
+  const lines = [
+    '# HELP gov_requests_total Requests by operation and status',
+    '# TYPE gov_requests_total counter',
+  ];
   for (const { operation, byStatus } of stats) {
     for (const [status, count] of byStatus) {
       lines.push(`gov_requests_total{operation="${operation}",status="${status}"} ${count}`);

@@ -21,7 +21,11 @@ export function writeAnswer(reply: FastifyReply, answer: Written): void {
   writeRaw(reply.raw, reply.request.id, answer);
 }
 
-export function writeRaw(response: ServerResponse, requestId: string, { status, body, headers }: Written): void {
+export function writeRaw(
+  response: ServerResponse,
+  requestId: string,
+  { status, body, headers }: Written,
+): void {
   if (response.headersSent || response.destroyed) return;
   const flat: string[] = [
     'x-request-id',

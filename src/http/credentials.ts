@@ -24,7 +24,10 @@ const refused = (): GovError =>
   new GovError('INVALID_CREDENTIAL', 'expected a valid API key, got one that is unknown, revoked or expired');
 
 const missing = (): GovError =>
-  new GovError('UNAUTHENTICATED', 'expected an API key in the header Authorization: Bearer gov_… or X-API-Key');
+  new GovError(
+    'UNAUTHENTICATED',
+    'expected an API key in the header Authorization: Bearer gov_… or X-API-Key',
+  );
 
 /** The token of a request, or null where none was sent. UNAUTHENTICATED or AMBIGUOUS_CREDENTIAL otherwise. */
 export function readToken(headers: Headers): string | null {

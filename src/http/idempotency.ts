@@ -59,9 +59,13 @@ export class InFlight {
   /** Runs `work` unless the same key is running: IDEMPOTENCY_IN_FLIGHT. */
   async run<Result>({ key }: Idempotency, work: () => Promise<Result>): Promise<Result> {
     if (this.#keys.has(key)) {
-      throw new GovError('IDEMPOTENCY_IN_FLIGHT', 'a request with this key is still running; repeat it later', {
-        retryAfterSeconds: 1,
-      });
+      throw new GovError(
+        'IDEMPOTENCY_IN_FLIGHT',
+        'a request with this key is still running; repeat it later',
+        {
+          retryAfterSeconds: 1,
+        },
+      );
     }
     this.#keys.add(key);
     try {

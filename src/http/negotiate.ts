@@ -27,8 +27,7 @@ export function checkMediaType({ headers }: IncomingMessage): void {
     throw new GovError('UNSUPPORTED_MEDIA_TYPE', 'expected a body without Content-Encoding');
   }
   const type = headers['content-type'];
-  const hasBody =
-    headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+  const hasBody = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
   if (type === 'application/json' || (type === undefined && !hasBody)) return;
   if (type !== undefined && jsonType.test(type)) return;
   throw new GovError('UNSUPPORTED_MEDIA_TYPE', 'expected Content-Type: application/json (UTF-8)');

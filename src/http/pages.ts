@@ -14,7 +14,9 @@ let openapi: Promise<string> | undefined;
 /** The page of a problem, the OpenAPI document where no slug is given, or null. The slug is an attacker's. */
 export async function renderPage(slug: string | undefined): Promise<Written | null> {
   if (slug === undefined) {
-    openapi ??= import('../contract/openapi.ts').then(({ openapiDocument }) => JSON.stringify(openapiDocument()));
+    openapi ??= import('../contract/openapi.ts').then(({ openapiDocument }) =>
+      JSON.stringify(openapiDocument()),
+    );
     return { status: 200, body: await openapi, headers: { 'content-type': jsonMediaType } };
   }
   const code = (Object.keys(problems) as ProblemCode[]).find((known) => problemSlug(known) === slug);

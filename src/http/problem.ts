@@ -2,7 +2,7 @@
  * Problem bodies: RFC 9457 with the members of contract C1-C7, from the register. The text of an unexpected
  * error never leaves the process. Proven by `test/http/problem.test.ts`.
  */
-import { GovError, problems, problemSlug, type ProblemCode } from '../contract/problems.ts';
+import { problems, problemSlug, type GovError, type ProblemCode } from '../contract/problems.ts';
 import { plain } from '../service/explain.ts';
 
 export const problemMediaType = 'application/problem+json';
@@ -62,5 +62,7 @@ function challengeOf(error: GovError): string | null {
     return `Bearer realm="gov", error="insufficient_scope", scope="${scope}"`;
   }
   if (problems[error.code].status !== 401) return null;
-  return withInvalidToken.has(error.code) ? 'Bearer realm="gov", error="invalid_token"' : 'Bearer realm="gov"';
+  return withInvalidToken.has(error.code)
+    ? 'Bearer realm="gov", error="invalid_token"'
+    : 'Bearer realm="gov"';
 }

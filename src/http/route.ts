@@ -1,7 +1,7 @@
 /** A row of the table as it is served: one route under one base path. */
 import type { Operation } from '../contract/operation.ts';
 import type { OperationId } from '../contract/table.ts';
-import type { Caller, Handlers, PlainAnswer, Replayed } from '../service/call.ts';
+import type { Caller, Handlers, PlainAnswer, Replayed, Written } from '../service/call.ts';
 import type { Check } from '../service/schema.ts';
 import type { Services } from '../service/services.ts';
 import type { Project } from '../store/port.ts';
@@ -22,7 +22,7 @@ export interface MountOptions {
 }
 
 /** A handler with its row's types forgotten; `serve` gives it only input that the row's schemas accepted. */
-export type AnyHandler = (call: never, services: Services) => Promise<PlainAnswer | Replayed>;
+export type AnyHandler = (call: never, services: Services) => Promise<PlainAnswer | Replayed | Written>;
 
 export interface Route extends MountOptions {
   readonly id: OperationId;

@@ -6,7 +6,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import { defaultBounds, largeBounds, parseJson } from '../core/json.ts';
-import { notFound, type Caller, type Idempotency, type PlainAnswer, type Replayed } from '../service/call.ts';
+import { notFound } from '../service/call.ts';
+import type { Caller, Idempotency, PlainAnswer, Replayed, Written as WrittenBody } from '../service/call.ts';
 import { fieldError, loadCheck, refusal } from '../service/schema.ts';
 import type { StoredResponse } from '../store/port.ts';
 import { jsonMediaType, writeAnswer, type Written } from './answer.ts';
@@ -46,7 +47,8 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written> 
     caller === null || header === undefined ? null : readIdempotency(header, { ...keyed, caller });
   const call = { params, query, body, caller, basePath: route.basePath, idempotency };
   // `call` holds exactly what the row's schemas accepted, which is what the handler's type says
-  const work = (): Promise<PlainAnswer | Replayed> => route.handler(call as never, route.services);
+  const work = (): Promise<PlainAnswer | Replayed | WrittenBody> =>
+    route.handler(call as never, route.services);
   if (idempotency === null || caller === null) return written(route, await work());
   return route.inFlight.run(idempotency, () => once(route, { caller, idempotency, work }, request.id));
 }
@@ -56,8 +58,8 @@ async function once(
   route: Route,
   keyed: {
     caller: Caller;
-    idempotency: { key: string; fingerprint: string };
-    work: () => Promise<PlainAnswer | Replayed>;
+    idempotency: Idempotency;
+    work: () => Promise<PlainAnswer | Replayed | WrittenBody>;
   },
   requestId: string,
 ): Promise<Written> {
@@ -85,22 +87,30 @@ async function once(
 
 const replay = ({ status, body, headers }: StoredResponse): Written => {
   const contentType = status >= 400 ? problemMediaType : jsonMediaType;
-  return { status, body, headers: { 'content-type': contentType, ...headers, 'idempotent-replayed': 'true' } };
-};
-
-function written(route: Route, answer: PlainAnswer | Replayed): Written {
-  if ('replayed' in answer) return replay(answer.replayed);
-  const { status, body, headers } = answer;
-  const isBytes = typeof body === 'string' || body instanceof Uint8Array;
   return {
     status,
-    body: isBytes && route.contentType !== jsonMediaType ? body : JSON.stringify(body),
+    body,
+    headers: { 'content-type': contentType, ...headers, 'idempotent-replayed': 'true' },
+  };
+};
+
+function written(route: Route, answer: PlainAnswer | Replayed | WrittenBody): Written {
+  if ('replayed' in answer) return replay(answer.replayed);
+  return {
+    status: answer.status,
+    body: 'raw' in answer ? answer.raw : bodyOf(route, answer.body),
     headers: {
       'content-type': route.contentType,
       ...(route.row.stability === 'beta' ? { 'gov-stability': 'beta' } : {}),
-      ...headers,
+      ...('headers' in answer ? answer.headers : {}),
     },
   };
+}
+
+/** Text rows answer with text or bytes, all others with JSON. */
+function bodyOf({ contentType }: Route, body: unknown): string | Uint8Array {
+  const isWritten = typeof body === 'string' || body instanceof Uint8Array;
+  return isWritten && contentType !== jsonMediaType ? body : JSON.stringify(body);
 }
 
 /** The parsed body; undefined where the row takes none and none (or an empty object) came. */
@@ -118,7 +128,11 @@ function readBody({ row }: Route, bytes: Buffer | undefined): unknown {
   throw fieldError({ pointer: '', in: 'body', code: 'UNKNOWN_FIELD', detail });
 }
 
-export function fail(route: Route, error: unknown, on: { request: FastifyRequest; reply: FastifyReply }): void {
+export function fail(
+  route: Route,
+  error: unknown,
+  on: { request: FastifyRequest; reply: FastifyReply },
+): void {
   const known = asGovError(error);
   const { request, reply } = on;
   if (known.code === 'INTERNAL') {

@@ -21,6 +21,7 @@ import { requestId } from './requestid.ts';
 import { basePaths } from './route.ts';
 import { asGovError } from './serve.ts';
 import type { OperationStats } from './stats.ts';
+import { Streams } from './stream.ts';
 
 export interface ServerOptions {
   readonly services: Services;
@@ -41,7 +42,7 @@ export interface HttpServer {
   readonly stats: readonly OperationStats[];
 }
 
-export async function createServer(options: ServerOptions): Promise<HttpServer> {
+export function createServer(options: ServerOptions): HttpServer {
   let origin = options.problemBase ?? 'http://localhost';
   let closing = false;
   const problemBase = (): string => origin;
@@ -51,7 +52,6 @@ export async function createServer(options: ServerOptions): Promise<HttpServer> 
   const credentials = new Credentials(services.store, services.now);
   const stats = mount(app, { ...options, credentials, overload, problemBase, closing: () => closing });
   addPages(app, problemBase);
-  const { Streams } = await import('./stream.ts');
   const streams = new Streams(app.server, { services, credentials, problemBase });
 
   return {
@@ -141,18 +141,29 @@ const methodsOf = (path: string): string[] =>
 
 /** A path template as a pattern; literals hold no special characters but dots. */
 const template = (path: string): RegExp =>
-  new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{[^}]+\}/g, '[^/]+').replace(/\*$/, '.+')}$`);
+  new RegExp(
+    `^${path
+      .replaceAll('.', '\\.')
+      .replace(/\{[^}]+\}/g, '[^/]+')
+      .replace(/\*$/, '.+')}$`,
+  );
 
 function addPages(app: FastifyInstance, problemBase: () => string): void {
   for (const url of ['/problems/:slug', '/openapi.json', '/api/v1/openapi.json']) {
     app.get(url, (request, reply) => {
-      const { slug } = request.params as { slug?: string };
-      void renderPage(slug).then((page) => {
-        if (page === null) refuse(new GovError('NOT_FOUND', 'no such page'), request, reply, problemBase);
-        else writeAnswer(reply, page);
-      });
+      void answerPage(request, reply, problemBase);
     });
   }
+}
+
+async function answerPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  problemBase: () => string,
+): Promise<void> {
+  const page = await renderPage((request.params as { slug?: string }).slug);
+  if (page === null) refuse(new GovError('NOT_FOUND', 'no such page'), request, reply, problemBase);
+  else writeAnswer(reply, page);
 }
 
 /** Faults before there is a request: the answer is written to the socket by hand. */

@@ -3,7 +3,6 @@
  * only in one spelling; what a body may not do, a query may not either: repeat, add, or guess.
  * Proven by `test/http/text.test.ts`.
  */
-import type { TObject } from 'typebox';
 import { limits } from '../contract/limits.ts';
 import type { FieldError } from '../contract/problems.ts';
 import { echo, explain, type JsonSchema } from '../service/explain.ts';
@@ -15,7 +14,7 @@ type Texts = Readonly<Record<string, string>>;
  * Reads a query string (without `?`) by the row's schema. Throws VALIDATION_ERROR or UNKNOWN_FIELD with every
  * fault. The text is an attacker's.
  */
-export function readQuery(schema: TObject | undefined, query: string): Record<string, unknown> {
+export function readQuery(schema: JsonSchema | undefined, query: string): Record<string, unknown> {
   if (query === '') return schema === undefined ? {} : complete(schema, {});
   const values: Record<string, unknown> = {};
   const errors: FieldError[] = [];
@@ -44,8 +43,8 @@ function complete(schema: JsonSchema, values: Record<string, unknown>): Record<s
   return values;
 }
 
-const property = (schema: TObject | undefined, name: string): JsonSchema | undefined => {
-  const properties = (schema?.properties ?? {}) as Record<string, JsonSchema>;
+const property = (schema: JsonSchema | undefined, name: string): JsonSchema | undefined => {
+  const properties = schema?.properties ?? {};
   return Object.hasOwn(properties, name) ? properties[name] : undefined;
 };
 
@@ -75,7 +74,7 @@ const fault = (name: string, code: string, detail: string): FieldError => ({
 });
 
 /** Path parameters as the row declares them, or null where one is outside its pattern: then it is unknown. */
-export function readParams(schema: TObject | undefined, params: Texts): Texts | null {
+export function readParams(schema: JsonSchema | undefined, params: Texts): Texts | null {
   if (schema === undefined) return params;
-  return explain(schema as JsonSchema, params, { in: 'path' }).errors.length === 0 ? params : null;
+  return explain(schema, params, { in: 'path' }).errors.length === 0 ? params : null;
 }

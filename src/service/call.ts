@@ -33,10 +33,16 @@ export interface Replayed {
   readonly replayed: StoredResponse;
 }
 
+/** A JSON body that was written in the worker thread; the tests hold it to the row's schema. */
+export interface Written {
+  readonly status: number;
+  readonly raw: Uint8Array;
+}
+
 export type Handler<Row extends Operation> = (
   call: Call<Row>,
   services: Services,
-) => Promise<Output<Row> | Replayed>;
+) => Promise<Output<Row> | Replayed | Written>;
 
 /** One handler for each row; a missing one does not compile. */
 export type Handlers = { readonly [Id in OperationId]: Handler<Table[Id]> };
@@ -72,7 +78,7 @@ export function idempotencyWrite(
  * Keeps the answer of a call that appends nothing, so that a repeat gets it again. A crash before this leaves
  * the effect without the answer; the repeat is then executed.
  */
-export async function keepAnswer<Kept extends PlainAnswer>(
+export async function keepAnswer<const Kept extends PlainAnswer>(
   { caller, idempotency }: { caller: Caller; idempotency: Idempotency | null },
   { store }: Services,
   answer: Kept,

@@ -4,7 +4,12 @@
  * out of order; the store keeps the head durably before it is signed. Proven by
  * `test/service/checkpoints.test.ts`.
  */
-import { parseCheckpoint, signCheckpoint, type Checkpoint, type CheckpointSigner } from '../core/checkpoint.ts';
+import {
+  parseCheckpoint,
+  signCheckpoint,
+  type Checkpoint,
+  type CheckpointSigner,
+} from '../core/checkpoint.ts';
 import { splitNote } from '../core/note.ts';
 import type { Store, TreeName } from '../store/port.ts';
 import type { Log } from './log.ts';

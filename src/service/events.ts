@@ -23,6 +23,7 @@ export const events: Pick<
     const judged = judgeEvent(body, services);
     if ('fault' in judged) throw fieldError(judged.fault);
     const answer = (assigned: readonly Assigned[]) => createdAnswer(assigned[0], body.runId, basePath);
+    if (services.runs.holding) await services.runs.free(caller.project.projectId, [body.runId]);
     const stored = await append(services, {
       projectId: caller.project.projectId,
       leaves: [judged.draft],
@@ -52,6 +53,9 @@ export const events: Pick<
     }
     const answer = (assigned: readonly Assigned[]) => batchAnswer(results, assigned);
     if (leaves.length === 0 && idempotency === null) return answer([]);
+    if (services.runs.holding) {
+      await services.runs.free(caller.project.projectId, new Set(leaves.map(({ runId }) => runId)));
+    }
     const stored = await append(services, {
       projectId: caller.project.projectId,
       leaves,
@@ -166,7 +170,8 @@ async function readEvents(
     const leaves = await list.read({ ...(after === undefined ? {} : { after }), limit: wanted });
     for (const leaf of leaves.slice(0, wanted - 1)) {
       const event = openLeaf(leaf);
-      if (event === null) throw new GovError('STORAGE_FAULT', `leaf ${leaf.index} is not the event it should be`);
+      if (event === null)
+        throw new GovError('STORAGE_FAULT', `leaf ${leaf.index} is not the event it should be`);
       events.push(event);
       after = leaf.index;
       bytes += leaf.record.length + (leaf.disclosures?.length ?? 0);

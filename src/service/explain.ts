@@ -109,7 +109,11 @@ function compiled(pattern: string): RegExp {
 
 const full = (walk: Walk): boolean => walk.errors.length > limits.fieldErrors;
 
-function report(walk: Walk, pointer: string, problem: { code: FieldCode; detail: string; limit?: number }): void {
+function report(
+  walk: Walk,
+  pointer: string,
+  problem: { code: FieldCode; detail: string; limit?: number },
+): void {
   if (!full(walk)) walk.errors.push({ pointer, in: walk.in, ...problem });
 }
 

@@ -3,9 +3,10 @@
  * is drafted, that is, its salted commitments are made. Shared by the single and the batch operation.
  * Proven by `test/service/events.test.ts`.
  */
-import { eventReadOnly, EventInput } from '../contract/events.ts';
+import type { EventInput } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import type { FieldError } from '../contract/problems.ts';
+import { table } from '../contract/table.ts';
 import { canonicalize, type Json } from '../core/json.ts';
 import { draftEvent, type EventDraft } from '../core/record.ts';
 import { parseTimestamp } from '../core/time.ts';
@@ -39,7 +40,11 @@ export function judgeEvent(input: EventInput, services: Services): Judged {
   }
   if (timestampMs - now() > limits.futureSkewSeconds * 1000) {
     const hours = limits.futureSkewSeconds / 3600;
-    return fault('/timestamp', 'TIMESTAMP_IN_FUTURE', `expected a time at most ${hours} h ahead of the server`);
+    return fault(
+      '/timestamp',
+      'TIMESTAMP_IN_FUTURE',
+      `expected a time at most ${hours} h ahead of the server`,
+    );
   }
   if (input.metadata !== undefined && isDeeper(input.metadata, limits.metadataDepth)) {
     const detail = `expected at most ${limits.metadataDepth} levels`;
@@ -65,8 +70,10 @@ function isDeeper(value: unknown, levels: number): boolean {
 let eventCheck: Promise<Check> | undefined;
 
 /** The schema check of a single event, for batches. */
-export const loadEventCheck = (): Promise<Check> =>
-  (eventCheck ??= loadCheck(EventInput, { in: 'body', readOnly: eventReadOnly }));
+export function loadEventCheck(): Promise<Check> {
+  const { body, readOnly } = table.createEvent;
+  return (eventCheck ??= loadCheck(body, { in: 'body', readOnly }));
+}
 
 /** Reason codes of contract E10 for the faults of an event. */
 const reasons: Readonly<Record<string, string>> = {

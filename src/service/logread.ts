@@ -29,7 +29,9 @@ export const log: Pick<Handlers, 'getCheckpoint' | 'getLogKey' | 'getTile'> = {
     const level = tile.kind === 'entries' ? 0 : tile.level;
     const hashes = Math.floor(size / tileWidth ** level) - tile.index * tileWidth;
     if (tile.width > hashes) throw notFound('tile');
-    const headers = { 'cache-control': tile.width === tileWidth ? 'private, max-age=31536000, immutable' : 'no-store' };
+    const headers = {
+      'cache-control': tile.width === tileWidth ? 'private, max-age=31536000, immutable' : 'no-store',
+    };
     if (tile.kind === 'entries') {
       const from = tile.index * tileWidth;
       const leaves = await store.leaves(projectId, 'audit', { from, to: from + tile.width });

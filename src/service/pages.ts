@@ -51,4 +51,3 @@ export async function listPage<Row, Place extends Position>(
 }
 
 export const byAge = (ms: number, id: string): ByAge => ({ ms, id });
-

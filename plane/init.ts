@@ -1,0 +1,164 @@
+/**
+ * `gov plane init`: makes a plane's data directory, offline. Everything is made in a directory beside it and
+ * renamed at the end, so a crash leaves no half plane; an existing one is never touched.
+ * Proven by `test/plane/init.test.ts`.
+ */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { GovError } from '../src/contract/problems.ts';
+import { formatTrust } from '../src/core/checkpoint.ts';
+import { typeId } from '../src/core/id.ts';
+import { parseVerifierKey } from '../src/core/notekey.ts';
+import { draftLeaf } from '../src/core/record.ts';
+import { formatTimestamp } from '../src/core/time.ts';
+import { now, randomBytes } from '../src/host/clock.ts';
+import { parseAddress, readPlaneFile, type PlaneFile } from '../src/host/config.ts';
+import { syncDirectory, writePrivate } from '../src/host/files.ts';
+import { Checkpoints } from '../src/service/checkpoints.ts';
+import { createKey } from '../src/service/keys.ts';
+import { silentLog } from '../src/service/log.ts';
+import { keyCreated } from '../src/service/system.ts';
+import type { Project } from '../src/store/port.ts';
+import { openStore } from '../src/store/sqlite/index.ts';
+import { createKeys, type PlaneKeys } from './keys.ts';
+
+export interface InitOptions {
+  readonly dataDir: string;
+  /** What people call the plane; the directory's name where absent. */
+  readonly name?: string | undefined;
+  readonly listen?: string | undefined;
+  /** `off` for none. */
+  readonly metricsListen?: string | undefined;
+  readonly environment?: Project['environment'] | undefined;
+}
+
+export interface Initialised {
+  /** False where the plane was there already; nothing was changed then. */
+  readonly created: boolean;
+  readonly dataDir: string;
+  readonly name: string;
+  readonly projectId: string;
+  readonly environment: Project['environment'];
+  readonly listen: string;
+  /** Where the local operator's key and the trust file are. */
+  readonly keyFile: string;
+  readonly trustFile: string;
+}
+
+export const defaultListen = '127.0.0.1:7460';
+export const defaultMetricsListen = '127.0.0.1:7461';
+
+/** Makes a plane or finds it made. CONFLICT where the directory holds something else. */
+export async function planeInit(options: InitOptions): Promise<Initialised> {
+  const dataDir = resolve(options.dataDir);
+  if (existsSync(join(dataDir, 'plane.json'))) {
+    return describe(dataDir, readPlaneFile(join(dataDir, 'plane.json')), false);
+  }
+  if (existsSync(dataDir) && readdirSync(dataDir).length > 0) {
+    throw new GovError(
+      'CONFLICT',
+      `expected ${dataDir} to be absent or empty, but it holds files of something else`,
+    );
+  }
+  const file = planeFile(dataDir, options);
+  mkdirSync(dirname(dataDir), { recursive: true, mode: 0o700 });
+  const draft = mkdtempSync(`${dataDir}.init-`); // mode 0700
+  try {
+    await fill(draft, file);
+    renameSync(draft, dataDir);
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    throw error;
+  }
+  syncDirectory(dirname(dataDir));
+  return describe(dataDir, file, true);
+}
+
+function planeFile(dataDir: string, options: InitOptions): PlaneFile {
+  const {
+    listen = defaultListen,
+    metricsListen = defaultMetricsListen,
+    environment = 'production',
+  } = options;
+  parseAddress(listen, '--listen');
+  if (metricsListen !== 'off') parseAddress(metricsListen, '--metrics-listen');
+  const nowMs = now();
+  const projectId = typeId('prj', nowMs, randomBytes(10));
+  return {
+    name: options.name ?? basename(dataDir),
+    listen,
+    metricsListen: metricsListen === 'off' ? null : metricsListen,
+    projectId,
+    organizationId: typeId('org', nowMs, randomBytes(10)),
+    environment,
+    origin: `gov.local/${projectId}/audit`,
+    meteringOrigin: `gov.local/${projectId}/metering/0`,
+  };
+}
+
+async function fill(dataDir: string, file: PlaneFile): Promise<void> {
+  const keys = createKeys(dataDir, randomBytes);
+  const verifierKeys = keys.signers(file.origin).map(({ verifierKey }) => verifierKey);
+  const trust = { origin: file.origin, keys: verifierKeys.map(parseVerifierKey), witnesses: [], quorum: 0 };
+  writePrivate(join(dataDir, 'trust'), formatTrust(trust));
+  const token = await fillStore(dataDir, file, keys);
+  writePrivate(join(dataDir, 'local.key'), `${token}\n`);
+  writePrivate(join(dataDir, 'plane.json'), `${JSON.stringify(file, null, 2)}\n`);
+  syncDirectory(join(dataDir, 'keys'));
+  syncDirectory(dataDir);
+}
+
+/** Genesis, the local operator's key, its event, and a first checkpoint. Returns the key in clear. */
+async function fillStore(dataDir: string, file: PlaneFile, keys: PlaneKeys): Promise<string> {
+  const project = projectOf(file);
+  const { projectId } = project;
+  const store = await openStore({ dataDir, clock: { now }, randomBytes });
+  try {
+    const genesis = draftLeaf('gov.genesis/1', {
+      origin: file.origin,
+      meteringOrigin: file.meteringOrigin,
+      projectId,
+      organizationId: file.organizationId,
+      environment: file.environment,
+      keys: keys.signers(file.origin).map(({ verifierKey }) => verifierKey),
+      createdAt: formatTimestamp(now()),
+    });
+    await store.createProject(project, genesis);
+    const { token, row } = createKey(project, {
+      name: 'local operator',
+      scopes: ['*'],
+      nowMs: now(),
+      randomBytes,
+    });
+    await store.saveApiKey(row);
+    const event = keyCreated(row, { nowMs: now(), randomBytes });
+    await store.append({ projectId, leaves: [event], meter: { op: 'none', units: 0 } });
+    const origins = { audit: file.origin, metering: file.meteringOrigin };
+    const signers = (_projectId: string, tree: 'audit' | 'metering') => keys.signers(origins[tree]);
+    const checkpoints = new Checkpoints({ store, now, log: silentLog, signers });
+    await checkpoints.sign(projectId, 'audit');
+    await checkpoints.sign(projectId, 'metering');
+    return token;
+  } finally {
+    await store.close();
+  }
+}
+
+export const projectOf = (file: Pick<PlaneFile, keyof Project & keyof PlaneFile> & PlaneFile): Project => ({
+  projectId: file.projectId,
+  organizationId: file.organizationId,
+  environment: file.environment,
+  auditOrigin: file.origin,
+  meteringOrigin: file.meteringOrigin,
+});
+
+const describe = (dataDir: string, file: PlaneFile, created: boolean): Initialised => ({
+  created,
+  dataDir,
+  name: file.name ?? basename(dataDir),
+  projectId: file.projectId,
+  environment: file.environment,
+  listen: file.listen,
+  keyFile: join(dataDir, 'local.key'),
+  trustFile: join(dataDir, 'trust'),
+});

@@ -1,0 +1,87 @@
+/**
+ * Keys of a plane on disk: `keys/log.ed25519.pem`, `keys/log.mldsa44.pem` where this Node has ML-DSA-44, and
+ * `keys/store.key`. All are made here, 0600, and never leave the machine. Proven by `test/plane/init.test.ts`.
+ */
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { GovError } from '../src/contract/problems.ts';
+import { ed25519Signer, hasMlDsa44, mlDsa44Signer, type CheckpointSigner } from '../src/core/checkpoint.ts';
+import { refuseReadableByOthers, writePrivate } from '../src/host/files.ts';
+
+const storeKeyBytes = 32;
+
+export interface PlaneKeys {
+  /** Signers of checkpoints with this origin, Ed25519 first. */
+  signers(origin: string): readonly CheckpointSigner[];
+  /** 32 bytes from which cursor and fingerprint keys are derived. */
+  readonly storeKey: Buffer;
+}
+
+const paths = (dataDir: string) => ({
+  folder: join(dataDir, 'keys'),
+  ed25519: join(dataDir, 'keys', 'log.ed25519.pem'),
+  mlDsa44: join(dataDir, 'keys', 'log.mldsa44.pem'),
+  store: join(dataDir, 'keys', 'store.key'),
+});
+
+/** Makes the keys of a new plane; fails where there are any. */
+export function createKeys(dataDir: string, randomBytes: (size: number) => Buffer): PlaneKeys {
+  const { folder, ed25519, mlDsa44, store } = paths(dataDir);
+  mkdirSync(folder, { mode: 0o700 });
+  writePrivate(ed25519, pem(generateKeyPairSync('ed25519').privateKey));
+  if (hasMlDsa44()) writePrivate(mlDsa44, pem(generateKeyPairSync('ml-dsa-44').privateKey));
+  writePrivate(store, `${randomBytes(storeKeyBytes).toString('hex')}\n`);
+  return readKeys(dataDir);
+}
+
+const pem = (key: KeyObject): string => key.export({ format: 'pem', type: 'pkcs8' }).toString();
+
+/** Reads the keys; FORBIDDEN where others may read them, STORAGE_FAULT where one is missing or damaged. */
+export function readKeys(dataDir: string): PlaneKeys {
+  const { ed25519, mlDsa44, store } = paths(dataDir);
+  const ed25519Key = readKey(ed25519);
+  const mlDsa44Key = existsSync(mlDsa44) ? readKey(mlDsa44) : null;
+  if (mlDsa44Key !== null && !hasMlDsa44()) {
+    throw new GovError(
+      'STORAGE_FAULT',
+      'expected a Node with ML-DSA-44 (24.6 or later), as this plane signs with it',
+    );
+  }
+  const storeKey = Buffer.from(readSecret(store).trim(), 'hex');
+  if (storeKey.length !== storeKeyBytes) {
+    throw new GovError(
+      'STORAGE_FAULT',
+      `expected ${storeKeyBytes} bytes in hex in ${store}; restore it from a backup`,
+    );
+  }
+  return {
+    storeKey,
+    signers: (origin) => [
+      ed25519Signer(origin, ed25519Key),
+      ...(mlDsa44Key === null ? [] : [mlDsa44Signer(origin, mlDsa44Key)]),
+    ],
+  };
+}
+
+function readSecret(path: string): string {
+  if (!existsSync(path)) {
+    throw new GovError(
+      'STORAGE_FAULT',
+      `expected a key at ${path}; restore it from a backup of the data directory`,
+    );
+  }
+  refuseReadableByOthers(path);
+  return readFileSync(path, 'utf8');
+}
+
+function readKey(path: string): KeyObject {
+  const text = readSecret(path);
+  try {
+    return createPrivateKey(text);
+  } catch (cause) {
+    throw new GovError('STORAGE_FAULT', `expected a private key in ${path}; restore it from a backup`, {
+      cause,
+    });
+  }
+}

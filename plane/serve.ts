@@ -1,0 +1,180 @@
+/**
+ * `gov plane serve`: opens the store, listens, works off jobs, signs checkpoints; ends in order on a signal or
+ * a storage fault. What is not needed to listen is loaded later. Proven by `test/plane/serve.test.ts`.
+ */
+import { rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { version } from '../src/client/version.ts';
+import type { OperationId } from '../src/contract/table.ts';
+import { now, randomBytes } from '../src/host/clock.ts';
+import { readPlaneConfig, type PlaneConfig, type PlaneFlags } from '../src/host/config.ts';
+import { replacePrivate } from '../src/host/files.ts';
+import { untilStopped } from '../src/host/lifecycle.ts';
+import { createLog } from '../src/host/log.ts';
+import type { MetricsServer } from '../src/host/metrics.ts';
+import { createProbe } from '../src/host/probe.ts';
+import { ThreadWork } from '../src/host/threadwork.ts';
+import { basePaths } from '../src/http/route.ts';
+import { createServer, type HttpServer, type ServerOptions } from '../src/http/server.ts';
+import { saltPool } from '../src/core/disclosure.ts';
+import { Checkpoints } from '../src/service/checkpoints.ts';
+import { Cursors } from '../src/service/cursors.ts';
+import { handlers } from '../src/service/handlers.ts';
+import { JobWorker } from '../src/service/jobworker.ts';
+import type { Log } from '../src/service/log.ts';
+import { Runs } from '../src/service/runs.ts';
+import { deriveSecrets } from '../src/service/secrets.ts';
+import type { Services } from '../src/service/services.ts';
+import { Tail } from '../src/service/tail.ts';
+import { openStore, storeFiles, type SqliteStore } from '../src/store/sqlite/index.ts';
+import { readKeys } from './keys.ts';
+import { planeOperations } from './operations.ts';
+
+export interface ServeOptions extends PlaneFlags {
+  readonly dataDir: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Where logs go; stderr where absent. */
+  readonly log?: Log;
+  readonly timeouts?: NonNullable<ServerOptions['timeouts']>;
+  readonly operations?: readonly OperationId[];
+}
+
+export interface RunningPlane {
+  /** `http://127.0.0.1:7460/api/v1`, or the sandbox path where the plane is one. */
+  readonly baseUrl: string;
+  readonly metricsUrl: string | null;
+  /** Milliseconds from the call to the first accepted connection. */
+  readonly startedInMs: number;
+  /** Stops accepting, drains for at most 30 s, closes. Safe to call twice. */
+  close(): Promise<void>;
+  /** Resolves with the exit code after a signal or a storage fault; installs signal handlers. */
+  untilStopped(): Promise<number>;
+}
+
+/** VALIDATION_ERROR for a bad configuration, CONFLICT where another process serves it, STORAGE_FAULT. */
+export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
+  const startedAt = performance.now();
+  const config = readPlaneConfig(resolve(options.dataDir), options, options.env ?? process.env);
+  const log = options.log ?? createLog(config.logLevel);
+  const opened = openPlane(config, log);
+  const { services, store, jobs } = opened;
+  const server = createServer({
+    services,
+    handlers,
+    operations: options.operations ?? planeOperations,
+    ...(config.problemBase === undefined ? {} : { problemBase: config.problemBase }),
+    ...(config.memoryMiB === undefined ? {} : { memoryBytes: config.memoryMiB * 1024 * 1024 }),
+    ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
+  });
+  try {
+    const origin = await server.listen(config.listen);
+    const startedInMs = performance.now() - startedAt;
+    const baseUrl = origin + basePaths[config.environment];
+    const metrics = await startMetrics(config, { server, store });
+    const runFile = announce(config, { baseUrl, metricsUrl: metrics?.url ?? null });
+    services.checkpoints.grew(config.projectId);
+    services.checkpoints.start();
+    jobs.start();
+    log.info({ baseUrl, metricsUrl: metrics?.url ?? null, startedInMs: Math.round(startedInMs) }, 'serving');
+    const close = once(() => stop({ ...opened, server, metrics, runFile, log }));
+    const fault = (): string | null => opened.faulted();
+    return {
+      baseUrl,
+      metricsUrl: metrics?.url ?? null,
+      startedInMs,
+      close,
+      untilStopped: () => untilStopped({ close, fault, log }),
+    };
+  } catch (error) {
+    await server.close(0);
+    await opened.work.close();
+    await store.close();
+    throw error;
+  }
+}
+
+interface Opened {
+  readonly services: Services;
+  readonly store: SqliteStore;
+  readonly work: ThreadWork;
+  readonly jobs: JobWorker;
+  /** Why writing stopped for good, or null. */
+  readonly faulted: () => string | null;
+}
+
+function openPlane(config: PlaneConfig, log: Log): Opened {
+  const { dataDir } = config;
+  const keys = readKeys(dataDir);
+  const secrets = deriveSecrets(keys.storeKey);
+  let fault: string | null = null;
+  const store = openStore({
+    dataDir,
+    clock: { now },
+    randomBytes,
+    onFault: (error) => (fault = error.message),
+    onWarning: (text) => log.warn({}, text),
+  });
+  const origins = { audit: config.origin, metering: config.meteringOrigin };
+  const signers = { audit: keys.signers(origins.audit), metering: keys.signers(origins.metering) };
+  const verifierKeys = signers.audit.map(({ verifierKey }) => verifierKey);
+  const work = new ThreadWork(storeFiles(dataDir).main, log);
+  const services: Services = {
+    store,
+    now,
+    randomBytes,
+    salt: saltPool(randomBytes),
+    fingerprint: secrets.fingerprint,
+    cursors: new Cursors(secrets.cursorKey, randomBytes),
+    tail: new Tail(),
+    checkpoints: new Checkpoints({ store, now, log, signers: (_projectId, tree) => signers[tree] }),
+    runs: new Runs(),
+    work,
+    wakeJobs: () => jobs.wake(),
+    verifierKeys: () => verifierKeys,
+    probe: createProbe(dataDir, now),
+    version,
+    log,
+  };
+  const jobs = new JobWorker(services);
+  return { services, store, work, jobs, faulted: () => fault };
+}
+
+async function startMetrics(
+  config: PlaneConfig,
+  { server, store }: { server: HttpServer; store: SqliteStore },
+): Promise<MetricsServer | null> {
+  if (config.metricsListen === null) return null;
+  const { serveMetrics } = await import('../src/host/metrics.ts');
+  const { projectId, metricsListen } = config;
+  return serveMetrics(metricsListen, { stats: server.stats, store, projectId, startedMs: now() });
+}
+
+/** Writes `run.json`, by which local commands find the plane. */
+function announce(config: PlaneConfig, urls: { baseUrl: string; metricsUrl: string | null }): string {
+  const path = join(config.dataDir, 'run.json');
+  const startedAt = new Date(now()).toISOString();
+  replacePrivate(path, `${JSON.stringify({ pid: process.pid, ...urls, startedAt, version })}\n`);
+  return path;
+}
+
+/** In this order, so that whatever was accepted is finished and stored. */
+async function stop(
+  running: Opened & { server: HttpServer; metrics: MetricsServer | null; runFile: string; log: Log },
+): Promise<void> {
+  const { server, metrics, runFile, services, store, work, jobs, log } = running;
+  rmSync(runFile, { force: true });
+  const jobsStopped = jobs.stop();
+  await server.close();
+  await work.close();
+  await jobsStopped;
+  await services.checkpoints.signGrown();
+  await services.checkpoints.stop();
+  await metrics?.close();
+  await store.close();
+  log.info({}, 'stopped');
+}
+
+function once(action: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => (done ??= action());
+}

@@ -1,0 +1,150 @@
+/**
+ * Runs heavy tasks in one worker thread, so that recording never waits for them: started by the first task,
+ * replaced when it dies, bounded in what runs and what waits. Proven by `test/host/threadwork.test.ts`.
+ */
+import { Worker } from 'node:worker_threads';
+import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
+import type { Log } from '../service/log.ts';
+import type { TaskHost, TaskName, TaskOptions, Tasks, Work } from '../service/work.ts';
+import { errorOf, failureOf, type ToMain, type ToWorker } from './taskmessages.ts';
+
+const lightAtOnce = 8;
+const heavyAtOnce = 1;
+
+interface Pending {
+  readonly name: TaskName;
+  readonly input: unknown;
+  readonly heavy: boolean;
+  readonly host: TaskHost | undefined;
+  readonly resolve: (output: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+const entry = new URL('./worker.ts', import.meta.url);
+
+export class ThreadWork implements Work {
+  readonly #path: string;
+  readonly #log: Log;
+  readonly #waiting: Pending[] = [];
+  readonly #running = new Map<number, Pending>();
+  #worker: Worker | undefined;
+  #taskCount = 0;
+  #closed = false;
+
+  /** `path`: the database file to read. */
+  constructor(path: string, log: Log) {
+    this.#path = path;
+    this.#log = log;
+  }
+
+  run<Name extends TaskName>(
+    name: Name,
+    input: Tasks[Name]['input'],
+    options: TaskOptions,
+  ): Promise<Tasks[Name]['output']> {
+    if (this.#closed) return Promise.reject(new GovError('SHUTTING_DOWN', 'the server is shutting down'));
+    if (this.#waiting.length >= limits.tasksWaiting) {
+      const detail = `expected at most ${limits.tasksWaiting} waiting tasks; repeat later`;
+      const retryAfterSeconds = limits.overloadRetrySeconds;
+      return Promise.reject(new GovError('OVERLOADED', detail, { retryAfterSeconds }));
+    }
+    const heavy = options.events > limits.syncProofEvents;
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ name, input, heavy, host: options.host, resolve, reject });
+      this.#startWaiting();
+    });
+  }
+
+  /** Starts what may run: the first heavy task and the first light ones that wait. */
+  #startWaiting(): void {
+    for (let at = 0; at < this.#waiting.length;) {
+      const next = this.#waiting[at];
+      if (next === undefined || !this.#hasRoom(next.heavy)) {
+        at += 1;
+        continue;
+      }
+      this.#waiting.splice(at, 1);
+      this.#taskCount += 1;
+      this.#running.set(this.#taskCount, next);
+      this.#send({ kind: 'run', task: this.#taskCount, name: next.name, input: next.input });
+    }
+  }
+
+  #hasRoom(heavy: boolean): boolean {
+    let same = 0;
+    for (const running of this.#running.values()) if (running.heavy === heavy) same += 1;
+    return same < (heavy ? heavyAtOnce : lightAtOnce);
+  }
+
+  #send(message: ToWorker): void {
+    this.#worker ??= this.#startWorker();
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    this.#worker.postMessage(message);
+  }
+
+  #startWorker(): Worker {
+    const worker = new Worker(entry, {
+      workerData: { path: this.#path },
+      resourceLimits: { maxOldGenerationSizeMb: limits.taskThreadMiB },
+      stdout: false,
+      stderr: false,
+    });
+    worker.unref();
+    worker.on('message', (message: ToMain) => this.#take(message));
+    worker.on('error', (error) => this.#lost(worker, error));
+    worker.on('exit', () => this.#lost(worker, new Error('the worker thread ended')));
+    return worker;
+  }
+
+  #take(message: ToMain): void {
+    const running = this.#running.get(message.task);
+    if (running === undefined) return;
+    if (message.kind === 'call') {
+      void this.#answer(running, message);
+      return;
+    }
+    this.#running.delete(message.task);
+    // the thread pairs each name with its output as `Tasks` does
+    if (message.kind === 'done') running.resolve(message.output as never);
+    else running.reject(errorOf(message.failure));
+    this.#startWaiting();
+  }
+
+  async #answer(
+    { host }: Pending,
+    { call, method, argument }: Extract<ToMain, { kind: 'call' }>,
+  ): Promise<void> {
+    let failure = null;
+    try {
+      if (host === undefined) throw new Error(`a task called ${method}, which its caller does not offer`);
+      if (method === 'stage') await host.stage(argument as Parameters<TaskHost['stage']>[0]);
+      else await host.hold();
+    } catch (error) {
+      failure = failureOf(error);
+    }
+    this.#send({ kind: 'answer', call, failure });
+  }
+
+  /** The thread is gone: what ran in it failed, what waits gets a new one. */
+  #lost(worker: Worker, error: Error): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    const lost = [...this.#running.values()];
+    this.#running.clear();
+    if (!this.#closed)
+      this.#log.error({ err: error, tasks: lost.map(({ name }) => name) }, 'the worker thread died');
+    const cause = new GovError('INTERNAL', 'the worker thread died', { cause: error });
+    for (const { reject } of lost) reject(cause);
+    if (!this.#closed) this.#startWaiting();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const gone = new GovError('SHUTTING_DOWN', 'the server is shutting down');
+    for (const { reject } of this.#waiting.splice(0)) reject(gone);
+    for (const { reject } of this.#running.values()) reject(gone);
+    this.#running.clear();
+    await this.#worker?.terminate();
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * The worker thread: opens the store to read only and runs tasks, several at a time, each giving way to the
+ * others between chunks. Started by `threadwork.ts`. Proven by `test/host/threadwork.test.ts`.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { parentPort, workerData } from 'node:worker_threads';
+import { tasks } from '../service/tasks.ts';
+import type { TaskHost, TaskName } from '../service/work.ts';
+import { openReader } from '../store/sqlite/reader.ts';
+import { errorOf, failureOf, type ToMain, type ToWorker } from './taskmessages.ts';
+
+const turnMs = 5;
+
+if (parentPort === null) throw new Error('this file is a worker thread');
+const port = parentPort;
+const reader = openReader((workerData as { path: string }).path);
+const calls = new Map<number, { resolve: () => void; reject: (error: Error) => void }>();
+let callCount = 0;
+
+const send = (message: ToMain): void => port.postMessage(message);
+
+const hostOf = (task: number): TaskHost => {
+  const call = (method: keyof TaskHost, argument: unknown): Promise<void> =>
+    new Promise((resolve, reject) => {
+      callCount += 1;
+      calls.set(callCount, { resolve, reject });
+      send({ kind: 'call', task, call: callCount, method, argument });
+    });
+  return { stage: (part) => call('stage', part), hold: () => call('hold', null) };
+};
+
+/** Gives way once a turn is used up. */
+function breather(): () => Promise<void> {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since < turnMs) return;
+    await nextTurn();
+    since = performance.now();
+  };
+}
+
+async function run(task: number, name: TaskName, input: unknown): Promise<void> {
+  try {
+    const context = { reader, host: hostOf(task), breathe: breather() };
+    // the main thread sends to each task the input that `Tasks` pairs with its name
+    const output: unknown = await tasks[name](context, input as never);
+    send({ kind: 'done', task, output });
+  } catch (error) {
+    send({ kind: 'failed', task, failure: failureOf(error) });
+  }
+}
+
+port.on('message', (message: ToWorker) => {
+  if (message.kind === 'run') {
+    void run(message.task, message.name, message.input);
+    return;
+  }
+  const waiting = calls.get(message.call);
+  calls.delete(message.call);
+  if (message.failure === null) waiting?.resolve();
+  else waiting?.reject(errorOf(message.failure));
+});

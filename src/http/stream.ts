@@ -1,0 +1,233 @@
+/**
+ * Live events over a WebSocket (contract O7, RFC 6455): `GET /events/stream?runId=&eventType=&after=`, one
+ * JSON event per message. A reader is fed from the store, page by page, only as fast as it reads: nothing is
+ * queued for it beyond one page, and one that stands still is closed with 1013 and resumes by `after`.
+ * Proven by `test/http/stream.test.ts`.
+ */
+import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { WebSocket, WebSocketServer } from 'ws';
+import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
+import { table } from '../contract/table.ts';
+import type { Caller } from '../service/call.ts';
+import type { JsonSchema } from '../service/explain.ts';
+import { openLeaf } from '../service/events.ts';
+import type { Services } from '../service/services.ts';
+import type { Project } from '../store/port.ts';
+import { apiVersion } from './answer.ts';
+import { readToken, requireScope, requireToken, type Credentials } from './credentials.ts';
+import { checkEnvelope } from './negotiate.ts';
+import { problemMediaType, renderProblem } from './problem.ts';
+import { requestId } from './requestid.ts';
+import { basePaths } from './route.ts';
+import { asGovError } from './serve.ts';
+import { readQuery } from './text.ts';
+
+const listQuery = table.listEvents.query.properties;
+const streamQuery: JsonSchema = {
+  type: 'object',
+  properties: {
+    runId: listQuery.runId,
+    eventType: listQuery.eventType,
+    after: { type: 'integer', minimum: 0 },
+  },
+  additionalProperties: false,
+};
+
+interface StreamOptions {
+  readonly services: Services;
+  readonly credentials: Credentials;
+  readonly problemBase: () => string;
+}
+
+interface Subscription {
+  readonly caller: Caller;
+  readonly token: string;
+  readonly environment: Project['environment'];
+  readonly filter: { readonly runId?: string; readonly eventType?: string };
+  after: number;
+}
+
+const tryAgainLater = 1013;
+const goingAway = 1001;
+const policyViolation = 1008;
+
+/** All streams of one server. */
+export class Streams {
+  readonly #options: StreamOptions;
+  readonly #open = new Set<WebSocket>();
+  #sockets: Promise<WebSocketServer> | undefined;
+
+  constructor(server: Server, options: StreamOptions) {
+    this.#options = options;
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      socket.on('error', () => socket.destroy());
+      this.#upgrade(request, socket, head).catch((error: unknown) => this.#refuse(request, socket, error));
+    });
+  }
+
+  /** Ends every stream; clients reconnect elsewhere or later. */
+  close(): void {
+    for (const socket of this.#open) socket.close(goingAway, 'the server is shutting down');
+  }
+
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const subscription = await this.#admit(request);
+    this.#sockets ??= import('ws').then(
+      ({ WebSocketServer: Sockets }) =>
+        new Sockets({ noServer: true, maxPayload: 1024, perMessageDeflate: false, clientTracking: false }),
+    );
+    const sockets = await this.#sockets;
+    sockets.handleUpgrade(request, socket, head, (client) => {
+      this.#open.add(client);
+      client.on('close', () => this.#open.delete(client));
+      feed(client, subscription, this.#options);
+    });
+  }
+
+  async #admit(request: IncomingMessage): Promise<Subscription> {
+    const { services, credentials } = this.#options;
+    checkEnvelope(request);
+    const [path = '', query = ''] = splitUrl(request.url ?? '');
+    const environment = (['production', 'sandbox'] as const).find(
+      (name) => path === `${basePaths[name]}/events/stream`,
+    );
+    if (environment === undefined) throw new GovError('NOT_FOUND', 'no stream has this path');
+    const token = requireToken(readToken(request.headers));
+    const caller = await credentials.identify(token, environment);
+    requireScope(caller, 'events:read');
+    const { after, ...filter } = readQuery(streamQuery, query) as { after?: number };
+    if (this.#open.size >= limits.streams) {
+      throw new GovError('OVERLOADED', `expected at most ${limits.streams} streams at once`);
+    }
+    const { size } = await services.store.head(caller.project.projectId, 'audit');
+    return { caller, token, environment, filter, after: after ?? size - 1 };
+  }
+
+  #refuse(request: IncomingMessage, socket: Duplex, error: unknown): void {
+    const known = asGovError(error);
+    if (known.code === 'INTERNAL')
+      this.#options.services.log.error({ err: error }, 'a stream could not open');
+    const { status, body, headers } = renderProblem(known, {
+      requestId: requestId(request),
+      base: this.#options.problemBase(),
+    });
+    const lines = Object.entries({
+      ...headers,
+      'content-type': problemMediaType,
+      'gov-api-version': apiVersion,
+    });
+    socket.end(
+      [
+        `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+        ...lines.map(([name, value]) => `${name}: ${value}`),
+        `content-length: ${Buffer.byteLength(body)}`,
+        'connection: close',
+        '',
+        body,
+      ].join('\r\n'),
+    );
+  }
+}
+
+const splitUrl = (url: string): [string, string] => {
+  const at = url.indexOf('?');
+  return at === -1 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)];
+};
+
+/** Sends events from the store as they come until the socket closes. */
+function feed(socket: WebSocket, subscription: Subscription, { services, credentials }: StreamOptions): void {
+  const { caller, filter } = subscription;
+  const { projectId } = caller.project;
+  let busy = false;
+  let grew = false;
+  const pump = async (): Promise<void> => {
+    if (busy) {
+      grew = true;
+      return;
+    }
+    busy = true;
+    try {
+      do {
+        grew = false;
+        await sendNew(socket, services, { projectId, filter, subscription });
+      } while (grew && socket.readyState === socket.OPEN);
+    } catch (error) {
+      services.log.error({ err: error }, 'a stream ended');
+      socket.close(1011, 'internal error');
+    } finally {
+      busy = false;
+    }
+  };
+  const unwatch = services.tail.watch(projectId, () => void pump());
+  const stopPinging = keepAlive(socket, () =>
+    credentials.identify(subscription.token, subscription.environment),
+  );
+  socket.on('error', () => socket.terminate());
+  socket.on('close', () => {
+    unwatch();
+    stopPinging();
+  });
+  void pump();
+}
+
+async function sendNew(
+  socket: WebSocket,
+  { store }: Services,
+  stream: { projectId: string; filter: Subscription['filter']; subscription: Subscription },
+): Promise<void> {
+  const { projectId, filter, subscription } = stream;
+  for (;;) {
+    const page = { after: subscription.after, limit: limits.streamPageEvents };
+    const leaves = await store.eventsAfter(projectId, filter, page);
+    for (const leaf of leaves) {
+      if (socket.readyState !== socket.OPEN) return;
+      const event = openLeaf(leaf);
+      if (event !== null) socket.send(JSON.stringify(event));
+      subscription.after = leaf.index;
+      if (socket.bufferedAmount > limits.streamBufferedBytes && !(await drained(socket))) {
+        socket.close(tryAgainLater, 'reading too slowly; resume after the last sequence');
+        return;
+      }
+    }
+    if (leaves.length < limits.streamPageEvents) return;
+  }
+}
+
+const lookEveryMs = 20;
+
+/** Waits until the reader caught up; false where it did not within `streamStallSeconds`. */
+function drained(socket: WebSocket): Promise<boolean> {
+  const deadline = performance.now() + limits.streamStallSeconds * 1000;
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (socket.bufferedAmount === 0 || socket.readyState !== socket.OPEN) resolve(true);
+      else if (performance.now() > deadline) resolve(false);
+      else setTimeout(look, lookEveryMs);
+    };
+    look();
+  });
+}
+
+/** Pings; ends a socket that does not answer, and one whose key was revoked meanwhile. */
+function keepAlive(socket: WebSocket, identify: () => unknown): () => void {
+  let alive = true;
+  socket.on('pong', () => (alive = true));
+  const ping = setInterval(() => {
+    if (!alive) return socket.terminate();
+    alive = false;
+    socket.ping();
+  }, limits.streamPingSeconds * 1000);
+  const check = setInterval(() => {
+    void Promise.resolve()
+      .then(identify)
+      .catch(() => socket.close(policyViolation, 'the credential is no longer valid'));
+  }, limits.credentialCacheSeconds * 1000);
+  ping.unref();
+  check.unref();
+  return () => {
+    clearInterval(ping);
+    clearInterval(check);
+  };
+}

@@ -1,0 +1,119 @@
+/**
+ * Task: everything that is needed to check a stored proof offline, as the text of a bundle
+ * (`core/bundle.ts`). Proven by `test/service/bundle.test.ts`, with the public verifier.
+ */
+import type { ComplianceProof } from '../contract/proofs.ts';
+import { GovError } from '../contract/problems.ts';
+import {
+  bundleEvent,
+  bundleText,
+  composeBundle,
+  edgeItems,
+  nodeItems,
+  pathText,
+  type BundleEvent,
+  type BundleGraph,
+  type IncludedRecord,
+} from '../core/bundle.ts';
+import { limits } from '../contract/limits.ts';
+import type { StoredProof } from '../store/port.ts';
+import { openOwn } from './checkpoints.ts';
+import { graphRows } from './graphrows.ts';
+import { runEvents } from './runevents.ts';
+import { consistencyAt, inclusionAt, sharedInclusionAt } from './treeproofs.ts';
+import type { Task, TaskContext } from './work.ts';
+
+export const bundle: Task<'bundle'> = async (context, { projectId, proofId, events }) => {
+  const { reader } = context;
+  const stored = await reader.proof(projectId, proofId);
+  if (stored === null) throw new Error(`no proof ${proofId}`);
+  const { treeSize, leafIndex } = stored;
+  const checkpoint = await noteOf(context, projectId, treeSize);
+  const proofCheckpoint = await noteOf(context, projectId, leafIndex + 1);
+  const second = openOwn(proofCheckpoint).size;
+  const enclosed = events === 'none' ? {} : await encloseRun(context, projectId, { stored, events });
+  const text = bundleText(
+    composeBundle({
+      // stored as the canonical text of a proof
+      proof: JSON.parse(stored.proof) as ComplianceProof,
+      proofPreimage: stored.preimage,
+      layerStatements: stored.statements,
+      proofLeaf: await included(context, projectId, { index: leafIndex, size: second }),
+      checkpoint,
+      proofCheckpoint,
+      consistency: pathText(await consistencyAt(reader, projectId, { first: treeSize, second })),
+      ...enclosed,
+    }),
+  );
+  return Buffer.from(text);
+};
+
+async function noteOf({ reader }: TaskContext, projectId: string, size: number): Promise<string> {
+  const note = await reader.checkpointFrom(projectId, 'audit', size);
+  if (note === null) throw new Error(`no signed checkpoint covers ${size} leaves`);
+  return note;
+}
+
+async function included(
+  { reader }: TaskContext,
+  projectId: string,
+  at: { index: number; size: number },
+): Promise<IncludedRecord> {
+  const leaf = await reader.leaf(projectId, at.index);
+  if (leaf === null)
+    throw new GovError('STORAGE_FAULT', `leaf ${at.index} is missing; check the log with fsck`);
+  const inclusion = pathText(await inclusionAt(reader, projectId, at));
+  return { index: at.index, record: leaf.record, inclusion };
+}
+
+interface Enclosed {
+  readonly events: readonly BundleEvent[];
+  readonly eventsInclusion: readonly string[];
+  readonly graph?: BundleGraph;
+}
+
+/** VALIDATION_ERROR for a run with more events than a bundle may hold. */
+async function encloseRun(
+  context: TaskContext,
+  projectId: string,
+  { stored, events }: { stored: StoredProof; events: 'records' | 'disclosed' },
+): Promise<Enclosed> {
+  const { runId, treeSize, graphIndex } = stored;
+  const list: BundleEvent[] = [];
+  const disclosed = events === 'disclosed' ? { disclose: () => true } : {};
+  const range = { fromSeq: 0, beforeIndex: treeSize };
+  for await (const chunk of runEvents(context, { projectId, runId }, range)) {
+    for (const event of chunk) list.push(bundleEvent(event, disclosed));
+    if (list.length > limits.bundleEvents) throw tooMany();
+  }
+  const indexes = list.map(({ index }) => index);
+  const path = await sharedInclusionAt(context.reader, projectId, { indexes, size: treeSize });
+  const graph = graphIndex === null ? null : await graphOf(context, projectId, { graphIndex, treeSize });
+  return { events: list, eventsInclusion: pathText(path), ...(graph === null ? {} : { graph }) };
+}
+
+const tooMany = (): GovError =>
+  new GovError(
+    'VALIDATION_ERROR',
+    `expected a run of at most ${limits.bundleEvents} events to enclose; ask with events=none`,
+  );
+
+async function graphOf(
+  context: TaskContext,
+  projectId: string,
+  { graphIndex, treeSize }: { graphIndex: number; treeSize: number },
+): Promise<BundleGraph> {
+  const graph = await context.reader.graphAt(projectId, graphIndex);
+  if (graph === null) throw new GovError('STORAGE_FAULT', `the graph of leaf ${graphIndex} is missing`);
+  const rows = async (list: 'nodes' | 'edges'): Promise<string[]> => {
+    const all: string[] = [];
+    const of = { projectId, graphId: graph.graphId, list };
+    for await (const chunk of graphRows(context.reader, of)) all.push(...chunk);
+    return all;
+  };
+  return {
+    leaf: await included(context, projectId, { index: graphIndex, size: treeSize }),
+    nodes: nodeItems(await rows('nodes')),
+    edges: edgeItems(await rows('edges')),
+  };
+}

@@ -1,0 +1,212 @@
+/**
+ * Task: computes the layers of a run at tree size S from the leaves below it (design/proofs.md 1.3). The same
+ * function makes a proof and checks one later: with the nonces of the first time it gives the same texts.
+ * Proven by `test/service/proofs.test.ts`.
+ */
+import type { LayerName } from '../contract/proofs.ts';
+import { GovError } from '../contract/problems.ts';
+import { openCheckpoint, type Checkpoint } from '../core/checkpoint.ts';
+import type { GraphFacts } from '../core/graph.ts';
+import { GraphRows } from '../core/graphbuilder.ts';
+import { equalHash, hashText } from '../core/hash.ts';
+import { eventIntegrity, EventIntegrity, type IntegrityFacts } from '../core/integrity.ts';
+import {
+  causalConsistency,
+  decisionNotRun,
+  logInclusion,
+  noPolicyActive,
+  replayNotRun,
+} from '../core/layers.ts';
+import { hashBytes, leafHash } from '../core/merkle.ts';
+import { parseVerifierKey } from '../core/notekey.ts';
+import { strictObject } from '../core/runevent.ts';
+import { RunIndex } from '../core/runindex.ts';
+import { layerStatement, type Evidence, type LayerResult } from '../core/statement.ts';
+import { tileWidth } from '../core/tilepath.ts';
+import type { StoreReader } from '../store/port.ts';
+import { openOwn } from './checkpoints.ts';
+import { graphRows } from './graphrows.ts';
+import { runEvents } from './runevents.ts';
+import { rootAt } from './treeproofs.ts';
+import type { Layers, LayersInput, LoggedGraph, StatedLayer, Task, TaskContext } from './work.ts';
+
+export const layers: Task<'layers'> = async (context, input) => {
+  const { projectId, runId, treeSize, origin } = input;
+  const index = new RunIndex({ hashes: true });
+  const integrity = await judgeEvents(context, input, index);
+  const treeRoot = await rootAt(context.reader, projectId, treeSize);
+  const evidence: Evidence = { origin, treeSize, treeRoot: hashText(treeRoot), ...integrity.run };
+  const stated: StatedLayer[] = [];
+  for (const name of input.layers) {
+    const result = await layerResult(context, input, { name, integrity, index });
+    const { preimage, hash } = layerStatement(result, evidence, nonceOf(input, name));
+    stated.push({ name, hash, verified: result.verdict === 'pass', statement: preimage });
+  }
+  if (evidence.runId !== runId) throw new Error('evidence of another run');
+  const anchorFault = await findAnchorFault(context.reader, input, treeRoot);
+  return { evidence, layers: stated, anchorFault };
+};
+
+/** Whether checkpoint S is signed and has this root, and whether the proof stands in the tree. */
+async function findAnchorFault(
+  reader: StoreReader,
+  { projectId, treeSize, origin, keys, proofLeaf }: LayersInput,
+  treeRoot: Buffer,
+): Promise<Layers['anchorFault']> {
+  if (proofLeaf === undefined) return null;
+  const note = await reader.checkpointFrom(projectId, 'audit', treeSize);
+  const opened = note === null ? null : openQuietly(note, keys, origin);
+  if (opened === null) return 'SIGNATURE_INVALID';
+  if (opened.size !== treeSize || !opened.root.equals(treeRoot)) return 'ROOT_MISMATCH';
+  const leaf = await reader.leaf(projectId, proofLeaf.index);
+  const fields = leaf === null ? null : strictObject(leaf.record);
+  const hashes = new LeafHashes(reader, projectId, proofLeaf.index + 1);
+  await hashes.load([proofLeaf.index]);
+  const holds =
+    leaf !== null &&
+    equalHash(leafHash(leaf.record), hashes.at(proofLeaf.index)) &&
+    fields?.['type'] === 'gov.proof/1' &&
+    fields['proofId'] === proofLeaf.proofId &&
+    fields['proofHash'] === proofLeaf.proofHash;
+  return holds ? null : 'NOT_INCLUDED';
+}
+
+/** The checkpoint in a note, or null where none of the keys signed it. */
+function openQuietly(note: string, keys: readonly string[], origin: string): Checkpoint | null {
+  try {
+    return openCheckpoint(note, keys.map(parseVerifierKey), origin).checkpoint;
+  } catch (error) {
+    if (error instanceof GovError) return null;
+    throw error;
+  }
+}
+
+function nonceOf({ nonces }: LayersInput, name: LayerName): string {
+  const nonce = nonces[name];
+  if (nonce === undefined) throw new Error(`no nonce for layer ${name}`);
+  return nonce;
+}
+
+async function layerResult(
+  context: TaskContext,
+  input: LayersInput,
+  { name, integrity, index }: { name: LayerName; integrity: IntegrityFacts; index: RunIndex },
+): Promise<LayerResult> {
+  switch (name) {
+    case 'event_integrity':
+      return eventIntegrity(integrity, input.statedSources);
+    case 'causal_consistency':
+      return judgeGraph(context, input, index);
+    case 'policy_compliance':
+      return noPolicyActive();
+    case 'decision_lineage':
+      return decisionNotRun();
+    case 'replay_determinism':
+      return replayNotRun();
+    case 'log_inclusion':
+      return judgeLog(context.reader, input);
+  }
+}
+
+/** RUN_HAS_NO_EVENTS where none stands below S. Fills `index` with what the graph is bound to. */
+async function judgeEvents(
+  context: TaskContext,
+  input: LayersInput,
+  index: RunIndex,
+): Promise<IntegrityFacts> {
+  const { projectId, runId, treeSize } = input;
+  const integrity = new EventIntegrity(runId, treeSize);
+  const hashes = new LeafHashes(context.reader, projectId, treeSize);
+  for await (const chunk of runEvents(context, input, { fromSeq: 0, beforeIndex: treeSize })) {
+    await hashes.load(chunk.map((event) => event.index));
+    for (const event of chunk) {
+      integrity.add(event, hashes.at(event.index));
+      index.add(event.index, event.clear?.eventId ?? '', event.hash);
+    }
+  }
+  if (index.length === 0)
+    throw new GovError('RUN_HAS_NO_EVENTS', `expected events of run ${runId}, got none`);
+  return integrity.finish();
+}
+
+/** Leaf hashes as the tree has them, tile by tile. */
+class LeafHashes {
+  readonly #reader: StoreReader;
+  readonly #projectId: string;
+  readonly #size: number;
+  #tiles = new Map<number, Uint8Array>();
+
+  constructor(reader: StoreReader, projectId: string, size: number) {
+    this.#reader = reader;
+    this.#projectId = projectId;
+    this.#size = size;
+  }
+
+  async load(indexes: readonly number[]): Promise<void> {
+    const wanted = [...new Set(indexes.map((index) => Math.floor(index / tileWidth)))];
+    const missing = wanted.filter((tile) => !this.#tiles.has(tile));
+    const ids = missing.map((index) => ({
+      level: 0,
+      index,
+      width: Math.min(tileWidth, this.#size - index * tileWidth),
+    }));
+    const read = await this.#reader.tiles(this.#projectId, 'audit', ids);
+    const kept = wanted.map((tile): [number, Uint8Array] => {
+      const bytes = this.#tiles.get(tile) ?? read[missing.indexOf(tile)];
+      return [tile, bytes ?? new Uint8Array()];
+    });
+    this.#tiles = new Map(kept);
+  }
+
+  at(index: number): Uint8Array {
+    const start = (index % tileWidth) * hashBytes;
+    return (
+      this.#tiles.get(Math.floor(index / tileWidth))?.subarray(start, start + hashBytes) ?? new Uint8Array()
+    );
+  }
+}
+
+async function judgeGraph(context: TaskContext, input: LayersInput, index: RunIndex): Promise<LayerResult> {
+  const { graph, projectId, runId } = input;
+  if (graph === null) throw new Error('the layer causal_consistency needs a logged graph');
+  const facts = graph.facts ?? (await factsFromRows(context, input, { graph, index }));
+  const runEventsBelow = await context.reader.runEventsBelow(projectId, runId, graph.leafIndex);
+  return causalConsistency(facts, { graphIndex: graph.leafIndex, runEvents: runEventsBelow });
+}
+
+async function factsFromRows(
+  { reader, breathe }: TaskContext,
+  { projectId, runId }: LayersInput,
+  { graph, index }: { graph: LoggedGraph; index: RunIndex },
+): Promise<GraphFacts> {
+  const rows = new GraphRows(runId, index);
+  for (const list of ['nodes', 'edges'] as const) {
+    for await (const chunk of graphRows(reader, { projectId, graphId: graph.graphId, list })) {
+      for (const row of chunk) {
+        if (list === 'nodes') rows.node(row);
+        else rows.edge(row);
+      }
+      await breathe();
+    }
+  }
+  return rows.finish(graph.unresolved);
+}
+
+/** Checkpoint S against the keys of the log and against the signed checkpoint before it. */
+async function judgeLog(reader: StoreReader, input: LayersInput): Promise<LayerResult> {
+  const { projectId, treeSize, origin, keys } = input;
+  const note = await reader.checkpointFrom(projectId, 'audit', treeSize);
+  if (note === null) throw new Error(`no signed checkpoint of size ${treeSize}`);
+  const { text } = openCheckpoint(note, keys.map(parseVerifierKey), origin);
+  const before = await reader.checkpointBelow(projectId, 'audit', treeSize);
+  const previous = before === null ? null : openOwn(before);
+  const consistent =
+    previous === null || previous.root.equals(await rootAt(reader, projectId, previous.size));
+  return logInclusion({
+    checkpoint: text,
+    signed: true,
+    previous: previous === null ? null : { size: previous.size, consistent },
+    cosigners: [],
+    quorum: 0,
+  });
+}

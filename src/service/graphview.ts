@@ -1,0 +1,134 @@
+/**
+ * Tasks that answer graphs: whole, as a lineage, and the check of a declaration against one. Graphs that were
+ * just asked for stay in memory in compact form, up to a bound of bytes, least recently used first out.
+ * Proven by `test/service/graphs.test.ts`.
+ */
+import type { GraphEdge, GraphNode } from '../contract/graphs.ts';
+import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
+import {
+  checkDeclaration,
+  declarationHash,
+  declarationText,
+  declare,
+  readDeclaration,
+} from '../core/declaration.ts';
+import { GraphUnion } from '../core/graphunion.ts';
+import { sha256 } from '../core/hash.ts';
+import { typeId } from '../core/id.ts';
+import { RunGraph } from '../core/lineage.ts';
+import { readRecord } from '../core/runevent.ts';
+import { formatTimestamp, parseTimestamp } from '../core/time.ts';
+import type { RunGraphState, RunSummary } from '../store/port.ts';
+import { runEvents } from './runevents.ts';
+import type { RunOf, Task, TaskContext } from './work.ts';
+
+interface View {
+  readonly graph: RunGraph;
+  readonly state: RunGraphState;
+  readonly run: RunSummary | null;
+}
+
+/** Graphs by run and what they cover. */
+class GraphCache {
+  readonly #graphs = new Map<string, RunGraph>();
+
+  get(key: string): RunGraph | undefined {
+    const graph = this.#graphs.get(key);
+    if (graph === undefined) return undefined;
+    this.#graphs.delete(key);
+    this.#graphs.set(key, graph);
+    return graph;
+  }
+
+  put(key: string, graph: RunGraph): void {
+    this.#graphs.set(key, graph);
+    let bytes = 0;
+    for (const each of this.#graphs.values()) bytes += each.bytes;
+    for (const [oldest, each] of this.#graphs) {
+      if (bytes <= limits.graphCacheBytes) return;
+      bytes -= each.bytes;
+      this.#graphs.delete(oldest);
+    }
+  }
+}
+
+const cache = new GraphCache();
+
+export const graphBody: Task<'graphBody'> = async (context, of) => {
+  const view = await viewOf(context, of);
+  if (view === null) return null;
+  const { nodes, edges, truncated } = view.graph.answer();
+  const createdMs = await createdAt(context, of, view);
+  return encode({
+    id: typeId('grp', createdMs, sha256(`gov.graphid/1\n${of.projectId}\n${of.runId}`)),
+    runId: of.runId,
+    nodes,
+    edges,
+    digestMetadata: {},
+    rootHash: view.state.sealed?.rootHash ?? null,
+    createdAt: formatTimestamp(createdMs),
+    ...(truncated ? { truncated } : {}),
+  });
+};
+
+export const lineageBody: Task<'lineageBody'> = async (context, { projectId, runId, nodeId }) => {
+  const view = await viewOf(context, { projectId, runId });
+  if (view === null) return null;
+  const answer = nodeId === null ? view.graph.answer() : view.graph.lineage(nodeId);
+  if (answer === null) return 'unknown_node';
+  const { nodes, edges, truncated } = answer;
+  return encode({ runId, nodeId, nodes, edges, ...(truncated ? { truncated } : {}) });
+};
+
+export const declaration: Task<'declaration'> = async (context, { projectId, runId, graph, salt }) => {
+  const state = await context.reader.graphState(projectId, runId);
+  if (state.sealed !== null) {
+    throw new GovError('GRAPH_SEALED', `the graph of run ${runId} is sealed and does not change any more`);
+  }
+  const derived = await derivedOf(context, { projectId, runId }, { ...state, declaration: null });
+  checkDeclaration(graph, (nodeId) => derived.graph.has(nodeId));
+  return declarationText(declare(graph, salt));
+};
+
+/** The graph as it is now, or as it was sealed; null for a run without events and declaration. */
+async function viewOf(context: TaskContext, of: RunOf): Promise<View | null> {
+  const state = await context.reader.graphState(of.projectId, of.runId);
+  const view = await derivedOf(context, of, state);
+  return view.run === null && state.declaration === null ? null : view;
+}
+
+async function derivedOf(context: TaskContext, of: RunOf, state: RunGraphState): Promise<View> {
+  const { projectId, runId } = of;
+  const run = await context.reader.run(projectId, runId);
+  const sealedEvents = state.sealed === null ? undefined : state.newest?.events;
+  const events = sealedEvents ?? run?.events ?? 0;
+  const declared = state.declaration;
+  const key = [projectId, runId, events, declared === null ? '' : declarationHash(declared)].join(' ');
+  const held = cache.get(key);
+  if (held !== undefined) return { graph: held, state, run };
+  const graph = new RunGraph();
+  const union = new GraphUnion(runId, graph, declared === null ? null : readDeclaration(declared));
+  const range = { fromSeq: 0, beforeIndex: Number.MAX_SAFE_INTEGER };
+  for await (const chunk of runEvents(context, of, range)) {
+    for (const event of chunk) if (union.events < events) union.add(event);
+    if (union.events >= events || graph.full) break;
+  }
+  union.finish();
+  cache.put(key, graph);
+  return { graph, state, run };
+}
+
+/** When the graph came to be: with the first event or the first declaration, whichever was earlier. */
+async function createdAt({ reader }: TaskContext, of: RunOf, { run, state }: View): Promise<number> {
+  const first = run === null ? null : await reader.leaf(of.projectId, run.firstIndex);
+  const record = first === null ? null : readRecord(first.record);
+  const eventMs = record === null ? null : parseTimestamp(record.serverTimestamp);
+  return Math.min(eventMs ?? Infinity, state.declaredMs ?? Infinity);
+}
+
+const encode = (body: {
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+  readonly [member: string]: unknown;
+}): Uint8Array => Buffer.from(JSON.stringify(body));

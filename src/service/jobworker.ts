@@ -1,0 +1,136 @@
+/**
+ * Runs jobs from the store's queue (contract H1): claims with a lease, renews it, completes in the transaction
+ * of the result, so a job runs at least once and takes effect exactly once. Errors that would come again fail
+ * the job at once, others after three attempts. Proven by `test/service/jobs.test.ts`.
+ */
+import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
+import type { ProofRequest } from '../contract/proofs.ts';
+import { chooseLayers } from '../core/layers.ts';
+import type { ClaimedJob } from '../store/port.ts';
+import { prove } from './prove.ts';
+import type { Services } from './services.ts';
+
+const lookEveryMs = 1000;
+const atOnce = 2;
+
+export class JobWorker {
+  readonly #services: Services;
+  readonly #running = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+  #claiming = false;
+  #again = false;
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.wake(), lookEveryMs);
+    this.#timer.unref();
+    this.wake();
+  }
+
+  /** Looks for pending jobs now. */
+  wake(): void {
+    if (this.#stopped) return;
+    if (this.#claiming) {
+      this.#again = true;
+      return;
+    }
+    void this.#claimAll();
+  }
+
+  async #claimAll(): Promise<void> {
+    this.#claiming = true;
+    const { store, now, log } = this.#services;
+    try {
+      do {
+        this.#again = false;
+        while (this.#running.size < atOnce && !this.#stopped) {
+          const job = await store.claimJob(now(), limits.jobLeaseSeconds * 1000);
+          if (job === null) break;
+          this.#begin(job);
+        }
+      } while (this.#again);
+    } catch (error) {
+      if (!this.#stopped) log.error({ err: error }, 'no job could be claimed');
+    } finally {
+      this.#claiming = false;
+    }
+  }
+
+  #begin(job: ClaimedJob): void {
+    const running = this.#run(job).finally(() => {
+      this.#running.delete(running);
+      this.wake();
+    });
+    this.#running.add(running);
+  }
+
+  async #run(job: ClaimedJob): Promise<void> {
+    const { store, now, log } = this.#services;
+    const renewal = setInterval(() => {
+      const untilMs = now() + limits.jobLeaseSeconds * 1000;
+      store.renewJob(job.projectId, job.jobId, job.lease, untilMs).catch((error: unknown) => {
+        log.warn({ err: error, jobId: job.jobId }, 'a lease could not be renewed');
+      });
+    }, limits.jobLeaseRenewSeconds * 1000);
+    try {
+      await runJob(this.#services, job);
+    } catch (error) {
+      await this.#fail(job, error).catch((again: unknown) => {
+        log.error({ err: again, jobId: job.jobId }, 'a failed job could not be marked');
+      });
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  async #fail(job: ClaimedJob, error: unknown): Promise<void> {
+    const { store, now, log } = this.#services;
+    const known =
+      error instanceof GovError ? error : new GovError('INTERNAL', 'Internal error', { cause: error });
+    if (known.code === 'CONFLICT') return; // the lease was lost: another claim has the job
+    if (known.status >= 500) log.error({ err: error, jobId: job.jobId }, 'a job failed');
+    const atMs = now();
+    const detail = known.code === 'INTERNAL' ? 'Internal error' : known.message;
+    await store.failJob(job.projectId, job.jobId, {
+      lease: job.lease,
+      errorSummary: `${known.code}: ${detail}`.slice(0, limits.jobErrorChars),
+      atMs,
+      retryAtMs: retryAt(job, known, atMs),
+    });
+  }
+
+  /** Stops claiming and waits for what runs; `work.close()` ends that early. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    await Promise.allSettled(this.#running);
+  }
+}
+
+/** When to try again, or null: what a request did wrong will be wrong again. */
+function retryAt({ attempt }: ClaimedJob, { status, code }: GovError, atMs: number): number | null {
+  if (code === 'SHUTTING_DOWN') return atMs;
+  if (status < 500 || attempt >= limits.jobAttempts) return null;
+  const jitter = 0.5 + Math.random() / 2;
+  return atMs + Math.round(2 ** attempt * 1000 * jitter);
+}
+
+async function runJob(services: Services, job: ClaimedJob): Promise<void> {
+  const { projectId, runId, jobId, lease } = job;
+  if (job.type !== 'proof')
+    throw new GovError('VALIDATION_ERROR', `jobs of type ${job.type} are not run here`);
+  // stored by `createProof`, which checked it
+  const request = JSON.parse(job.request) as ProofRequest;
+  await prove(services, {
+    projectId,
+    runId,
+    layers: chooseLayers(request.composed?.layers),
+    schemaVersion: request.schemaVersion ?? '1.0',
+    by: { kind: 'job', jobId, lease },
+  });
+}

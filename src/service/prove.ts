@@ -1,0 +1,111 @@
+/**
+ * Makes a compliance proof (design/proofs.md 1.3). The order is what makes it sound: the run's graph is
+ * logged, checkpoint S is signed, the layers are computed at S, the `gov.proof/1` leaf is appended at an index
+ * ≥ S, and checkpoint S′ that covers it is signed; no statement refers to its own leaf.
+ *
+ * A crash before the proof's leaf leaves at most a logged graph; a crash after it leaves the whole proof, and
+ * S′ is signed by the next second's checkpoint. Proven by `test/service/proofs.test.ts`.
+ */
+import type { ComplianceProof, LayerName } from '../contract/proofs.ts';
+import { GovError } from '../contract/problems.ts';
+import { typeId } from '../core/id.ts';
+import { canonicalize, type Json } from '../core/json.ts';
+import { composeProof, proofLeafFields } from '../core/proof.ts';
+import { draftLeaf } from '../core/record.ts';
+import { formatTimestamp } from '../core/time.ts';
+import type { AppendRequest, Effect, StoredProof } from '../store/port.ts';
+import { append } from './append.ts';
+import type { Idempotency, Replayed } from './call.ts';
+import { idempotencyWrite } from './call.ts';
+import { currentGraph, place } from './graphlog.ts';
+import type { Services } from './services.ts';
+import type { Layers, RunOf } from './work.ts';
+
+export interface ProveRequest extends RunOf {
+  readonly layers: readonly LayerName[];
+  readonly schemaVersion: string;
+  /** A synchronous proof is metered here; an asynchronous one was when it was accepted. */
+  readonly by:
+    | { readonly kind: 'call'; readonly idempotency: Idempotency | null; readonly basePath: string }
+    | { readonly kind: 'job'; readonly jobId: string; readonly lease: string };
+}
+
+/** RUN_HAS_NO_EVENTS, CONFLICT where the lease of the job was lost, and what storing refuses with. */
+export async function prove(
+  services: Services,
+  request: ProveRequest,
+): Promise<{ proof: ComplianceProof } | Replayed> {
+  const { projectId, runId, layers, schemaVersion } = request;
+  const events = (await services.store.run(projectId, runId))?.events ?? 0;
+  if (events === 0) throw noEvents(runId);
+  const graph = layers.includes('causal_consistency') ? await currentGraph(services, request) : null;
+  const { checkpoint } = await services.checkpoints.sign(projectId);
+  const timestamp = formatTimestamp(services.now());
+  const nonces = layers.map((name) => [name, services.randomBytes(16).toString('base64url')] as const);
+  const input = {
+    projectId,
+    runId,
+    layers,
+    treeSize: checkpoint.size,
+    origin: checkpoint.origin,
+    keys: services.verifierKeys(projectId),
+    nonces: Object.fromEntries(nonces),
+    graph,
+  };
+  const computed = await services.work.run('layers', input, { events });
+  const proofId = typeId('prf', services.now(), services.randomBytes(10));
+  const composed = composeProof({ proofId, runId, schemaVersion, timestamp, layers: computed.layers });
+  const draft = { ...composed, computed, graphIndex: graph?.leafIndex ?? null };
+  const stored = await append(services, appendRequest(services, request, draft));
+  if ('replayed' in stored) return stored;
+  await signOver(services, projectId);
+  return { proof: composed.proof };
+}
+
+export const noEvents = (runId: string): GovError =>
+  new GovError('RUN_HAS_NO_EVENTS', `expected events of run ${runId}, got none; record events first`);
+
+function appendRequest(
+  { now }: Services,
+  { projectId, runId, by }: ProveRequest,
+  draft: { proof: ComplianceProof; preimage: string; computed: Layers; graphIndex: number | null },
+): AppendRequest {
+  const { proof, preimage, computed, graphIndex } = draft;
+  // a proof is JSON by its type
+  const text = canonicalize(proof as unknown as Json);
+  const createdMs = Date.parse(proof.createdAt);
+  const saved = (leafIndex: number): StoredProof => ({
+    proofId: proof.proofId,
+    runId,
+    createdMs,
+    proof: text,
+    preimage,
+    statements: Object.fromEntries(computed.layers.map(({ name, statement }) => [name, statement])),
+    treeSize: computed.evidence.treeSize,
+    graphIndex,
+    leafIndex,
+  });
+  const completed: Effect[] =
+    by.kind === 'call'
+      ? []
+      : [{ kind: 'completeJob', jobId: by.jobId, lease: by.lease, result: text, atMs: now() }];
+  return {
+    projectId,
+    leaves: [draftLeaf('gov.proof/1', proofLeafFields(proof), { runId })],
+    meter: by.kind === 'call' ? { op: 'compliance_proof', units: 1 } : { op: 'none', units: 0 },
+    effects: (assigned) => [{ kind: 'saveProof', proof: saved(place(assigned).index) }, ...completed],
+    ...(by.kind === 'call' ? idempotencyWrite(by.idempotency, () => provedAnswer(proof, by.basePath)) : {}),
+  };
+}
+
+export const provedAnswer = (proof: ComplianceProof, basePath: string) =>
+  ({ status: 201, body: proof, headers: { location: `${basePath}/proofs/${proof.proofId}` } }) as const;
+
+/** The proof is durable by now; a checkpoint that cannot be signed is tried again every second. */
+async function signOver({ checkpoints, log }: Services, projectId: string): Promise<void> {
+  try {
+    await checkpoints.sign(projectId);
+  } catch (error) {
+    log.warn({ err: error, projectId }, 'the checkpoint over a proof could not be signed yet');
+  }
+}

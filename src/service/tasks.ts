@@ -1,0 +1,15 @@
+/** Every task by name; the worker thread looks them up here. */
+import { bundle } from './bundletask.ts';
+import { deriveGraph } from './derive.ts';
+import { layers } from './evaluate.ts';
+import { declaration, graphBody, lineageBody } from './graphview.ts';
+import type { Task, TaskName } from './work.ts';
+
+export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
+  deriveGraph,
+  layers,
+  graphBody,
+  lineageBody,
+  declaration,
+  bundle,
+};

@@ -1,0 +1,60 @@
+/** Roots and proofs of the audit tree out of the store: plan, one read, pure compute (`core/tileproof.ts`). */
+import { sharedPath } from '../core/sharedpath.ts';
+import type { TileId } from '../core/tilepath.ts';
+import {
+  consistencyPlan,
+  consistencyProof,
+  inclusionPlan,
+  inclusionProof,
+  rootFromTiles,
+  rootPlan,
+} from '../core/tileproof.ts';
+import type { TileRead } from '../core/tilesource.ts';
+import type { StoreReader } from '../store/port.ts';
+
+type Tiles = Pick<StoreReader, 'tiles'>;
+
+async function readPlan(reader: Tiles, projectId: string, plan: readonly TileId[]): Promise<TileRead> {
+  const tiles = await reader.tiles(projectId, 'audit', plan);
+  const byName = new Map(plan.map(({ level, index }, at) => [`${level}/${index}`, tiles[at]]));
+  return (level, index) => byName.get(`${level}/${index}`) ?? new Uint8Array();
+}
+
+/** The root of the first `size` leaves. */
+export async function rootAt(reader: Tiles, projectId: string, size: number): Promise<Buffer> {
+  return rootFromTiles(size, await readPlan(reader, projectId, rootPlan(size)));
+}
+
+export async function inclusionAt(
+  reader: Tiles,
+  projectId: string,
+  { index, size }: { index: number; size: number },
+): Promise<Buffer[]> {
+  return inclusionProof(index, size, await readPlan(reader, projectId, inclusionPlan(index, size)));
+}
+
+export async function consistencyAt(
+  reader: Tiles,
+  projectId: string,
+  { first, second }: { first: number; second: number },
+): Promise<Buffer[]> {
+  return consistencyProof(first, second, await readPlan(reader, projectId, consistencyPlan(first, second)));
+}
+
+/** One path for many leaves, given by ascending index. Reads each tile that any of them needs once. */
+export async function sharedInclusionAt(
+  reader: Tiles,
+  projectId: string,
+  { indexes, size }: { indexes: readonly number[]; size: number },
+): Promise<Uint8Array[]> {
+  const plan = new Map<string, TileId>();
+  for (const index of indexes) {
+    for (const tile of inclusionPlan(index, size)) {
+      const name = `${tile.level}/${tile.index}`;
+      const known = plan.get(name);
+      if (known === undefined || known.width < tile.width) plan.set(name, tile);
+    }
+  }
+  const read = await readPlan(reader, projectId, [...plan.values()]);
+  return sharedPath(indexes, size, (index) => inclusionProof(index, size, read));
+}

@@ -1,0 +1,75 @@
+/**
+ * `POST /proofs/verify` (contract F6, design/proofs.md 1.4): an artifact, or a stored proof by its id, is held
+ * against what the log holds now: every layer is computed again at the recorded tree size, checkpoint S is
+ * opened with the log's own keys, the proof's leaf is looked up in the tree.
+ * Proven by `test/service/verify.test.ts`.
+ */
+import type { ComplianceProof, LayerName, VerifyResult } from '../contract/proofs.ts';
+import { verifyArtifact } from '../core/artifact.ts';
+import type { Json, JsonObject } from '../core/json.ts';
+import { readStatement, type Statement } from '../core/statement.ts';
+import type { StoredProof } from '../store/port.ts';
+import { logged } from './graphlog.ts';
+import type { Services } from './services.ts';
+import type { LayersInput } from './work.ts';
+
+/** `artifact` is what a client sent; null verifies the stored proof itself. */
+export async function verifyStored(
+  services: Services,
+  { projectId, stored, artifact }: { projectId: string; stored: StoredProof; artifact: Json | null },
+): Promise<VerifyResult> {
+  const { proofId } = stored;
+  const proof = JSON.parse(stored.proof) as ComplianceProof;
+  const events = (await services.store.run(projectId, stored.runId))?.events ?? 0;
+  const input = await recomputation(services, projectId, { stored, proof });
+  const again = await services.work.run('layers', input, { events });
+  const statements = Object.fromEntries(again.layers.map(({ name, statement }) => [name, statement]));
+  const kept = { proof, preimage: stored.preimage, statements: stored.statements };
+  const verdict = verifyArtifact(artifact ?? (proof as unknown as Json), kept, statements);
+  if (again.anchorFault === null) {
+    return { proofId, verified: verdict.verified, layers: verdict.layers.map((layer) => ({ ...layer })) };
+  }
+  const code = again.anchorFault;
+  const layers = verdict.layers.map(({ name }) => ({
+    name,
+    passed: false,
+    basis: 'not_checked' as const,
+    code,
+  }));
+  return { proofId, verified: false, layers };
+}
+
+async function recomputation(
+  { store, verifierKeys }: Services,
+  projectId: string,
+  { stored, proof }: { stored: StoredProof; proof: ComplianceProof },
+): Promise<LayersInput> {
+  const { runId, treeSize, graphIndex, leafIndex, proofId } = stored;
+  const graph = graphIndex === null ? null : await store.graphAt(projectId, graphIndex);
+  const statements = Object.entries(stored.statements).map(([name, text]): [string, Statement | null] => [
+    name,
+    readStatement(text),
+  ]);
+  const nonces = statements.map(([name, statement]) => [name, statement?.nonce ?? ''] as const);
+  const sources = statements.find(([name]) => name === 'event_integrity')?.[1]?.claims['timestampSources'];
+  const project = await store.project(projectId);
+  return {
+    projectId,
+    runId,
+    // the layers of a stored proof are registered ones
+    layers: proof.layers.map(({ name }) => name as LayerName),
+    treeSize,
+    origin: project?.auditOrigin ?? '',
+    keys: verifierKeys(projectId),
+    nonces: Object.fromEntries(nonces),
+    graph: graph === null ? null : logged(graph),
+    ...(isCounts(sources) ? { statedSources: sources } : {}),
+    proofLeaf: { index: leafIndex, proofId, proofHash: proof.proofHash },
+  };
+}
+
+const isCounts = (value: Json | undefined): value is JsonObject & Record<string, number> =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.values(value).every((count) => typeof count === 'number');

@@ -1,0 +1,123 @@
+/**
+ * Heavy work, done beside the thread that records: each task is a pure function of what a read-only store
+ * holds. `host/threadwork.ts` runs them in a worker thread, tests may run them in place.
+ */
+import type { GraphDeclaration } from '../contract/graphs.ts';
+import type { LayerName } from '../contract/proofs.ts';
+import type { GraphFacts } from '../core/graph.ts';
+import type { Evidence } from '../core/statement.ts';
+import type { GraphPart, StoreReader } from '../store/port.ts';
+
+/** What a task may ask of whoever called it. Each answer is waited for, so nothing piles up. */
+export interface TaskHost {
+  /** Keeps rows of the graph that is being derived. */
+  stage(part: GraphPart): Promise<void>;
+  /** Holds back what would be appended to the run until the caller of the task releases it. */
+  hold(): Promise<void>;
+}
+
+export interface RunOf {
+  readonly projectId: string;
+  readonly runId: string;
+}
+
+export interface LoggedGraph {
+  readonly graphId: string;
+  readonly leafIndex: number;
+  readonly unresolved: number;
+  /** Where it was derived just now; otherwise it is judged from its kept rows. */
+  readonly facts: GraphFacts | null;
+}
+
+export interface LayersInput extends RunOf {
+  readonly layers: readonly LayerName[];
+  /** S, and where it is recorded. */
+  readonly treeSize: number;
+  readonly origin: string;
+  /** Verifier keys of the log. */
+  readonly keys: readonly string[];
+  /** By layer: 16 bytes, base64url. */
+  readonly nonces: Readonly<Record<string, string>>;
+  readonly graph: LoggedGraph | null;
+  /** Timestamp sources that the first statement gave, where this is a recomputation. */
+  readonly statedSources?: Readonly<Record<string, number>>;
+  /** Where a proof is checked: the leaf that must hold it. */
+  readonly proofLeaf?: { readonly index: number; readonly proofId: string; readonly proofHash: string };
+}
+
+export interface StatedLayer {
+  readonly name: LayerName;
+  readonly hash: string;
+  readonly verified: boolean;
+  readonly statement: string;
+}
+
+export interface Layers {
+  readonly evidence: Evidence;
+  readonly layers: readonly StatedLayer[];
+  /** With `proofLeaf`: why the log itself does not bear the proof out, or null. */
+  readonly anchorFault: 'SIGNATURE_INVALID' | 'ROOT_MISMATCH' | 'NOT_INCLUDED' | null;
+}
+
+export interface DerivedGraph {
+  readonly facts: GraphFacts;
+  readonly declarationHash: string | null;
+}
+
+/** What a bundle holds of the run's events: nothing, records without bodies, or everything in clear. */
+export type EnclosedEvents = 'none' | 'records' | 'disclosed';
+
+/** Input and output of each task; both cross a thread boundary by structured clone. */
+export interface Tasks {
+  /** Derives the graph of a run up to its newest event and stages its rows. */
+  deriveGraph: { input: RunOf & { readonly hold: boolean }; output: DerivedGraph };
+  /** Computes layers at a tree size. */
+  layers: { input: LayersInput; output: Layers };
+  /** The JSON body of `GET /graphs/{runId}`, or null for a run without events and declaration. */
+  graphBody: { input: RunOf; output: Uint8Array | null };
+  /** The JSON body of a lineage; null as above, `unknown_node` where the graph lacks the node. */
+  lineageBody: {
+    input: RunOf & { readonly nodeId: string | null };
+    output: Uint8Array | 'unknown_node' | null;
+  };
+  /** The text of the bundle of a stored proof. */
+  bundle: {
+    input: { readonly projectId: string; readonly proofId: string; readonly events: EnclosedEvents };
+    output: Uint8Array;
+  };
+  /** Checks a declaration against the run and answers the text to store. */
+  declaration: { input: RunOf & { readonly graph: GraphDeclaration; readonly salt: string }; output: string };
+}
+
+export type TaskName = keyof Tasks;
+
+export type Task<Name extends TaskName> = (
+  context: TaskContext,
+  input: Tasks[Name]['input'],
+) => Promise<Tasks[Name]['output']>;
+
+export interface TaskContext {
+  readonly reader: StoreReader;
+  readonly host: TaskHost;
+  /** Lets other tasks of the thread have a turn; call it between chunks. */
+  readonly breathe: () => Promise<void>;
+}
+
+export interface TaskOptions {
+  /** How many events it reads: large tasks run one at a time, so that memory stays bounded. */
+  readonly events: number;
+  readonly host?: TaskHost;
+}
+
+export interface Work {
+  /**
+   * Runs a task. OVERLOADED where too many wait, SHUTTING_DOWN after `close`, INTERNAL where the thread died
+   * (the next task gets a new one), and what the task itself refuses with.
+   */
+  run<Name extends TaskName>(
+    name: Name,
+    input: Tasks[Name]['input'],
+    options: TaskOptions,
+  ): Promise<Tasks[Name]['output']>;
+  close(): Promise<void>;
+}
