@@ -23,8 +23,11 @@ export interface Io {
   readonly now: () => number;
 }
 
+/** Standard input is opened when first read: opening it takes 5 ms, and few commands do. */
 export const processIo = (): Io => ({
-  stdin: process.stdin,
+  get stdin() {
+    return process.stdin;
+  },
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,

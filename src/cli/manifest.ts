@@ -98,9 +98,9 @@ export function specOf(id: OperationId, name: string): CommandSpec {
   return { name, summary: row.summary, args, flags, operation: id, examples: [example, ...more] };
 }
 
-/** Every row that names a command. */
-export const generatedSpecs = (): CommandSpec[] =>
+/** The commands that rows make under one noun. */
+export const generatedSpecs = (noun: string): CommandSpec[] =>
   Object.entries<Operation>(table).flatMap(([id, { command }]) =>
     // the key comes from the table
-    command === undefined ? [] : [specOf(id as OperationId, command)],
+    command?.split(' ')[0] === noun ? [specOf(id as OperationId, command)] : [],
   );

@@ -15,7 +15,7 @@ import type { HelpLayout } from './help.ts';
 import { safe } from './safe.ts';
 import type { Safe } from './safe.ts';
 import type { GivenFlags } from './settings.ts';
-import { allSpecs, nouns, otherNumber } from './specs/index.ts';
+import { allSpecs, nouns, otherNumber, specsOf } from './specs/index.ts';
 
 /** What the words mean: a command with its values, or a text to print. */
 export interface ParsedCommand {
@@ -62,37 +62,36 @@ const prepared = (argv: readonly string[]): string[] => {
 
 class Tool {
   readonly root: Command;
-  readonly #specs: readonly CommandSpec[];
+  readonly #words: readonly string[];
   #writing: Writing = () => safe``;
   #found: Found | undefined;
 
-  constructor() {
-    this.#specs = allSpecs();
+  constructor(words: readonly string[]) {
+    this.#words = words;
+    // settings of the root are those of every command below it
     this.root = new Command('gov')
       .exitOverride()
       .helpCommand(false)
       .helpOption('-h, --help', 'Help')
       .version(version, '-V, --version', 'Version')
       .configureOutput({ writeOut: () => {}, writeErr: () => {}, outputError: () => {} })
-      .configureHelp({ formatHelp: () => this.#tell((layout) => helpOfTool(this.#specs, layout)) });
+      .configureHelp({ formatHelp: () => this.#tell((layout) => helpOfTool(allSpecs(), layout)) });
     for (const [name, spec] of Object.entries<FlagSpec>(globalFlags)) {
       this.root.addOption(optionOf(name, spec));
     }
-    this.#addNouns();
+    for (const [, noun] of nouns) this.#addNoun(noun);
   }
 
-  #addNouns(): void {
-    for (const [, noun] of nouns) {
-      const mine = this.#specs.filter((spec) => spec.name.split(' ')[0] === noun);
-      if (mine.length === 1 && mine[0]?.name === noun) this.#add(this.root, mine[0]);
-      else if (mine.length > 0) {
-        const group = this.root.command(noun).helpCommand(false).helpOption('-h, --help');
-        const alias = otherNumber(noun);
-        if (alias !== undefined) group.alias(alias);
-        group.configureHelp({ formatHelp: () => this.#tell((layout) => helpOfNoun(noun, mine, layout)) });
-        for (const spec of mine) this.#add(group, spec);
-      }
-    }
+  /** Nouns that are not among the words stand there bare, only to be suggested. */
+  #addNoun(noun: string): void {
+    const alias = otherNumber(noun);
+    const isMeant = this.#words.some((word) => word === noun || word === alias);
+    const mine = isMeant ? specsOf(noun) : [];
+    if (mine[0]?.name === noun) return this.#add(this.root, mine[0]);
+    const group = this.root.command(noun);
+    if (alias !== undefined) group.alias(alias);
+    group.configureHelp({ formatHelp: () => this.#tell((layout) => helpOfNoun(noun, mine, layout)) });
+    for (const spec of mine) this.#add(group, spec);
   }
 
   #add(parent: Command, spec: CommandSpec): void {
@@ -117,27 +116,26 @@ class Tool {
   }
 
   /** What the words mean, or the text that was asked for. Errors: `CliError` with exit 2. */
-  parse(argv: readonly string[]): Found | Writing {
+  parse(): Found | Writing {
     try {
-      this.root.parse(prepared(argv), { from: 'user' });
+      this.root.parse([...this.#words], { from: 'user' });
     } catch (cause) {
       if (!(cause instanceof CommanderError)) throw cause;
       if (cause.code === 'commander.version') return () => safe`gov ${version}`;
       if (cause.code === 'commander.helpDisplayed') return this.#writing;
       if (cause.code === 'commander.help' && this.root.args.length === 0) return this.#writing;
-      throw this.#refusal(cause, argv);
+      throw this.#refusal(cause);
     }
     return this.#found ?? this.#writing;
   }
 
-  #refusal(cause: CommanderError, argv: readonly string[]): CliError {
+  #refusal(cause: CommanderError): CliError {
+    const words = this.#words.filter((word) => !word.startsWith('-'));
     // no verb was given: commander wrote the help of the noun
     if (cause.code === 'commander.help') {
-      const noun = argv.find((word) => !word.startsWith('-')) ?? '';
+      const [noun = ''] = words;
       const [, named = noun] = nouns.find(([, each]) => each === noun || otherNumber(each) === noun) ?? [];
-      const verbs = this.#specs
-        .filter(({ name }) => name.startsWith(`${named} `))
-        .map(({ name }) => name.split(' ')[1]);
+      const verbs = specsOf(named).map(({ name }) => name.split(' ')[1]);
       return usage(
         `expected a verb after ${JSON.stringify(noun)}: ${verbs.join(', ')}`,
         `gov ${named} --help`,
@@ -146,8 +144,7 @@ class Tool {
     const message = cause.message.replace(/^error: /, '');
     const [sentence = message, suggestion] = message.split('\n');
     const meant = /Did you mean (.*)\?\)$/.exec(suggestion ?? '')?.[1];
-    const words = argv.filter((word) => !word.startsWith('-'));
-    const called = this.#specs.find(({ name }) => [words.slice(0, 2).join(' '), words[0]].includes(name));
+    const called = allSpecs().find(({ name }) => [words.slice(0, 2).join(' '), words[0]].includes(name));
     const help = called === undefined ? 'gov --help' : `gov ${called.name} --help`;
     return usage(sentence, meant === undefined ? help : `did you mean ${meant.replace('one of ', '')}?`);
   }
@@ -155,8 +152,8 @@ class Tool {
 
 /** Reads the words. `now`: for times relative to it. Errors: `CliError` with exit 2. Cost: some milliseconds. */
 export function parse(argv: readonly string[], now: number): Parsed {
-  const tool = new Tool();
-  const found = tool.parse(argv);
+  const tool = new Tool(prepared(argv));
+  const found = tool.parse();
   const { input, ...given } = tool.root.opts<Record<string, string | boolean | undefined>>();
   // commander reads --no-input as the negation of an option input
   const globals = { ...given, noInput: input === false };

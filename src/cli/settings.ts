@@ -21,6 +21,7 @@ export interface Settings {
   readonly debug: 'off' | 'on' | 'http';
   readonly color: boolean;
   readonly colorErrors: boolean;
+  /** Somebody can be asked: standard input and error are terminals, and nothing forbids it. */
   readonly interactive: boolean;
   readonly yes: boolean;
   readonly timeoutMs: number | undefined;
@@ -104,7 +105,10 @@ export function resolveSettings(given: GivenFlags, io: Io, extra: readonly strin
     debug: chooseDebug(source, given),
     color: chooseColor(source, tty),
     colorErrors: chooseColor(source, io.stderr.isTTY === true),
-    interactive: !noInput && io.stdin.isTTY === true && io.stderr.isTTY === true,
+    // asked late, since it opens standard input
+    get interactive() {
+      return !noInput && io.stderr.isTTY === true && io.stdin.isTTY === true;
+    },
     yes: source.switch('yes'),
     timeoutMs: source.number('timeout'),
     retries: source.number('retries'),

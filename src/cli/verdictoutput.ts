@@ -69,6 +69,7 @@ function rows(told: Told, asCsv: boolean): Safe[] {
 }
 
 function human(told: Told, styles: Styles): Safe[] {
+  const checks = told.checks.filter(({ result, detail }) => result !== 'not_checked' || detail !== undefined);
   const { bold, green, red, dim } = styles;
   const head = told.verified ? green('✓ verified') : red('✗ NOT VERIFIED');
   const facts: readonly (readonly [string, string | null | undefined])[] = [
@@ -78,9 +79,7 @@ function human(told: Told, styles: Styles): Safe[] {
   ];
   const width = Math.max(
     0,
-    ...[...told.layers.map(({ name }) => name), ...told.checks.map(({ id }) => id)].map(
-      (name) => name.length,
-    ),
+    ...[...told.layers.map(({ name }) => name), ...checks.map(({ id }) => id)].map((name) => name.length),
   );
   return [
     safe`${bold(head)}  ${told.proofId ?? ''}`,
@@ -88,9 +87,9 @@ function human(told: Told, styles: Styles): Safe[] {
     ...(told.layers.length === 0
       ? []
       : [bold('Layers'), ...told.layers.map((layer) => layerLine(layer, width, styles))]),
-    ...(told.checks.length === 0
+    ...(checks.length === 0
       ? []
-      : [bold('Checks'), ...told.checks.map((check) => checkLine(check, width, styles))]),
+      : [bold('Checks'), ...checks.map((check) => checkLine(check, width, styles))]),
     ...legend(told).map((text) => dim(text)),
     ...told.notes.map((text) => safe`${text}`),
     ...(told.explanations ?? []).flatMap((each) => explanationLines(each, styles)),

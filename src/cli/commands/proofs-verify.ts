@@ -98,7 +98,7 @@ async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> 
     ...(explanations === undefined ? {} : { explanations }),
   };
   await printVerdict(out, told);
-  if (source === null) {
+  if (source === null && verdict.code !== 'MALFORMED_BUNDLE') {
     await out.warn(
       safe`no key is trusted here: give --key VKEY or --trust FILE from a source you trust, not from the bundle`,
     );

@@ -42,18 +42,22 @@ const handMade: readonly CommandSpec[] = [
 ];
 
 const verbOrder = ['push', 'create', 'list', 'get', 'count', 'tail', 'verify', 'init', 'serve', 'status'];
-const rank = (name: string): number =>
-  (verbOrder.indexOf(name.split(' ')[1] ?? '') + verbOrder.length) % verbOrder.length;
-const nounRank = (name: string): number => nouns.findIndex(([, noun]) => noun === name.split(' ')[0]);
 
-/** A hand-made command replaces a generated one of the same name. */
-export function allSpecs(): CommandSpec[] {
-  const byName = new Map<string, CommandSpec>();
-  for (const spec of [...generatedSpecs(), ...handMade]) byName.set(spec.name, spec);
-  return [...byName.values()].sort(
-    (one, other) => nounRank(one.name) - nounRank(other.name) || rank(one.name) - rank(other.name),
-  );
+/** Verbs that are not in the list follow those that are. */
+function rank({ name }: CommandSpec): number {
+  const at = verbOrder.indexOf(name.split(' ')[1] ?? '');
+  return at < 0 ? verbOrder.length : at;
 }
+
+/** The commands under one noun; a hand-made one replaces a generated one of the same name. */
+export function specsOf(noun: string): CommandSpec[] {
+  const byName = new Map<string, CommandSpec>();
+  const mine = handMade.filter(({ name }) => name.split(' ')[0] === noun);
+  for (const spec of [...generatedSpecs(noun), ...mine]) byName.set(spec.name, spec);
+  return [...byName.values()].sort((one, other) => rank(one) - rank(other));
+}
+
+export const allSpecs = (): CommandSpec[] => nouns.flatMap(([, noun]) => specsOf(noun));
 
 /** The other number of a noun, accepted but not shown: event for events, policy for policies. */
 export function otherNumber(noun: string): string | undefined {
