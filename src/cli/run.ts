@@ -11,7 +11,7 @@ import { parse } from './program.ts';
 import type { ParsedCommand } from './program.ts';
 import { safe, stylesFor } from './safe.ts';
 import { Session } from './session.ts';
-import { resolveSettings, wantsJsonErrors } from './settings.ts';
+import { plainSettings, resolveSettings, wantsJsonErrors } from './settings.ts';
 
 /** Why the work was ended from outside. */
 class Interrupted extends Error {
@@ -38,7 +38,7 @@ function onSignals(stop: AbortController): () => void {
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const streams = { stdout: new Writer(io.stdout), stderr: new Writer(io.stderr, 'ignore errors') };
   const stop = new AbortController();
-  let out = new Out(streams, resolveSettings({ output: 'table' }, { ...io, env: {} }), io.now);
+  let out = new Out(streams, plainSettings(io), io.now);
   let asJson = wantsJsonErrors(argv, io.env);
   let release = (): void => {};
   try {

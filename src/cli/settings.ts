@@ -118,6 +118,13 @@ export function resolveSettings(given: GivenFlags, io: Io, extra: readonly strin
   };
 }
 
+/** What holds until the flags are read, and if they cannot be: nothing asked for. */
+export function plainSettings(io: Io): Settings {
+  // a view of io, not a copy: copying would open standard input
+  const bare: Io = Object.create(io, { env: { value: {} } });
+  return resolveSettings({ output: 'table' }, bare);
+}
+
 function chooseFormat(
   source: Source,
   io: Io,
