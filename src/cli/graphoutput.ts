@@ -49,9 +49,12 @@ export async function printGraph(out: Out, graph: Graph, whole: unknown): Promis
       return printLines(out, mermaidLines(graph));
     case 'table':
     case 'wide':
-      return printLines(out, treeLines(graph, out.styles));
+      return printLines(out, treeLines(graph, { styles: out.styles, width: treeWidth(out) }));
     default:
       return printLines(out, edgeLines(graph, out.format));
   }
 }
 const edgeView = plainView([]);
+
+const treeWidth = ({ settings, format }: Out): number =>
+  settings.tty && format === 'table' ? settings.columns : Infinity;

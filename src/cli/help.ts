@@ -10,21 +10,11 @@ import { environment, formats, globalFlags } from './globals.ts';
 import { Safe, safe } from './safe.ts';
 import type { Styles } from './safe.ts';
 import { nouns } from './specs/index.ts';
+import { wrapped } from './width.ts';
 
 export interface HelpLayout {
   readonly styles: Styles;
   readonly columns: number;
-}
-
-/** Broken at blanks so that no line is longer than `columns`. */
-function wrapped(text: string, columns: number): string[] {
-  const lines: string[] = [''];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1) ?? '';
-    if (last !== '' && last.length + 1 + word.length > columns) lines.push(word);
-    else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`;
-  }
-  return lines;
 }
 
 type Pair = readonly [left: string, right: string];

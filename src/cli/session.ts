@@ -119,16 +119,17 @@ export class Session {
     return file !== undefined && existsSync(file) ? file : undefined;
   }
 
-  /** The client, made once. Loads node:http only when it is first used. */
-  client(): Promise<Client> {
-    this.#client ??= this.#open();
+  /** The client, made once. `retries`: where the user asked for none. */
+  client({ retries }: { readonly retries?: number } = {}): Promise<Client> {
+    this.#client ??= this.#open(retries);
     return this.#client;
   }
 
-  async #open(): Promise<Client> {
+  async #open(fallback: number | undefined): Promise<Client> {
     const { settings, io, signal, observe, warn } = this.#options;
     const { createClient } = await import('../client/client.ts');
     const baseUrl = this.baseUrl().value;
+    const retries = settings.retries ?? fallback;
     const key = this.apiKey();
     if (key !== null && !isPrivate(new URL(baseUrl)))
       warn(`the API key is sent unencrypted to ${new URL(baseUrl).host}`);
@@ -142,7 +143,7 @@ export class Session {
       env: io.env,
       ...(key === null ? {} : { apiKey: key.value }),
       ...(settings.timeoutMs === undefined ? {} : { timeoutMs: settings.timeoutMs }),
-      ...(settings.retries === undefined ? {} : { retries: settings.retries }),
+      ...(retries === undefined ? {} : { retries }),
       ...(caFile === undefined ? {} : { ca: [readText(caFile)] }),
     });
   }

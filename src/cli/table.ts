@@ -69,25 +69,40 @@ function cellText(value: unknown, kind: Column['kind'], layout: Layout): string 
 const heading = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter}`).toUpperCase();
 
 const gap = 2;
+/** Free text is cut to this before an identifier at the end is left out, and to the second after that. */
+const comfortable = 16;
 const leastWidth = 8;
-const isFixed = (column: Column): boolean => column.kind !== 'text';
 
-/** Widths that fit: free text shrinks first, widest first; then columns fall off the end. */
-export function fit(natural: readonly number[], columns: readonly Column[], width: number): number[] {
-  const widths = [...natural];
-  const total = (): number => widths.reduce((sum, each) => sum + each + gap, -gap);
-  while (total() > width) {
+/** Takes width from the widest free texts, none below `least`. */
+function shrink(
+  widths: number[],
+  columns: readonly Column[],
+  { least, excess }: { least: number; excess: number },
+): void {
+  for (let left = excess; left > 0; left -= 1) {
     let widest = -1;
-    for (const [at, column] of columns.entries()) {
-      const here = widths[at] ?? 0;
-      if (isFixed(column) || here <= leastWidth) continue;
+    for (const [at, here] of widths.entries()) {
+      if (columns[at]?.kind !== 'text' || here <= least) continue;
       if (widest < 0 || here > (widths[widest] ?? 0)) widest = at;
     }
-    if (widest >= 0) widths[widest] = (widths[widest] ?? 0) - 1;
-    else if (widths.length > 1) widths.pop();
-    else break;
+    if (widest < 0) return;
+    widths[widest] = (widths[widest] ?? 0) - 1;
   }
-  return widths;
+}
+
+/**
+ * Widths that fit: free text is cut, widest first; an identifier at the end gives way before text gets too
+ * short to read; at last columns fall off the end. Identifiers, times and counts are never cut.
+ */
+export function fit(natural: readonly number[], columns: readonly Column[], width: number): number[] {
+  const excess = (widths: readonly number[]): number =>
+    widths.reduce((sum, each) => sum + each + gap, -gap) - width;
+  for (let count = natural.length; ; count -= 1) {
+    const isIdLast = count > 1 && columns[count - 1]?.kind === 'id';
+    const widths = natural.slice(0, count);
+    shrink(widths, columns, { least: isIdLast ? comfortable : leastWidth, excess: excess(widths) });
+    if (count <= 1 || excess(widths) <= 0) return widths;
+  }
 }
 
 /** Lines of a table; keeps its widths, so that further pages line up with the first. */

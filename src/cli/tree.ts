@@ -7,6 +7,7 @@
 import type { GraphEdge, GraphNode } from '../contract/graphs.ts';
 import { Safe, safe } from './safe.ts';
 import type { Styles } from './safe.ts';
+import { cut, widthOf } from './width.ts';
 
 export interface Graph {
   readonly runId: string;
@@ -14,6 +15,8 @@ export interface Graph {
   readonly edges: readonly GraphEdge[];
 }
 
+/** Columns an action is given, however deep it stands. */
+const leastAction = 16;
 /** Beyond this depth, children stand beside their parent. */
 const deepest = 24;
 const parties = new Set(['agent', 'human', 'tool', 'model', 'data']);
@@ -61,7 +64,7 @@ function shapeOf({ nodes, edges }: Graph): Shape {
   return { nodes: byId, children, roots: roots.map(({ id }) => id), actors, resources };
 }
 
-function label(id: string, shape: Shape, styles: Styles): Safe {
+function label(id: string, shape: Shape, { styles, room }: { styles: Styles; room: number }): Safe {
   const node = shape.nodes.get(id);
   if (node === undefined) return safe`${id}`;
   const { eventType, action, sequence } = node.data;
@@ -75,9 +78,10 @@ function label(id: string, shape: Shape, styles: Styles): Safe {
       [safe`${actor ?? ''}`, resource === undefined ? safe`` : safe`→ ${resource}`].filter(isShown),
       ' ',
     ),
-    typeof action === 'string' ? safe`${action}` : safe``,
-  ];
-  return Safe.join(parts.filter(isShown), '  ');
+  ].filter(isShown);
+  const head = Safe.join(parts, '  ');
+  if (typeof action !== 'string') return head;
+  return safe`${head}  ${cut(safe`${action}`, Math.max(leastAction, room - widthOf(head) - 2))}`;
 }
 const isShown = (text: Safe): boolean => String(text) !== '';
 
@@ -88,8 +92,11 @@ interface Visit {
   readonly depth: number;
 }
 
-/** One line for each node but the parties beside events. */
-export function* treeLines(graph: Graph, styles: Styles): Generator<Safe, void, undefined> {
+/** One line for each node but the parties beside events; actions are cut to `width` columns. */
+export function* treeLines(
+  graph: Graph,
+  { styles, width }: { styles: Styles; width: number },
+): Generator<Safe, void, undefined> {
   const shape = shapeOf(graph);
   const seen = new Set<string>();
   // nodes of a cycle have no root above them: they follow as roots of their own
@@ -101,7 +108,8 @@ export function* treeLines(graph: Graph, styles: Styles): Generator<Safe, void, 
       if (seen.has(id)) continue;
       seen.add(id);
       const branch = depth === 0 ? '' : last ? '└─ ' : '├─ ';
-      yield safe`${styles.dim(indent + branch)}${label(id, shape, styles)}`;
+      const room = width - indent.length - branch.length;
+      yield safe`${styles.dim(indent + branch)}${label(id, shape, { styles, room })}`;
       const below = depth === 0 ? '' : `${indent}${last ? '   ' : '│  '}`;
       const flat = depth >= deepest;
       const open = (shape.children.get(id) ?? []).filter((child) => !seen.has(child));

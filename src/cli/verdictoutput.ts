@@ -7,6 +7,7 @@ import { Safe, safe } from './safe.ts';
 import type { Paint, Styles } from './safe.ts';
 import { csvLine } from './table.ts';
 import { plainView } from './view.ts';
+import { wrapped } from './width.ts';
 
 interface Layer {
   readonly name: string;
@@ -35,10 +36,10 @@ const meaningOf = (code: string | undefined): string =>
 
 export async function printVerdict(out: Out, told: Told): Promise<void> {
   const ungoverned = told.layers.some(({ code }) => code === 'NO_POLICY_ACTIVE');
-  if (out.isHuman) await out.lines(human(told, out.styles));
+  if (out.isHuman) await out.lines(human(told, out));
   else if (out.format === 'tsv' || out.format === 'csv') await out.lines(rows(told, out.format === 'csv'));
   else await out.one(told, plainView(['proofId'], 'proofId'));
-  if (ungoverned) {
+  if (ungoverned && !(out.isHuman && told.notes.length > 0)) {
     await out.warn(
       safe`NO POLICY WAS ACTIVE during this run: policy_compliance holds because nothing was governed`,
     );
@@ -68,9 +69,9 @@ function rows(told: Told, asCsv: boolean): Safe[] {
   );
 }
 
-function human(told: Told, styles: Styles): Safe[] {
+function human(told: Told, { styles, settings }: Out): Safe[] {
   const checks = told.checks.filter(({ result, detail }) => result !== 'not_checked' || detail !== undefined);
-  const { bold, green, red, dim } = styles;
+  const { bold, green, red, yellow, dim } = styles;
   const head = told.verified ? green('✓ verified') : red('✗ NOT VERIFIED');
   const facts: readonly (readonly [string, string | null | undefined])[] = [
     ['why', told.verified ? null : meaningOf(told.code ?? undefined)],
@@ -91,7 +92,7 @@ function human(told: Told, styles: Styles): Safe[] {
       ? []
       : [bold('Checks'), ...checks.map((check) => checkLine(check, width, styles))]),
     ...legend(told).map((text) => dim(text)),
-    ...told.notes.map((text) => safe`${text}`),
+    ...told.notes.flatMap((text) => wrapped(text, settings.columns).map((line) => yellow(line))),
     ...(told.explanations ?? []).flatMap((each) => explanationLines(each, styles)),
   ];
 }

@@ -75,3 +75,14 @@ export function cut(text: Safe, columns: number): Safe {
 /** Filled with blanks up to `columns`. */
 export const pad = (text: Safe, columns: number): Safe =>
   Safe.join([text, Safe.cell(' '.repeat(Math.max(0, columns - widthOf(text))))], '');
+
+/** Broken at blanks so that no line is longer than `columns`. */
+export function wrapped(text: string, columns: number): string[] {
+  const lines: string[] = [''];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1) ?? '';
+    if (last !== '' && last.length + 1 + word.length > columns) lines.push(word);
+    else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`;
+  }
+  return lines;
+}

@@ -37,7 +37,7 @@ const graph: Graph = {
   ],
 };
 const plain = stylesFor(false);
-const tree = (each: Graph): string[] => [...treeLines(each, plain)].map(String);
+const tree = (each: Graph): string[] => [...treeLines(each, { styles: plain, width: 100 })].map(String);
 
 describe('the tree', () => {
   it('indents by cause, then by production, then by containment', () => {

@@ -84,7 +84,10 @@ describe('a table', () => {
 
   it('gives width back from the widest free text first', () => {
     expect(fit([10, 50, 6, 10], columns, 60)).toEqual([10, 28, 6, 10]);
-    expect(fit([30, 50, 6, 10], columns, 44)).toEqual([30, 8]);
+    expect(fit([30, 50, 6, 10], columns, 44)).toEqual([30, 12]);
+    const ending = [...columns, { name: 'otherId', kind: 'id' } as const];
+    expect(fit([10, 50, 6, 10, 30], ending, 80)).toEqual([10, 16, 6, 10, 30]);
+    expect(fit([10, 50, 6, 10, 30], ending, 79)).toEqual([10, 47, 6, 10]);
   });
 });
 

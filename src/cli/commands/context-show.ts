@@ -2,6 +2,7 @@
 import type { Run } from '../command.ts';
 import { configPath } from '../config.ts';
 import { failureOf } from '../exit.ts';
+import { safe } from '../safe.ts';
 import type { Session } from '../session.ts';
 import type { contextShow as spec } from '../specs/general.ts';
 import { plainView } from '../view.ts';
@@ -34,5 +35,17 @@ function describe(session: Session) {
 
 export const run: Run<typeof spec> = async ({ out, io, session }) => {
   const value = { ...describe(session), configFile: configPath(io.env) };
-  await out.one(value, plainView(Object.keys(value)));
+  if (!out.isHuman) return out.one(value, plainView(Object.keys(value)));
+  const { name, kind, baseUrl, apiKey, trustFile, configFile } = value;
+  const rows: readonly (readonly [string, string])[] = [
+    ['context', name === null ? 'none' : `${name} (${kind ?? ''})`],
+    ['address', 'error' in baseUrl ? baseUrl.error : `${baseUrl.value}, from ${baseUrl.from}`],
+    [
+      'key',
+      apiKey === null ? 'none' : 'error' in apiKey ? apiKey.error : `${apiKey.key}, from ${apiKey.from}`,
+    ],
+    ['trust', typeof trustFile === 'string' ? trustFile : (trustFile?.error ?? 'none')],
+    ['config', configFile],
+  ];
+  await out.lines(rows.map(([label, text]) => safe`${out.styles.bold(label.padEnd(7))}  ${text}`));
 };

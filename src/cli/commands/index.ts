@@ -13,6 +13,7 @@ export const loaders: Readonly<Record<string, Loader>> = {
   'graphs lineage': () => import('./graphs-lineage.ts'),
   'jobs wait': () => import('./jobs-wait.ts'),
   'plane init': () => import('./plane-init.ts'),
+  'plane serve': () => import('./plane-serve.ts'),
   'plane status': () => import('./plane-status.ts'),
   'context list': () => import('./context-list.ts'),
   'context use': () => import('./context-use.ts'),

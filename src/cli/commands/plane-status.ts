@@ -8,7 +8,9 @@ import type { Client } from '../../client/client.ts';
 import { GovApiError, GovNetworkError } from '../../client/errors.ts';
 import type { Run } from '../command.ts';
 import { exit } from '../exit.ts';
+import type { Io } from '../io.ts';
 import { Safe, safe } from '../safe.ts';
+import type { Styles } from '../safe.ts';
 import type { planeStatus as spec } from '../specs/plane.ts';
 import { plainView } from '../view.ts';
 
@@ -96,42 +98,46 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const context = session.context()?.context;
   const dataDir = flags.data ?? (context?.kind === 'plane' ? context.dataDir : null);
   const running = dataDir === null ? {} : readRunning(dataDir);
-  const local = {
+  const status: PlaneStatus = {
+    state: 'not serving',
+    reasons: [],
     dataDir,
     baseUrl: session.baseUrl().value,
-    pid: running.pid ?? null,
-    startedAt: running.startedAt ?? null,
+    pid: null,
+    version: null,
+    startedAt: null,
+    treeSize: null,
     databaseBytes: dataDir === null ? null : databaseBytes(dataDir),
+    queueDepth: null,
+    ...(await serving(await session.client({ retries: 0 }), running, io.env)),
   };
-  let status: PlaneStatus;
-  try {
-    const client = await session.client();
-    const health = await healthOf(client);
-    const size = await treeSize(client);
-    status = {
-      ...health,
-      ...local,
-      treeSize: size,
-      queueDepth: await queueDepth(running.metricsUrl, { ...io.env }),
-    };
-  } catch (cause) {
-    if (!(cause instanceof GovNetworkError)) throw cause;
-    const nothing = { treeSize: null, queueDepth: null, pid: null, startedAt: null, version: null };
-    status = { ...local, ...nothing, state: 'not serving', reasons: [cause.message] };
-  }
-  out.verdict =
-    status.state === 'ok' ? exit.ok : status.state === 'not serving' ? exit.network : exit.checkFailed;
+  out.verdict = verdictOf(status.state);
   if (out.isHuman) await out.lines(told(status, out.styles));
   else await out.one(status, plainView(Object.keys(status)));
   return out.verdict;
 };
 
+/** What only a serving plane tells; the reason where it does not serve. Other failures are thrown. */
+async function serving(client: Client, running: Running, env: Io['env']): Promise<Partial<PlaneStatus>> {
+  try {
+    const health = await healthOf(client);
+    const size = await treeSize(client);
+    const { pid = null, startedAt = null, metricsUrl } = running;
+    return { ...health, pid, startedAt, treeSize: size, queueDepth: await queueDepth(metricsUrl, env) };
+  } catch (cause) {
+    if (!(cause instanceof GovNetworkError)) throw cause;
+    return { reasons: [cause.message] };
+  }
+}
+
+function verdictOf(state: PlaneStatus['state']): number {
+  if (state === 'ok') return exit.ok;
+  return state === 'not serving' ? exit.network : exit.checkFailed;
+}
+
 const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
-function told(
-  status: PlaneStatus,
-  { bold, green, red, yellow }: { bold: Paint; green: Paint; red: Paint; yellow: Paint },
-): Safe[] {
+function told(status: PlaneStatus, { bold, green, red, yellow }: Styles): Safe[] {
   const { state, reasons } = status;
   const paint = state === 'ok' ? green : state === 'degraded' ? yellow : red;
   const rows: readonly (readonly [string, string | null])[] = [
@@ -152,4 +158,3 @@ function told(
     ...known.map(([name, value]) => safe`  ${name.padEnd(9)} ${value}`),
   ];
 }
-type Paint = (text: Safe | string) => Safe;

@@ -43,7 +43,10 @@ export const planeServe = command({
       value: 'HOST:PORT',
       description: 'Address to serve at instead of the configured one',
     },
+    metricsListen: { type: 'string', value: 'HOST:PORT', description: 'Address of the metrics, or off' },
+    logLevel: { type: 'string', value: 'LEVEL', description: 'Least level that is logged; default info' },
   },
+  exitCodes: { 0: 'stopped by a signal', 6: 'another process serves it', 74: 'stopped by a storage fault' },
   ownsSignals: true,
   examples: ['gov plane serve', 'gov plane serve --data /var/lib/gov'],
 });
