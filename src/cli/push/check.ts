@@ -1,0 +1,63 @@
+/**
+ * Judges events without a service, for `--dry-run`: the contract's schema, times, depth and sizes, with the reasons of
+ * contract E10. The service has the last word; only it knows which clientEventIds are taken.
+ * Proven by `test/cli/push/check.test.ts`.
+ */
+import type { ErrorObject } from 'ajv';
+import { eventReadOnly, EventInput } from '../../contract/events.ts';
+import { limits } from '../../contract/limits.ts';
+import type { Json } from '../../core/json.ts';
+import { draftEvent } from '../../core/record.ts';
+import { parseTimestamp } from '../../core/time.ts';
+
+const earliestMs = Date.UTC(2000, 0, 1);
+
+/** Loads the schema compiler and returns the check: null for an event the interface takes, else the reason. */
+export async function loadCheck(now: () => number): Promise<(event: Json) => string | null> {
+  const { Ajv } = await import('ajv');
+  const ajv = new Ajv({ strict: true, strictRequired: false, verbose: true });
+  ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null });
+  const valid = ajv.compile<EventInput>(EventInput as object);
+  return (event) => {
+    if (!valid(event)) return cut(schemaReason(valid.errors ?? []));
+    const reason = otherReason(event, now());
+    return reason === null ? null : cut(reason);
+  };
+}
+
+const cut = (reason: string): string => reason.slice(0, limits.batchReasonChars);
+
+function schemaReason(errors: readonly ErrorObject[]): string {
+  // a union reports the failures of all its members; the deepest says most
+  const error = errors.toSorted((a, b) => b.instancePath.length - a.instancePath.length)[0];
+  if (error === undefined) throw new Error('a refused event without an error');
+  const { keyword, instancePath, params, message } = error;
+  if (keyword === 'required')
+    return `missing_field: ${instancePath}/${params['missingProperty']} expected a value, got none`;
+  if (keyword === 'additionalProperties') {
+    const name = String(params['additionalProperty']);
+    const known = (eventReadOnly as readonly string[]).includes(name);
+    return known
+      ? `invalid_field: ${instancePath}/${name} is set by the service only`
+      : `unknown_field: ${instancePath}/${name.slice(0, limits.echoChars)} is not part of an event`;
+  }
+  return `invalid_field: ${instancePath === '' ? '/' : instancePath} ${message ?? keyword}`;
+}
+
+function otherReason(event: EventInput, now: number): string | null {
+  const timestampMs = parseTimestamp(event.timestamp) ?? 0;
+  if (timestampMs < earliestMs) return 'invalid_field: /timestamp expected a time from the year 2000 on';
+  if (timestampMs - now > limits.futureSkewSeconds * 1000) {
+    return `timestamp_in_future: /timestamp expected a time at most ${limits.futureSkewSeconds / 3600} h ahead`;
+  }
+  if (isDeeper(event.metadata, limits.metadataDepth)) {
+    return `invalid_field: /metadata expected at most ${limits.metadataDepth} levels`;
+  }
+  const draft = draftEvent(event, timestampMs, () => 'AAAAAAAAAAAAAAAAAAAAAA');
+  return 'code' in draft ? `${draft.code}: ${draft.pointer || '/'} ${draft.detail}` : null;
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
+}

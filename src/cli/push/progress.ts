@@ -1,0 +1,94 @@
+/**
+ * How far a push is: one line on a terminal that is rewritten, from 300 ms on; elsewhere one line every ten seconds.
+ * Numbers only, so nothing that was read can reach the terminal. Proven by `test/cli/push/progress.test.ts`.
+ */
+
+export interface ProgressOptions {
+  /** Null where the input's size is not known. */
+  readonly totalBytes: number | null;
+  readonly tty: boolean;
+  /** Milliseconds of any steady clock. */
+  readonly now: () => number;
+  /** Takes text for standard error. */
+  readonly write: (text: string) => void;
+}
+
+const showAfterMs = 300;
+const terminalMs = 200;
+const plainMs = 10_000;
+const clearLine = '\r\u001b[2K';
+
+export class Progress {
+  readonly #options: ProgressOptions;
+  readonly #startedAt: number;
+  #timer: NodeJS.Timeout | undefined;
+  #shown = false;
+  #readBytes = 0;
+  #readEvents = 0;
+  #sentEvents = 0;
+
+  constructor(options: ProgressOptions) {
+    this.#options = options;
+    this.#startedAt = options.now();
+  }
+
+  /** Begins to show; the timer does not keep the process alive. */
+  start(): void {
+    this.#timer = setInterval(() => this.show(), this.#options.tty ? terminalMs : plainMs).unref();
+  }
+
+  bytes(count: number): void {
+    this.#readBytes += count;
+  }
+  read(events: number): void {
+    this.#readEvents += events;
+  }
+  sent(events: number): void {
+    this.#sentEvents += events;
+  }
+
+  /** Events read and not judged. */
+  get unsent(): number {
+    return this.#readEvents - this.#sentEvents;
+  }
+
+  show(): void {
+    const { tty, now, write } = this.#options;
+    const elapsedMs = now() - this.#startedAt;
+    if (elapsedMs < showAfterMs) return;
+    write(tty ? `${clearLine}${this.line(elapsedMs)}` : `${this.line(elapsedMs)}\n`);
+    this.#shown = true;
+  }
+
+  /** `12,000 events sent, 3,400/s, 41 % read, about 00:12 left`. */
+  line(elapsedMs: number): string {
+    const rate = Math.round((this.#sentEvents * 1000) / Math.max(1, elapsedMs));
+    const parts = [`${this.#sentEvents.toLocaleString('en')} events sent`, `${rate.toLocaleString('en')}/s`];
+    if (this.unsent > 0) parts.push(`${this.unsent.toLocaleString('en')} read and not sent yet`);
+    const { totalBytes } = this.#options;
+    if (totalBytes !== null && totalBytes > 0 && this.#readBytes > 0) {
+      const share = Math.min(1, this.#readBytes / totalBytes);
+      parts.push(`${Math.floor(share * 100)} % read`);
+      if (share < 1) parts.push(`about ${clock((elapsedMs * (1 - share)) / share)} left`);
+    }
+    return parts.join(', ');
+  }
+
+  /** Takes the line off a terminal, before anything else is written there. */
+  clear(): void {
+    if (this.#shown && this.#options.tty) this.#options.write(clearLine);
+    this.#shown = false;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.clear();
+  }
+}
+
+function clock(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  const pair = (value: number): string => String(value).padStart(2, '0');
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  return `${hours > 0 ? `${pair(hours)}:` : ''}${pair(minutes)}:${pair(seconds % 60)}`;
+}

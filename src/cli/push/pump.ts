@@ -1,0 +1,79 @@
+/**
+ * Sends what a queue holds, lane by lane. When the service cannot be reached, a queue in memory gives up at once;
+ * a durable one waits and tries again for as long as input keeps coming, and gives up after one more attempt.
+ * Proven by `test/cli/push/pump.test.ts`.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isTransient } from '../../client/retry.ts';
+import { limits } from '../../contract/limits.ts';
+import type { Batch } from './batch.ts';
+import { deliver, type Delivered, type DeliverOptions } from './deliver.ts';
+import type { BatchQueue } from './queue.ts';
+
+export interface PumpOptions extends DeliverOptions {
+  readonly queue: BatchQueue;
+  readonly lanes: number;
+  /** Told after the queue has settled the batch. */
+  readonly delivered: (batch: Batch, delivered: Delivered) => Promise<void>;
+  /** Told when the service cannot be reached and the batches wait. */
+  readonly waiting: (failure: unknown) => void;
+  /** Fires when the input has ended. */
+  readonly inputEnded: AbortSignal;
+}
+
+/** Resolves when the queue is closed and empty. Throws the first failure that stopped a lane; the others end then. */
+export async function pump(options: PumpOptions): Promise<void> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([options.signal, stop.signal]);
+  const lanes = Array.from({ length: options.lanes }, async (_, lane) => {
+    try {
+      await runLane(lane, { ...options, signal });
+    } catch (failure) {
+      stop.abort(failure);
+      options.queue.stop();
+      throw failure;
+    }
+  });
+  const settled = await Promise.allSettled(lanes);
+  options.signal.throwIfAborted();
+  if (stop.signal.aborted) throw stop.signal.reason;
+  const failed = settled.find((lane) => lane.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
+
+async function runLane(lane: number, options: PumpOptions): Promise<void> {
+  const { queue, signal } = options;
+  for (;;) {
+    signal.throwIfAborted();
+    const batch = await queue.take(lane);
+    if (batch === null) return;
+    const delivered = await deliverOrWait(batch, options);
+    await queue.settle(lane, batch, delivered);
+    await options.delivered(batch, delivered);
+  }
+}
+
+async function deliverOrWait(batch: Batch, options: PumpOptions): Promise<Delivered> {
+  for (let attempt = 0; ; attempt += 1) {
+    const last = options.inputEnded.aborted;
+    try {
+      return await deliver(batch, options);
+    } catch (failure) {
+      options.signal.throwIfAborted();
+      if (!options.queue.durable || last || !isTransient(failure)) throw failure;
+      options.waiting(failure);
+      await pauseOrEnd(attempt, options);
+    }
+  }
+}
+
+/** Waits longer after each failure, but no longer than the input lasts. */
+async function pauseOrEnd(attempt: number, { signal, inputEnded }: PumpOptions): Promise<void> {
+  const most = Math.min(limits.pushRetrySeconds * 1000, 1000 * 2 ** attempt);
+  const ms = most / 2 + (Math.random() * most) / 2;
+  try {
+    await sleep(ms, undefined, { signal: AbortSignal.any([signal, inputEnded]) });
+  } catch {
+    signal.throwIfAborted();
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Batches on their way from the reader to the lanes. In memory a lane holds few, and the reader waits; the spool
+ * (`spoolqueue.ts`) holds as many as the disk, and the reader never waits for the service.
+ * Proven by `test/cli/push/pump.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import type { Batch } from './batch.ts';
+import type { Delivered } from './deliver.ts';
+
+export interface BatchQueue {
+  /** Whether what is in the queue outlives this process. */
+  readonly durable: boolean;
+  /** Resolves when the queue has taken the batch. A durable queue has it on disk by then. */
+  put(batch: Batch): Promise<void>;
+  /** The lane's next batch, again if it was taken but not settled; null where the lane has ended. */
+  take(lane: number): Promise<Batch | null>;
+  /** The batch that `take` gave for this lane is dealt with. */
+  settle(lane: number, batch: Batch, delivered: Delivered): Promise<void>;
+  /** Nothing will be put any more: lanes end when they are empty. */
+  close(): void;
+  /** Nothing will be sent any more: lanes end now, and `put` no longer waits. */
+  stop(): void;
+}
+
+/** Wakes whoever waits for something to change. */
+export class Bell {
+  #waiting: (() => void)[] = [];
+
+  ring(): void {
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  wait(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+}
+
+export class MemoryQueue implements BatchQueue {
+  readonly durable = false;
+  readonly #lanes: Batch[][];
+  readonly #bell = new Bell();
+  #closed = false;
+  #stopped = false;
+
+  constructor(lanes: number) {
+    this.#lanes = Array.from({ length: lanes }, () => []);
+  }
+
+  async put(batch: Batch): Promise<void> {
+    const lane = this.#lane(batch.lane);
+    while (lane.length >= limits.pushQueuedBatches && !this.#stopped) await this.#bell.wait();
+    lane.push(batch);
+    this.#bell.ring();
+  }
+
+  async take(lane: number): Promise<Batch | null> {
+    for (;;) {
+      const batch = this.#lane(lane)[0];
+      if (this.#stopped) return null;
+      if (batch !== undefined) return batch;
+      if (this.#closed) return null;
+      await this.#bell.wait();
+    }
+  }
+
+  async settle(lane: number): Promise<void> {
+    this.#lane(lane).shift();
+    this.#bell.ring();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#bell.ring();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#bell.ring();
+  }
+
+  #lane(lane: number): Batch[] {
+    const found = this.#lanes[lane];
+    if (found === undefined) throw new Error(`expected a lane below ${this.#lanes.length}, got ${lane}`);
+    return found;
+  }
+}

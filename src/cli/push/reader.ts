@@ -1,0 +1,140 @@
+/**
+ * Reads the sources of a push, cuts them into batches and puts these into a queue. A pipe that pauses does not hold
+ * back what has come: after a second without input its events go out as a smaller batch.
+ * Proven by `test/cli/push/reader.test.ts`.
+ */
+import type { Readable } from 'node:stream';
+import { limits } from '../../contract/limits.ts';
+import { Batcher, laneOf, type Batch, type BatcherOptions } from './batch.ts';
+import type { Progress } from './progress.ts';
+import type { BatchQueue } from './queue.ts';
+import type { InputRecord, RefusedRecord } from './record.ts';
+import {
+  readChunks,
+  readImport,
+  readRecords,
+  type ImportReading,
+  type InputFormat,
+  type InputSource,
+} from './source.ts';
+import type { Position } from './spool.ts';
+
+export interface ReadPlan {
+  readonly format: InputFormat;
+  /** Set for recordings. */
+  readonly imports: ImportReading | undefined;
+  readonly batcher: BatcherOptions;
+  /** What an earlier session has queued already. */
+  readonly position: Position | undefined;
+  readonly stdin: Readable;
+  readonly progress: Pick<Progress, 'bytes' | 'read'>;
+  readonly refused: (source: string, record: RefusedRecord) => Promise<void>;
+}
+
+interface Reading {
+  readonly plan: ReadPlan;
+  readonly queue: Pick<BatchQueue, 'put'>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads all sources in order. Throws what reading threw, or the signal's reason; what had been read of a source that
+ * can be read again is dropped then, and of any other it is in the queue.
+ */
+export async function readSources(sources: readonly InputSource[], reading: Reading): Promise<void> {
+  const from = reading.plan.position?.source ?? 0;
+  for (const [index, source] of sources.entries()) {
+    if (index >= from) await readSource(source, index, reading);
+  }
+}
+
+async function readSource(source: InputSource, index: number, reading: Reading): Promise<void> {
+  const { plan } = reading;
+  const batcher = new Batcher({ index, name: source.name }, plan.batcher);
+  const filler = new Filler(batcher, reading.queue);
+  const isPipe = source.size === null;
+  const timer = isPipe ? setInterval(() => filler.linger(), limits.pushLingerMs / 2) : undefined;
+  try {
+    await fill(source, index, { ...reading, filler });
+  } catch (failure) {
+    if (isPipe) await filler.flush();
+    throw failure;
+  } finally {
+    clearInterval(timer);
+  }
+  await filler.flush();
+}
+
+async function fill(
+  source: InputSource,
+  index: number,
+  { plan, signal, filler }: Reading & { filler: Filler },
+): Promise<void> {
+  const chunks = readChunks(source, {
+    stdin: plan.stdin,
+    signal,
+    counted: (bytes) => plan.progress.bytes(bytes),
+  });
+  const records: AsyncIterable<InputRecord> =
+    plan.imports === undefined
+      ? readRecords(source, chunks, plan.format)
+      : readImport(source, chunks, plan.imports);
+  const queued = plan.position?.source === index ? plan.position.lanes : undefined;
+  let position = -1;
+  for await (const record of records) {
+    signal.throwIfAborted();
+    position += 1;
+    if ('reason' in record) {
+      plan.progress.read(1);
+      if (queued === undefined || position > Math.min(...queued)) await plan.refused(source.name, record);
+      continue;
+    }
+    if (queued !== undefined && position <= (queued[laneOf(record.event, queued.length)] ?? -1)) continue;
+    plan.progress.read(1);
+    await filler.add(record, position);
+  }
+}
+
+/** Puts batches into the queue one after the other, also those that a timer has found waiting. */
+class Filler {
+  readonly #batcher: Batcher;
+  readonly #queue: Pick<BatchQueue, 'put'>;
+  #last: Promise<void> = Promise.resolve();
+  #busy = false;
+  #addedAt = 0;
+
+  constructor(batcher: Batcher, queue: Pick<BatchQueue, 'put'>) {
+    this.#batcher = batcher;
+    this.#queue = queue;
+  }
+
+  async add(...record: Parameters<Batcher['add']>): Promise<void> {
+    this.#addedAt = performance.now();
+    const complete = this.#batcher.add(...record);
+    // the timer may be putting what came before
+    if (complete.length > 0 || this.#busy) await this.#put(complete);
+  }
+
+  flush(): Promise<void> {
+    return this.#put(this.#batcher.flush());
+  }
+
+  /** Sends what has waited for a second. A failure to do so is met by whoever puts next. */
+  linger(): void {
+    if (this.#busy || !this.#batcher.isPartial || performance.now() - this.#addedAt < limits.pushLingerMs)
+      return;
+    this.flush().catch(() => {});
+  }
+
+  #put(batches: readonly Batch[]): Promise<void> {
+    this.#last = this.#putAfter(this.#last, batches);
+    return this.#last;
+  }
+
+  async #putAfter(last: Promise<void>, batches: readonly Batch[]): Promise<void> {
+    await last;
+    this.#busy = true;
+    for (const batch of batches) await this.#queue.put(batch);
+    this.#busy = false;
+  }
+}

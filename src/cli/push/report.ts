@@ -1,0 +1,220 @@
+/**
+ * What a push tells: verdicts on standard output in the chosen format, remarks and the summary on standard error.
+ * `json` is one value at the end, `ndjson` and `csv` one verdict per line as they come, `id` the accepted eventIds.
+ * A reader that goes away ends the output, not the push. Proven by `test/cli/push/push.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { changeLabels, type Change } from '../import/fit.ts';
+import { OutputClosed } from '../io.ts';
+import type { Out } from '../out.ts';
+import { Safe, safe } from '../safe.ts';
+import { csvLine } from '../table.ts';
+import { yamlLines } from '../yaml.ts';
+import type { Batch } from './batch.ts';
+import type { Delivered } from './deliver.ts';
+import type { Progress } from './progress.ts';
+import type { ImportNote } from './source.ts';
+
+export interface Verdict {
+  readonly line: number;
+  readonly source: string;
+  readonly status: 'accepted' | 'rejected';
+  readonly eventId: string | null;
+  readonly clientEventId?: string;
+  readonly reason?: string;
+}
+
+interface ImportCount {
+  readonly runId: string;
+  readonly format: string;
+  readonly items: number;
+  readonly events: number;
+  readonly changes: Readonly<Partial<Record<Change, number>>>;
+}
+
+const columns = ['line', 'source', 'status', 'eventId', 'clientEventId', 'reason'] as const;
+const number = (count: number): string => count.toLocaleString('en');
+const counted = (count: number, one: string): string => `${number(count)} ${one}${count === 1 ? '' : 's'}`;
+
+export class Report {
+  accepted = 0;
+  rejected = 0;
+  duplicates = 0;
+  /** Last line of each source whose event was judged; exact where there is one lane. */
+  readonly lastLine = new Map<string, number>();
+  readonly #out: Out;
+  readonly #progress: Progress;
+  /** Writes to standard error whatever --quiet says. */
+  readonly #tell: (text: Safe) => Promise<void>;
+  readonly #runs = new Set<string>();
+  readonly #results: Verdict[] = [];
+  readonly #imports: ImportCount[] = [];
+  readonly #changes = new Map<Change, number>();
+  #importedRuns = 0;
+  #importedItems = 0;
+  #importedEvents = 0;
+  #header = false;
+  #muted = false;
+
+  constructor(out: Out, { progress, tell }: { progress: Progress; tell: (text: Safe) => Promise<void> }) {
+    this.#out = out;
+    this.#progress = progress;
+    this.#tell = tell;
+  }
+
+  /** Takes the verdicts of a batch. */
+  async judged({ sourceName, lines, events }: Batch, { results, duplicates }: Delivered): Promise<void> {
+    this.duplicates += duplicates;
+    this.#progress.sent(results.length);
+    for (const [index, { status, eventId, reason }] of results.entries()) {
+      const event = events[index];
+      const { runId, clientEventId } =
+        typeof event === 'object' && event !== null && !Array.isArray(event)
+          ? event
+          : { runId: null, clientEventId: null };
+      if (status === 'accepted' && typeof runId === 'string') this.#countRun(runId);
+      await this.#verdict({
+        line: lines[index] ?? 0,
+        source: sourceName,
+        status,
+        eventId,
+        ...(typeof clientEventId === 'string' ? { clientEventId } : {}),
+        ...(reason === undefined ? {} : { reason }),
+      });
+    }
+    const last = lines.at(-1);
+    if (last !== undefined) this.lastLine.set(sourceName, last);
+  }
+
+  /** Takes a record that was refused before it could be sent. */
+  async refused(source: string, { line, reason }: { line: number; reason: string }): Promise<void> {
+    this.#progress.sent(1);
+    await this.#verdict({ line, source, status: 'rejected', eventId: null, reason });
+  }
+
+  async imported(note: ImportNote): Promise<void> {
+    if (note.kind === 'not UTF-8') {
+      await this.#remark(
+        safe`${note.source}: not UTF-8 throughout; bytes that could not be read became U+FFFD`,
+      );
+      return;
+    }
+    const { runId, format, items, events, changes } = note.run;
+    this.#importedRuns += 1;
+    this.#importedItems += items;
+    this.#importedEvents += events.length;
+    for (const [change, count] of changes)
+      this.#changes.set(change, (this.#changes.get(change) ?? 0) + count);
+    if (this.#imports.length < limits.pushListedResults) {
+      this.#imports.push({
+        runId,
+        format,
+        items,
+        events: events.length,
+        changes: Object.fromEntries(changes),
+      });
+    }
+    await this.#out.detail(
+      safe`${note.source}: run ${runId}, ${counted(items, 'item')}, ${counted(events.length, 'event')}`,
+    );
+  }
+
+  #countRun(runId: string): void {
+    if (this.#runs.size < limits.pushCountedRuns) this.#runs.add(runId);
+  }
+
+  async #verdict(verdict: Verdict): Promise<void> {
+    if (verdict.status === 'accepted') this.accepted += 1;
+    else {
+      this.rejected += 1;
+      if (this.rejected <= limits.pushListedRejections) await this.#listRejection(verdict);
+    }
+    if (this.#results.length <= limits.pushListedResults) this.#results.push(verdict);
+    await this.#print(verdict);
+  }
+
+  async #listRejection({ source, line, reason, clientEventId }: Verdict): Promise<void> {
+    const which = clientEventId === undefined ? safe`` : safe` (${clientEventId})`;
+    this.#progress.clear();
+    await this.#tell(safe`${source}:${line}${which}: rejected: ${reason ?? 'no reason given'}`);
+  }
+
+  #print(verdict: Verdict): Promise<void> {
+    switch (this.#out.format) {
+      case 'ndjson':
+        return this.#write(() => this.#out.json(verdict, 0));
+      case 'id':
+        return verdict.eventId === null
+          ? nothing
+          : this.#write(() => this.#out.line(Safe.cell(verdict.eventId ?? '')));
+      case 'csv':
+        return this.#write(async () => {
+          if (!this.#header) await this.#out.line(csvLine(columns));
+          this.#header = true;
+          await this.#out.line(csvLine(columns.map((column) => verdict[column])));
+        });
+      default:
+        return nothing;
+    }
+  }
+
+  /** Evidence goes on to the service when nobody reads the verdicts any more. */
+  async #write(write: () => Promise<void>): Promise<void> {
+    if (this.#muted) return;
+    try {
+      await write();
+    } catch (failure) {
+      if (!(failure instanceof OutputClosed)) throw failure;
+      this.#muted = true;
+    }
+  }
+
+  async #remark(text: Safe): Promise<void> {
+    this.#progress.clear();
+    await this.#out.note(text);
+  }
+
+  /** The one value of `json` and `yaml`, and the summary for people. `more`: further members and sentences. */
+  async finish(more: {
+    readonly members?: object;
+    readonly sentences?: readonly Safe[];
+    dryRun: boolean;
+  }): Promise<void> {
+    const { accepted, rejected, duplicates } = this;
+    this.#progress.stop();
+    const unlisted = rejected - limits.pushListedRejections;
+    if (unlisted > 0)
+      await this.#tell(safe`and ${number(unlisted)} more rejected; -o ndjson gives every verdict`);
+    const value = {
+      accepted,
+      rejected,
+      duplicates,
+      runs: this.#runs.size,
+      ...(this.#importedRuns > 0 ? { imports: this.#imports } : {}),
+      ...(this.#results.length <= limits.pushListedResults ? { results: this.#results } : {}),
+      ...more.members,
+    };
+    if (this.#out.format === 'json') await this.#write(() => this.#out.json(value));
+    if (this.#out.format === 'yaml') await this.#write(() => this.#out.lines(yamlLines(value)));
+    for (const sentence of [...this.#importSentences(), ...(more.sentences ?? [])])
+      await this.#remark(sentence);
+    const verb = more.dryRun ? 'would be accepted' : 'accepted';
+    const again =
+      duplicates > 0 ? safe`, ${number(duplicates)} of them recorded by an earlier request` : safe``;
+    const runs = this.#runs.size > 0 ? safe` in ${counted(this.#runs.size, 'run')}` : safe``;
+    const refused = rejected > 0 ? safe`, ${number(rejected)} rejected` : safe``;
+    await this.#remark(safe`${counted(accepted, 'event')} ${verb}${again}${refused}${runs}`);
+  }
+
+  #importSentences(): Safe[] {
+    if (this.#importedRuns === 0) return [];
+    const [runs, events] = [counted(this.#importedRuns, 'run'), counted(this.#importedEvents, 'event')];
+    const read = safe`read ${runs}: ${number(this.#importedItems)} messages, steps or observations made ${events}`;
+    return [
+      read,
+      ...[...this.#changes].map(([change, count]) => safe`  ${number(count)} ${changeLabels[change]}`),
+    ];
+  }
+}
+
+const nothing = Promise.resolve();

@@ -1,0 +1,177 @@
+/**
+ * Where pushed events come from: files and standard input, as records. The format is told by name and first bytes
+ * unless it is given. Bytes are counted for the progress. Proven by `test/cli/push/records.test.ts`.
+ */
+import { isUtf8 } from 'node:buffer';
+import { createReadStream, statSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { limits } from '../../contract/limits.ts';
+import type { Json } from '../../core/json.ts';
+import { usage } from '../exit.ts';
+import { unreadable } from '../flags.ts';
+import { importRuns, type ImportOptions } from '../import/registry.ts';
+import { documents } from '../import/source.ts';
+import type { ImportedRun } from '../import/run.ts';
+import { csvRecords } from './csv.ts';
+import { elements, lines, type Chunks } from './pieces.ts';
+import { inputError, readPiece, sendable, type InputRecord } from './record.ts';
+
+export const inputFormats = ['auto', 'ndjson', 'json', 'csv'] as const;
+export type InputFormat = (typeof inputFormats)[number];
+
+export interface InputSource {
+  /** As people are told. */
+  readonly name: string;
+  /** Null for standard input. */
+  readonly path: string | null;
+  /** Null where it is not known before the end. */
+  readonly size: number | null;
+}
+
+/** The sources of the words on the command line, `-` for standard input. CliError (exit 2) before anything is read. */
+export function findSources(words: readonly string[], cwd: string): InputSource[] {
+  if (words.filter((word) => word === '-').length > 1)
+    throw usage('expected standard input once, got - twice');
+  return words.map((word) => {
+    if (word === '-') return { name: 'stdin', path: null, size: null };
+    const path = resolve(cwd, word);
+    try {
+      const stat = statSync(path);
+      if (stat.isDirectory()) throw usage(`${word}: expected a file, got a directory`);
+      return { name: word, path, size: stat.isFile() ? stat.size : null };
+    } catch (cause) {
+      if (cause instanceof Error && 'code' in cause) throw unreadable(word, cause);
+      throw cause;
+    }
+  });
+}
+
+export interface Reading {
+  readonly stdin: Readable;
+  readonly signal: AbortSignal;
+  readonly counted: (bytes: number) => void;
+}
+
+/** The bytes of a source, until the signal fires; then the stream ends with its reason. */
+export async function* readChunks(
+  source: InputSource,
+  { stdin, signal, counted }: Reading,
+): AsyncGenerator<Uint8Array> {
+  const stream = source.path === null ? stdin : createReadStream(source.path, { highWaterMark: 256 * 1024 });
+  const stop = (): void => void stream.destroy(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer | string>) {
+      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      counted(bytes.length);
+      yield bytes;
+    }
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw unreadable(source.name, cause);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** The records of a source that holds events. */
+export async function* readRecords(
+  source: InputSource,
+  chunks: Chunks,
+  format: InputFormat,
+): AsyncGenerator<InputRecord> {
+  const { name } = source;
+  const { first, all } = await peek(chunks);
+  const body = withoutMark(all, first);
+  const found = format === 'auto' ? tellFormat(name, first) : format;
+  if (found === 'csv') yield* csvRecords(body, name);
+  else {
+    const pieces = found === 'json' ? elements(body, name) : lines(body);
+    for await (const piece of pieces) yield readPiece(piece, name);
+  }
+}
+
+/** JSON by its first character; CSV by the file's ending or a header that names an event's fields. */
+function tellFormat(name: string, first: Buffer): Exclude<InputFormat, 'auto'> {
+  const text = first
+    .toString('utf8', 0, 4096)
+    .replace(/^\ufeff/, '')
+    .trimStart();
+  if (text.startsWith('[')) return 'json';
+  if (text === '' || text.startsWith('{')) return 'ndjson';
+  if (/\.csv$/i.test(name) || /^[^\n]*\brunId\b[^\n]*(\r?\n|$)/.test(text)) return 'csv';
+  throw inputError(
+    `${name}:1`,
+    'expected events as NDJSON, a JSON array or CSV, or a recording together with --from',
+  );
+}
+
+async function peek(chunks: Chunks): Promise<{ first: Buffer; all: Chunks }> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const { value, done } = await iterator.next();
+  const first: Buffer = done === true ? Buffer.alloc(0) : Buffer.from(value);
+  const all = (async function* (): AsyncGenerator<Uint8Array> {
+    try {
+      if (first.length > 0) yield first;
+      for (let next = await iterator.next(); next.done !== true; next = await iterator.next())
+        yield next.value;
+    } finally {
+      await iterator.return?.();
+    }
+  })();
+  return { first, all };
+}
+
+/** Editors on Windows put a byte order mark before UTF-8; it is no part of the events. */
+async function* withoutMark(chunks: Chunks, first: Buffer): AsyncGenerator<Uint8Array> {
+  let skip = first[0] === 0xef && first[1] === 0xbb && first[2] === 0xbf ? 3 : 0;
+  for await (const chunk of chunks) {
+    yield skip > 0 ? chunk.subarray(skip) : chunk;
+    skip = 0;
+  }
+}
+
+export interface ImportReading {
+  readonly options: Omit<ImportOptions, 'sourceName' | 'importedAt'>;
+  /** The time given to events without one, for these bytes. */
+  readonly importedAt: (bytes: Buffer) => number;
+  readonly told: (note: ImportNote) => void;
+}
+export type ImportNote =
+  | { readonly kind: 'run'; readonly source: string; readonly run: ImportedRun }
+  | { readonly kind: 'not UTF-8'; readonly source: string };
+
+/** The records of a source that another program wrote. It is read whole, at most `limits.importBytes`. */
+export async function* readImport(
+  source: InputSource,
+  chunks: Chunks,
+  { options, importedAt, told }: ImportReading,
+): AsyncGenerator<InputRecord> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > limits.importBytes) {
+      throw inputError(
+        source.name,
+        `expected at most ${limits.importBytes} bytes to import, got more; split the file`,
+      );
+    }
+    parts.push(chunk);
+  }
+  const bytes = Buffer.concat(parts, size);
+  if (!isUtf8(bytes)) told({ kind: 'not UTF-8', source: source.name });
+  const sourceName = source.path === null ? '' : basename(source.path);
+  const runs = importRuns(documents(bytes.toString('utf8'), source.name), {
+    ...options,
+    sourceName,
+    importedAt: importedAt(bytes),
+  });
+  for (const run of runs) {
+    told({ kind: 'run', source: source.name, run });
+    // an imported event is JSON: its builder has made it from JSON
+    for (const event of run.events) yield sendable(1, event as unknown as Json);
+  }
+}

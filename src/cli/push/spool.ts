@@ -1,0 +1,280 @@
+/**
+ * The spool of `events push --spool`: a directory in which batches wait until the service has acknowledged them.
+ *
+ *   NNNNNNNN.queue   a journal: the session that writes it, then its batches, then `ended` once all input is in it
+ *   NNNNNNNN.acks    a journal: which batches (by offset) were acknowledged
+ *   rejected.ndjson  events that the service refused, with its reasons
+ *   lock             the process that uses it
+ *
+ * `append` and `acknowledge` return when the disk has it. What a crash leaves at each step: before `append` returns,
+ * a torn record that counts as never queued; after it, a batch that is sent; between the service's answer and the
+ * acknowledgement, a batch that is sent again under the same idempotency key; between the removal of a queue and of
+ * its acks, acks without a queue, which the next opening removes. Proven by `test/cli/push/spool.test.ts` and, with
+ * processes killed at any moment, by `test/cli/push/kill.test.ts`.
+ */
+import { appendFileSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { limits } from '../../contract/limits.ts';
+import { usage } from '../exit.ts';
+import type { Batch } from './batch.ts';
+import type { Delivered } from './deliver.ts';
+import { Journal, readEntry, readJournal, remove, syncDirectory } from './journal.ts';
+import { lockDirectory } from './lock.ts';
+
+/** How far the input of a session is in the spool. */
+export interface Position {
+  /** Index of the source that is being read; those before it are in the spool whole. */
+  readonly source: number;
+  /** Per lane, the position of the last record of that source in the spool; −1 for none. */
+  readonly lanes: readonly number[];
+}
+
+/** One call of the command. */
+export interface SpoolSession {
+  readonly id: string;
+  /** Where the batches go; those of another target are never sent there. */
+  readonly target: string;
+  /** Absolute paths, `-` for standard input. */
+  readonly sources: readonly string[];
+  readonly position: Position;
+}
+
+type QueueRecord =
+  | ({ readonly kind: 'session' } & SpoolSession)
+  | ({ readonly kind: 'batch' } & Batch)
+  | { readonly kind: 'ended' };
+
+/** A batch that waits in the spool. */
+export interface Waiting {
+  readonly segment: Segment;
+  readonly offset: number;
+  readonly length: number;
+  readonly lane: number;
+  readonly events: number;
+}
+
+interface Segment {
+  readonly path: string;
+  readonly session: SpoolSession;
+  /** Where this segment's last batch leaves the session's input. */
+  readonly position: Position;
+  ended: boolean;
+  readonly unacknowledged: Set<number>;
+  acks: Journal | undefined;
+}
+
+const acksOf = (path: string): string => path.replace(/queue$/, 'acks');
+
+export class Spool {
+  readonly directory: string;
+  readonly #release: () => void;
+  readonly #segmentBytes: number;
+  readonly #segments = new Map<string, Segment>();
+  #active: { journal: Journal; segment: Segment; position: Position } | undefined;
+  #next = 1;
+
+  private constructor(
+    directory: string,
+    { release, segmentBytes }: { release: () => void; segmentBytes: number },
+  ) {
+    this.directory = directory;
+    this.#release = release;
+    this.#segmentBytes = segmentBytes;
+  }
+
+  /**
+   * Opens a directory, made where it is missing (0700), for this process alone. CliError: exit 6 where another
+   * process uses it, exit 1 where a file is damaged. `segmentBytes`: size at which the next file begins.
+   */
+  static open(directory: string, segmentBytes: number = limits.pushSegmentBytes): Spool {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const spool = new Spool(directory, { release: lockDirectory(directory), segmentBytes });
+    try {
+      spool.#load();
+    } catch (failure) {
+      spool.#release();
+      throw failure;
+    }
+    return spool;
+  }
+
+  #load(): void {
+    const names = readdirSync(this.directory).toSorted();
+    for (const name of names.filter((name) => /^\d{8}\.acks$/.test(name))) {
+      if (!names.includes(name.replace(/acks$/, 'queue'))) remove(join(this.directory, name));
+    }
+    for (const name of names.filter((name) => /^\d{8}\.queue$/.test(name))) {
+      this.#next = Number.parseInt(name, 10) + 1;
+      const path = join(this.directory, name);
+      const segment = loadSegment(path);
+      // a crash came before the segment had its first record
+      if (segment === undefined) remove(path);
+      else this.#segments.set(path, segment);
+    }
+  }
+
+  /** The batches left by earlier sessions, in the order in which they were queued. */
+  waiting(): Waiting[] {
+    return [...this.#segments.values()].flatMap((segment) => {
+      if (segment.unacknowledged.size === 0) return [];
+      return readBatches(segment).filter(({ offset }) => segment.unacknowledged.has(offset));
+    });
+  }
+
+  /** The newest session that left something, with how far its input is in the spool. */
+  newest(): (SpoolSession & { readonly ended: boolean }) | undefined {
+    const newest = [...this.#segments.values()].at(-1);
+    return newest === undefined
+      ? undefined
+      : { ...newest.session, position: newest.position, ended: newest.ended };
+  }
+
+  /** CliError (exit 2) where batches wait that belong elsewhere. */
+  requireTarget(target: string): void {
+    for (const { session, unacknowledged } of this.#segments.values()) {
+      if (unacknowledged.size === 0 || session.target === target) continue;
+      const message = `${this.directory} holds events for ${session.target}, and this command goes to ${target}`;
+      throw usage(message, 'use the context they were meant for, or another spool: --spool DIR');
+    }
+  }
+
+  /** Begins to queue the batches of a session. Segments that wait for nothing are removed. */
+  begin(session: SpoolSession): void {
+    this.#startSegment(session, session.position);
+    for (const segment of this.#segments.values()) this.#discard(segment);
+  }
+
+  #startSegment(session: SpoolSession, position: Position): void {
+    const path = join(this.directory, `${String(this.#next).padStart(8, '0')}.queue`);
+    this.#next += 1;
+    const journal = Journal.create(path);
+    journal.append({ kind: 'session', ...session, position } satisfies QueueRecord);
+    const segment: Segment = {
+      path,
+      session,
+      position,
+      ended: false,
+      unacknowledged: new Set(),
+      acks: undefined,
+    };
+    const before = this.#active;
+    this.#active = { journal, segment, position };
+    this.#segments.set(path, segment);
+    before?.journal.close();
+    if (before !== undefined) this.#discard(before.segment);
+  }
+
+  /** Puts a batch on the disk. Throws the system's error, after which nothing more can be queued. */
+  append(batch: Batch): Waiting {
+    if (this.#active === undefined) throw new Error('expected a session to have begun');
+    if (this.#active.journal.size >= this.#segmentBytes) {
+      this.#startSegment(this.#active.segment.session, this.#active.position);
+    }
+    const active = this.#active;
+    const { offset, length } = active.journal.append({ kind: 'batch', ...batch } satisfies QueueRecord);
+    active.segment.unacknowledged.add(offset);
+    active.position = advance(active.position, batch);
+    return { segment: active.segment, offset, length, lane: batch.lane, events: batch.events.length };
+  }
+
+  /** All input is in the spool: there is nothing to read again. */
+  end(): void {
+    if (this.#active === undefined) return;
+    this.#active.journal.append({ kind: 'ended' } satisfies QueueRecord);
+    this.#active.segment.ended = true;
+  }
+
+  read({ segment, offset, length }: Waiting): Batch {
+    // the journal's checksum has just matched what `append` wrote
+    const { kind: _kind, ...batch } = readEntry(segment.path, { offset, length }) as QueueRecord & Batch;
+    return batch;
+  }
+
+  /** Notes that the service has judged a batch; removes the segment that it was the last of. */
+  acknowledge({ segment, offset }: Waiting, batch: Batch, { results }: Delivered): void {
+    this.#keepRejected(batch, results);
+    segment.acks ??= Journal.open(acksOf(segment.path));
+    segment.acks.append({ offset });
+    segment.unacknowledged.delete(offset);
+    this.#discard(segment);
+  }
+
+  /** Events that the service refused would exist nowhere any more, had they come from a pipe. */
+  #keepRejected(batch: Batch, results: Delivered['results']): void {
+    const rejected = results.flatMap(({ status, reason }, index) => {
+      const { sourceName: source, lines, events } = batch;
+      if (status === 'accepted') return [];
+      return [`${JSON.stringify({ source, line: lines[index], reason, event: events[index] })}\n`];
+    });
+    if (rejected.length === 0) return;
+    const file = openSync(this.rejectedPath, 'a', 0o600);
+    try {
+      appendFileSync(file, rejected.join(''));
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  get rejectedPath(): string {
+    return join(this.directory, 'rejected.ndjson');
+  }
+
+  /**
+   * Removes a segment that neither is written to nor waits for anything: the queue first, then its acks. The newest
+   * stays as long as nothing newer knows how far its session has read.
+   */
+  #discard(segment: Segment): void {
+    if (segment === this.#active?.segment || segment.unacknowledged.size > 0) return;
+    const isNewest = segment === [...this.#segments.values()].at(-1);
+    if (isNewest && !segment.ended) return;
+    segment.acks?.close();
+    segment.acks = undefined;
+    this.#segments.delete(segment.path);
+    remove(segment.path);
+    syncDirectory(this.directory);
+    remove(acksOf(segment.path));
+  }
+
+  /** Ends the use; what waits stays for the next. */
+  close(): void {
+    const active = this.#active;
+    this.#active = undefined;
+    active?.journal.close();
+    if (active !== undefined) this.#discard(active.segment);
+    for (const segment of this.#segments.values()) segment.acks?.close();
+    this.#release();
+  }
+}
+
+const advance = (position: Position, { source, lane, last }: Batch): Position => {
+  const lanes = source === position.source ? position.lanes : position.lanes.map(() => -1);
+  return { source, lanes: lanes.with(lane, last) };
+};
+
+function loadSegment(path: string): Segment | undefined {
+  const { entries } = readJournal(path);
+  // records of this file are ours: the journal's checksums have matched
+  const [first, ...records] = entries.map(({ value, offset }) => ({ record: value as QueueRecord, offset }));
+  if (first === undefined || first.record.kind !== 'session') return undefined;
+  const { kind: _kind, ...session } = first.record;
+  const acknowledged = existsSync(acksOf(path)) ? readJournal(acksOf(path)).entries : [];
+  const done = new Set(acknowledged.map(({ value }) => (value as { offset: number }).offset));
+  const unacknowledged = new Set<number>();
+  let { position } = session;
+  for (const { record, offset } of records) {
+    if (record.kind !== 'batch') continue;
+    if (!done.has(offset)) unacknowledged.add(offset);
+    position = advance(position, record);
+  }
+  const ended = records.some(({ record }) => record.kind === 'ended');
+  return { path, session, position, ended, unacknowledged, acks: undefined };
+}
+
+function readBatches(segment: Segment): Waiting[] {
+  return readJournal(segment.path).entries.flatMap(({ offset, length, value }) => {
+    const record = value as QueueRecord;
+    if (record.kind !== 'batch') return [];
+    return [{ segment, offset, length, lane: record.lane, events: record.events.length }];
+  });
+}

@@ -1,0 +1,75 @@
+/**
+ * The spool as the queue between reader and lanes. What earlier sessions left goes first, in order and through one
+ * lane; then every lane its own. Proven by `test/cli/push/spool.test.ts`.
+ */
+import type { Batch } from './batch.ts';
+import type { Delivered } from './deliver.ts';
+import { Bell, type BatchQueue } from './queue.ts';
+import type { Spool, Waiting } from './spool.ts';
+
+export class SpoolQueue implements BatchQueue {
+  readonly durable = true;
+  readonly #spool: Spool;
+  readonly #earlier: Waiting[];
+  readonly #lanes: Waiting[][];
+  readonly #taken = new Map<number, Waiting>();
+  readonly #bell = new Bell();
+  #closed = false;
+  #stopped = false;
+
+  constructor(spool: Spool, lanes: number) {
+    this.#spool = spool;
+    this.#earlier = spool.waiting();
+    this.#lanes = Array.from({ length: lanes }, () => []);
+  }
+
+  /** Events on the disk that are not acknowledged yet. */
+  get waitingEvents(): number {
+    return [this.#earlier, ...this.#lanes].flat().reduce((sum, { events }) => sum + events, 0);
+  }
+
+  async put(batch: Batch): Promise<void> {
+    const lane = this.#lanes[batch.lane];
+    if (lane === undefined) throw new Error(`expected a lane below ${this.#lanes.length}, got ${batch.lane}`);
+    lane.push(this.#spool.append(batch));
+    this.#bell.ring();
+  }
+
+  async take(lane: number): Promise<Batch | null> {
+    for (;;) {
+      if (this.#stopped) return null;
+      const next = this.#queueOf(lane)?.[0];
+      if (next !== undefined) {
+        this.#taken.set(lane, next);
+        return this.#spool.read(next);
+      }
+      if (this.#closed && this.#earlier.length === 0) return null;
+      await this.#bell.wait();
+    }
+  }
+
+  /** While earlier batches wait, lane 0 sends these and the others have nothing to do. */
+  #queueOf(lane: number): Waiting[] | undefined {
+    if (this.#earlier.length > 0) return lane === 0 ? this.#earlier : undefined;
+    return this.#lanes[lane];
+  }
+
+  async settle(lane: number, batch: Batch, delivered: Delivered): Promise<void> {
+    const waiting = this.#taken.get(lane);
+    if (waiting === undefined) throw new Error(`expected lane ${lane} to have taken a batch`);
+    this.#spool.acknowledge(waiting, batch, delivered);
+    this.#taken.delete(lane);
+    this.#queueOf(lane)?.shift();
+    this.#bell.ring();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#bell.ring();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#bell.ring();
+  }
+}
