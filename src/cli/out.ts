@@ -200,7 +200,7 @@ export class Out {
 
   #told(failure: Failure): Safe[] {
     const { red, dim } = this.#errorStyles;
-    const lines = [safe`${red('error:')} ${Safe.clean(failure.message)}`];
+    const lines = [safe`${red('error:')} ${failure.message}`];
     for (const { pointer, in: place, detail } of failure.errors ?? []) {
       lines.push(safe`  ${place} ${pointer === '' ? '/' : pointer}: ${detail}`);
     }

@@ -16,6 +16,9 @@ const unsafe = new RegExp(`[\\u0000-\\u0008\\u000b-\\u001f${unsafeRanges}]`, 'gu
 const unsafeInCell = new RegExp(`[\\u0000-\\u001f${unsafeRanges}]`, 'gu');
 const unsafeInJson = new RegExp(`[${unsafeRanges}]`, 'gu');
 
+/** `::set-output …` at the start of a line, as GitHub's runner reads it. */
+const runnerCommand = /^([ \t]*)::/gm;
+
 const named: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r' };
 const hex = (code: number): string => code.toString(16).padStart(4, '0');
 
@@ -41,9 +44,9 @@ export class Safe {
     return this.#text;
   }
 
-  /** Remote or user text of several lines. */
+  /** Remote or user text of several lines. A line that a CI runner would take as its command shows a colon. */
   static clean(text: string): Safe {
-    return new Safe(text.toWellFormed().replace(unsafe, shown));
+    return new Safe(text.toWellFormed().replace(unsafe, shown).replace(runnerCommand, '$1\\u003a:'));
   }
 
   /** The same on one line: newlines and tabs show as `\n` and `\t`. */

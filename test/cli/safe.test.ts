@@ -16,7 +16,6 @@ const corpus: readonly (readonly [what: string, text: string, shown: string])[] 
   ['hidden tag text', 'hi\u{e0041}\u{e007f}', 'hi\\u{e0041}\\u{e007f}'],
   ['line separators', 'a\u2028b\u2029', 'a\\u2028b\\u2029'],
   ['NUL and DEL', '\u0000\u007f', '\\u0000\\u007f'],
-  ['a CI command', '::set-output name=x::y', '::set-output name=x::y'],
 ];
 
 describe('remote text', () => {
@@ -29,6 +28,12 @@ describe('remote text', () => {
   it('keeps lines and tabs in texts, not in cells', () => {
     expect(String(Safe.clean('a\n\tb'))).toBe('a\n\tb');
     expect(String(Safe.cell('a\n\tb'))).toBe('a\\n\\tb');
+  });
+
+  it('keeps a line from being a command to a CI runner', () => {
+    const text = 'found\n::add-mask::x\n  ::stop-commands::y\na::b';
+    expect(String(Safe.clean(text))).toBe('found\n\\u003a:add-mask::x\n  \\u003a:stop-commands::y\na::b');
+    expect(String(Safe.cell(text))).not.toContain('\n');
   });
 
   it('keeps all that people write', () => {

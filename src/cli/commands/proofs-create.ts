@@ -17,9 +17,7 @@ export const run: Run<typeof spec> = async (invocation) => {
     ...(flags.layers.length === 0 ? {} : { composed: { layers: [...flags.layers] } }),
     ...(flags.async || flags.wait ? { async: true } : {}),
   };
-  // with --wait, --timeout is for the whole wait, not for one request
-  const own = flags.wait ? { timeoutMs: undefined } : { timeoutMs: settings.timeoutMs };
-  const answer = await client.createProof({ body, idempotencyKey: settings.idempotencyKey, ...own });
+  const answer = await client.createProof({ body, idempotencyKey: settings.idempotencyKey });
   if (answer.status === 201) {
     await out.one(answer.body, viewOf('getProof'));
     return exit.ok;
