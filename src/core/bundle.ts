@@ -16,7 +16,7 @@
  *   graph?            { leaf: { index, record, inclusion }, nodes, edges }: the gov.graph/1 leaf in S and its items
  *   dsse?             a DSSE envelope whose in-toto subject is proofHash
  *
- * Proven by `test/core/bundle.test.ts` and, byte by byte, `test/core/verify.test.ts`.
+ * Proven by `test/core/verify.test.ts` (a golden bundle; every byte flipped).
  */
 import type { ComplianceProof } from '../contract/proofs.ts';
 import { type Disclosure, disclosureDigest, disclosureText } from './disclosure.ts';

@@ -9,7 +9,7 @@
  * list is committed as {n, root}: the RFC 6962 root over its rows. Both go into
  * `rootHash = SHA-256("gov.graph/v1\n" || JCS({ runId, nodes, edges }))`. The data commitment of what was
  * derived is the leaf hash of the (first) event that says so, which is salted because the record holds salted
- * digests; that of a declared node is a salted hash of its data. Proven by `test/core/graph.test.ts`.
+ * digests; that of a declared node is a salted hash of its data. Proven by `test/core/graphbuilder.test.ts`.
  */
 import type { GraphEdge } from '../contract/graphs.ts';
 import { limits } from '../contract/limits.ts';

@@ -1,7 +1,7 @@
 /**
  * The graph that a bundle encloses: its leaf is in the tree of S, its items are those that the leaf committed to,
  * and, where every body is disclosed, they are what the events say. Attacker controlled; nothing here throws.
- * Proven by `test/core/recompute.test.ts`.
+ * Proven by `test/core/verify.test.ts`.
  */
 import { GovError } from '../contract/problems.ts';
 import { type Bundle, type BundleGraph, pathHashes } from './bundle.ts';

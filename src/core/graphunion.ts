@@ -1,7 +1,7 @@
 /**
  * The derived graph of a run and the declared one beside it, as one graph (contract F14): a declared node with
  * the id of a derived one is that node, a declared edge that was derived is that edge; what remains of the
- * declaration follows in its own order. Proven by `test/core/graphunion.test.ts`.
+ * declaration follows in its own order. Proven by `test/core/graphbuilder.test.ts`.
  */
 import { type Declaration, declaredCommitment, edgeKey } from './declaration.ts';
 import { GraphDerivation } from './derivation.ts';

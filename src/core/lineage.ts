@@ -25,6 +25,8 @@ interface EventColumns {
   readonly timestamps: string[];
 }
 
+const heldByDefault = { nodes: limits.graphNodesHeld, edges: limits.graphEdgesHeld };
+
 /** A sink that keeps what it gets, up to `limits.graphNodesHeld` and `graphEdgesHeld`. */
 export class RunGraph implements GraphSink {
   private readonly events = new RunIndex();
@@ -39,6 +41,11 @@ export class RunGraph implements GraphSink {
   private lists: { readonly outgoing: Adjacency; readonly incoming: Adjacency } | null = null;
   private textChars = 0;
   private cut = false;
+  private readonly max: { readonly nodes: number; readonly edges: number };
+
+  constructor(max: { readonly nodes: number; readonly edges: number } = heldByDefault) {
+    this.max = max;
+  }
 
   /** Nodes held. */
   get size(): number {
@@ -58,7 +65,7 @@ export class RunGraph implements GraphSink {
   }
 
   node({ id, index, type }: NodeItem, data: JsonObject): void {
-    if (this.cut || this.size >= limits.graphNodesHeld) {
+    if (this.cut || this.size >= this.max.nodes) {
       this.cut = true;
       return;
     }
@@ -72,7 +79,7 @@ export class RunGraph implements GraphSink {
   }
 
   edge({ type }: EdgeItem, source: number, target: number): void {
-    if (this.edgeTypes.length >= limits.graphEdgesHeld) this.cut = true;
+    if (this.edgeTypes.length >= this.max.edges) this.cut = true;
     if (this.cut || !this.holds(source) || !this.holds(target)) return;
     this.edgeList.add(source, target);
     this.edgeTypes.push(this.words.number(type));

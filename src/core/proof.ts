@@ -6,7 +6,7 @@
  *   leaf      = JCS({ type: "gov.proof/1", proofId, runId, proofHash, _sd: [], _sd_alg })
  *
  * `createdAt` equals `commitment.timestamp`, so every member of a proof is bound. The signed checkpoint over the
- * leaf is its signature. Proven by `test/core/proof.test.ts` (golden proof).
+ * leaf is its signature. Proven by `test/core/artifact.test.ts` (known answers).
  */
 import type { ComplianceProof } from '../contract/proofs.ts';
 import { inTotoStatement } from './dsse.ts';

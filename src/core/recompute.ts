@@ -2,7 +2,7 @@
  * Step 7 of the verification: the events and the graph that a bundle encloses are held against the tree of S and
  * against what the layers state, and the layers that follow from them are computed again. A layer is
  * *recomputed* only where everything it depends on is enclosed; else it stays *attested*, the word of the log.
- * All of it may be an attacker's; nothing here throws on it. Proven by `test/core/recompute.test.ts`.
+ * All of it may be an attacker's; nothing here throws on it. Proven by `test/core/verify.test.ts`.
  */
 import { checkRecomputed } from './artifact.ts';
 import { type Bundle, pathHashes } from './bundle.ts';

@@ -1,7 +1,7 @@
 /**
  * Which events a run has, by position: leaf index and id, optionally the leaf hash, in flat memory (38 or 70
  * bytes an event), because a run may have a million. An event id names its leaf index, so ids need no map.
- * Proven by `test/core/runindex.test.ts`.
+ * Proven by `test/core/runevent.test.ts`.
  */
 import { hashText } from './hash.ts';
 import { eventIndex } from './id.ts';

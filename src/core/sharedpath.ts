@@ -1,7 +1,7 @@
 /**
  * One inclusion proof for many leaves of an RFC 6962 tree: the hashes of the largest subtrees that hold none of
  * them, from left to right. With the leaves they give the root, exactly as a single path does for one leaf; for
- * a run of consecutive leaves they are not many more. Proven by `test/core/sharedpath.test.ts`.
+ * a run of consecutive leaves they are not many more. Proven by `test/core/listroot.test.ts`.
  */
 import { hashBytes, nodeHash } from './merkle.ts';
 

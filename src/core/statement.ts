@@ -5,7 +5,7 @@
  *
  * Every statement of a proof has the same evidence, so layers of different runs or times cannot be mixed. The
  * nonce, 16 random bytes, keeps a statement from being guessed by its hash. Proven by
- * `test/core/statement.test.ts` (golden statements).
+ * `test/core/layers.test.ts` (golden statements).
  */
 import { limits } from '../contract/limits.ts';
 import { labelled, sha256Text } from './hash.ts';

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { GraphDeclaration } from '../../src/contract/graphs.ts';
+import { limits } from '../../src/contract/limits.ts';
+import { GovError } from '../../src/contract/problems.ts';
+import {
+  checkDeclaration,
+  declarationHash,
+  declarationText,
+  declare,
+  declaredCommitment,
+  readDeclaration,
+} from '../../src/core/declaration.ts';
+
+const salt = 'AAAAAAAAAAAAAAAAAAAAAA';
+const input: GraphDeclaration = {
+  nodes: [
+    { id: 'plan', type: 'data', data: { step: 1 } },
+    { id: 'approver', type: 'human' },
+  ],
+  edges: [
+    { source: 'plan', target: 'evt', type: 'feeds' },
+    { source: 'approver', target: 'plan', type: 'approves' },
+  ],
+};
+const known = (id: string): boolean => id === 'evt';
+
+function refusal(declaration: GraphDeclaration): GovError {
+  try {
+    checkDeclaration(declaration, known);
+  } catch (error) {
+    if (error instanceof GovError) return error;
+  }
+  throw new Error('expected a refusal');
+}
+
+describe('a declaration', () => {
+  it('is accepted where each edge ends at a declared or known node', () => {
+    expect(() => checkDeclaration(input, known)).not.toThrow();
+    expect(() => checkDeclaration({ nodes: [], edges: [] }, known)).not.toThrow();
+  });
+
+  it('is refused with pointers to unknown nodes and to what stands twice', () => {
+    const error = refusal({
+      nodes: [...input.nodes, { id: 'plan', type: 'tool' }],
+      edges: [
+        ...input.edges,
+        { source: 'plan', target: 'evt', type: 'feeds' },
+        { source: 'x', target: 'y', type: 'z' },
+      ],
+    });
+    expect(error).toMatchObject({ code: 'VALIDATION_ERROR', status: 400 });
+    expect(error.errors.map(({ pointer, code }) => `${pointer} ${code}`)).toEqual([
+      '/nodes/2/id DUPLICATE_ITEM',
+      '/edges/2 DUPLICATE_ITEM',
+      '/edges/3/source UNKNOWN_NODE',
+      '/edges/3/target UNKNOWN_NODE',
+    ]);
+    expect(error.extensions).toEqual({});
+  });
+
+  it(`names at most ${limits.fieldErrors} faults`, () => {
+    const edges = (count: number) =>
+      Array.from({ length: count }, (_, at) => ({ source: 'evt', target: `x${at}`, type: 'causes' }));
+    const exact = refusal({ nodes: [], edges: edges(limits.fieldErrors) });
+    expect([exact.errors.length, exact.extensions]).toEqual([limits.fieldErrors, {}]);
+    const more = refusal({ nodes: [], edges: edges(limits.fieldErrors + 1) });
+    expect([more.errors.length, more.extensions]).toEqual([limits.fieldErrors, { errorsTruncated: true }]);
+  });
+
+  it('is kept sorted, as canonical text, whatever the order it came in', () => {
+    const declaration = declare(input, salt);
+    const text = declarationText(declaration);
+    const turned = { nodes: input.nodes.toReversed(), edges: input.edges.toReversed() };
+    expect(declarationText(declare(turned, salt))).toBe(text);
+    expect(text).toBe(
+      '{"edges":[{"source":"approver","target":"plan","type":"approves"},{"source":"plan","target":"evt","type":"feeds"}],' +
+        '"nodes":[{"data":{},"id":"approver","type":"human"},{"data":{"step":1},"id":"plan","type":"data"}],' +
+        `"salt":"${salt}"}`,
+    );
+    expect(readDeclaration(text)).toEqual(declaration);
+    expect(declarationHash(text)).toBe(`sha256:${createHash('sha256').update(text).digest('hex')}`);
+  });
+
+  it('is joined with an earlier one, in which case the newer node wins', () => {
+    const first = declare(input, salt);
+    const joined = declare(
+      { nodes: [{ id: 'plan', type: 'data', data: { step: 2 } }], edges: [...input.edges].slice(1) },
+      'BAAAAAAAAAAAAAAAAAAAAA',
+      first,
+    );
+    expect(joined.nodes).toEqual([
+      { id: 'approver', type: 'human', data: {} },
+      { id: 'plan', type: 'data', data: { step: 2 } },
+    ]);
+    expect(joined.edges).toEqual(first.edges);
+  });
+
+  it('commits to the data of a node with a salt, in a text that sha256sum can check', () => {
+    const node = { id: 'plan', type: 'data', data: { step: 1 } };
+    const text = `gov.node/v1\n{"data":{"step":1},"id":"plan","salt":"${salt}","type":"data"}`;
+    expect(declaredCommitment(salt, node)).toBe(`sha256:${createHash('sha256').update(text).digest('hex')}`);
+    expect(declaredCommitment('BAAAAAAAAAAAAAAAAAAAAA', node)).not.toBe(declaredCommitment(salt, node));
+  });
+});
