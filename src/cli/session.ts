@@ -46,6 +46,11 @@ export class Session {
     return this.#context;
   }
 
+  /** From here on, the plane in this directory, whatever the chosen context; for a flag --data. */
+  usePlane(dataDir: string): void {
+    this.#context = { name: dataDir, context: { kind: 'plane', dataDir } };
+  }
+
   #choose(): NamedContext | null {
     const { settings, io } = this.#options;
     const config = readUserConfig(io.env);

@@ -100,6 +100,15 @@ describe('a plane on this machine', () => {
     expect(tree.stdout).toContain('tool.call  planner → search  step 0');
   });
 
+  it('is found by its directory where there is no context', async () => {
+    const named = await govHere(['plane', 'status', '--data', dataDir, '-o', 'json']);
+    expect([named.code, JSON.parse(named.stdout)]).toMatchObject([0, { state: 'ok', dataDir }]);
+    expect(await govHere(['plane', 'status', '--data', root])).toMatchObject({
+      code: 2,
+      stderr: /is not a data plane/,
+    });
+  });
+
   it('streams what it records', async () => {
     const tail = spawn(process.execPath, [runner, 'events', 'tail', '--after', '0', '--count', '3'], {
       env: cleanEnv(env),

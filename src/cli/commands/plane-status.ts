@@ -3,7 +3,7 @@
  * ready, 10 not serving. `test/cli/plane.test.ts` proves it against a real server.
  */
 import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Client } from '../../client/client.ts';
 import { GovApiError, GovNetworkError } from '../../client/errors.ts';
 import type { Run } from '../command.ts';
@@ -95,8 +95,9 @@ async function healthOf(client: Client): Promise<Pick<PlaneStatus, 'state' | 're
 }
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
+  if (flags.data !== undefined) session.usePlane(resolve(flags.data));
   const context = session.context()?.context;
-  const dataDir = flags.data ?? (context?.kind === 'plane' ? context.dataDir : null);
+  const dataDir = context?.kind === 'plane' ? context.dataDir : null;
   const running = dataDir === null ? {} : readRunning(dataDir);
   const status: PlaneStatus = {
     state: 'not serving',
