@@ -14,7 +14,7 @@ import { Progress } from './progress.ts';
 import { MemoryQueue, type BatchQueue } from './queue.ts';
 import { readSources } from './reader.ts';
 import { Report } from './report.ts';
-import { findSources } from './source.ts';
+import { findSources, isPipe } from './source.ts';
 import { pushThroughSpool } from './spooled.ts';
 import { explained, interrupted, number, transfer } from './transfer.ts';
 import { planOf, type PushIo, type PushOptions, type Work } from './work.ts';
@@ -69,7 +69,7 @@ async function pushFromMemory(work: Work): Promise<void> {
   const { options, report, progress, sources, io } = work;
   const queue = new MemoryQueue(options.concurrency);
   const failure = await transfer(work, { queue, plan: planOf(work, undefined) });
-  const lost = failure !== undefined && sources.some(({ size }) => size === null) ? progress.unsent : 0;
+  const lost = failure !== undefined && sources.some(isPipe) ? progress.unsent : 0;
   const sentences = [
     ...(io.signal.aborted ? [interrupted(report)] : []),
     ...(lost > 0

@@ -1,7 +1,7 @@
 /**
  * Reads the sources of a push, cuts them into batches and puts these into a queue. A pipe that pauses does not hold
  * back what has come: after a second without input its events go out as a smaller batch.
- * Proven by `test/cli/push/reader.test.ts`.
+ * Proven by `test/cli/push/push.test.ts`.
  */
 import type { Readable } from 'node:stream';
 import { limits } from '../../contract/limits.ts';
@@ -10,6 +10,7 @@ import type { Progress } from './progress.ts';
 import type { BatchQueue } from './queue.ts';
 import type { InputRecord, RefusedRecord } from './record.ts';
 import {
+  isPipe,
   readChunks,
   readImport,
   readRecords,
@@ -52,17 +53,20 @@ async function readSource(source: InputSource, index: number, reading: Reading):
   const { plan } = reading;
   const batcher = new Batcher({ index, name: source.name }, plan.batcher);
   const filler = new Filler(batcher, reading.queue);
-  const isPipe = source.size === null;
-  const timer = isPipe ? setInterval(() => filler.linger(), limits.pushLingerMs / 2) : undefined;
+  const fromPipe = isPipe(source);
+  const timer = fromPipe ? setInterval(() => filler.linger(), limits.pushLingerMs / 2) : undefined;
   try {
     await fill(source, index, { ...reading, filler });
   } catch (failure) {
-    if (isPipe) await filler.flush();
+    if (fromPipe) await filler.flush();
+    // a pipe that was left in the middle of a line ends in what is no record
+    reading.signal.throwIfAborted();
     throw failure;
   } finally {
     clearInterval(timer);
   }
   await filler.flush();
+  reading.signal.throwIfAborted();
 }
 
 async function fill(
@@ -82,7 +86,7 @@ async function fill(
   const queued = plan.position?.source === index ? plan.position.lanes : undefined;
   let position = -1;
   for await (const record of records) {
-    signal.throwIfAborted();
+    if (!isPipe(source)) signal.throwIfAborted();
     position += 1;
     if ('reason' in record) {
       plan.progress.read(1);

@@ -3,7 +3,7 @@
  * unless it is given. Bytes are counted for the progress. Proven by `test/cli/push/records.test.ts`.
  */
 import { isUtf8 } from 'node:buffer';
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream, statSync, type Stats } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { limits } from '../../contract/limits.ts';
@@ -36,15 +36,18 @@ export function findSources(words: readonly string[], cwd: string): InputSource[
   return words.map((word) => {
     if (word === '-') return { name: 'stdin', path: null, size: null };
     const path = resolve(cwd, word);
-    try {
-      const stat = statSync(path);
-      if (stat.isDirectory()) throw usage(`${word}: expected a file, got a directory`);
-      return { name: word, path, size: stat.isFile() ? stat.size : null };
-    } catch (cause) {
-      if (cause instanceof Error && 'code' in cause) throw unreadable(word, cause);
-      throw cause;
-    }
+    const stat = statOf(path, word);
+    if (stat.isDirectory()) throw usage(`${word}: expected a file, got a directory`);
+    return { name: word, path, size: stat.isFile() ? stat.size : null };
   });
+}
+
+function statOf(path: string, word: string): Stats {
+  try {
+    return statSync(path);
+  } catch (cause) {
+    throw unreadable(word, cause);
+  }
 }
 
 export interface Reading {
@@ -53,13 +56,16 @@ export interface Reading {
   readonly counted: (bytes: number) => void;
 }
 
-/** The bytes of a source, until the signal fires; then the stream ends with its reason. */
+/**
+ * The bytes of a source until the signal fires. Then a file throws the signal's reason, and a pipe ends, so that
+ * what was taken out of it is still read.
+ */
 export async function* readChunks(
   source: InputSource,
   { stdin, signal, counted }: Reading,
 ): AsyncGenerator<Uint8Array> {
   const stream = source.path === null ? stdin : createReadStream(source.path, { highWaterMark: 256 * 1024 });
-  const stop = (): void => void stream.destroy(signal.reason);
+  const stop = (): void => void stream.destroy();
   if (signal.aborted) stop();
   signal.addEventListener('abort', stop, { once: true });
   try {
@@ -69,12 +75,15 @@ export async function* readChunks(
       yield bytes;
     }
   } catch (cause) {
-    signal.throwIfAborted();
-    throw unreadable(source.name, cause);
+    if (!signal.aborted) throw unreadable(source.name, cause);
   } finally {
     signal.removeEventListener('abort', stop);
   }
+  if (!isPipe(source)) signal.throwIfAborted();
 }
+
+/** Whether what was read cannot be read again. */
+export const isPipe = ({ size }: InputSource): boolean => size === null;
 
 /** The records of a source that holds events. */
 export async function* readRecords(
