@@ -133,9 +133,7 @@ async function fillStore(dataDir: string, file: PlaneFile, keys: PlaneKeys): Pro
     await store.saveApiKey(row);
     const event = keyCreated(row, { nowMs: now(), randomBytes });
     await store.append({ projectId, leaves: [event], meter: { op: 'none', units: 0 } });
-    const origins = { audit: file.origin, metering: file.meteringOrigin };
-    const signers = (_projectId: string, tree: 'audit' | 'metering') => keys.signers(origins[tree]);
-    const checkpoints = new Checkpoints({ store, now, log: silentLog, signers });
+    const checkpoints = new Checkpoints({ store, now, log: silentLog, signers: keys.signers });
     await checkpoints.sign(projectId, 'audit');
     await checkpoints.sign(projectId, 'metering');
     return token;

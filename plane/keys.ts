@@ -13,7 +13,7 @@ const storeKeyBytes = 32;
 
 export interface PlaneKeys {
   /** Signers of checkpoints with this origin, Ed25519 first. */
-  signers(origin: string): readonly CheckpointSigner[];
+  readonly signers: (origin: string) => readonly CheckpointSigner[];
   /** 32 bytes from which cursor and fingerprint keys are derived. */
   readonly storeKey: Buffer;
 }
@@ -55,13 +55,16 @@ export function readKeys(dataDir: string): PlaneKeys {
       `expected ${storeKeyBytes} bytes in hex in ${store}; restore it from a backup`,
     );
   }
-  return {
-    storeKey,
-    signers: (origin) => [
-      ed25519Signer(origin, ed25519Key),
-      ...(mlDsa44Key === null ? [] : [mlDsa44Signer(origin, mlDsa44Key)]),
-    ],
+  const made = new Map<string, readonly CheckpointSigner[]>();
+  const signers = (origin: string): readonly CheckpointSigner[] => {
+    const known = made.get(origin);
+    if (known !== undefined) return known;
+    const mlDsa44Signers = mlDsa44Key === null ? [] : [mlDsa44Signer(origin, mlDsa44Key)];
+    const fresh = [ed25519Signer(origin, ed25519Key), ...mlDsa44Signers];
+    made.set(origin, fresh);
+    return fresh;
   };
+  return { storeKey, signers };
 }
 
 function readSecret(path: string): string {

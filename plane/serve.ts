@@ -35,6 +35,8 @@ export interface ServeOptions extends PlaneFlags {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Where logs go; stderr where absent. */
   readonly log?: Log;
+  /** Lag of the event loop from which load is shed; tests share their loop with the server. */
+  readonly overloadDelayMs?: number;
   readonly timeouts?: NonNullable<ServerOptions['timeouts']>;
   readonly operations?: readonly OperationId[];
 }
@@ -63,7 +65,10 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     handlers,
     operations: options.operations ?? planeOperations,
     ...(config.problemBase === undefined ? {} : { problemBase: config.problemBase }),
-    ...(config.memoryMiB === undefined ? {} : { memoryBytes: config.memoryMiB * 1024 * 1024 }),
+    overload: {
+      ...(config.memoryMiB === undefined ? {} : { memoryBytes: config.memoryMiB * 1024 * 1024 }),
+      ...(options.overloadDelayMs === undefined ? {} : { delayMs: options.overloadDelayMs }),
+    },
     ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
   });
   try {
@@ -114,9 +119,7 @@ function openPlane(config: PlaneConfig, log: Log): Opened {
     onFault: (error) => (fault = error.message),
     onWarning: (text) => log.warn({}, text),
   });
-  const origins = { audit: config.origin, metering: config.meteringOrigin };
-  const signers = { audit: keys.signers(origins.audit), metering: keys.signers(origins.metering) };
-  const verifierKeys = signers.audit.map(({ verifierKey }) => verifierKey);
+  const { signers } = keys;
   const work = new ThreadWork(storeFiles(dataDir).main, log);
   const services: Services = {
     store,
@@ -126,11 +129,11 @@ function openPlane(config: PlaneConfig, log: Log): Opened {
     fingerprint: secrets.fingerprint,
     cursors: new Cursors(secrets.cursorKey, randomBytes),
     tail: new Tail(),
-    checkpoints: new Checkpoints({ store, now, log, signers: (_projectId, tree) => signers[tree] }),
+    checkpoints: new Checkpoints({ store, now, log, signers }),
     runs: new Runs(),
     work,
     wakeJobs: () => jobs.wake(),
-    verifierKeys: () => verifierKeys,
+    verifierKeys: (origin) => signers(origin).map(({ verifierKey }) => verifierKey),
     probe: createProbe(dataDir, now),
     version,
     log,

@@ -11,14 +11,16 @@ const everyMs = 250;
 export class Overload {
   readonly #queued: () => number;
   readonly #memoryBytes: number;
+  readonly #delayLimitMs: number;
   readonly #timer: NodeJS.Timeout;
   #dueAt = performance.now() + everyMs;
   #delayMs = 0;
   #rssBytes = 0;
 
-  constructor(queued: () => number, memoryBytes: number = limits.memoryBytes) {
+  constructor(queued: () => number, bounds: { memoryBytes?: number; delayMs?: number } = {}) {
     this.#queued = queued;
-    this.#memoryBytes = memoryBytes;
+    this.#memoryBytes = bounds.memoryBytes ?? limits.memoryBytes;
+    this.#delayLimitMs = bounds.delayMs ?? limits.overloadDelayMs;
     this.#timer = setInterval(() => this.#measure(), everyMs);
     this.#timer.unref();
   }
@@ -32,7 +34,7 @@ export class Overload {
 
   /** What is over its bound now, or null. Costs nothing. */
   reason(): string | null {
-    if (this.#delayMs > limits.overloadDelayMs) return 'the event loop lags';
+    if (this.#delayMs > this.#delayLimitMs) return 'the event loop lags';
     if (this.#queued() > limits.writeQueue) return 'the write queue is full';
     return this.#rssBytes > this.#memoryBytes ? 'memory is short' : null;
   }

@@ -10,6 +10,7 @@ import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import { table, type OperationId } from '../contract/table.ts';
 import type { Handlers } from '../service/call.ts';
+import type { Log } from '../service/log.ts';
 import type { Services } from '../service/services.ts';
 import { apiVersion, writeAnswer } from './answer.ts';
 import { Credentials } from './credentials.ts';
@@ -29,7 +30,8 @@ export interface ServerOptions {
   readonly operations: readonly OperationId[];
   /** Absolute URI under which problem pages are reachable; the listener's own origin where absent. */
   readonly problemBase?: string;
-  readonly memoryBytes?: number;
+  /** When to shed load; the limits of the contract where absent. */
+  readonly overload?: { readonly memoryBytes?: number; readonly delayMs?: number };
   /** Seconds; the limits of the contract where absent. */
   readonly timeouts?: { readonly headers?: number; readonly request?: number; readonly idle?: number };
 }
@@ -48,10 +50,10 @@ export function createServer(options: ServerOptions): HttpServer {
   const problemBase = (): string => origin;
   const app = createApp(options, problemBase);
   const { services } = options;
-  const overload = new Overload(() => services.store.condition().queued, options.memoryBytes);
+  const overload = new Overload(() => services.store.condition().queued, options.overload);
   const credentials = new Credentials(services.store, services.now);
   const stats = mount(app, { ...options, credentials, overload, problemBase, closing: () => closing });
-  addPages(app, problemBase);
+  addPages(app, { problemBase, log: services.log });
   const streams = new Streams(app.server, { services, credentials, problemBase });
 
   return {
@@ -72,7 +74,9 @@ export function createServer(options: ServerOptions): HttpServer {
   };
 }
 
-function createApp({ timeouts = {} }: ServerOptions, problemBase: () => string): FastifyInstance {
+function createApp(options: ServerOptions, problemBase: () => string): FastifyInstance {
+  const { timeouts = {}, services } = options;
+  const context = { problemBase, log: services.log };
   const headersSeconds = timeouts.headers ?? limits.headersTimeoutSeconds;
   const app = fastify({
     logger: false,
@@ -98,7 +102,7 @@ function createApp({ timeouts = {} }: ServerOptions, problemBase: () => string):
       // queries are read by `text.ts`, from the text
       querystringParser: () => ({}),
     },
-    frameworkErrors: (error, request, reply) => refuse(error, request, reply, problemBase),
+    frameworkErrors: (error, request, reply) => refuse(error, { request, reply }, context),
     clientErrorHandler: (error, socket) => refuseRaw(error, socket, problemBase()),
   });
   app.server.maxHeadersCount = 0; // `checkEnvelope` refuses a long list, where Node would cut it silently
@@ -107,21 +111,27 @@ function createApp({ timeouts = {} }: ServerOptions, problemBase: () => string):
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.decorateRequest('caller', null);
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.is404) refuse(noRoute(request), request, reply, problemBase);
+    if (request.is404) refuse(noRoute(request), { request, reply }, context);
     else done();
   });
-  app.setNotFoundHandler((request, reply) => refuse(noRoute(request), request, reply, problemBase));
-  app.setErrorHandler((error, request, reply) => refuse(error, request, reply, problemBase));
+  app.setNotFoundHandler((request, reply) => refuse(noRoute(request), { request, reply }, context));
+  app.setErrorHandler((error, request, reply) => refuse(error, { request, reply }, context));
   return app;
 }
 
-function refuse(
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  problemBase: () => string,
-): void {
-  writeAnswer(reply, renderProblem(asGovError(error), { requestId: request.id, base: problemBase() }));
+interface On {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+interface RefuseContext {
+  readonly problemBase: () => string;
+  readonly log: Log;
+}
+
+function refuse(error: unknown, { request, reply }: On, { problemBase, log }: RefuseContext): void {
+  const known = asGovError(error);
+  if (known.code === 'INTERNAL') log.error({ err: error, requestId: request.id }, 'unexpected error');
+  writeAnswer(reply, renderProblem(known, { requestId: request.id, base: problemBase() }));
 }
 
 /** METHOD_NOT_ALLOWED with `Allow` where the path exists with other methods, else NOT_FOUND. */
@@ -148,22 +158,22 @@ const template = (path: string): RegExp =>
       .replace(/\*$/, '.+')}$`,
   );
 
-function addPages(app: FastifyInstance, problemBase: () => string): void {
+function addPages(app: FastifyInstance, context: RefuseContext): void {
   for (const url of ['/problems/:slug', '/openapi.json', '/api/v1/openapi.json']) {
     app.get(url, (request, reply) => {
-      void answerPage(request, reply, problemBase);
+      void answerPage({ request, reply }, context);
     });
   }
 }
 
-async function answerPage(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  problemBase: () => string,
-): Promise<void> {
-  const page = await renderPage((request.params as { slug?: string }).slug);
-  if (page === null) refuse(new GovError('NOT_FOUND', 'no such page'), request, reply, problemBase);
-  else writeAnswer(reply, page);
+async function answerPage(on: On, context: RefuseContext): Promise<void> {
+  try {
+    const page = await renderPage((on.request.params as { slug?: string }).slug);
+    if (page === null) throw new GovError('NOT_FOUND', 'no such page');
+    writeAnswer(on.reply, page);
+  } catch (error) {
+    refuse(error, on, context);
+  }
 }
 
 /** Faults before there is a request: the answer is written to the socket by hand. */

@@ -16,7 +16,8 @@ type Texts = Readonly<Record<string, string>>;
  */
 export function readQuery(schema: JsonSchema | undefined, query: string): Record<string, unknown> {
   if (query === '') return schema === undefined ? {} : complete(schema, {});
-  const values: Record<string, unknown> = {};
+  // without a prototype, `__proto__` is a name like any other
+  const values = Object.create(null) as Record<string, unknown>;
   const errors: FieldError[] = [];
   for (const part of query.split('&')) {
     if (part === '') continue;

@@ -24,8 +24,8 @@ interface Options {
   readonly store: Store;
   readonly now: () => number;
   readonly log: Log;
-  /** Keys of a tree of a project; the first is Ed25519. */
-  readonly signers: (projectId: string, tree: TreeName) => readonly CheckpointSigner[];
+  /** Signers of the log with this origin; the first is Ed25519. */
+  readonly signers: (origin: string) => readonly CheckpointSigner[];
 }
 
 const everyMs = 1000;
@@ -73,7 +73,7 @@ export class Checkpoints {
     const checkpoint: Checkpoint = { origin, size, root, extensions: [] };
     const timestampSeconds = Math.floor(now() / 1000);
     const note = await store.saveCheckpoint(projectId, tree, checkpoint, (frozen) =>
-      signCheckpoint(frozen, signers(projectId, tree), { timestampSeconds }),
+      signCheckpoint(frozen, signers(origin), { timestampSeconds }),
     );
     return { checkpoint, note };
   }

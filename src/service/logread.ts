@@ -16,7 +16,7 @@ export const log: Pick<Handlers, 'getCheckpoint' | 'getLogKey' | 'getTile'> = {
   },
 
   async getLogKey({ caller }, { verifierKeys }) {
-    const keys = verifierKeys(caller.project.projectId);
+    const keys = verifierKeys(caller.project.auditOrigin);
     return { status: 200, body: keys.map((key) => `${key}\n`).join('') };
   },
 

@@ -48,7 +48,7 @@ export async function prove(
     layers,
     treeSize: checkpoint.size,
     origin: checkpoint.origin,
-    keys: services.verifierKeys(projectId),
+    keys: services.verifierKeys(checkpoint.origin),
     nonces: Object.fromEntries(nonces),
     graph,
   };

@@ -22,8 +22,8 @@ export interface Services {
   readonly work: Work;
   /** Says that a job is pending, so that the worker need not wait for its next look. */
   readonly wakeJobs: () => void;
-  /** Verifier keys of a project's log, as texts. */
-  readonly verifierKeys: (projectId: string) => readonly string[];
+  /** Verifier keys of the log with this origin, as texts. */
+  readonly verifierKeys: (origin: string) => readonly string[];
   /** Reasons why a write now would not be durable; empty when it would. */
   readonly probe: () => Promise<readonly string[]>;
   readonly version: string;

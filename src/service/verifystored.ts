@@ -52,15 +52,15 @@ async function recomputation(
   ]);
   const nonces = statements.map(([name, statement]) => [name, statement?.nonce ?? ''] as const);
   const sources = statements.find(([name]) => name === 'event_integrity')?.[1]?.claims['timestampSources'];
-  const project = await store.project(projectId);
+  const origin = (await store.project(projectId))?.auditOrigin ?? '';
   return {
     projectId,
     runId,
     // the layers of a stored proof are registered ones
     layers: proof.layers.map(({ name }) => name as LayerName),
     treeSize,
-    origin: project?.auditOrigin ?? '',
-    keys: verifierKeys(projectId),
+    origin,
+    keys: verifierKeys(origin),
     nonces: Object.fromEntries(nonces),
     graph: graph === null ? null : logged(graph),
     ...(isCounts(sources) ? { statedSources: sources } : {}),

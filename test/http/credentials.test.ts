@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scopes, type Operation, type Scope } from '../../src/contract/operation.ts';
+import { table } from '../../src/contract/table.ts';
+import { Credentials } from '../../src/http/credentials.ts';
+import { createToken, keyDigest } from '../../src/service/keys.ts';
+import type { ApiKeyRow, Project } from '../../src/store/port.ts';
+import { randomBytes } from 'node:crypto';
+import { send, startPlane, type TestPlane } from '../serving.ts';
+
+let plane: TestPlane;
+const single = Object.fromEntries(scopes.map((scope) => [`scope ${scope}`, { scopes: [scope] }]));
+
+beforeAll(async () => {
+  plane = await startPlane({
+    extraKeys: {
+      ...single,
+      none: { scopes: [] },
+      revoked: { scopes: ['*'], revoked: true },
+      expired: { scopes: ['*'], expiresMs: Date.now() - 1 },
+    },
+  });
+});
+afterAll(() => plane.end());
+
+const get = (headers: Record<string, string | string[]>) =>
+  plane.call('GET', '/runs', { key: null, headers });
+
+describe('credentials', () => {
+  it('are taken from Authorization: Bearer and from X-API-Key', async () => {
+    expect((await get({ authorization: `Bearer ${plane.key}` })).status).toBe(200);
+    expect((await get({ authorization: `bearer ${plane.key}` })).status).toBe(200);
+    expect((await get({ 'x-api-key': plane.key })).status).toBe(200);
+    expect((await get({ 'x-api-key': plane.key, authorization: `Bearer ${plane.key}` })).status).toBe(200);
+  });
+
+  it('are asked for with a challenge', async () => {
+    const { status, body, headers } = await get({});
+    expect([status, body.code]).toEqual([401, 'UNAUTHENTICATED']);
+    expect(headers['www-authenticate']).toBe('Bearer realm="gov"');
+    expect((await get({ authorization: 'Basic eDp5' })).body.code).toBe('UNAUTHENTICATED');
+  });
+
+  it('are refused when two different ones are sent', async () => {
+    const other = plane.keys['none'] ?? '';
+    const { status, body } = await get({ 'x-api-key': other, authorization: `Bearer ${plane.key}` });
+    expect([status, body.code]).toEqual([401, 'AMBIGUOUS_CREDENTIAL']);
+    expect((await get({ 'x-api-key': [plane.key, plane.key] })).status).toBe(401);
+  });
+
+  it('are refused with one text, whether unknown, mistyped, revoked or expired', async () => {
+    const unknown = createToken('live', randomBytes);
+    const tokens = [unknown, `${plane.key.slice(0, -1)}!`, 'x', plane.keys['revoked'], plane.keys['expired']];
+    const details = new Set<string>();
+    for (const token of tokens) {
+      const { status, body, headers } = await get({ authorization: `Bearer ${token}` });
+      expect([status, body.code]).toEqual([401, 'INVALID_CREDENTIAL']);
+      expect(headers['www-authenticate']).toBe('Bearer realm="gov", error="invalid_token"');
+      details.add(body.detail);
+    }
+    expect(details.size).toBe(1);
+  });
+
+  it('are not read from the URL, a cookie or the body', async () => {
+    expect((await plane.call('GET', `/runs?api_key=${plane.key}`, { key: null })).status).toBe(401);
+    expect((await get({ cookie: `api_key=${plane.key}` })).status).toBe(401);
+  });
+
+  it('belong to one environment: the other base path answers 401', async () => {
+    const sandbox = `${plane.origin}/sandbox/api/v1/runs`;
+    const { status, body } = await plane.call('GET', sandbox);
+    expect([status, body.code]).toEqual([401, 'ENVIRONMENT_MISMATCH']);
+    const test = createToken('test', randomBytes);
+    expect((await get({ authorization: `Bearer ${test}` })).body.code).toBe('ENVIRONMENT_MISMATCH');
+  });
+
+  it('of a sandbox plane are gov_test_ keys under /sandbox', async () => {
+    const sandbox = await startPlane({ environment: 'sandbox' });
+    expect(sandbox.key).toMatch(/^gov_test_/);
+    expect(sandbox.baseUrl).toMatch(/\/sandbox\/api\/v1$/);
+    expect((await sandbox.call('GET', '/runs')).status).toBe(200);
+    const created = await sandbox.call('POST', '/events', {
+      body: { runId: 'r', eventType: 't', actor: 'a', action: 'x', timestamp: '2026-01-01T00:00:00Z' },
+    });
+    expect(created.headers['location']).toBe(`/sandbox/api/v1/events/${created.body.eventId}`);
+    await sandbox.end();
+  });
+
+  it('open each operation to exactly the scope of its row, and to *', async () => {
+    const wrong: string[] = [];
+    for (const row of Object.values<Operation>(table)) {
+      const path = row.path.replace(/\{[^}]+\}/g, 'x').replace('*', 'x');
+      for (const scope of [...scopes, null]) {
+        const key = scope === null ? (plane.keys['none'] ?? '') : (plane.keys[`scope ${scope}`] ?? '');
+        const body = row.method === 'GET' ? {} : { raw: 'no json' };
+        const { status, headers } = await plane.call(row.method, path, { key, ...body });
+        const open = row.scope === null || scope === '*' || scope === row.scope;
+        if ((status !== 403) !== open) wrong.push(`${row.method} ${row.path} with ${scope}: ${status}`);
+        if (status === 403 && !String(headers['www-authenticate']).includes(`scope="${row.scope}"`)) {
+          wrong.push(`${row.path}: no challenge`);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('are told which scope is missing', async () => {
+    const { body } = await plane.call('GET', '/runs', { key: plane.keys['none'] ?? '' });
+    expect(body).toMatchObject({ code: 'INSUFFICIENT_SCOPE', requiredScope: 'events:read' });
+  });
+
+  it('show details of health only to those who have one', async () => {
+    const open = await send('GET', `${plane.baseUrl}/health`, {});
+    expect(open.body).toEqual({ status: 'ok', time: expect.any(String) });
+    const bad = await send('GET', `${plane.baseUrl}/health`, { key: 'gov_live_wrong' });
+    expect(bad.body).toEqual({ status: 'ok', time: expect.any(String) });
+    expect((await plane.call('GET', '/health')).body).toMatchObject({
+      reasons: [],
+      version: expect.any(String),
+    });
+  });
+});
+
+describe('key look-ups', () => {
+  const project: Project = {
+    projectId: 'prj_x',
+    organizationId: 'org_x',
+    environment: 'production',
+    auditOrigin: 'a',
+    meteringOrigin: 'm',
+  };
+  const row = (token: string): ApiKeyRow => ({
+    keyId: 'key_x',
+    projectId: 'prj_x',
+    digest: keyDigest(token),
+    prefix: '',
+    last4: '',
+    name: '',
+    scopes: ['*' satisfies Scope],
+    createdMs: 0,
+    expiresMs: null,
+    revokedMs: null,
+  });
+
+  it('do not happen for what fails the checksum', () => {
+    let asked = 0;
+    const credentials = new Credentials({ apiKey: async () => ((asked += 1), null) }, () => 0);
+    for (let at = 0; at < 10_000; at += 1) {
+      const token = `gov_live_${randomBytes(40)
+        .toString('base64')
+        .replace(/[^0-9A-Za-z]/g, 'a')
+        .slice(0, 38)}`;
+      expect(() => credentials.identify(token, 'production')).toThrow(/valid API key/);
+    }
+    expect(asked).toBe(0);
+  });
+
+  it('happen once in five seconds, after which a revoked key is refused', async () => {
+    let nowMs = 1_000_000;
+    let asked = 0;
+    const token = createToken('live', randomBytes);
+    let key = row(token);
+    const apiKey = async () => {
+      asked += 1;
+      return { key, project };
+    };
+    const credentials = new Credentials({ apiKey }, () => nowMs);
+    await credentials.identify(token, 'production');
+    key = { ...key, revokedMs: nowMs };
+    nowMs += 4999;
+    expect(credentials.identify(token, 'production')).not.toBeInstanceOf(Promise);
+    nowMs += 1;
+    await expect(credentials.identify(token, 'production')).rejects.toThrow(/revoked/);
+    expect(asked).toBe(2);
+  });
+
+  it('that are remembered still end with the key', async () => {
+    let nowMs = 1_000_000;
+    const token = createToken('live', randomBytes);
+    const key = { ...row(token), expiresMs: nowMs + 1000 };
+    const credentials = new Credentials({ apiKey: async () => ({ key, project }) }, () => nowMs);
+    await credentials.identify(token, 'production');
+    nowMs += 1000;
+    expect(() => credentials.identify(token, 'production')).toThrow(/expired/);
+  });
+});
