@@ -23,7 +23,7 @@ import { type Disclosure, disclosureDigest, disclosureText } from './disclosure.
 import type { DsseEnvelope } from './dsse.ts';
 import { type EdgeItem, type NodeItem, readEdgeRow, readNodeRow } from './graph.ts';
 import { hashText, parseHash } from './hash.ts';
-import { canonicalize, type Json } from './json.ts';
+import { canonicalize, readJson, type Json } from './json.ts';
 import { leafHash } from './merkle.ts';
 import type { RunLeaf } from './runevent.ts';
 import { formatTlogProof } from './tlogproof.ts';
@@ -96,7 +96,7 @@ export function bundleEvent(
   const { disclose, inclusion } = options;
   const path = inclusion === undefined ? {} : { inclusion: pathText(inclusion) };
   if (disclose === undefined || disclosures === null) return { index, record, ...path };
-  const all = JSON.parse(disclosures) as Disclosure[]; // what `Committer` stored
+  const all = readJson(disclosures) as unknown as Disclosure[]; // what `Committer` stored
   const opened = all.filter(([, pointer]) => disclose(pointer));
   const kept = all.filter(([, pointer]) => !disclose(pointer));
   return {

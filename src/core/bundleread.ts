@@ -13,7 +13,8 @@ import {
   type IncludedRecord,
 } from './bundle.ts';
 import type { DsseEnvelope } from './dsse.ts';
-import type { EdgeItem, NodeItem } from './graph.ts';
+import { nodeIdPattern } from './eventlinks.ts';
+import { type EdgeItem, graphTypePattern, type NodeItem } from './graph.ts';
 import { type Json, type JsonBounds, type JsonObject, parseJson } from './json.ts';
 
 const bounds: JsonBounds = {
@@ -154,9 +155,9 @@ function readGraph(value: Json, at: string): BundleGraph {
 function readNode(value: Json, at: string): NodeItem {
   const { id, index, type, dataCommitment } = members(value, at, nodeShape);
   return {
-    id: text(id, `${at}/id`),
+    id: nodeId(id, `${at}/id`),
     index: index === null ? null : count(index, `${at}/index`),
-    type: text(type, `${at}/type`),
+    type: graphType(type, `${at}/type`),
     dataCommitment: hash(dataCommitment, `${at}/dataCommitment`),
   };
 }
@@ -164,9 +165,9 @@ function readNode(value: Json, at: string): NodeItem {
 function readEdge(value: Json, at: string): EdgeItem {
   const { source, target, type } = members(value, at, edgeShape);
   return {
-    source: text(source, `${at}/source`),
-    target: text(target, `${at}/target`),
-    type: text(type, `${at}/type`),
+    source: nodeId(source, `${at}/source`),
+    target: nodeId(target, `${at}/target`),
+    type: graphType(type, `${at}/type`),
   };
 }
 
@@ -231,6 +232,16 @@ function text(value: Json | undefined, at: string): string {
 
 const texts = (value: Json | undefined, at: string): string[] =>
   each(value, at, { max: limits.committedFields, read: text });
+
+function nodeId(value: Json | undefined, at: string): string {
+  if (typeof value !== 'string' || !nodeIdPattern.test(value)) refuse(at, 'a node id', value);
+  return value;
+}
+
+function graphType(value: Json | undefined, at: string): string {
+  if (typeof value !== 'string' || !graphTypePattern.test(value)) refuse(at, 'a type', value);
+  return value;
+}
 
 function count(value: Json | undefined, at: string): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {

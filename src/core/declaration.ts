@@ -8,7 +8,7 @@ import type { GraphDeclaration, GraphEdge } from '../contract/graphs.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError, type FieldError } from '../contract/problems.ts';
 import { labelled, sha256Text } from './hash.ts';
-import { canonicalize, type Json, type JsonObject } from './json.ts';
+import { canonicalize, readJson, type Json, type JsonObject } from './json.ts';
 
 export interface DeclaredNode {
   readonly id: string;
@@ -80,7 +80,7 @@ export const declarationText = (declaration: Declaration): string =>
   canonicalize(declaration as unknown as Json);
 
 /** Reads what `declarationText` wrote; the text comes from our own store. */
-export const readDeclaration = (text: string): Declaration => JSON.parse(text) as Declaration;
+export const readDeclaration = (text: string): Declaration => readJson(text) as unknown as Declaration;
 
 /** Names a declaration in `StoredGraph.declarationHash`. */
 export const declarationHash = (text: string): string => sha256Text(text);

@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto';
 import type { BundleEvent } from './bundle.ts';
 import type { Disclosure } from './disclosure.ts';
-import type { Json } from './json.ts';
+import { type Json, readJson } from './json.ts';
 import { recordDigests } from './runevent.ts';
 import type { CheckList, DigestCounts } from './verdict.ts';
 
@@ -50,10 +50,12 @@ export function openEventDisclosures(event: BundleEvent): DisclosedEvent {
   const withheld = new Set(event.withheld);
   for (const digest of withheld) if (!unopened.has(digest)) matches = false;
   if (withheld.size !== (event.withheld ?? []).length) matches = false;
+  const bodies = matches && unopened.size === 0 ? `[${texts.join(',')}]` : null;
+  if (bodies !== null && !isReadable(bodies)) matches = false;
   return {
     digests: digests.map((digest) => statusOf(digest, opened.get(digest), withheld)),
     matches,
-    bodies: matches && unopened.size === 0 ? `[${texts.join(',')}]` : null,
+    bodies: matches ? bodies : null,
   };
 }
 
@@ -67,15 +69,24 @@ function statusOf(
   return { digest, status: 'disclosed', pointer, value };
 }
 
-function readTuple(text: string): Disclosure | null {
-  let tuple: unknown;
+/** One level deeper than its tuples, the text could be beyond what `readJson` takes. */
+function isReadable(bodies: string): boolean {
   try {
-    tuple = JSON.parse(text);
+    return Array.isArray(readJson(bodies));
+  } catch {
+    return false;
+  }
+}
+
+function readTuple(text: string): Disclosure | null {
+  let tuple: Json;
+  try {
+    tuple = readJson(text);
   } catch {
     return null;
   }
   if (!Array.isArray(tuple) || tuple.length !== 3) return null;
-  const [salt, pointer, value] = tuple as Json[];
+  const [salt, pointer, value] = tuple;
   return typeof salt === 'string' && typeof pointer === 'string' ? [salt, pointer, value ?? null] : null;
 }
 

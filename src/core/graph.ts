@@ -59,6 +59,9 @@ const nodeForm = new RegExp(
 );
 const edgeForm = new RegExp(`^\\{"source":"${id}","target":"${id}","type":"${type}"\\}$`);
 
+/** Node and edge types (contract F13). */
+export const graphTypePattern = new RegExp(`^${type}$`);
+
 /** Reads a node row, or null for anything but the exact form. Attacker controlled. */
 export function readNodeRow(row: string): NodeItem | null {
   const match = nodeForm.exec(row);

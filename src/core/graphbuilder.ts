@@ -73,13 +73,26 @@ export class GraphRows {
   }
 
   node(row: string): void {
-    const item = this.reader.node(row);
+    const item = readNodeRow(row);
     if (item === null) this.wellFormed = false;
-    else this.binding.node(item);
+    else this.nodeItem(item);
   }
 
   edge(row: string): void {
-    if (!this.reader.edge(row)) this.wellFormed = false;
+    const item = readEdgeRow(row);
+    if (item === null) this.wellFormed = false;
+    else this.edgeItem(item);
+  }
+
+  /** A node whose members have the form of a row's. */
+  nodeItem(item: NodeItem): void {
+    if (this.reader.nodeItem(item)) this.binding.node(item);
+    else this.wellFormed = false;
+  }
+
+  /** An edge whose members have the form of a row's. */
+  edgeItem(item: EdgeItem): void {
+    if (!this.reader.edgeItem(item)) this.wellFormed = false;
   }
 
   /** `unresolved` is what the graph's leaf says: rows cannot tell. */
@@ -107,20 +120,27 @@ export class RowReader {
     return this.index.length;
   }
 
-  /** The item of a row; null where the row is malformed or repeats a node. */
-  node(row: string): NodeItem | null {
+  /** False where the row is malformed or repeats a node. */
+  node(row: string): boolean {
     const item = readNodeRow(row);
-    if (item === null || this.find(item.id) !== null) return null;
-    if (item.index === null) this.others.set(item.id, -1 - this.others.size);
-    else this.index.add(item.index, item.id);
-    this.sink.node(item, {});
-    return item;
+    return item !== null && this.nodeItem(item);
   }
 
   /** False where the row is malformed or names an unknown node. */
   edge(row: string): boolean {
     const item = readEdgeRow(row);
-    if (item === null) return false;
+    return item !== null && this.edgeItem(item);
+  }
+
+  nodeItem(item: NodeItem): boolean {
+    if (this.find(item.id) !== null) return false;
+    if (item.index === null) this.others.set(item.id, -1 - this.others.size);
+    else this.index.add(item.index, item.id);
+    this.sink.node(item, {});
+    return true;
+  }
+
+  edgeItem(item: EdgeItem): boolean {
     const source = this.find(item.source);
     const target = this.find(item.target);
     if (source === null || target === null) return false;

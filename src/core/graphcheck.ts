@@ -59,8 +59,8 @@ function factsOf({ leaf, nodes, edges }: BundleGraph, runId: string, run: RunInd
   const unresolved = fields?.['unresolved'];
   if (fields === null || typeof unresolved !== 'number') return null;
   const rows = new GraphRows(runId, run);
-  for (const node of nodes) rows.node(nodeRow(node));
-  for (const edge of edges) rows.edge(edgeRow(edge));
+  for (const node of nodes) rows.nodeItem(node);
+  for (const edge of edges) rows.edgeItem(edge);
   const facts = rows.finish(unresolved);
   const expected = canonicalize({
     ...graphLeafFields(runId, facts, fields['sealed'] === true),
