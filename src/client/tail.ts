@@ -26,6 +26,7 @@ export type TailNote =
 /** Close code by which the service says that it will not have this client (RFC 6455, 7.4.1). */
 const policyViolation = 1008;
 const pingEveryMs = 30_000;
+const steadyMs = 5000;
 /** Events read ahead of the consumer before the socket is paused. */
 const readAhead = 256;
 
@@ -40,12 +41,12 @@ export async function* tailEvents(
   let { after } = options;
   for (let attempt = 0; ; attempt += 1) {
     let reason = 'the service closed the connection';
+    const startedAt = performance.now();
     const stream = new EventStream();
     try {
       await stream.open(client, { ...options, after });
       options.observe?.({ kind: 'connected' });
       for await (const event of stream.events()) {
-        attempt = 0;
         if (after !== undefined && event.sequence <= after) continue;
         after = event.sequence;
         yield event;
@@ -57,6 +58,8 @@ export async function* tailEvents(
     } finally {
       stream.close();
     }
+    // one that held for a while was no failed attempt
+    if (performance.now() - startedAt > steadyMs) attempt = 0;
     const unreachable = new GovNetworkError('ECONNRESET', reason, { retryable: true });
     const delayMs = retryDelayMs(unreachable, attempt, Math.random()) ?? limits.clientBackoffMaxMs;
     options.observe?.({ kind: 'reconnecting', delayMs, reason });
