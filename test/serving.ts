@@ -235,6 +235,6 @@ function checkProblem({ status, headers, body }: Answer, at: string): void {
     typeof body.detail === 'string' &&
     /^https?:\/\//.test(body.type) &&
     body.instance === `urn:gov:req:${body.requestId}` &&
-    body.requestId === headers['x-request-id'];
+    (body.requestId === headers['x-request-id'] || headers['idempotent-replayed'] === 'true');
   if (!fits) throw new Error(`not a problem of the register: ${at}`);
 }

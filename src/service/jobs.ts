@@ -51,8 +51,10 @@ export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
 
   async retryJob(call, services) {
     const { params, caller, basePath } = call;
+    const { projectId } = caller.project;
+    if ((await services.store.job(projectId, params.jobId)) === null) throw notFound('job');
     const atMs = services.now();
-    const job = await services.store.retryJob(caller.project.projectId, params.jobId, atMs);
+    const job = await services.store.retryJob(projectId, params.jobId, atMs);
     services.wakeJobs();
     const { jobId, type, runId, attempt, createdMs } = job;
     return keepAnswer(call, services, {
