@@ -1,6 +1,6 @@
 /**
  * Runs a command made from a contract row: flags to query and body, answer to output, pages as asked.
- * `test/cli/generated.test.ts` proves it against a real server.
+ * `test/cli/out.test.ts` proves it against a real server.
  */
 import type { UncheckedAnswer, UncheckedInput } from '../../client/client.ts';
 import { itemsOf } from '../../client/paginate.ts';

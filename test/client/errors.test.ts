@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { GovApiError, isUnknownAuthority, networkError } from '../../src/client/errors.ts';
+
+const coded = (code: string, message = 'raw'): Error => Object.assign(new Error(message), { code });
+
+describe('a network error', () => {
+  it.each([
+    ['ECONNREFUSED', 'nothing listens there', true],
+    ['ENOTFOUND', 'the host name does not exist', false],
+    ['EAI_AGAIN', 'the host name could not be looked up now', true],
+    ['ECONNRESET', 'the connection was closed before an answer came', true],
+    ['EHOSTUNREACH', 'there is no route to it', true],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'not signed by an authority this machine trusts', false],
+    ['CERT_HAS_EXPIRED', 'its certificate has expired', false],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'its certificate is for another host name', false],
+    ['EPROTO', 'does not speak TLS', false],
+  ])('%s says "%s"', (code, sentence, retryable) => {
+    const error = networkError(coded(code), 'https://gov.example.test');
+    expect(error).toMatchObject({ code, retryable, cause: { code } });
+    expect(error.message).toContain('could not reach https://gov.example.test: ');
+    expect(error.message).toContain(sentence);
+  });
+
+  it('looks into the errors of several addresses', () => {
+    const both = new AggregateError([coded('ECONNREFUSED'), coded('ECONNREFUSED')], '');
+    expect(networkError(both, 'http://x').code).toBe('ECONNREFUSED');
+  });
+
+  it('keeps an unknown message, and is retryable', () => {
+    expect(networkError(coded('EODD', 'odd'), 'http://x')).toMatchObject({
+      code: 'EODD',
+      message: 'could not reach http://x: odd',
+      retryable: true,
+    });
+    expect(networkError('text', 'http://x').code).toBe('UNKNOWN');
+  });
+
+  it('names the proxy that was used', () => {
+    const error = networkError(coded('ECONNREFUSED'), 'http://x', 'http://proxy:3128');
+    expect(error.message).toContain('through the proxy http://proxy:3128');
+    expect(error.hint).toContain('NO_PROXY');
+  });
+
+  it('tells chains that end at an unknown authority', () => {
+    expect(isUnknownAuthority(coded('UNABLE_TO_GET_ISSUER_CERT_LOCALLY'))).toBe(true);
+    expect(isUnknownAuthority(coded('CERT_HAS_EXPIRED'))).toBe(false);
+  });
+});
+
+describe('a problem', () => {
+  it('is read whatever the types of its members', () => {
+    const odd = {
+      title: 7,
+      detail: null,
+      code: [],
+      requestId: {},
+      errors: [{ pointer: 1 }, null],
+      retryable: 'yes',
+    };
+    expect(new GovApiError(400, odd, {})).toMatchObject({
+      message: 'HTTP status 400',
+      code: 'HTTP_400',
+      requestId: undefined,
+      errors: [],
+      retryable: false,
+    });
+  });
+});
