@@ -13,9 +13,15 @@ export const hashBytes = 32;
 /** The Merkle tree hash of no leaves: SHA-256 of nothing. */
 export const emptyRoot: Buffer = sha256('');
 
+/** 0x00 and room for a record of the log's limit; hashing bytes that lie here costs half of hashing a string. */
+const leafPreimage = Buffer.alloc(1 + 64 * 1024);
+
 /** Leaf hash (32 bytes) of a record; a string is hashed as UTF-8. Cost: one hash, about 1 µs for 600 bytes. */
 export function leafHash(record: string | Uint8Array): Buffer {
-  if (typeof record === 'string') return sha256(`\0${record}`);
+  if (typeof record === 'string') {
+    if (record.length * 3 >= leafPreimage.length) return sha256(`\0${record}`);
+    return sha256(leafPreimage.subarray(0, 1 + leafPreimage.write(record, 1)));
+  }
   const preimage = Buffer.allocUnsafe(record.length + 1);
   preimage[0] = 0;
   preimage.set(record, 1);

@@ -65,27 +65,15 @@ const isObject = (value: unknown): value is JsonObject =>
  */
 export function draftEvent(input: EventInput, timestampMs: number, salt: () => string): EventDraft | Refusal {
   const committer = new Committer(salt);
-  const commitParty = (name: 'actor' | 'resource', party: Json): Refusal | null => {
-    if (!isObject(party)) {
-      committer.add(`/${name}`, party);
-      return null;
-    }
-    let length = 2;
-    for (const [key, value] of Object.entries(party)) {
-      length += key.length + 4 + committer.add(`/${name}/${pointerToken(key)}`, value);
-    }
-    if (length * 3 <= limits.partyBytes) return null;
-    const bytes = bytesOver(canonicalize(party), limits.partyBytes);
-    return bytes === 0 ? null : tooLarge(`/${name}`, limits.partyBytes, bytes);
-  };
-
   committer.add('/action', input.action);
-  const party =
-    commitParty('actor', input.actor as Json) ??
-    (input.resource === undefined ? null : commitParty('resource', input.resource as Json));
-  if (party !== null) return party;
+  const tooBig =
+    commitParty(committer, 'actor', input.actor as Json) ??
+    (input.resource === undefined ? null : commitParty(committer, 'resource', input.resource as Json));
+  if (tooBig !== null) return tooBig;
   const metadata = (input.metadata ?? {}) as JsonObject;
-  for (const [key, value] of Object.entries(metadata)) committer.add(`/metadata/${pointerToken(key)}`, value);
+  for (const key of Object.keys(metadata)) {
+    committer.add(`/metadata/${pointerToken(key)}`, metadata[key] as Json);
+  }
   if (input.clientEventId !== undefined) committer.add('/clientEventId', input.clientEventId);
 
   const { digests, disclosures } = committer.finish();
@@ -107,6 +95,21 @@ export function draftEvent(input: EventInput, timestampMs: number, salt: () => s
     tail: `,"timestamp":"${input.timestamp}","type":"gov.event/1"}`,
     disclosures,
   };
+}
+
+/** Commits to each member of an actor or resource, or to the whole where it is a string. */
+function commitParty(committer: Committer, name: 'actor' | 'resource', party: Json): Refusal | null {
+  if (!isObject(party)) {
+    committer.add(`/${name}`, party);
+    return null;
+  }
+  let length = 2;
+  for (const key of Object.keys(party)) {
+    length += key.length + 4 + committer.add(`/${name}/${pointerToken(key)}`, party[key] as Json);
+  }
+  if (length * 3 <= limits.partyBytes) return null;
+  const bytes = bytesOver(canonicalize(party), limits.partyBytes);
+  return bytes === 0 ? null : tooLarge(`/${name}`, limits.partyBytes, bytes);
 }
 
 const tooLarge = (pointer: string, limit: number, bytes: number): Refusal => ({
@@ -137,12 +140,20 @@ export interface SealedEvent {
   readonly leaf: Buffer;
 }
 
+/** The newest server time as text: all events of a request share it. */
+let newest = { ms: 0, text: formatTimestamp(0) };
+
+function serverTime(ms: number): string {
+  if (ms !== newest.ms) newest = { ms, text: formatTimestamp(ms) };
+  return newest.text;
+}
+
 /** Gives a drafted event its place: eventId, runSeq, serverTimestamp, and with them its leaf. */
 export function sealEvent(draft: EventDraft, place: Place): SealedEvent {
   const id = eventId(place.serverMs, place.index, place.random);
   const record =
     `${draft.head}${id}","eventType":"${draft.eventType}","runId":"${draft.runId}","runSeq":${place.runSeq},` +
-    `"serverTimestamp":"${formatTimestamp(place.serverMs)}"${draft.tail}`;
+    `"serverTimestamp":"${serverTime(place.serverMs)}"${draft.tail}`;
   return { eventId: id, record, leaf: leafHash(record) };
 }
 

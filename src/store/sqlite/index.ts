@@ -64,7 +64,6 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
     storeFiles(options.dataDir).reserve,
     options.reserveBytes ?? limits.diskReserveBytes,
   );
-  const keepWal = walKeeper(writing);
   let probing: NodeJS.Timeout | undefined;
   const probe = (): boolean => {
     if (writer.trouble?.code !== 'STORAGE_FULL') return writer.trouble === null;
@@ -79,7 +78,7 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
     faults,
     committed: () => {
       try {
-        keepWal();
+        wal.committed();
       } catch (error) {
         writer.report(error);
       }
@@ -91,6 +90,7 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
       probing = setInterval(probe, probeMs).unref();
     },
   });
+  const wal = walKeeper(writing, (error) => writer.report(error));
   const tasks = taskStatements(prepare);
   tasks.sweepStaged();
   if (!reserve.fill()) options.onWarning?.('the disk has too little space left to keep a reserve');
@@ -105,6 +105,7 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
     close: async () => {
       await writer.close();
       clearInterval(probing);
+      await wal.close();
       if (writer.trouble === null) writing.pragma('wal_checkpoint(TRUNCATE)');
       parts.close();
     },

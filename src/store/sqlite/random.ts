@@ -10,16 +10,22 @@ export class RandomPool {
 
   /** `size` ≤ 4096 bytes that nobody else gets; a view. */
   bytes(size: number): Buffer {
+    const at = this.take(size);
+    return this.pool.subarray(at, at + size);
+  }
+
+  /** 26 random bits. */
+  bits26(): number {
+    const at = this.take(4); // may change the pool
+    return this.pool.readUInt32BE(at) >>> 6;
+  }
+
+  private take(size: number): number {
     if (this.at + size > this.pool.length) {
       this.pool = this.fill(4096);
       this.at = 0;
     }
     this.at += size;
-    return this.pool.subarray(this.at - size, this.at);
-  }
-
-  /** 26 random bits. */
-  bits26(): number {
-    return this.bytes(4).readUInt32BE(0) >>> 6;
+    return this.at - size;
   }
 }

@@ -68,14 +68,14 @@ export class CommitRows {
   }
 
   addEntry(project: number, { draft, index, record, event }: Entry): void {
-    this.leaves.add(project, index, record);
-    if (draft.disclosures !== null) this.bodies.add(project, index, draft.disclosures);
+    this.leaves.add([project, index, record]);
+    if (draft.disclosures !== null) this.bodies.add([project, index, draft.disclosures]);
     if (event === null || draft.kind !== 'event') return;
-    this.runEvents.add(project, event.run.no, event.runSeq, index, event.typeNo, draft.timestampMs);
+    this.runEvents.add([project, event.run.no, event.runSeq, index, event.typeNo, draft.timestampMs]);
   }
 
   addMeter(project: number, { index, firstIndex, count, nonce, record }: MeterRow): void {
-    this.meters.add(project, index, firstIndex, count, nonce, record);
+    this.meters.add([project, index, firstIndex, count, nonce, record]);
   }
 
   /** Writes everything of the commit but COMMIT itself. */

@@ -39,8 +39,8 @@ export class RowBuffer {
   }
 
   /** `row` has a value for each column, in their order. */
-  add(...row: Value[]): void {
-    this.values.push(...row);
+  add(row: readonly Value[]): void {
+    for (const value of row) this.values.push(value);
     if (this.values.length < rowsAtOnce * this.width) return;
     this.many.run(...this.values);
     this.values = [];
