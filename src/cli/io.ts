@@ -3,6 +3,7 @@
  * Writing waits for a slow reader; a reader that went away (EPIPE) ends the command quietly, and any other
  * write error, such as a full disk behind `>`, is a failure. `test/cli/pipes.test.ts` proves it.
  */
+import { addAbortSignal } from 'node:stream';
 import type { Readable, Writable } from 'node:stream';
 
 export interface OutputStream extends Writable {
@@ -97,8 +98,15 @@ export class Writer {
   }
 }
 
-/** All of standard input. Throws a RangeError beyond `maxBytes`. */
-export async function readAll(stream: Readable, maxBytes: number): Promise<Uint8Array> {
+export interface ReadOptions {
+  readonly maxBytes: number;
+  /** Ends the reading; a terminal would be waited on for ever. */
+  readonly signal: AbortSignal;
+}
+
+/** All of standard input. Throws a RangeError beyond `maxBytes`, an AbortError when the signal fires. */
+export async function readAll(stream: Readable, { maxBytes, signal }: ReadOptions): Promise<Uint8Array> {
+  addAbortSignal(signal, stream);
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream as AsyncIterable<Buffer | string>) {

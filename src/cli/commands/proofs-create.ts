@@ -2,6 +2,7 @@
 import type { ProofRequest } from '../../contract/proofs.ts';
 import type { Invocation, Run } from '../command.ts';
 import { CliError, exit, usage } from '../exit.ts';
+import type { Out } from '../out.ts';
 import { safe } from '../safe.ts';
 import type { proofsCreate as spec } from '../specs/proofs.ts';
 import { plainView, viewOf } from '../view.ts';
@@ -19,7 +20,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   };
   const answer = await client.createProof({ body, idempotencyKey: settings.idempotencyKey });
   if (answer.status === 201) {
-    await out.one(answer.body, viewOf('getProof'));
+    await printProof(out, answer.body);
     return exit.ok;
   }
   if (flags.wait) return awaited(invocation, answer.body.jobId);
@@ -36,7 +37,7 @@ async function awaited(
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
   const job = await waitForJob(client, { jobId, deadline, signal });
   if (job.status === 'completed') {
-    await out.one(job.result, viewOf('getProof'));
+    await printProof(out, job.result);
     return exit.ok;
   }
   const reason = await jobError(client, job);
@@ -44,4 +45,11 @@ async function awaited(
     code: 'JOB_FAILED',
     next: [`gov jobs retry ${jobId}`],
   });
+}
+
+/** A layer can hold because nothing was governed; only a verification says so. */
+async function printProof(out: Out, proof: unknown): Promise<void> {
+  await out.one(proof, viewOf('getProof'));
+  if (!out.isHuman || typeof proof !== 'object' || proof === null || !('proofId' in proof)) return;
+  await out.note(safe`what each layer rests on: gov proofs verify ${String(proof.proofId)}`);
 }

@@ -38,9 +38,11 @@ export const run: Run<typeof spec> = async (invocation) => {
   return artifact === null ? verifyHere(invocation, bytes) : verifyByService(invocation, artifact);
 };
 
-async function read({ args, io }: Call): Promise<Uint8Array> {
+async function read({ args, io, signal }: Call): Promise<Uint8Array> {
   try {
-    return args.proof === '-' ? await readAll(io.stdin, limits.bundleBytes) : readFileSync(args.proof);
+    return args.proof === '-'
+      ? await readAll(io.stdin, { maxBytes: limits.bundleBytes, signal })
+      : readFileSync(args.proof);
   } catch (cause) {
     if (cause instanceof RangeError) throw usage(cause.message);
     throw unreadable(args.proof, cause);
