@@ -109,10 +109,10 @@ const started = await record({
   action: 'start',
   metadata: { task: 'pay open invoices' },
 });
-let last = started;
+const outcomes: string[] = [];
 for (const file of (await readdir(join(folder, 'inbox'))).toSorted()) {
   const read = await tool('invoice.read', {
-    cause: last,
+    cause: started,
     arguments: { file },
     work: () => readJson<Invoice>(join('inbox', file)),
   });
@@ -123,13 +123,14 @@ for (const file of (await readdir(join(folder, 'inbox'))).toSorted()) {
     work: async () => ({ objection: objection(invoice) }),
   });
   if (checked.result.objection !== null) {
-    last = await record({
+    const refused = await record({
       eventType: 'tool.call_blocked',
       action: 'refuse',
       resource: { name: 'ledger.pay', type: 'tool' },
       causedBy: [checked.id],
       metadata: { invoice: invoice.invoice, reason: checked.result.objection },
     });
+    outcomes.push(refused);
     continue;
   }
   const cause = invoice.amount > approvalLimit ? await approval(invoice, checked.id) : checked.id;
@@ -143,7 +144,7 @@ for (const file of (await readdir(join(folder, 'inbox'))).toSorted()) {
       return { entry: paid.size };
     },
   });
-  last = pay.id;
+  outcomes.push(pay.id);
 }
-await record({ eventType: 'run.ended', action: 'end', causedBy: [last], metadata: { paid: paid.size } });
+await record({ eventType: 'run.ended', action: 'end', causedBy: outcomes, metadata: { paid: paid.size } });
 process.stdout.write(`${runId}: ${count} events recorded, ${paid.size} invoices paid into ${ledger}\n`);

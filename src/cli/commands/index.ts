@@ -5,6 +5,8 @@ import type { Invocation } from '../command.ts';
 type Loader = () => Promise<{ run: (invocation: Invocation<never>) => Promise<number | void> }>;
 
 export const loaders: Readonly<Record<string, Loader>> = {
+  quickstart: () => import('./quickstart.ts'),
+  'events push': () => import('./events-push.ts'),
   'events tail': () => import('./events-tail.ts'),
   'proofs create': () => import('./proofs-create.ts'),
   'proofs get': () => import('./proofs-get.ts'),

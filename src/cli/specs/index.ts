@@ -1,11 +1,12 @@
 /** All commands, generated and hand-made, and the nouns they stand under. */
 import type { CommandSpec } from '../command.ts';
 import { generatedSpecs } from '../manifest.ts';
-import { eventsTail } from './events.ts';
+import { eventsPush, eventsTail } from './events.ts';
 import * as general from './general.ts';
 import { graphsGet, graphsLineage } from './graphs.ts';
 import { jobsWait } from './jobs.ts';
 import { logFsck, planeInit, planeServe, planeStatus } from './plane.ts';
+import { quickstart } from './quickstart.ts';
 import { proofsCreate, proofsGet, proofsVerify } from './proofs.ts';
 
 /** Nouns in the order of `gov --help`, under the headings they stand below. */
@@ -27,6 +28,8 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
 ];
 
 const handMade: readonly CommandSpec[] = [
+  quickstart,
+  eventsPush,
   eventsTail,
   proofsCreate,
   proofsGet,
