@@ -7,22 +7,24 @@ import { kebab } from './flags.ts';
 import { formats, globalFlags } from './globals.ts';
 import { allSpecs } from './specs/index.ts';
 
-/** What may follow the words typed so far: `''` → nouns, `events` → verbs, `events list` → flags. */
-function tree(specs: readonly CommandSpec[]): Map<string, string[]> {
-  const nodes = new Map<string, string[]>();
+/** What may follow the words typed so far: `''` → nouns, `events` → verbs; with a dash, `events list` → flags. */
+function tree(specs: readonly CommandSpec[]): { words: Map<string, string[]>; flags: Map<string, string[]> } {
+  const words = new Map<string, string[]>();
   const add = (key: string, word: string): void => {
-    const words = nodes.get(key) ?? [];
-    if (!words.includes(word)) nodes.set(key, [...words, word]);
+    const known = words.get(key) ?? [];
+    if (!known.includes(word)) words.set(key, [...known, word]);
   };
-  for (const { name, flags = {} } of specs) {
+  for (const { name } of specs) {
     const [noun = '', verb] = name.split(' ');
     add('', noun);
     if (verb !== undefined) add(noun, verb);
-    for (const flag of Object.keys(flags)) add(name, `--${kebab(flag)}`);
   }
-  nodes.set('completion', ['bash', 'zsh', 'fish']);
-  nodes.set('help', [...(nodes.get('') ?? []), 'exit-codes', 'environment', 'formatting']);
-  return nodes;
+  words.set('completion', ['bash', 'zsh', 'fish']);
+  words.set('help', [...(words.get('') ?? []), 'exit-codes', 'environment', 'formatting']);
+  const flags = specs
+    .filter((spec) => Object.keys(spec.flags ?? {}).length > 0)
+    .map((spec) => [spec.name, Object.keys(spec.flags ?? {}).map((flag) => `--${kebab(flag)}`)] as const);
+  return { words, flags: new Map(flags) };
 }
 
 const globalWords = (): string[] => [...Object.keys(globalFlags).map((name) => `--${kebab(name)}`), '--help'];
@@ -40,24 +42,34 @@ function choices(specs: readonly CommandSpec[]): Map<string, readonly string[]> 
   return found;
 }
 
+/** `case` branches that set the words for a key; the syntax is shared by bash and zsh. */
+const branches = (
+  entries: ReadonlyMap<string, readonly string[]>,
+  assign: (words: string) => string,
+): string => [...entries].map(([key, words]) => `    '${key}') ${assign(words.join(' '))} ;;`).join('\n');
+
 function bash(specs: readonly CommandSpec[]): string {
-  const cases = [...tree(specs)].map(([key, words]) => `    '${key}') words='${words.join(' ')}' ;;`);
-  const values = [...choices(specs)].map(([flag, words]) => `    ${flag}) words='${words.join(' ')}' ;;`);
+  const { words, flags } = tree(specs);
+  const assign = (text: string): string => `words='${text}'`;
   return `# bash completion for gov: source <(gov completion bash)
 _gov() {
-  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} path= word words= i
+  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} path= word words= i count=0
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
-    case $word in -*) ;; *) [ $(set -- $path; echo $#) -lt 2 ] && path="\${path:+$path }$word" ;; esac
+    if [[ $word != -* && $count -lt 2 ]]; then path="\${path:+$path }$word"; count=$((count + 1)); fi
   done
   case $previous in
-${values.join('\n')}
+${branches(choices(specs), assign)}
   esac
-  if [ -z "$words" ]; then
-  case $path in
-${cases.join('\n')}
-  esac
-  case $current in -*) words="$words ${globalWords().join(' ')}" ;; esac
+  if [[ -z $words && $current == -* ]]; then
+    case $path in
+${branches(flags, assign)}
+    esac
+    words="$words ${globalWords().join(' ')}"
+  elif [[ -z $words ]]; then
+    case $path in
+${branches(words, assign)}
+    esac
   fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
@@ -65,8 +77,8 @@ complete -o default -F _gov gov`;
 }
 
 function zsh(specs: readonly CommandSpec[]): string {
-  const cases = [...tree(specs)].map(([key, words]) => `    '${key}') reply=(${words.join(' ')}) ;;`);
-  const values = [...choices(specs)].map(([flag, words]) => `    ${flag}) reply=(${words.join(' ')}) ;;`);
+  const { words, flags } = tree(specs);
+  const assign = (text: string): string => `reply=(${text})`;
   return `#compdef gov
 # zsh completion for gov: source <(gov completion zsh)
 _gov() {
@@ -76,13 +88,17 @@ _gov() {
     [[ $word != -* ]] && (( \${#typed} < 2 )) && typed+=("$word")
   done
   case \${words[CURRENT-1]} in
-${values.join('\n')}
+${branches(choices(specs), assign)}
   esac
-  if (( ! \${#reply} )); then
+  if (( ! \${#reply} )) && [[ \${words[CURRENT]} == -* ]]; then
     case "\${typed[*]}" in
-${cases.join('\n')}
+${branches(flags, assign)}
     esac
-    [[ \${words[CURRENT]} == -* ]] && reply+=(${globalWords().join(' ')})
+    reply+=(${globalWords().join(' ')})
+  elif (( ! \${#reply} )); then
+    case "\${typed[*]}" in
+${branches(words, assign)}
+    esac
   fi
   if (( \${#reply} )); then compadd -- "\${reply[@]}"; else _files; fi
 }
