@@ -33,7 +33,12 @@ export interface ServerOptions {
   /** When to shed load; the limits of the contract where absent. */
   readonly overload?: { readonly memoryBytes?: number; readonly delayMs?: number };
   /** Seconds; the limits of the contract where absent. */
-  readonly timeouts?: { readonly headers?: number; readonly request?: number; readonly idle?: number };
+  readonly timeouts?: {
+    readonly headers?: number;
+    readonly request?: number;
+    readonly idle?: number;
+    readonly stall?: number;
+  };
 }
 
 export interface HttpServer {
@@ -54,7 +59,12 @@ export function createServer(options: ServerOptions): HttpServer {
   const credentials = new Credentials(services.store, services.now);
   const stats = mount(app, { ...options, credentials, overload, problemBase, closing: () => closing });
   addPages(app, { problemBase, log: services.log });
-  const streams = new Streams(app.server, { services, credentials, problemBase });
+  const streams = new Streams(app.server, {
+    services,
+    credentials,
+    problemBase,
+    stallSeconds: options.timeouts?.stall,
+  });
 
   return {
     stats,

@@ -39,6 +39,8 @@ interface StreamOptions {
   readonly services: Services;
   readonly credentials: Credentials;
   readonly problemBase: () => string;
+  /** How long a reader may stand still; `limits.streamStallSeconds` where absent. */
+  readonly stallSeconds?: number | undefined;
 }
 
 interface Subscription {
@@ -137,7 +139,8 @@ const splitUrl = (url: string): [string, string] => {
 };
 
 /** Sends events from the store as they come until the socket closes. */
-function feed(socket: WebSocket, subscription: Subscription, { services, credentials }: StreamOptions): void {
+function feed(socket: WebSocket, subscription: Subscription, options: StreamOptions): void {
+  const { services, credentials, stallSeconds = limits.streamStallSeconds } = options;
   const { caller, filter } = subscription;
   const { projectId } = caller.project;
   let busy = false;
@@ -151,7 +154,7 @@ function feed(socket: WebSocket, subscription: Subscription, { services, credent
     try {
       do {
         grew = false;
-        await sendNew(socket, services, { projectId, filter, subscription });
+        await sendNew(socket, services, { projectId, filter, subscription, stallSeconds });
       } while (grew && socket.readyState === socket.OPEN);
     } catch (error) {
       services.log.error({ err: error }, 'a stream ended');
@@ -175,9 +178,14 @@ function feed(socket: WebSocket, subscription: Subscription, { services, credent
 async function sendNew(
   socket: WebSocket,
   { store }: Services,
-  stream: { projectId: string; filter: Subscription['filter']; subscription: Subscription },
+  stream: {
+    projectId: string;
+    filter: Subscription['filter'];
+    subscription: Subscription;
+    stallSeconds: number;
+  },
 ): Promise<void> {
-  const { projectId, filter, subscription } = stream;
+  const { projectId, filter, subscription, stallSeconds } = stream;
   for (;;) {
     const page = { after: subscription.after, limit: limits.streamPageEvents };
     const leaves = await store.eventsAfter(projectId, filter, page);
@@ -186,7 +194,7 @@ async function sendNew(
       const event = openLeaf(leaf);
       if (event !== null) socket.send(JSON.stringify(event));
       subscription.after = leaf.index;
-      if (socket.bufferedAmount > limits.streamBufferedBytes && !(await drained(socket))) {
+      if (socket.bufferedAmount > limits.streamBufferedBytes && !(await drained(socket, stallSeconds))) {
         socket.close(tryAgainLater, 'reading too slowly; resume after the last sequence');
         return;
       }
@@ -197,9 +205,9 @@ async function sendNew(
 
 const lookEveryMs = 20;
 
-/** Waits until the reader caught up; false where it did not within `streamStallSeconds`. */
-function drained(socket: WebSocket): Promise<boolean> {
-  const deadline = performance.now() + limits.streamStallSeconds * 1000;
+/** Waits until the reader caught up; false where it did not in time. */
+function drained(socket: WebSocket, stallSeconds: number): Promise<boolean> {
+  const deadline = performance.now() + stallSeconds * 1000;
   return new Promise((resolve) => {
     const look = (): void => {
       if (socket.bufferedAmount === 0 || socket.readyState !== socket.OPEN) resolve(true);
