@@ -54,7 +54,7 @@ export function verifyArtifact(
 
 function readArtifact(artifact: Json, checks: CheckList): ComplianceProof | null {
   try {
-    const proof = readProof(withCreatedAt(artifact), '');
+    const proof = readProof(withCreatedAt(artifact));
     checks.pass('format');
     return proof;
   } catch (error) {

@@ -13,7 +13,8 @@
  *   events?           [{ index, record, inclusion?, disclosures?, withheld? }], in order; `inclusion` is a path in
  *                     the tree of S; disclosures are RFC 9901 texts; `withheld` lists digests kept back on purpose
  *   eventsInclusion?  one path for all events together (`sharedpath.ts`)
- *   graph?            { leaf: { index, record, inclusion }, nodes, edges }: the gov.graph/1 leaf in S and its items
+ *   graph?            { leaf: { index, record, inclusion }, nodes, edges }: the gov.graph/1 leaf in S and its items;
+ *                     an edge is [source, target, type], where source and target are positions in nodes
  *   dsse?             a DSSE envelope whose in-toto subject is proofHash
  *
  * Proven by `test/core/verify.test.ts` (a golden bundle; every byte flipped).
@@ -21,7 +22,7 @@
 import type { ComplianceProof } from '../contract/proofs.ts';
 import { type Disclosure, disclosureDigest, disclosureText } from './disclosure.ts';
 import type { DsseEnvelope } from './dsse.ts';
-import { type EdgeItem, type NodeItem, readEdgeRow, readNodeRow } from './graph.ts';
+import { type NodeItem, readEdgeRow, readNodeRow } from './graph.ts';
 import { hashText, parseHash } from './hash.ts';
 import { canonicalize, readJson, type Json } from './json.ts';
 import { leafHash } from './merkle.ts';
@@ -48,8 +49,11 @@ export interface BundleEvent {
 export interface BundleGraph {
   readonly leaf: IncludedRecord;
   readonly nodes: readonly NodeItem[];
-  readonly edges: readonly EdgeItem[];
+  readonly edges: readonly BundleEdge[];
 }
+
+/** An edge by the positions of its nodes in the list of nodes: a fifth of the bytes of its row. */
+export type BundleEdge = readonly [source: number, target: number, type: string];
 
 export interface Bundle {
   readonly mediaType: typeof bundleMediaType;
@@ -109,13 +113,20 @@ export function bundleEvent(
 }
 
 /** The items of rows as they are kept; a row that is not one of ours is a fault of the store and throws. */
-export const nodeItems = (rows: readonly string[]): NodeItem[] => rows.map((row) => itemOf(readNodeRow, row));
-export const edgeItems = (rows: readonly string[]): EdgeItem[] => rows.map((row) => itemOf(readEdgeRow, row));
+export const nodeItems = (rows: readonly string[]): NodeItem[] =>
+  rows.map((row) => readNodeRow(row) ?? notRow(row));
 
-function itemOf<Item>(read: (row: string) => Item | null, row: string): Item {
-  const item = read(row);
-  if (item === null) throw new Error(`expected a graph row, got ${row.slice(0, 64)}`);
-  return item;
+/** The same for edges between these nodes. */
+export function edgeItems(rows: readonly string[], nodes: readonly NodeItem[]): BundleEdge[] {
+  const positions = new Map(nodes.map(({ id }, position) => [id, position]));
+  return rows.map((row) => {
+    const { source, target, type } = readEdgeRow(row) ?? notRow(row);
+    return [positions.get(source) ?? notRow(row), positions.get(target) ?? notRow(row), type];
+  });
+}
+
+function notRow(row: string): never {
+  throw new Error(`expected a row of the graph, got ${row.slice(0, 64)}`);
 }
 
 /** The C2SP tlog-proof of the proof's leaf: index, path, and the checkpoint that covers it. */

@@ -7,6 +7,7 @@ import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import {
   type Bundle,
+  type BundleEdge,
   type BundleEvent,
   type BundleGraph,
   bundleMediaType,
@@ -14,7 +15,7 @@ import {
 } from './bundle.ts';
 import type { DsseEnvelope } from './dsse.ts';
 import { nodeIdPattern } from './eventlinks.ts';
-import { type EdgeItem, graphTypePattern, type NodeItem } from './graph.ts';
+import { graphTypePattern, type NodeItem } from './graph.ts';
 import { type Json, type JsonBounds, type JsonObject, parseJson } from './json.ts';
 
 const bounds: JsonBounds = {
@@ -24,7 +25,13 @@ const bounds: JsonBounds = {
   stringBytes: limits.bundleStringBytes,
 };
 
-const bundleShape = {
+/** Which members an object has; every other one is refused. */
+interface Shape {
+  readonly required: readonly string[];
+  readonly optional?: readonly string[];
+}
+
+const bundleShape: Shape = {
   required: [
     'mediaType',
     'proof',
@@ -37,18 +44,20 @@ const bundleShape = {
   ],
   optional: ['events', 'eventsInclusion', 'graph', 'dsse'],
 };
-const proofShape = {
+const proofShape: Shape = {
   required: ['proofId', 'runId', 'schemaVersion', 'commitment', 'proofHash', 'layers', 'createdAt'],
 };
-const commitmentShape = { required: ['runId', 'schemaVersion', 'timestamp'] };
-const layerShape = { required: ['name', 'hash', 'verified'] };
-const includedShape = { required: ['index', 'record', 'inclusion'] };
-const eventShape = { required: ['index', 'record'], optional: ['inclusion', 'disclosures', 'withheld'] };
-const graphShape = { required: ['leaf', 'nodes', 'edges'] };
-const nodeShape = { required: ['id', 'index', 'type', 'dataCommitment'] };
-const edgeShape = { required: ['source', 'target', 'type'] };
-const dsseShape = { required: ['payload', 'payloadType', 'signatures'] };
-const signatureShape = { required: ['sig'], optional: ['keyid'] };
+const commitmentShape: Shape = { required: ['runId', 'schemaVersion', 'timestamp'] };
+const layerShape: Shape = { required: ['name', 'hash', 'verified'] };
+const includedShape: Shape = { required: ['index', 'record', 'inclusion'] };
+const eventShape: Shape = {
+  required: ['index', 'record'],
+  optional: ['inclusion', 'disclosures', 'withheld'],
+};
+const graphShape: Shape = { required: ['leaf', 'nodes', 'edges'] };
+const nodeShape: Shape = { required: ['dataCommitment', 'id', 'index', 'type'] };
+const dsseShape: Shape = { required: ['payload', 'payloadType', 'signatures'] };
+const signatureShape: Shape = { required: ['sig'], optional: ['keyid'] };
 
 /**
  * The bundle in these bytes, which may be an attacker's. Throws PAYLOAD_TOO_LARGE, INVALID_JSON,
@@ -61,211 +70,215 @@ export function readBundle(bytes: Uint8Array): Bundle {
       `expected a bundle of at most ${limits.bundleBytes} bytes, got ${bytes.length}`,
     );
   }
-  const bundle = members(parseJson(bytes, bounds), '', bundleShape);
-  if (bundle['mediaType'] !== bundleMediaType) refuse('/mediaType', bundleMediaType, bundle['mediaType']);
-  const { events, eventsInclusion, graph, dsse } = bundle;
-  if (events === undefined && eventsInclusion !== undefined)
-    refuse('/events', 'events with their path', events);
+  const root: Place = null;
+  const bundle = object(parseJson(bytes, bounds), root, bundleShape);
+  const { mediaType, events, eventsInclusion, graph, dsse } = bundle;
+  if (mediaType !== bundleMediaType) refuse({ up: root, name: 'mediaType' }, bundleMediaType, mediaType);
+  if (events === undefined && eventsInclusion !== undefined) {
+    refuse({ up: root, name: 'events' }, 'the events of eventsInclusion', events);
+  }
   return {
     mediaType: bundleMediaType,
-    proof: readProof(bundle['proof'], '/proof'),
-    proofPreimage: text(bundle['proofPreimage'], '/proofPreimage'),
-    layerStatements: readStatements(bundle['layerStatements'], '/layerStatements'),
-    proofLeaf: readIncluded(bundle['proofLeaf'], '/proofLeaf'),
-    checkpoint: text(bundle['checkpoint'], '/checkpoint'),
-    proofCheckpoint: text(bundle['proofCheckpoint'], '/proofCheckpoint'),
-    consistency: path(bundle['consistency'], '/consistency'),
-    ...(events === undefined
-      ? {}
-      : { events: each(events, '/events', { max: limits.bundleEvents, read: readEvent }) }),
+    proof: readProof(bundle['proof'], { up: root, name: 'proof' }),
+    proofPreimage: text(bundle, 'proofPreimage', root),
+    layerStatements: readStatements(bundle['layerStatements'], { up: root, name: 'layerStatements' }),
+    proofLeaf: readIncluded(bundle['proofLeaf'], { up: root, name: 'proofLeaf' }),
+    checkpoint: text(bundle, 'checkpoint', root),
+    proofCheckpoint: text(bundle, 'proofCheckpoint', root),
+    consistency: list(bundle, 'consistency', root, pathItems),
+    ...(events === undefined ? {} : { events: list(bundle, 'events', root, eventItems) }),
     ...(eventsInclusion === undefined
       ? {}
-      : { eventsInclusion: hashes(eventsInclusion, '/eventsInclusion', limits.bundleValues) }),
-    ...(graph === undefined ? {} : { graph: readGraph(graph, '/graph') }),
-    ...(dsse === undefined ? {} : { dsse: readDsse(dsse, '/dsse') }),
+      : { eventsInclusion: list(bundle, 'eventsInclusion', root, sharedPathItems) }),
+    ...(graph === undefined ? {} : { graph: readGraph(graph, { up: root, name: 'graph' }) }),
+    ...(dsse === undefined ? {} : { dsse: readDsse(dsse, { up: root, name: 'dsse' }) }),
   };
 }
 
-/** Reads the artifact of a proof, all members required. Throws VALIDATION_ERROR. */
-export function readProof(value: Json | undefined, at: string): ComplianceProof {
-  const proof = members(value, at, proofShape);
-  const commitment = members(proof['commitment'], `${at}/commitment`, commitmentShape);
+/** Reads the artifact of a proof, all members required. Throws VALIDATION_ERROR. Attacker controlled. */
+export function readProof(value: Json | undefined, at: Place = null): ComplianceProof {
+  const proof = object(value, at, proofShape);
+  const place: Place = { up: at, name: 'commitment' };
+  const commitment = object(proof['commitment'], place, commitmentShape);
   return {
-    proofId: text(proof['proofId'], `${at}/proofId`),
-    runId: text(proof['runId'], `${at}/runId`),
-    schemaVersion: text(proof['schemaVersion'], `${at}/schemaVersion`),
+    proofId: text(proof, 'proofId', at),
+    runId: text(proof, 'runId', at),
+    schemaVersion: text(proof, 'schemaVersion', at),
     commitment: {
-      runId: text(commitment['runId'], `${at}/commitment/runId`),
-      schemaVersion: text(commitment['schemaVersion'], `${at}/commitment/schemaVersion`),
-      timestamp: text(commitment['timestamp'], `${at}/commitment/timestamp`),
+      runId: text(commitment, 'runId', place),
+      schemaVersion: text(commitment, 'schemaVersion', place),
+      timestamp: text(commitment, 'timestamp', place),
     },
-    proofHash: hash(proof['proofHash'], `${at}/proofHash`),
-    layers: each(proof['layers'], `${at}/layers`, { max: limits.layers, read: readLayer }),
-    createdAt: text(proof['createdAt'], `${at}/createdAt`),
+    proofHash: text(proof, 'proofHash', at, hashForm),
+    layers: list(proof, 'layers', at, { max: limits.layers, read: readLayer }),
+    createdAt: text(proof, 'createdAt', at),
   };
 }
 
-function readLayer(value: Json, at: string): ComplianceProof['layers'][number] {
-  const layer = members(value, at, layerShape);
+function readLayer(value: Json, at: Place): ComplianceProof['layers'][number] {
+  const layer = object(value, at, layerShape);
   const { verified } = layer;
-  if (typeof verified !== 'boolean') refuse(`${at}/verified`, 'true or false', verified);
-  return { name: text(layer['name'], `${at}/name`), hash: hash(layer['hash'], `${at}/hash`), verified };
+  if (typeof verified !== 'boolean') refuse({ up: at, name: 'verified' }, 'true or false', verified);
+  return { name: text(layer, 'name', at), hash: text(layer, 'hash', at, hashForm), verified };
 }
 
-function readStatements(value: Json | undefined, at: string): Record<string, string> {
-  const statements = object(value, at);
+function readStatements(value: Json | undefined, at: Place): Record<string, string> {
+  const statements = anyObject(value, at);
   const names = Object.keys(statements);
   if (names.length > limits.layers) refuse(at, `at most ${limits.layers} statements`, names.length);
   // Without a prototype, `__proto__` is a name like any other.
   const texts = Object.create(null) as Record<string, string>;
-  for (const name of names) texts[name] = text(statements[name], `${at}/${name}`);
+  for (const name of names) texts[name] = text(statements, name, at);
   return texts;
 }
 
-function readIncluded(value: Json | undefined, at: string): IncludedRecord {
-  const { index, record, inclusion } = members(value, at, includedShape);
+function readIncluded(value: Json | undefined, at: Place): IncludedRecord {
+  const leaf = object(value, at, includedShape);
   return {
-    index: count(index, `${at}/index`),
-    record: text(record, `${at}/record`),
-    inclusion: path(inclusion, `${at}/inclusion`),
+    index: count(leaf, 'index', at),
+    record: text(leaf, 'record', at),
+    inclusion: list(leaf, 'inclusion', at, pathItems),
   };
 }
 
-function readEvent(value: Json, at: string): BundleEvent {
-  const event = members(value, at, eventShape);
+function readEvent(value: Json, at: Place): BundleEvent {
+  const event = object(value, at, eventShape);
   const { inclusion, disclosures, withheld } = event;
   return {
-    index: count(event['index'], `${at}/index`),
-    record: text(event['record'], `${at}/record`),
-    ...(inclusion === undefined ? {} : { inclusion: path(inclusion, `${at}/inclusion`) }),
-    ...(disclosures === undefined ? {} : { disclosures: texts(disclosures, `${at}/disclosures`) }),
-    ...(withheld === undefined ? {} : { withheld: texts(withheld, `${at}/withheld`) }),
+    index: count(event, 'index', at),
+    record: text(event, 'record', at),
+    ...(inclusion === undefined ? {} : { inclusion: list(event, 'inclusion', at, pathItems) }),
+    ...(disclosures === undefined ? {} : { disclosures: list(event, 'disclosures', at, textItems) }),
+    ...(withheld === undefined ? {} : { withheld: list(event, 'withheld', at, textItems) }),
   };
 }
 
-function readGraph(value: Json, at: string): BundleGraph {
-  const { leaf, nodes, edges } = members(value, at, graphShape);
+function readGraph(value: Json, at: Place): BundleGraph {
+  const graph = object(value, at, graphShape);
   return {
-    leaf: readIncluded(leaf, `${at}/leaf`),
-    nodes: each(nodes, `${at}/nodes`, { max: limits.bundleValues, read: readNode }),
-    edges: each(edges, `${at}/edges`, { max: limits.bundleValues, read: readEdge }),
+    leaf: readIncluded(graph['leaf'], { up: at, name: 'leaf' }),
+    nodes: list(graph, 'nodes', at, { max: limits.bundleValues, read: readNode }),
+    edges: list(graph, 'edges', at, { max: limits.bundleValues, read: readEdge }),
   };
 }
 
-function readNode(value: Json, at: string): NodeItem {
-  const { id, index, type, dataCommitment } = members(value, at, nodeShape);
+function readNode(value: Json, at: Place): NodeItem {
+  const node = object(value, at, nodeShape);
   return {
-    id: nodeId(id, `${at}/id`),
-    index: index === null ? null : count(index, `${at}/index`),
-    type: graphType(type, `${at}/type`),
-    dataCommitment: hash(dataCommitment, `${at}/dataCommitment`),
+    id: text(node, 'id', at, nodeIdForm),
+    index: node['index'] === null ? null : count(node, 'index', at),
+    type: text(node, 'type', at, graphTypeForm),
+    dataCommitment: text(node, 'dataCommitment', at, hashForm),
   };
 }
 
-function readEdge(value: Json, at: string): EdgeItem {
-  const { source, target, type } = members(value, at, edgeShape);
+function readEdge(value: Json, at: Place): BundleEdge {
+  if (!Array.isArray(value) || value.length !== 3) refuse(at, 'source, target and type', value);
+  const [source, target, type] = value;
+  if (!isCount(source) || !isCount(target)) refuse(at, 'two positions of nodes', value);
+  if (typeof type !== 'string' || !graphTypePattern.test(type)) refuse(at, graphTypeForm.expected, value);
+  return [source, target, type];
+}
+
+function readDsse(value: Json, at: Place): DsseEnvelope {
+  const envelope = object(value, at, dsseShape);
   return {
-    source: nodeId(source, `${at}/source`),
-    target: nodeId(target, `${at}/target`),
-    type: graphType(type, `${at}/type`),
+    payload: text(envelope, 'payload', at),
+    payloadType: text(envelope, 'payloadType', at),
+    signatures: list(envelope, 'signatures', at, { max: limits.noteSignatures, read: readSignature }),
   };
 }
 
-function readDsse(value: Json, at: string): DsseEnvelope {
-  const { payload, payloadType, signatures } = members(value, at, dsseShape);
+function readSignature(value: Json, at: Place): DsseEnvelope['signatures'][number] {
+  const signature = object(value, at, signatureShape);
   return {
-    payload: text(payload, `${at}/payload`),
-    payloadType: text(payloadType, `${at}/payloadType`),
-    signatures: each(signatures, `${at}/signatures`, { max: limits.noteSignatures, read: readSignature }),
+    ...(signature['keyid'] === undefined ? {} : { keyid: text(signature, 'keyid', at) }),
+    sig: text(signature, 'sig', at),
   };
 }
 
-function readSignature(value: Json, at: string): DsseEnvelope['signatures'][number] {
-  const { keyid, sig } = members(value, at, signatureShape);
-  return {
-    ...(keyid === undefined ? {} : { keyid: text(keyid, `${at}/keyid`) }),
-    sig: text(sig, `${at}/sig`),
-  };
-}
+/** Where a value stands, as a list up to the root: a pointer is only spelled when something is refused. */
+type Place = { readonly up: Place; readonly name: string | number } | null;
 
-function object(value: Json | undefined, at: string): JsonObject {
+function anyObject(value: Json | undefined, at: Place): JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(at, 'an object', value);
   return value;
 }
 
-interface Members {
-  readonly required: readonly string[];
-  readonly optional?: readonly string[];
-}
-
-/** An object with these members, and at most the optional ones beside them. */
-function members(value: Json | undefined, at: string, { required, optional = [] }: Members): JsonObject {
-  const read = object(value, at);
+function object(value: Json | undefined, at: Place, { required, optional = [] }: Shape): JsonObject {
+  const read = anyObject(value, at);
   let found = 0;
   for (const name of required) {
-    if (!Object.hasOwn(read, name)) refuse(`${at}/${name}`, 'a member', undefined);
+    if (!Object.hasOwn(read, name)) refuse({ up: at, name }, 'a member', undefined);
     found++;
   }
   for (const name of optional) if (Object.hasOwn(read, name)) found++;
   const names = Object.keys(read);
   if (names.length === found) return read;
   const unknown = names.find((name) => !required.includes(name) && !optional.includes(name)) ?? '';
-  refuse(`${at}/${unknown.slice(0, limits.echoChars)}`, 'no such member', read[unknown]);
+  refuse({ up: at, name: unknown.slice(0, limits.echoChars) }, 'no such member', read[unknown]);
 }
 
 interface Items<Item> {
   readonly max: number;
-  readonly read: (item: Json, at: string) => Item;
+  readonly read: (item: Json, at: Place) => Item;
 }
 
-/** The items of an array of at most `max`, each read at its own pointer. */
-function each<Item>(value: Json | undefined, at: string, { max, read }: Items<Item>): Item[] {
+function list<Item>(parent: JsonObject, name: string, up: Place, { max, read }: Items<Item>): Item[] {
+  const value = parent[name];
+  const at: Place = { up, name };
   if (!Array.isArray(value)) refuse(at, 'an array', value);
   if (value.length > max) refuse(at, `at most ${max} items`, value.length);
-  return value.map((item, position) => read(item, `${at}/${position}`));
+  return value.map((item, position) => read(item, { up: at, name: position }));
 }
 
-function text(value: Json | undefined, at: string): string {
+/** What a text must be, and how that is said. */
+interface Form {
+  readonly pattern: RegExp;
+  readonly expected: string;
+}
+
+const hashForm: Form = { pattern: /^sha256:[0-9a-f]{64}$/, expected: 'sha256: and 64 hex digits' };
+const nodeIdForm: Form = { pattern: nodeIdPattern, expected: 'a node id' };
+const graphTypeForm: Form = { pattern: graphTypePattern, expected: 'a node or edge type' };
+
+function text(parent: JsonObject, name: string, up: Place, form?: Form): string {
+  const value = parent[name];
+  if (typeof value !== 'string') refuse({ up, name }, 'text', value);
+  if (form !== undefined && !form.pattern.test(value)) refuse({ up, name }, form.expected, value);
+  return value;
+}
+
+function count(parent: JsonObject, name: string, up: Place): number {
+  const value = parent[name];
+  if (!isCount(value)) refuse({ up, name }, 'an integer from 0 to 2^53-1', value);
+  return value;
+}
+
+const isCount = (value: Json | undefined): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+
+function hash(value: Json, at: Place): string {
+  if (typeof value !== 'string' || !hashForm.pattern.test(value)) refuse(at, hashForm.expected, value);
+  return value;
+}
+
+function plainText(value: Json, at: Place): string {
   if (typeof value !== 'string') refuse(at, 'text', value);
   return value;
 }
 
-const texts = (value: Json | undefined, at: string): string[] =>
-  each(value, at, { max: limits.committedFields, read: text });
+const pathItems: Items<string> = { max: limits.proofPathHashes, read: hash };
+const sharedPathItems: Items<string> = { max: limits.bundleValues, read: hash };
+const textItems: Items<string> = { max: limits.committedFields, read: plainText };
+const eventItems: Items<BundleEvent> = { max: limits.bundleEvents, read: readEvent };
 
-function nodeId(value: Json | undefined, at: string): string {
-  if (typeof value !== 'string' || !nodeIdPattern.test(value)) refuse(at, 'a node id', value);
-  return value;
-}
-
-function graphType(value: Json | undefined, at: string): string {
-  if (typeof value !== 'string' || !graphTypePattern.test(value)) refuse(at, 'a type', value);
-  return value;
-}
-
-function count(value: Json | undefined, at: string): number {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
-    refuse(at, 'an integer from 0 to 2^53-1', value);
-  }
-  return value;
-}
-
-const hashPattern = /^sha256:[0-9a-f]{64}$/;
-
-function hash(value: Json | undefined, at: string): string {
-  if (typeof value !== 'string' || !hashPattern.test(value)) refuse(at, 'sha256: and 64 hex digits', value);
-  return value;
-}
-
-const hashes = (value: Json | undefined, at: string, max: number): string[] =>
-  each(value, at, { max: max, read: hash });
-
-const path = (value: Json | undefined, at: string): string[] => hashes(value, at, limits.proofPathHashes);
-
-function refuse(at: string, expected: string, value: Json | undefined): never {
+function refuse(at: Place, expected: string, value: Json | undefined): never {
   const got = typeof value === 'string' ? JSON.stringify(value.slice(0, limits.echoChars)) : kind(value);
-  throw new GovError('VALIDATION_ERROR', `bundle ${at === '' ? '/' : at}: expected ${expected}, got ${got}`);
+  throw new GovError('VALIDATION_ERROR', `bundle ${pointer(at) || '/'}: expected ${expected}, got ${got}`);
 }
+
+const pointer = (at: Place): string => (at === null ? '' : `${pointer(at.up)}/${at.name}`);
 
 function kind(value: Json | undefined): string {
   if (value === undefined) return 'nothing';

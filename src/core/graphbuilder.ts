@@ -79,20 +79,20 @@ export class GraphRows {
   }
 
   edge(row: string): void {
-    const item = readEdgeRow(row);
-    if (item === null) this.wellFormed = false;
-    else this.edgeItem(item);
+    if (!this.reader.edge(row)) this.wellFormed = false;
   }
 
-  /** A node whose members have the form of a row's. */
-  nodeItem(item: NodeItem): void {
-    if (this.reader.nodeItem(item)) this.binding.node(item);
+  /** A node whose members have the form of a row's; false where it repeats one. */
+  nodeItem(item: NodeItem): boolean {
+    const added = this.reader.nodeItem(item);
+    if (added) this.binding.node(item);
     else this.wellFormed = false;
+    return added;
   }
 
-  /** An edge whose members have the form of a row's. */
-  edgeItem(item: EdgeItem): void {
-    if (!this.reader.edgeItem(item)) this.wellFormed = false;
+  /** An edge between nodes whose numbers (`GraphSink`) are known. */
+  edgeBetween(item: EdgeItem, source: number, target: number): void {
+    this.sink.edge(item, source, target);
   }
 
   /** `unresolved` is what the graph's leaf says: rows cannot tell. */
@@ -110,6 +110,8 @@ export class RowReader {
   private readonly sink: GraphSink;
   private readonly index = new RunIndex();
   private readonly others = new Map<string, number>();
+  /** The edges of an event stand together, so the nodes of the last edge are likely those of the next. */
+  private last = { source: '', from: 0, target: '', to: 0 };
 
   constructor(sink: GraphSink) {
     this.sink = sink;
@@ -129,7 +131,14 @@ export class RowReader {
   /** False where the row is malformed or names an unknown node. */
   edge(row: string): boolean {
     const item = readEdgeRow(row);
-    return item !== null && this.edgeItem(item);
+    if (item === null) return false;
+    const { source, target } = item;
+    const from = this.findEnd(source);
+    const to = this.findEnd(target);
+    if (from === null || to === null) return false;
+    this.last = { source, from, target, to };
+    this.sink.edge(item, from, to);
+    return true;
   }
 
   nodeItem(item: NodeItem): boolean {
@@ -140,12 +149,9 @@ export class RowReader {
     return true;
   }
 
-  edgeItem(item: EdgeItem): boolean {
-    const source = this.find(item.source);
-    const target = this.find(item.target);
-    if (source === null || target === null) return false;
-    this.sink.edge(item, source, target);
-    return true;
+  private findEnd(id: string): number | null {
+    if (id === this.last.target) return this.last.to;
+    return id === this.last.source ? this.last.from : this.find(id);
   }
 
   private find(id: string): number | null {

@@ -4,9 +4,9 @@
  * Proven by `test/core/verify.test.ts`.
  */
 import { GovError } from '../contract/problems.ts';
-import { type Bundle, type BundleGraph, pathHashes } from './bundle.ts';
+import { type Bundle, type BundleEdge, type BundleGraph, pathHashes } from './bundle.ts';
 import { GraphDerivation } from './derivation.ts';
-import { edgeRow, type GraphFacts, graphLeafFields, nodeRow } from './graph.ts';
+import { type EdgeItem, edgeRow, type GraphFacts, graphLeafFields, type NodeItem, nodeRow } from './graph.ts';
 import { GraphRows } from './graphbuilder.ts';
 import { canonicalize } from './json.ts';
 import { leafHash, verifyInclusion } from './merkle.ts';
@@ -59,8 +59,18 @@ function factsOf({ leaf, nodes, edges }: BundleGraph, runId: string, run: RunInd
   const unresolved = fields?.['unresolved'];
   if (fields === null || typeof unresolved !== 'number') return null;
   const rows = new GraphRows(runId, run);
-  for (const node of nodes) rows.nodeItem(node);
-  for (const edge of edges) rows.edgeItem(edge);
+  const references: number[] = [];
+  let events = 0;
+  for (const node of nodes) {
+    if (!rows.nodeItem(node)) return null;
+    references.push(node.index === null ? events - 1 - references.length : events++);
+  }
+  for (const edge of edges) {
+    const [source, target] = edge;
+    const item = edgeItem(edge, nodes);
+    if (item === null) return null;
+    rows.edgeBetween(item, references[source] ?? 0, references[target] ?? 0);
+  }
   const facts = rows.finish(unresolved);
   const expected = canonicalize({
     ...graphLeafFields(runId, facts, fields['sealed'] === true),
@@ -69,6 +79,13 @@ function factsOf({ leaf, nodes, edges }: BundleGraph, runId: string, run: RunInd
     _sd_alg: 'sha-256',
   });
   return expected === leaf.record ? facts : null;
+}
+
+/** Null where a position is beyond the nodes. */
+function edgeItem([source, target, type]: BundleEdge, nodes: readonly NodeItem[]): EdgeItem | null {
+  const from = nodes[source];
+  const to = nodes[target];
+  return from === undefined || to === undefined ? null : { source: from.id, target: to.id, type };
 }
 
 /** Derives the graph again from fully disclosed events: it must be what the enclosed items begin with. */
@@ -84,8 +101,9 @@ export function checkDerivation({ graph }: Bundle, events: readonly RunEvent[], 
       if (item === undefined || nodeRow(item) !== nodeRow(node)) same = false;
     },
     edge: (edge) => {
-      const item = graph.edges[edges++];
-      if (item === undefined || edgeRow(item) !== edgeRow(edge)) same = false;
+      const enclosed = graph.edges[edges++];
+      const item = enclosed === undefined ? null : edgeItem(enclosed, graph.nodes);
+      if (item === null || edgeRow(item) !== edgeRow(edge)) same = false;
     },
   });
   try {

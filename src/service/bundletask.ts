@@ -111,9 +111,10 @@ async function graphOf(
     for await (const chunk of graphRows(context.reader, of)) all.push(...chunk);
     return all;
   };
+  const nodes = nodeItems(await rows('nodes'));
   return {
     leaf: await included(context, projectId, { index: graphIndex, size: treeSize }),
-    nodes: nodeItems(await rows('nodes')),
-    edges: edgeItems(await rows('edges')),
+    nodes,
+    edges: edgeItems(await rows('edges'), nodes),
   };
 }

@@ -262,7 +262,7 @@ export class ProofLog {
                 inclusion: pathText(this.path(graphIndex, size)),
               },
               nodes: nodeItems(rows.nodes),
-              edges: edgeItems(rows.edges),
+              edges: edgeItems(rows.edges, nodeItems(rows.nodes)),
             },
           }),
       ...(options.dsseKey === undefined

@@ -443,7 +443,9 @@ describe('hostile input', () => {
       ['graph', 'leaf'],
       ['graph', 'nodes', 0],
       ['graph', 'nodes', 1, 'index'],
-      ['graph', 'edges', 0, 'type'],
+      ['graph', 'edges', 0],
+      ['graph', 'edges', 0, 0],
+      ['graph', 'edges', 0, 2],
       ['layerStatements', 'event_integrity'],
     ];
     for (const path of paths) {
