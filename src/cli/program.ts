@@ -54,10 +54,14 @@ function optionOf(name: string, spec: FlagSpec): Option {
   return option;
 }
 
-/** `--debug` alone would take the next word as its value. */
+/** Flags that may stand alone; without this they would take the next word as their value. */
+const alone = new Map([
+  ['--debug', '--debug=on'],
+  ['--spool', '--spool='],
+]);
 const prepared = (argv: readonly string[]): string[] => {
   const end = argv.indexOf('--');
-  return argv.map((word, at) => (word === '--debug' && (end < 0 || at < end) ? '--debug=on' : word));
+  return argv.map((word, at) => (end < 0 || at < end ? (alone.get(word) ?? word) : word));
 };
 
 class Tool {

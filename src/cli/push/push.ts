@@ -9,13 +9,11 @@
  */
 import { exit } from '../exit.ts';
 import { safe } from '../safe.ts';
-import { loadCheck } from './check.ts';
 import { Progress } from './progress.ts';
 import { MemoryQueue, type BatchQueue } from './queue.ts';
 import { readSources } from './reader.ts';
 import { Report } from './report.ts';
 import { findSources, isPipe } from './source.ts';
-import { pushThroughSpool } from './spooled.ts';
 import { explained, interrupted, number, transfer } from './transfer.ts';
 import { planOf, type PushIo, type PushOptions, type Work } from './work.ts';
 
@@ -37,12 +35,16 @@ export async function eventsPush(options: PushOptions, io: PushIo): Promise<numb
   const work: Work = { options, io, sources, progress, report };
   if (options.dryRun) await dryRun(work);
   else if (options.spool === undefined) await pushFromMemory(work);
-  else await pushThroughSpool(work, options.spool);
+  else {
+    const { pushThroughSpool } = await import('./spooled.ts');
+    await pushThroughSpool(work, options.spool);
+  }
   return report.rejected > 0 && options.failOn === 'rejected' ? exit.partial : exit.ok;
 }
 
 async function dryRun(work: Work): Promise<void> {
   const { io, sources, report } = work;
+  const { loadCheck } = await import('./check.ts');
   const check = await loadCheck(io.now);
   const queue: Pick<BatchQueue, 'put'> = {
     put: (batch) => {

@@ -10,10 +10,8 @@ import { limits } from '../../contract/limits.ts';
 import type { Json } from '../../core/json.ts';
 import { usage } from '../exit.ts';
 import { unreadable } from '../flags.ts';
-import { importRuns, type ImportOptions } from '../import/registry.ts';
-import { documents } from '../import/source.ts';
+import type { ImportOptions } from '../import/registry.ts';
 import type { ImportedRun } from '../import/run.ts';
-import { csvRecords } from './csv.ts';
 import { elements, lines, type Chunks } from './pieces.ts';
 import { inputError, readPiece, sendable, type InputRecord } from './record.ts';
 
@@ -95,8 +93,10 @@ export async function* readRecords(
   const { first, all } = await peek(chunks);
   const body = withoutMark(all, first);
   const found = format === 'auto' ? tellFormat(name, first) : format;
-  if (found === 'csv') yield* csvRecords(body, name);
-  else {
+  if (found === 'csv') {
+    const { csvRecords } = await import('./csv.ts');
+    yield* csvRecords(body, name);
+  } else {
     const pieces = found === 'json' ? elements(body, name) : lines(body);
     for await (const piece of pieces) yield readPiece(piece, name);
   }
@@ -158,6 +158,8 @@ export async function* readImport(
   chunks: Chunks,
   { options, importedAt, told }: ImportReading,
 ): AsyncGenerator<InputRecord> {
+  const { importRuns } = await import('../import/registry.ts');
+  const { documents } = await import('../import/source.ts');
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of chunks) {

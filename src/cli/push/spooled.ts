@@ -1,6 +1,6 @@
 /**
  * A push through the spool: every batch is on the disk before it is sent, reading never waits for the service, and
- * what is not acknowledged stays for the next push. Proven by `test/cli/push/spool.test.ts` and `kill.test.ts`.
+ * what is not acknowledged stays for the next push. Proven by `test/cli/push/away.test.ts` and `kill.test.ts`.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';

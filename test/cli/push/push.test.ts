@@ -1,12 +1,11 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { PassThrough, Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Json } from '../../../src/core/json.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { data, hasData } from '../../shared.ts';
 import { Folder, push } from './harness.ts';
-import { apiError, event, FakeService, ndjson, numbers, unreachable } from './service.ts';
+import { event, FakeService, ndjson, numbers } from './service.ts';
 
 let folder: Folder;
 let service: FakeService;
@@ -193,164 +192,6 @@ describe('a pipe that pauses', () => {
     expect((await running).code).toBe(0);
     expect(sequence()).toEqual(numbers(4));
     expect(service.keys.length).toBe(2);
-  });
-});
-
-describe('a service that is away', () => {
-  it('ends a push from memory with 10, which may be repeated', async () => {
-    folder.write('in.ndjson', events(35));
-    service.before = (request) => {
-      if (request === 2) throw unreachable();
-    };
-    const outcome = await push({ files: ['in.ndjson'] }, { folder, service, output: 'json' });
-    expect(outcome).toMatchObject({ code: 10, failure: expect.stringMatching(/run the same command again/) });
-    expect(JSON.parse(outcome.stdout)).toMatchObject({ accepted: 10 });
-    expect((await push({ files: ['in.ndjson'] }, { folder, service })).code).toBe(0);
-    expect(sequence()).toEqual(numbers(35));
-  });
-
-  it('does not let a pipe’s loss pass unsaid', async () => {
-    service.before = () => {
-      throw unreachable();
-    };
-    const { code, stderr } = await push({ files: ['-'] }, { folder, service, stdin: events(35) });
-    expect(code).toBe(10);
-    expect(stderr).toMatch(
-      /\d+ events were read and not acknowledged; from a pipe they are lost without --spool/,
-    );
-  });
-
-  it('leaves everything in the spool, and --resume sends it', async () => {
-    service.before = () => {
-      throw unreachable();
-    };
-    const spool = join(folder.path, 'spool');
-    const outcome = await push(
-      { files: ['-'], spool },
-      { folder, service, stdin: events(35), output: 'json' },
-    );
-    expect(outcome.code).toBe(10);
-    expect(outcome.stderr).toContain(
-      `35 events are safe in ${spool}; to send them: gov events push --resume`,
-    );
-    expect(JSON.parse(outcome.stdout)).toMatchObject({ accepted: 0, spool: { waiting: 35 } });
-    service.before = () => {};
-    const resumed = await push({ spool, resume: true }, { folder, service });
-    expect(resumed.code).toBe(0);
-    expect(resumed.stderr).toContain('35 events left in');
-    expect(sequence()).toEqual(numbers(35));
-    expect(readdirSync(spool)).toEqual([]);
-  });
-
-  it.each([
-    ['INVALID_CREDENTIAL', 401, 4],
-    ['QUOTA_EXCEEDED', 429, 7],
-    ['INTERNAL', 500, 1],
-  ])(
-    'or refuses with %s ends with its exit code, the input safe in the spool',
-    async (code, status, exit) => {
-      folder.write('in.ndjson', events(35));
-      service.before = (request) => {
-        if (request === 2) throw apiError(code, status, { retryable: false });
-      };
-      const spool = join(folder.path, 'spool');
-      const outcome = await push({ files: ['in.ndjson'], spool }, { folder, service });
-      expect(outcome.code).toBe(exit);
-      expect(outcome.stderr).toContain('25 events are safe in');
-      expect((await push({ spool, resume: true }, { folder, service })).code).toBe(0);
-      expect(sequence()).toEqual(numbers(35));
-    },
-  );
-
-  it('has its earlier events sent before new ones', async () => {
-    const spool = join(folder.path, 'spool');
-    service.before = () => {
-      throw unreachable();
-    };
-    await push({ files: ['-'], spool }, { folder, service, stdin: events(5) });
-    service.before = () => {};
-    await push(
-      { files: ['-'], spool, concurrency: 3 },
-      { folder, service, stdin: ndjson([event(6), event(7)]) },
-    );
-    expect(sequence().slice(0, 5)).toEqual(numbers(5));
-    expect(sequence().slice(5).toSorted()).toEqual([6, 7]);
-  });
-
-  it('keeps events of another target where they are', async () => {
-    const spool = join(folder.path, 'spool');
-    service.before = () => {
-      throw unreachable();
-    };
-    await push({ files: ['-'], spool }, { folder, service, stdin: events(5), target: 'a' });
-    const outcome = await push({ files: ['-'], spool }, { folder, service, stdin: events(1), target: 'b' });
-    expect(outcome).toMatchObject({ code: 2, failure: expect.stringMatching(/holds events for a/) });
-  });
-});
-
-describe('a push that is interrupted', () => {
-  it('says what was acknowledged, and the same command goes on without repeating', async () => {
-    folder.write('in.ndjson', events(35));
-    const stop = new AbortController();
-    service.before = (request) => {
-      if (request === 3) stop.abort(new Error('ended by SIGINT'));
-    };
-    const { stderr } = await push({ files: ['in.ndjson'] }, { folder, service, signal: stop.signal });
-    expect(stderr).toContain('interrupted: 20 events were acknowledged (in.ndjson up to line 20)');
-    await push({ files: ['in.ndjson'] }, { folder, service });
-    expect(sequence()).toEqual(numbers(35));
-  });
-
-  it('goes on in the file where the spool stopped reading', async () => {
-    const spool = join(folder.path, 'spool');
-    folder.write('in.ndjson', events(5000));
-    const stop = new AbortController();
-    service.before = () => stop.abort(new Error('ended by SIGTERM'));
-    const first = await push({ files: ['in.ndjson'], spool }, { folder, service, signal: stop.signal });
-    expect(first.stderr).toContain('events are safe in');
-    expect(first.stderr).toContain(
-      `the input was not read to its end; to go on: gov events push --resume --spool=${spool}`,
-    );
-    service.before = () => {};
-    const pipe = await push({ files: ['-'], spool, resume: true }, { folder, service });
-    expect(pipe).toMatchObject({
-      code: 2,
-      failure: expect.stringMatching(/a pipe, which cannot be read again/),
-    });
-    service.keys.length = 0;
-    expect((await push({ files: ['in.ndjson'], spool, resume: true }, { folder, service })).code).toBe(0);
-    expect(sequence()).toEqual(numbers(5000));
-    expect(new Set(service.keys).size).toBe(service.keys.length);
-  });
-
-  it('with a pipe and a spool keeps all that was read', async () => {
-    const spool = join(folder.path, 'spool');
-    const stop = new AbortController();
-    const stdin = new PassThrough();
-    stdin.write(`${events(13)}{"half of": `);
-    service.before = () => stop.abort(new Error('ended by SIGINT'));
-    await push({ files: ['-'], spool }, { folder, service, stdin, signal: stop.signal });
-    service.before = () => {};
-    await push({ spool, resume: true }, { folder, service });
-    expect(sequence()).toEqual(numbers(13));
-  });
-
-  it('resumes only the files it was reading', async () => {
-    const spool = join(folder.path, 'spool');
-    folder.write('in.ndjson', `${events(25)}{"broken\n`);
-    folder.write('other.ndjson', events(1));
-    expect((await push({ files: ['in.ndjson'], spool }, { folder, service })).code).toBe(2);
-    const other = await push({ files: ['other.ndjson'], spool, resume: true }, { folder, service });
-    expect(other).toMatchObject({
-      code: 2,
-      failure: expect.stringMatching(/expected the files of the session/),
-    });
-    folder.write('in.ndjson', events(30));
-    service.keys.length = 0;
-    expect((await push({ files: ['in.ndjson'], spool, resume: true }, { folder, service })).code).toBe(0);
-    expect(sequence()).toEqual(numbers(30));
-    expect(service.keys.length).toBe(1);
-    expect(existsSync(join(spool, '00000001.queue'))).toBe(false);
   });
 });
 
