@@ -22,7 +22,7 @@ export function renderProblem(error: GovError, context: { requestId: string; bas
   const slug = problemSlug(error.code);
   const page = `${context.base}/problems/${slug}`;
   const body = {
-    ...error.extensions,
+    ...(status === 500 ? {} : error.extensions),
     type: error.code === 'QUOTA_EXCEEDED' ? quotaType : page,
     title,
     status,

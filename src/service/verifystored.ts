@@ -4,6 +4,7 @@
  * opened with the log's own keys, the proof's leaf is looked up in the tree.
  * Proven by `test/service/verify.test.ts`.
  */
+import { GovError } from '../contract/problems.ts';
 import type { ComplianceProof, LayerName, VerifyResult } from '../contract/proofs.ts';
 import { verifyArtifact } from '../core/artifact.ts';
 import type { Json, JsonObject } from '../core/json.ts';
@@ -11,7 +12,7 @@ import { readStatement, type Statement } from '../core/statement.ts';
 import type { StoredProof } from '../store/port.ts';
 import { logged } from './graphlog.ts';
 import type { Services } from './services.ts';
-import type { LayersInput } from './work.ts';
+import type { Layers, LayersInput } from './work.ts';
 
 /** `artifact` is what a client sent; null verifies the stored proof itself. */
 export async function verifyStored(
@@ -22,21 +23,34 @@ export async function verifyStored(
   const proof = JSON.parse(stored.proof) as ComplianceProof;
   const events = (await services.store.run(projectId, stored.runId))?.events ?? 0;
   const input = await recomputation(services, projectId, { stored, proof });
-  const again = await services.work.run('layers', input, { events });
+  const again = await recompute(services, input, events);
+  if (again === null)
+    return { proofId, verified: false, layers: proof.layers.map(unchecked('HASH_MISMATCH')) };
   const statements = Object.fromEntries(again.layers.map(({ name, statement }) => [name, statement]));
   const kept = { proof, preimage: stored.preimage, statements: stored.statements };
   const verdict = verifyArtifact(artifact ?? (proof as unknown as Json), kept, statements);
   if (again.anchorFault === null) {
     return { proofId, verified: verdict.verified, layers: verdict.layers.map((layer) => ({ ...layer })) };
   }
-  const code = again.anchorFault;
-  const layers = verdict.layers.map(({ name }) => ({
-    name,
-    passed: false,
-    basis: 'not_checked' as const,
-    code,
-  }));
-  return { proofId, verified: false, layers };
+  return { proofId, verified: false, layers: verdict.layers.map(unchecked(again.anchorFault)) };
+}
+
+const unchecked =
+  (code: string) =>
+  ({ name }: { readonly name: string }) =>
+    ({ name, passed: false, basis: 'not_checked', code }) as const;
+
+/** Null where a leaf on disk is not the one that was logged: that is an answer, not a failure to answer. */
+async function recompute(services: Services, input: LayersInput, events: number): Promise<Layers | null> {
+  try {
+    return await services.work.run('layers', input, { events });
+  } catch (error) {
+    if (!(error instanceof GovError)) throw error;
+    const altered = typeof error.extensions['index'] === 'number' || error.code === 'RUN_HAS_NO_EVENTS';
+    if (!altered) throw error;
+    services.log.error({ err: error, runId: input.runId }, 'a leaf is not the one that was logged; run fsck');
+    return null;
+  }
 }
 
 async function recomputation(
