@@ -17,6 +17,7 @@ export const loaders: Readonly<Record<string, Loader>> = {
   'plane init': () => import('./plane-init.ts'),
   'plane serve': () => import('./plane-serve.ts'),
   'plane status': () => import('./plane-status.ts'),
+  'log fsck': () => import('./log-fsck.ts'),
   'context list': () => import('./context-list.ts'),
   'context use': () => import('./context-use.ts'),
   'context show': () => import('./context-show.ts'),

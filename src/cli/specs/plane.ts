@@ -68,7 +68,10 @@ export const logFsck = command({
   summary: 'Check the whole log on disk: records, hashes, tree, checkpoints',
   flags: {
     data,
-    deep: { type: 'boolean', description: 'Also recompute every record, disclosure and signed checkpoint' },
+    deep: {
+      type: 'boolean',
+      description: 'Also every disclosure, metering reference, signature, and the file itself',
+    },
   },
   examples: ['gov log fsck', 'gov log fsck --deep -o json'],
   exitCodes: { 0: 'whole', 2: 'it could not be read', 3: 'broken' },
