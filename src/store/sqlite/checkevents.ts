@@ -1,0 +1,115 @@
+/** `fsck`: what the audit records say: ids, times, their place in a run, their bodies. */
+import { disclosureDigest, type Disclosure } from '../../core/disclosure.ts';
+import { eventIndex } from '../../core/id.ts';
+import { canonicalize, readJson, type Json } from '../../core/json.ts';
+import type { EventRecord } from '../../core/record.ts';
+import { parseTimestamp } from '../../core/time.ts';
+import type { Check, CheckedProject, FsckKind } from '../fsck.ts';
+import type { Value } from './connection.ts';
+
+interface Row {
+  readonly idx: number;
+  readonly record: string;
+  readonly disclosures: string | null;
+}
+
+interface RunEventRow {
+  readonly idx: number;
+  readonly name: string | null;
+  readonly at_ms: number;
+}
+
+export interface EventCheck {
+  /** Called with each record in index order. */
+  visit(row: Row): void;
+  finish(): void;
+}
+
+export function eventCheck(check: Check, project: CheckedProject): EventCheck {
+  const place = check.db.prepare<Value[], RunEventRow>(
+    `SELECT e.idx, t.name, e.at_ms FROM run
+     JOIN run_event e ON e.project = run.project AND e.run_no = run.run_no AND e.run_seq = ?
+     LEFT JOIN event_type t ON t.type_no = e.type_no AND t.project = e.project
+     WHERE run.project = ? AND run.run_id = ?`,
+  );
+  let newest = '';
+  let events = 0;
+  const visit = ({ idx, record, disclosures }: Row): void => {
+    const problem = (kind: FsckKind, expected: string, got: string): void =>
+      check.problem(`${project.projectId}/audit/${idx}`, kind, { expected, got });
+    const parsed = parseRecord(record);
+    if (parsed === null)
+      return problem('record_malformed', 'a record in canonical JSON', record.slice(0, 64));
+    checkBody(parsed._sd, disclosures, { deep: check.deep, problem });
+    if (parsed.type !== 'gov.event/1') return;
+    events += 1;
+    const { eventId, runId, runSeq, eventType, timestamp, serverTimestamp } = parsed;
+    if (eventIndex(eventId) !== idx) problem('event_id_mismatch', `an event id of leaf ${idx}`, eventId);
+    if (serverTimestamp < newest) problem('server_time_backwards', `${newest} or later`, serverTimestamp);
+    else newest = serverTimestamp;
+    const row = place.get(runSeq, project.no, runId);
+    const expected = `event ${runSeq} of run ${runId}, a ${eventType} at ${timestamp}`;
+    if (row === undefined) problem('run_mismatch', expected, 'no such row');
+    else if (row.idx !== idx) problem('run_mismatch', expected, `a row for leaf ${row.idx}`);
+    else if (row.name !== eventType || row.at_ms !== parseTimestamp(timestamp)) {
+      problem('run_mismatch', expected, `a ${row.name ?? 'type that is not known'} at ${row.at_ms} ms`);
+    }
+  };
+  const finish = (): void => {
+    const rows = check.db
+      .prepare<Value[], number>('SELECT count(*) FROM run_event WHERE project = ? AND idx < ?')
+      .pluck()
+      .get(project.no, project.auditSize);
+    if (rows === events) return;
+    const expected = `${events} rows, one for each event`;
+    check.problem(`${project.projectId}/run_event`, 'run_mismatch', { expected, got: `${rows ?? 0}` });
+  };
+  return { visit, finish };
+}
+
+/** Null where the text is not what the sequencer writes. */
+function parseRecord(record: string): (Omit<EventRecord, 'type'> & { type: string }) | null {
+  try {
+    const value = readJson(record);
+    if (canonicalize(value) !== record || !Array.isArray((value as { _sd?: Json })._sd)) return null;
+    return value as unknown as EventRecord;
+  } catch {
+    return null;
+  }
+}
+
+interface BodyCheck {
+  readonly deep: boolean;
+  readonly problem: (kind: FsckKind, expected: string, got: string) => void;
+}
+
+/** Each digest of a record is opened by one disclosure, and nothing else is stored. */
+function checkBody(
+  digests: readonly string[],
+  disclosures: string | null,
+  { deep, problem }: BodyCheck,
+): void {
+  if (disclosures === null) {
+    if (digests.length > 0) problem('body_missing', `${digests.length} disclosures`, 'none');
+    return;
+  }
+  if (!deep) return;
+  const open = new Set(digests);
+  for (const digest of digestsOf(disclosures)) {
+    if (digest === null || !open.delete(digest)) {
+      return problem('body_altered', 'disclosures that the record committed to', digest ?? 'something else');
+    }
+  }
+  if (open.size > 0)
+    problem('body_missing', `${digests.length} disclosures`, `${digests.length - open.size}`);
+}
+
+function digestsOf(disclosures: string): (string | null)[] {
+  try {
+    return (readJson(disclosures) as unknown as Disclosure[]).map((each) =>
+      Array.isArray(each) && each.length === 3 ? disclosureDigest(each) : null,
+    );
+  } catch {
+    return [null];
+  }
+}

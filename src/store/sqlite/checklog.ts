@@ -1,0 +1,83 @@
+/** `fsck`: the records of both trees, in index order. */
+import type { Check, CheckedProject } from '../fsck.ts';
+import type { TreeName } from '../port.ts';
+import type { Value } from './connection.ts';
+import { eventCheck } from './checkevents.ts';
+import { meterCheck } from './checkmeter.ts';
+import { TreeCheck } from './checktree.ts';
+import { recordTable, treeNumber } from './trees.ts';
+
+/** Records read at a time. */
+const step = 1000;
+
+/** The audit log: its tree, and what its events say of themselves, their runs and their bodies. */
+export async function checkAuditLog(check: Check, project: CheckedProject): Promise<void> {
+  const { db } = check;
+  const select = db.prepare<Value[], { idx: number; record: string; disclosures: string | null }>(
+    `SELECT leaf.idx, record, disclosures FROM leaf
+     LEFT JOIN body ON body.project = leaf.project AND body.idx = leaf.idx
+     WHERE leaf.project = ? AND leaf.idx >= ? AND leaf.idx < ? ORDER BY leaf.idx`,
+  );
+  const events = eventCheck(check, project);
+  await walk(check, project, { tree: 'audit', size: project.auditSize, select, visit: events.visit });
+  events.finish();
+}
+
+/** The metering log: its tree, running totals, and that it covers each audit leaf once. */
+export async function checkMeteringLog(check: Check, project: CheckedProject): Promise<void> {
+  const meter = meterCheck(check, project);
+  const select = check.db.prepare<Value[], MeterRow>(
+    `SELECT idx, record, first_index AS firstIndex, leaf_count AS leafCount, nonce FROM meter
+     WHERE project = ? AND idx >= ? AND idx < ? ORDER BY idx`,
+  );
+  await walk(check, project, { tree: 'metering', size: project.meteringSize, select, visit: meter.visit });
+  meter.finish();
+}
+
+export interface MeterRow {
+  readonly idx: number;
+  readonly record: string;
+  readonly firstIndex: number;
+  readonly leafCount: number;
+  readonly nonce: Buffer;
+}
+
+interface Walk<Row> {
+  readonly tree: TreeName;
+  readonly size: number;
+  readonly select: { all(...values: Value[]): Row[] };
+  readonly visit: (row: Row) => void;
+}
+
+async function walk<Row extends { idx: number; record: string }>(
+  check: Check,
+  project: CheckedProject,
+  { tree, size, select, visit }: Walk<Row>,
+): Promise<void> {
+  const treeCheck = new TreeCheck(check, project, tree);
+  for (let from = 0; from < size; from += step) {
+    const end = Math.min(size, from + step);
+    for (const row of select.all(project.no, from, end)) {
+      while (treeCheck.size < row.idx) treeCheck.next(null);
+      treeCheck.next(row.record);
+      visit(row);
+    }
+    while (treeCheck.size < end) treeCheck.next(null);
+    await check.read(end - from);
+  }
+  checkBeyond(check, project, tree);
+}
+
+/** Rows that no head covers, of one moment. */
+function checkBeyond(check: Check, project: CheckedProject, tree: TreeName): void {
+  const rows = check.db
+    .prepare<Value[], { idx: number; size: number }>(
+      `SELECT idx, size FROM ${recordTable(tree)} r JOIN head ON head.project = r.project AND head.tree = ?
+       WHERE r.project = ? AND (idx >= size OR idx < 0) ORDER BY idx LIMIT 100`,
+    )
+    .all(treeNumber(tree), project.no);
+  for (const { idx, size } of rows) {
+    const expected = `no leaf beyond the head at ${size}`;
+    check.problem(`${project.projectId}/${tree}/${idx}`, 'record_beyond_head', { expected, got: 'one' });
+  }
+}
