@@ -17,6 +17,7 @@ import { hashText } from './hash.ts';
 import type { JsonObject } from './json.ts';
 import type { ClearEvent, RunEvent } from './runevent.ts';
 import { RunIndex } from './runindex.ts';
+import { ToolCalls } from './toolcalls.ts';
 
 /** The node types of the parties; a called agent is an agent. */
 const partyType = {
@@ -43,10 +44,7 @@ export class GraphDerivation {
   private readonly runNode: string;
   private readonly sink: GraphSink;
   private readonly clientIds = new Map<string, number>();
-  /** The newest event that asked for, made, or answered each tool call. */
-  private readonly asked = new Map<string, number>();
-  private readonly called = new Map<string, number>();
-  private readonly answered = new Map<string, number>();
+  private readonly calls = new ToolCalls();
   private readonly others = new Map<string, number>();
   private readonly waiting = new Map<string, Waiting[]>();
   private waitingCount = 0;
@@ -147,16 +145,16 @@ export class GraphDerivation {
     }
     const feeds = new Set<number>();
     for (const callId of links.toolResultIds) {
-      const result = this.answered.get(callId);
+      const result = this.calls.find(callId, 'answered');
       if (result === undefined) this.unresolvedCount++;
       else feeds.add(result);
     }
     let call: number | undefined;
     if (links.toolCallId !== null && isCall(clear.eventType)) {
-      const model = this.asked.get(links.toolCallId);
+      const model = this.calls.find(links.toolCallId, 'asked');
       if (model !== undefined) causes.add(model);
     } else if (links.toolCallId !== null && clear.eventType === 'tool.result') {
-      call = this.called.get(links.toolCallId);
+      call = this.calls.find(links.toolCallId, 'called');
       if (call === undefined) this.unresolvedCount++;
     }
     for (const cause of causes) this.link(cause, self, 'causes');
@@ -197,10 +195,10 @@ export class GraphDerivation {
   }
 
   private remember(self: number, eventType: string, links: EventLinks): void {
-    for (const callId of links.toolCallIds) this.asked.set(callId, self);
+    for (const callId of links.toolCallIds) this.calls.set(callId, 'asked', self);
     if (links.toolCallId === null) return;
-    if (isCall(eventType)) this.called.set(links.toolCallId, self);
-    else if (eventType === 'tool.result') this.answered.set(links.toolCallId, self);
+    if (isCall(eventType)) this.calls.set(links.toolCallId, 'called', self);
+    else if (eventType === 'tool.result') this.calls.set(links.toolCallId, 'answered', self);
   }
 
   /** An eventId or a clientEventId of this run. */
