@@ -244,7 +244,7 @@ const graphTypeForm: Form = { pattern: graphTypePattern, expected: 'a node or ed
 
 function text(parent: JsonObject, name: string, up: Place, form?: Form): string {
   const value = parent[name];
-  if (typeof value !== 'string') refuse({ up, name }, 'text', value);
+  if (typeof value !== 'string' || !value.isWellFormed()) refuse({ up, name }, 'text', value);
   if (form !== undefined && !form.pattern.test(value)) refuse({ up, name }, form.expected, value);
   return value;
 }

@@ -106,7 +106,7 @@ function checkEvents(enclosure: Enclosure, events: readonly RunEvent[]): boolean
   }
   const how = unplaced === null ? 'each in the tree' : 'without paths';
   checks.pass('events', `${events.length} of ${evidence.runEvents} events, ${how}`);
-  return all && unplaced === null;
+  return all && events.length > 0 && unplaced === null;
 }
 
 interface Placement {

@@ -9,6 +9,7 @@ import { readBundle } from '../../src/core/bundleread.ts';
 import { parseTrust, type Trust } from '../../src/core/checkpoint.ts';
 import { openStatement } from '../../src/core/dsse.ts';
 import { ed25519Signer, parseVerifierKey, signatureLine } from '../../src/core/note.ts';
+import { proofPreimage } from '../../src/core/proof.ts';
 import { parseTlogProof } from '../../src/core/tlogproof.ts';
 import { type CheckId, checkIds, type Verdict, verdictCodes } from '../../src/core/verdict.ts';
 import { verifyBundle } from '../../src/core/verify.ts';
@@ -489,6 +490,109 @@ describe('hostile input', () => {
     expect(verifyBundle(Buffer.alloc(limits.bundleBytes + 1, 0x20), trust).code).toBe('MALFORMED_BUNDLE');
     const deep = `${'['.repeat(limits.jsonDepth + 1)}${']'.repeat(limits.jsonDepth + 1)}`;
     expect(verifyBundle(Buffer.from(deep), trust).code).toBe('MALFORMED_BUNDLE');
+  });
+});
+
+/** What an attacker without the log's key can do: change anything, then make every hash fit. */
+function rehashed(bundle: Bundle): Bundle {
+  const hash = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+  const copy = structuredClone(bundle) as Mutable<Bundle>;
+  try {
+    for (const layer of copy.proof.layers) layer.hash = hash(copy.layerStatements[layer.name] ?? '');
+    const { preimage, hash: proofHash } = proofPreimage(copy.proof);
+    copy.proofPreimage = preimage;
+    copy.proofLeaf.record = copy.proofLeaf.record.replace(copy.proof.proofHash, proofHash);
+    copy.proof.proofHash = proofHash;
+  } catch {
+    // what was changed is no proof any more
+  }
+  return copy as Bundle;
+}
+
+type Mutable<Value> = { -readonly [Name in keyof Value]: Mutable<Value[Name]> };
+
+describe('a forger who makes every hash fit, but has no key', () => {
+  const bundle = sample({ disclose: () => true, layers: ['causal_consistency', 'log_inclusion'] });
+  const statements = (edit: (text: string) => string): Bundle =>
+    rehashed({
+      ...bundle,
+      layerStatements: Object.fromEntries(
+        Object.entries(bundle.layerStatements).map(([name, text]) => [name, edit(text)]),
+      ),
+    });
+
+  it('is found out by the signed tree', () => {
+    expect(verify(rehashed(bundle)).verified).toBe(true);
+    const fewer = statements((text) => text.replace('"runEvents":8', '"runEvents":7'));
+    expect(failures(verify(fewer))).toContain('proof_inclusion: NOT_INCLUDED');
+    expect(verify(fewer).verified).toBe(false);
+  });
+
+  it('may claim a run without events', () => {
+    const none = statements((text) =>
+      text
+        .replace('"runEvents":8', '"runEvents":0')
+        .replace(/"runRoot":"[^"]+"/, `"runRoot":"sha256:${createHash('sha256').digest('hex')}"`),
+    );
+    for (const events of [[], undefined]) {
+      const verdict = verify(changed(changed(none, ['events'], events), ['eventsInclusion'], undefined));
+      expect(verdict.verified).toBe(false);
+    }
+  });
+
+  it('is answered whatever was changed, anywhere', () => {
+    const paths: (string | number)[][] = [];
+    const walk = (value: unknown, path: (string | number)[]): void => {
+      if (path.length > 0) paths.push(path);
+      if (Array.isArray(value)) value.slice(0, 3).forEach((item, at) => walk(item, [...path, at]));
+      else if (typeof value === 'object' && value !== null) {
+        for (const [name, member] of Object.entries(value)) walk(member, [...path, name]);
+      }
+    };
+    walk(bundle, []);
+    const anything = fc.oneof(
+      fc.jsonValue({ maxDepth: 1 }),
+      fc.constantFrom(
+        0,
+        -1,
+        2 ** 53 - 1,
+        2 ** 31,
+        '',
+        'sha256:',
+        `sha256:${'0'.repeat(64)}`,
+        'gov.layer/v1\n{}',
+        'evt_',
+        'x-',
+      ),
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(...paths), anything, (path, value) => {
+        const forged = rehashed(changed(bundle, path, value));
+        if (bundleText(forged) === bundleText(bundle)) return;
+        for (const by of [trust, null]) expect(verifyBundle(bytesOf(forged), by).verified).toBe(false);
+      }),
+      { numRuns: 2000, seed: 11 },
+    );
+  });
+
+  it('is answered for statements and records with one character changed, removed or doubled', () => {
+    const texts = fc.constantFrom<(string | number)[]>(
+      ['layerStatements', 'event_integrity'],
+      ['layerStatements', 'causal_consistency'],
+      ['events', 2, 'record'],
+      ['graph', 'leaf', 'record'],
+      ['checkpoint'],
+    );
+    fc.assert(
+      fc.property(texts, fc.nat(), fc.constantFrom('', '"', '{', '9', '\\', '-', 'é'), (path, pick, put) => {
+        const text = path.reduce((at: unknown, step) => (at as never)[step], bundle) as string;
+        const at = pick % text.length;
+        const edited = text.slice(0, at) + put + text.slice(at + 1);
+        if (edited === text) return;
+        expect(verify(rehashed(changed(bundle, path, edited))).verified).toBe(false);
+      }),
+      { numRuns: 1500, seed: 12 },
+    );
   });
 });
 
