@@ -154,6 +154,8 @@ export function asGovError(error: unknown): GovError {
       return new GovError('INVALID_JSON', 'expected as many bytes as Content-Length says');
     case 'FST_ERR_BAD_URL':
       return new GovError('VALIDATION_ERROR', 'expected a percent-encoded URL path in UTF-8');
+    case 'FST_ERR_HANDLER_TIMEOUT':
+      return new GovError('OVERLOADED', 'the answer took too long; repeat later, or ask for less');
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return notFound('resource');
     case 'ECONNRESET':

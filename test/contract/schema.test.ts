@@ -1,0 +1,106 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Operation } from '../../src/contract/operation.ts';
+import { table } from '../../src/contract/table.ts';
+import { explain, type JsonSchema } from '../../src/service/explain.ts';
+import { loadCheck } from '../../src/service/schema.ts';
+import { Ajv } from 'ajv';
+import { parseTimestamp } from '../../src/core/time.ts';
+import { event } from '../serving.ts';
+
+const ajv = new Ajv({ strict: true, strictRequired: false });
+ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null });
+
+const samples: Record<string, unknown> = {
+  createEvent: event({ causedBy: ['a', 'b'], aiSystemId: 'x', clientEventId: 'y' }),
+  createEvents: { events: [event()] },
+  createProof: { runId: 'r', schemaVersion: '1.0', composed: { layers: ['log_inclusion'] }, async: true },
+  verifyProof: { proofId: 'p', runId: 'r', commitment: {}, layers: [], proofHash: 'h', schemaVersion: '1.0' },
+  declareGraph: {
+    nodes: [{ id: 'a', type: 'data', data: {} }],
+    edges: [{ source: 'a', target: 'a', type: 'x' }],
+  },
+};
+const bodies = Object.entries<Operation>(table).filter(([, { body }]) => body !== undefined);
+
+/** Replaces, removes or adds something somewhere in a value. */
+const mutate = (sample: unknown): fc.Arbitrary<unknown> =>
+  fc
+    .record({
+      path: fc.array(fc.nat(12), { maxLength: 4 }),
+      value: fc.jsonValue(),
+      kind: fc.constantFrom('set', 'drop', 'add'),
+    })
+    .map(({ path, value, kind }) => {
+      const copy = structuredClone(sample);
+      let at = copy as Record<string, unknown>;
+      for (const [depth, step] of path.entries()) {
+        const names = Object.keys(at);
+        const name = names[step % Math.max(1, names.length)];
+        if (name === undefined) break;
+        const next = at[name];
+        if (depth === path.length - 1 || typeof next !== 'object' || next === null) {
+          if (kind === 'set') at[name] = value;
+          else if (kind === 'drop') delete at[name];
+          else at['added'] = value;
+          break;
+        }
+        at = next as Record<string, unknown>;
+      }
+      return copy;
+    });
+
+describe('a body', () => {
+  it('has a sample for each operation that takes one', () => {
+    expect(bodies.map(([id]) => id).toSorted()).toEqual(Object.keys(samples).toSorted());
+  });
+
+  it.each(bodies)('of %s is accepted or explained: judge and explanation agree', async (id, row) => {
+    const schema = row.body!;
+    const check = await loadCheck(schema, { in: 'body' });
+    const judge = ajv.compile(schema);
+    expect(check(samples[id])).toBeNull();
+    fc.assert(
+      fc.property(fc.oneof(fc.jsonValue(), mutate(samples[id])), (value) => {
+        const valid = judge(value);
+        const findings = explain(schema as JsonSchema, value, { in: 'body' });
+        expect(findings.errors.length === 0, JSON.stringify(value)).toBe(valid);
+        expect(check(value) === null).toBe(valid);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is never changed by its check', async () => {
+    const check = await loadCheck(table.createEvent.body, { in: 'body' });
+    fc.assert(
+      fc.property(mutate(samples['createEvent']), (value) => {
+        const before = JSON.stringify(value);
+        check(value);
+        expect(JSON.stringify(value)).toBe(before);
+      }),
+    );
+  });
+});
+
+describe('the contract’s patterns', () => {
+  const patterns = new Set(
+    [...JSON.stringify(table).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(
+      ([, text]) => JSON.parse(text ?? '""') as string,
+    ),
+  );
+
+  it('answer hostile texts of 100 kB in a few milliseconds', () => {
+    const hostile = ['a', '-', 'a.', '\u0000', 'é', '_0'].map(
+      (unit) => unit.repeat(100_000 / unit.length) + '!',
+    );
+    for (const pattern of patterns) {
+      const expression = new RegExp(pattern, 'u');
+      for (const text of hostile) {
+        const started = performance.now();
+        expression.test(text);
+        expect(performance.now() - started, pattern).toBeLessThan(50);
+      }
+    }
+  });
+});
