@@ -36,10 +36,12 @@ const meaningOf = (code: string | undefined): string =>
 
 export async function printVerdict(out: Out, told: Told): Promise<void> {
   const ungoverned = told.layers.some(({ code }) => code === 'NO_POLICY_ACTIVE');
-  if (out.isHuman) await out.lines(human(told, out));
+  // preimages are texts of several lines, which tab-separated output could only spell
+  const asText = out.isHuman || (out.format === 'tsv' && told.explanations !== undefined);
+  if (asText) await out.lines(human(told, out));
   else if (out.format === 'tsv' || out.format === 'csv') await out.lines(rows(told, out.format === 'csv'));
   else await out.one(told, plainView(['proofId'], 'proofId'));
-  if (ungoverned && !(out.isHuman && told.notes.length > 0)) {
+  if (ungoverned && !(asText && told.notes.length > 0)) {
     await out.warn(
       safe`NO POLICY WAS ACTIVE during this run: policy_compliance holds because nothing was governed`,
     );

@@ -182,6 +182,8 @@ describe('--explain', () => {
     });
     for (const { hash } of explanations) expect(shown.stdout).toContain(hash);
     expect(shown.stdout).toContain('gov.layer/v1\n{');
+    const piped = await govHere(['proofs', 'verify', bundle, '--key', key, '--explain']);
+    expect(piped.stdout).toContain('gov.layer/v1\n{');
   });
 
   it.skipIf(!hasJq)(
