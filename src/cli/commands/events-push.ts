@@ -2,7 +2,7 @@
  * `gov events push`: words and flags into a push, and the service as its sink.
  * `test/cli/push/command.test.ts` proves it against a real plane.
  */
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Invocation, Run } from '../command.ts';
@@ -47,7 +47,12 @@ function optionsOf({ args, flags, settings, io }: Given): PushOptions {
     importedAt: flags.importTime === undefined ? undefined : (parseTimestamp(flags.importTime) ?? undefined),
     batchSize: flags.batchSize ?? limits.batchEvents,
     concurrency: flags.concurrency ?? 1,
-    spool: spool === '' ? join(stateDirectory(io.env), 'spool') : spool,
+    spool:
+      spool === undefined
+        ? undefined
+        : spool === ''
+          ? join(stateDirectory(io.env), 'spool')
+          : resolve(io.cwd, spool),
     resume: flags.resume,
     dryRun: flags.dryRun,
     failOn: flags.failOn ?? 'rejected',

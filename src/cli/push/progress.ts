@@ -60,16 +60,16 @@ export class Progress {
     this.#shown = true;
   }
 
-  /** `12,000 events sent, 3,400/s, 41 % read, about 00:12 left`. */
+  /** `12,000 sent, 3,400/s, 1,500 waiting, 41 % read, 00:12 left`: at most 79 columns. */
   line(elapsedMs: number): string {
     const rate = Math.round((this.#sentEvents * 1000) / Math.max(1, elapsedMs));
-    const parts = [`${this.#sentEvents.toLocaleString('en')} events sent`, `${rate.toLocaleString('en')}/s`];
-    if (this.unsent > 0) parts.push(`${this.unsent.toLocaleString('en')} read and not sent yet`);
+    const parts = [`${this.#sentEvents.toLocaleString('en')} sent`, `${rate.toLocaleString('en')}/s`];
+    if (this.unsent > 0) parts.push(`${this.unsent.toLocaleString('en')} waiting`);
     const { totalBytes } = this.#options;
     if (totalBytes !== null && totalBytes > 0 && this.#readBytes > 0) {
       const share = Math.min(1, this.#readBytes / totalBytes);
       parts.push(`${Math.floor(share * 100)} % read`);
-      if (share < 1) parts.push(`about ${clock((elapsedMs * (1 - share)) / share)} left`);
+      if (share < 1) parts.push(`${clock((elapsedMs * (1 - share)) / share)} left`);
     }
     return parts.join(', ');
   }

@@ -12,9 +12,9 @@ import { safe } from '../safe.ts';
 import { Progress } from './progress.ts';
 import { MemoryQueue, type BatchQueue } from './queue.ts';
 import { readSources } from './reader.ts';
-import { Report } from './report.ts';
+import { counted, Report } from './report.ts';
 import { findSources, isPipe } from './source.ts';
-import { explained, interrupted, number, transfer } from './transfer.ts';
+import { explained, interrupted, transfer } from './transfer.ts';
 import { planOf, type PushIo, type PushOptions, type Work } from './work.ts';
 
 export type { PushIo, PushOptions } from './work.ts';
@@ -75,9 +75,7 @@ async function pushFromMemory(work: Work): Promise<void> {
   const sentences = [
     ...(io.signal.aborted ? [interrupted(report)] : []),
     ...(lost > 0
-      ? [
-          safe`${number(lost)} events were read and not acknowledged; from a pipe they are lost without --spool`,
-        ]
+      ? [safe`${counted(lost, 'event')} read and not acknowledged; from a pipe they are lost without --spool`]
       : []),
   ];
   await report.finish({ dryRun: false, sentences });

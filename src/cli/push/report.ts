@@ -34,7 +34,9 @@ interface ImportCount {
 
 const columns = ['line', 'source', 'status', 'eventId', 'clientEventId', 'reason'] as const;
 const number = (count: number): string => count.toLocaleString('en');
-const counted = (count: number, one: string): string => `${number(count)} ${one}${count === 1 ? '' : 's'}`;
+/** `1 event`, `1,200 events`. */
+export const counted = (count: number, one: string): string =>
+  `${number(count)} ${one}${count === 1 ? '' : 's'}`;
 
 export class Report {
   accepted = 0;
@@ -50,6 +52,7 @@ export class Report {
   readonly #results: Verdict[] = [];
   readonly #imports: ImportCount[] = [];
   readonly #changes = new Map<Change, number>();
+  #conflicts = 0;
   #importedRuns = 0;
   #importedItems = 0;
   #importedEvents = 0;
@@ -127,6 +130,7 @@ export class Report {
     if (verdict.status === 'accepted') this.accepted += 1;
     else {
       this.rejected += 1;
+      if (verdict.reason?.startsWith('client_event_id_conflict') === true) this.#conflicts += 1;
       if (this.rejected <= limits.pushListedRejections) await this.#listRejection(verdict);
     }
     if (this.#results.length <= limits.pushListedResults) this.#results.push(verdict);
@@ -210,10 +214,13 @@ export class Report {
     if (this.#importedRuns === 0) return [];
     const [runs, events] = [counted(this.#importedRuns, 'run'), counted(this.#importedEvents, 'event')];
     const read = safe`read ${runs}: ${number(this.#importedItems)} messages, steps or observations made ${events}`;
-    return [
-      read,
-      ...[...this.#changes].map(([change, count]) => safe`  ${number(count)} ${changeLabels[change]}`),
-    ];
+    const changes = [...this.#changes].map(
+      ([change, count]) => safe`  ${number(count)} ${changeLabels[change]}`,
+    );
+    if (this.#conflicts === 0) return [read, ...changes];
+    const found = safe`${counted(this.#conflicts, 'event')} recorded before with other content`;
+    const advice = safe`if this recording was imported elsewhere, give the time of that import: --import-time`;
+    return [read, ...changes, found, advice];
   }
 }
 

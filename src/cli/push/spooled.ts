@@ -8,7 +8,8 @@ import { usage } from '../exit.ts';
 import { safe } from '../safe.ts';
 import { Spool, type Position } from './spool.ts';
 import { SpoolQueue } from './spoolqueue.ts';
-import { explained, interrupted, number, transfer } from './transfer.ts';
+import { counted } from './report.ts';
+import { explained, interrupted, transfer } from './transfer.ts';
 import { planOf, type Work } from './work.ts';
 
 export async function pushThroughSpool(work: Work, directory: string): Promise<void> {
@@ -22,7 +23,9 @@ export async function pushThroughSpool(work: Work, directory: string): Promise<v
     const { lanes } = plan.batcher;
     const queue = new SpoolQueue(spool, lanes);
     if (queue.waitingEvents > 0) {
-      await io.out.note(safe`${number(queue.waitingEvents)} events left in ${directory} are sent first`);
+      await io.out.note(
+        safe`sending first what was left in ${directory}: ${counted(queue.waitingEvents, 'event')}`,
+      );
     }
     if (sources.length > 0) {
       spool.begin({
@@ -40,7 +43,7 @@ export async function pushThroughSpool(work: Work, directory: string): Promise<v
     const sentences = [
       ...(io.signal.aborted ? [interrupted(report)] : []),
       ...(waiting > 0
-        ? [safe`${number(waiting)} events are safe in ${directory}; to send them: ${resume}`]
+        ? [safe`${counted(waiting, 'event')} safe in ${directory}; to send them: ${resume}`]
         : []),
       ...(unread.length > 0 && !unread.includes('-')
         ? [safe`the input was not read to its end; to go on: ${resume} ${unread.join(' ')}`]

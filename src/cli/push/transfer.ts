@@ -6,7 +6,7 @@ import { safe, type Safe } from '../safe.ts';
 import { pump } from './pump.ts';
 import type { BatchQueue } from './queue.ts';
 import { readSources, type ReadPlan } from './reader.ts';
-import type { Report } from './report.ts';
+import { counted, type Report } from './report.ts';
 import type { Work } from './work.ts';
 
 interface Transfer {
@@ -78,7 +78,5 @@ export function explained(failure: unknown, advice: string): unknown {
 export function interrupted({ accepted, rejected, lastLine }: Report): Safe {
   const lines = [...lastLine].map(([source, line]) => `${source} up to line ${line}`).join(', ');
   const where = lines === '' ? '' : ` (${lines})`;
-  return safe`interrupted: ${number(accepted + rejected)} events were acknowledged${where}`;
+  return safe`interrupted: ${counted(accepted + rejected, 'event')} acknowledged${where}`;
 }
-
-export const number = (count: number): string => count.toLocaleString('en');

@@ -9,7 +9,7 @@ import { EventInput } from '../../../src/contract/events.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { canonicalize, parseJson, type Json } from '../../../src/core/json.ts';
 import { parseTimestamp } from '../../../src/core/time.ts';
-import { data } from '../../shared.ts';
+import { data, hasData } from '../../shared.ts';
 
 const ajv = new Ajv({ strict: true, strictRequired: false, allErrors: true });
 ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null });
@@ -52,8 +52,9 @@ export const importText = (
 export const importValue = (value: unknown, options: Partial<ImportOptions> = {}): ImportedRun[] =>
   importText(JSON.stringify(value), { sourceName: 'source.json', ...options });
 
-/** The runs of every file of a data folder that has this ending. */
+/** The runs of every file of a data folder that has this ending; none where there is no data. */
 export function importFolder(folder: string, ending: RegExp): Map<string, ImportedRun[]> {
+  if (!hasData) return new Map();
   const names = readdirSync(data(folder)).filter((name) => ending.test(name));
   return new Map(
     names.map((name) => [

@@ -114,7 +114,7 @@ describe('gov events push, against a plane', () => {
     });
     expect(failed.code).toBe(10);
     expect(JSON.parse(failed.stdout)).toMatchObject({ accepted: 0, spool: { waiting: 30 } });
-    expect(failed.stderr).toContain('30 events are safe in');
+    expect(failed.stderr).toContain('30 events safe in');
     expect(JSON.parse(failed.stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({
       error: { code: 'ECONNREFUSED' },
     });
@@ -163,7 +163,7 @@ describe('gov events push, against a plane', () => {
     });
     const { code, stderr } = await ended(child);
     expect(code).toBe(130);
-    expect(stderr).toContain('interrupted: 1 events were acknowledged');
+    expect(stderr).toContain('interrupted: 1 event acknowledged');
     expect((await govHere(['events', 'push', '--resume', '--spool=queue'], { env, cwd })).code).toBe(0);
     // what the pipe held when the signal came may not have been taken out of it
     expect(await countOf('cut')).toBeGreaterThanOrEqual(1);
@@ -207,6 +207,7 @@ describe.skipIf(!hasData)(
         });
         expect(conflict.code).toBe(9);
         expect(conflict.stderr).toContain('client_event_id_conflict');
+        expect(conflict.stderr).toContain('give the time of that import: --import-time');
       },
     );
 

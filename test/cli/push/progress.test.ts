@@ -22,19 +22,17 @@ describe('the progress', () => {
     progress.bytes(250);
     progress.read(3000);
     progress.sent(2000);
-    expect(progress.line(10_000)).toBe(
-      '2,000 events sent, 200/s, 1,000 read and not sent yet, 25 % read, about 00:30 left',
-    );
+    expect(progress.line(10_000)).toBe('2,000 sent, 200/s, 1,000 waiting, 25 % read, 00:30 left');
     progress.bytes(750);
     progress.sent(1000);
-    expect(progress.line(4_000_000)).toBe('3,000 events sent, 1/s, 100 % read');
+    expect(progress.line(4_000_000)).toBe('3,000 sent, 1/s, 100 % read');
     expect(progress.unsent).toBe(0);
   });
 
   it('leaves out what is not known of a pipe', () => {
     const { progress } = started(false, null);
     progress.bytes(250);
-    expect(progress.line(1000)).toBe('0 events sent, 0/s');
+    expect(progress.line(1000)).toBe('0 sent, 0/s');
   });
 
   it('rewrites one line on a terminal and takes it away, and writes lines elsewhere', () => {
@@ -42,11 +40,11 @@ describe('the progress', () => {
     terminal.at(400);
     terminal.progress.show();
     terminal.progress.stop();
-    expect(terminal.text()).toBe('\r\u001b[2K0 events sent, 0/s\r\u001b[2K');
+    expect(terminal.text()).toBe('\r\u001b[2K0 sent, 0/s\r\u001b[2K');
     const plain = started(false, null);
     plain.at(10_000);
     plain.progress.show();
     plain.progress.stop();
-    expect(plain.text()).toBe('0 events sent, 0/s\n');
+    expect(plain.text()).toBe('0 sent, 0/s\n');
   });
 });
