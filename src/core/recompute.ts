@@ -8,11 +8,10 @@ import { checkRecomputed } from './artifact.ts';
 import { type Bundle, pathHashes } from './bundle.ts';
 import { openDisclosures } from './disclosed.ts';
 import { checkDerivation, checkGraph } from './graphcheck.ts';
-import { hashText } from './hash.ts';
-import { EventIntegrity, eventIntegrity, type TimestampSources } from './integrity.ts';
+import { EventIntegrity, eventIntegrity, type IntegrityFacts, type TimestampSources } from './integrity.ts';
 import type { Json } from './json.ts';
 import { causalConsistency } from './layers.ts';
-import { merkleRoot, verifyInclusion } from './merkle.ts';
+import { verifyInclusion } from './merkle.ts';
 import { readRunEvent, type RunEvent } from './runevent.ts';
 import { RunIndex } from './runindex.ts';
 import { sharedRoot } from './sharedpath.ts';
@@ -45,19 +44,20 @@ export function recompute(bundle: Bundle, stated: Stated, checks: CheckList): Re
   const events = enclosed.map(({ index, record }, at) =>
     readRunEvent({ index, record, disclosures: disclosed.bodies[at] ?? null }),
   );
-  const whole = checkEvents({ bundle, evidence, root, checks }, events);
-  const run = indexOf(whole ? events : []);
+  const integrity = checkEvents({ bundle, evidence, root, checks }, events);
+  const run = indexOf(integrity === null ? [] : events);
   const statement = statements.get('causal_consistency');
   const graph = checkGraph(bundle, { evidence, root, run, statement }, checks);
   const compare = (result: LayerResult, again: Evidence): void => {
     const statement = statements.get(result.layer);
     if (statement !== undefined) recomputed.set(result.layer, isSame(result, again, statement));
   };
-  if (whole) {
-    const { result, run } = integrityOf(events, evidence, statements.get('event_integrity'));
-    compare(result, { ...evidence, ...run });
+  if (integrity !== null) {
+    const claims = statements.get('event_integrity')?.claims;
+    const again = eventIntegrity(integrity, statedSources(claims?.['timestampSources']));
+    compare(again, { ...evidence, ...integrity.run });
   }
-  if (whole && graph !== null) {
+  if (integrity !== null && graph !== null) {
     const { facts, graphIndex } = graph;
     compare(causalConsistency(facts, { graphIndex, runEvents: run.below(graphIndex) }), evidence);
     if (disclosed.complete) checkDerivation(bundle, events.slice(0, facts.events), checks);
@@ -81,32 +81,33 @@ interface Enclosure {
 
 /**
  * The enclosed events are events of the run, in order, and in the tree; where they are all of them, they have
- * the run's root. True where they are all, and all are shown to be in the tree.
+ * the run's root. What they amount to where they are all, and all are shown to be in the tree; else null.
  */
-function checkEvents(enclosure: Enclosure, events: readonly RunEvent[]): boolean {
+function checkEvents(enclosure: Enclosure, events: readonly RunEvent[]): IntegrityFacts | null {
   const { bundle, evidence, checks } = enclosure;
-  if (bundle.events === undefined) return false;
-  const fail = (detail: string): false => {
+  if (bundle.events === undefined) return null;
+  const fail = (detail: string): null => {
     checks.fail('events', 'EVENTS_MISMATCH', detail);
-    return false;
+    return null;
   };
   for (const [at, { index, clear }] of events.entries()) {
     if (clear === null || clear.runId !== evidence.runId) return fail(`leaf ${index} is no event of the run`);
     if (index <= (events[at - 1]?.index ?? -1)) return fail(`leaf ${index} is out of order`);
   }
-  const all = events.length === evidence.runEvents;
-  if (all && hashText(merkleRoot(events.map(({ hash }) => hash))) !== evidence.runRoot) {
+  const all = events.length > 0 && events.length === evidence.runEvents;
+  const facts = all ? integrityOf(events, evidence) : null;
+  if (facts !== null && facts.run.runRoot !== evidence.runRoot) {
     return fail('the events do not have the root of the run');
   }
   const { unplaced, wrong } = placement(enclosure, events);
   if (wrong !== null || (unplaced !== null && !(all && unplaced.count === events.length))) {
     const index = wrong ?? unplaced?.first;
     checks.fail('events', 'NOT_INCLUDED', `leaf ${index} is not shown to be in the tree`);
-    return false;
+    return null;
   }
   const how = unplaced === null ? 'each in the tree' : 'without paths';
   checks.pass('events', `${events.length} of ${evidence.runEvents} events, ${how}`);
-  return all && events.length > 0 && unplaced === null;
+  return unplaced === null ? facts : null;
 }
 
 interface Placement {
@@ -143,19 +144,11 @@ function indexOf(events: readonly RunEvent[]): RunIndex {
   return run;
 }
 
-/** The events are shown to be in the tree, so each leaf hash is the tree's. */
-function integrityOf(
-  events: readonly RunEvent[],
-  { runId, treeSize }: Evidence,
-  statement: Statement | undefined,
-): { readonly result: LayerResult; readonly run: Omit<Evidence, 'origin' | 'treeSize' | 'treeRoot'> } {
+/** Judged as if each leaf hash were the tree's, which `placement` shows. */
+function integrityOf(events: readonly RunEvent[], { runId, treeSize }: Evidence): IntegrityFacts {
   const integrity = new EventIntegrity(runId, treeSize);
   for (const event of events) integrity.add(event, event.hash);
-  const facts = integrity.finish();
-  return {
-    result: eventIntegrity(facts, statedSources(statement?.claims['timestampSources'])),
-    run: facts.run,
-  };
+  return integrity.finish();
 }
 
 function statedSources(value: Json | undefined): TimestampSources | undefined {
