@@ -10,6 +10,7 @@ import { checkHeads } from './sqlite/checkheads.ts';
 import { checkAuditLog, checkMeteringLog } from './sqlite/checklog.ts';
 import { checkRuns } from './sqlite/checkruns.ts';
 import type { Connection } from './sqlite/connection.ts';
+import { opening, troubleOf } from './sqlite/faults.ts';
 import { openHeads } from './sqlite/heads.ts';
 import { storeFiles } from './sqlite/open.ts';
 import { connectReader } from './sqlite/reader.ts';
@@ -100,7 +101,7 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
   const problems: FsckProblem[] = [];
   const counts = { found: 0, leaves: 0, checkpoints: 0 };
   try {
-    const projects = checkedProjects(db);
+    const projects = opening(files.main, () => checkedProjects(db));
     const of = projects.reduce((sum, { auditSize, meteringSize }) => sum + auditSize + meteringSize, 0);
     const check: Check = {
       db,
@@ -119,21 +120,35 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
         counts.checkpoints += 1;
       },
     };
-    if (deep) checkFile(check);
+    if (deep) await readable(check, 'gov.db', () => checkFile(check));
     for (const project of projects) {
-      await checkAuditLog(check, project);
-      await checkMeteringLog(check, project);
-      checkRuns(check, project);
+      const { projectId } = project;
+      await readable(check, `${projectId}/audit`, () => checkAuditLog(check, project));
+      await readable(check, `${projectId}/metering`, () => checkMeteringLog(check, project));
+      await readable(check, `${projectId}/run`, () => checkRuns(check, project));
     }
-    const heads = openHeads(files.heads, { readonly: true });
-    try {
-      checkHeads(check, heads);
-    } finally {
-      heads.close();
-    }
+    await readable(check, 'heads', () => {
+      const heads = opening(files.heads, () => openHeads(files.heads, { readonly: true }));
+      try {
+        checkHeads(check, heads);
+      } finally {
+        heads.close();
+      }
+    });
     return { ok: counts.found === 0, problems, projects: projects.length, deep, ...counts };
   } finally {
     db.close();
+  }
+}
+
+/** Runs one part; where pages of the file cannot be read, that is a problem, and the other parts go on. */
+async function readable(check: Check, position: string, part: () => void | Promise<void>): Promise<void> {
+  try {
+    await part();
+  } catch (error) {
+    if (troubleOf(error) !== 'fault' && !(error instanceof GovError)) throw error;
+    const got = error instanceof Error ? error.message : String(error);
+    check.problem(position, 'file_corrupt', { expected: 'pages that can be read', got });
   }
 }
 

@@ -21,10 +21,14 @@ export interface CheckpointSaverOptions {
   readonly tasks: TaskStatements;
   /** Runs a write of about `bytes` bytes in the next commit. */
   readonly write: (bytes: number, run: () => void) => Promise<void>;
+  /** Why nothing may be written or signed now, if so. */
+  readonly trouble: () => GovError | null;
+  /** Told of a storage error; answers what the caller is told. */
+  readonly failed: (error: unknown) => GovError;
 }
 
 export function checkpointSaver(options: CheckpointSaverOptions): Store['saveCheckpoint'] {
-  const { reading, heads, numberOf, tasks, write } = options;
+  const { reading, heads, numberOf, tasks, write, trouble, failed } = options;
   const find = reading
     .prepare<Value[], string>('SELECT note FROM checkpoint WHERE project = ? AND tree = ? AND size = ?')
     .pluck();
@@ -35,7 +39,13 @@ export function checkpointSaver(options: CheckpointSaverOptions): Store['saveChe
     assertOurs(project, tree, checkpoint);
     const signed = find.get(project, treeNumber(tree), size);
     if (signed !== undefined) return signed;
-    heads.raise(origin, { size, root });
+    const stopped = trouble();
+    if (stopped !== null) throw stopped;
+    try {
+      heads.raise(origin, { size, root });
+    } catch (error) {
+      throw failed(error);
+    }
     const note = sign(checkpoint);
     await write(note.length, () => tasks.saveNote(project, { tree: treeNumber(tree), size, root, note }));
     return find.get(project, treeNumber(tree), size) ?? note;

@@ -48,3 +48,15 @@ export function problemOf(trouble: Trouble, cause: unknown): GovError {
       return new GovError('INTERNAL', 'the request could not be stored', { cause });
   }
 }
+
+/** Opens something at `path`; what SQLite says against it becomes a STORAGE_FAULT that names the file. */
+export function opening<Result>(path: string, open: () => Result): Result {
+  try {
+    return open();
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error;
+    throw new GovError('STORAGE_FAULT', `could not open ${path}: ${error.message} (${error.code})`, {
+      cause: error,
+    });
+  }
+}

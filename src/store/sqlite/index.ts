@@ -12,7 +12,7 @@ import { checkpointSaver } from './checkpoints.ts';
 import { dueJobs, jobMoves } from './jobs.ts';
 import { openParts, storeFiles, type OpenOptions, type Parts } from './open.ts';
 import { RandomPool } from './random.ts';
-import { storeReader } from './reader.ts';
+import { storeReader, watchedReader } from './reader.ts';
 import { projectNumbers } from './readleaves.ts';
 import { openReserve } from './reserve.ts';
 import { Sequencer } from './sequencer.ts';
@@ -94,21 +94,23 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
   const tasks = taskStatements(prepare);
   tasks.sweepStaged();
   if (!reserve.fill()) options.onWarning?.('the disk has too little space left to keep a reserve');
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    await writer.close();
+    clearInterval(probing);
+    await wal.close();
+    if (writer.trouble === null) writing.pragma('wal_checkpoint(TRUNCATE)');
+    parts.close();
+  };
   return {
-    ...storeReader(reading),
+    ...watchedReader(storeReader(reading), (error) => writer.report(error)),
     ...writes({ parts, writer, sequencer, tasks, prepare, random }),
     probe,
     condition: () => {
       const { trouble, queued } = writer;
       return { writable: trouble === null, reasons: trouble === null ? [] : [trouble.message], queued };
     },
-    close: async () => {
-      await writer.close();
-      clearInterval(probing);
-      await wal.close();
-      if (writer.trouble === null) writing.pragma('wal_checkpoint(TRUNCATE)');
-      parts.close();
-    },
+    close: () => (closing ??= close()),
   };
 }
 
@@ -146,7 +148,15 @@ function writes({ parts, writer, sequencer, tasks, prepare, random }: WriteParts
       const project = numberOf(projectId);
       await write(part.items.length, () => tasks.stageGraphPart(project, graphId, part));
     },
-    saveCheckpoint: checkpointSaver({ reading: parts.reading, heads: parts.heads, numberOf, tasks, write }),
+    saveCheckpoint: checkpointSaver({
+      reading: parts.reading,
+      heads: parts.heads,
+      numberOf,
+      tasks,
+      write,
+      trouble: () => writer.trouble,
+      failed: (error) => writer.report(error),
+    }),
     claimJob: async (nowMs, leaseMs) => {
       if (!isDue(nowMs)) return null;
       const lease = { token: random.bytes(16).toString('base64url'), untilMs: nowMs + leaseMs };

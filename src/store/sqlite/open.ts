@@ -2,7 +2,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type Connection } from './connection.ts';
-import type { Faults } from './faults.ts';
+import { opening, type Faults } from './faults.ts';
 import { judgeFilesystem } from './filesystem.ts';
 import { openHeads, reconcileHeads, type Heads } from './heads.ts';
 import { takeLock } from './lock.ts';
@@ -53,13 +53,16 @@ export function openParts(options: OpenOptions): Parts {
     for (const path of [files.lock, files.main, files.heads]) makePrivate(path);
     const lock = takeLock(files.lock, process.pid);
     opened.push(() => lock.release());
-    const writing = connect(files.main, { applicationId: mainApplicationId, cacheKiB: 65_536 });
+    const main = { applicationId: mainApplicationId, cacheKiB: 16_384 };
+    const writing = opening(files.main, () => connect(files.main, main));
     opened.push(() => writing.close());
-    migrate(writing, mainMigrations);
-    const heads = openHeads(files.heads, { faults });
+    const heads = opening(files.heads, () => openHeads(files.heads, { faults }));
     opened.push(() => heads.close());
-    reconcileHeads(writing, heads, { rebuild: rebuildHeads });
-    verifyTails(writing);
+    opening(files.main, () => {
+      migrate(writing, mainMigrations);
+      reconcileHeads(writing, heads, { rebuild: rebuildHeads });
+      verifyTails(writing);
+    });
     const reading = connectReader(files.main);
     opened.push(() => reading.close());
     faults?.opened?.(writing);

@@ -1,6 +1,8 @@
 /** The reading half of the store over one connection; worker threads open their own. */
+import type { GovError } from '../../contract/problems.ts';
 import type { StoreReader } from '../port.ts';
 import { connect, type Connection } from './connection.ts';
+import { opening, troubleOf } from './faults.ts';
 import { jobReads } from './jobs.ts';
 import { assertKnownVersion } from './migrate.ts';
 import { eventReads } from './readevents.ts';
@@ -20,9 +22,32 @@ export function storeReader(db: Connection): StoreReader {
   };
 }
 
-/** Opens a database file to read only, beside the process that writes it. */
+/**
+ * The same reader, but a storage error of a read is told to `failed` before the caller gets the problem it
+ * answers: a file that cannot be read is not written to either.
+ */
+export function watchedReader(reader: StoreReader, failed: (error: unknown) => GovError): StoreReader {
+  const watch =
+    <Values extends unknown[], Result>(read: (...values: Values) => Promise<Result>) =>
+    async (...values: Values): Promise<Result> => {
+      try {
+        return await read(...values);
+      } catch (error) {
+        throw troubleOf(error) === 'fault' ? failed(error) : error;
+      }
+    };
+  const { graphParts, ...promises } = reader;
+  const watched = Object.entries(promises).map(([name, read]) => [
+    name,
+    watch(read as () => Promise<unknown>),
+  ]);
+  // The same names with functions of the same types: `watch` keeps both.
+  return { ...(Object.fromEntries(watched) as typeof promises), graphParts };
+}
+
+/** Opens a database file to read only, beside the process that writes it. STORAGE_FAULT where it cannot. */
 export function connectReader(path: string): Connection {
-  const db = connect(path, { applicationId: mainApplicationId, readonly: true });
+  const db = opening(path, () => connect(path, { applicationId: mainApplicationId, readonly: true }));
   try {
     assertKnownVersion(db, mainMigrations);
     return db;

@@ -99,9 +99,9 @@ export class Writer {
     this.full = null;
   }
 
-  /** A storage error outside of a commit, with the same consequences. */
-  report(error: unknown): void {
-    this.fail([], error);
+  /** A storage error outside of a commit, with the same consequences; answers what a caller is told. */
+  report(error: unknown): GovError {
+    return this.fail([], error);
   }
 
   /** Commits what is queued, then refuses everything. */
@@ -160,7 +160,8 @@ export class Writer {
       this.options.participant.flush();
       this.statements.commit.run();
     } catch (error) {
-      return this.fail(items, error);
+      this.fail(items, error);
+      return;
     }
     this.options.participant.settle();
     for (const outcome of outcomes) {
@@ -195,28 +196,30 @@ export class Writer {
     this.queue.unshift(...items.filter((item) => item !== culprit));
   }
 
-  private fail(items: readonly Queued[], error: unknown): void {
+  private fail(items: readonly Queued[], error: unknown): GovError {
     // What is no storage error came from `flush`, where nothing may fail: it stops the writer as well.
     const found = troubleOf(error);
     const trouble = found === 'bug' ? 'fault' : found;
     const problem = problemOf(trouble, error);
-    if (trouble === 'fault') this.fault = problem;
-    else this.rollback();
+    this.rollback();
     for (const item of items) item.reject(problem);
-    if (trouble === 'busy') return;
+    if (trouble === 'busy' || this.fault !== null) return problem;
+    if (trouble === 'fault') this.fault = problem;
+    else this.full = problem;
     for (const item of this.queue.splice(0)) item.reject(problem);
-    if (trouble === 'fault') {
-      this.options.stopped(problem);
-    } else {
-      this.full = problem;
-      this.options.filled();
-    }
+    if (trouble === 'fault') this.options.stopped(problem);
+    else this.options.filled();
+    return problem;
   }
 
   private rollback(): void {
     const { db, participant } = this.options;
-    if (db.inTransaction) db.exec('ROLLBACK');
     participant.forget();
+    try {
+      if (db.inTransaction) db.exec('ROLLBACK'); // frees the lock; touches no file
+    } catch (error) {
+      this.fault ??= problemOf('fault', error);
+    }
   }
 }
 
