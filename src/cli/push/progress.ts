@@ -2,6 +2,7 @@
  * How far a push is: one line on a terminal that is rewritten, from 300 ms on; elsewhere one line every ten seconds.
  * Numbers only, so nothing that was read can reach the terminal. Proven by `test/cli/push/progress.test.ts`.
  */
+import { number } from './count.ts';
 
 export interface ProgressOptions {
   /** Null where the input's size is not known. */
@@ -63,8 +64,8 @@ export class Progress {
   /** `12,000 sent, 3,400/s, 1,500 waiting, 41 % read, 00:12 left`: at most 79 columns. */
   line(elapsedMs: number): string {
     const rate = Math.round((this.#sentEvents * 1000) / Math.max(1, elapsedMs));
-    const parts = [`${this.#sentEvents.toLocaleString('en')} sent`, `${rate.toLocaleString('en')}/s`];
-    if (this.unsent > 0) parts.push(`${this.unsent.toLocaleString('en')} waiting`);
+    const parts = [`${number(this.#sentEvents)} sent`, `${number(rate)}/s`];
+    if (this.unsent > 0) parts.push(`${number(this.unsent)} waiting`);
     const { totalBytes } = this.#options;
     if (totalBytes !== null && totalBytes > 0 && this.#readBytes > 0) {
       const share = Math.min(1, this.#readBytes / totalBytes);

@@ -11,6 +11,7 @@ import { Safe, safe } from '../safe.ts';
 import { csvLine } from '../table.ts';
 import { yamlLines } from '../yaml.ts';
 import type { Batch } from './batch.ts';
+import { counted, number } from './count.ts';
 import type { Delivered } from './deliver.ts';
 import type { Progress } from './progress.ts';
 import type { ImportNote } from './source.ts';
@@ -33,11 +34,6 @@ interface ImportCount {
 }
 
 const columns = ['line', 'source', 'status', 'eventId', 'clientEventId', 'reason'] as const;
-const number = (count: number): string => count.toLocaleString('en');
-/** `1 event`, `1,200 events`. */
-export const counted = (count: number, one: string): string =>
-  `${number(count)} ${one}${count === 1 ? '' : 's'}`;
-
 export class Report {
   accepted = 0;
   rejected = 0;

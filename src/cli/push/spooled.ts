@@ -8,7 +8,7 @@ import { usage } from '../exit.ts';
 import { safe } from '../safe.ts';
 import { Spool, type Position } from './spool.ts';
 import { SpoolQueue } from './spoolqueue.ts';
-import { counted } from './report.ts';
+import { counted } from './count.ts';
 import { explained, interrupted, transfer } from './transfer.ts';
 import { planOf, type Work } from './work.ts';
 

@@ -6,7 +6,8 @@ import { safe, type Safe } from '../safe.ts';
 import { pump } from './pump.ts';
 import type { BatchQueue } from './queue.ts';
 import { readSources, type ReadPlan } from './reader.ts';
-import { counted, type Report } from './report.ts';
+import { counted } from './count.ts';
+import type { Report } from './report.ts';
 import type { Work } from './work.ts';
 
 interface Transfer {
