@@ -135,22 +135,28 @@ export class RunGraph implements GraphSink {
   /** The chosen nodes and the edges between them, in list order. */
   private collect(chosen: Uint8Array, truncated: boolean): GraphAnswer {
     const nodes: GraphNode[] = [];
+    // An edge has the very strings of its nodes: spelling ids again would cost more than all the rest.
+    const ids = Array.from<string | undefined>({ length: this.size });
     for (let position = 0; position < this.size; position++) {
-      if (chosen[this.numberAt(position)] === 1) nodes.push(this.nodeAt(at(this.order, position)));
+      const number = this.numberAt(position);
+      if (chosen[number] !== 1) continue;
+      const node = this.nodeAt(at(this.order, position));
+      ids[number] = node.id;
+      nodes.push(node);
     }
     const edges: GraphEdge[] = [];
     const events = this.events.length;
     let more = truncated || this.cut;
     for (let edge = 0; edge < this.edgeList.length; edge++) {
-      const source = this.edgeList.source(edge);
-      const target = this.edgeList.target(edge);
-      if (chosen[nodeNumber(source, events)] !== 1 || chosen[nodeNumber(target, events)] !== 1) continue;
+      const source = ids[nodeNumber(this.edgeList.source(edge), events)];
+      const target = ids[nodeNumber(this.edgeList.target(edge), events)];
+      if (source === undefined || target === undefined) continue;
       if (edges.length === limits.graphEdgesAnswered) {
         more = true;
         break;
       }
       const type = this.words.word(this.edgeTypes[edge] ?? 0);
-      edges.push({ source: this.idOf(source), target: this.idOf(target), type });
+      edges.push({ source, target, type });
     }
     return { nodes, edges, truncated: more };
   }
@@ -188,10 +194,6 @@ export class RunGraph implements GraphSink {
   private find(nodeId: string): number | null {
     const event = this.events.find(nodeId);
     return event >= 0 ? event : (this.otherIds.get(nodeId) ?? null);
-  }
-
-  private idOf(reference: number): string {
-    return reference >= 0 ? this.events.idAt(reference) : (this.others[-1 - reference]?.id ?? '');
   }
 
   private nodeAt(reference: number): GraphNode {

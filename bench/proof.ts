@@ -1,0 +1,113 @@
+/**
+ * What a proof costs: deriving the graph of a run, judging its integrity, verifying a bundle, walking lineage.
+ * The floor of each is what nobody can save: parsing the same text once and hashing the same bytes once.
+ * Run: `node bench/proof.ts [events]`.
+ */
+import { hash } from 'node:crypto';
+import { bundleText } from '../src/core/bundle.ts';
+import { GraphBuilder } from '../src/core/graphbuilder.ts';
+import { GraphUnion } from '../src/core/graphunion.ts';
+import { EventIntegrity } from '../src/core/integrity.ts';
+import { RunGraph } from '../src/core/lineage.ts';
+import { readRunEvent, type RunEvent, type RunLeaf } from '../src/core/runevent.ts';
+import { verifyBundle } from '../src/core/verify.ts';
+import { ProofLog, trust } from '../test/core/prooflog.ts';
+import { alternate, milliseconds, report } from './harness.ts';
+
+const events = Number(process.argv[2] ?? 20_000);
+const rounds = 7;
+const enclosed = 1000;
+
+function recordRun(count: number): { log: ProofLog; leaves: RunLeaf[] } {
+  const log = new ProofLog();
+  const leaves: RunLeaf[] = [];
+  for (let at = 0; at < count; at++) {
+    const kind = at % 3;
+    const call = `call_${at - kind}`;
+    const { index, record, disclosures } = log.record({
+      runId: 'run',
+      clientEventId: `run:${at}`,
+      eventType: ['model.invoked', 'tool.call', 'tool.result'][kind] ?? '',
+      ...(kind === 1 ? { resource: { name: 'search', type: 'tool' } } : {}),
+      ...(at > 3 ? { causedBy: [`run:${at - 1}`] } : {}),
+      metadata: {
+        tokens: 123,
+        note: 'a few words',
+        ...(kind === 0 ? { toolCallIds: [call] } : { toolCallId: call }),
+      },
+    });
+    leaves.push({ index, record, disclosures });
+  }
+  return { log, leaves };
+}
+
+const { leaves } = recordRun(events);
+const read = leaves.map(readRunEvent);
+const bundle = Buffer.from(bundleText(recordRun(enclosed).log.prove('run')));
+
+const derive = (list: readonly RunEvent[]): void => {
+  const builder = new GraphBuilder('run');
+  for (const event of list) {
+    builder.add(event);
+    builder.drain();
+  }
+  builder.finish();
+};
+
+const judge = (list: readonly RunEvent[]): void => {
+  const integrity = new EventIntegrity('run', events + 1);
+  for (const event of list) integrity.add(event, event.hash);
+  integrity.finish();
+};
+
+const graph = new RunGraph();
+const union = new GraphUnion('run', graph);
+for (const event of read) union.add(event);
+union.finish();
+const last = read.at(-1)?.clear?.eventId ?? '';
+
+const figures = await alternate(
+  {
+    floor: () =>
+      milliseconds(() => {
+        for (const { record, disclosures } of leaves) {
+          hash('sha256', record, 'hex');
+          JSON.parse(disclosures ?? 'null');
+        }
+      }),
+    read: () => milliseconds(() => leaves.map(readRunEvent)),
+    derive: () => milliseconds(() => derive(read)),
+    judge: () => milliseconds(() => judge(read)),
+    lineage: () => milliseconds(() => graph.lineage(last)),
+    bundleFloor: () =>
+      milliseconds(() => {
+        JSON.parse(bundle.toString());
+        hash('sha256', bundle, 'hex');
+      }),
+    verify: () => milliseconds(() => verifyBundle(bundle, trust)),
+  },
+  rounds,
+);
+
+const row = (
+  name: keyof typeof figures,
+  floor: keyof typeof figures,
+  of: { count: number; what: string },
+) => ({
+  ratio: `${(figures[name] / figures[floor]).toFixed(1)}×`,
+  figure: `${((1000 * figures[name]) / of.count).toFixed(2)} µs`,
+  what: of.what,
+});
+const perEvent = (what: string) => ({ count: events, what: `${what}, per event` });
+
+report(`A run of ${events} events`, [
+  row('floor', 'floor', perEvent('floor: parse the bodies, hash the record')),
+  row('read', 'floor', perEvent('read the record')),
+  row('derive', 'floor', perEvent('derive and commit the graph')),
+  row('judge', 'floor', perEvent('judge integrity')),
+  row('lineage', 'floor', { count: 1, what: `lineage in ${graph.size} nodes, as a whole` }),
+]);
+report(`A bundle of ${enclosed} events, ${bundle.length} bytes`, [
+  row('bundleFloor', 'bundleFloor', { count: 1, what: 'floor: parse it, hash it, as a whole' }),
+  row('verify', 'bundleFloor', { count: 1, what: 'verify it, as a whole' }),
+]);
