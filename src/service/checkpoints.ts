@@ -85,7 +85,8 @@ export class Checkpoints {
 
   /** Signs what grew. A failure is logged, kept as stale, and tried again a second later. */
   async signGrown(): Promise<void> {
-    for (const [projectId, sinceMs] of this.#grown) {
+    // a copy: what failed is put back, and would be visited again without end
+    for (const [projectId, sinceMs] of [...this.#grown]) {
       this.#grown.delete(projectId);
       try {
         await this.sign(projectId, 'audit');

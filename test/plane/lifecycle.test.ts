@@ -1,0 +1,141 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+import { planeInit } from '../../plane/init.ts';
+import { event, send } from '../serving.ts';
+
+const script = fileURLToPath(new URL('process.ts', import.meta.url));
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+interface Serving {
+  readonly process: ChildProcess;
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly dataDir: string;
+  /** Exit code, or the signal's name. */
+  readonly ended: Promise<number | string | null>;
+  readonly log: () => string;
+}
+
+async function start(dataDir?: string): Promise<Serving> {
+  let directory = dataDir;
+  if (directory === undefined) {
+    const folder = mkdtempSync(join(tmpdir(), 'gov-life-'));
+    folders.push(folder);
+    directory = join(folder, 'plane');
+    await planeInit({ dataDir: directory, listen: '127.0.0.1:0', metricsListen: 'off' });
+  }
+  const child = spawn(process.execPath, [script, directory], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let log = '';
+  child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  const ended = new Promise<number | string | null>((resolve) =>
+    child.on('exit', (code, signal) => resolve(signal ?? code)),
+  );
+  const baseUrl = await new Promise<string>((resolve, reject) => {
+    child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString().trim()));
+    child.once('exit', () => reject(new Error(log)));
+  });
+  const key = readFileSync(join(directory, 'local.key'), 'utf8').trim();
+  return { process: child, baseUrl, key, dataDir: directory, ended, log: () => log };
+}
+
+const post = ({ baseUrl, key }: Serving, body: unknown) => send('POST', `${baseUrl}/events`, { key, body });
+
+describe('a serving plane', () => {
+  it('ends with 0 on SIGTERM and on SIGINT, removes run.json, and starts again', async () => {
+    let plane = await start();
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      expect(JSON.parse(readFileSync(join(plane.dataDir, 'run.json'), 'utf8'))).toMatchObject({
+        pid: plane.process.pid,
+        baseUrl: plane.baseUrl,
+        metricsUrl: null,
+      });
+      await post(plane, event());
+      plane.process.kill(signal);
+      expect(await plane.ended).toBe(0);
+      expect(existsSync(join(plane.dataDir, 'run.json'))).toBe(false);
+      plane = await start(plane.dataDir);
+    }
+    const { body } = await send('GET', `${plane.baseUrl}/events/count`, { key: plane.key });
+    expect(body.count).toBe(3); // two, and the event of the operator's key
+    plane.process.kill('SIGTERM');
+    await plane.ended;
+  });
+
+  it('finishes what was accepted when it is told to stop, and loses nothing that it acknowledged', async () => {
+    const plane = await start();
+    const acknowledged: string[] = [];
+    const senders = Array.from({ length: 8 }, async () => {
+      for (;;) {
+        try {
+          const { status, body } = await post(plane, event({ runId: 'drain' }));
+          if (status === 201) acknowledged.push(body.eventId as string);
+          else expect(body.code).toBe('SHUTTING_DOWN');
+          if (status !== 201) return;
+        } catch {
+          return; // refused or reset: not acknowledged
+        }
+      }
+    });
+    while (acknowledged.length < 50) await new Promise((resolve) => setImmediate(resolve));
+    plane.process.kill('SIGTERM');
+    await Promise.all(senders);
+    expect(await plane.ended).toBe(0);
+    const again = await start(plane.dataDir);
+    const { body } = await send('GET', `${again.baseUrl}/events?runId=drain&limit=1000`, { key: again.key });
+    const stored = new Set(body.events.map(({ eventId }: { eventId: string }) => eventId));
+    expect(acknowledged.filter((eventId) => !stored.has(eventId))).toEqual([]);
+    again.process.kill('SIGKILL');
+    expect(await again.ended).toBe('SIGKILL');
+  });
+
+  it('starts after kill -9 with everything that was acknowledged, and proves it', async () => {
+    const plane = await start();
+    const { body } = await post(plane, event({ runId: 'killed' }));
+    plane.process.kill('SIGKILL');
+    await plane.ended;
+    const again = await start(plane.dataDir);
+    const found = await send('GET', `${again.baseUrl}/events/${body.eventId}`, { key: again.key });
+    expect(found.status).toBe(200);
+    const proof = await send('POST', `${again.baseUrl}/proofs`, { key: again.key, body: { runId: 'killed' } });
+    expect(proof.status).toBe(201);
+    again.process.kill('SIGTERM');
+    expect(await again.ended).toBe(0);
+  });
+
+  it('is one process per data directory', async () => {
+    const plane = await start();
+    await expect(start(plane.dataDir)).rejects.toThrow(/holds it/);
+    plane.process.kill('SIGTERM');
+    expect(await plane.ended).toBe(0);
+  });
+
+  const hasPrlimit = process.platform === 'linux' && spawnSync('prlimit', ['--version']).status === 0;
+  it.skipIf(!hasPrlimit)('ends with 74 when the disk fails, refusing writes until then', async () => {
+    const plane = await start();
+    await post(plane, event());
+    // the next write that makes a file larger fails with an I/O error
+    spawnSync('prlimit', ['--pid', String(plane.process.pid), '--fsize=4096']);
+    const { status, body } = await post(plane, event({ metadata: { fill: 'x'.repeat(200_000) } }));
+    expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
+    const ready = await send('GET', `${plane.baseUrl}/health/ready`, { key: plane.key }).catch(() => null);
+    if (ready !== null) expect(ready.status).toBe(503);
+    expect(await plane.ended).toBe(74);
+  });
+
+  it('logs no key, whatever happens', async () => {
+    const plane = await start();
+    await post(plane, event({ metadata: { key: plane.key } }));
+    await send('GET', `${plane.baseUrl}/events?key=${plane.key}`, { key: plane.key });
+    plane.process.kill('SIGTERM');
+    await plane.ended;
+    expect(plane.log()).toContain('"msg":"serving"');
+    expect(plane.log()).not.toContain(plane.key);
+  });
+});
