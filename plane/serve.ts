@@ -5,9 +5,10 @@
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { version } from '../src/client/version.ts';
+import { GovError } from '../src/contract/problems.ts';
 import type { OperationId } from '../src/contract/table.ts';
 import { now, randomBytes } from '../src/host/clock.ts';
-import { readPlaneConfig, type PlaneConfig, type PlaneFlags } from '../src/host/config.ts';
+import { readPlaneConfig, type Address, type PlaneConfig, type PlaneFlags } from '../src/host/config.ts';
 import { replacePrivate } from '../src/host/files.ts';
 import { untilStopped } from '../src/host/lifecycle.ts';
 import { createLog } from '../src/host/log.ts';
@@ -72,7 +73,11 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
   });
   try {
-    const origin = await server.listen(config.listen);
+    const origin = await server
+      .listen(config.listen)
+      .catch((cause: unknown) =>
+        refuseAddress({ flag: '--listen HOST:PORT', address: config.listen }, cause),
+      );
     const startedInMs = performance.now() - startedAt;
     const baseUrl = origin + basePaths[config.environment];
     const metrics = await startMetrics(config, { server, store });
@@ -142,6 +147,18 @@ function openPlane(config: PlaneConfig, log: Log): Opened {
   return { services, store, work, jobs, faulted: () => fault };
 }
 
+/** CONFLICT, naming the flag that chooses another address. */
+function refuseAddress({ flag, address }: { flag: string; address: Address }, cause: unknown): never {
+  const why = {
+    EADDRINUSE: 'another program listens there',
+    EACCES: 'this user may not listen there',
+    EADDRNOTAVAIL: 'this machine does not have that address',
+  }[cause instanceof Error && 'code' in cause ? String(cause.code) : ''];
+  if (why === undefined) throw cause;
+  const detail = `expected ${address.host}:${address.port} to be free, but ${why}; give ${flag}`;
+  throw new GovError('CONFLICT', detail, { cause });
+}
+
 async function startMetrics(
   config: PlaneConfig,
   { server, store }: { server: HttpServer; store: SqliteStore },
@@ -149,7 +166,10 @@ async function startMetrics(
   if (config.metricsListen === null) return null;
   const { serveMetrics } = await import('../src/host/metrics.ts');
   const { projectId, metricsListen } = config;
-  return serveMetrics(metricsListen, { stats: server.stats, store, projectId, startedMs: now() });
+  const source = { stats: server.stats, store, projectId, startedMs: now() };
+  return serveMetrics(metricsListen, source).catch((cause: unknown) =>
+    refuseAddress({ flag: '--metrics-listen HOST:PORT or off', address: metricsListen }, cause),
+  );
 }
 
 /** Writes `run.json`, by which local commands find the plane. */

@@ -83,7 +83,7 @@ export class Session {
     if (chosen !== null) return ownBaseUrl(chosen);
     throw new CliError(exit.usage, 'nothing says where the service is: there is no context', {
       hint: 'make a data plane here, or give --base-url and GOV_API_KEY',
-      next: ['gov plane init', 'gov context list'],
+      next: ['gov plane init --data DIR', 'gov context list'],
     });
   }
 
@@ -181,7 +181,7 @@ function ownBaseUrl({ name, context }: NamedContext): Decided<string> {
     return { value: checkUrl(`http://${listen}/api/v1`), from: `${from} (plane.json)` };
   throw usage(
     `context ${name}: ${context.dataDir} is not a data plane, or this user may not read it`,
-    'gov plane init',
+    'gov plane init --data DIR',
   );
 }
 
