@@ -17,7 +17,7 @@
  *                     an edge is [source, target, type], where source and target are positions in nodes
  *   dsse?             a DSSE envelope whose in-toto subject is proofHash
  *
- * Proven by `test/core/verify.test.ts` (a golden bundle; every byte flipped).
+ * Proven by `test/core/verify.test.ts` (a golden bundle) and `test/core/tamper.test.ts` (every byte flipped).
  */
 import type { ComplianceProof } from '../contract/proofs.ts';
 import { type Disclosure, disclosureDigest, disclosureText } from './disclosure.ts';

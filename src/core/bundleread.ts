@@ -1,6 +1,6 @@
 /**
  * Reads a proof bundle strictly: bounded in bytes, depth and values, every member of its type, no member
- * unknown. Nothing is verified here. Proven by `test/core/verify.test.ts` (hostile inputs).
+ * unknown. Nothing is verified here. Proven by `test/core/hostile.test.ts`.
  */
 import type { ComplianceProof } from '../contract/proofs.ts';
 import { limits } from '../contract/limits.ts';

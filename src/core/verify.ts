@@ -5,8 +5,8 @@
  *
  * The steps: 1 strict parse; 2 the members of the proof agree; 3 proofHash; 4 layer statements; 5 checkpoints,
  * inclusion, consistency, tree root; 6 witnesses; 7 enclosed events and graph, and every layer that can be
- * computed again (`recompute.ts`); 8 the result. Proven by `test/core/verify.test.ts`: every byte of a bundle
- * is flipped, and none of them verifies.
+ * computed again (`recompute.ts`); 8 the result. Proven by `test/core/verify.test.ts`,
+ * `tamper.test.ts` (every byte of a bundle is flipped, and none of them verifies) and `hostile.test.ts`.
  */
 import { GovError } from '../contract/problems.ts';
 import { checkCommitment, checkProofHash, checkStatements, conclude, type Examined } from './artifact.ts';

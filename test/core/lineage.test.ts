@@ -136,15 +136,23 @@ describe('the graph of a run', () => {
     expect([edges.length, truncated]).toEqual([limits.graphEdgesAnswered, true]);
   });
 
-  it('answers the lineage in 100,000 nodes within 100 ms, adjacency included, in 30 MB', () => {
-    const graph = chain(100_000);
-    const start = performance.now();
-    const { nodes, truncated } = graph.lineage(eventNode(99_999).id)!;
-    const elapsed = performance.now() - start;
-    expect([nodes.length, truncated]).toEqual([limits.graphNodesAnswered, true]);
-    expect(graph.bytes).toBeLessThan(30e6);
-    expect(elapsed).toBeLessThan(100 * (process.env['CI'] === undefined ? 3 : 10)); // shared machines stall
-  });
+  it(
+    'answers the lineage in 100,000 nodes, adjacency included, within 300 ms on a busy machine, in 30 MB',
+    { timeout: 30_000 },
+    () => {
+      const times = [1, 2, 3, 4, 5].map(() => {
+        const graph = chain(100_000);
+        const start = performance.now();
+        const { nodes, truncated } = graph.lineage(eventNode(99_999).id)!;
+        const elapsed = performance.now() - start;
+        expect([nodes.length, truncated]).toEqual([limits.graphNodesAnswered, true]);
+        expect(graph.bytes).toBeLessThan(30e6);
+        return elapsed;
+      });
+      // the best of five, and threefold: a shared machine stalls, and this is no benchmark
+      expect(Math.min(...times)).toBeLessThan(300);
+    },
+  );
 
   it('stops keeping beyond its limits, and says that it is cut', () => {
     const graph = new RunGraph({ nodes: 3, edges: 2 });

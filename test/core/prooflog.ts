@@ -4,8 +4,11 @@ import type { EventInput } from '../../src/contract/events.ts';
 import {
   type Bundle,
   bundleEvent,
+  type BundleGraph,
+  bundleText,
   composeBundle,
   edgeItems,
+  type IncludedRecord,
   nodeItems,
   pathText,
 } from '../../src/core/bundle.ts';
@@ -13,7 +16,7 @@ import { ed25519Cosigner, ed25519Signer, type NoteSigner, parseVerifierKey } fro
 import { signCheckpoint, type Trust } from '../../src/core/checkpoint.ts';
 import type { Declaration } from '../../src/core/declaration.ts';
 import { signDsse, inTotoPayloadType } from '../../src/core/dsse.ts';
-import { graphLeafFields } from '../../src/core/graph.ts';
+import { type GraphFacts, graphLeafFields } from '../../src/core/graph.ts';
 import { GraphBuilder } from '../../src/core/graphbuilder.ts';
 import { hashText } from '../../src/core/hash.ts';
 import { eventIntegrity, EventIntegrity } from '../../src/core/integrity.ts';
@@ -26,14 +29,15 @@ import {
   noPolicyActive,
   replayNotRun,
 } from '../../src/core/layers.ts';
-import { nodeHash } from '../../src/core/merkle.ts';
+import { leafHash, nodeHash } from '../../src/core/merkle.ts';
 import { composeProof, inTotoPayload, proofLeafFields } from '../../src/core/proof.ts';
 import { draftEvent, draftLeaf, type LeafDraft, sealEvent } from '../../src/core/record.ts';
-import { leafHash } from '../../src/core/merkle.ts';
 import { readRunEvent, type RunEvent, type RunLeaf } from '../../src/core/runevent.ts';
 import { sharedPath } from '../../src/core/sharedpath.ts';
 import { type Evidence, type LayerResult, layerStatement } from '../../src/core/statement.ts';
 import { formatTimestamp, parseTimestamp } from '../../src/core/time.ts';
+import type { CheckId, CheckResult, Verdict } from '../../src/core/verdict.ts';
+import { verifyBundle } from '../../src/core/verify.ts';
 
 export const origin = 'gov.local/prj_test/audit';
 export const startMs = Date.UTC(2026, 0, 5, 9, 0, 0);
@@ -174,103 +178,116 @@ export class ProofLog {
 
   /** Proves a run and bundles the proof. */
   prove(runId: string, options: ProveOptions = {}): Bundle {
-    const { events = 'records', signers = [logSigner] } = options;
-    const layers = chooseLayers(options.layers);
-    const builder = new GraphBuilder(runId, options.declaration ?? null);
-    const covered = this.run(runId);
-    for (const event of covered) builder.add(event);
-    const facts = builder.finish();
-    const rows = { nodes: [] as string[], edges: [] as string[] };
-    for (const chunk of builder.drain()) rows[chunk.list].push(...chunk.rows.split('\n'));
-    const graphIndex = this.append(draftLeaf('gov.graph/1', graphLeafFields(runId, facts, false)));
+    const signers = options.signers ?? [logSigner];
+    const graph = this.logGraph(runId, options.declaration ?? null);
     const size = this.leaves.length;
     const checkpoint = this.checkpoint(size, signers);
-    const { evidence, integrity } = this.evidence(runId, size);
-    const results: Record<string, () => LayerResult> = {
-      event_integrity: () => integrity,
-      causal_consistency: () => causalConsistency(facts, { graphIndex, runEvents: covered.length }),
-      policy_compliance: noPolicyActive,
-      decision_lineage: decisionNotRun,
-      replay_determinism: replayNotRun,
-      log_inclusion: () =>
-        logInclusion({
-          checkpoint: checkpoint.slice(0, checkpoint.indexOf('\n\n') + 1),
-          signed: true,
-          previous: null,
-          cosigners: signers.slice(1).map(({ name }) => name),
-          quorum: signers.length - 1,
-        }),
-    };
-    const proved = layers.map((name) => {
-      const result = results[name]!();
-      const nonce = seeded(`nonce ${name} ${size}`, 16);
-      const statement = layerStatement(result, evidence, nonce).preimage;
-      return { name, statement, verified: result.verdict === 'pass' };
-    });
+    const layers = this.state(runId, { size, checkpoint, graph, options });
     const { proof, preimage } = composeProof({
       proofId: 'prf_01kfn3v5k8hf7wb3c9x2m4n6p8',
       runId,
       schemaVersion: options.schemaVersion ?? '1.0',
       timestamp: formatTimestamp(startMs + size * 1000),
-      layers: proved,
+      layers,
     });
     for (let other = 0; other < (options.between ?? 0); other++) this.record({ runId: 'another' });
     const leafIndex = this.append(draftLeaf('gov.proof/1', proofLeafFields(proof), { runId }));
     const later = this.leaves.length;
-    const enclosed = this.run(runId, size);
-    const disclose = options.disclose === undefined ? {} : { disclose: options.disclose };
+    const { dsseKey } = options;
     return composeBundle({
       proof,
       proofPreimage: preimage,
-      layerStatements: Object.fromEntries(proved.map(({ name, statement }) => [name, statement])),
-      proofLeaf: {
-        index: leafIndex,
-        record: this.leaves[leafIndex]!.record,
-        inclusion: pathText(this.path(leafIndex, later)),
-      },
+      layerStatements: Object.fromEntries(layers.map(({ name, statement }) => [name, statement])),
+      proofLeaf: this.included(leafIndex, later),
       checkpoint,
       proofCheckpoint: this.checkpoint(later, signers),
       consistency: pathText(this.consistency(size, later)),
-      ...(events === 'none'
-        ? {}
-        : {
-            events: enclosed.map((event) =>
-              bundleEvent(event, {
-                ...disclose,
-                ...(events === 'paths' ? { inclusion: this.path(event.index, size) } : {}),
-              }),
-            ),
-          }),
-      ...(events === 'records'
-        ? {
-            eventsInclusion: pathText(
-              sharedPath(
-                enclosed.map(({ index }) => index),
-                size,
-                (index) => this.path(index, size),
-              ),
-            ),
-          }
-        : {}),
-      ...(options.graph === false
-        ? {}
-        : {
-            graph: {
-              leaf: {
-                index: graphIndex,
-                record: this.leaves[graphIndex]!.record,
-                inclusion: pathText(this.path(graphIndex, size)),
-              },
-              nodes: nodeItems(rows.nodes),
-              edges: edgeItems(rows.edges, nodeItems(rows.nodes)),
-            },
-          }),
-      ...(options.dsseKey === undefined
-        ? {}
-        : { dsse: signDsse(inTotoPayloadType, inTotoPayload(proof), options.dsseKey) }),
+      ...this.enclosedEvents(runId, size, options),
+      ...(options.graph === false ? {} : { graph: this.enclosedGraph(graph, size) }),
+      ...(dsseKey === undefined ? {} : { dsse: signDsse(inTotoPayloadType, inTotoPayload(proof), dsseKey) }),
     });
   }
+
+  private logGraph(runId: string, declaration: Declaration | null): LoggedGraph {
+    const builder = new GraphBuilder(runId, declaration);
+    const covered = this.run(runId);
+    for (const event of covered) builder.add(event);
+    const facts = builder.finish();
+    const rows: LoggedGraph['rows'] = { nodes: [], edges: [] };
+    for (const chunk of builder.drain()) rows[chunk.list].push(...chunk.rows.split('\n'));
+    const index = this.append(draftLeaf('gov.graph/1', graphLeafFields(runId, facts, false)));
+    return { facts, rows, index, covered: covered.length };
+  }
+
+  private state(
+    runId: string,
+    at: { size: number; checkpoint: string; graph: LoggedGraph; options: ProveOptions },
+  ): { name: string; statement: string; verified: boolean }[] {
+    const { size, checkpoint, graph, options } = at;
+    const { evidence, integrity } = this.evidence(runId, size);
+    const witnesses = options.signers?.slice(1) ?? [];
+    const results: Record<string, () => LayerResult> = {
+      event_integrity: () => integrity,
+      causal_consistency: () =>
+        causalConsistency(graph.facts, { graphIndex: graph.index, runEvents: graph.covered }),
+      policy_compliance: noPolicyActive,
+      decision_lineage: decisionNotRun,
+      replay_determinism: replayNotRun,
+      log_inclusion: () =>
+        logInclusion({
+          checkpoint: noteText(checkpoint),
+          signed: true,
+          previous: null,
+          cosigners: witnesses.map(({ name }) => name),
+          quorum: witnesses.length,
+        }),
+    };
+    return chooseLayers(options.layers).map((name) => {
+      const result = results[name]!();
+      const statement = layerStatement(result, evidence, seeded(`nonce ${name} ${size}`, 16)).preimage;
+      return { name, statement, verified: result.verdict === 'pass' };
+    });
+  }
+
+  private included(index: number, size: number): IncludedRecord {
+    return { index, record: this.leaves[index]!.record, inclusion: pathText(this.path(index, size)) };
+  }
+
+  private enclosedEvents(
+    runId: string,
+    size: number,
+    { events = 'records', disclose }: ProveOptions,
+  ): Pick<Bundle, 'events' | 'eventsInclusion'> {
+    if (events === 'none') return {};
+    const list = this.run(runId, size).map((event) =>
+      bundleEvent(event, {
+        ...(disclose === undefined ? {} : { disclose }),
+        ...(events === 'paths' ? { inclusion: this.path(event.index, size) } : {}),
+      }),
+    );
+    if (events === 'paths') return { events: list };
+    const indexes = list.map(({ index }) => index);
+    return {
+      events: list,
+      eventsInclusion: pathText(sharedPath(indexes, size, (index) => this.path(index, size))),
+    };
+  }
+
+  private enclosedGraph({ index, rows }: LoggedGraph, size: number): BundleGraph {
+    const nodes = nodeItems(rows.nodes);
+    return { leaf: this.included(index, size), nodes, edges: edgeItems(rows.edges, nodes) };
+  }
 }
+
+interface LoggedGraph {
+  readonly facts: GraphFacts;
+  readonly rows: { readonly nodes: string[]; readonly edges: string[] };
+  readonly index: number;
+  readonly covered: number;
+}
+
+/** What is signed of a note. */
+export const noteText = (note: string): string => note.slice(0, note.indexOf('\n\n') + 1);
 
 function split(size: number): number {
   let k = 1;
@@ -326,4 +343,30 @@ export function recordSampleRun(log: ProofLog, runId = 'run-1'): RunEvent[] {
   });
   add({ eventType: 'run.ended', action: 'end', aiSystemId: 'system-1' });
   return events;
+}
+
+/** The sample run, proved. */
+export function sample(options: ProveOptions = {}): Bundle {
+  const log = new ProofLog();
+  recordSampleRun(log);
+  return log.prove('run-1', { between: 2, ...options });
+}
+
+export const bytesOf = (bundle: Bundle): Buffer => Buffer.from(bundleText(bundle));
+export const verify = (bundle: Bundle, by: Trust | null = trust): Verdict =>
+  verifyBundle(bytesOf(bundle), by);
+export const result = (verdict: Verdict, id: CheckId): CheckResult =>
+  verdict.checks.find((check) => check.id === id)!;
+export const failures = (verdict: Verdict): string[] =>
+  verdict.checks.filter(({ result }) => result === 'failed').map(({ id, code }) => `${id}: ${code}`);
+
+/** A copy with one member replaced, by path. */
+export function changed(bundle: Bundle, path: readonly (string | number)[], value: unknown): Bundle {
+  const copy = structuredClone(bundle) as unknown as Record<string | number, unknown>;
+  let at = copy;
+  for (const step of path.slice(0, -1)) at = at[step] as Record<string | number, unknown>;
+  const last = path.at(-1)!;
+  if (value === undefined) delete at[last];
+  else at[last] = value;
+  return copy as unknown as Bundle;
 }
