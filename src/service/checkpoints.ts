@@ -85,9 +85,10 @@ export class Checkpoints {
 
   /** Signs what grew. A failure is logged, kept as stale, and tried again a second later. */
   async signGrown(): Promise<void> {
-    // a copy: what failed is put back, and would be visited again without end
-    for (const [projectId, sinceMs] of [...this.#grown]) {
-      this.#grown.delete(projectId);
+    const grown = [...this.#grown];
+    // what fails is put back, so the list that is worked off must not be the map
+    this.#grown.clear();
+    for (const [projectId, sinceMs] of grown) {
       try {
         await this.sign(projectId, 'audit');
         await this.sign(projectId, 'metering');

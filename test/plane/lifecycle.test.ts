@@ -103,7 +103,10 @@ describe('a serving plane', () => {
     const again = await start(plane.dataDir);
     const found = await send('GET', `${again.baseUrl}/events/${body.eventId}`, { key: again.key });
     expect(found.status).toBe(200);
-    const proof = await send('POST', `${again.baseUrl}/proofs`, { key: again.key, body: { runId: 'killed' } });
+    const proof = await send('POST', `${again.baseUrl}/proofs`, {
+      key: again.key,
+      body: { runId: 'killed' },
+    });
     expect(proof.status).toBe(201);
     again.process.kill('SIGTERM');
     expect(await again.ended).toBe(0);

@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { parseAddress, readPlaneConfig, type PlaneFlags } from '../../src/host/config.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gov-config-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const good = {
+  listen: '127.0.0.1:7460',
+  metricsListen: null,
+  projectId: 'prj_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  organizationId: 'org_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  environment: 'sandbox',
+  origin: 'gov.local/x/audit',
+  meteringOrigin: 'gov.local/x/metering/0',
+};
+const read = (file: unknown, flags: PlaneFlags = {}, env = {}) => {
+  writeFileSync(join(folder, 'plane.json'), typeof file === 'string' ? file : JSON.stringify(file));
+  return readPlaneConfig(folder, flags, env);
+};
+
+describe('plane.json', () => {
+  it('is read with its defaults', () => {
+    expect(read(good)).toMatchObject({
+      listen: { host: '127.0.0.1', port: 7460 },
+      metricsListen: null,
+      logLevel: 'info',
+      environment: 'sandbox',
+    });
+  });
+
+  it('is refused with file and place where a member is wrong, missing or unknown', () => {
+    const { listen: _listen, ...rest } = good;
+    expect(() => read(rest)).toThrow(/plane\.json \/listen: expected a member listen/);
+    expect(() => read({ ...good, typo: 1 })).toThrow(/plane\.json \/typo/);
+    expect(() => read({ ...good, environment: 'test' })).toThrow(
+      /\/environment: expected one of production, sandbox/,
+    );
+    expect(() => read({ ...good, memoryMiB: 1.5 })).toThrow(/\/memoryMiB: expected integer/);
+    expect(() => read({ ...good, projectId: 'prj_1' })).toThrow(/\/projectId/);
+    expect(() => read('{')).toThrow(/plane\.json: expected JSON/);
+    expect(() => read({ ...good, listen: 'x' })).toThrow(/plane\.json: expected host:port/);
+  });
+
+  it('is overruled by the environment, which is overruled by flags; an error names the layer', () => {
+    expect(read(good, {}, { GOV_METRICS_LISTEN: '127.0.0.1:1' }).metricsListen?.port).toBe(1);
+    expect(
+      read(good, { metricsListen: 'off' }, { GOV_METRICS_LISTEN: '127.0.0.1:1' }).metricsListen,
+    ).toBeNull();
+    expect(read(good, {}, { GOV_LOG_LEVEL: '' }).logLevel).toBe('info');
+    expect(() => read(good, {}, { GOV_LOG_LEVEL: 'loud' })).toThrow(/^GOV_LOG_LEVEL: expected one of/);
+    expect(() => read(good, { metricsListen: 'x' })).toThrow(/^--metrics-listen: expected host:port/);
+    expect(() => read(good, {}, { GOV_LISTEN: '1' })).toThrow(/^GOV_LISTEN: /);
+  });
+});
+
+describe('an address', () => {
+  it('is host:port, with brackets around IPv6', () => {
+    expect(parseAddress('localhost:80', 'x')).toEqual({ host: 'localhost', port: 80 });
+    expect(parseAddress('[::1]:0', 'x')).toEqual({ host: '::1', port: 0 });
+    for (const text of ['', ':80', '80', 'a:b', 'a:65536', '::1:80', 'a b:80', 'http://a:80', 'a:80/']) {
+      expect(() => parseAddress(text, 'x'), text).toThrow(/^x: expected host:port/);
+    }
+  });
+});

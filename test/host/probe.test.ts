@@ -1,0 +1,32 @@
+import { chmodSync, mkdtempSync, rmSync, statSync, mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createProbe } from '../../src/host/probe.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gov-probe-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the write probe', () => {
+  it('finds nothing wrong with a directory that can be written, at most once a second', async () => {
+    let nowMs = 0;
+    const probe = createProbe(folder, () => nowMs);
+    expect(await probe()).toEqual([]);
+    const first = statSync(join(folder, 'probe')).mtimeMs;
+    await Promise.all([probe(), probe(), probe()]);
+    expect(statSync(join(folder, 'probe')).mtimeMs).toBe(first);
+    nowMs = 1001;
+    expect(await probe()).toEqual([]);
+    expect(statSync(join(folder, 'probe')).mtimeMs).toBeGreaterThanOrEqual(first);
+    expect((statSync(join(folder, 'probe')).mode & 0o777).toString(8)).toBe('600');
+  });
+
+  it('says so when nothing can be written', async () => {
+    const gone = createProbe(join(folder, 'gone'), () => 0);
+    expect(await gone()).toEqual(['write_probe_failed', 'disk_space_low']);
+    const blocked = join(folder, 'blocked');
+    mkdirSync(join(blocked, 'probe'), { recursive: true });
+    chmodSync(blocked, 0o700);
+    expect(await createProbe(blocked, () => 0)()).toEqual(['write_probe_failed']);
+  });
+});
