@@ -108,6 +108,8 @@ export async function startPlane(
     ...process.env,
     GOV_CONFIG_DIR: join(dataDir, '..', 'config'),
     XDG_CACHE_HOME: join(tmpdir(), 'gov-bench-cache'),
+    GOV_METRICS_LISTEN: 'off',
+    GOV_LOG_LEVEL: 'warn',
   };
   if (!existsSync(join(dataDir, 'plane.json'))) {
     const made = spawnSync(process.execPath, [entry, 'plane', 'init', '--data', dataDir], {
