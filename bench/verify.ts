@@ -20,11 +20,12 @@ const events = recordedEvents('verify')
 for (const from of [0, 500]) await client.createEvents({ body: { events: events.slice(from, from + 500) } });
 const proof = (await client.createProof({ body: { runId } })).body;
 if (!('proofId' in proof)) throw new Error('expected a proof, got a job');
+const { proofId } = proof;
 
 /** The bundle as a file, with events as the query says. */
 async function bundle(enclosed: 'none' | 'records' | 'disclosed'): Promise<string> {
   const answer = await client.getProofBundle({
-    params: { proofId: proof.proofId },
+    params: { proofId },
     query: { events: enclosed },
   });
   const file = join(folder, `${enclosed}.govproof.json`);
