@@ -1,0 +1,253 @@
+/**
+ * Every statement of the write path fails once; then what was acknowledged must be there, what was refused
+ * must not be half there, and fsck judges.
+ */
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, it } from 'vitest';
+import { draftLeaf } from '../../src/core/record.ts';
+import type { AppendRequest } from '../../src/store/port.ts';
+import type { Faults, SqliteStore } from '../../src/store/sqlite/index.ts';
+import { codeOf, event, genesis, projectOf, request } from './fixture.ts';
+import { signHead, TestPlane } from './plane.ts';
+
+const planes: TestPlane[] = [];
+const newPlane = (): TestPlane => {
+  const plane = new TestPlane();
+  planes.push(plane);
+  return plane;
+};
+afterEach(() => {
+  for (const plane of planes.splice(0)) plane.drop();
+});
+
+/** Counts the steps of a write path, and lets one of them fail. */
+class Injected implements Faults {
+  readonly steps: string[] = [];
+  private readonly failing: number;
+  private readonly fail: () => void;
+
+  /** The step with number `failing` runs `fail` instead of its statement. */
+  constructor(failing: number, fail: () => void) {
+    this.failing = failing;
+    this.fail = fail;
+  }
+
+  before(step: string): void {
+    this.steps.push(step);
+    if (this.steps.length - 1 === this.failing) this.fail();
+  }
+}
+
+const sqliteError = (code: string) => (): void => {
+  throw new Database.SqliteError(`injected ${code}`, code);
+};
+
+const job = { jobId: 'job_1', type: 'proof' as const, runId: 'r0', request: '{}', createdMs: 0 };
+
+/** Requests that between them use every kind of row; each with the key under which its answer is kept. */
+const requests = (): AppendRequest[] => {
+  const kept = (key: string) => ({
+    key,
+    fingerprint: 'f',
+    response: () => ({ status: 201, body: key, headers: {} }),
+  });
+  const batch = Array.from({ length: 40 }, (_, at) =>
+    event({ runId: `r${at % 3}`, eventType: `type.${at % 2}`, clientEventId: `c${at}` }),
+  );
+  return [
+    request(batch, { idempotency: kept('batch') }),
+    request([event({ runId: 'r0', clientEventId: 'c1' }), event({ runId: 'r9' })], {
+      idempotency: kept('repeat'),
+    }),
+    request([draftLeaf('gov.proof/1', { n: 1 }, { runId: 'r0' })], {
+      meter: { op: 'compliance_proof', units: 1 },
+      effects: () => [
+        { kind: 'enqueueJob', job },
+        { kind: 'declareGraph', runId: 'r0', declaration: '{}', atMs: 0 },
+        { kind: 'sealGraph', runId: 'r0', rootHash: 'h', atMs: 0 },
+      ],
+      idempotency: kept('effects'),
+    }),
+    request(
+      Array.from({ length: 300 }, () => event({ runId: 'r1' })),
+      { idempotency: kept('tiles') },
+    ),
+  ];
+};
+
+/** Runs the scenario; returns the keys of what was acknowledged. */
+async function scenario(store: SqliteStore): Promise<Set<string>> {
+  const acknowledged = new Set<string>();
+  const attempt = async (key: string, write: () => Promise<unknown>): Promise<void> => {
+    try {
+      await write();
+      acknowledged.add(key);
+    } catch {
+      // refused: fsck and the kept answers judge
+    }
+  };
+  await attempt('project', () => store.createProject(projectOf('a'), genesis('a')));
+  const [first, ...others] = requests();
+  await attempt('batch', () => store.append(first!));
+  await attempt('signed', () => signHead(store));
+  await Promise.all(others.map((each) => attempt(each.idempotency!.key, () => store.append(each))));
+  await attempt('claimed', () => store.claimJob(1, 60_000));
+  await attempt('swept', () => store.sweep(0));
+  return acknowledged;
+}
+
+/** How many steps the scenario takes where nothing fails. */
+async function countSteps(): Promise<string[]> {
+  const faults = new Injected(-1, () => undefined);
+  const store = newPlane().open({ faults });
+  const acknowledged = await scenario(store);
+  expect(acknowledged.size).toBe(8);
+  await store.close();
+  return faults.steps;
+}
+
+/** Signs a head that was not signed before; the signer is never called once writing has stopped. */
+async function signNew(store: SqliteStore): Promise<void> {
+  const head = await store.head('prj_a', 'metering');
+  await store.saveCheckpoint(
+    'prj_a',
+    'metering',
+    { origin: 'test/a/metering/0', ...head, extensions: [] },
+    () => {
+      throw new Error('it was signed');
+    },
+  );
+}
+
+/** The first and the last time that each step is taken. */
+function edges(steps: readonly string[]): [failing: number, step: string][] {
+  const places = steps.map((step, at) => [at, step] as [number, string]);
+  return places.filter(([at, step]) => steps.indexOf(step) === at || steps.lastIndexOf(step) === at);
+}
+
+async function judge(plane: TestPlane, acknowledged: ReadonlySet<string>, at: string): Promise<void> {
+  const store = plane.open();
+  const exists = (await store.project('prj_a')) !== null;
+  if (acknowledged.has('project')) expect(exists, at).toBe(true);
+  if (exists) {
+    for (const key of ['batch', 'repeat', 'effects', 'tiles']) {
+      if (!acknowledged.has(key)) continue;
+      expect((await store.keptResponse('prj_a', key))?.response.body, `${key} after ${at}`).toBe(key);
+    }
+    if (acknowledged.has('signed')) expect(await store.newestCheckpoint('prj_a', 'audit')).not.toBeNull();
+    // goes on where it was
+    await store.append(request([event()]));
+  }
+  await store.close();
+  const report = await plane.fsck();
+  expect(report.problems, at).toEqual([]);
+}
+
+describe('where one statement of the write path fails', () => {
+  it('with an I/O error, the writer stops for good and nothing acknowledged is lost', async () => {
+    const steps = await countSteps();
+    for (const [failing, step] of edges(steps)) {
+      const plane = newPlane();
+      const faults = new Injected(failing, sqliteError('SQLITE_IOERR_WRITE'));
+      let faulted = 0;
+      let store: SqliteStore;
+      try {
+        store = plane.open({ faults, onFault: () => (faulted += 1) });
+      } catch {
+        continue; // failed while it opened
+      }
+      const acknowledged = await scenario(store);
+      expect(store.condition().writable, step).toBe(false);
+      expect(faulted, step).toBe(1);
+      expect(await codeOf(store.append(request([event()]))), step).toBe('STORAGE_FAULT');
+      await expect(signNew(store), step).rejects.toMatchObject({
+        code: expect.stringMatching(/FAULT|NOT_FOUND/) as string,
+      });
+      await store.close();
+      await judge(plane, acknowledged, `${failing} ${step}`);
+      plane.drop();
+    }
+    expect(new Set(steps).size).toBeGreaterThan(30);
+  });
+
+  it('with a full disk, the commit is rolled back, and writing goes on once there is space', async () => {
+    const steps = await countSteps();
+    for (const [failing, step] of edges(steps)) {
+      const plane = newPlane();
+      const faults = new Injected(failing, sqliteError('SQLITE_FULL'));
+      let store: SqliteStore;
+      try {
+        store = plane.open({ faults });
+      } catch {
+        continue;
+      }
+      const acknowledged = await scenario(store);
+      if (store.condition().writable) expect(step).toBe('sweep staged parts');
+      else expect(await codeOf(store.append(request([event()]))), step).toBe('STORAGE_FULL');
+      expect(store.probe(), step).toBe(true);
+      expect(store.condition()).toEqual({ writable: true, reasons: [], queued: 0 });
+      if (!acknowledged.has('project')) await store.createProject(projectOf('a'), genesis('a'));
+      for (const each of requests()) {
+        const { outcome } = await store.append(each);
+        expect(outcome, step).toBe(acknowledged.has(each.idempotency!.key) ? 'replayed' : 'stored');
+      }
+      await store.close();
+      expect((await plane.fsck()).problems, step).toEqual([]);
+      plane.drop();
+    }
+  });
+
+  it('after the COMMIT had become durable, nobody was told, and the store is whole', async () => {
+    const plane = newPlane();
+    let db: Database.Database | undefined;
+    let commits = 0;
+    const faults: Faults = {
+      opened: (opened) => (db = opened),
+      before: (step) => {
+        if (step !== 'commit' || ++commits !== 3) return;
+        db?.exec('COMMIT');
+        throw new Database.SqliteError('injected', 'SQLITE_IOERR_FSYNC');
+      },
+    };
+    const store = plane.open({ faults });
+    const acknowledged = await scenario(store);
+    expect(acknowledged.has('repeat')).toBe(false);
+    await store.close();
+    await judge(plane, acknowledged, 'a durable commit');
+  });
+
+  it('with a bug, that request is refused alone and writing goes on', async () => {
+    const plane = newPlane();
+    const store = plane.open();
+    await store.createProject(projectOf('a'), genesis('a'));
+    const broken = request([{ ...event({ clientEventId: 'c1' }), clientEventId: 'c1' }], {
+      fingerprints: new Map(),
+    });
+    const results = await Promise.allSettled([
+      store.append(request([event({ clientEventId: 'c0' })])),
+      store.append(broken),
+      store.append(request([event({ clientEventId: 'c1' })])),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(results[1]).toMatchObject({ reason: { code: 'INTERNAL' } });
+    expect(store.condition().writable).toBe(true);
+    await store.close();
+    expect((await plane.fsck()).problems).toEqual([]);
+  });
+});
+
+describe('another program that holds the database', () => {
+  it('delays nothing for ever: the commit is refused, and the next one works', async () => {
+    const plane = newPlane();
+    const store = plane.open();
+    await store.createProject(projectOf('a'), genesis('a'));
+    const other = new Database(`${plane.dataDir}/gov.db`);
+    other.exec('BEGIN IMMEDIATE');
+    expect(await codeOf(store.append(request([event()])))).toBe('OVERLOADED');
+    other.exec('ROLLBACK');
+    other.close();
+    expect((await store.append(request([event()]))).outcome).toBe('stored');
+    await store.close();
+    expect((await plane.fsck()).problems).toEqual([]);
+  });
+});
