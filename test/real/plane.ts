@@ -1,0 +1,106 @@
+/**
+ * A plane as its operator runs it: made and served by the tool in processes of their own, in a temporary folder.
+ * For tests and scripts that want evidence on the whole way, not on parts of it.
+ */
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type Client, createClient } from '../../src/client/index.ts';
+import { cleanEnv, emptyDirectory, gov, type Result, runner } from '../cli/tool.ts';
+
+export interface PlaneProcess {
+  /** Working directory of every command; the plane is in `plane` below it. */
+  readonly folder: string;
+  readonly dataDir: string;
+  readonly baseUrl: string;
+  /** The text of the trust file that `plane init` wrote. */
+  readonly trust: string;
+  /** Settings under which the tool finds this plane by itself. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly client: Client;
+  /** Runs the tool; an exit code other than `code` (default 0) throws what it said. */
+  run(words: readonly string[], options?: { readonly code?: number }): Promise<Result>;
+  /** Stops the plane as systemd does; throws unless it ends in order. */
+  stop(): Promise<void>;
+}
+
+export async function startPlaneProcess(folder = emptyDirectory()): Promise<PlaneProcess> {
+  const dataDir = join(folder, 'plane');
+  const env = { GOV_CONFIG_DIR: join(folder, 'config'), XDG_STATE_HOME: join(folder, 'state') };
+  mkdirSync(folder, { recursive: true });
+  const run: PlaneProcess['run'] = async (words, { code = 0 } = {}) => {
+    const result = await gov(words, { env, cwd: folder });
+    if (result.code === code) return result;
+    throw new Error(
+      `gov ${words.join(' ')}: expected exit code ${code}, got ${result.code}: ${result.stderr}`,
+    );
+  };
+  await run(['plane', 'init', '--data', dataDir, '--listen', '127.0.0.1:0', '--metrics-listen', 'off']);
+  const { baseUrl, stop } = await serve(dataDir, { env, cwd: folder });
+  const apiKey = readFileSync(join(dataDir, 'local.key'), 'utf8').trim();
+  const client = createClient({ baseUrl, apiKey });
+  return {
+    folder,
+    dataDir,
+    baseUrl,
+    trust: readFileSync(join(dataDir, 'trust'), 'utf8'),
+    env,
+    client,
+    run,
+    stop: () => {
+      client.close();
+      return stop();
+    },
+  };
+}
+
+/** Starts `gov plane serve` and waits for the line that says where. */
+function serve(
+  dataDir: string,
+  { env, cwd }: { readonly env: Record<string, string>; readonly cwd: string },
+): Promise<{ readonly baseUrl: string; stop(): Promise<void> }> {
+  const child = spawn(process.execPath, [runner, 'plane', 'serve', '--data', dataDir], {
+    env: cleanEnv(env),
+    cwd,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const orphan = (): boolean => child.kill('SIGKILL');
+  process.once('exit', orphan);
+  const ended = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) => {
+      process.off('exit', orphan);
+      resolve(`${code ?? signal}`);
+    });
+  });
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    const how = await ended;
+    if (how !== '0') throw new Error(`expected the plane to end with 0, got ${how}`);
+  };
+  return new Promise((resolve, reject) => {
+    createInterface(child.stderr).on('line', (line) => {
+      const { msg, baseUrl } = JSON.parse(line) as { msg?: string; baseUrl?: string };
+      if (msg === 'serving' && baseUrl !== undefined) resolve({ baseUrl, stop });
+    });
+    void ended.then((how) => reject(new Error(`expected the plane to serve, it ended with ${how}`)));
+  });
+}
+
+/** Calls `work` on each item, a few at a time, and keeps the order of the results. */
+export async function eachOf<Item, Value>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Value>,
+  lanes = 4,
+): Promise<Value[]> {
+  const results: Value[] = [];
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    for (let at = next++; at < items.length; at = next++) {
+      const item = items[at];
+      if (item !== undefined) results[at] = await work(item);
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return results;
+}
