@@ -114,11 +114,23 @@ export function parseDisclosure(text: string): Disclosure | null {
 }
 
 /**
- * Whether every stored disclosure (`JCS([[salt, pointer, value], …])`) was committed to by one of `digests`.
- * Fewer disclosures than digests are fine: the others were erased. Cost: one hash a disclosure.
+ * Whether every stored disclosure (`JCS([[salt, pointer, value], …])`) was committed to by one of `digests`;
+ * false for any other text. Fewer disclosures than digests are fine: the others were erased. Cost: one hash
+ * a disclosure.
  */
 export function disclosuresMatch(digests: readonly string[], disclosures: string): boolean {
   const known = new Set(digests);
-  const opened = readJson(disclosures) as unknown as Disclosure[]; // what `Committer.finish` wrote
-  return opened.every((disclosure) => known.has(disclosureDigest(disclosure)));
+  const opened = openDisclosures(disclosures);
+  return opened !== null && opened.every((disclosure) => known.has(disclosureDigest(disclosure)));
+}
+
+/** Reads stored disclosures; null for a text that `Committer.finish` did not write. */
+export function openDisclosures(disclosures: string): Disclosure[] | null {
+  try {
+    const opened = readJson(disclosures);
+    const isWhole = Array.isArray(opened) && opened.every((each) => Array.isArray(each) && each.length === 3);
+    return isWhole ? (opened as unknown as Disclosure[]) : null; // checked as far as digests need it
+  } catch {
+    return null;
+  }
 }

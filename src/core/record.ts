@@ -157,7 +157,7 @@ export function sealEvent(draft: EventDraft, place: Place): SealedEvent {
   return { eventId: id, record, leaf: leafHash(record) };
 }
 
-/** Drafts any other leaf; `committed` are its salted fields by pointer. */
+/** Drafts any other leaf; `committed` are its salted fields by pointer. Throws where it is over a limit: a bug. */
 export function draftLeaf(
   type: LeafType,
   fields: JsonObject,
@@ -187,6 +187,13 @@ export function draftLeaf(
     _sd: [...digests],
     _sd_alg: 'sha-256',
   });
+  const bytes = bytesOver(record, limits.recordBytes);
+  if (bytes > 0 || count > limits.committedFields) {
+    throw new Error(
+      `expected a ${type} record of at most ${limits.recordBytes} bytes and ${limits.committedFields} fields, ` +
+        `got ${Math.max(bytes, record.length)} and ${count}`,
+    );
+  }
   return { kind: 'other', type, runId, record, disclosures: count === 0 ? null : disclosures };
 }
 

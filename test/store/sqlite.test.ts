@@ -3,13 +3,13 @@ import { openStore, type SqliteStore } from '../../src/store/sqlite/index.ts';
 import { dropFolder, genesis, HandClock, newFolder, projectOf, seededBytes } from './fixture.ts';
 import { storeSuite } from './suite.ts';
 
-storeSuite('SQLite', async ({ project = true } = {}) => {
+await storeSuite(async () => {
   const dataDir = newFolder();
   const clock = new HandClock();
   const randomBytes = seededBytes('store');
   const open = (): SqliteStore => openStore({ dataDir, clock, randomBytes, reserveBytes: 0 });
   let store = open();
-  if (project) await store.createProject(projectOf('a'), genesis('a'));
+  await store.createProject(projectOf('a'), genesis('a'));
   return {
     store,
     clock,

@@ -1,5 +1,5 @@
 /** `fsck`: what the audit records say: ids, times, their place in a run, their bodies. */
-import { disclosureDigest, type Disclosure } from '../../core/disclosure.ts';
+import { disclosureDigest, openDisclosures } from '../../core/disclosure.ts';
 import { eventIndex } from '../../core/id.ts';
 import { canonicalize, readJson, type Json } from '../../core/json.ts';
 import type { EventRecord } from '../../core/record.ts';
@@ -95,21 +95,9 @@ function checkBody(
   }
   if (!deep) return;
   const open = new Set(digests);
-  for (const digest of digestsOf(disclosures)) {
-    if (digest === null || !open.delete(digest)) {
-      return problem('body_altered', 'disclosures that the record committed to', digest ?? 'something else');
-    }
-  }
+  const digestsFound = openDisclosures(disclosures)?.map(disclosureDigest) ?? ['no disclosures'];
+  const other = digestsFound.find((digest) => !open.delete(digest));
+  if (other !== undefined) return problem('body_altered', 'disclosures that the record committed to', other);
   if (open.size > 0)
     problem('body_missing', `${digests.length} disclosures`, `${digests.length - open.size}`);
-}
-
-function digestsOf(disclosures: string): (string | null)[] {
-  try {
-    return (readJson(disclosures) as unknown as Disclosure[]).map((each) =>
-      Array.isArray(each) && each.length === 3 ? disclosureDigest(each) : null,
-    );
-  } catch {
-    return [null];
-  }
 }

@@ -11,6 +11,9 @@ export interface Lock {
   release(): void;
 }
 
+/** Keeps held locks from being collected as garbage, which would let go of them. */
+const held = new Set<Database.Database>();
+
 /** Takes the lock in the file `path` or throws CONFLICT, naming the process that holds it. */
 export function takeLock(path: string, pid: number): Lock {
   const db = new Database(path, { timeout: 0 });
@@ -32,8 +35,10 @@ export function takeLock(path: string, pid: number): Lock {
       { cause: error },
     );
   }
+  held.add(db);
   return {
     release: () => {
+      held.delete(db);
       db.close();
     },
   };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../../src/core/checkpoint.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { appended, codeOf, event, request } from '../fixture.ts';
-import type { Open } from '../suite.ts';
+import { open } from '../engine.ts';
 
 const sign = ({ origin, size, root }: Checkpoint): string =>
   `${origin}\n${size}\n${root.toString('base64')}\n\n— test sig\n`;
@@ -14,59 +14,57 @@ const headOf = async (store: Store): Promise<Checkpoint> => ({
   extensions: [],
 });
 
-export function checkpointSuite(open: Open): void {
-  describe('checkpoints', () => {
-    it('are found by size after they were saved; one size is signed once', async () => {
-      const { store, reopen, drop } = await open();
-      const notes: string[] = [];
-      for (let round = 0; round < 3; round += 1) {
-        await appended(store, request(Array.from({ length: 10 }, () => event())));
-        notes.push(await store.saveCheckpoint('prj_a', 'audit', await headOf(store), sign));
-      }
-      let signed = 0;
-      const again = await store.saveCheckpoint('prj_a', 'audit', await headOf(store), (checkpoint) => {
-        signed += 1;
-        return sign(checkpoint);
-      });
-      expect([again, signed]).toEqual([notes[2], 0]);
-      const restarted = await reopen();
-      expect(await restarted.newestCheckpoint('prj_a', 'audit')).toBe(notes[2]);
-      expect(await restarted.checkpointFrom('prj_a', 'audit', 12)).toBe(notes[1]);
-      expect(await restarted.checkpointFrom('prj_a', 'audit', 21)).toBe(notes[1]);
-      expect(await restarted.checkpointFrom('prj_a', 'audit', 32)).toBeNull();
-      expect(await restarted.checkpointBelow('prj_a', 'audit', 21)).toBe(notes[0]);
-      expect(await restarted.checkpointBelow('prj_a', 'audit', 11)).toBeNull();
-      expect(await restarted.newestCheckpoint('prj_a', 'metering')).toBeNull();
-      await drop();
+describe('checkpoints', () => {
+  it('are found by size after they were saved; one size is signed once', async () => {
+    const { store, reopen, drop } = await open();
+    const notes: string[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      await appended(store, request(Array.from({ length: 10 }, () => event())));
+      notes.push(await store.saveCheckpoint('prj_a', 'audit', await headOf(store), sign));
+    }
+    let signed = 0;
+    const again = await store.saveCheckpoint('prj_a', 'audit', await headOf(store), (checkpoint) => {
+      signed += 1;
+      return sign(checkpoint);
     });
-
-    it('of an older head are still of this log', async () => {
-      const { store, drop } = await open();
-      await appended(store, request([event()]));
-      const older = await headOf(store);
-      await appended(store, request([event()]));
-      await store.saveCheckpoint('prj_a', 'audit', await headOf(store), sign);
-      expect(await store.saveCheckpoint('prj_a', 'audit', older, sign)).toBe(sign(older));
-      await drop();
-    });
-
-    it('are refused, and nothing is signed, for a head that the store did not answer', async () => {
-      const { store, drop } = await open();
-      await appended(store, request([event()]));
-      const head = await headOf(store);
-      const attempts: Checkpoint[] = [
-        { ...head, root: Buffer.alloc(32, 1) },
-        { ...head, size: head.size + 1 },
-        { ...head, origin: 'test/b/audit' },
-      ];
-      for (const attempt of attempts) {
-        const refused = store.saveCheckpoint('prj_a', 'audit', attempt, () => {
-          throw new Error('it was signed');
-        });
-        expect(await codeOf(refused)).toBe('CONFLICT');
-      }
-      expect(await store.newestCheckpoint('prj_a', 'audit')).toBeNull();
-      await drop();
-    });
+    expect([again, signed]).toEqual([notes[2], 0]);
+    const restarted = await reopen();
+    expect(await restarted.newestCheckpoint('prj_a', 'audit')).toBe(notes[2]);
+    expect(await restarted.checkpointFrom('prj_a', 'audit', 12)).toBe(notes[1]);
+    expect(await restarted.checkpointFrom('prj_a', 'audit', 21)).toBe(notes[1]);
+    expect(await restarted.checkpointFrom('prj_a', 'audit', 32)).toBeNull();
+    expect(await restarted.checkpointBelow('prj_a', 'audit', 21)).toBe(notes[0]);
+    expect(await restarted.checkpointBelow('prj_a', 'audit', 11)).toBeNull();
+    expect(await restarted.newestCheckpoint('prj_a', 'metering')).toBeNull();
+    await drop();
   });
-}
+
+  it('of an older head are still of this log', async () => {
+    const { store, drop } = await open();
+    await appended(store, request([event()]));
+    const older = await headOf(store);
+    await appended(store, request([event()]));
+    await store.saveCheckpoint('prj_a', 'audit', await headOf(store), sign);
+    expect(await store.saveCheckpoint('prj_a', 'audit', older, sign)).toBe(sign(older));
+    await drop();
+  });
+
+  it('are refused, and nothing is signed, for a head that the store did not answer', async () => {
+    const { store, drop } = await open();
+    await appended(store, request([event()]));
+    const head = await headOf(store);
+    const attempts: Checkpoint[] = [
+      { ...head, root: Buffer.alloc(32, 1) },
+      { ...head, size: head.size + 1 },
+      { ...head, origin: 'test/b/audit' },
+    ];
+    for (const attempt of attempts) {
+      const refused = store.saveCheckpoint('prj_a', 'audit', attempt, () => {
+        throw new Error('it was signed');
+      });
+      expect(await codeOf(refused)).toBe('CONFLICT');
+    }
+    expect(await store.newestCheckpoint('prj_a', 'audit')).toBeNull();
+    await drop();
+  });
+});

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import type { NewJob, Store } from '../../../src/store/port.ts';
 import { codeOf, request, startMs, stored } from '../fixture.ts';
-import type { Open } from '../suite.ts';
+import { open } from '../engine.ts';
 
 const lease = 60_000;
 const dayMs = 86_400_000;
@@ -30,151 +30,149 @@ const complete = (store: Store, jobId: string, token: string) =>
     }),
   );
 
-export function jobSuite(open: Open): void {
-  describe('jobs', () => {
-    it('are claimed oldest first, each once', async () => {
-      const { store, drop } = await open();
-      await enqueue(
-        store,
-        job('late', { createdMs: startMs + 2 }),
-        job('early'),
-        job('middle', { createdMs: startMs + 1 }),
-      );
-      const claims = await Promise.all([1, 2, 3, 4].map(() => store.claimJob(startMs + 10, lease)));
-      expect(claims.map((claim) => claim?.jobId)).toEqual(['job_early', 'job_middle', 'job_late', undefined]);
-      expect(claims[0]).toMatchObject({ projectId: 'prj_a', attempt: 1, tries: 1, status: 'processing' });
-      expect(new Set(claims.map((claim) => claim?.lease)).size).toBe(4);
-      await drop();
-    });
-
-    it('are completed once, by whoever holds the lease', async () => {
-      const { store, reopen, drop } = await open();
-      await enqueue(store, job('1'));
-      const claim = await store.claimJob(startMs + 1, lease);
-      expect(await codeOf(complete(store, 'job_1', 'another lease'))).toBe('CONFLICT');
-      await complete(store, 'job_1', claim!.lease);
-      expect(await codeOf(complete(store, 'job_1', claim!.lease))).toBe('CONFLICT');
-      const again = await reopen();
-      expect(await again.job('prj_a', 'job_1')).toEqual({
-        ...job('1'),
-        status: 'completed',
-        attempt: 1,
-        startedMs: startMs + 1,
-        completedMs: startMs + 5,
-        result: '{"ok":1}',
-        errorSummary: null,
-      });
-      expect(await again.claimJob(startMs + dayMs, lease)).toBeNull();
-      await drop();
-    });
-
-    it('go to another worker when the lease ran out, not before; the first has lost it', async () => {
-      const { store, drop } = await open();
-      await enqueue(store, job('1'));
-      const first = await store.claimJob(startMs, lease);
-      expect(await store.claimJob(startMs + lease - 1, lease)).toBeNull();
-      expect(await store.renewJob('prj_a', 'job_1', first!.lease, startMs + 2 * lease)).toBe(true);
-      expect(await store.claimJob(startMs + lease, lease)).toBeNull();
-      const second = await store.claimJob(startMs + 2 * lease, lease);
-      expect(second).toMatchObject({ jobId: 'job_1', attempt: 2, tries: 2 });
-      expect(await store.renewJob('prj_a', 'job_1', first!.lease, startMs + 9 * lease)).toBe(false);
-      expect(await codeOf(complete(store, 'job_1', first!.lease))).toBe('CONFLICT');
-      await store.failJob('prj_a', 'job_1', {
-        lease: first!.lease,
-        errorSummary: 'too late',
-        atMs: startMs,
-        retryAtMs: null,
-      });
-      expect((await store.job('prj_a', 'job_1'))?.status).toBe('processing');
-      await complete(store, 'job_1', second!.lease);
-      await drop();
-    });
-
-    it('fail when their worker is lost too often, and free the queue behind them', async () => {
-      const { store, drop } = await open();
-      await enqueue(store, job('poison'), job('next', { createdMs: startMs + 10 * lease }));
-      for (let attempt = 1; attempt <= limits.jobAttempts; attempt += 1) {
-        const claim = await store.claimJob(startMs + (attempt - 1) * lease, lease);
-        expect(claim).toMatchObject({ jobId: 'job_poison', tries: attempt });
-      }
-      const after = await store.claimJob(startMs + 10 * lease, lease);
-      expect(after?.jobId).toBe('job_next');
-      expect(await store.job('prj_a', 'job_poison')).toMatchObject({
-        status: 'failed',
-        errorSummary: `the worker was lost ${limits.jobAttempts} times`,
-      });
-      await drop();
-    });
-
-    it('wait for their retry time, with a summary of at most the limit', async () => {
-      const { store, drop } = await open();
-      await enqueue(store, job('1'));
-      const claim = await store.claimJob(startMs, lease);
-      const errorSummary = 'e'.repeat(limits.jobErrorChars + 1);
-      const failure = { lease: claim!.lease, errorSummary, atMs: startMs + 1, retryAtMs: startMs + 2000 };
-      await store.failJob('prj_a', 'job_1', failure);
-      expect(await store.claimJob(startMs + 1999, lease)).toBeNull();
-      const waiting = await store.job('prj_a', 'job_1');
-      expect(waiting).toMatchObject({ status: 'pending', attempt: 2 });
-      expect(waiting!.errorSummary).toHaveLength(limits.jobErrorChars);
-      expect(await store.claimJob(startMs + 2000, lease)).toMatchObject({ attempt: 2, tries: 2 });
-      await drop();
-    });
-
-    it('are retried by hand only when failed, under the same id, with attempts anew', async () => {
-      const { store, drop } = await open();
-      await enqueue(store, job('1'));
-      expect(await codeOf(store.retryJob('prj_a', 'job_none', startMs))).toBe('NOT_FOUND');
-      expect(await codeOf(store.retryJob('prj_a', 'job_1', startMs))).toBe('JOB_NOT_RETRYABLE');
-      const claim = await store.claimJob(startMs, lease);
-      const failure = { lease: claim!.lease, errorSummary: 'broken', atMs: startMs + 1, retryAtMs: null };
-      await store.failJob('prj_a', 'job_1', failure);
-      expect(await store.job('prj_a', 'job_1')).toMatchObject({ status: 'failed', errorSummary: 'broken' });
-      const retried = await store.retryJob('prj_a', 'job_1', startMs + 10);
-      expect(retried).toMatchObject({ jobId: 'job_1', status: 'pending', attempt: 2, errorSummary: null });
-      expect(await store.claimJob(startMs + 10, lease)).toMatchObject({
-        attempt: 2,
-        tries: 1,
-        request: '{"n":"1"}',
-      });
-      await drop();
-    });
-
-    it('lose their request after 30 days, and cannot be retried then', async () => {
-      const { store, drop } = await open();
-      await enqueue(store, job('1'), job('2'));
-      const claim = await store.claimJob(startMs, lease);
-      const failure = { lease: claim!.lease, errorSummary: 'x', atMs: startMs, retryAtMs: null };
-      await store.failJob('prj_a', claim!.jobId, failure);
-      await store.sweep(startMs + limits.jobRequestDays * dayMs);
-      expect((await store.job('prj_a', claim!.jobId))?.request).not.toBeNull();
-      await store.sweep(startMs + limits.jobRequestDays * dayMs + 1);
-      expect((await store.job('prj_a', claim!.jobId))?.request).toBeNull();
-      expect(await codeOf(store.retryJob('prj_a', claim!.jobId, startMs))).toBe('JOB_PAYLOAD_UNAVAILABLE');
-      const [other] = await store.jobs('prj_a', { status: 'pending' }, { limit: 1 });
-      expect(other?.request).not.toBeNull();
-      await drop();
-    });
-
-    it('are listed newest first, by type, status, run and creation time', async () => {
-      const { store, drop } = await open();
-      await enqueue(
-        store,
-        job('1'),
-        job('2', { createdMs: startMs + 1, type: 'replay' }),
-        job('3', { createdMs: startMs + 2, runId: 'r2' }),
-      );
-      const list = async (filter: Parameters<Store['jobs']>[1], after?: { ms: number; id: string }) =>
-        (await store.jobs('prj_a', filter, { ...(after === undefined ? {} : { after }), limit: 2 })).map(
-          ({ jobId }) => jobId,
-        );
-      expect(await list({})).toEqual(['job_3', 'job_2']);
-      expect(await list({}, { ms: startMs + 1, id: 'job_2' })).toEqual(['job_1']);
-      expect(await list({ type: 'replay' })).toEqual(['job_2']);
-      expect(await list({ runId: 'r2' })).toEqual(['job_3']);
-      expect(await list({ status: 'failed' })).toEqual([]);
-      expect(await list({ startMs: startMs + 1, endMs: startMs + 1 })).toEqual(['job_2']);
-      await drop();
-    });
+describe('jobs', () => {
+  it('are claimed oldest first, each once', async () => {
+    const { store, drop } = await open();
+    await enqueue(
+      store,
+      job('late', { createdMs: startMs + 2 }),
+      job('early'),
+      job('middle', { createdMs: startMs + 1 }),
+    );
+    const claims = await Promise.all([1, 2, 3, 4].map(() => store.claimJob(startMs + 10, lease)));
+    expect(claims.map((claim) => claim?.jobId)).toEqual(['job_early', 'job_middle', 'job_late', undefined]);
+    expect(claims[0]).toMatchObject({ projectId: 'prj_a', attempt: 1, tries: 1, status: 'processing' });
+    expect(new Set(claims.map((claim) => claim?.lease)).size).toBe(4);
+    await drop();
   });
-}
+
+  it('are completed once, by whoever holds the lease', async () => {
+    const { store, reopen, drop } = await open();
+    await enqueue(store, job('1'));
+    const claim = await store.claimJob(startMs + 1, lease);
+    expect(await codeOf(complete(store, 'job_1', 'another lease'))).toBe('CONFLICT');
+    await complete(store, 'job_1', claim!.lease);
+    expect(await codeOf(complete(store, 'job_1', claim!.lease))).toBe('CONFLICT');
+    const again = await reopen();
+    expect(await again.job('prj_a', 'job_1')).toEqual({
+      ...job('1'),
+      status: 'completed',
+      attempt: 1,
+      startedMs: startMs + 1,
+      completedMs: startMs + 5,
+      result: '{"ok":1}',
+      errorSummary: null,
+    });
+    expect(await again.claimJob(startMs + dayMs, lease)).toBeNull();
+    await drop();
+  });
+
+  it('go to another worker when the lease ran out, not before; the first has lost it', async () => {
+    const { store, drop } = await open();
+    await enqueue(store, job('1'));
+    const first = await store.claimJob(startMs, lease);
+    expect(await store.claimJob(startMs + lease - 1, lease)).toBeNull();
+    expect(await store.renewJob('prj_a', 'job_1', first!.lease, startMs + 2 * lease)).toBe(true);
+    expect(await store.claimJob(startMs + lease, lease)).toBeNull();
+    const second = await store.claimJob(startMs + 2 * lease, lease);
+    expect(second).toMatchObject({ jobId: 'job_1', attempt: 2, tries: 2 });
+    expect(await store.renewJob('prj_a', 'job_1', first!.lease, startMs + 9 * lease)).toBe(false);
+    expect(await codeOf(complete(store, 'job_1', first!.lease))).toBe('CONFLICT');
+    await store.failJob('prj_a', 'job_1', {
+      lease: first!.lease,
+      errorSummary: 'too late',
+      atMs: startMs,
+      retryAtMs: null,
+    });
+    expect((await store.job('prj_a', 'job_1'))?.status).toBe('processing');
+    await complete(store, 'job_1', second!.lease);
+    await drop();
+  });
+
+  it('fail when their worker is lost too often, and free the queue behind them', async () => {
+    const { store, drop } = await open();
+    await enqueue(store, job('poison'), job('next', { createdMs: startMs + 10 * lease }));
+    for (let attempt = 1; attempt <= limits.jobAttempts; attempt += 1) {
+      const claim = await store.claimJob(startMs + (attempt - 1) * lease, lease);
+      expect(claim).toMatchObject({ jobId: 'job_poison', tries: attempt });
+    }
+    const after = await store.claimJob(startMs + 10 * lease, lease);
+    expect(after?.jobId).toBe('job_next');
+    expect(await store.job('prj_a', 'job_poison')).toMatchObject({
+      status: 'failed',
+      errorSummary: `the worker was lost ${limits.jobAttempts} times`,
+    });
+    await drop();
+  });
+
+  it('wait for their retry time, with a summary of at most the limit', async () => {
+    const { store, drop } = await open();
+    await enqueue(store, job('1'));
+    const claim = await store.claimJob(startMs, lease);
+    const errorSummary = 'e'.repeat(limits.jobErrorChars + 1);
+    const failure = { lease: claim!.lease, errorSummary, atMs: startMs + 1, retryAtMs: startMs + 2000 };
+    await store.failJob('prj_a', 'job_1', failure);
+    expect(await store.claimJob(startMs + 1999, lease)).toBeNull();
+    const waiting = await store.job('prj_a', 'job_1');
+    expect(waiting).toMatchObject({ status: 'pending', attempt: 2 });
+    expect(waiting!.errorSummary).toHaveLength(limits.jobErrorChars);
+    expect(await store.claimJob(startMs + 2000, lease)).toMatchObject({ attempt: 2, tries: 2 });
+    await drop();
+  });
+
+  it('are retried by hand only when failed, under the same id, with attempts anew', async () => {
+    const { store, drop } = await open();
+    await enqueue(store, job('1'));
+    expect(await codeOf(store.retryJob('prj_a', 'job_none', startMs))).toBe('NOT_FOUND');
+    expect(await codeOf(store.retryJob('prj_a', 'job_1', startMs))).toBe('JOB_NOT_RETRYABLE');
+    const claim = await store.claimJob(startMs, lease);
+    const failure = { lease: claim!.lease, errorSummary: 'broken', atMs: startMs + 1, retryAtMs: null };
+    await store.failJob('prj_a', 'job_1', failure);
+    expect(await store.job('prj_a', 'job_1')).toMatchObject({ status: 'failed', errorSummary: 'broken' });
+    const retried = await store.retryJob('prj_a', 'job_1', startMs + 10);
+    expect(retried).toMatchObject({ jobId: 'job_1', status: 'pending', attempt: 2, errorSummary: null });
+    expect(await store.claimJob(startMs + 10, lease)).toMatchObject({
+      attempt: 2,
+      tries: 1,
+      request: '{"n":"1"}',
+    });
+    await drop();
+  });
+
+  it('lose their request after 30 days, and cannot be retried then', async () => {
+    const { store, drop } = await open();
+    await enqueue(store, job('1'), job('2'));
+    const claim = await store.claimJob(startMs, lease);
+    const failure = { lease: claim!.lease, errorSummary: 'x', atMs: startMs, retryAtMs: null };
+    await store.failJob('prj_a', claim!.jobId, failure);
+    await store.sweep(startMs + limits.jobRequestDays * dayMs);
+    expect((await store.job('prj_a', claim!.jobId))?.request).not.toBeNull();
+    await store.sweep(startMs + limits.jobRequestDays * dayMs + 1);
+    expect((await store.job('prj_a', claim!.jobId))?.request).toBeNull();
+    expect(await codeOf(store.retryJob('prj_a', claim!.jobId, startMs))).toBe('JOB_PAYLOAD_UNAVAILABLE');
+    const [other] = await store.jobs('prj_a', { status: 'pending' }, { limit: 1 });
+    expect(other?.request).not.toBeNull();
+    await drop();
+  });
+
+  it('are listed newest first, by type, status, run and creation time', async () => {
+    const { store, drop } = await open();
+    await enqueue(
+      store,
+      job('1'),
+      job('2', { createdMs: startMs + 1, type: 'replay' }),
+      job('3', { createdMs: startMs + 2, runId: 'r2' }),
+    );
+    const list = async (filter: Parameters<Store['jobs']>[1], after?: { ms: number; id: string }) =>
+      (await store.jobs('prj_a', filter, { ...(after === undefined ? {} : { after }), limit: 2 })).map(
+        ({ jobId }) => jobId,
+      );
+    expect(await list({})).toEqual(['job_3', 'job_2']);
+    expect(await list({}, { ms: startMs + 1, id: 'job_2' })).toEqual(['job_1']);
+    expect(await list({ type: 'replay' })).toEqual(['job_2']);
+    expect(await list({ runId: 'r2' })).toEqual(['job_3']);
+    expect(await list({ status: 'failed' })).toEqual([]);
+    expect(await list({ startMs: startMs + 1, endMs: startMs + 1 })).toEqual(['job_2']);
+    await drop();
+  });
+});

@@ -1,0 +1,26 @@
+/** The engine that the store suite runs against in this test file. */
+import type { Store } from '../../src/store/port.ts';
+import type { HandClock } from './fixture.ts';
+
+export interface Opened {
+  readonly store: Store;
+  readonly clock: HandClock;
+  /** Closes the store and opens the same data again. */
+  reopen(): Promise<Store>;
+  /** Closes and removes everything. */
+  drop(): Promise<void>;
+}
+
+/** A store that is empty but for project `prj_a`. */
+export type Open = () => Promise<Opened>;
+
+let current: Open | undefined;
+
+export const setEngine = (open: Open): void => {
+  current = open;
+};
+
+export const open: Open = () => {
+  if (current === undefined) throw new Error('no engine was set');
+  return current();
+};

@@ -1,0 +1,107 @@
+/** Append-only by trigger, and migrations that happen whole or not at all. */
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, it } from 'vitest';
+import { connect, type Connection } from '../../src/store/sqlite/connection.ts';
+import { storeFiles } from '../../src/store/sqlite/index.ts';
+import { migrate, schemaVersion } from '../../src/store/sqlite/migrate.ts';
+import { mainApplicationId, mainMigrations } from '../../src/store/sqlite/schema.ts';
+import { dropFolder, newFolder } from './fixture.ts';
+import { TestPlane } from './plane.ts';
+
+const undo: (() => void)[] = [];
+afterEach(() => {
+  for (const each of undo.splice(0).reverse()) each();
+});
+
+describe('the tables of the log', () => {
+  it.each([
+    ["UPDATE leaf SET record = '{}' WHERE idx = 1", 'leaf is append-only'],
+    ['DELETE FROM leaf WHERE idx = 1', 'leaf is append-only'],
+    ["INSERT OR REPLACE INTO leaf (project, idx, record) VALUES (1, 1, '{}')", 'leaf is append-only'],
+    ["UPDATE meter SET record = '{}'", 'meter is append-only'],
+    ['DELETE FROM meter', 'meter is append-only'],
+    ['UPDATE checkpoint SET size = 1', 'checkpoint is append-only'],
+    ['DELETE FROM checkpoint', 'checkpoint is append-only'],
+    ['UPDATE run_event SET idx = 7', 'run_event is append-only'],
+    ['DELETE FROM run_event', 'run_event is append-only'],
+    ['DELETE FROM client_event', 'client_event is append-only'],
+    ['DELETE FROM project', 'project is append-only'],
+    ['UPDATE project SET audit_origin = 1', 'project is append-only'],
+    ['UPDATE head SET size = size - 1', 'never goes backwards'],
+    ['UPDATE head SET last_ms = last_ms - 1', 'never goes backwards'],
+    ['DELETE FROM head', 'head is append-only'],
+    ['UPDATE tile SET hashes = substr(hashes, 1, 32)', 'only grows'],
+    ['UPDATE tile SET hashes = CAST(zeroblob(32) || substr(hashes, 33) AS BLOB)', 'only grows'],
+    ['UPDATE tile SET n = n + 1', 'only grows'],
+    ['DELETE FROM tile', 'tile is append-only'],
+  ])('refuse %s', async (statement, message) => {
+    const plane = await new TestPlane().filled(60);
+    undo.push(() => plane.drop());
+    const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
+    expect(() => db.exec(statement)).toThrow(message);
+    db.close();
+    expect((await plane.fsck()).ok).toBe(true);
+  });
+
+  it('let a tile grow, and a body be erased', async () => {
+    const plane = await new TestPlane().filled(60);
+    undo.push(() => plane.drop());
+    const db = new Database(storeFiles(plane.dataDir).main);
+    db.exec('UPDATE tile SET hashes = CAST(hashes || zeroblob(32) AS BLOB) WHERE tree = 0 AND part = 1');
+    expect(db.prepare('DELETE FROM body WHERE idx = 1').run().changes).toBe(1);
+    db.close();
+  });
+});
+
+const version = (number: number, sql: string) => ({ version: number, sql });
+const first = version(1, 'CREATE TABLE one (a INTEGER) STRICT');
+const second = version(2, 'CREATE TABLE two (a INTEGER) STRICT; INSERT INTO one VALUES (2)');
+
+function newDatabase(): Connection {
+  const folder = newFolder();
+  const db = connect(`${folder}/x.db`, { applicationId: 7 });
+  undo.push(() => {
+    db.close();
+    dropFolder(folder);
+  });
+  return db;
+}
+
+describe('migrations', () => {
+  it('run once each, in order, from whatever version is there', () => {
+    const db = newDatabase();
+    migrate(db, [first]);
+    expect(schemaVersion(db)).toBe(1);
+    migrate(db, [first, second]);
+    migrate(db, [first, second]);
+    expect(schemaVersion(db)).toBe(2);
+    expect(db.prepare('SELECT a FROM one').pluck().all()).toEqual([2]);
+  });
+
+  it('leave the version before where one fails', () => {
+    const db = newDatabase();
+    const broken = version(2, 'CREATE TABLE two (a INTEGER) STRICT; INSERT INTO nothing VALUES (1)');
+    migrate(db, [first]);
+    expect(() => migrate(db, [first, broken])).toThrow('nothing');
+    expect(schemaVersion(db)).toBe(1);
+    expect(db.inTransaction).toBe(false);
+    expect(db.prepare("SELECT count(*) FROM sqlite_schema WHERE name = 'two'").pluck().get()).toBe(0);
+    migrate(db, [first, second]);
+    expect(schemaVersion(db)).toBe(2);
+  });
+
+  it('leave a database of a newer release alone', async () => {
+    const plane = await new TestPlane().filled(50);
+    undo.push(() => plane.drop());
+    const newest = mainMigrations.at(-1)!.version;
+    plane.sql(`PRAGMA user_version = ${newest + 1}`);
+    expect(() => plane.open()).toThrow(`expected database version ${newest} or older`);
+    await expect(plane.fsck()).rejects.toThrow('use a newer release');
+    plane.sql(`PRAGMA user_version = ${newest}`);
+    await plane.open().close();
+  });
+
+  it('are numbered from 1 without a gap', () => {
+    expect(mainMigrations.map((each) => each.version)).toEqual(mainMigrations.map((_, at) => at + 1));
+  });
+});
