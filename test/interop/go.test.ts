@@ -1,0 +1,103 @@
+/**
+ * Exported bundles checked by Go programs (`test/interop/go`): one written with nothing but Go's standard library,
+ * one with golang.org/x/mod/sumdb, where the formats come from. Debian has both: golang-go, golang-golang-x-mod-dev.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { projectRoot } from '../shared.ts';
+import {
+  exportBundle,
+  type Exported,
+  has,
+  vitalBytes,
+  withOneByte,
+  withSpoiledNote,
+  write,
+} from './exported.ts';
+
+const goPath = process.env['GOV_GOPATH'] ?? '/usr/share/gocode';
+const hasGo = has('go');
+const hasXmod = hasGo && existsSync(join(goPath, 'src/golang.org/x/mod/sumdb/tlog/tlog.go'));
+const programs = [
+  { name: 'Go’s standard library', tags: '', skip: hasGo ? null : 'no go' },
+  { name: 'golang.org/x/mod', tags: 'xmod', skip: hasXmod ? null : `no go, or no x/mod in ${goPath}` },
+];
+
+let exported: Exported;
+beforeAll(async () => {
+  if (hasGo) exported = await exportBundle();
+});
+afterAll(() => exported?.plane.stop());
+
+for (const { name, tags, skip } of programs) {
+  describe.skipIf(skip !== null)(`${name}${skip === null ? '' : ` (skipped: ${skip})`}`, () => {
+    let program: string;
+    beforeAll(() => {
+      program = join(exported.plane.folder, `check-${tags}`);
+      const built = spawnSync('go', ['build', '-tags', tags, '-o', program, '.'], {
+        cwd: join(projectRoot, 'test/interop/go'),
+        env: { ...process.env, GO111MODULE: 'off', GOPATH: goPath, GOPROXY: 'off' },
+        encoding: 'utf8',
+      });
+      expect(built.stderr).toBe('');
+    }, 180_000);
+
+    const check = (files: readonly string[], more: readonly string[] = []): string[] => {
+      const { stdout, stderr } = spawnSync(program, [...more, exported.vkey, ...files], {
+        encoding: 'utf8',
+        env: {
+          ...process.env,
+          GOV_API_KEY: readFileSync(join(exported.plane.dataDir, 'local.key'), 'utf8').trim(),
+        },
+      });
+      expect(stderr).toBe('');
+      return stdout.trimEnd().split('\n');
+    };
+
+    it('accepts notes, hashes, inclusion of proof, events and graph, and consistency', () => {
+      expect(check([exported.file])[0]).toMatch(
+        /^ok: prf_\S+, leaf 381 of 382, 27 events of 381 leaves, [1-9] hashes of consistency$/,
+      );
+    });
+
+    it('refuses every copy with one byte changed', () => {
+      const { bundle, plane } = exported;
+      const copies = [
+        ...vitalBytes.map(([, path, from]) => withOneByte(bundle, path, from)),
+        withSpoiledNote(bundle, 'checkpoint', 'text'),
+        withSpoiledNote(bundle, 'checkpoint', 'signature'),
+        withSpoiledNote(bundle, 'proofCheckpoint', 'text'),
+        withSpoiledNote(bundle, 'proofCheckpoint', 'signature'),
+      ];
+      const said = check(copies.map((text, at) => write(plane, `copy-${at}.json`, text)));
+      expect(said.length).toBe(copies.length);
+      expect(said.filter((line) => !line.startsWith('refused: '))).toEqual([]);
+      expect(new Set(said).size).toBeGreaterThan(8);
+    });
+
+    it('refuses another key', () => {
+      const other = 'gov.local/other+a1b2c3d4+AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyAh';
+      const { stdout, status } = spawnSync(program, [other, exported.file], { encoding: 'utf8' });
+      expect([status, stdout.startsWith('refused: checkpoint: ')]).toEqual([1, true]);
+    });
+
+    it('accepts the C2SP tlog-proof of the proof’s leaf', async () => {
+      const { plane, bundle } = exported;
+      const out = join(plane.folder, 'run.tlog-proof');
+      await plane.run(['proofs', 'get', bundle.proof.proofId, '--format', 'tlog-proof', '--out', out]);
+      write(plane, 'run.tlog-proof.record', bundle.proofLeaf.record);
+      expect(check([out])).toEqual(['ok: tlog-proof of leaf 381 of 382']);
+      write(plane, 'run.tlog-proof.record', `${bundle.proofLeaf.record} `);
+      expect(check([out])[0]).toMatch(/^refused: /);
+    });
+
+    if (tags === 'xmod') {
+      it('proves every event from the tiles that the plane serves', () => {
+        const said = check([exported.file], ['-tiles', exported.plane.baseUrl]);
+        expect(said[0]).toMatch(/; from [1-9]\d* tiles of 382 leaves$/);
+      });
+    }
+  });
+}
