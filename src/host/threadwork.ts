@@ -11,6 +11,7 @@ import { errorOf, failureOf, type ToMain, type ToWorker } from './taskmessages.t
 
 const lightAtOnce = 8;
 const heavyAtOnce = 1;
+const youngMiB = 16;
 
 interface Pending {
   readonly name: TaskName;
@@ -86,7 +87,7 @@ export class ThreadWork implements Work {
   #startWorker(): Worker {
     const worker = new Worker(entry, {
       workerData: { path: this.#path },
-      resourceLimits: { maxOldGenerationSizeMb: limits.taskThreadMiB },
+      resourceLimits: { maxOldGenerationSizeMb: limits.taskThreadMiB, maxYoungGenerationSizeMb: youngMiB },
       stdout: false,
       stderr: false,
     });

@@ -9,18 +9,22 @@ import type { GraphChunk } from '../core/graph.ts';
 import { GraphBuilder } from '../core/graphbuilder.ts';
 import type { GraphPart } from '../store/port.ts';
 import { runEvents } from './runevents.ts';
+import { keptJudges, RunJudge } from './runjudge.ts';
 import type { Task } from './work.ts';
 
 const allIndexes = Number.MAX_SAFE_INTEGER;
 
-export const deriveGraph: Task<'deriveGraph'> = async (context, { projectId, runId, hold }) => {
+export const deriveGraph: Task<'deriveGraph'> = async (context, input) => {
+  const { projectId, runId, graphId, hold } = input;
   const { reader, host } = context;
   const { declaration } = await reader.graphState(projectId, runId);
   const builder = new GraphBuilder(runId, declaration === null ? null : readDeclaration(declaration));
+  const judge = input.judge ? new RunJudge(reader, input, { indexed: false }) : null;
   let events = 0;
   const catchUp = async (): Promise<void> => {
     const range = { fromSeq: events, beforeIndex: allIndexes };
     for await (const chunk of runEvents(context, { projectId, runId }, range)) {
+      await judge?.add(chunk);
       for (const event of chunk) builder.add(event);
       events += chunk.length;
       await stageAll(builder.drain());
@@ -36,6 +40,7 @@ export const deriveGraph: Task<'deriveGraph'> = async (context, { projectId, run
   }
   const facts = builder.finish();
   await stageAll(builder.drain());
+  if (judge !== null) keptJudges.keep(graphId, judge);
   return { facts, declarationHash: declaration === null ? null : declarationHash(declaration) };
 };
 

@@ -3,13 +3,14 @@
  * function makes a proof and checks one later: with the nonces of the first time it gives the same texts.
  * Proven by `test/service/proofs.test.ts`.
  */
+import { limits } from '../contract/limits.ts';
 import type { LayerName } from '../contract/proofs.ts';
 import { GovError } from '../contract/problems.ts';
 import { openCheckpoint, type Checkpoint } from '../core/checkpoint.ts';
 import type { GraphFacts } from '../core/graph.ts';
 import { GraphRows } from '../core/graphbuilder.ts';
 import { equalHash, hashText } from '../core/hash.ts';
-import { eventIntegrity, EventIntegrity, type IntegrityFacts } from '../core/integrity.ts';
+import { eventIntegrity, type IntegrityFacts } from '../core/integrity.ts';
 import {
   causalConsistency,
   decisionNotRun,
@@ -17,28 +18,28 @@ import {
   noPolicyActive,
   replayNotRun,
 } from '../core/layers.ts';
-import { hashBytes, leafHash } from '../core/merkle.ts';
+import { leafHash } from '../core/merkle.ts';
 import { parseVerifierKey } from '../core/notekey.ts';
 import { strictObject } from '../core/runevent.ts';
-import { RunIndex } from '../core/runindex.ts';
+import type { RunIndex } from '../core/runindex.ts';
 import { layerStatement, type Evidence, type LayerResult } from '../core/statement.ts';
-import { tileWidth } from '../core/tilepath.ts';
 import type { StoreReader } from '../store/port.ts';
 import { openOwn } from './checkpoints.ts';
 import { graphRows } from './graphrows.ts';
 import { runEvents } from './runevents.ts';
+import { keptJudges, LeafHashes, RunJudge } from './runjudge.ts';
 import { rootAt } from './treeproofs.ts';
 import type { Layers, LayersInput, LoggedGraph, StatedLayer, Task, TaskContext } from './work.ts';
 
 export const layers: Task<'layers'> = async (context, input) => {
   const { projectId, runId, treeSize, origin } = input;
-  const index = new RunIndex({ hashes: true });
-  const integrity = await judgeEvents(context, input, index);
+  const judge = await judgeEvents(context, input);
+  const integrity = judge.finish();
   const treeRoot = await rootAt(context.reader, projectId, treeSize);
   const evidence: Evidence = { origin, treeSize, treeRoot: hashText(treeRoot), ...integrity.run };
   const stated: StatedLayer[] = [];
   for (const name of input.layers) {
-    const result = await layerResult(context, input, { name, integrity, index });
+    const result = await layerResult(context, input, { name, integrity, index: judge.index });
     const { preimage, hash } = layerStatement(result, evidence, nonceOf(input, name));
     stated.push({ name, hash, verified: result.verdict === 'pass', statement: preimage });
   }
@@ -60,7 +61,7 @@ async function findAnchorFault(
   if (opened.size !== treeSize || !opened.root.equals(treeRoot)) return 'ROOT_MISMATCH';
   const leaf = await reader.leaf(projectId, proofLeaf.index);
   const fields = leaf === null ? null : strictObject(leaf.record);
-  const hashes = new LeafHashes(reader, projectId, proofLeaf.index + 1);
+  const hashes = new LeafHashes(reader, projectId);
   await hashes.load([proofLeaf.index]);
   const holds =
     leaf !== null &&
@@ -90,7 +91,7 @@ function nonceOf({ nonces }: LayersInput, name: LayerName): string {
 async function layerResult(
   context: TaskContext,
   input: LayersInput,
-  { name, integrity, index }: { name: LayerName; integrity: IntegrityFacts; index: RunIndex },
+  { name, integrity, index }: { name: LayerName; integrity: IntegrityFacts; index: RunIndex | null },
 ): Promise<LayerResult> {
   switch (name) {
     case 'event_integrity':
@@ -108,65 +109,26 @@ async function layerResult(
   }
 }
 
-/** RUN_HAS_NO_EVENTS where none stands below S. Fills `index` with what the graph is bound to. */
-async function judgeEvents(
+/**
+ * RUN_HAS_NO_EVENTS where none stands below S. Bodies are read but for a large run that is checked again: of
+ * them only the timestamp sources would be seen, which the first statement gave.
+ */
+async function judgeEvents(context: TaskContext, input: LayersInput): Promise<RunJudge> {
+  const { runId, treeSize, graph, statedSources } = input;
+  const kept = graph?.facts === null ? undefined : keptJudges.take(graph?.graphId ?? '');
+  const judge = kept ?? new RunJudge(context.reader, input, { indexed: graph?.facts === null });
+  const bodies = statedSources === undefined || input.events <= limits.syncProofEvents;
+  const range = { fromSeq: judge.events, beforeIndex: treeSize, bodies };
+  for await (const chunk of runEvents(context, input, range)) await judge.add(chunk);
+  if (judge.events > 0) return judge;
+  throw new GovError('RUN_HAS_NO_EVENTS', `expected events of run ${runId}, got none`);
+}
+
+async function judgeGraph(
   context: TaskContext,
   input: LayersInput,
-  index: RunIndex,
-): Promise<IntegrityFacts> {
-  const { projectId, runId, treeSize } = input;
-  const integrity = new EventIntegrity(runId, treeSize);
-  const hashes = new LeafHashes(context.reader, projectId, treeSize);
-  for await (const chunk of runEvents(context, input, { fromSeq: 0, beforeIndex: treeSize })) {
-    await hashes.load(chunk.map((event) => event.index));
-    for (const event of chunk) {
-      integrity.add(event, hashes.at(event.index));
-      index.add(event.index, event.clear?.eventId ?? '', event.hash);
-    }
-  }
-  if (index.length === 0)
-    throw new GovError('RUN_HAS_NO_EVENTS', `expected events of run ${runId}, got none`);
-  return integrity.finish();
-}
-
-/** Leaf hashes as the tree has them, tile by tile. */
-class LeafHashes {
-  readonly #reader: StoreReader;
-  readonly #projectId: string;
-  readonly #size: number;
-  #tiles = new Map<number, Uint8Array>();
-
-  constructor(reader: StoreReader, projectId: string, size: number) {
-    this.#reader = reader;
-    this.#projectId = projectId;
-    this.#size = size;
-  }
-
-  async load(indexes: readonly number[]): Promise<void> {
-    const wanted = [...new Set(indexes.map((index) => Math.floor(index / tileWidth)))];
-    const missing = wanted.filter((tile) => !this.#tiles.has(tile));
-    const ids = missing.map((index) => ({
-      level: 0,
-      index,
-      width: Math.min(tileWidth, this.#size - index * tileWidth),
-    }));
-    const read = await this.#reader.tiles(this.#projectId, 'audit', ids);
-    const kept = wanted.map((tile): [number, Uint8Array] => {
-      const bytes = this.#tiles.get(tile) ?? read[missing.indexOf(tile)];
-      return [tile, bytes ?? new Uint8Array()];
-    });
-    this.#tiles = new Map(kept);
-  }
-
-  at(index: number): Uint8Array {
-    const start = (index % tileWidth) * hashBytes;
-    return (
-      this.#tiles.get(Math.floor(index / tileWidth))?.subarray(start, start + hashBytes) ?? new Uint8Array()
-    );
-  }
-}
-
-async function judgeGraph(context: TaskContext, input: LayersInput, index: RunIndex): Promise<LayerResult> {
+  index: RunIndex | null,
+): Promise<LayerResult> {
   const { graph, projectId, runId } = input;
   if (graph === null) throw new Error('the layer causal_consistency needs a logged graph');
   const facts = graph.facts ?? (await factsFromRows(context, input, { graph, index }));
@@ -177,8 +139,9 @@ async function judgeGraph(context: TaskContext, input: LayersInput, index: RunIn
 async function factsFromRows(
   { reader, breathe }: TaskContext,
   { projectId, runId }: LayersInput,
-  { graph, index }: { graph: LoggedGraph; index: RunIndex },
+  { graph, index }: { graph: LoggedGraph; index: RunIndex | null },
 ): Promise<GraphFacts> {
+  if (index === null) throw new Error('rows of a graph are judged against an index of the run');
   const rows = new GraphRows(runId, index);
   for (const list of ['nodes', 'edges'] as const) {
     for await (const chunk of graphRows(reader, { projectId, graphId: graph.graphId, list })) {

@@ -78,7 +78,11 @@ async function tryLogGraph(
     },
   };
   try {
-    const derived = await work.run('deriveGraph', { ...of, hold }, { events, host });
+    const derived = await work.run(
+      'deriveGraph',
+      { ...of, graphId, hold, judge: sealedBy === null },
+      { events, host },
+    );
     return await appendGraph(services, of, { derived, graphId, sealedBy });
   } finally {
     release();

@@ -56,7 +56,7 @@ class GraphCache {
 const cache = new GraphCache();
 
 export const graphBody: Task<'graphBody'> = async (context, of) => {
-  const view = await viewOf(context, of);
+  const view = await viewOf(context, of, { whole: false });
   if (view === null) return null;
   const { nodes, edges, truncated } = view.graph.answer();
   const createdMs = await createdAt(context, of, view);
@@ -73,7 +73,7 @@ export const graphBody: Task<'graphBody'> = async (context, of) => {
 };
 
 export const lineageBody: Task<'lineageBody'> = async (context, { projectId, runId, nodeId }) => {
-  const view = await viewOf(context, { projectId, runId });
+  const view = await viewOf(context, { projectId, runId }, { whole: nodeId !== null });
   if (view === null) return null;
   const answer = nodeId === null ? view.graph.answer() : view.graph.lineage(nodeId);
   if (answer === null) return 'unknown_node';
@@ -86,19 +86,28 @@ export const declaration: Task<'declaration'> = async (context, { projectId, run
   if (state.sealed !== null) {
     throw new GovError('GRAPH_SEALED', `the graph of run ${runId} is sealed and does not change any more`);
   }
-  const derived = await derivedOf(context, { projectId, runId }, { ...state, declaration: null });
+  const derived = await derivedOf(
+    context,
+    { projectId, runId },
+    { state: { ...state, declaration: null }, whole: true },
+  );
   checkDeclaration(graph, (nodeId) => derived.graph.has(nodeId));
   return declarationText(declare(graph, salt));
 };
 
 /** The graph as it is now, or as it was sealed; null for a run without events and declaration. */
-async function viewOf(context: TaskContext, of: RunOf): Promise<View | null> {
+async function viewOf(context: TaskContext, of: RunOf, extent: { whole: boolean }): Promise<View | null> {
   const state = await context.reader.graphState(of.projectId, of.runId);
-  const view = await derivedOf(context, of, state);
+  const view = await derivedOf(context, of, { state, ...extent });
   return view.run === null && state.declaration === null ? null : view;
 }
 
-async function derivedOf(context: TaskContext, of: RunOf, state: RunGraphState): Promise<View> {
+/** With `whole: false` it ends with the nodes that an answer may hold, so that a huge run costs no more. */
+async function derivedOf(
+  context: TaskContext,
+  of: RunOf,
+  { state, whole }: { state: RunGraphState; whole: boolean },
+): Promise<View> {
   const { projectId, runId } = of;
   const run = await context.reader.run(projectId, runId);
   const sealedEvents = state.sealed === null ? undefined : state.newest?.events;
@@ -113,9 +122,10 @@ async function derivedOf(context: TaskContext, of: RunOf, state: RunGraphState):
   for await (const chunk of runEvents(context, of, range)) {
     for (const event of chunk) if (union.events < events) union.add(event);
     if (union.events >= events || graph.full) break;
+    if (!whole && graph.size > limits.graphNodesAnswered) break;
   }
   union.finish();
-  cache.put(key, graph);
+  if (union.events >= events) cache.put(key, graph);
   return { graph, state, run };
 }
 

@@ -51,6 +51,7 @@ export async function prove(
     keys: services.verifierKeys(checkpoint.origin),
     nonces: Object.fromEntries(nonces),
     graph,
+    events,
   };
   const computed = await services.work.run('layers', input, { events });
   const proofId = typeId('prf', services.now(), services.randomBytes(10));

@@ -4,19 +4,20 @@ import type { RunOf, TaskContext } from './work.ts';
 
 const chunkEvents = 100;
 
-/** Events from `fromSeq` on with an index below `beforeIndex`, bodies included. */
+/** Events from `fromSeq` on with an index below `beforeIndex`; bodies are read unless told otherwise. */
 export async function* runEvents(
   { reader, breathe }: TaskContext,
   { projectId, runId }: RunOf,
-  range: { readonly fromSeq: number; readonly beforeIndex: number },
+  range: { readonly fromSeq: number; readonly beforeIndex: number; readonly bodies?: boolean },
 ): AsyncGenerator<RunEvent[], void, undefined> {
+  const { beforeIndex, bodies = true } = range;
   let { fromSeq } = range;
   for (;;) {
     const leaves = await reader.runLeaves(projectId, runId, {
       fromSeq,
-      beforeIndex: range.beforeIndex,
+      beforeIndex,
       limit: chunkEvents,
-      bodies: true,
+      bodies,
     });
     if (leaves.length > 0) yield leaves.map(readRunEvent);
     if (leaves.length < chunkEvents) return;

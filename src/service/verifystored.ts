@@ -22,7 +22,7 @@ export async function verifyStored(
   const { proofId } = stored;
   const proof = JSON.parse(stored.proof) as ComplianceProof;
   const events = (await services.store.run(projectId, stored.runId))?.events ?? 0;
-  const input = await recomputation(services, projectId, { stored, proof });
+  const input = { ...(await recomputation(services, projectId, { stored, proof })), events };
   const again = await recompute(services, input, events);
   if (again === null)
     return { proofId, verified: false, layers: proof.layers.map(unchecked('HASH_MISMATCH')) };
@@ -57,7 +57,7 @@ async function recomputation(
   { store, verifierKeys }: Services,
   projectId: string,
   { stored, proof }: { stored: StoredProof; proof: ComplianceProof },
-): Promise<LayersInput> {
+): Promise<Omit<LayersInput, 'events'>> {
   const { runId, treeSize, graphIndex, leafIndex, proofId } = stored;
   const graph = graphIndex === null ? null : await store.graphAt(projectId, graphIndex);
   const statements = Object.entries(stored.statements).map(([name, text]): [string, Statement | null] => [

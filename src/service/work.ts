@@ -39,6 +39,8 @@ export interface LayersInput extends RunOf {
   /** By layer: 16 bytes, base64url. */
   readonly nonces: Readonly<Record<string, string>>;
   readonly graph: LoggedGraph | null;
+  /** How many events the run has, roughly. */
+  readonly events: number;
   /** Timestamp sources that the first statement gave, where this is a recomputation. */
   readonly statedSources?: Readonly<Record<string, number>>;
   /** Where a proof is checked: the leaf that must hold it. */
@@ -70,7 +72,11 @@ export type EnclosedEvents = 'none' | 'records' | 'disclosed';
 /** Input and output of each task; both cross a thread boundary by structured clone. */
 export interface Tasks {
   /** Derives the graph of a run up to its newest event and stages its rows. */
-  deriveGraph: { input: RunOf & { readonly hold: boolean }; output: DerivedGraph };
+  deriveGraph: {
+    /** `judge`: the run is about to be proved, so its events are judged in the same pass. */
+    input: RunOf & { readonly graphId: string; readonly hold: boolean; readonly judge: boolean };
+    output: DerivedGraph;
+  };
   /** Computes layers at a tree size. */
   layers: { input: LayersInput; output: Layers };
   /** The JSON body of `GET /graphs/{runId}`, or null for a run without events and declaration. */

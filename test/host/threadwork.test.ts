@@ -29,7 +29,11 @@ afterAll(async () => {
 
 const of = () => ({ projectId, runId: 'run-1' });
 const derive = (on: ThreadWork, stage: () => Promise<void>) =>
-  on.run('deriveGraph', { ...of(), hold: true }, { events: 1, host: { stage, hold: async () => {} } });
+  on.run(
+    'deriveGraph',
+    { ...of(), graphId: 'g', hold: true, judge: false },
+    { events: 1, host: { stage, hold: async () => {} } },
+  );
 
 describe('work in a thread', () => {
   it('answers, calls back, and brings refusals home as they were', async () => {
@@ -75,7 +79,7 @@ describe('work in a thread', () => {
     const heavy = (stage: () => Promise<void>) =>
       on.run(
         'deriveGraph',
-        { ...of(), hold: false },
+        { ...of(), graphId: 'g', hold: false, judge: false },
         { events: limits.syncProofEvents + 1, host: { stage, hold: async () => {} } },
       );
     const running = heavy(() => blocked);
@@ -95,7 +99,7 @@ describe('work in a thread', () => {
     const host = { stage: () => blocked, hold: async () => {} };
     const running = on.run(
       'deriveGraph',
-      { ...of(), hold: false },
+      { ...of(), graphId: 'g', hold: false, judge: false },
       { events: limits.syncProofEvents + 1, host },
     );
     expect(await on.run('graphBody', of(), { events: 1 })).not.toBeNull();
