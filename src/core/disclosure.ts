@@ -5,7 +5,7 @@
  * Proven by `test/core/disclosure.test.ts` (RFC 9901 §4.2.1 known answers).
  */
 import { hash } from 'node:crypto';
-import { canonicalize, parseJson, readJson, type Json } from './json.ts';
+import { canonicalize, parseJson, type Json } from './json.ts';
 
 export const saltBytes = 16;
 const poolSalts = 256;
@@ -115,22 +115,52 @@ export function parseDisclosure(text: string): Disclosure | null {
 
 /**
  * Whether every stored disclosure (`JCS([[salt, pointer, value], …])`) was committed to by one of `digests`;
- * false for any other text. Fewer disclosures than digests are fine: the others were erased. Cost: one hash
- * a disclosure.
+ * false for any other text. Fewer disclosures than digests are fine: the others were erased.
  */
 export function disclosuresMatch(digests: readonly string[], disclosures: string): boolean {
   const known = new Set(digests);
-  const opened = openDisclosures(disclosures);
-  return opened !== null && opened.every((disclosure) => known.has(disclosureDigest(disclosure)));
+  const opened = storedDigests(disclosures);
+  return opened !== null && opened.every((digest) => known.has(digest));
 }
 
-/** Reads stored disclosures; null for a text that `Committer.finish` did not write. */
-export function openDisclosures(disclosures: string): Disclosure[] | null {
-  try {
-    const opened = readJson(disclosures);
-    const isWhole = Array.isArray(opened) && opened.every((each) => Array.isArray(each) && each.length === 3);
-    return isWhole ? (opened as unknown as Disclosure[]) : null; // checked as far as digests need it
-  } catch {
-    return null;
+/**
+ * The digests of stored disclosures, in their order; null for a text that is no list of arrays. The text of
+ * each is hashed as it stands, so what has a known digest is what was written. Cost: 1 µs a disclosure.
+ */
+export function storedDigests(disclosures: string): string[] | null {
+  const texts: string[] = [];
+  let depth = 0;
+  let start = 1;
+  for (let at = 0; at < disclosures.length; at++) {
+    const char = disclosures.charCodeAt(at);
+    if (char === QUOTE) {
+      at = closingQuote(disclosures, at);
+      if (at === -1) return null;
+    } else if (char === ARRAY || char === OBJECT) {
+      depth += 1;
+    } else if (char === ARRAY_END || char === OBJECT_END) {
+      depth -= 1;
+      if (depth !== 1) continue;
+      texts.push(disclosures.slice(start, at + 1));
+      start = at + 2;
+    }
   }
+  return disclosures === `[${texts.join(',')}]` ? texts.map(digestOf) : null;
+}
+
+const QUOTE = 0x22;
+const ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const ARRAY_END = 0x5d;
+const OBJECT = 0x7b;
+const OBJECT_END = 0x7d;
+
+/** Where the string that opens at `open` ends, −1 where it does not. */
+function closingQuote(text: string, open: number): number {
+  for (let end = text.indexOf('"', open + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (text.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes += 1;
+    if (slashes % 2 === 0) return end;
+  }
+  return -1;
 }

@@ -11,6 +11,7 @@ import {
   parseDisclosure,
   pointerToken,
   saltPool,
+  storedDigests,
   type Disclosure,
 } from '../../src/core/disclosure.ts';
 import { canonicalize, parseJson, type Json } from '../../src/core/json.ts';
@@ -122,6 +123,7 @@ describe('a committer', () => {
         expect(opened.map(([, pointer, value]) => [pointer, value])).toEqual(given);
         expect(digests).toEqual(opened.map(disclosureDigest).toSorted());
         expect(disclosuresMatch(digests, disclosures)).toBe(true);
+        expect(storedDigests(disclosures)).toEqual(opened.map(disclosureDigest));
       }),
     );
   });
@@ -149,12 +151,27 @@ describe('a committer', () => {
     expect(disclosuresMatch(digests, '[]')).toBe(true);
   });
 
-  it.each(['', 'null', '{}', '[1]', '[["s","p"]]', '[["s","/a","\\"]', '[["s","/a",1]'])(
+  it.each(['', 'null', '{}', '[1]', '[["s","p"]]', '[["s","/a","\\"]', '[["s","/a",1]', ']', '[[]][', '["'])(
     'is not opened by the text %j',
     (text) => {
       expect(disclosuresMatch(commit([['/a', 1]]).digests, text)).toBe(false);
     },
   );
+
+  it('is not opened by its own disclosures in another spelling', () => {
+    const { digests, disclosures } = commit([
+      ['/a', 'x]"'],
+      ['/b', { c: ['\\"]', 2] }],
+    ]);
+    expect(disclosuresMatch(digests, disclosures)).toBe(true);
+    const others = [
+      ` ${disclosures}`,
+      `${disclosures} `,
+      disclosures.replace('],[', '], ['),
+      disclosures.replace('],[', '];['),
+    ];
+    for (const other of others) expect(disclosuresMatch(digests, other)).toBe(false);
+  });
 
   it('answers the canonical length of a value', () => {
     const committer = new Committer(() => 's');

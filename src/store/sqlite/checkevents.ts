@@ -1,5 +1,5 @@
 /** `fsck`: what the audit records say: ids, times, their place in a run, their bodies. */
-import { disclosureDigest, openDisclosures } from '../../core/disclosure.ts';
+import { storedDigests } from '../../core/disclosure.ts';
 import { eventIndex } from '../../core/id.ts';
 import { canonicalize, readJson, type Json } from '../../core/json.ts';
 import type { EventRecord } from '../../core/record.ts';
@@ -95,7 +95,7 @@ function checkBody(
   }
   if (!deep) return;
   const open = new Set(digests);
-  const digestsFound = openDisclosures(disclosures)?.map(disclosureDigest) ?? ['no disclosures'];
+  const digestsFound = storedDigests(disclosures) ?? ['no disclosures'];
   const other = digestsFound.find((digest) => !open.delete(digest));
   if (other !== undefined) return problem('body_altered', 'disclosures that the record committed to', other);
   if (open.size > 0)

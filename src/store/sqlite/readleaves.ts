@@ -98,6 +98,11 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
        WHERE project = ? AND idx >= ? AND idx < ? ORDER BY idx`,
     ),
   };
+  const selectOne = db.prepare<Value[], LeafRow>(
+    `SELECT leaf.idx, record, disclosures FROM leaf
+     LEFT JOIN body ON body.project = leaf.project AND body.idx = leaf.idx
+     WHERE leaf.project = ? AND leaf.idx = ?`,
+  );
   const check = leafChecker(db);
   const tile = tileReader(db);
   const headOf = (project: number, tree: TreeName): TreeHead => {
@@ -125,7 +130,13 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
       return readTotals(db, project, headOf(project, 'metering').size);
     },
     leaves: async (projectId, tree, { from, to }) => range(numberOf(projectId), tree, from, to),
-    leaf: async (projectId, index) => range(numberOf(projectId), 'audit', index, index + 1)[0] ?? null,
+    leaf: async (projectId, index) => {
+      const project = numberOf(projectId);
+      const row = selectOne.get(project, index);
+      if (row !== undefined) return check(project, 'audit', [row])[0] ?? null;
+      if (index >= 0 && index < headOf(project, 'audit').size) throw altered('audit', index, 'is missing');
+      return null;
+    },
     tiles: async (projectId, tree, wanted) => {
       const project = numberOf(projectId);
       return wanted.map(({ level, index }) => tile(project, tree, { level, index }));
