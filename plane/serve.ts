@@ -27,6 +27,7 @@ import type { Log } from '../src/service/log.ts';
 import { Runs } from '../src/service/runs.ts';
 import { deriveSecrets } from '../src/service/secrets.ts';
 import type { Services } from '../src/service/services.ts';
+import { startSweeping } from '../src/service/sweep.ts';
 import { Tail } from '../src/service/tail.ts';
 import { openStore, storeFiles, type SqliteStore } from '../src/store/sqlite/index.ts';
 import { readKeys } from './keys.ts';
@@ -82,13 +83,14 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
       );
     const startedInMs = performance.now() - startedAt;
     const baseUrl = origin + basePaths[config.environment];
-    const metrics = await startMetrics(config, { server, store });
+    const metrics = await startMetrics(config, { server, services });
     const runFile = announce(config, { baseUrl, metricsUrl: metrics?.url ?? null });
     services.checkpoints.grew(config.projectId);
     services.checkpoints.start();
     jobs.start();
+    const stopSweeping = startSweeping(services);
     log.info({ baseUrl, metricsUrl: metrics?.url ?? null, startedInMs: Math.round(startedInMs) }, 'serving');
-    const close = once(() => stop({ ...opened, server, metrics, runFile, log }));
+    const close = once(() => stop({ ...opened, server, metrics, runFile, stopSweeping, log }));
     const fault = (): string | null => opened.faulted();
     return {
       baseUrl,
@@ -142,8 +144,10 @@ function openPlane(config: PlaneConfig, log: Log): Opened {
     wakeJobs: () => jobs.wake(),
     verifierKeys: (origin) => signers(origin).map(({ verifierKey }) => verifierKey),
     probe: createProbe(dataDir, now),
+    counts: { skewedEvents: 0 },
     version,
     log,
+    debugging: config.logLevel === 'debug',
   };
   const jobs = new JobWorker(services);
   return { services, store, work, jobs, faulted: () => fault };
@@ -163,12 +167,18 @@ function refuseAddress({ flag, address }: { flag: string; address: Address }, ca
 
 async function startMetrics(
   config: PlaneConfig,
-  { server, store }: { server: HttpServer; store: SqliteStore },
+  { server, services }: { server: HttpServer; services: Services },
 ): Promise<MetricsServer | null> {
   if (config.metricsListen === null) return null;
   const { serveMetrics } = await import('../src/host/metrics.ts');
   const { projectId, metricsListen } = config;
-  const source = { stats: server.stats, store, projectId, startedMs: now() };
+  const source = {
+    stats: server.stats,
+    store: services.store,
+    counts: services.counts,
+    projectId,
+    startedMs: now(),
+  };
   return serveMetrics(metricsListen, source).catch((cause: unknown) =>
     refuseAddress({ flag: '--metrics-listen HOST:PORT or off', address: metricsListen }, cause),
   );
@@ -184,10 +194,17 @@ function announce(config: PlaneConfig, urls: { baseUrl: string; metricsUrl: stri
 
 /** In this order, so that whatever was accepted is finished and stored. */
 async function stop(
-  running: Opened & { server: HttpServer; metrics: MetricsServer | null; runFile: string; log: Log },
+  running: Opened & {
+    server: HttpServer;
+    metrics: MetricsServer | null;
+    runFile: string;
+    stopSweeping: () => void;
+    log: Log;
+  },
 ): Promise<void> {
   const { server, metrics, runFile, services, store, work, jobs, log } = running;
   rmSync(runFile, { force: true });
+  running.stopSweeping();
   const jobsStopped = jobs.stop();
   await server.close();
   await work.close();

@@ -18,6 +18,7 @@ import { typeId } from '../src/core/id.ts';
 import { draftLeaf } from '../src/core/record.ts';
 import { parseTimestamp } from '../src/core/time.ts';
 import { readPlaneFile } from '../src/host/config.ts';
+import { createLog } from '../src/host/log.ts';
 import { createKey } from '../src/service/keys.ts';
 import { silentLog } from '../src/service/log.ts';
 import type { Project } from '../src/store/port.ts';
@@ -80,11 +81,12 @@ export const event = (members: Record<string, unknown> = {}): Record<string, unk
 export async function startPlane(options: StartOptions = {}): Promise<TestPlane> {
   const folder = mkdtempSync(join(tmpdir(), 'gov-plane-'));
   const dataDir = join(folder, 'plane');
+  const log = process.env['TEST_LOG'] === undefined ? silentLog : createLog('error');
   const { environment = 'production', extraKeys = {}, ...serve } = options;
   await planeInit({ dataDir, listen: '127.0.0.1:0', metricsListen: '127.0.0.1:0', environment });
   const keys = await addKeys(dataDir, extraKeys);
   const seen = new Set<string>();
-  const plane = await planeServe({ log: silentLog, env: {}, overloadDelayMs: 60_000, ...serve, dataDir });
+  const plane = await planeServe({ log, env: {}, overloadDelayMs: 60_000, ...serve, dataDir });
   const key = readFileSync(join(dataDir, 'local.key'), 'utf8').trim();
   const { origin, port } = new URL(plane.baseUrl);
   return {
@@ -165,7 +167,7 @@ export function send(method: string, url: string, options: CallOptions): Promise
       response.on('end', () => {
         const bytes = Buffer.concat(chunks);
         const text = bytes.toString('utf8');
-        const isJson = /json/.test(String(response.headers['content-type']));
+        const isJson = text !== '' && /json/.test(String(response.headers['content-type']));
         const parsed: unknown = isJson ? JSON.parse(text) : null;
         resolve({ status: response.statusCode ?? 0, headers: response.headers, text, bytes, body: parsed });
       });

@@ -5,6 +5,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { secondsBuckets, type OperationStats } from '../http/stats.ts';
+import type { Counts } from '../service/services.ts';
 import type { Store } from '../store/port.ts';
 import type { Address } from './config.ts';
 
@@ -13,6 +14,7 @@ export interface MetricsSource {
   readonly store: Store;
   readonly projectId: string;
   readonly startedMs: number;
+  readonly counts: Counts;
 }
 
 export interface MetricsServer {
@@ -72,7 +74,7 @@ function renderer(source: MetricsSource): () => Promise<{ type: string; text: st
   };
 }
 
-async function storeLines({ store, projectId, startedMs }: MetricsSource): Promise<string[]> {
+async function storeLines({ store, projectId, startedMs, counts }: MetricsSource): Promise<string[]> {
   const { writable, queued } = store.condition();
   const [audit, metering, totals] = await Promise.all([
     store.head(projectId, 'audit'),
@@ -90,6 +92,9 @@ async function storeLines({ store, projectId, startedMs }: MetricsSource): Promi
     ...gauge('gov_log_leaves', 'Leaves of the audit log', audit.size),
     ...gauge('gov_metering_leaves', 'Leaves of the metering log', metering.size),
     ...gauge('gov_started_seconds', 'Unix time of the start', startedMs / 1000),
+    '# HELP gov_skewed_events_total Events whose clock was off by more than five minutes',
+    '# TYPE gov_skewed_events_total counter',
+    `gov_skewed_events_total ${counts.skewedEvents}`,
     '# HELP gov_metered_units_total Metered units by type',
     '# TYPE gov_metered_units_total counter',
     ...Object.entries(totals).map(([type, units]) => `gov_metered_units_total{type="${type}"} ${units}`),

@@ -22,10 +22,23 @@ export async function serve(route: Route, request: FastifyRequest, reply: Fastif
   try {
     const answer = await execute(route, request);
     writeAnswer(reply, answer);
-    route.stats.answered(answer.status, performance.now() - started);
+    answered(route, request, { status: answer.status, started });
   } catch (error) {
-    fail(route, error, { request, reply });
+    fail(route, error, { request, reply, started });
   }
+}
+
+/** Counts an answer; at log level debug it is also told, without the query, which may name people. */
+function answered(
+  { stats, services, id }: Route,
+  request: FastifyRequest,
+  { status, started }: { status: number; started: number },
+): void {
+  const ms = performance.now() - started;
+  stats.answered(status, ms);
+  if (!services.debugging) return;
+  const { id: requestId, caller } = request;
+  services.log.debug({ requestId, operation: id, status, ms, keyId: caller?.keyId ?? null }, 'answered');
 }
 
 async function execute(route: Route, request: FastifyRequest): Promise<Written> {
@@ -131,15 +144,17 @@ function readBody({ row }: Route, bytes: Buffer | undefined): unknown {
 export function fail(
   route: Route,
   error: unknown,
-  on: { request: FastifyRequest; reply: FastifyReply },
+  on: { request: FastifyRequest; reply: FastifyReply; started?: number },
 ): void {
   const known = asGovError(error);
-  const { request, reply } = on;
+  const { request, reply, started = performance.now() } = on;
   if (known.code === 'INTERNAL') {
-    route.services.log.error({ err: error, requestId: request.id, operation: route.id }, 'unexpected error');
+    const { traceparent } = request.headers;
+    const fields = { err: error, requestId: request.id, traceparent, operation: route.id };
+    route.services.log.error(fields, 'unexpected error');
   }
   writeAnswer(reply, renderProblem(known, { requestId: request.id, base: route.problemBase() }));
-  route.stats.answered(known.status, 0);
+  answered(route, request, { status: known.status, started });
 }
 
 /** What Fastify itself refuses, in our register's words. */

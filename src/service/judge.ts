@@ -29,7 +29,7 @@ const fault = (pointer: string, code: string, detail: string, limit?: number): {
 
 /** Judges an event that matches the schema. The client controls it. Cost: 20 to 50 µs. */
 export function judgeEvent(input: EventInput, services: Services): Judged {
-  const { now, salt, fingerprint } = services;
+  const { now, salt, fingerprint, counts } = services;
   if (input.runId === systemRun) {
     return fault('/runId', 'NOT_ALLOWED', `${systemRun} holds the events of the service itself`);
   }
@@ -38,7 +38,8 @@ export function judgeEvent(input: EventInput, services: Services): Judged {
   if (timestampMs < earliestMs) {
     return fault('/timestamp', 'TOO_SMALL', 'expected a time from the year 2000 on');
   }
-  if (timestampMs - now() > limits.futureSkewSeconds * 1000) {
+  const skewMs = timestampMs - now();
+  if (skewMs > limits.futureSkewSeconds * 1000) {
     const hours = limits.futureSkewSeconds / 3600;
     return fault(
       '/timestamp',
@@ -52,6 +53,7 @@ export function judgeEvent(input: EventInput, services: Services): Judged {
   }
   const draft = draftEvent(input, timestampMs, salt);
   if ('code' in draft) return fault(draft.pointer, draft.code.toUpperCase(), draft.detail);
+  if (Math.abs(skewMs) > limits.recordedSkewSeconds * 1000) counts.skewedEvents += 1;
   if (draft.clientEventId === null) return { draft, fingerprint: null };
   // an event is JSON by now
   return { draft, fingerprint: fingerprint(canonicalize(input as unknown as Json)) };

@@ -26,6 +26,15 @@ export interface Services {
   readonly verifierKeys: (origin: string) => readonly string[];
   /** Reasons why a write now would not be durable; empty when it would. */
   readonly probe: () => Promise<readonly string[]>;
+  /** Counted since the start, for the metrics. */
+  readonly counts: Counts;
   readonly version: string;
   readonly log: Log;
+  /** Whether `log.debug` is written anywhere. */
+  readonly debugging: boolean;
+}
+
+export interface Counts {
+  /** Events whose own time is more than `limits.recordedSkewSeconds` from the server's (contract E6). */
+  skewedEvents: number;
 }

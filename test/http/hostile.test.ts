@@ -100,7 +100,9 @@ const value = fc.letrec<{ value: Json }>((tie) => ({
     fc.constant(null),
     fc.boolean(),
     fc.integer(),
-    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc
+      .double({ noNaN: true, noDefaultInfinity: true })
+      .filter((each) => !Number.isInteger(each) || Number.isSafeInteger(each)),
     fc.string({ unit: 'grapheme', maxLength: 20 }),
     fc.array(tie('value'), { maxLength: 4 }) as fc.Arbitrary<Json>,
     fc.dictionary(fc.string({ unit: 'grapheme', maxLength: 8 }), tie('value'), {
