@@ -3,7 +3,7 @@
  * For tests and scripts that want evidence on the whole way, not on parts of it.
  */
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Client, createClient } from '../../src/client/index.ts';
@@ -85,6 +85,22 @@ function serve(
     });
     void ended.then((how) => reject(new Error(`expected the plane to serve, it ended with ${how}`)));
   });
+}
+
+/** Records three linked events, proves them and writes their bundle with all contents; the file's path. */
+export async function smallBundle(plane: PlaneProcess): Promise<string> {
+  const event = { runId: 'small', actor: 'agent', action: 'act', timestamp: '2026-01-05T09:00:00Z' };
+  const events = [
+    { ...event, eventType: 'model.invoked', metadata: { toolCallIds: ['c1'] } },
+    { ...event, eventType: 'tool.call', resource: 'ledger', metadata: { toolCallId: 'c1', amount: 12.5 } },
+    { ...event, eventType: 'tool.result', metadata: { toolCallId: 'c1', text: 'Größe “ok”\n\u001f' } },
+  ];
+  writeFileSync(join(plane.folder, 'small.json'), JSON.stringify(events));
+  await plane.run(['events', 'push', 'small.json']);
+  const proof = await plane.run(['proofs', 'create', '--run', 'small', '-o', 'id']);
+  const words = ['--bundle', '--events', 'disclosed', '--out', 'small.govproof.json'];
+  await plane.run(['proofs', 'get', proof.stdout.trim(), ...words]);
+  return join(plane.folder, 'small.govproof.json');
 }
 
 /** Calls `work` on each item, a few at a time, and keeps the order of the results. */
