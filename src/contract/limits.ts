@@ -91,6 +91,7 @@ export const limits = {
   socketIdleSeconds: 60,
   keepAliveSeconds: 72,
   handlerTimeoutSeconds: 60,
+  heavyTimeoutSeconds: 600,
   drainSeconds: 30,
   requestsPerSocket: 1000,
   connections: 10_000,

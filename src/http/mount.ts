@@ -50,7 +50,7 @@ function addRoute(app: FastifyInstance, route: Route): void {
     url: basePath + row.path.replace(/\{([^}]+)\}/g, ':$1'),
     bodyLimit: row.bodyBytes ?? limits.bodyBytes,
     // recording has no timer of its own: the write queue is bounded, and a timer costs 5 % of a request
-    ...(row.scope === 'events:write' ? {} : { handlerTimeout: limits.handlerTimeoutSeconds * 1000 }),
+    ...(row.scope === 'events:write' ? {} : { handlerTimeout: handlerSeconds(row) * 1000 }),
     errorHandler: (error, request, reply) => fail(route, error, { request, reply }),
     onRequest: (request, _reply, done) => {
       try {
@@ -68,12 +68,20 @@ function addRoute(app: FastifyInstance, route: Route): void {
   });
 }
 
+/** What is computed over whole runs may take longer; a seal of a million events takes a minute. */
+const isHeavy = ({ tag }: Operation): boolean => tag === 'Compliance Proofs' || tag === 'Causal Graphs';
+
+const handlerSeconds = (row: Operation): number =>
+  isHeavy(row) ? limits.heavyTimeoutSeconds : limits.handlerTimeoutSeconds;
+
 /** Everything that is decided before the body is read. A promise only where a key has to be looked up. */
 function admit(route: Route, request: FastifyRequest): Promise<void> | undefined {
   const { row } = route;
   if (route.closing()) throw new GovError('SHUTTING_DOWN', 'the server is shutting down; repeat later');
   checkEnvelope(request.raw);
   if (row.tag !== 'Health') route.overload.check();
+  // else the socket would count as idle before the answer is there; Node resets it for the next request
+  if (isHeavy(row)) request.raw.socket.setTimeout(limits.heavyTimeoutSeconds * 1000);
   if (row.scope === null) return admitAnyone(route, request);
   const token = requireToken(readToken(request.headers));
   const caller = route.credentials.identify(token, route.environment);
