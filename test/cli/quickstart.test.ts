@@ -1,5 +1,5 @@
 /** `gov quickstart` as a user runs it: a real plane, nothing left running, everything that it says is true. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { data, hasData } from '../shared.ts';
@@ -64,6 +64,17 @@ describe('gov quickstart', () => {
       process.kill(pid, 'SIGTERM');
     }
     await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
+  });
+
+  it('records events of the user’s own, run by run', async () => {
+    const { folder, env } = workspace();
+    const event = { eventType: 'tool.call', actor: 'a', action: 'b', timestamp: '2026-01-05T09:00:00Z' };
+    const lines = ['mine', 'other', 'mine'].map((runId) => JSON.stringify({ runId, ...event }));
+    const file = join(emptyDirectory(), 'run.ndjson');
+    writeFileSync(file, lines.join('\n'));
+    const done = await gov(['quickstart', '--data', folder, file, '-o', 'json'], { env });
+    expect(done.code, done.stderr).toBe(0);
+    expect(JSON.parse(done.stdout)).toMatchObject({ runId: 'mine', events: 3, verified: true });
   });
 
   it('says which file it cannot read', async () => {

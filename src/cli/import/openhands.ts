@@ -19,8 +19,11 @@ import { readTime } from './time.ts';
 
 const format = 'openhands';
 
+/** Events of our own also have an action, but an eventType too. */
 export const isOpenHandsEvent = (value: unknown): value is Source =>
-  isSource(value) && (typeof value['action'] === 'string' || typeof value['observation'] === 'string');
+  isSource(value) &&
+  (typeof value['action'] === 'string' || typeof value['observation'] === 'string') &&
+  !('eventType' in value);
 
 const isHistory = (value: unknown): value is readonly unknown[] =>
   Array.isArray(value) &&

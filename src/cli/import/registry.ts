@@ -8,7 +8,7 @@ import { detectChat, importChat } from './chat.ts';
 import { detectLangfuse, importLangfuse } from './langfuse.ts';
 import { isMessage } from './message.ts';
 import { detectOpenHands, importOpenHands, isOpenHandsEvent } from './openhands.ts';
-import { importFormats, type ImportContext, type ImportedRun, type ImportFormat } from './run.ts';
+import { importFormats, isSource, type ImportContext, type ImportedRun, type ImportFormat } from './run.ts';
 import type { SourceDocument } from './source.ts';
 import { acceptsSweAgent, detectSweAgent, importSweAgent } from './sweagent.ts';
 
@@ -46,6 +46,13 @@ const order = [
 export interface ImportOptions extends Omit<ImportContext, 'document'> {
   readonly format: ImportFormat | 'auto';
 }
+
+/** Whether a document is events as `POST /events` takes them, which are no recording to import. */
+export const isOwnEvents = (document: unknown): boolean =>
+  Array.isArray(document) ? document.length > 0 && document.every(isOwnEvent) : isOwnEvent(document);
+
+const isOwnEvent = (value: unknown): boolean =>
+  isSource(value) && typeof value['runId'] === 'string' && typeof value['eventType'] === 'string';
 
 /** The format of a document, or undefined where no importer takes it. */
 export const detectFormat = (document: unknown): ImportFormat | undefined =>
@@ -111,10 +118,12 @@ function formatOf(document: unknown, line: number, { format, sourceName }: Impor
   if (format === 'auto') {
     const detected = detectFormat(document);
     if (detected !== undefined) return detected;
-    const names = importFormats.join(', ');
+    const got = isOwnEvents(document)
+      ? 'events: push them without --from'
+      : 'none of them; say which with --from';
     throw new GovError(
       'VALIDATION_ERROR',
-      `${where}: expected one of ${names}, got none of them; say which with --from`,
+      `${where}: expected one of ${importFormats.join(', ')}, got ${got}`,
     );
   }
   const importer = importers[format];

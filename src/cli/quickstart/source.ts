@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { EventInput } from '../../contract/events.ts';
 import { unreadable } from '../flags.ts';
-import { importRuns } from '../import/registry.ts';
+import { importRuns, isOwnEvents } from '../import/registry.ts';
 import type { ImportFormat } from '../import/run.ts';
 import { documents } from '../import/source.ts';
 import recording from './recording.json' with { type: 'json' };
@@ -30,5 +30,15 @@ export function runsOf(path: string, format: ImportFormat | 'auto'): SourceRun[]
   } catch (cause) {
     throw unreadable(path, cause);
   }
-  return [...importRuns(documents(text, path), { format, sourceName: basename(path), importedAt })];
+  const values = [...documents(text, path)];
+  if (format === 'auto' && values.every(({ value }) => isOwnEvents(value)))
+    return byRun(values.map(({ value }) => value));
+  return [...importRuns(values, { format, sourceName: basename(path), importedAt })];
+}
+
+/** Events as `events push` takes them, each run apart. */
+function byRun(documents: readonly unknown[]): SourceRun[] {
+  // that they have a runId was just seen; the plane checks the rest
+  const events = documents.flat() as EventInput[];
+  return [...Map.groupBy(events, ({ runId }) => runId)].map(([runId, of]) => ({ runId, events: of }));
 }

@@ -42,6 +42,19 @@ describe('choosing an importer', () => {
     },
   );
 
+  it('takes events of our own for what they are, and says that they need no import', () => {
+    const event = { runId: 'r', eventType: 'x', actor: 'a', action: 'b', timestamp: '2026-01-05T09:00:00Z' };
+    for (const text of [
+      JSON.stringify(event),
+      JSON.stringify([event, event]),
+      `${JSON.stringify(event)}\n`.repeat(2),
+    ]) {
+      expect(() => importText(text, { sourceName: 'run.ndjson' })).toThrow(
+        'run.ndjson:1: expected one of openai-chat, openhands, swe-agent, langfuse, got events: push them without --from',
+      );
+    }
+  });
+
   it('says what a named format expects and what came', () => {
     const messages = [{ role: 'user', content: 'x' }];
     expect(() => importValue(messages, { format: 'langfuse' })).toThrow(
