@@ -1,6 +1,6 @@
 /**
  * `gov plane serve`: opens the store, listens, works off jobs, signs checkpoints; ends in order on a signal or
- * a storage fault. What is not needed to listen is loaded later. Proven by `test/plane/serve.test.ts`.
+ * a storage fault. What is not needed to listen is loaded later. Proven by `test/plane/init.test.ts` and `lifecycle.test.ts`.
  */
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';

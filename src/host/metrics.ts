@@ -1,6 +1,6 @@
 /**
  * `GET /metrics` for Prometheus on a port of its own (contract N9), 127.0.0.1 by default. prom-client is
- * loaded by the first scrape. Proven by `test/plane/metrics.test.ts`.
+ * loaded by the first scrape. Proven by `test/plane/init.test.ts`.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,6 @@
 /**
  * Writes answers. Fastify's reply is bypassed (`hijack`): the body is text or bytes already, and headers are
- * the same few on every answer. Proven by `test/http/answer.test.ts`.
+ * the same few on every answer. Proven by `test/http/transport.test.ts`.
  */
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';

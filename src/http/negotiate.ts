@@ -1,6 +1,6 @@
 /**
  * What a request may look like before its body is read (contract A7-A9): header count, URL length, media
- * type, charset, encoding, Accept. Proven by `test/http/negotiate.test.ts`.
+ * type, charset, encoding, Accept. Proven by `test/http/transport.test.ts`.
  */
 import type { IncomingMessage } from 'node:http';
 import { limits } from '../contract/limits.ts';

@@ -1,6 +1,6 @@
 /**
  * Problem bodies: RFC 9457 with the members of contract C1-C7, from the register. The text of an unexpected
- * error never leaves the process. Proven by `test/http/problem.test.ts`.
+ * error never leaves the process. Proven by `test/contract/problems.test.ts`.
  */
 import { problems, problemSlug, type GovError, type ProblemCode } from '../contract/problems.ts';
 import { plain } from '../service/explain.ts';

@@ -1,7 +1,7 @@
 /**
  * The HTTP server: Fastify, hardened (reliability S19-S21, S42). Only this folder knows Fastify. Nothing that
  * Fastify would do to a body happens: no coercion, no defaults, no schema of its own.
- * Proven by `test/http/server.test.ts` and `test/http/hostile.test.ts`.
+ * Proven by `test/http/transport.test.ts`, `slow.test.ts` and `hostile.test.ts`.
  */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';

@@ -1,7 +1,7 @@
 /**
  * Inputs that arrive as text: query and path parameters (contract A2, A5). Only here may "5" become 5, and
  * only in one spelling; what a body may not do, a query may not either: repeat, add, or guess.
- * Proven by `test/http/text.test.ts`.
+ * Proven by `test/http/hostile.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
 import type { FieldError } from '../contract/problems.ts';

@@ -1,6 +1,6 @@
 /**
  * Task: everything that is needed to check a stored proof offline, as the text of a bundle
- * (`core/bundle.ts`). Proven by `test/service/bundle.test.ts`, with the public verifier.
+ * (`core/bundle.ts`). Proven by `test/service/proofs.test.ts`, with the public verifier.
  */
 import type { ComplianceProof } from '../contract/proofs.ts';
 import { GovError } from '../contract/problems.ts';

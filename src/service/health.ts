@@ -1,6 +1,6 @@
 /**
  * Health (contract N8): whether the event loop turns, and whether a write now would be durable. Reasons and
- * version are for holders of a credential. Proven by `test/service/health.test.ts`.
+ * version are for holders of a credential. Proven by `test/service/scenarios.test.ts`.
  */
 import { formatTimestamp } from '../core/time.ts';
 import type { Caller, Handlers } from './call.ts';

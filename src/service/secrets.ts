@@ -1,7 +1,7 @@
 /**
  * What is derived from the store's own key (32 bytes that outlive restarts): the cursor key and the key of
  * clientEventId fingerprints, each by HKDF-SHA-256 (RFC 5869) under its own label, so that one cannot be used
- * for the other. Proven by `test/service/secrets.test.ts`.
+ * for the other. Proven by `test/service/cursors.test.ts`.
  */
 import { createHmac, hkdfSync } from 'node:crypto';
 

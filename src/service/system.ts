@@ -1,6 +1,6 @@
 /**
  * Events of the service itself (contract O8): run `gov.system`, unmetered, appended in the transaction of what
- * they tell of. Proven by `test/service/system.test.ts`.
+ * they tell of. Proven by `test/service/graphs.test.ts`.
  */
 import type { JsonObject } from '../core/json.ts';
 import { saltPool } from '../core/disclosure.ts';
