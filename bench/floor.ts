@@ -35,9 +35,8 @@ export class Bare {
     for (const { sql } of mainMigrations) this.db.exec(sql);
   }
 
-  /** Rows a second, all of them durable. */
-  insert(size: number): number {
-    const count = this.rows.leaf.length;
+  /** Rows a second, all of them durable; `count` rows of each event table, all where absent. */
+  insert(size: number, count = this.rows.leaf.length): number {
     const prepared = tables.map((table) => this.prepared(table));
     const rest = others.map((table) => this.prepared(table));
     this.round += 1;
@@ -60,7 +59,9 @@ export class Bare {
   }
 
   private prepared(table: Table) {
-    const columns = Object.keys(this.rows[table][0] ?? {});
+    const names = Object.keys(this.rows[table][0] ?? {});
+    const generated = names.includes('position') ? ['project', 'idx'] : [];
+    const columns = names.filter((name) => !generated.includes(name));
     const insert = this.db.prepare(
       `INSERT INTO ${table} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
     );
@@ -72,7 +73,9 @@ export class Bare {
 
   private renewed(column: string, value: Row[string]): Row[string] {
     const { round } = this;
-    if (column === 'idx' || column === 'first_index') return Number(value) + round * this.rows.leaf.length;
+    if (['idx', 'position', 'first_index'].includes(column)) {
+      return Number(value) + round * this.rows.leaf.length;
+    }
     if (column === 'run_no' || column === 'n') return Number(value) + round * 1000;
     return column === 'run_id' || column === 'client_event_id' ? `${String(value)}-${round}` : value;
   }

@@ -151,6 +151,8 @@ const stores = Array.from({ length: 5 }, () => new Ours());
 const [whole, alone, small, many, single] = stores as [Ours, Ours, Ours, Ours, Ours];
 const variants = {
   'bare insert of the same rows, 500 a transaction': () => bare.insert(500),
+  'bare insert of the same rows, 64 a transaction': () => bare.insert(64),
+  'bare insert of the same rows, one event a transaction': () => bare.insert(1, 1500),
   'draft + append, batches of 500': () => whole.append({ batch: 500 }),
   'append alone (drafted before), batches of 500': () => alone.append({ batch: 500, drafted: true }),
   'draft + append, batches of 64': () => small.append({ batch: 64 }),

@@ -67,6 +67,9 @@ const base64url = (text: string): string =>
 /** The digest of a disclosure given as the JSON text `JCS([salt, pointer, value])`. Cost: 0.6 µs. */
 export const digestOf = (text: string): string => hash('sha256', base64url(text), 'base64url');
 
+/** What JSON writes as it stands; most names are. */
+const plain = /^[\w/.~-]*$/;
+
 /** Collects commitments one field at a time; the text of each value is canonicalised exactly once. */
 export class Committer {
   readonly #salt: () => string;
@@ -80,7 +83,8 @@ export class Committer {
   /** Commits to `value` at `pointer`; returns the length of its canonical text in UTF-16 units. */
   add(pointer: string, value: Json): number {
     const canonical = canonicalize(value);
-    const text = `["${this.#salt()}",${JSON.stringify(pointer)},${canonical}]`;
+    const name = plain.test(pointer) ? `"${pointer}"` : JSON.stringify(pointer);
+    const text = `["${this.#salt()}",${name},${canonical}]`;
     this.#digests.push(digestOf(text));
     this.#texts.push(text);
     return canonical.length;

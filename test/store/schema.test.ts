@@ -17,11 +17,12 @@ describe('the tables of the log', () => {
   it.each([
     ["UPDATE leaf SET record = '{}' WHERE idx = 1", 'leaf is append-only'],
     ['DELETE FROM leaf WHERE idx = 1', 'leaf is append-only'],
-    ["INSERT OR REPLACE INTO leaf (project, idx, record) VALUES (1, 1, '{}')", 'leaf is append-only'],
+    ["INSERT OR REPLACE INTO leaf (position, record) VALUES ((1 << 36) + 1, '{}')", 'leaf is append-only'],
     ["UPDATE meter SET record = '{}'", 'meter is append-only'],
     ['DELETE FROM meter', 'meter is append-only'],
     ['UPDATE checkpoint SET size = 1', 'checkpoint is append-only'],
     ['DELETE FROM checkpoint', 'checkpoint is append-only'],
+    ['UPDATE leaf SET position = position + 1000', 'leaf is append-only'],
     ['UPDATE run_event SET idx = 7', 'run_event is append-only'],
     ['DELETE FROM run_event', 'run_event is append-only'],
     ['DELETE FROM client_event', 'client_event is append-only'],

@@ -40,12 +40,12 @@ describe('one changed row', () => {
     ],
     [
       'a record inserted beyond the head',
-      'INSERT INTO leaf (project, idx, record) SELECT project, 601, record FROM leaf WHERE idx = 600',
+      'INSERT INTO leaf (position, record) SELECT position + 1, record FROM leaf WHERE idx = 600',
       ['prj_a/audit/601 record_beyond_head'],
     ],
     [
       'two records in each other’s place',
-      'UPDATE leaf SET idx = -1 WHERE idx = 300; UPDATE leaf SET idx = 300 WHERE idx = 301; UPDATE leaf SET idx = 301 WHERE idx = -1',
+      'UPDATE leaf SET position = -1 WHERE idx = 300; UPDATE leaf SET position = position - 1 WHERE idx = 301; UPDATE leaf SET position = (1 << 36) + 301 WHERE position = -1',
       [
         'prj_a/audit/300 body_altered',
         'prj_a/audit/301 body_altered',
@@ -60,8 +60,8 @@ describe('one changed row', () => {
     ],
     [
       'a record inserted between two others',
-      `UPDATE leaf SET idx = -idx - 1 WHERE idx >= 599; UPDATE leaf SET idx = -idx WHERE idx < 0;
-      INSERT INTO leaf (project, idx, record) SELECT project, 599, record FROM leaf WHERE idx = 598`,
+      `UPDATE leaf SET position = -position - 1 WHERE idx >= 599; UPDATE leaf SET position = -position WHERE position < 0;
+      INSERT INTO leaf (position, record) SELECT position + 1, record FROM leaf WHERE idx = 598`,
       [
         'prj_a/audit/599 body_altered',
         'prj_a/audit/600 body_altered',
@@ -231,7 +231,7 @@ describe('a start', () => {
     ['a cut tail', 'DELETE FROM leaf WHERE idx >= 190', 'at leaf 190'],
     [
       'a record beyond the head',
-      "INSERT INTO leaf (project, idx, record) VALUES (1, 201, '{}')",
+      "INSERT INTO leaf (position, record) VALUES ((1 << 36) + 201, '{}')",
       'at leaf 201',
     ],
     ['a changed metering leaf', "UPDATE meter SET record = record || ' ' WHERE idx = 2", 'at leaf 2'],

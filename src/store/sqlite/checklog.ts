@@ -4,6 +4,7 @@ import type { TreeName } from '../port.ts';
 import type { Value } from './connection.ts';
 import { eventCheck } from './checkevents.ts';
 import { meterCheck } from './checkmeter.ts';
+import { endOf, positionBits, positionOf } from './position.ts';
 import { TreeCheck } from './checktree.ts';
 import { recordTable, treeNumber } from './trees.ts';
 
@@ -15,8 +16,8 @@ export async function checkAuditLog(check: Check, project: CheckedProject): Prom
   const { db } = check;
   const select = db.prepare<Value[], { idx: number; record: string; disclosures: string | null }>(
     `SELECT leaf.idx, record, disclosures FROM leaf
-     LEFT JOIN body ON body.project = leaf.project AND body.idx = leaf.idx
-     WHERE leaf.project = ? AND leaf.idx >= ? AND leaf.idx < ? ORDER BY leaf.idx`,
+     LEFT JOIN body USING (position)
+     WHERE position >= ? AND position < ? ORDER BY position`,
   );
   const events = eventCheck(check, project);
   await walk(check, project, { tree: 'audit', size: project.auditSize, select, visit: events.visit });
@@ -28,7 +29,7 @@ export async function checkMeteringLog(check: Check, project: CheckedProject): P
   const meter = meterCheck(check, project);
   const select = check.db.prepare<Value[], MeterRow>(
     `SELECT idx, record, first_index AS firstIndex, leaf_count AS leafCount, nonce FROM meter
-     WHERE project = ? AND idx >= ? AND idx < ? ORDER BY idx`,
+     WHERE position >= ? AND position < ? ORDER BY position`,
   );
   await walk(check, project, { tree: 'metering', size: project.meteringSize, select, visit: meter.visit });
   meter.finish();
@@ -57,7 +58,7 @@ async function walk<Row extends { idx: number; record: string }>(
   const treeCheck = new TreeCheck(check, project, tree);
   for (let from = 0; from < size; from += step) {
     const end = Math.min(size, from + step);
-    for (const row of select.all(project.no, from, end)) {
+    for (const row of select.all(positionOf(project.no, from), positionOf(project.no, end))) {
       while (treeCheck.size < row.idx) treeCheck.next(null);
       treeCheck.next(row.record);
       visit(row);
@@ -72,10 +73,11 @@ async function walk<Row extends { idx: number; record: string }>(
 function checkBeyond(check: Check, project: CheckedProject, tree: TreeName): void {
   const rows = check.db
     .prepare<Value[], { idx: number; size: number }>(
-      `SELECT idx, size FROM ${recordTable(tree)} r JOIN head ON head.project = r.project AND head.tree = ?
-       WHERE r.project = ? AND (idx >= size OR idx < 0) ORDER BY idx LIMIT 100`,
+      `SELECT r.idx, size FROM head JOIN ${recordTable(tree)} r
+         ON r.position >= (head.project << ${positionBits}) + size AND r.position < ?
+       WHERE head.project = ? AND head.tree = ? ORDER BY r.position LIMIT 100`,
     )
-    .all(treeNumber(tree), project.no);
+    .all(endOf(project.no), project.no, treeNumber(tree));
   for (const { idx, size } of rows) {
     const expected = `no leaf beyond the head at ${size}`;
     check.problem(`${project.projectId}/${tree}/${idx}`, 'record_beyond_head', { expected, got: 'one' });

@@ -2,6 +2,7 @@
 import { GovError } from '../../contract/problems.ts';
 import type { StoredResponse } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
+import { positionOf } from './position.ts';
 import type { Prepare } from './statement.ts';
 
 interface KeptRow {
@@ -81,7 +82,7 @@ export function clientEvents(prepare: Prepare): ClientEvents {
   );
   const record = prepare<{ record: string }>(
     'find event record',
-    'SELECT record FROM leaf WHERE project = ? AND idx = ?',
+    'SELECT record FROM leaf WHERE position = ?',
   );
   return {
     claim: (project, clientEventId, { index, fingerprint }) => {
@@ -89,7 +90,7 @@ export function clientEvents(prepare: Prepare): ClientEvents {
       return find.get(project, clientEventId) ?? null;
     },
     eventId: (project, index) => {
-      const row = record.get(project, index);
+      const row = record.get(positionOf(project, index));
       if (row === undefined) throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; run fsck`);
       return (JSON.parse(row.record) as { eventId: string }).eventId;
     },

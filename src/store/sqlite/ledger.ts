@@ -7,6 +7,7 @@ import { GovError } from '../../contract/problems.ts';
 import { zeroTotals, type Totals } from '../../core/metering.ts';
 import { TileEdge } from '../../core/tile.ts';
 import type { Connection, Value } from './connection.ts';
+import { positionOf } from './position.ts';
 import type { Prepare } from './statement.ts';
 import { tileReader } from './tiles.ts';
 import { treeNumber } from './trees.ts';
@@ -131,8 +132,8 @@ function openTree(
 export function readTotals(db: Connection, project: number, size: number): Totals {
   if (size === 0) return zeroTotals;
   const row = db
-    .prepare<Value[], { record: string }>('SELECT record FROM meter WHERE project = ? AND idx = ?')
-    .get(project, size - 1);
+    .prepare<Value[], { record: string }>('SELECT record FROM meter WHERE position = ?')
+    .get(positionOf(project, size - 1));
   if (row === undefined) {
     throw new GovError('STORAGE_FAULT', `metering leaf ${size - 1} is missing; run fsck`);
   }

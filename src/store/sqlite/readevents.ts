@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Leaf, StoreReader } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
 import { boundsReader, factsReader, someWithin, type RunFacts } from './filter.ts';
+import { positionOf, positionSql } from './position.ts';
 import { leafChecker, type LeafRow, type ProjectNumber } from './readleaves.ts';
 
 /** Rows looked at between two turns of the event loop: narrow ones (10 ms), records (10 ms). */
@@ -23,8 +24,8 @@ export function eventReads(db: Connection, numberOf: ProjectNumber): EventReads 
   const selectRun = (bodies: boolean) =>
     db.prepare<Value[], LeafRow>(
       `SELECT e.idx, leaf.record, ${bodies ? 'body.disclosures' : 'NULL AS disclosures'} FROM run_event e
-       LEFT JOIN leaf ON leaf.project = e.project AND leaf.idx = e.idx
-       ${bodies ? 'LEFT JOIN body ON body.project = e.project AND body.idx = e.idx' : ''}
+       LEFT JOIN leaf ON leaf.position = ${positionSql('e')}
+       ${bodies ? `LEFT JOIN body ON body.position = ${positionSql('e')}` : ''}
        WHERE e.project = ? AND e.run_no = ? AND e.run_seq >= ? AND e.run_seq < ? ORDER BY e.run_seq`,
     );
   const whole = selectRun(true);
@@ -79,8 +80,8 @@ function eventPages(db: Connection, numberOf: ProjectNumber): StoreReader['event
   const selectPage = (order: 'ASC' | 'DESC') =>
     db.prepare<Value[], LeafRow>(
       `SELECT e.idx, leaf.record, body.disclosures FROM run_event e
-       LEFT JOIN leaf ON leaf.project = e.project AND leaf.idx = e.idx
-       LEFT JOIN body ON body.project = e.project AND body.idx = e.idx
+       LEFT JOIN leaf ON leaf.position = ${positionSql('e')}
+       LEFT JOIN body ON body.position = ${positionSql('e')}
        WHERE e.project = ? AND e.run_no = ? AND e.run_seq >= ? AND e.run_seq < ?
          AND e.type_no BETWEEN ? AND ? AND e.at_ms BETWEEN ? AND ?
        ORDER BY e.run_seq ${order} LIMIT ?`,
@@ -126,10 +127,10 @@ function projectTail(db: Connection, numberOf: ProjectNumber) {
   const ending = '"type":"gov.event/1"}';
   const select = db.prepare<Value[], LeafRow>(
     `SELECT leaf.idx, record, disclosures FROM leaf
-     LEFT JOIN body ON body.project = leaf.project AND body.idx = leaf.idx
-     WHERE leaf.project = ? AND leaf.idx >= ? AND leaf.idx < ?
+     LEFT JOIN body USING (position)
+     WHERE position >= ? AND position < ?
        AND substr(record, -${ending.length}) = '${ending}' AND instr(record, ?) > 0
-     ORDER BY leaf.idx LIMIT ?`,
+     ORDER BY position LIMIT ?`,
   );
   const check = leafChecker(db);
   return async (
@@ -141,7 +142,8 @@ function projectTail(db: Connection, numberOf: ProjectNumber) {
     const needle = eventType === undefined ? '"eventType":"' : `"eventType":"${eventType}","runId":"`;
     const leaves: Leaf[] = [];
     for (let from = after + 1; from < (headSize.get(project) ?? 0); from += recordStep) {
-      const rows = select.all(project, from, from + recordStep, needle, limit - leaves.length);
+      const range = [positionOf(project, from), positionOf(project, from + recordStep)];
+      const rows = select.all(...range, needle, limit - leaves.length);
       leaves.push(...check(project, 'audit', rows));
       if (leaves.length >= limit) break;
       await nextTurn();

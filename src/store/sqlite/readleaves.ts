@@ -9,6 +9,7 @@ import { leafHash } from '../../core/merkle.ts';
 import type { Leaf, Project, StoreReader, TreeHead, TreeName } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
 import { readTotals } from './ledger.ts';
+import { positionOf } from './position.ts';
 import { leafHashReader, tileReader } from './tiles.ts';
 import { recordTable, treeNumber } from './trees.ts';
 
@@ -90,18 +91,17 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
   const selectRange = {
     audit: db.prepare<Value[], LeafRow>(
       `SELECT leaf.idx, record, disclosures FROM leaf
-       LEFT JOIN body ON body.project = leaf.project AND body.idx = leaf.idx
-       WHERE leaf.project = ? AND leaf.idx >= ? AND leaf.idx < ? ORDER BY leaf.idx`,
+       LEFT JOIN body USING (position)
+       WHERE position >= ? AND position < ? ORDER BY position`,
     ),
     metering: db.prepare<Value[], LeafRow>(
       `SELECT idx, record, NULL AS disclosures FROM ${recordTable('metering')}
-       WHERE project = ? AND idx >= ? AND idx < ? ORDER BY idx`,
+       WHERE position >= ? AND position < ? ORDER BY position`,
     ),
   };
   const selectOne = db.prepare<Value[], LeafRow>(
     `SELECT leaf.idx, record, disclosures FROM leaf
-     LEFT JOIN body ON body.project = leaf.project AND body.idx = leaf.idx
-     WHERE leaf.project = ? AND leaf.idx = ?`,
+     LEFT JOIN body USING (position) WHERE position = ?`,
   );
   const check = leafChecker(db);
   const tile = tileReader(db);
@@ -113,7 +113,11 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
   };
   const range = (project: number, tree: TreeName, from: number, to: number): Leaf[] => {
     const end = Math.min(to, headOf(project, tree).size);
-    const leaves = check(project, tree, selectRange[tree].all(project, from, end));
+    const leaves = check(
+      project,
+      tree,
+      selectRange[tree].all(positionOf(project, from), positionOf(project, end)),
+    );
     const gap = leaves.findIndex(({ index }, at) => index !== from + at);
     if (gap !== -1) throw altered(tree, from + gap, 'is missing');
     if (leaves.length < end - from) throw altered(tree, from + leaves.length, 'is missing');
@@ -132,7 +136,7 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
     leaves: async (projectId, tree, { from, to }) => range(numberOf(projectId), tree, from, to),
     leaf: async (projectId, index) => {
       const project = numberOf(projectId);
-      const row = selectOne.get(project, index);
+      const row = index < 0 ? undefined : selectOne.get(positionOf(project, index));
       if (row !== undefined) return check(project, 'audit', [row])[0] ?? null;
       if (index >= 0 && index < headOf(project, 'audit').size) throw altered('audit', index, 'is missing');
       return null;

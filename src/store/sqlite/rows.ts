@@ -6,6 +6,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { TreeName } from '../port.ts';
 import type { RunState } from './ledger.ts';
 import type { Entry, Pending } from './pending.ts';
+import { positionOf } from './position.ts';
 import { RowBuffer, type Prepare, type Statement } from './statement.ts';
 import { tileWriter, type TileWriter } from './tiles.ts';
 import { treeNumber } from './trees.ts';
@@ -32,11 +33,11 @@ export class CommitRows {
   private readonly raiseType: Statement;
 
   constructor(prepare: Prepare) {
-    this.leaves = new RowBuffer(prepare, 'leaf', ['project', 'idx', 'record']);
-    this.bodies = new RowBuffer(prepare, 'body', ['project', 'idx', 'disclosures']);
+    this.leaves = new RowBuffer(prepare, 'leaf', ['position', 'record']);
+    this.bodies = new RowBuffer(prepare, 'body', ['position', 'disclosures']);
     const ofEvent = ['project', 'run_no', 'run_seq', 'idx', 'type_no', 'at_ms'];
     this.runEvents = new RowBuffer(prepare, 'run_event', ofEvent);
-    const ofMeter = ['project', 'idx', 'first_index', 'leaf_count', 'nonce', 'record'];
+    const ofMeter = ['position', 'first_index', 'leaf_count', 'nonce', 'record'];
     this.meters = new RowBuffer(prepare, 'meter', ofMeter);
     this.saveTiles = tileWriter(prepare);
     this.moveHead = prepare(
@@ -68,14 +69,15 @@ export class CommitRows {
   }
 
   addEntry(project: number, { draft, index, record, event }: Entry): void {
-    this.leaves.add([project, index, record]);
-    if (draft.disclosures !== null) this.bodies.add([project, index, draft.disclosures]);
+    const position = positionOf(project, index);
+    this.leaves.add([position, record]);
+    if (draft.disclosures !== null) this.bodies.add([position, draft.disclosures]);
     if (event === null || draft.kind !== 'event') return;
     this.runEvents.add([project, event.run.no, event.runSeq, index, event.typeNo, draft.timestampMs]);
   }
 
   addMeter(project: number, { index, firstIndex, count, nonce, record }: MeterRow): void {
-    this.meters.add([project, index, firstIndex, count, nonce, record]);
+    this.meters.add([positionOf(project, index), firstIndex, count, nonce, record]);
   }
 
   /** Writes everything of the commit but COMMIT itself. */

@@ -1,12 +1,14 @@
 /**
- * Tables of the two database files, as numbered migrations. Every table leads with the project's number, so
- * every statement carries the tenant. Leaf tables are append-only by trigger; bodies (`body`) are not, since
+ * Tables of the two database files, as numbered migrations. Every table leads with the project's number (in
+ * leaf tables as the upper half of the row id, see `position.ts`), so every statement carries the tenant. Leaf tables are append-only by trigger; bodies (`body`) are not, since
  * they are what erasure erases.
  *
  * Indexes are the dearest part of a row, so there are few: no index on event ids (the id carries the leaf
  * index), none on times (a run's events are a narrow scan, whole runs are counted by `run_type`).
  * Proven by `test/store/schema.test.ts` and the store suite.
  */
+
+import { positionBits } from './position.ts';
 
 export interface Migration {
   readonly version: number;
@@ -47,6 +49,11 @@ CREATE TABLE api_key (
 ) STRICT;
 ${appendOnly('project')}`;
 
+/** The key of a leaf's row; the other two are for readers, and cost no space. */
+const place = `  position INTEGER PRIMARY KEY,
+  project INTEGER GENERATED ALWAYS AS (position >> ${positionBits}) VIRTUAL,
+  idx INTEGER GENERATED ALWAYS AS (position & ${2 ** positionBits - 1}) VIRTUAL`;
+
 /** Trees: 0 audit, 1 metering. A tile's row \`part\` holds up to 32 of its hashes and only ever grows. */
 const log = `
 CREATE TABLE head (
@@ -63,27 +70,21 @@ BEGIN SELECT RAISE(ABORT, 'a head never goes backwards'); END;
 CREATE TRIGGER head_delete BEFORE DELETE ON head BEGIN SELECT RAISE(ABORT, 'head is append-only'); END;
 
 CREATE TABLE leaf (
-  project INTEGER NOT NULL,
-  idx INTEGER NOT NULL,
-  record TEXT NOT NULL,
-  PRIMARY KEY (project, idx)
+${place},
+  record TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE body (
-  project INTEGER NOT NULL,
-  idx INTEGER NOT NULL,
-  disclosures TEXT NOT NULL,
-  PRIMARY KEY (project, idx)
+${place},
+  disclosures TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE meter (
-  project INTEGER NOT NULL,
-  idx INTEGER NOT NULL,
+${place},
   first_index INTEGER NOT NULL,
   leaf_count INTEGER NOT NULL,
   nonce BLOB NOT NULL,
-  record TEXT NOT NULL,
-  PRIMARY KEY (project, idx)
+  record TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE tile (

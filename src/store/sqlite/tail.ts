@@ -7,6 +7,7 @@ import { leafHash, merkleRoot } from '../../core/merkle.ts';
 import { rootFromTiles, tileWidth } from '../../core/tile.ts';
 import type { Connection, Value } from './connection.ts';
 import { logHeads, type LogHead } from './heads.ts';
+import { endOf, positionOf } from './position.ts';
 import { leafHashReader, tileReader } from './tiles.ts';
 import { recordTable } from './trees.ts';
 
@@ -24,9 +25,9 @@ function verifyRecords(db: Connection, { project, tree, origin, size }: LogHead)
   const table = recordTable(tree);
   const rows = db
     .prepare<Value[], { idx: number; record: string }>(
-      `SELECT idx, record FROM ${table} WHERE project = ? AND idx >= ? ORDER BY idx`,
+      `SELECT idx, record FROM ${table} WHERE position >= ? AND position < ? ORDER BY position`,
     )
-    .iterate(project, Math.max(0, size - tailLeaves));
+    .iterate(positionOf(project, Math.max(0, size - tailLeaves)), endOf(project));
   const hashes = leafHashReader(db);
   let expected = Math.max(0, size - tailLeaves);
   let batch: { idx: number; record: string }[] = [];
