@@ -19,7 +19,7 @@ export interface ClientOptions {
   /** Such as `http://127.0.0.1:7460/api/v1`. */
   readonly baseUrl: string;
   /** Sent as `Authorization: Bearer`; only to the host of `baseUrl`. */
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   /** Deadline of one attempt; default `limits.clientTimeoutSeconds`. */
   readonly timeoutMs?: number;
   /** Further attempts after the first; default `limits.clientRetries`. */

@@ -37,7 +37,7 @@ export async function startPlaneProcess(folder = emptyDirectory()): Promise<Plan
     );
   };
   await run(['plane', 'init', '--data', dataDir, '--listen', '127.0.0.1:0', '--metrics-listen', 'off']);
-  const { baseUrl, stop } = await serve(dataDir, { env, cwd: folder });
+  const { baseUrl, stop } = await servePlane(dataDir, { env, cwd: folder });
   const apiKey = readFileSync(join(dataDir, 'local.key'), 'utf8').trim();
   const client = createClient({ baseUrl, apiKey });
   return {
@@ -56,7 +56,7 @@ export async function startPlaneProcess(folder = emptyDirectory()): Promise<Plan
 }
 
 /** Starts `gov plane serve` and waits for the line that says where. */
-function serve(
+export function servePlane(
   dataDir: string,
   { env, cwd }: { readonly env: Record<string, string>; readonly cwd: string },
 ): Promise<{ readonly baseUrl: string; stop(): Promise<void> }> {

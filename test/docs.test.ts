@@ -1,0 +1,233 @@
+/**
+ * The documentation does what it says: every command in it exists with its flags, every link and name leads
+ * somewhere, and README, docs/plane.md and docs/proofs.md are followed line by line against a plane of their own.
+ * "Checking without our software" is followed by `test/interop/shell.test.ts`.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { manifest } from '../src/cli/commands/commands.ts';
+import { problems } from '../src/contract/problems.ts';
+import { table } from '../src/contract/table.ts';
+import { verdictCodes } from '../src/core/verdict.ts';
+import { cleanEnv, emptyDirectory, ended, gov, type Result, runner, shell } from './cli/tool.ts';
+import { blocks, type Command, commandsOf, faultOf, page, pages, withoutComment } from './docs.ts';
+import { servePlane } from './real/plane.ts';
+import { projectRoot } from './shared.ts';
+
+describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each) => {
+  it('has no command that the tool does not have', () => {
+    const faults = commandsOf(each).flatMap((command) => {
+      const fault = faultOf(command);
+      return fault === null ? [] : [`${command.where}: ${fault}`];
+    });
+    expect(faults).toEqual([]);
+  });
+
+  it('has no link that leads nowhere', () => {
+    const links = [...each.text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = '']) => target);
+    const folder = dirname(join(projectRoot, name));
+    expect(links.filter((target) => !existsSync(join(folder, target)))).toEqual([]);
+  });
+
+  it('names no operation, code or variable that does not exist', () => {
+    const rows = Object.values(table).map(({ method, path }) => `${method} ${path}`);
+    const isServed = (text: string): boolean =>
+      text.endsWith('…') ? rows.some((row) => row.startsWith(text.slice(0, -1))) : rows.includes(text);
+    const operations = [...each.text.matchAll(/`((?:GET|POST|PUT|DELETE|PATCH) \/[^\s`]*)`/g)]
+      .map(([, text = '']) => text)
+      .filter((text) => !isServed(text) && text !== 'GET /openapi.json');
+    const known = [...Object.keys(problems), ...Object.keys(verdictCodes)];
+    const constants = [...each.text.matchAll(/`([A-Z]+(?:_[A-Z0-9]+)+)`/g)].map(([, text = '']) => text);
+    const variables = Object.keys(manifest().environment);
+    const unknown = constants.filter((text) => ![...known, ...variables, ...otherVariables].includes(text));
+    expect([...operations, ...unknown]).toEqual([]);
+  });
+});
+
+/** Read by the plane, by bin/gov or install.sh, or by Node. */
+const otherVariables = [
+  'GOV_LISTEN',
+  'GOV_METRICS_LISTEN',
+  'GOV_LOG_LEVEL',
+  'GOV_NODE',
+  'GOV_HOME',
+  'HTTPS_PROXY',
+  'NODE_EXTRA_CA_CERTS',
+];
+
+it('knows a wrong command when it sees one', () => {
+  const fault = (text: string, complete = true): string | null =>
+    faultOf({ words: text.split(' '), complete, where: '' } satisfies Command);
+  expect(fault('events push run.ndjson --from openhands')).toBeNull();
+  expect(fault('proofs', false)).toBeNull();
+  expect(fault('proofs prove')).toBe('there is no such command');
+  expect(fault('proofs create')).toBe('--run is required');
+  expect(fault('proofs create --runs r')).toBe('there is no flag --runs');
+  expect(fault('proofs create --run')).toBe('--run has no value');
+  expect(fault('proofs verify')).toBe('expected 1 arguments, got 0');
+  expect(fault('events push --from nowhere x')).toBe('--from has no choice nowhere');
+});
+
+/** Follows blocks of commands in a folder: the lines as they stand, with what a reader has to fill in. */
+class Reader {
+  readonly folder = emptyDirectory();
+  readonly env = { GOV_CONFIG_DIR: join(this.folder, 'config'), XDG_STATE_HOME: join(this.folder, 'state') };
+  readonly fill = new Map<string | RegExp, string>();
+  #stop: (() => Promise<void>) | undefined;
+
+  async follow(block: string): Promise<Result[]> {
+    const results: Result[] = [];
+    for (const line of block.split('\n').map(withoutComment)) {
+      if (line !== '') results.push(await this.#line(line));
+    }
+    return results;
+  }
+
+  async #line(line: string): Promise<Result> {
+    const filled = [...this.fill].reduce((text, [gap, value]) => text.replaceAll(gap, value), line);
+    const words = filled.split(' ').slice(1);
+    if (words.join(' ').startsWith('plane serve')) {
+      const dataDir = words[3] ?? '';
+      const { stop } = await servePlane(join(this.folder, dataDir), { env: this.env, cwd: this.folder });
+      this.#stop = stop;
+      return { code: 0, signal: null, stdout: '', stderr: '' };
+    }
+    // other planes may run on this machine
+    const ports = words.join(' ').startsWith('plane init')
+      ? ' --listen 127.0.0.1:0 --metrics-listen off'
+      : '';
+    const result = words.join(' ') === 'events tail' ? await this.#tail() : await this.#shell(filled + ports);
+    expect(result, filled).toMatchObject({ code: 0, signal: null });
+    const proofId = /prf_[0-9a-z]{26}/.exec(result.stdout)?.[0];
+    if (proofId !== undefined) this.fill.set('prf_…', proofId);
+    return result;
+  }
+
+  #shell = (line: string): Promise<Result> => shell(line, { env: this.env, cwd: this.folder });
+
+  /** Follows until an event comes, then Ctrl-C. */
+  async #tail(): Promise<Result> {
+    const tail = spawn(process.execPath, [runner, 'events', 'tail'], {
+      env: cleanEnv(this.env),
+      cwd: this.folder,
+    });
+    const end = ended(tail);
+    const seen = new Promise<void>((resolve) => tail.stdout.once('data', () => resolve()));
+    let told = false;
+    void seen.then(() => (told = true));
+    // a tail shows what is recorded from its beginning on, and does not say when that is
+    for (let n = 0; !told; n++) {
+      await this.#shell(`gov events push again.ndjson --idempotency-key tail-${n}`);
+    }
+    await seen;
+    tail.kill('SIGINT');
+    return { ...(await end), code: 0, signal: null };
+  }
+
+  async end(): Promise<void> {
+    await this.#stop?.();
+    this.#stop = undefined;
+  }
+}
+
+const event = (runId: string): string =>
+  JSON.stringify({
+    runId,
+    eventType: 'tool.call',
+    actor: { name: 'planner', role: 'agent' },
+    resource: { name: 'ledger.pay', type: 'tool' },
+    action: 'execute',
+    timestamp: '2026-01-05T09:00:00Z',
+  });
+
+describe('README, ten minutes', () => {
+  const reader = new Reader();
+  afterAll(() => reader.end());
+
+  it('is followed line by line, and everything in it ends with 0', { timeout: 120_000 }, async () => {
+    const [start = '', work = '', ...rest] = blocks(page('README.md'), 'sh', 'Ten minutes');
+    expect(rest).toEqual([]);
+    reader.fill.set('RUN', 'r1');
+    writeFileSync(join(reader.folder, 'run.ndjson'), `${event('r1')}\n${event('r1')}\n`);
+    writeFileSync(join(reader.folder, 'again.ndjson'), event('again'));
+    const chat = [
+      { role: 'user', content: 'pay 12' },
+      { role: 'assistant', content: 'paid' },
+    ];
+    writeFileSync(join(reader.folder, 'chat.json'), JSON.stringify(chat));
+    await reader.follow(start);
+    const results = await reader.follow(work);
+    const said = results.map(({ stdout, stderr }) => stdout + stderr).join('\n');
+    expect(said).toContain('2 events accepted in 1 run');
+    expect(said).toMatch(/^chat\t/m);
+    expect(said).toMatch(/\tverified\t/);
+    expect(said).toContain('NO POLICY WAS ACTIVE');
+  });
+
+  it('tells the truth about exit codes: a changed bundle is answered with 3', async () => {
+    const file = join(reader.folder, 'run.govproof.json');
+    const changed = readFileSync(file, 'utf8').replace('tool.call', 'tool.cell');
+    writeFileSync(join(reader.folder, 'changed.json'), changed);
+    const { code } = await gov(['proofs', 'verify', 'changed.json'], { env: reader.env, cwd: reader.folder });
+    expect(code).toBe(3);
+  });
+
+  it('has a program that type-checks and records an event', { timeout: 120_000 }, async () => {
+    const [program = ''] = blocks(page('README.md'), 'ts');
+    const { baseUrl } = JSON.parse(readFileSync(join(reader.folder, 'plane/run.json'), 'utf8')) as {
+      baseUrl: string;
+    };
+    const text = program
+      .replace("from 'gov'", `from ${JSON.stringify(join(projectRoot, 'src/client/index.ts'))}`)
+      .replace('http://127.0.0.1:7460/api/v1', baseUrl);
+    const file = join(reader.folder, 'program.ts');
+    writeFileSync(file, text);
+    writeFileSync(join(reader.folder, 'package.json'), '{"type":"module"}');
+    writeFileSync(
+      join(reader.folder, 'tsconfig.json'),
+      JSON.stringify({
+        extends: join(projectRoot, 'tsconfig.json'),
+        compilerOptions: { noEmit: true, typeRoots: [join(projectRoot, 'node_modules/@types')] },
+        include: [file],
+      }),
+    );
+    const tsc = join(projectRoot, 'node_modules/.bin/tsc');
+    const checked = await ended(spawn(tsc, ['-p', reader.folder], { env: cleanEnv() }));
+    expect(checked.stdout).toBe('');
+    const env = cleanEnv({
+      GOV_API_KEY: readFileSync(join(reader.folder, 'plane/local.key'), 'utf8').trim(),
+    });
+    const done = await ended(spawn(process.execPath, [file], { env }));
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    const listed = await gov(['events', 'list', '--run', 'run-1', '-o', 'json'], reader);
+    expect(JSON.parse(listed.stdout).events).toMatchObject([{ eventType: 'tool.call', action: 'execute' }]);
+  });
+
+  it('goes on in docs/proofs.md, "Checking offline"', async () => {
+    const [block = ''] = blocks(page('docs/proofs.md'), 'sh', 'Checking offline');
+    const vkey = /^log (\S+)$/m.exec(readFileSync(join(reader.folder, 'plane/trust'), 'utf8'))?.[1] ?? '';
+    reader.fill.set('gov.local/…+…+…', vkey);
+    const results = await reader.follow(block);
+    expect(results.length).toBe(4);
+    expect(results[3]?.stdout).toContain('layer event_integrity');
+  });
+});
+
+describe('docs/plane.md', () => {
+  const reader = new Reader();
+  afterAll(() => reader.end());
+
+  it('is followed line by line, and the directory holds what its table says', async () => {
+    reader.fill.set('/var/lib/gov', './gov');
+    for (const block of blocks(page('docs/plane.md'), 'sh')) await reader.follow(block);
+    const [, directory = ''] = page('docs/plane.md').text.split('## What is in the directory');
+    const rows = [...(directory.split('\n## ')[0] ?? '').matchAll(/^\| (`[^|]+) \|/gm)];
+    const files = rows.flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+    );
+    expect(files.length).toBeGreaterThan(8);
+    expect(files.filter((name) => !existsSync(join(reader.folder, 'gov', name)))).toEqual([]);
+  });
+});
