@@ -114,14 +114,11 @@ class Reader {
       cwd: this.folder,
     });
     const end = ended(tail);
-    const seen = new Promise<void>((resolve) => tail.stdout.once('data', () => resolve()));
-    let told = false;
-    void seen.then(() => (told = true));
+    const seen = new Promise<boolean>((resolve) => tail.stdout.once('data', () => resolve(true)));
     // a tail shows what is recorded from its beginning on, and does not say when that is
-    for (let n = 0; !told; n++) {
+    for (let n = 0; !(await Promise.race([seen, Promise.resolve(false)])); n++) {
       await this.#shell(`gov events push again.ndjson --idempotency-key tail-${n}`);
     }
-    await seen;
     tail.kill('SIGINT');
     return { ...(await end), code: 0, signal: null };
   }

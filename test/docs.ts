@@ -66,7 +66,7 @@ const wordsOf = (text: string): string[] =>
 
 const { commands, globalFlags } = manifest();
 type Flag = (typeof globalFlags)[number];
-const always = ['--help', '--version', '-h', '-V'];
+const always = new Set(['--help', '--version', '-h', '-V']);
 
 /** What is wrong with a command, or null. */
 export function faultOf({ words, complete }: Command): string | null {
@@ -75,7 +75,7 @@ export function faultOf({ words, complete }: Command): string | null {
     .toSorted((a, b) => b.name.length - a.name.length)[0];
   if (spec === undefined) {
     const isNoun = commands.some(({ name }) => name.split(' ')[0] === words[0]);
-    const isGlobal = words.every((word) => always.includes(word));
+    const isGlobal = words.every((word) => always.has(word));
     return isGlobal || (isNoun && words.length === 1 && !complete) ? null : 'there is no such command';
   }
   const flags: readonly Flag[] = [...globalFlags, ...spec.flags];
@@ -89,7 +89,7 @@ export function faultOf({ words, complete }: Command): string | null {
       continue;
     }
     const [name = '', inline] = word.split('=');
-    if (always.includes(name)) continue;
+    if (always.has(name)) continue;
     const flag = flags.find((each) => each.name === name || `-${each.short}` === name);
     if (flag === undefined) return `there is no flag ${name}`;
     given.push(flag.name);
