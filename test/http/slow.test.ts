@@ -65,6 +65,7 @@ describe('a slow client', () => {
       times.push(performance.now() - started);
     }
     await Promise.all(attack);
-    expect(times.toSorted((a, b) => a - b)[10]).toBeLessThan(200);
+    // a few milliseconds on an idle machine; waiting for the attackers would take a hundred times as long
+    expect(times.toSorted((a, b) => a - b)[10]).toBeLessThan(500);
   });
 });

@@ -95,12 +95,17 @@ describe('a serving plane', () => {
     expect(await again.ended).toBe('SIGKILL');
   });
 
-  it('starts after kill -9 with everything that was acknowledged, and proves it', async () => {
+  it('starts after kill -9 with everything that was acknowledged, keys of repeats included', async () => {
     const plane = await start();
-    const { body } = await post(plane, event({ runId: 'killed' }));
+    const keyed = { key: plane.key, body: event({ runId: 'killed' }), headers: { 'idempotency-key': 'k' } };
+    const { body, text } = await send('POST', `${plane.baseUrl}/events`, keyed);
     plane.process.kill('SIGKILL');
     await plane.ended;
     const again = await start(plane.dataDir);
+    const repeat = await send('POST', `${again.baseUrl}/events`, keyed);
+    expect([repeat.text, repeat.headers['idempotent-replayed']]).toEqual([text, 'true']);
+    const counted = await send('GET', `${again.baseUrl}/events/count?runId=killed`, { key: again.key });
+    expect(counted.body.count).toBe(1);
     const found = await send('GET', `${again.baseUrl}/events/${body.eventId}`, { key: again.key });
     expect(found.status).toBe(200);
     const proof = await send('POST', `${again.baseUrl}/proofs`, {
