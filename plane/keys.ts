@@ -7,7 +7,9 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GovError } from '../src/contract/problems.ts';
 import { ed25519Signer, hasMlDsa44, mlDsa44Signer, type CheckpointSigner } from '../src/core/checkpoint.ts';
+import { keyIdText, parseVerifierKey } from '../src/core/notekey.ts';
 import { refuseReadableByOthers, writePrivate } from '../src/host/files.ts';
+import type { StoreReader } from '../src/store/port.ts';
 
 const storeKeyBytes = 32;
 
@@ -65,6 +67,45 @@ export function readKeys(dataDir: string): PlaneKeys {
     return fresh;
   };
   return { storeKey, signers };
+}
+
+/**
+ * Refuses to serve a log whose first leaf pins other keys than these: a checkpoint signed with them would verify
+ * nowhere. STORAGE_FAULT, naming each key that is missing and each that is not pinned.
+ */
+export async function refuseForeignKeys(
+  store: Pick<StoreReader, 'leaf'>,
+  projectId: string,
+  verifierKeys: readonly string[],
+): Promise<void> {
+  const leaf = await store.leaf(projectId, 0);
+  const pinned = leaf === null ? [] : pinnedKeys(leaf.record);
+  const missing = pinned.filter((key) => !verifierKeys.includes(key));
+  const foreign = verifierKeys.filter((key) => !pinned.includes(key));
+  if (missing.length === 0 && foreign.length === 0) return;
+  throw new GovError(
+    'STORAGE_FAULT',
+    `expected the keys that the first leaf of the log pins, but ${missing.map(keyName).join(' and ') || 'none'} ` +
+      `is missing and ${foreign.map(keyName).join(' and ') || 'none'} came instead; ` +
+      'restore keys/ of this very data directory from a backup',
+  );
+}
+
+function pinnedKeys(record: string): readonly string[] {
+  const { keys, type } = JSON.parse(record) as { keys?: unknown; type?: unknown };
+  const isGenesis = type === 'gov.genesis/1' && Array.isArray(keys);
+  return isGenesis ? keys.filter((key) => typeof key === 'string') : [];
+}
+
+const keyFiles: Readonly<Record<string, string>> = {
+  ed25519: 'keys/log.ed25519.pem',
+  'ml-dsa-44': 'keys/log.mldsa44.pem',
+};
+
+/** `ed25519 gov.local/…/audit+3f2a… (keys/log.ed25519.pem)`: enough to tell keys apart. */
+function keyName(text: string): string {
+  const { algorithm, name, keyId } = parseVerifierKey(text);
+  return `${algorithm} key ${name}+${keyIdText(keyId)} (${keyFiles[algorithm] ?? 'no file'})`;
 }
 
 function readSecret(path: string): string {

@@ -30,7 +30,7 @@ import type { Services } from '../src/service/services.ts';
 import { startSweeping } from '../src/service/sweep.ts';
 import { Tail } from '../src/service/tail.ts';
 import { openStore, storeFiles, type SqliteStore } from '../src/store/sqlite/index.ts';
-import { readKeys } from './keys.ts';
+import { readKeys, refuseForeignKeys } from './keys.ts';
 import { planeOperations } from './operations.ts';
 
 export interface ServeOptions extends PlaneFlags {
@@ -64,6 +64,12 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const log = options.log ?? createLog(config.logLevel);
   const opened = openPlane(config, log);
   const { services, store, jobs } = opened;
+  try {
+    await refuseForeignKeys(store, config.projectId, services.verifierKeys(config.origin));
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
   const server = createServer({
     services,
     handlers,
@@ -82,7 +88,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
         refuseAddress({ flag: '--listen HOST:PORT', address: config.listen }, cause),
       );
     const startedInMs = performance.now() - startedAt;
-    const baseUrl = origin + basePaths[config.environment];
+    const baseUrl = reachable(origin) + basePaths[config.environment];
     const metrics = await startMetrics(config, { server, services });
     const runFile = announce(config, { baseUrl, metricsUrl: metrics?.url ?? null });
     services.checkpoints.grew(config.projectId);
@@ -106,6 +112,10 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     throw error;
   }
 }
+
+/** An origin that a client on this machine can use: nobody connects to "any address". */
+const reachable = (origin: string): string =>
+  origin.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 
 interface Opened {
   readonly services: Services;

@@ -157,6 +157,29 @@ describe('plane serve', () => {
     await (await serve(dataDir)).close();
   });
 
+  it('refuses keys of another plane, and to go on without one that the log pins', async () => {
+    const [dataDir, other] = [await make(), await make()];
+    const names = ['log.ed25519.pem', 'log.mldsa44.pem'].filter((name) => existsSync(join(dataDir, 'keys', name)));
+    for (const name of names) {
+      const path = join(dataDir, 'keys', name);
+      const own = readFileSync(path);
+      writeFileSync(path, readFileSync(join(other, 'keys', name)));
+      await expect(serve(dataDir), name).rejects.toMatchObject({
+        code: 'STORAGE_FAULT',
+        message: expect.stringMatching(
+          new RegExp(`first leaf.*\\(keys/${name}\\) is missing and .*\\(keys/${name}\\) came.*backup`),
+        ),
+      });
+      rmSync(path);
+      await expect(serve(dataDir), name).rejects.toMatchObject({
+        code: 'STORAGE_FAULT',
+        message: expect.stringMatching(/backup/),
+      });
+      writeFileSync(path, own, { mode: 0o600 });
+    }
+    await (await serve(dataDir)).close();
+  });
+
   it('listens where flag, environment or file say, in this order', async () => {
     const dataDir = await make();
     const path = join(dataDir, 'plane.json');
@@ -170,6 +193,7 @@ describe('plane serve', () => {
     expect(await host({})).toBe('127.0.0.2');
     expect(await host({ env: { GOV_LISTEN: '127.0.0.3:0' } })).toBe('127.0.0.3');
     expect(await host({ env: { GOV_LISTEN: '127.0.0.3:0' }, listen: '127.0.0.4:0' })).toBe('127.0.0.4');
+    expect(await host({ listen: '0.0.0.0:0' })).toBe('127.0.0.1');
   });
 
   it('that cannot listen lets go of the data directory', async () => {
