@@ -2,9 +2,9 @@
  * `gov quickstart`: the main job in one line, for real: a plane in a process of its own, a run recorded over
  * HTTP, its proof signed and verified offline, a tampered copy refused. `test/cli/quickstart.test.ts` runs it.
  */
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { delimiter, dirname, join, relative, resolve } from 'node:path';
 import { createClient, type Client } from '../../client/client.ts';
 import { limits } from '../../contract/limits.ts';
 import { parseTrust } from '../../core/trust.ts';
@@ -220,9 +220,20 @@ async function next(call: Call, scene: { folder: string; dataDir: string; runId:
         'gov plane serve --data ./plane',
         'gov events push --from openai-chat FILE',
       ];
-  await out.lines([safe``, out.styles.bold('Next'), ...lines.map((line) => safe`  ${Safe.clean(line)}`)]);
+  const tool = toolName(call.io);
+  const typed = lines.map((line) => safe`  ${Safe.clean(line.replace(/^gov/, () => tool))}`);
+  await out.lines([safe``, out.styles.bold('Next'), ...typed]);
   const state = flags.keep
     ? `the plane keeps running; stop it with SIGTERM, see gov plane status`
     : 'nothing is left running';
   await out.note(safe`${state}; everything is in ${folder}`);
+}
+
+/** How this tool can be called here: by its name where PATH has it, else by its path. */
+function toolName({ env, cwd }: Call['io']): string {
+  const onPath = (env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'gov')));
+  const launcher = resolve(dirname(process.argv[1] ?? ''), '../bin/gov');
+  if (onPath || !existsSync(launcher)) return 'gov';
+  const near = relative(cwd, launcher);
+  return near.startsWith('..') ? launcher : `./${near}`;
 }
