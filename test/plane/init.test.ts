@@ -159,7 +159,9 @@ describe('plane serve', () => {
 
   it('refuses keys of another plane, and to go on without one that the log pins', async () => {
     const [dataDir, other] = [await make(), await make()];
-    const names = ['log.ed25519.pem', 'log.mldsa44.pem'].filter((name) => existsSync(join(dataDir, 'keys', name)));
+    const names = ['log.ed25519.pem', 'log.mldsa44.pem'].filter((name) =>
+      existsSync(join(dataDir, 'keys', name)),
+    );
     for (const name of names) {
       const path = join(dataDir, 'keys', name);
       const own = readFileSync(path);
