@@ -202,7 +202,9 @@ export class Out {
     const { red, dim } = this.#errorStyles;
     const lines = [safe`${red('error:')} ${failure.message}`];
     for (const { pointer, in: place, detail } of failure.errors ?? []) {
-      lines.push(safe`  ${place} ${pointer === '' ? '/' : pointer}: ${detail}`);
+      const fault = `${place} ${pointer === '' ? '/' : pointer}: ${detail}`;
+      // the message often ends with the first one
+      if (!failure.message.endsWith(fault)) lines.push(safe`  ${fault}`);
     }
     if (failure.hint !== undefined) lines.push(safe`  ${failure.hint}`);
     for (const next of failure.next) lines.push(safe`  try: ${next}`);

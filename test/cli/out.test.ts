@@ -22,6 +22,17 @@ const event = (sequence: number) => ({
   leafHash: `sha256:${'ab'.repeat(32)}`,
 });
 
+const refusal = {
+  title: 'The request does not match the interface',
+  status: 400,
+  code: 'VALIDATION_ERROR',
+  detail: 'body /runId: expected text',
+  errors: [
+    { in: 'body', pointer: '/runId', code: 'type', detail: 'expected text' },
+    { in: 'body', pointer: '/async', code: 'type', detail: 'expected true or false' },
+  ],
+};
+
 let server: TestServer;
 let env: Record<string, string>;
 beforeAll(async () => {
@@ -34,6 +45,7 @@ beforeAll(async () => {
     if (url.searchParams.get('runId') === 'empty') json(response, 200, { events: [], nextCursor: null });
     else if (url.pathname.endsWith('/events')) json(response, 200, { events, nextCursor });
     else if (url.pathname.endsWith('/runs')) json(response, 200, { data: [], nextCursor: null });
+    else if (url.pathname.endsWith('/proofs')) json(response, 400, refusal);
     else json(response, 200, event(3));
   });
   env = { GOV_BASE_URL: server.baseUrl, GOV_API_KEY: 'gov_live_x' };
@@ -147,5 +159,16 @@ describe('one resource', () => {
     expect((await govHere(['events', 'get', 'evt_1', '-o', 'id'], { env })).stdout).toBe(
       `${event(3).eventId}\n`,
     );
+  });
+});
+
+describe('a refusal', () => {
+  it('says each fault once', async () => {
+    const { code, stderr } = await govHere(['proofs', 'create', '--run', 'r'], { env });
+    expect(code).toBe(2);
+    expect(lines(stderr)).toEqual([
+      'error: The request does not match the interface: body /runId: expected text',
+      '  body /async: expected true or false',
+    ]);
   });
 });

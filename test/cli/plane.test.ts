@@ -57,6 +57,14 @@ describe('a plane on this machine', () => {
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { created: false, context: 'plane' }]);
   });
 
+  it('is not made where the system refuses, which is said in words', async () => {
+    const outcome = await govHere(['plane', 'init', '--data', '/dev/null/plane'], { env });
+    expect(outcome).toMatchObject({
+      code: 2,
+      stderr: 'error: cannot make a data plane in /dev/null/plane: a file is in its way\n',
+    });
+  });
+
   it('does not serve yet: status exits with 10', async () => {
     const { code, stdout } = await govHere(['plane', 'status', '-o', 'json'], { env });
     expect([code, JSON.parse(stdout)]).toMatchObject([10, { state: 'not serving', pid: null, dataDir }]);

@@ -2,7 +2,7 @@
 import type { Run } from '../command.ts';
 import { readUserConfig, updateUserConfig } from '../config.ts';
 import type { Environment } from '../config.ts';
-import { usage } from '../exit.ts';
+import { CliError, exit, usage } from '../exit.ts';
 import { safe } from '../safe.ts';
 import type { planeInit as spec } from '../specs/plane.ts';
 import { plainView } from '../view.ts';
@@ -10,7 +10,9 @@ import { plainView } from '../view.ts';
 export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const { planeInit } = await import('../../../plane/init.ts');
   const { data: dataDir, ...options } = flags;
-  const made = await planeInit({ ...options, dataDir });
+  const made = await planeInit({ ...options, dataDir }).catch((cause: unknown) => {
+    throw unmakeable(dataDir, cause);
+  });
   const context = addContext(io.env, { dataDir: made.dataDir, name: flags.name ?? made.name });
   if (!out.isHuman) return out.one({ ...made, context }, plainView(Object.keys(made)));
   const what = made.created ? 'made' : 'it is there already, nothing was changed:';
@@ -25,6 +27,22 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
     safe`next: gov plane serve${context === readUserConfig(io.env).currentContext ? '' : ` -C ${context}`}`,
   );
 };
+
+/** What the system refused, in words that name the directory; anything else as it is. */
+function unmakeable(dataDir: string, cause: unknown): unknown {
+  if (!(cause instanceof Error) || !('syscall' in cause) || !('code' in cause)) return cause;
+  const reasons: Readonly<Record<string, string>> = {
+    ENOTDIR: 'a file is in its way',
+    EEXIST: 'a file is in its way',
+    EACCES: 'this user may not write there',
+    EPERM: 'this user may not write there',
+    EROFS: 'the file system is read-only',
+    ENOSPC: 'the disk is full',
+  };
+  const code = String(cause.code);
+  const reason = reasons[code] ?? code;
+  return new CliError(exit.usage, `cannot make a data plane in ${dataDir}: ${reason}`, { code, cause });
+}
 
 /** The name of the context for this directory: the one that is there, else a new one. */
 function addContext(env: Environment, { dataDir, name }: { dataDir: string; name: string }): string {

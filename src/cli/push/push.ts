@@ -7,7 +7,7 @@
  * Of a file that cannot be read to its end only full batches are sent, as their keys hold after it is mended; what
  * came through a pipe cannot come again and is sent as far as it was read. Proven by `test/cli/push/push.test.ts`.
  */
-import { exit } from '../exit.ts';
+import { exit, failureOf } from '../exit.ts';
 import { safe } from '../safe.ts';
 import { Progress } from './progress.ts';
 import { MemoryQueue, type BatchQueue } from './queue.ts';
@@ -80,6 +80,10 @@ async function pushFromMemory(work: Work): Promise<void> {
       : []),
   ];
   await report.finish({ dryRun: false, sentences });
-  if (failure !== undefined)
-    throw explained(failure, 'run the same command again: what was recorded is known for 24 hours');
+  if (failure === undefined) return;
+  const again =
+    failureOf(failure).exit === exit.usage
+      ? 'correct the input and run it again'
+      : 'run the same command again';
+  throw explained(failure, `${again}: what was recorded is known for 24 hours`);
 }

@@ -165,7 +165,10 @@ describe('input that cannot be read', () => {
   it('in a file: full batches before it are recorded, and after mending nothing twice', async () => {
     const path = folder.write('in.ndjson', `${events(15)}{"broken\n`);
     const outcome = await push({ files: ['in.ndjson'] }, { folder, service, output: 'json' });
-    expect(outcome).toMatchObject({ code: 2, failure: expect.stringMatching(/^in\.ndjson:16: expected/) });
+    expect(outcome).toMatchObject({
+      code: 2,
+      failure: expect.stringMatching(/^in\.ndjson:16: expected[^]*correct the input and run it again/),
+    });
     expect(JSON.parse(outcome.stdout)).toMatchObject({ accepted: 10 });
     folder.write('in.ndjson', `${events(15)}${ndjson([event(15)])}`);
     expect((await push({ files: [path] }, { folder, service })).code).toBe(0);
