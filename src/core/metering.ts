@@ -5,8 +5,7 @@
  */
 import { meteredTypes, type MeteredType } from '../contract/operation.ts';
 import { sha256 } from './hash.ts';
-import { canonicalize } from './json.ts';
-import { merkleRoot } from './merkle.ts';
+import { hashBytes, merkleRoot } from './merkle.ts';
 
 export type MeterOp = MeteredType | 'none';
 export type Totals = Readonly<Record<MeteredType, number>>;
@@ -36,14 +35,26 @@ export interface MeterLeaf {
   readonly totals: Totals;
 }
 
-export const meterRecord = (leaf: MeterLeaf): string => canonicalize({ type: 'gov.meter/1', ...leaf });
+const sortedTypes = meteredTypes.toSorted();
+
+/** JCS of the leaf with its type; every value is a number, or a text without characters that JSON escapes. */
+export function meterRecord({ op, units, at, ref, totals }: MeterLeaf): string {
+  const counts = sortedTypes.map((type) => `"${type}":${totals[type]}`).join(',');
+  return (
+    `{"at":"${at}","op":"${op}","ref":"${ref}","totals":{${counts}},` +
+    `"type":"gov.meter/1","units":${units}}`
+  );
+}
+
+const label = 'gov.meterref/v1\n';
 
 /** Binds a meter leaf to the audit leaves [firstIndex, firstIndex + leaves.length). `nonce`: 16 bytes. */
 export function meterRef(nonce: Uint8Array, firstIndex: number, leaves: readonly Uint8Array[]): string {
-  const numbers = Buffer.alloc(12);
-  numbers.writeBigUInt64BE(BigInt(firstIndex), 0);
-  numbers.writeUInt32BE(leaves.length, 8);
-  return sha256(
-    Buffer.concat([Buffer.from('gov.meterref/v1\n'), nonce, numbers, merkleRoot(leaves)]),
-  ).toString('base64url');
+  const preimage = Buffer.alloc(label.length + 16 + 8 + 4 + hashBytes);
+  preimage.write(label);
+  preimage.set(nonce, label.length);
+  preimage.writeBigUInt64BE(BigInt(firstIndex), label.length + 16);
+  preimage.writeUInt32BE(leaves.length, label.length + 24);
+  preimage.set(merkleRoot(leaves), label.length + 28);
+  return sha256(preimage).toString('base64url');
 }

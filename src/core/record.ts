@@ -140,10 +140,10 @@ export interface SealedEvent {
   readonly leaf: Buffer;
 }
 
-/** The newest server time as text: all events of a request share it. */
 let newest = { ms: 0, text: formatTimestamp(0) };
 
-function serverTime(ms: number): string {
+/** `formatTimestamp` of a server time, which all records of a request share: the newest is remembered. */
+export function serverTime(ms: number): string {
   if (ms !== newest.ms) newest = { ms, text: formatTimestamp(ms) };
   return newest.text;
 }

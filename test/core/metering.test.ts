@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { meteredTypes } from '../../src/contract/operation.ts';
+import { canonicalize } from '../../src/core/json.ts';
 import { addUnits, meterRecord, meterRef, zeroTotals } from '../../src/core/metering.ts';
 import { leafHash, merkleRoot } from '../../src/core/merkle.ts';
 
@@ -49,6 +50,7 @@ describe('a metering leaf', () => {
         '"totals":{"audit_event":2,"compliance_proof":0,"replay_verification":0,"risk_decision":0},' +
         '"type":"gov.meter/1","units":2}',
     );
+    expect(meterRecord(leaf)).toBe(canonicalize({ type: 'gov.meter/1', ...leaf }));
   });
 });
 

@@ -179,7 +179,8 @@ function writes({ parts, writer, sequencer, tasks, prepare, random }: WriteParts
       await write(256, () => tasks.saveApiKey(project, key));
     },
     sweep: async (nowMs) => {
-      while (await write(0, () => tasks.sweep(nowMs)));
+      await write(0, () => tasks.sweepRequests(nowMs));
+      while (await write(0, () => tasks.sweepAnswers(nowMs)));
     },
   };
 }

@@ -9,8 +9,7 @@
  */
 import { addUnits, meterRecord, meterRef } from '../../core/metering.ts';
 import { leafHash } from '../../core/merkle.ts';
-import { sealEvent, type EventDraft, type LeafDraft } from '../../core/record.ts';
-import { formatTimestamp } from '../../core/time.ts';
+import { sealEvent, serverTime, type EventDraft, type LeafDraft } from '../../core/record.ts';
 import type { AppendOutcome, AppendRequest, Assigned, StoredResponse } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
 import { effectWriter, type EffectWriter } from './effects.ts';
@@ -259,7 +258,7 @@ export class Sequencer {
       firstIndex,
       entries.map(({ leaf }) => leaf),
     );
-    const record = meterRecord({ op: meter.op, units, at: formatTimestamp(serverMs), ref, totals });
+    const record = meterRecord({ op: meter.op, units, at: serverTime(serverMs), ref, totals });
     const index = pending.meterSize;
     this.rows.addMeter(pending.ledger.no, { index, firstIndex, count: entries.length, nonce, record });
     pending.meterHashes.push(leafHash(record));

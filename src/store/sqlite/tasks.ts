@@ -23,8 +23,10 @@ export interface TaskStatements {
       readonly note: string;
     },
   ): void;
-  /** Drops some of what is past its time; false once nothing is left. */
-  sweep(nowMs: number): boolean;
+  /** Drops the requests of jobs that ended long ago. */
+  sweepRequests(nowMs: number): void;
+  /** Drops some kept answers that are past their time; false once nothing is left. */
+  sweepAnswers(nowMs: number): boolean;
   /** Drops rows of graphs that were never logged. */
   sweepStaged(): void;
 }
@@ -84,7 +86,9 @@ function projectTasks(
   };
 }
 
-function sweepTasks(prepare: Prepare): Pick<TaskStatements, 'sweep' | 'sweepStaged'> {
+function sweepTasks(
+  prepare: Prepare,
+): Pick<TaskStatements, 'sweepRequests' | 'sweepAnswers' | 'sweepStaged'> {
   // Answers are numbered in the order of their time, near enough: the oldest come first.
   const answers = prepare(
     'sweep answers',
@@ -102,10 +106,10 @@ function sweepTasks(prepare: Prepare): Pick<TaskStatements, 'sweep' | 'sweepStag
        SELECT 1 FROM graph g WHERE g.project = graph_part.project AND g.graph_id = graph_part.graph_id)`,
   );
   return {
-    sweep: (nowMs) => {
+    sweepRequests: (nowMs) => {
       requests.run(nowMs - limits.jobRequestDays * dayMs);
-      return answers.run(nowMs - limits.idempotencyHours * hourMs).changes > 0;
     },
+    sweepAnswers: (nowMs) => answers.run(nowMs - limits.idempotencyHours * hourMs).changes > 0,
     sweepStaged: () => {
       staged.run();
     },

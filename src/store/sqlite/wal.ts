@@ -33,10 +33,11 @@ export interface WalKeeper {
 /** `failed` is told what went wrong in the worker, as the statement would have thrown it here. */
 export function walKeeper(db: Connection, failed: (error: unknown) => void): WalKeeper {
   const copier = new Copier(db.name, failed);
+  const look = db.prepare<[], WalState>('PRAGMA wal_checkpoint(NOOP)');
   let askedAt = 0;
   const committed = (): void => {
     if (copier.busy) return;
-    const { log, checkpointed } = checkpoint(db, 'NOOP');
+    const { log, checkpointed } = look.get() ?? unknownState;
     const waiting = (log - checkpointed) * pageBytes;
     if (log < askedAt) askedAt = 0;
     if (waiting > copyBytes && (log - askedAt) * pageBytes > copyBytes) {
@@ -62,8 +63,10 @@ function finish(db: Connection, bytes: number): void {
   }
 }
 
-const checkpoint = (db: Connection, mode: 'NOOP' | 'PASSIVE' | 'TRUNCATE'): WalState =>
-  (db.pragma(`wal_checkpoint(${mode})`) as WalState[])[0] ?? { busy: 1, log: 0, checkpointed: 0 };
+const unknownState: WalState = { busy: 1, log: 0, checkpointed: 0 };
+
+const checkpoint = (db: Connection, mode: 'PASSIVE' | 'TRUNCATE'): WalState =>
+  (db.pragma(`wal_checkpoint(${mode})`) as WalState[])[0] ?? unknownState;
 
 /** What the worker runs; plain JavaScript, so that it needs no file of its own in a bundle. */
 const program = `
