@@ -7,6 +7,7 @@
 import type { GraphDeclaration, GraphEdge } from '../contract/graphs.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError, type FieldError } from '../contract/problems.ts';
+import { isEventForm, runNodeId } from './graph.ts';
 import { labelled, sha256Text } from './hash.ts';
 import { canonicalize, readJson, type Json, type JsonObject } from './json.ts';
 
@@ -24,18 +25,33 @@ export interface Declaration {
 }
 
 /**
- * Refuses a declaration that repeats a node or an edge, or has an edge to a node that is neither declared in
- * it nor `known`: VALIDATION_ERROR with pointers. The client controls the input, which matches the contract.
+ * Refuses a declaration that repeats a node or an edge, has a node that poses as an event or as the run, or an
+ * edge to a node that is neither declared in it nor `known`, a derived node of the run: VALIDATION_ERROR with
+ * pointers. The client controls the input, which matches the contract.
  */
-export function checkDeclaration(input: GraphDeclaration, known: (nodeId: string) => boolean): void {
+export function checkDeclaration(
+  input: GraphDeclaration,
+  runId: string,
+  known: (nodeId: string) => boolean,
+): void {
   const errors: FieldError[] = [];
   const fault = (pointer: string, code: string, detail: string): void => {
     errors.push({ pointer, in: 'body', code, detail });
   };
   const ids = new Set<string>();
-  for (const [at, { id }] of input.nodes.entries()) {
+  const runNode = runNodeId(runId);
+  for (const [at, { id, type }] of input.nodes.entries()) {
     if (ids.has(id)) fault(`/nodes/${at}/id`, 'DUPLICATE_ITEM', `expected each node once, got ${id} again`);
     ids.add(id);
+    const isEvent = isEventForm(id);
+    if (isEvent && !known(id)) {
+      fault(`/nodes/${at}/id`, 'NOT_ALLOWED', 'expected an event of this run, or an id without evt_');
+    } else if (isEvent !== (type === 'event')) {
+      const expected = isEvent ? 'event, as this node is one' : 'another type: only recorded events have it';
+      fault(`/nodes/${at}/type`, 'NOT_ALLOWED', `expected ${expected}`);
+    } else if (id === runNode && type !== 'run') {
+      fault(`/nodes/${at}/type`, 'NOT_ALLOWED', 'expected run, as this node is the run');
+    }
   }
   const seen = new Set<string>();
   for (const [at, edge] of input.edges.entries()) {

@@ -15,6 +15,7 @@ import type { GraphEdge } from '../contract/graphs.ts';
 import { limits } from '../contract/limits.ts';
 import { partyId } from './eventlinks.ts';
 import { hashText, labelled } from './hash.ts';
+import { eventIndex } from './id.ts';
 import type { JsonObject } from './json.ts';
 import { ListRoot } from './listroot.ts';
 
@@ -44,6 +45,18 @@ export interface GraphSink {
 }
 
 export const runNodeId = (runId: string): string => partyId('run', runId);
+
+/**
+ * Whether a node claims to be an event, by its type, id or leaf index, and cannot be: an event is a node of type
+ * `event` whose id names its own leaf. Declared nodes have no leaf, so none of them may claim it.
+ */
+export function posesAsEvent({ id, index, type }: NodeItem): boolean {
+  if (type !== 'event' && index === null) return isEventForm(id);
+  return type !== 'event' || index === null || eventIndex(id) !== index;
+}
+
+/** Ids that begin so are kept for events. */
+export const isEventForm = (id: string): boolean => id.startsWith('evt_');
 
 /** Every member of an item is text without characters that JSON escapes; so the rows are JCS. */
 export const nodeRow = ({ dataCommitment, id, index, type }: NodeItem): string =>

@@ -15,6 +15,7 @@ import {
   ListCommitter,
   type NodeItem,
   nodeRow,
+  posesAsEvent,
   readEdgeRow,
   readNodeRow,
   runNodeId,
@@ -49,7 +50,7 @@ export class GraphBuilder {
   finish(): GraphFacts {
     const { unresolved } = this.union.finish();
     this.rows.end();
-    // Bound by construction: the rows were made of these leaves.
+    // Bound by construction, but for what was declared: the rows were made of these leaves.
     return this.rows.facts(this.runId, {
       events: this.union.events,
       unresolved,
@@ -165,6 +166,7 @@ class CommittingSink implements GraphSink {
   private readonly edges: ListCommitter;
   private readonly checks = new CausalChecks();
   private ended = false;
+  private posing = false;
 
   constructor(keepRows: boolean) {
     this.nodes = new ListCommitter('nodes', keepRows);
@@ -174,6 +176,7 @@ class CommittingSink implements GraphSink {
   node(node: NodeItem, _data: JsonObject): void {
     this.nodes.add(nodeRow(node));
     this.checks.node(node.index !== null);
+    if (posesAsEvent(node)) this.posing = true;
   }
 
   edge(edge: EdgeItem, source: number, target: number): void {
@@ -202,7 +205,7 @@ class CommittingSink implements GraphSink {
       rootHash: graphRoot(runId, { nodes, edges }).hash,
       events,
       unresolved,
-      checks: { ...this.checks.finish(), nodesBoundToLeaves },
+      checks: { ...this.checks.finish(), nodesBoundToLeaves: nodesBoundToLeaves && !this.posing },
     };
   }
 }

@@ -6,7 +6,15 @@
 import { GovError } from '../contract/problems.ts';
 import { type Bundle, type BundleEdge, type BundleGraph, pathHashes } from './bundle.ts';
 import { GraphDerivation } from './derivation.ts';
-import { type EdgeItem, edgeRow, type GraphFacts, graphLeafFields, type NodeItem, nodeRow } from './graph.ts';
+import {
+  type EdgeItem,
+  edgeRow,
+  type GraphFacts,
+  graphLeafFields,
+  type NodeItem,
+  nodeRow,
+  posesAsEvent,
+} from './graph.ts';
 import { GraphRows } from './graphbuilder.ts';
 import { canonicalize } from './json.ts';
 import { leafHash, verifyInclusion } from './merkle.ts';
@@ -48,6 +56,10 @@ export function checkGraph(
   if (claims !== undefined && (claims['graphIndex'] !== index || claims['rootHash'] !== facts.rootHash)) {
     checks.fail('graph', 'GRAPH_MISMATCH', `the layer speaks of another graph than that of leaf ${index}`);
     return null;
+  }
+  // Without the events the layer cannot be computed again, but this much of it can be seen.
+  if (statement?.verdict === 'pass' && graph.nodes.some(posesAsEvent)) {
+    checks.fail('graph', 'GRAPH_MISMATCH', `a node of leaf ${index} poses as an event`);
   }
   checks.pass('graph', `${facts.nodes.n} nodes, ${facts.edges.n} edges of leaf ${index}`);
   return { facts, graphIndex: index };

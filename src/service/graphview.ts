@@ -91,7 +91,7 @@ export const declaration: Task<'declaration'> = async (context, { projectId, run
     { projectId, runId },
     { state: { ...state, declaration: null }, whole: true },
   );
-  checkDeclaration(graph, (nodeId) => derived.graph.has(nodeId));
+  checkDeclaration(graph, runId, (nodeId) => derived.graph.has(nodeId));
   return declarationText(declare(graph, salt));
 };
 

@@ -23,11 +23,12 @@ const input: GraphDeclaration = {
     { source: 'approver', target: 'plan', type: 'approves' },
   ],
 };
-const known = (id: string): boolean => id === 'evt';
+const event = 'evt_01m7wt317gec485kzzzzzzzzzz';
+const known = (id: string): boolean => id === 'evt' || id === event;
 
 function refusal(declaration: GraphDeclaration): GovError {
   try {
-    checkDeclaration(declaration, known);
+    checkDeclaration(declaration, 'r', known);
   } catch (error) {
     if (error instanceof GovError) return error;
   }
@@ -36,8 +37,8 @@ function refusal(declaration: GraphDeclaration): GovError {
 
 describe('a declaration', () => {
   it('is accepted where each edge ends at a declared or known node', () => {
-    expect(() => checkDeclaration(input, known)).not.toThrow();
-    expect(() => checkDeclaration({ nodes: [], edges: [] }, known)).not.toThrow();
+    expect(() => checkDeclaration(input, 'r', known)).not.toThrow();
+    expect(() => checkDeclaration({ nodes: [], edges: [] }, 'r', known)).not.toThrow();
   });
 
   it('is refused with pointers to unknown nodes and to what stands twice', () => {
@@ -57,6 +58,27 @@ describe('a declaration', () => {
       '/edges/3/target UNKNOWN_NODE',
     ]);
     expect(error.extensions).toEqual({});
+  });
+
+  it('may name an event of the run and the run itself, as what they are', () => {
+    const nodes = [
+      { id: event, type: 'event', data: { note: 'seen' } },
+      { id: 'run:r', type: 'run' },
+    ];
+    expect(() => checkDeclaration({ nodes, edges: [] }, 'r', known)).not.toThrow();
+  });
+
+  it.each([
+    ['the id of no event', 'evt_01m7wt317gec485kzzzzzzzzzy', 'event', '/nodes/0/id'],
+    ['such an id under another type', 'evt_01m7wt317gec485kzzzzzzzzzy', 'data', '/nodes/0/id'],
+    ['an id that begins like one', 'evt_x', 'data', '/nodes/0/id'],
+    ['the type of an event', 'approval', 'event', '/nodes/0/type'],
+    ['an event under another type', event, 'data', '/nodes/0/type'],
+    ['the run under another type', 'run:r', 'agent', '/nodes/0/type'],
+  ])('is refused where a node claims %s', (_name, id, type, pointer) => {
+    const error = refusal({ nodes: [{ id, type, data: { action: 'approved' } }], edges: [] });
+    expect(error).toMatchObject({ code: 'VALIDATION_ERROR', status: 400 });
+    expect(error.errors.map(({ pointer, code }) => [pointer, code])).toEqual([[pointer, 'NOT_ALLOWED']]);
   });
 
   it(`names at most ${limits.fieldErrors} faults`, () => {

@@ -214,6 +214,43 @@ describe('rows that were tampered with', () => {
   });
 });
 
+describe('a declared node that poses as an event', () => {
+  const events = sample();
+  const real = events[0]!.clear!.eventId;
+  const verdicts = (id: string, type: string) => {
+    const edges = [{ source: id, target: real, type: 'causes' }];
+    const built = build(events, declare({ nodes: [{ id, type }], edges }, salt));
+    return [built.facts.checks.nodesBoundToLeaves, reread(built, events).checks.nodesBoundToLeaves];
+  };
+
+  it.each([
+    ['by its id and type', 'evt_01m7wt317gec485kzzzzzzzzzz', 'event'],
+    ['by its id', 'evt_01m7wt317gec485kzzzzzzzzzz', 'data'],
+    ['by its type', 'approval', 'event'],
+  ])('is not bound to a leaf, as built and as read again: %s', (_name, id, type) => {
+    expect(verdicts(id, type)).toEqual([false, false]);
+  });
+
+  it('is never bound, whatever its id and type; other nodes are', () => {
+    const random = fc.string({ unit: fc.constantFrom(...'0123456789abcdefghjkmnpqrstvwxyz'), maxLength: 26 });
+    const id = fc.oneof(
+      random.map((text) => `evt_${text}`),
+      random.map((text) => `x${text}`),
+    );
+    fc.assert(
+      fc.property(id, fc.constantFrom('event', 'data', 'events'), (id, type) => {
+        const poses = id.startsWith('evt_') || type === 'event';
+        expect(verdicts(id, type)).toEqual([!poses, !poses]);
+      }),
+      { seed: 5, numRuns: 50 },
+    );
+  });
+
+  it('is that event where it names one of the run', () => {
+    expect(verdicts(events[2]!.clear!.eventId, 'event')).toEqual([true, true]);
+  });
+});
+
 describe('random runs', () => {
   const step = fc.record(
     {

@@ -78,6 +78,8 @@ export interface ProveOptions {
   readonly dsseKey?: Parameters<typeof signDsse>[2];
   /** Events of other runs between S and the proof. */
   readonly between?: number;
+  /** As a log that says of every graph that its nodes are bound to leaves. */
+  readonly blindToPosing?: boolean;
 }
 
 export class ProofLog {
@@ -224,12 +226,13 @@ export class ProofLog {
     at: { size: number; checkpoint: string; graph: LoggedGraph; options: ProveOptions },
   ): { name: string; statement: string; verified: boolean }[] {
     const { size, checkpoint, graph, options } = at;
+    const checks = { ...graph.facts.checks, ...(options.blindToPosing ? { nodesBoundToLeaves: true } : {}) };
     const { evidence, integrity } = this.evidence(runId, size);
     const witnesses = options.signers?.slice(1) ?? [];
     const results: Record<string, () => LayerResult> = {
       event_integrity: () => integrity,
       causal_consistency: () =>
-        causalConsistency(graph.facts, { graphIndex: graph.index, runEvents: graph.covered }),
+        causalConsistency({ ...graph.facts, checks }, { graphIndex: graph.index, runEvents: graph.covered }),
       policy_compliance: noPolicyActive,
       decision_lineage: decisionNotRun,
       replay_determinism: replayNotRun,

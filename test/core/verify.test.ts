@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { bundleTlogProof, bundleText, explain } from '../../src/core/bundle.ts';
 import { readBundle } from '../../src/core/bundleread.ts';
 import { parseTrust, type Trust } from '../../src/core/checkpoint.ts';
+import { type Declaration, declare } from '../../src/core/declaration.ts';
 import { openStatement } from '../../src/core/dsse.ts';
 import { ed25519Signer, parseVerifierKey, signatureLine } from '../../src/core/note.ts';
 import { parseTlogProof } from '../../src/core/tlogproof.ts';
@@ -21,6 +22,7 @@ import {
   origin,
   privateKey,
   ProofLog,
+  recordSampleRun,
   result,
   sample,
   trust,
@@ -77,6 +79,36 @@ describe('a bundle of a proved run', () => {
     const verdict = verify(sample({ disclose: () => true }));
     expect(result(verdict, 'graph_derivation')).toMatchObject({ result: 'passed' });
     expect(verdict.digests).toEqual({ disclosed: 55, withheld: 0, missing: 0 });
+  });
+});
+
+describe('a graph with a node that poses as an event', () => {
+  const posing = (): [ProofLog, Declaration] => {
+    const log = new ProofLog();
+    const [first] = recordSampleRun(log);
+    const id = 'evt_01m7wt317gec485kzzzzzzzzzz';
+    const nodes = [{ id, type: 'event', data: { action: 'approved' } }];
+    const edges = [{ source: id, target: first!.clear!.eventId, type: 'causes' }];
+    return [log, declare({ nodes, edges }, 'AAAAAAAAAAAAAAAAAAAAAA')];
+  };
+
+  it('is logged as a layer that does not hold', () => {
+    const [log, declaration] = posing();
+    const verdict = verify(log.prove('run-1', { declaration }));
+    expect(failures(verdict)).toEqual(['layers_satisfied: LAYER_NOT_SATISFIED']);
+    expect(verdict.layers[1]).toMatchObject({ passed: false, basis: 'recomputed' });
+  });
+
+  it.each([
+    ['and the events', 'records' as const, 'layers_recomputed: LAYER_MISMATCH'],
+    ['alone', 'none' as const, 'graph: GRAPH_MISMATCH'],
+  ])('does not verify where a log says that the layer holds: the graph %s', (_name, events, failure) => {
+    const [log, declaration] = posing();
+    const bundle = log.prove('run-1', { declaration, events, blindToPosing: true });
+    expect(bundle.proof.layers[1]).toMatchObject({ name: 'causal_consistency', verified: true });
+    const verdict = verify(bundle);
+    expect(verdict.verified).toBe(false);
+    expect(failures(verdict)).toContain(failure);
   });
 });
 

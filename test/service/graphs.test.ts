@@ -140,6 +140,18 @@ describe('PUT /graphs/{runId}', () => {
     expect((await declare('refused', { nodes: [] })).status).toBe(400);
   });
 
+  it('refuses a node that poses as an event, and lets an event be named', async () => {
+    const real = await record('posing');
+    const posing = (id: string, type: string) => declare('posing', { nodes: [{ id, type }], edges: [] });
+    const { status, body } = await posing('evt_01m7wt317gec485kzzzzzzzzzz', 'event');
+    expect([status, body.code, body.errors[0].pointer]).toEqual([400, 'VALIDATION_ERROR', '/nodes/0/id']);
+    expect((await posing(await record('another'), 'event')).status).toBe(400);
+    expect((await posing('approval', 'event')).status).toBe(400);
+    expect((await posing('run:posing', 'agent')).status).toBe(400);
+    expect((await posing(real, 'data')).status).toBe(400);
+    expect((await posing(real, 'event')).status).toBe(200);
+  });
+
   it('holds its bounds', async () => {
     const id = 'n'.repeat(limits.identifierChars);
     const type = 't'.repeat(limits.graphTypeChars);
