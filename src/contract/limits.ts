@@ -106,9 +106,11 @@ export const limits = {
   tasksWaiting: 100,
   taskThreadMiB: 512,
   streams: 1000,
+  streamsPerKey: 100,
   streamPageEvents: 200,
   streamBufferedBytes: 1 * MiB,
   streamStallSeconds: 10,
+  streamCloseSeconds: 5,
   streamPingSeconds: 30,
 
   responseBytes: 256 * MiB,

@@ -2,9 +2,10 @@
  * Writes answers. Fastify's reply is bypassed (`hijack`): the body is text or bytes already, and headers are
  * the same few on every answer. Proven by `test/http/transport.test.ts`.
  */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { limits } from '../contract/limits.ts';
+import { isPlainlyFramed } from './negotiate.ts';
 
 export const apiVersion = '1.0.0';
 export const jsonMediaType = 'application/json; charset=utf-8';
@@ -42,7 +43,8 @@ export function writeRaw(
     const value = headers[name];
     if (value !== undefined) flat.push(name, value);
   }
-  if (!response.req.complete && isUnreasonable(response)) flat.push('connection', 'close');
+  const { req } = response;
+  if ((!req.complete && isUnreasonable(req)) || !isPlainlyFramed(req)) flat.push('connection', 'close');
   response.writeHead(status, flat);
   response.end(body);
 }
@@ -51,7 +53,7 @@ export function writeRaw(
  * Whether the unread rest of a body is not worth reading away to keep the connection. A smaller rest is read
  * and dropped (for `requestTimeoutSeconds` at most), so that the client sees the answer, not a reset.
  */
-function isUnreasonable({ req }: ServerResponse): boolean {
-  const declared = Number(req.headers['content-length']);
+function isUnreasonable({ headers }: IncomingMessage): boolean {
+  const declared = Number(headers['content-length']);
   return Number.isNaN(declared) || declared > 4 * limits.batchBodyBytes;
 }

@@ -5,10 +5,21 @@
 import type { IncomingMessage } from 'node:http';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
+import { fieldError } from '../service/schema.ts';
 
 const jsonType = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
-/** HEADERS_TOO_LARGE beyond the bounds that Node's parser does not hold itself. */
+/**
+ * Whether a message ends where every reader thinks it does (RFC 9112 section 6.1): no coding before `chunked`.
+ * Where another coding comes last the parser itself refuses the message.
+ */
+export const isPlainlyFramed = ({ headers }: IncomingMessage): boolean =>
+  !/[,\s]\s*chunked\s*$/i.test(headers['transfer-encoding'] ?? '');
+
+/**
+ * HEADERS_TOO_LARGE beyond the bounds that Node's parser does not hold itself, VALIDATION_ERROR where a proxy
+ * could read another request than we do (RFC 9112 sections 3.2 and 6.1).
+ */
 export function checkEnvelope(request: IncomingMessage): void {
   const fields = request.rawHeaders.length / 2;
   if (fields > limits.headerCount) {
@@ -18,7 +29,18 @@ export function checkEnvelope(request: IncomingMessage): void {
   if (url > limits.urlBytes) {
     throw new GovError('HEADERS_TOO_LARGE', `expected a URL of at most ${limits.urlBytes} bytes, got ${url}`);
   }
+  if (!isPlainlyFramed(request)) {
+    throw headerFault('transfer-encoding', 'expected Transfer-Encoding: chunked, or none');
+  }
+  let hosts = 0;
+  for (let at = 0; at < request.rawHeaders.length; at += 2) {
+    if (request.rawHeaders[at]?.toLowerCase() === 'host') hosts += 1;
+  }
+  if (hosts > 1) throw headerFault('host', `expected one Host header, got ${hosts}`);
 }
+
+const headerFault = (name: string, detail: string): GovError =>
+  fieldError({ pointer: `/${name}`, in: 'header', code: 'NOT_ALLOWED', detail });
 
 /** UNSUPPORTED_MEDIA_TYPE unless a body that comes is plain `application/json` in UTF-8. */
 export function checkMediaType({ headers }: IncomingMessage): void {

@@ -22,7 +22,7 @@ import { requestId } from './requestid.ts';
 import { basePaths } from './route.ts';
 import { asGovError } from './serve.ts';
 import type { OperationStats } from './stats.ts';
-import { Streams } from './stream.ts';
+import { asksForStream, Streams } from './stream.ts';
 
 export interface ServerOptions {
   readonly services: Services;
@@ -106,6 +106,7 @@ function createApp(options: ServerOptions, problemBase: () => string): FastifyIn
       maxHeaderSize: limits.headerBytes,
       insecureHTTPParser: false,
       requireHostHeader: true,
+      shouldUpgradeCallback: asksForStream,
     },
     routerOptions: {
       maxParamLength: limits.pathParamChars,

@@ -35,6 +35,15 @@ const streamQuery: JsonSchema = {
   additionalProperties: false,
 };
 
+const environments = ['production', 'sandbox'] as const;
+const streamPath = (environment: Project['environment']): string => `${basePaths[environment]}/events/stream`;
+
+/** Whether a request asks for a stream; every other upgrade is ignored (RFC 9110 section 7.8). */
+export function asksForStream({ method, url = '', headers }: IncomingMessage): boolean {
+  if (method !== 'GET' || headers.upgrade?.toLowerCase() !== 'websocket') return false;
+  return environments.some((environment) => splitUrl(url)[0] === streamPath(environment));
+}
+
 interface StreamOptions {
   readonly services: Services;
   readonly credentials: Credentials;
@@ -58,7 +67,8 @@ const policyViolation = 1008;
 /** All streams of one server. */
 export class Streams {
   readonly #options: StreamOptions;
-  readonly #open = new Set<WebSocket>();
+  /** Each with the id of its key. */
+  readonly #open = new Map<WebSocket, string>();
   #sockets: Promise<WebSocketServer> | undefined;
 
   constructor(server: Server, options: StreamOptions) {
@@ -71,7 +81,7 @@ export class Streams {
 
   /** Ends every stream; clients reconnect elsewhere or later. */
   close(): void {
-    for (const socket of this.#open) socket.close(goingAway, 'the server is shutting down');
+    for (const socket of this.#open.keys()) socket.close(goingAway, 'the server is shutting down');
   }
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -81,8 +91,10 @@ export class Streams {
         new Sockets({ noServer: true, maxPayload: 1024, perMessageDeflate: false, clientTracking: false }),
     );
     const sockets = await this.#sockets;
+    const { keyId } = subscription.caller;
+    this.#requireRoom(keyId);
     sockets.handleUpgrade(request, socket, head, (client) => {
-      this.#open.add(client);
+      this.#open.set(client, keyId);
       client.on('close', () => this.#open.delete(client));
       feed(client, subscription, this.#options);
     });
@@ -92,19 +104,26 @@ export class Streams {
     const { services, credentials } = this.#options;
     checkEnvelope(request);
     const [path = '', query = ''] = splitUrl(request.url ?? '');
-    const environment = (['production', 'sandbox'] as const).find(
-      (name) => path === `${basePaths[name]}/events/stream`,
-    );
+    const environment = environments.find((name) => path === streamPath(name));
     if (environment === undefined) throw new GovError('NOT_FOUND', 'no stream has this path');
     const token = requireToken(readToken(request.headers));
     const caller = await credentials.identify(token, environment);
     requireScope(caller, 'events:read');
     const { after, ...filter } = readQuery(streamQuery, query) as { after?: number };
+    const { size } = await services.store.head(caller.project.projectId, 'audit');
+    return { caller, token, environment, filter, after: after ?? size - 1 };
+  }
+
+  /** OVERLOADED, or RATE_LIMITED where one key has too many. */
+  #requireRoom(keyId: string): void {
     if (this.#open.size >= limits.streams) {
       throw new GovError('OVERLOADED', `expected at most ${limits.streams} streams at once`);
     }
-    const { size } = await services.store.head(caller.project.projectId, 'audit');
-    return { caller, token, environment, filter, after: after ?? size - 1 };
+    let own = 0;
+    for (const each of this.#open.values()) if (each === keyId) own += 1;
+    if (own < limits.streamsPerKey) return;
+    const detail = `expected at most ${limits.streamsPerKey} streams of one key at once; close some first`;
+    throw new GovError('RATE_LIMITED', detail, { retryAfterSeconds: limits.overloadRetrySeconds });
   }
 
   #refuse(request: IncomingMessage, socket: Duplex, error: unknown): void {
@@ -196,6 +215,8 @@ async function sendNew(
       subscription.after = leaf.index;
       if (socket.bufferedAmount > limits.streamBufferedBytes && !(await drained(socket, stallSeconds))) {
         socket.close(tryAgainLater, 'reading too slowly; resume after the last sequence');
+        // the frame stands behind what is not read: the socket does not wait for that for ever
+        setTimeout(() => socket.terminate(), limits.streamCloseSeconds * 1000).unref();
         return;
       }
     }

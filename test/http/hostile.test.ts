@@ -202,6 +202,9 @@ describe('request smuggling', () => {
     ['a space before the colon', ['Content-Length : 2'], '{}'],
     ['a negative length', ['Content-Length: -2'], '{}'],
     ['an unknown coding', ['Transfer-Encoding: xchunked'], '{}'],
+    ['a coding before chunked', ['Transfer-Encoding: gzip, chunked'], '2\r\n{}\r\n0\r\n\r\n'],
+    ['chunked twice', ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n'],
+    ['two hosts', ['Host: y', 'Connection: close', 'Content-Length: 2'], '{}'],
   ];
 
   it.each(cases)('%s: 400 and the connection ends', async (_name, lines, body) => {
@@ -253,5 +256,36 @@ describe('parameters', () => {
   it('with an extra or empty segment are no operation', async () => {
     expect((await plane.call('GET', '/graphs//lineage')).status).toBe(404);
     expect((await plane.call('GET', '/jobs/x/y')).status).toBe(404);
+  });
+});
+
+describe('an upgrade that is not to a stream', () => {
+  const get = (path: string, lines: readonly string[]): Promise<string> =>
+    raw(
+      [`GET ${path} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${plane.key}`, ...lines, '', ''].join(
+        '\r\n',
+      ),
+    );
+
+  it('is ignored, and the request is answered as if it had not been asked for', async () => {
+    const h2c = ['Connection: Upgrade, HTTP2-Settings, close', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQ'];
+    expect(await get('/api/v1/health', h2c)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await get('/api/v1/events/stream', h2c)).toMatch(/^HTTP\/1\.1 404 /);
+    const websocket = ['Connection: Upgrade, close', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'];
+    expect(await get('/api/v1/runs', websocket)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await get('/nope', websocket)).toMatch(/^HTTP\/1\.1 404 /);
+  });
+
+  it('may carry a body, which is read as one', async () => {
+    const body = JSON.stringify(event({ runId: 'upgraded' }));
+    const lines = ['Connection: Upgrade, close', 'Upgrade: h2c', 'Content-Type: application/json'];
+    const request = [
+      'POST /api/v1/events HTTP/1.1',
+      'Host: x',
+      `Authorization: Bearer ${plane.key}`,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      ...lines,
+    ];
+    expect(await raw(`${request.join('\r\n')}\r\n\r\n${body}`)).toMatch(/^HTTP\/1\.1 201 /);
   });
 });

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
+import { limits } from '../../src/contract/limits.ts';
 import { event, startPlane, type TestPlane } from '../serving.ts';
 
 let plane: TestPlane;
@@ -147,5 +148,34 @@ describe('the live stream', () => {
     socket.resume();
     await closed;
     socket.destroy();
+  });
+
+  it('takes as many streams of one key as the limit, and one more gets 429', async () => {
+    const own = await startPlane();
+    const url = `${own.baseUrl.replace('http', 'ws')}/events/stream`;
+    const headers = { authorization: `Bearer ${own.key}` };
+    const sockets = Array.from({ length: limits.streamsPerKey }, () => new WebSocket(url, { headers }));
+    await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.on('open', resolve))));
+    const over = new WebSocket(url, { headers });
+    over.on('error', () => {});
+    const status = await new Promise((resolve) =>
+      over.on('unexpected-response', (_request, response) => resolve(response.statusCode)),
+    );
+    expect(status).toBe(429);
+    for (const socket of sockets) socket.terminate();
+    await own.end();
+  });
+
+  it('cuts a reader that does not read the close frame either', { timeout: 20_000 }, async () => {
+    const events = Array.from({ length: 50 }, (_, n) =>
+      event({ runId: 'deaf', metadata: { n, fill: 'x'.repeat(200_000) } }),
+    );
+    await plane.call('POST', '/events/batch', { body: { events } });
+    const { socket, closed } = await open('?runId=deaf&after=0');
+    socket.pause();
+    await new Promise((resolve) => setTimeout(resolve, limits.streamCloseSeconds * 1000 + 1500));
+    socket.resume();
+    // whether the frame was among what the kernel held is not ours to say
+    expect([1006, 1013]).toContain(await closed);
   });
 });
