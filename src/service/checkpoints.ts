@@ -37,6 +37,8 @@ export class Checkpoints {
   readonly #signing = new Map<string, Promise<unknown>>();
   /** Projects that grew since their newest checkpoint, and since when. */
   readonly #grown = new Map<string, number>();
+  /** Projects whose last signing failed, and why: said once, not every second. */
+  readonly #failed = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: Options) {
@@ -83,7 +85,7 @@ export class Checkpoints {
     this.#timer.unref();
   }
 
-  /** Signs what grew. A failure is logged, kept as stale, and tried again a second later. */
+  /** Signs what grew. A failure is logged once, kept as stale, and tried again a second later. */
   async signGrown(): Promise<void> {
     const grown = [...this.#grown];
     // what fails is put back, so the list that is worked off must not be the map
@@ -92,8 +94,12 @@ export class Checkpoints {
       try {
         await this.sign(projectId, 'audit');
         await this.sign(projectId, 'metering');
+        this.#failed.delete(projectId);
       } catch (error) {
         this.#grown.set(projectId, sinceMs);
+        const why = String(error);
+        if (this.#failed.get(projectId) === why) continue;
+        this.#failed.set(projectId, why);
         this.#options.log.error({ err: error, projectId }, 'a checkpoint could not be signed');
       }
     }

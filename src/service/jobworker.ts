@@ -21,6 +21,8 @@ export class JobWorker {
   #stopped = false;
   #claiming = false;
   #again = false;
+  /** Why no job could be claimed: said once, not every second. */
+  #failure = '';
 
   constructor(services: Services) {
     this.#services = services;
@@ -54,8 +56,11 @@ export class JobWorker {
           this.#begin(job);
         }
       } while (this.#again);
+      this.#failure = '';
     } catch (error) {
-      if (!this.#stopped) log.error({ err: error }, 'no job could be claimed');
+      const known = this.#failure === String(error);
+      this.#failure = String(error);
+      if (!this.#stopped && !known) log.error({ err: error }, 'no job could be claimed');
     } finally {
       this.#claiming = false;
     }

@@ -7,7 +7,7 @@ import { ed25519Signer, openCheckpoint, type CheckpointSigner } from '../../src/
 import { parseVerifierKey } from '../../src/core/notekey.ts';
 import { draftLeaf } from '../../src/core/record.ts';
 import { Checkpoints, openOwn } from '../../src/service/checkpoints.ts';
-import { silentLog } from '../../src/service/log.ts';
+import { silentLog, type Log } from '../../src/service/log.ts';
 import type { Project } from '../../src/store/port.ts';
 import { openStore, type SqliteStore } from '../../src/store/sqlite/index.ts';
 
@@ -38,7 +38,8 @@ afterEach(async () => {
 const grow = () => store.append({ projectId: 'prj_a', leaves: [leaf()], meter: { op: 'none', units: 0 } });
 const make = (
   signers = (origin: string): readonly CheckpointSigner[] => [ed25519Signer(origin, privateKey)],
-) => new Checkpoints({ store, now: () => nowMs, log: silentLog, signers });
+  log: Log = silentLog,
+) => new Checkpoints({ store, now: () => nowMs, log, signers });
 
 describe('checkpoints', () => {
   it('are signed for the head as it is, and once for the same head', async () => {
@@ -96,5 +97,22 @@ describe('checkpoints', () => {
     await checkpoints.signGrown();
     expect(checkpoints.fresh()).toBe(true);
     await checkpoints.stop();
+  });
+
+  it('that fail every second for the same reason are logged once, and again for another one', async () => {
+    const logged: string[] = [];
+    let reason = 'full';
+    const checkpoints = make(
+      () => {
+        throw new Error(reason);
+      },
+      { ...silentLog, error: (_details, text) => logged.push(`${reason}: ${text}`) },
+    );
+    checkpoints.grew('prj_a');
+    for (const why of ['full', 'full', 'full', 'broken', 'broken', 'full']) {
+      reason = why;
+      await checkpoints.signGrown();
+    }
+    expect(logged.map((line) => line.slice(0, line.indexOf(':')))).toEqual(['full', 'broken', 'full']);
   });
 });

@@ -86,6 +86,9 @@ describe.skipIf(!mayMount)(
       }
       expect(stored).toBeGreaterThan(0);
       expect(existsSync(reserve)).toBe(false);
+      // room for the reserve alone is none: writing would be full again at once, and the reserve written in vain
+      expect(store.probe()).toBe(false);
+      expect(existsSync(reserve)).toBe(false);
       const filler = join(folder, 'filler');
       fill(filler);
       expect(store.probe()).toBe(false);

@@ -67,7 +67,7 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
   let probing: NodeJS.Timeout | undefined;
   const probe = (): boolean => {
     if (writer.trouble?.code !== 'STORAGE_FULL') return writer.trouble === null;
-    if (!reserve.fill()) return false;
+    if (!reserve.refill()) return false;
     clearInterval(probing);
     writer.heal();
     return true;

@@ -3,32 +3,43 @@
  * that reads, checks, downloads and an orderly stop have room. Writing goes on once the file fits again.
  * Proven by `test/store/full.test.ts`.
  */
-import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 const pieceBytes = 1024 * 1024;
 
 export interface Reserve {
   /** True once the file has its full size on the disk. Cost the first time: as long as writing it takes. */
   fill(): boolean;
+  /**
+   * As `fill`, but only where half as much again stays free, so that the next commits fit as well: a disk that
+   * has just room for the file would be full again at once. Cost while there is no room: a `statfs`.
+   */
+  refill(): boolean;
   release(): void;
 }
 
 export function openReserve(path: string, bytes: number): Reserve {
   const release = (): void => rmSync(path, { force: true });
-  return {
-    release,
-    fill: () => {
-      if (bytes === 0 || statSync(path, { throwIfNoEntry: false })?.size === bytes) return true;
-      try {
-        write(path, bytes);
-        return true;
-      } catch (error) {
-        release();
-        if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return false;
-        throw error;
-      }
-    },
+  const kept = (): boolean => bytes === 0 || statSync(path, { throwIfNoEntry: false })?.size === bytes;
+  const fill = (): boolean => {
+    if (kept()) return true;
+    try {
+      write(path, bytes);
+      return true;
+    } catch (error) {
+      release();
+      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return false;
+      throw error;
+    }
   };
+  const refill = (): boolean => kept() || (freeBytes(dirname(path)) >= bytes * 1.5 && fill());
+  return { release, fill, refill };
+}
+
+function freeBytes(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
 }
 
 function write(path: string, bytes: number): void {

@@ -1,0 +1,75 @@
+/** A plane as a process of its own, for scripts that kill it or take its disk away. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const script = fileURLToPath(new URL('../plane/process.ts', import.meta.url));
+
+export interface Serving {
+  readonly process: ChildProcess;
+  readonly baseUrl: string;
+  readonly key: string;
+  /** Exit code, or the signal's name. */
+  readonly ended: Promise<number | string | null>;
+  /** Lines of the log so far. */
+  readonly log: () => readonly string[];
+}
+
+/** Starts the plane in a directory that `plane init` made; rejects with its log where it does not come up. */
+export async function serve(dataDir: string): Promise<Serving> {
+  const child = spawn(process.execPath, [script, dataDir], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
+  const ended = new Promise<number | string | null>((resolve) =>
+    child.once('exit', (code, signal) => resolve(signal ?? code)),
+  );
+  const baseUrl = await new Promise<string>((resolve, reject) => {
+    child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString().trim()));
+    child.once('exit', () => reject(new Error(log)));
+  });
+  const key = readFileSync(join(dataDir, 'local.key'), 'utf8').trim();
+  return { process: child, baseUrl, key, ended, log: () => log.split('\n').filter((line) => line !== '') };
+}
+
+export interface Answer {
+  readonly status: number;
+  // oxlint-disable-next-line typescript/no-explicit-any -- whatever a plane answers
+  readonly body: any;
+}
+
+/** One request; rejects where the connection ends before the answer does. */
+export async function ask(
+  { baseUrl, key }: Serving,
+  path: string,
+  options: { body?: unknown; headers?: Readonly<Record<string, string>> } = {},
+): Promise<Answer> {
+  const { body, headers = {} } = options;
+  const answer = await fetch(`${baseUrl}${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  return { status: answer.status, body: text === '' ? null : (JSON.parse(text) as unknown) };
+}
+
+export interface StoredEvent {
+  readonly eventId: string;
+  readonly clientEventId: string | null;
+}
+
+/** Every event of a run. */
+export async function eventsOf(plane: Serving, runId: string): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const { status, body } = await ask(
+      plane,
+      `/events?runId=${runId}&limit=1000${cursor && `&cursor=${cursor}`}`,
+    );
+    if (status !== 200) throw new Error(`reading run ${runId}: ${status} ${JSON.stringify(body)}`);
+    events.push(...(body.events as StoredEvent[]));
+    cursor = (body.nextCursor as string | null) ?? null;
+  }
+  return events;
+}
