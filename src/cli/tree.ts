@@ -32,7 +32,8 @@ interface Shape {
 }
 
 const nameOf = (node: GraphNode): string =>
-  typeof node.data['name'] === 'string' ? node.data['name'] : node.id.replace(/^[a-z]+:/, '');
+  [node.data['name'], node.data['id']].find((each) => typeof each === 'string') ??
+  node.id.replace(/^[a-z]+:/, '');
 
 function shapeOf({ nodes, edges }: Graph): Shape {
   const byId = new Map(nodes.map((node) => [node.id, node]));

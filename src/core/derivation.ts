@@ -11,7 +11,7 @@
  */
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
-import { eventLinks, partyId, type EventLinks, type Party } from './eventlinks.ts';
+import { eventLinks, partyNodeId, type EventLinks, type Party } from './eventlinks.ts';
 import { runNodeId, type GraphSink } from './graph.ts';
 import { hashText } from './hash.ts';
 import type { JsonObject } from './json.ts';
@@ -114,8 +114,9 @@ export class GraphDerivation {
     );
     for (const party of [actor, resource]) {
       if (party === null) continue;
-      const { kind, name } = party;
-      this.addOther(partyId(kind, name), partyType[kind], dataCommitment, { name });
+      const { kind, id, name } = party;
+      const data = { ...(id === null ? {} : { id }), ...(name === null ? {} : { name }) };
+      this.addOther(partyNodeId(party), partyType[kind], dataCommitment, data);
     }
   }
 
@@ -166,11 +167,11 @@ export class GraphDerivation {
   private addParties(self: number, clear: ClearEvent, { actor, resource }: EventLinks): void {
     const event = clear.eventId;
     if (actor !== null) {
-      const source = partyId(actor.kind, actor.name);
+      const source = partyNodeId(actor);
       this.sink.edge({ source, target: event, type: 'produces' }, this.others.get(source) ?? -1, self);
     }
     if (resource !== null) {
-      const target = partyId(resource.kind, resource.name);
+      const target = partyNodeId(resource);
       const type = resourceEdge(resource, clear.eventType);
       this.sink.edge({ source: event, target, type }, self, this.others.get(target) ?? -1);
     }

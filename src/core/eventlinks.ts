@@ -13,7 +13,10 @@ export type PartyKind = 'agent' | 'human' | 'tool' | 'model' | 'data' | 'callee'
 
 export interface Party {
   readonly kind: PartyKind;
-  readonly name: string;
+  /** At least one of the two is given. */
+  readonly id: string | null;
+  /** Without an id, what else names the party: its role or type. */
+  readonly name: string | null;
 }
 
 export interface EventLinks {
@@ -58,13 +61,24 @@ export function timestampSource(disclosures: string | null): string | null {
 }
 
 /**
- * The node id of a party: `<kind>:<name>` where that fits contract A2, else the kind and the first 32 hex
- * digits of the SHA-256 of the name.
+ * The node id of a party: `<kind>:id:<id>` where it has an id, else `<kind>:<name>`. A name that begins with
+ * `id:` is hashed, so it is nobody's id.
+ */
+export function partyNodeId({ kind, id, name }: Party): string {
+  if (id !== null) return partyId(`${kind}:id`, id);
+  return name?.startsWith('id:') === true ? hashedId(kind, name) : partyId(kind, name ?? '');
+}
+
+/**
+ * `<kind>:<name>` where that fits contract A2, else the kind and the first 32 hex digits of the SHA-256 of
+ * the name.
  */
 export function partyId(kind: string, name: string): string {
   const id = `${kind}:${name}`;
-  return nodeIdPattern.test(id) ? id : `${kind}:${sha256(name).toString('hex', 0, 16)}`;
+  return nodeIdPattern.test(id) ? id : hashedId(kind, name);
 }
+
+const hashedId = (kind: string, name: string): string => `${kind}:${sha256(name).toString('hex', 0, 16)}`;
 
 export const nodeIdPattern = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
 
@@ -122,22 +136,26 @@ class References {
 const humans = new Set<Json | undefined>(['user', 'human', 'customer']);
 
 /** A party is a text, or an object that is committed member by member. */
-const nameOf = (fields: Fields, party: string): string | null =>
-  text(fields.get(party)) ?? text(fields.get(`${party}/name`)) ?? text(fields.get(`${party}/id`));
+function partyOf(fields: Fields, party: 'actor' | 'resource'): Omit<Party, 'kind'> | null {
+  const of = (member: string): string | null => text(fields.get(`/${party}${member}`));
+  const id = of('/id');
+  const name = of('') ?? of('/name') ?? (id === null ? (of('/role') ?? of('/type')) : null);
+  return id === null && name === null ? null : { id, name };
+}
 
 function actorOf(fields: Fields): Party | null {
   const role = fields.get('/actor/role');
   const type = fields.get('/actor/type');
-  const name = nameOf(fields, '/actor') ?? text(role) ?? text(type);
-  if (name === null) return null;
+  const party = partyOf(fields, 'actor');
+  if (party === null) return null;
   const human = humans.has(fields.get('/actor')) || humans.has(role) || humans.has(type);
-  return { kind: human ? 'human' : 'agent', name };
+  return { kind: human ? 'human' : 'agent', ...party };
 }
 
 function resourceOf(fields: Fields, eventType: string): Party | null {
   const type = text(fields.get('/resource/type'));
-  const name = nameOf(fields, '/resource') ?? type;
-  return name === null ? null : { kind: resourceKind(type, eventType), name };
+  const party = partyOf(fields, 'resource');
+  return party === null ? null : { kind: resourceKind(type, eventType), ...party };
 }
 
 /** Without a type of its own, a resource is what the kind of event says it is. */

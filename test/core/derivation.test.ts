@@ -115,6 +115,30 @@ describe('the graph of a run', () => {
     expect(first('data:notes')).toMatchObject({ index: null, dataCommitment: hashes[6] });
   });
 
+  it('keeps parties of one name apart by their ids, and one id together under any name', () => {
+    const log = new ProofLog();
+    const nodes: unknown[] = [];
+    const derivation = new GraphDerivation('r', {
+      node: ({ id, type }, data) => nodes.push(...(type === 'agent' ? [[id, data]] : [])),
+      edge: () => {},
+    });
+    const actors = [
+      { id: 'u1', name: 'Kim' },
+      { id: 'u2', name: 'Kim' },
+      { id: 'u1', name: 'K.' },
+      'Kim',
+      'u1',
+    ];
+    for (const actor of [...actors, { id: 'u3' }]) derivation.add(log.record({ runId: 'r', actor }));
+    expect(nodes).toEqual([
+      ['agent:id:u1', { id: 'u1', name: 'Kim' }],
+      ['agent:id:u2', { id: 'u2', name: 'Kim' }],
+      ['agent:Kim', { name: 'Kim' }],
+      ['agent:u1', { name: 'u1' }],
+      ['agent:id:u3', { id: 'u3' }],
+    ]);
+  });
+
   it('resolves eventIds and clientEventIds, each cause once', () => {
     const log = new ProofLog();
     const first = log.record({ runId: 'r', clientEventId: 'c0' });

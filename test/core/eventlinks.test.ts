@@ -1,7 +1,14 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../src/contract/events.ts';
 import { limits } from '../../src/contract/limits.ts';
-import { eventLinks, nodeIdPattern, partyId, timestampSource } from '../../src/core/eventlinks.ts';
+import {
+  eventLinks,
+  nodeIdPattern,
+  partyId,
+  partyNodeId,
+  timestampSource,
+} from '../../src/core/eventlinks.ts';
 import { sha256 } from '../../src/core/hash.ts';
 import { ProofLog } from './prooflog.ts';
 
@@ -50,27 +57,29 @@ describe('what an event says about others', () => {
   });
 
   it.each([
-    ['a name', 'bot', { kind: 'agent', name: 'bot' }],
-    ['the word user', 'user', { kind: 'human', name: 'user' }],
-    ['name and role', { name: 'Ada', role: 'customer' }, { kind: 'human', name: 'Ada' }],
-    ['id and type', { id: 'u1', type: 'human' }, { kind: 'human', name: 'u1' }],
-    ['a role only', { role: 'assistant' }, { kind: 'agent', name: 'assistant' }],
-    ['a name before an id', { id: 'a1', name: 'planner' }, { kind: 'agent', name: 'planner' }],
+    ['a name', 'bot', { kind: 'agent', id: null, name: 'bot' }],
+    ['the word user', 'user', { kind: 'human', id: null, name: 'user' }],
+    ['name and role', { name: 'Ada', role: 'customer' }, { kind: 'human', id: null, name: 'Ada' }],
+    ['id and type', { id: 'u1', type: 'human' }, { kind: 'human', id: 'u1', name: null }],
+    ['a role only', { role: 'assistant' }, { kind: 'agent', id: null, name: 'assistant' }],
+    ['an id and a name', { id: 'a1', name: 'planner' }, { kind: 'agent', id: 'a1', name: 'planner' }],
+    ['an id and a role', { id: 'a1', role: 'user' }, { kind: 'human', id: 'a1', name: null }],
+    ['an id that names nothing', { id: '', name: 'Kim' }, { kind: 'agent', id: null, name: 'Kim' }],
     ['nothing that names', { team: 'x' }, null],
   ] as const)('takes an actor from %s', (_name, actor, expected) => {
     expect(links({ actor }).actor).toEqual(expected);
   });
 
   it.each([
-    ['tool', { name: 'grep', type: 'tool' }, 'x.y', { kind: 'tool', name: 'grep' }],
-    ['MCP tool', { name: 'grep', type: 'mcp_tool' }, 'x.y', { kind: 'tool', name: 'grep' }],
-    ['model', { id: 'm-1', type: 'model' }, 'x.y', { kind: 'model', name: 'm-1' }],
-    ['called agent', { name: 'writer', type: 'agent' }, 'x.y', { kind: 'callee', name: 'writer' }],
-    ['database', { name: 'crm', type: 'database' }, 'tool.call', { kind: 'data', name: 'crm' }],
-    ['named tool', 'grep', 'tool.call', { kind: 'tool', name: 'grep' }],
-    ['named model', 'm-1', 'model.invoked', { kind: 'model', name: 'm-1' }],
-    ['named thing', 'notes', 'memory.write', { kind: 'data', name: 'notes' }],
-    ['type only', { type: 'queue' }, 'x.y', { kind: 'data', name: 'queue' }],
+    ['tool', { name: 'grep', type: 'tool' }, 'x.y', { kind: 'tool', id: null, name: 'grep' }],
+    ['MCP tool', { name: 'grep', type: 'mcp_tool' }, 'x.y', { kind: 'tool', id: null, name: 'grep' }],
+    ['model', { id: 'm-1', type: 'model' }, 'x.y', { kind: 'model', id: 'm-1', name: null }],
+    ['called agent', { name: 'writer', type: 'agent' }, 'x.y', { kind: 'callee', id: null, name: 'writer' }],
+    ['database', { name: 'crm', type: 'database' }, 'tool.call', { kind: 'data', id: null, name: 'crm' }],
+    ['named tool', 'grep', 'tool.call', { kind: 'tool', id: null, name: 'grep' }],
+    ['named model', 'm-1', 'model.invoked', { kind: 'model', id: null, name: 'm-1' }],
+    ['named thing', 'notes', 'memory.write', { kind: 'data', id: null, name: 'notes' }],
+    ['type only', { type: 'queue' }, 'x.y', { kind: 'data', id: null, name: 'queue' }],
   ] as const)('takes a %s from its resource', (_name, resource, eventType, expected) => {
     expect(links({ resource, eventType }).resource).toEqual(expected);
   });
@@ -104,5 +113,32 @@ describe('node ids of parties', () => {
       if (name !== '') expect(id).toBe(`agent:${sha256(name).toString('hex').slice(0, 32)}`);
     }
     expect(partyId('agent', 'x'.repeat(122))).toHaveLength(limits.identifierChars);
+  });
+
+  it('are made of the id where a party has one, and else of the name', () => {
+    const id = (id: string | null, name: string | null) => partyNodeId({ kind: 'human', id, name });
+    expect(id('u1', 'Kim')).toBe('human:id:u1');
+    expect(id('u1', null)).toBe('human:id:u1');
+    expect(id(null, 'Kim')).toBe('human:Kim');
+    expect(id('a b', 'Kim')).toBe(`human:id:${sha256('a b').toString('hex').slice(0, 32)}`);
+    expect(id(null, 'id:u1')).toBe(`human:${sha256('id:u1').toString('hex').slice(0, 32)}`);
+  });
+
+  it('are different for parties that differ in their id, or in their name without one', () => {
+    const word = fc.string({
+      unit: fc.constantFrom('i', 'd', ':', ' ', 'x', 'ß'),
+      minLength: 1,
+      maxLength: 6,
+    });
+    const party = fc.record({ id: fc.option(word), name: word });
+    fc.assert(
+      fc.property(party, party, (a, b) => {
+        const same = a.id === b.id && (a.id !== null || a.name === b.name);
+        const [left, right] = [a, b].map((each) => partyNodeId({ kind: 'agent', ...each }));
+        expect(left === right).toBe(same);
+        expect(left).toMatch(nodeIdPattern);
+      }),
+      { seed: 6, numRuns: 2000 },
+    );
   });
 });
