@@ -17,10 +17,11 @@ interface Layer {
 }
 
 /** A verdict of this machine, or the service's answer, which has fewer members. */
-export interface Told extends Partial<Omit<Verdict, 'layers'>> {
+export interface Told extends Partial<Omit<Verdict, 'layers' | 'code'>> {
   readonly source: 'offline' | 'service';
   readonly verified: boolean;
   readonly proofId: string | null;
+  readonly code?: string | null | undefined;
   readonly layers: readonly Layer[];
   readonly checks: readonly CheckResult[];
   readonly notes: readonly string[];

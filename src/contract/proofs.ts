@@ -91,6 +91,11 @@ const VerifyRequest = exact({
 const VerifyResult = Type.Object({
   proofId: Type.String(),
   verified: Type.Boolean(),
+  code: Type.Optional(
+    Type.String({
+      description: 'Where verified is false: why, such as HASH_MISMATCH or LAYER_NOT_SATISFIED',
+    }),
+  ),
   layers: Type.Array(
     Type.Object({
       name: Type.String(),

@@ -4,6 +4,8 @@
  * so that every accepted timestamp can be written by `formatTimestamp`.
  * Proven by `test/core/time.test.ts` (RFC 3339 §5.8 known answers).
  */
+import { limits } from '../contract/limits.ts';
+
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
 const endOf9999 = Date.UTC(10_000, 0, 1);
@@ -108,4 +110,11 @@ function offsetMs(text: string, at: number): number | null {
   const minutes = digits(text, at + 4, at + 6);
   if (!inRange(hours, 23) || !inRange(minutes, 59)) return null;
   return (hours * 60 + minutes) * (sign === MINUS ? -minuteMs : minuteMs);
+}
+
+/** What is said of an event whose time is further ahead than `limits.futureSkewSeconds` (contract E6). */
+export function futureRefusal(sent: string, nowMs: number): string {
+  const { futureSkewSeconds } = limits;
+  const latest = formatTimestamp(nowMs + futureSkewSeconds * 1000);
+  return `expected ${latest} at the latest, ${futureSkewSeconds / 3600} h ahead of now, got ${sent}`;
 }

@@ -2,9 +2,11 @@
  * Causal Graphs (interface §4.5; contract F13-F16). Derivation and answers happen in the worker thread.
  * Proven by `test/service/graphs.test.ts`.
  */
+import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
 import { formatTimestamp } from '../core/time.ts';
 import { keepAnswer, notFound, type Handlers } from './call.ts';
 import { logGraph } from './graphlog.ts';
+import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
 import type { RunOf } from './work.ts';
 
@@ -16,6 +18,7 @@ export const graphs: Pick<Handlers, 'getGraph' | 'declareGraph' | 'commitGraph' 
   },
 
   async declareGraph({ params, body, caller }, services) {
+    refuseSystemRun(params.runId);
     const { store, now, salt, runs, work } = services;
     const of = { projectId: caller.project.projectId, runId: params.runId };
     await runs.inTurn(of, async () => {
@@ -37,6 +40,7 @@ export const graphs: Pick<Handlers, 'getGraph' | 'declareGraph' | 'commitGraph' 
   async commitGraph(call, services) {
     const { params, caller } = call;
     const { runId } = params;
+    refuseSystemRun(runId);
     const of = { projectId: caller.project.projectId, runId };
     const committed = await services.runs.inTurn(of, async () => {
       const { sealed, declaration } = await services.store.graphState(of.projectId, runId);
@@ -60,6 +64,11 @@ export const graphs: Pick<Handlers, 'getGraph' | 'declareGraph' | 'commitGraph' 
     return { status: 200, raw: body };
   },
 };
+
+function refuseSystemRun(runId: string): void {
+  if (!isSystemRun(runId)) return;
+  throw fieldError({ pointer: '/runId', in: 'path', code: 'NOT_ALLOWED', detail: systemRunRefusal });
+}
 
 const eventsOf = async ({ store }: Services, { projectId, runId }: RunOf): Promise<number> =>
   (await store.run(projectId, runId))?.events ?? 0;

@@ -76,11 +76,15 @@ export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
 const identity = ({ jobId, type, runId, status }: StoredJob) => ({ jobId, type, runId, status });
 const read = (text: string | null): unknown => (text === null ? null : (JSON.parse(text) as unknown));
 
+/** Never below 0, also where the clock was set back meanwhile. */
+const durationMs = ({ startedMs, completedMs }: StoredJob): number | null =>
+  completedMs === null || startedMs === null ? null : Math.max(0, completedMs - startedMs);
+
 const listed = (job: StoredJob) => ({
   ...identity(job),
   createdAt: formatTimestamp(job.createdMs),
   completedAt: time(job.completedMs),
-  durationMs: job.completedMs === null || job.startedMs === null ? null : job.completedMs - job.startedMs,
+  durationMs: durationMs(job),
   errorSummary: job.errorSummary,
   request: read(job.request),
 });

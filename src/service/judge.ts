@@ -3,13 +3,13 @@
  * is drafted, that is, its salted commitments are made. Shared by the single and the batch operation.
  * Proven by `test/service/events.test.ts`.
  */
-import type { EventInput } from '../contract/events.ts';
+import { isSystemRun, systemRunRefusal, type EventInput } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import type { FieldError } from '../contract/problems.ts';
 import { table } from '../contract/table.ts';
 import { canonicalize, type Json } from '../core/json.ts';
 import { draftEvent, type EventDraft } from '../core/record.ts';
-import { parseTimestamp } from '../core/time.ts';
+import { futureRefusal, parseTimestamp } from '../core/time.ts';
 import { plain, type FieldCode } from './explain.ts';
 import { loadCheck, type Check } from './schema.ts';
 import type { Services } from './services.ts';
@@ -30,22 +30,16 @@ const fault = (pointer: string, code: string, detail: string, limit?: number): {
 /** Judges an event that matches the schema. The client controls it. Cost: 20 to 50 µs. */
 export function judgeEvent(input: EventInput, services: Services): Judged {
   const { now, salt, fingerprint, counts } = services;
-  if (input.runId === systemRun) {
-    return fault('/runId', 'NOT_ALLOWED', `${systemRun} holds the events of the service itself`);
-  }
+  if (isSystemRun(input.runId)) return fault('/runId', 'NOT_ALLOWED', systemRunRefusal);
   const timestampMs = parseTimestamp(input.timestamp);
   if (timestampMs === null) return fault('/timestamp', 'BAD_FORMAT', 'expected an RFC 3339 time with offset');
   if (timestampMs < earliestMs) {
     return fault('/timestamp', 'TOO_SMALL', 'expected a time from the year 2000 on');
   }
-  const skewMs = timestampMs - now();
+  const nowMs = now();
+  const skewMs = timestampMs - nowMs;
   if (skewMs > limits.futureSkewSeconds * 1000) {
-    const hours = limits.futureSkewSeconds / 3600;
-    return fault(
-      '/timestamp',
-      'TIMESTAMP_IN_FUTURE',
-      `expected a time at most ${hours} h ahead of the server`,
-    );
+    return fault('/timestamp', 'TIMESTAMP_IN_FUTURE', futureRefusal(input.timestamp, nowMs));
   }
   if (input.metadata !== undefined && isDeeper(input.metadata, limits.metadataDepth)) {
     const detail = `expected at most ${limits.metadataDepth} levels`;
@@ -55,8 +49,9 @@ export function judgeEvent(input: EventInput, services: Services): Judged {
   if ('code' in draft) return fault(draft.pointer, draft.code.toUpperCase(), draft.detail);
   if (Math.abs(skewMs) > limits.recordedSkewSeconds * 1000) counts.skewedEvents += 1;
   if (draft.clientEventId === null) return { draft, fingerprint: null };
-  // an event is JSON by now
-  return { draft, fingerprint: fingerprint(canonicalize(input as unknown as Json)) };
+  // absent metadata is empty metadata; an event is JSON by now
+  const whole = { metadata: {}, ...input } as unknown as Json;
+  return { draft, fingerprint: fingerprint(canonicalize(whole)) };
 }
 
 /** Whether a value nests deeper than `levels` containers. Its depth is bounded by the parser. */

@@ -121,7 +121,8 @@ async function enqueue(
   { body, caller, basePath, idempotency }: Call<Table['createProof']>,
   services: Services,
 ) {
-  const jobId = typeId('job', services.now(), services.randomBytes(10));
+  const createdMs = services.now();
+  const jobId = typeId('job', createdMs, services.randomBytes(10));
   const answer = {
     status: 202,
     body: { jobId },
@@ -135,7 +136,7 @@ async function enqueue(
     effects: () => [
       {
         kind: 'enqueueJob',
-        job: { jobId, type: 'proof', runId: body.runId, request, createdMs: services.now() },
+        job: { jobId, type: 'proof', runId: body.runId, request, createdMs },
       },
     ],
     ...idempotencyWrite(idempotency, () => answer),

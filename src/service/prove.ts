@@ -40,7 +40,7 @@ export async function prove(
   if (events === 0) throw noEvents(runId);
   const graph = layers.includes('causal_consistency') ? await currentGraph(services, request) : null;
   const { checkpoint } = await services.checkpoints.sign(projectId);
-  const timestamp = formatTimestamp(services.now());
+  const timestampMs = await notBefore(services, request);
   const nonces = layers.map((name) => [name, services.randomBytes(16).toString('base64url')] as const);
   const input = {
     projectId,
@@ -54,13 +54,19 @@ export async function prove(
     events,
   };
   const computed = await services.work.run('layers', input, { events });
-  const proofId = typeId('prf', services.now(), services.randomBytes(10));
+  const proofId = typeId('prf', timestampMs, services.randomBytes(10));
+  const timestamp = formatTimestamp(timestampMs);
   const composed = composeProof({ proofId, runId, schemaVersion, timestamp, layers: computed.layers });
   const draft = { ...composed, computed, graphIndex: graph?.leafIndex ?? null };
   const stored = await append(services, appendRequest(services, request, draft));
   if ('replayed' in stored) return stored;
   await signOver(services, projectId);
   return { proof: composed.proof };
+}
+
+/** Now, or the time of the run's newest event where the clock was set back since. */
+async function notBefore({ store, now }: Services, { projectId, runId }: RunOf): Promise<number> {
+  return Math.max(now(), (await store.run(projectId, runId))?.lastServerMs ?? 0);
 }
 
 export const noEvents = (runId: string): GovError =>
@@ -89,7 +95,15 @@ function appendRequest(
   const completed: Effect[] =
     by.kind === 'call'
       ? []
-      : [{ kind: 'completeJob', jobId: by.jobId, lease: by.lease, result: text, atMs: now() }];
+      : [
+          {
+            kind: 'completeJob',
+            jobId: by.jobId,
+            lease: by.lease,
+            result: text,
+            atMs: Math.max(now(), createdMs),
+          },
+        ];
   return {
     projectId,
     leaves: [draftLeaf('gov.proof/1', proofLeafFields(proof), { runId })],

@@ -9,6 +9,7 @@ import type { ComplianceProof, LayerName, VerifyResult } from '../contract/proof
 import { verifyArtifact } from '../core/artifact.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import { readStatement, type Statement } from '../core/statement.ts';
+import type { VerdictCode } from '../core/verdict.ts';
 import type { StoredProof } from '../store/port.ts';
 import { logged } from './graphlog.ts';
 import type { Services } from './services.ts';
@@ -24,21 +25,25 @@ export async function verifyStored(
   const events = (await services.store.run(projectId, stored.runId))?.events ?? 0;
   const input = { ...(await recomputation(services, projectId, { stored, proof })), events };
   const again = await recompute(services, input, events);
-  if (again === null)
-    return { proofId, verified: false, layers: proof.layers.map(unchecked('HASH_MISMATCH')) };
+  if (again === null) return refuted(proof, 'HASH_MISMATCH');
   const statements = Object.fromEntries(again.layers.map(({ name, statement }) => [name, statement]));
   const kept = { proof, preimage: stored.preimage, statements: stored.statements };
   const verdict = verifyArtifact(artifact ?? (proof as unknown as Json), kept, statements);
-  if (again.anchorFault === null) {
-    return { proofId, verified: verdict.verified, layers: verdict.layers.map((layer) => ({ ...layer })) };
-  }
-  return { proofId, verified: false, layers: verdict.layers.map(unchecked(again.anchorFault)) };
+  if (again.anchorFault !== null) return refuted(proof, again.anchorFault);
+  const layers = verdict.layers.map((layer) => ({ ...layer }));
+  if (verdict.verified) return { proofId, verified: true, layers };
+  // what has not even the form of a proof is not the stored one
+  if (verdict.code === null || verdict.code === 'MALFORMED_BUNDLE') return refuted(proof, 'STORED_MISMATCH');
+  return { proofId, verified: false, code: verdict.code, layers };
 }
 
-const unchecked =
-  (code: string) =>
-  ({ name }: { readonly name: string }) =>
-    ({ name, passed: false, basis: 'not_checked', code }) as const;
+/** False for one reason that leaves no layer to be judged. */
+const refuted = ({ proofId, layers }: ComplianceProof, code: VerdictCode): VerifyResult => ({
+  proofId,
+  verified: false,
+  code,
+  layers: layers.map(({ name }) => ({ name, passed: false, basis: 'not_checked', code })),
+});
 
 /** Null where a leaf on disk is not the one that was logged: that is an answer, not a failure to answer. */
 async function recompute(services: Services, input: LayersInput, events: number): Promise<Layers | null> {

@@ -120,8 +120,13 @@ describe('POST /events', () => {
   });
 
   it('keeps the run of the service itself to the service', async () => {
-    const { status, body } = await post({ runId: 'gov.system' });
-    expect([status, body.errors[0].pointer]).toEqual([400, '/runId']);
+    for (const runId of ['gov.system', 'gov.other']) {
+      const { status, body } = await post({ runId });
+      expect([status, body.code, body.errors[0].pointer]).toEqual([400, 'VALIDATION_ERROR', '/runId']);
+      const [result] = (await batch([event({ runId })])).body.results;
+      expect([result.status, result.reason.split(':')[0]]).toEqual(['rejected', 'invalid_field']);
+    }
+    expect((await post({ runId: 'gov' })).status).toBe(201);
     const { events } = await get('/events?runId=gov.system');
     expect(events[0]).toMatchObject({ eventType: 'api_key.created', metadata: { name: 'local operator' } });
   });
@@ -184,6 +189,17 @@ describe('POST /events/batch', () => {
   it('keeps reasons within 500 characters', async () => {
     const { body } = await batch([{ ...event(), ['k'.repeat(250)]: 1, eventType: 'é'.repeat(300) }]);
     expect(body.results[0].reason.length).toBeLessThanOrEqual(limits.batchReasonChars);
+  });
+});
+
+describe('a repeated clientEventId', () => {
+  it('is the same event where metadata is absent and where it is empty', async () => {
+    const { metadata: _metadata, ...bare } = event({ runId: 'again', clientEventId: 'again:1' });
+    const first = await plane.call('POST', '/events', { body: bare });
+    const empty = await plane.call('POST', '/events', { body: { ...bare, metadata: {} } });
+    expect([empty.status, empty.body.eventId]).toEqual([201, first.body.eventId]);
+    const other = await plane.call('POST', '/events', { body: { ...bare, metadata: { a: 1 } } });
+    expect(other.status).toBe(400);
   });
 });
 

@@ -161,6 +161,26 @@ describe('PUT /graphs/{runId}', () => {
   });
 });
 
+describe('the run of the service itself', () => {
+  it('takes no declaration and no seal, but can be read and proved', async () => {
+    for (const [method, path, body] of [
+      ['PUT', '/graphs/gov.system', { nodes: [], edges: [] }],
+      ['POST', '/graphs/gov.system/commit', undefined],
+      ['POST', '/graphs/gov.unused/commit', undefined],
+    ] as const) {
+      const answer = await plane.call(method, path, body === undefined ? {} : { body });
+      expect([answer.status, answer.body.code, answer.body.errors[0].pointer]).toEqual([
+        400,
+        'VALIDATION_ERROR',
+        '/runId',
+      ]);
+    }
+    expect((await graph('gov.system')).rootHash).toBeNull();
+    const proof = await plane.call('POST', '/proofs', { body: { runId: 'gov.system' } });
+    expect(proof.status).toBe(201);
+  });
+});
+
 describe('POST /graphs/{runId}/commit', () => {
   it('seals the graph: the same root again, no more declarations, later events stay out of it', async () => {
     await record('sealed');

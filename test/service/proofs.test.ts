@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseTrust } from '../../src/core/trust.ts';
+import { verdictCodes } from '../../src/core/verdict.ts';
 import { verifyBundle } from '../../src/core/verify.ts';
 import { event, startPlane, type TestPlane } from '../serving.ts';
 
@@ -149,8 +150,25 @@ describe('POST /proofs/verify', () => {
       { ...body, createdAt: other.createdAt },
       { ...body, proofId: other.proofId },
     ];
-    for (const artifact of changed)
-      expect((await verify(artifact)).verified, JSON.stringify(artifact)).toBe(false);
+    for (const artifact of changed) {
+      const result = await verify(artifact);
+      expect(result.verified, JSON.stringify(artifact)).toBe(false);
+      expect(Object.keys(verdictCodes), JSON.stringify(artifact)).toContain(result.code);
+    }
+  });
+
+  it('says why an artifact is not verified, and keeps the layers in the answer', async () => {
+    const { body } = await prove({ runId: 'run-1' });
+    const zeroed = await verify({ ...body, proofHash: `sha256:${'0'.repeat(64)}` });
+    expect([zeroed.code, names(zeroed.layers)]).toEqual(['HASH_MISMATCH', names(body.layers)]);
+    const malformed = await verify({ ...body, proofHash: 'x' });
+    expect([malformed.code, names(malformed.layers)]).toEqual(['STORED_MISMATCH', names(body.layers)]);
+    expect(malformed.layers.every(({ passed }: { passed: boolean }) => !passed)).toBe(true);
+    const reordered = await verify({ ...body, layers: body.layers.toReversed() });
+    expect(reordered.code).toBe('LAYERS_INVALID');
+    const unmet = await prove({ runId: 'run-1', composed: { layers: ['decision_lineage'] } });
+    expect((await verify({ proofId: unmet.body.proofId })).code).toBe('LAYER_NOT_SATISFIED');
+    expect((await verify(body)).code).toBeUndefined();
   });
 
   it('answers 400 for an unknown id and for half an artifact', async () => {

@@ -4,11 +4,11 @@
  * Proven by `test/cli/push/check.test.ts`.
  */
 import type { ErrorObject } from 'ajv';
-import { eventReadOnly, EventInput } from '../../contract/events.ts';
+import { eventReadOnly, EventInput, isSystemRun, systemRunRefusal } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Json } from '../../core/json.ts';
 import { draftEvent } from '../../core/record.ts';
-import { parseTimestamp } from '../../core/time.ts';
+import { futureRefusal, parseTimestamp } from '../../core/time.ts';
 
 const earliestMs = Date.UTC(2000, 0, 1);
 
@@ -45,10 +45,11 @@ function schemaReason(errors: readonly ErrorObject[]): string {
 }
 
 function otherReason(event: EventInput, now: number): string | null {
+  if (isSystemRun(event.runId)) return `invalid_field: /runId ${systemRunRefusal}`;
   const timestampMs = parseTimestamp(event.timestamp) ?? 0;
   if (timestampMs < earliestMs) return 'invalid_field: /timestamp expected a time from the year 2000 on';
   if (timestampMs - now > limits.futureSkewSeconds * 1000) {
-    return `timestamp_in_future: /timestamp expected a time at most ${limits.futureSkewSeconds / 3600} h ahead`;
+    return `timestamp_in_future: /timestamp ${futureRefusal(event.timestamp, now)}`;
   }
   if (isDeeper(event.metadata, limits.metadataDepth)) {
     return `invalid_field: /metadata expected at most ${limits.metadataDepth} levels`;

@@ -15,8 +15,13 @@ async function served(value: Json): Promise<string | null> {
   const findings = (await loadEventCheck())(value);
   const [fault] = findings?.errors ?? [];
   if (fault !== undefined) return rejection(fault);
-  const services = { now: () => now, salt: () => 'A'.repeat(22), fingerprint: () => '' };
-  // the judge uses these three of all services
+  const services = {
+    now: () => now,
+    salt: () => 'A'.repeat(22),
+    fingerprint: () => '',
+    counts: { skewedEvents: 0 },
+  };
+  // the judge uses these four of all services
   const judged = judgeEvent(value as EventInput, services as unknown as Parameters<typeof judgeEvent>[1]);
   return 'fault' in judged ? rejection(judged.fault) : null;
 }
@@ -48,6 +53,7 @@ describe('judging locally', () => {
     ['an unknown member', event(0, { colour: 'red' })],
     ['a member of the service', event(0, { eventId: 'evt_x' })],
     ['a run id with a slash', event(0, { runId: 'a/b' })],
+    ['a run of the service', event(0, { runId: 'gov.system' })],
     ['a run id of 128', event(0, { runId: 'r'.repeat(128) })],
     ['a run id of 129', event(0, { runId: 'r'.repeat(129) })],
     ['an action of 256', event(0, { action: 'a'.repeat(256) })],
