@@ -139,7 +139,7 @@ function openPlane(config: PlaneConfig, log: Log): Opened {
     onWarning: (text) => log.warn({}, text),
   });
   const { signers } = keys;
-  const work = new ThreadWork(storeFiles(dataDir).main, log);
+  const work = new ThreadWork(storeFiles(dataDir).main, log, (error) => store.note(error));
   const services: Services = {
     store,
     now,

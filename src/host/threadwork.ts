@@ -27,16 +27,18 @@ const entry = new URL('./worker.ts', import.meta.url);
 export class ThreadWork implements Work {
   readonly #path: string;
   readonly #log: Log;
+  readonly #failed: (error: Error) => void;
   readonly #waiting: Pending[] = [];
   readonly #running = new Map<number, Pending>();
   #worker: Worker | undefined;
   #taskCount = 0;
   #closed = false;
 
-  /** `path`: the database file to read. */
-  constructor(path: string, log: Log) {
+  /** `path`: the database file to read. `failed` is told what a task failed with. */
+  constructor(path: string, log: Log, failed: (error: Error) => void = () => {}) {
     this.#path = path;
     this.#log = log;
+    this.#failed = failed;
   }
 
   run<Name extends TaskName>(
@@ -108,7 +110,11 @@ export class ThreadWork implements Work {
     this.#running.delete(message.task);
     // the thread pairs each name with its output as `Tasks` does
     if (message.kind === 'done') running.resolve(message.output as never);
-    else running.reject(errorOf(message.failure));
+    else {
+      const error = errorOf(message.failure);
+      this.#failed(error);
+      running.reject(error);
+    }
     this.#startWaiting();
   }
 

@@ -355,7 +355,10 @@ export interface Store extends StoreReader {
   saveApiKey(key: ApiKeyRow): Promise<void>;
   /** Drops idempotency records and job requests past their time. */
   sweep(nowMs: number): Promise<void>;
-  /** What `/health/ready` reports; never throws. */
+  /**
+   * What `/health` reports; never throws. Each reason begins with its code: `storage_full: …`, `storage_fault: …`,
+   * or `integrity_violation: …` once a leaf was met that is not what was logged, which does not end writing.
+   */
   condition(): { readonly writable: boolean; readonly reasons: readonly string[]; readonly queued: number };
   /** Takes what is queued, then refuses with SHUTTING_DOWN, then closes. */
   close(): Promise<void>;

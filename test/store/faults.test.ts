@@ -157,7 +157,10 @@ describe('where one statement of the write path fails', () => {
         continue; // failed while it opened
       }
       const acknowledged = await scenario(store);
-      expect(store.condition().writable, step).toBe(false);
+      expect(store.condition(), step).toMatchObject({
+        writable: false,
+        reasons: [expect.stringMatching(/^storage_fault: /)],
+      });
       expect(faulted, step).toBe(1);
       expect(await codeOf(store.append(request([event()]))), step).toBe('STORAGE_FAULT');
       await expect(signNew(store), step).rejects.toMatchObject({

@@ -39,7 +39,11 @@ describe('a database that may not grow', () => {
     const pages = Number(db?.pragma('page_count', { simple: true }));
     db?.pragma(`max_page_count = ${pages + 10}`);
     expect(await codeOf(store.append(big()))).toBe('STORAGE_FULL');
-    expect(store.condition()).toMatchObject({ writable: false, queued: 0 });
+    expect(store.condition()).toMatchObject({
+      writable: false,
+      reasons: [expect.stringMatching(/^storage_full: /)],
+      queued: 0,
+    });
     expect(await codeOf(store.append(request([event()])))).toBe('STORAGE_FULL');
     expect((await store.head('prj_a', 'audit')).size).toBe(size);
     expect((await store.leaf('prj_a', size - 1))?.index).toBe(size - 1);

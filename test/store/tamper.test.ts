@@ -195,17 +195,23 @@ describe('a read', () => {
     plane.sql("UPDATE leaf SET record = replace(record, 'tool.call', 'tool.kall') WHERE idx = 100");
     const read = store.leaf('prj_a', 100);
     await expect(read).rejects.toMatchObject({
-      code: 'INTERNAL',
+      code: 'STORAGE_FAULT',
       extensions: { tree: 'audit', index: 100 },
-      message: expect.stringContaining('audit leaf 100 does not match its hash') as string,
+      message: expect.stringContaining('leaf 100 of the audit log does not match its hash') as string,
     });
     const runId = `r${99 % 3}`;
-    expect(await codeOf(store.events('prj_a', { runId }, { limit: 1000, order: 'asc' }))).toBe('INTERNAL');
-    expect(await codeOf(store.leaves('prj_a', 'audit', { from: 90, to: 110 }))).toBe('INTERNAL');
-    expect(await codeOf(store.eventsAfter('prj_a', {}, { after: 95, limit: 10 }))).toBe('INTERNAL');
+    expect(await codeOf(store.events('prj_a', { runId }, { limit: 1000, order: 'asc' }))).toBe(
+      'STORAGE_FAULT',
+    );
+    expect(await codeOf(store.leaves('prj_a', 'audit', { from: 90, to: 110 }))).toBe('STORAGE_FAULT');
+    expect(await codeOf(store.eventsAfter('prj_a', {}, { after: 95, limit: 10 }))).toBe('STORAGE_FAULT');
     const range = { fromSeq: 0, beforeIndex: 1000, limit: 1000, bodies: false };
-    expect(await codeOf(store.runLeaves('prj_a', runId, range))).toBe('INTERNAL');
+    expect(await codeOf(store.runLeaves('prj_a', runId, range))).toBe('STORAGE_FAULT');
     expect((await store.leaf('prj_a', 101))?.index).toBe(101);
+    expect(store.condition()).toMatchObject({
+      writable: true,
+      reasons: [expect.stringMatching(/^integrity_violation: leaf 100 of the audit log/)],
+    });
     await store.close();
   });
 

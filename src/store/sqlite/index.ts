@@ -13,7 +13,7 @@ import { dueJobs, jobMoves } from './jobs.ts';
 import { openParts, storeFiles, type OpenOptions, type Parts } from './open.ts';
 import { RandomPool } from './random.ts';
 import { storeReader, watchedReader } from './reader.ts';
-import { projectNumbers } from './readleaves.ts';
+import { isAltered, projectNumbers } from './readleaves.ts';
 import { openReserve } from './reserve.ts';
 import { Sequencer } from './sequencer.ts';
 import { preparer } from './statement.ts';
@@ -41,6 +41,8 @@ export interface StoreOptions extends OpenOptions {
 export interface SqliteStore extends Store {
   /** Asks whether a full disk has space again, as happens every second by itself; true when writable. */
   probe(): boolean;
+  /** Takes note of an altered leaf that a reader in another thread met, where the error says so. */
+  note(error: unknown): void;
 }
 
 /** Opens the store in a directory, which is made where it is absent. Throws as `openParts` does. */
@@ -94,6 +96,12 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
   const tasks = taskStatements(prepare);
   tasks.sweepStaged();
   if (!reserve.fill()) options.onWarning?.('the disk has too little space left to keep a reserve');
+  let violation: string | null = null;
+  const note = (error: unknown): void => {
+    if (!isAltered(error) || violation !== null) return;
+    violation = `integrity_violation: ${error.message}`;
+    options.onWarning?.(violation);
+  };
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await writer.close();
@@ -103,12 +111,15 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
     parts.close();
   };
   return {
-    ...watchedReader(storeReader(reading), (error) => writer.report(error)),
+    ...watchedReader(storeReader(reading), { failed: (error) => writer.report(error), altered: note }),
     ...writes({ parts, writer, sequencer, tasks, prepare, random }),
     probe,
+    note,
     condition: () => {
       const { trouble, queued } = writer;
-      return { writable: trouble === null, reasons: trouble === null ? [] : [trouble.message], queued };
+      const reasons = trouble === null ? [] : [`${trouble.code.toLowerCase()}: ${trouble.message}`];
+      if (violation !== null) reasons.push(violation);
+      return { writable: trouble === null, reasons, queued };
     },
     close: () => (closing ??= close()),
   };

@@ -6,7 +6,7 @@ import { opening, troubleOf } from './faults.ts';
 import { jobReads } from './jobs.ts';
 import { assertKnownVersion } from './migrate.ts';
 import { eventReads } from './readevents.ts';
-import { leafReads, projectNumbers } from './readleaves.ts';
+import { isAltered, leafReads, projectNumbers } from './readleaves.ts';
 import { runReads } from './readruns.ts';
 import { workReads } from './readwork.ts';
 import { mainApplicationId, mainMigrations } from './schema.ts';
@@ -22,17 +22,25 @@ export function storeReader(db: Connection): StoreReader {
   };
 }
 
+export interface Watcher {
+  /** Told of a storage error; answers what the caller gets. */
+  readonly failed: (error: unknown) => GovError;
+  /** Told of a leaf that is not what was logged. */
+  readonly altered: (error: GovError) => void;
+}
+
 /**
  * The same reader, but a storage error of a read is told to `failed` before the caller gets the problem it
- * answers: a file that cannot be read is not written to either.
+ * answers: a file that cannot be read is not written to either. A single altered leaf does not stop writing.
  */
-export function watchedReader(reader: StoreReader, failed: (error: unknown) => GovError): StoreReader {
+export function watchedReader(reader: StoreReader, { failed, altered }: Watcher): StoreReader {
   const watch =
     <Values extends unknown[], Result>(read: (...values: Values) => Promise<Result>) =>
     async (...values: Values): Promise<Result> => {
       try {
         return await read(...values);
       } catch (error) {
+        if (isAltered(error)) altered(error);
         throw troubleOf(error) === 'fault' ? failed(error) : error;
       }
     };

@@ -34,7 +34,7 @@ export function projectNumbers(db: Connection): ProjectNumber {
   };
 }
 
-/** Turns rows into leaves; INTERNAL with the position where a record or a body is not what was logged. */
+/** Turns rows into leaves; STORAGE_FAULT with the position where a record or a body is not what was logged. */
 export type CheckLeaves = (project: number, tree: TreeName, rows: readonly LeafRow[]) => Leaf[];
 
 /** Cost: 2 µs a record, 10 µs more with its bodies. */
@@ -60,7 +60,17 @@ export function leafChecker(db: Connection): CheckLeaves {
 }
 
 const altered = (tree: TreeName, index: number, what: string): GovError =>
-  new GovError('INTERNAL', `${tree} leaf ${index} ${what}; run fsck`, { extensions: { tree, index } });
+  new GovError(
+    'STORAGE_FAULT',
+    `leaf ${index} of the ${tree} log ${what}; run gov log fsck --deep, and restore what it names from a backup`,
+    { extensions: { tree, index } },
+  );
+
+/** Whether an error says that a stored leaf is not what was logged. */
+export const isAltered = (error: unknown): error is GovError =>
+  error instanceof GovError &&
+  error.code === 'STORAGE_FAULT' &&
+  typeof error.extensions['index'] === 'number';
 
 interface ProjectRow {
   project_id: string;

@@ -1,0 +1,76 @@
+/** One stored byte changed below a serving plane: what touches it says so, everything else goes on. */
+import Database from 'better-sqlite3';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { event, startPlane, type TestPlane } from '../serving.ts';
+
+let plane: TestPlane;
+const ids: string[] = [];
+beforeAll(async () => {
+  plane = await startPlane();
+  for (const runId of ['record', 'body', 'whole']) {
+    const events = Array.from({ length: 5 }, (_, n) => event({ runId, metadata: { n, note: 'correct' } }));
+    const { body } = await plane.call('POST', '/events/batch', { body: { events } });
+    for (const { eventId } of body.results) ids.push(eventId);
+  }
+  const db = new Database(join(plane.dataDir, 'gov.db'));
+  const triggers = db
+    .prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+    .all();
+  for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`);
+  // leaves 0 and 1 are genesis and the operator's key
+  db.exec("UPDATE leaf SET record = replace(record, 'tool.call', 'tool.kall') WHERE idx = 4");
+  db.exec(
+    `UPDATE body SET disclosures = replace(disclosures, 'correct', 'corrupt')
+     WHERE position = (SELECT position FROM leaf WHERE idx = 9)`,
+  );
+  db.close();
+});
+afterAll(() => plane.end());
+
+const reasons = async (path: string) => {
+  const { status, body } = await plane.call('GET', path);
+  return {
+    status,
+    health: body.status as string,
+    codes: body.reasons.map((each: string) => each.split(':', 1)[0]),
+  };
+};
+
+describe('a stored byte that was changed', () => {
+  it('is met by a worker thread: the proof is refused with its position, and health knows', async () => {
+    expect((await reasons('/health')).codes).not.toContain('integrity_violation');
+    const { status, body } = await plane.call('POST', '/proofs', { body: { runId: 'body' } });
+    expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
+    expect(body.detail).toContain('leaf 9 of the audit log');
+    expect((await reasons('/health')).codes).toContain('integrity_violation');
+  });
+
+  it.each([
+    ['record', 4],
+    ['body', 9],
+  ])('in a %s is a storage fault that names leaf %i and what to run', async (runId, index) => {
+    for (const path of [`/events/${ids[index - 2]}`, `/events?runId=${runId}`]) {
+      const { status, body } = await plane.call('GET', path);
+      expect([status, body.code], path).toEqual([503, 'STORAGE_FAULT']);
+      expect(body.detail, path).toContain(`leaf ${index} of the audit log`);
+      expect(body.detail, path).toContain('gov log fsck --deep');
+    }
+  });
+
+  it('makes the plane degraded, and keeps it ready', async () => {
+    expect(await reasons('/health')).toMatchObject({ status: 200, health: 'degraded' });
+    expect((await reasons('/health')).codes).toContain('integrity_violation');
+    expect((await reasons('/health/ready')).codes).not.toContain('integrity_violation');
+  });
+
+  it('leaves every other event readable, and writing and proving possible', async () => {
+    for (const [at, id] of ids.entries()) {
+      if (at === 2 || at === 7) continue;
+      expect((await plane.call('GET', `/events/${id}`)).status, `${at}`).toBe(200);
+    }
+    expect((await plane.call('POST', '/events', { body: event({ runId: 'record' }) })).status).toBe(201);
+    expect((await plane.call('GET', '/events?runId=whole')).status).toBe(200);
+    expect((await plane.call('POST', '/proofs', { body: { runId: 'whole' } })).status).toBe(201);
+  });
+});
