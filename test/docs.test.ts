@@ -143,7 +143,7 @@ describe('README, ten minutes', () => {
   const reader = new Reader();
   afterAll(() => reader.end());
 
-  it('is followed line by line, and everything in it ends with 0', { timeout: 120_000 }, async () => {
+  it('is followed line by line, and everything in it ends with 0', { timeout: 300_000 }, async () => {
     const [start = '', work = '', ...rest] = blocks(page('README.md'), 'sh', 'Ten minutes');
     expect(rest).toEqual([]);
     reader.fill.set('RUN', 'r1');
@@ -171,7 +171,7 @@ describe('README, ten minutes', () => {
     expect(code).toBe(3);
   });
 
-  it('has a program that type-checks and records an event', { timeout: 120_000 }, async () => {
+  it('has a program that type-checks and records an event', { timeout: 300_000 }, async () => {
     const [program = ''] = blocks(page('README.md'), 'ts');
     const { baseUrl } = JSON.parse(readFileSync(join(reader.folder, 'plane/run.json'), 'utf8')) as {
       baseUrl: string;
@@ -202,7 +202,7 @@ describe('README, ten minutes', () => {
     expect(JSON.parse(listed.stdout).events).toMatchObject([{ eventType: 'tool.call', action: 'execute' }]);
   });
 
-  it('goes on in docs/proofs.md, "Checking offline"', async () => {
+  it('goes on in docs/proofs.md, "Checking offline"', { timeout: 300_000 }, async () => {
     const [block = ''] = blocks(page('docs/proofs.md'), 'sh', 'Checking offline');
     const vkey = /^log (\S+)$/m.exec(readFileSync(join(reader.folder, 'plane/trust'), 'utf8'))?.[1] ?? '';
     reader.fill.set('gov.local/…+…+…', vkey);
@@ -216,15 +216,19 @@ describe('docs/plane.md', () => {
   const reader = new Reader();
   afterAll(() => reader.end());
 
-  it('is followed line by line, and the directory holds what its table says', async () => {
-    reader.fill.set('/var/lib/gov', './gov');
-    for (const block of blocks(page('docs/plane.md'), 'sh')) await reader.follow(block);
-    const [, directory = ''] = page('docs/plane.md').text.split('## What is in the directory');
-    const rows = [...(directory.split('\n## ')[0] ?? '').matchAll(/^\| (`[^|]+) \|/gm)];
-    const files = rows.flatMap(([, cell = '']) =>
-      [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
-    );
-    expect(files.length).toBeGreaterThan(8);
-    expect(files.filter((name) => !existsSync(join(reader.folder, 'gov', name)))).toEqual([]);
-  });
+  it(
+    'is followed line by line, and the directory holds what its table says',
+    { timeout: 300_000 },
+    async () => {
+      reader.fill.set('/var/lib/gov', './gov');
+      for (const block of blocks(page('docs/plane.md'), 'sh')) await reader.follow(block);
+      const [, directory = ''] = page('docs/plane.md').text.split('## What is in the directory');
+      const rows = [...(directory.split('\n## ')[0] ?? '').matchAll(/^\| (`[^|]+) \|/gm)];
+      const files = rows.flatMap(([, cell = '']) =>
+        [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+      );
+      expect(files.length).toBeGreaterThan(8);
+      expect(files.filter((name) => !existsSync(join(reader.folder, 'gov', name)))).toEqual([]);
+    },
+  );
 });

@@ -10,6 +10,8 @@ import { verifyBundle } from '../../src/core/verify.ts';
 import { type PlaneProcess, smallBundle, startPlaneProcess } from './plane.ts';
 import { edits, flipped, meaningOf, signatureLines } from './mutations.ts';
 
+/** Seconds on a machine of its own, minutes beside other work. */
+const slow = { timeout: 300_000 };
 let plane: PlaneProcess;
 let bytes: Buffer;
 let trust: Trust;
@@ -35,7 +37,7 @@ describe('an exported bundle', () => {
     expect(signatureLines(bytes).length).toBe(4);
   });
 
-  it('verifies with a bit flipped only where a signature line then names an unknown key', () => {
+  it('verifies with a bit flipped only where a signature line then names an unknown key', slow, () => {
     // one bit of a byte, another in the next; of the 2,420 bytes of an ML-DSA-44 signature every fifth character
     const bulk = signatureLines(bytes).map(({ start, end }) => ({ start: start + 120, end: end - 10 }));
     const places = everyPlace().filter(
@@ -51,7 +53,7 @@ describe('an exported bundle', () => {
     expect(survivors.length).toBeGreaterThan(0);
   });
 
-  it('says the same wherever a flipped bit does not matter, with one key and with two', () => {
+  it('says the same wherever a flipped bit does not matter, with one key and with two', slow, () => {
     const inNotes = everyPlace().filter((at) =>
       signatureLines(bytes).some(({ start, end }) => at >= start - 10 && at < end + 2 && at % 5 === 0),
     );

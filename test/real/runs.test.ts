@@ -50,7 +50,7 @@ describe.skipIf(!hasData)('recorded runs of real agents (skipped without the rec
     for (const source of read) pushed.set(source.format, await push(plane, source));
     const lists = await eachOf(runIds(), (runId) => eventsOf(plane, runId));
     for (const event of lists.flat()) recorded.set(event.clientEventId, event);
-  }, 120_000);
+  }, 300_000);
   afterAll(() => plane.stop());
 
   it.each(read.map((source) => [source.format, source] as const))(
@@ -79,20 +79,24 @@ describe.skipIf(!hasData)('recorded runs of real agents (skipped without the rec
     expect([runIds().length, recorded.size]).toEqual([252, 9510]);
   });
 
-  it('are recorded once however often they are imported, in batches of another size too', async () => {
-    for (const source of read) {
-      expect(await push(plane, source, ['--batch-size', '499'])).toMatchObject({
-        accepted: pushed.get(source.format)?.accepted,
-        rejected: 0,
-      });
-    }
-    const lists = await eachOf(runIds(), (runId) => eventsOf(plane, runId));
-    const ids = (events: Iterable<AuditEvent>) =>
-      new Map(
-        [...events].map(({ clientEventId, eventId, leafHash }) => [clientEventId, [eventId, leafHash]]),
-      );
-    expect(ids(lists.flat())).toEqual(ids(recorded.values()));
-  });
+  it(
+    'are recorded once however often they are imported, in batches of another size too',
+    { timeout: 300_000 },
+    async () => {
+      for (const source of read) {
+        expect(await push(plane, source, ['--batch-size', '499'])).toMatchObject({
+          accepted: pushed.get(source.format)?.accepted,
+          rejected: 0,
+        });
+      }
+      const lists = await eachOf(runIds(), (runId) => eventsOf(plane, runId));
+      const ids = (events: Iterable<AuditEvent>) =>
+        new Map(
+          [...events].map(({ clientEventId, eventId, leafHash }) => [clientEventId, [eventId, leafHash]]),
+        );
+      expect(ids(lists.flat())).toEqual(ids(recorded.values()));
+    },
+  );
 
   it('of OpenHands have just the causes that the source states, in `gov graphs get`', async () => {
     const documents = sources.openHands().files.flatMap((file) => file.documents);
@@ -139,7 +143,7 @@ describe.skipIf(!hasData)('recorded runs of real agents (skipped without the rec
     expect(new Set(edges.map(({ target }) => target)).size).toBe(1164);
   });
 
-  it('are all proved, and every bundle verifies offline', { timeout: 120_000 }, async () => {
+  it('are all proved, and every bundle verifies offline', { timeout: 300_000 }, async () => {
     const trust = parseTrust(plane.trust);
     const layers = [...defaultLayers, 'log_inclusion'];
     const proved = await eachOf(runIds(), async (runId) => {
