@@ -6,6 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { planeInit } from '../../plane/init.ts';
 import { fsck } from '../../src/host/fsck.ts';
@@ -51,7 +52,11 @@ function request(round: number, writer: number, step: number): Sent {
 
 /** Sends a request and keeps what was acknowledged: client event id → event id. Throws where nothing came back. */
 async function send(plane: Serving, sent: Sent, acknowledged: Map<string, string>): Promise<void> {
-  const { status, body } = await ask(plane, sent.path, sent);
+  let { status, body } = await ask(plane, sent.path, sent);
+  // a busy machine sheds load: nothing was stored then
+  for (; status === 503 && body.code === 'OVERLOADED'; { status, body } = await ask(plane, sent.path, sent)) {
+    await wait(100);
+  }
   if (status !== 201) throw new Error(`${sent.path}: ${status} ${JSON.stringify(body)}`);
   const ids: string[] =
     sent.path === '/events'
