@@ -3,6 +3,7 @@
  * the same few on every answer. Proven by `test/http/transport.test.ts`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import { isPlainlyFramed } from './negotiate.ts';
@@ -22,12 +23,19 @@ export function writeAnswer(reply: FastifyReply, answer: Written): void {
   writeRaw(reply.raw, reply.request.id, answer);
 }
 
+/** Sockets that close after the answer that is on its way. */
+const closing = new WeakSet<Duplex>();
+
+/** Whether a fault that the parser finds now was answered already, as part of the request before it. */
+export const isClosing = (socket: Duplex): boolean => closing.has(socket);
+
 export function writeRaw(
   response: ServerResponse,
   requestId: string,
   { status, body, headers }: Written,
 ): void {
-  if (response.headersSent || response.destroyed) return;
+  // where the parser found fault meanwhile, the socket has its answer already
+  if (response.headersSent || response.destroyed || !response.req.socket.writable) return;
   const flat: string[] = [
     'x-request-id',
     requestId,
@@ -44,7 +52,10 @@ export function writeRaw(
     if (value !== undefined) flat.push(name, value);
   }
   const { req } = response;
-  if ((!req.complete && isUnreasonable(req)) || !isPlainlyFramed(req)) flat.push('connection', 'close');
+  if ((!req.complete && isUnreasonable(req)) || !isPlainlyFramed(req)) {
+    flat.push('connection', 'close');
+    closing.add(req.socket);
+  }
   response.writeHead(status, flat);
   response.end(body);
 }

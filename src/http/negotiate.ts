@@ -10,11 +10,11 @@ import { fieldError } from '../service/schema.ts';
 const jsonType = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
 /**
- * Whether a message ends where every reader thinks it does (RFC 9112 section 6.1): no coding before `chunked`.
- * Where another coding comes last the parser itself refuses the message.
+ * Whether a message ends where every reader thinks it does (RFC 9112 section 6.1): `chunked` and nothing else.
+ * The parser refuses other codings itself, but only after it handed the request out, as one without a body.
  */
 export const isPlainlyFramed = ({ headers }: IncomingMessage): boolean =>
-  !/[,\s]\s*chunked\s*$/i.test(headers['transfer-encoding'] ?? '');
+  /^\s*chunked\s*$/i.test(headers['transfer-encoding'] ?? 'chunked');
 
 /**
  * HEADERS_TOO_LARGE beyond the bounds that Node's parser does not hold itself, VALIDATION_ERROR where a proxy

@@ -12,7 +12,7 @@ import { table, type OperationId } from '../contract/table.ts';
 import type { Handlers } from '../service/call.ts';
 import type { Log } from '../service/log.ts';
 import type { Services } from '../service/services.ts';
-import { apiVersion, writeAnswer } from './answer.ts';
+import { apiVersion, isClosing, writeAnswer } from './answer.ts';
 import { Credentials } from './credentials.ts';
 import { mount } from './mount.ts';
 import { Overload } from './overload.ts';
@@ -189,6 +189,7 @@ async function answerPage(on: On, context: RefuseContext): Promise<void> {
 
 /** Faults before there is a request: the answer is written to the socket by hand. */
 function refuseRaw(error: Error & { code?: string }, socket: Socket, base: string): void {
+  if (isClosing(socket)) return;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;

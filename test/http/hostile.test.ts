@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
+import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalize, type Json } from '../../src/core/json.ts';
+import { createToken } from '../../src/service/keys.ts';
 import { event, startPlane, type TestPlane } from '../serving.ts';
 
 let plane: TestPlane;
@@ -212,6 +214,15 @@ describe('request smuggling', () => {
     expect(answered).toMatch(/^HTTP\/1\.1 400 /);
     expect(answered).toContain('application/problem+json');
     expect(answered.split('HTTP/1.1 ').length).toBe(2);
+  });
+
+  it('answers an odd coding once, also where the key must be looked up first', async () => {
+    for (let at = 0; at < 20; at += 1) {
+      const key = createToken('live', randomBytes);
+      const lines = ['Host: x', `Authorization: Bearer ${key}`, 'Transfer-Encoding: xchunked'].join('\r\n');
+      const answered = await raw(`POST /api/v1/events HTTP/1.1\r\n${lines}\r\n\r\n{}`);
+      expect(answered.split('HTTP/1.1 ').length).toBe(2);
+    }
   });
 
   it('a request without Host, or of no known form, gets 400', async () => {
