@@ -44,9 +44,21 @@ export const CausalGraph = Type.Object({
 });
 export type CausalGraph = Static<typeof CausalGraph>;
 
+/** What the service sets: may be sent as it was answered, so that what GET gives can be PUT (decision A4). */
+const answered = {
+  id: Type.Optional(Type.String()),
+  runId: Type.Optional(Type.String()),
+  digestMetadata: Type.Optional(freeObject),
+  rootHash: Type.Optional(nullable(Type.String())),
+  createdAt: Type.Optional(Type.String()),
+  truncated: Type.Optional(Type.Boolean()),
+};
+export const graphReadOnly = Object.keys(answered) as (keyof typeof answered)[];
+
 export const GraphDeclaration = exact({
   nodes: Type.Array(Node, { maxItems: limits.graphNodesDeclared }),
   edges: Type.Array(Edge, { maxItems: limits.graphEdgesAnswered }),
+  ...answered,
 });
 export type GraphDeclaration = Static<typeof GraphDeclaration>;
 

@@ -3,7 +3,7 @@
  * just asked for stay in memory in compact form, up to a bound of bytes, least recently used first out.
  * Proven by `test/service/graphs.test.ts`.
  */
-import type { GraphEdge, GraphNode } from '../contract/graphs.ts';
+import { graphReadOnly, type GraphDeclaration, type GraphEdge, type GraphNode } from '../contract/graphs.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import {
@@ -21,6 +21,7 @@ import { readRecord } from '../core/runevent.ts';
 import { formatTimestamp, parseTimestamp } from '../core/time.ts';
 import type { RunGraphState, RunSummary } from '../store/port.ts';
 import { runEvents } from './runevents.ts';
+import { refusal } from './schema.ts';
 import type { RunOf, Task, TaskContext } from './work.ts';
 
 interface View {
@@ -59,18 +60,42 @@ export const graphBody: Task<'graphBody'> = async (context, of) => {
   const view = await viewOf(context, of, { whole: false });
   if (view === null) return null;
   const { nodes, edges, truncated } = view.graph.answer();
-  const createdMs = await createdAt(context, of, view);
-  return encode({
+  const { id, runId, digestMetadata, rootHash, createdAt } = await ownMembers(context, of, view);
+  const cut = truncated ? { truncated } : {};
+  return encode({ id, runId, nodes, edges, digestMetadata, rootHash, createdAt, ...cut });
+};
+
+/** The members of a graph that only the service sets. */
+async function ownMembers(context: TaskContext, of: RunOf, view: View) {
+  const createdMs = await createdAtMs(context, of, view);
+  return {
     id: typeId('grp', createdMs, sha256(`gov.graphid/1\n${of.projectId}\n${of.runId}`)),
     runId: of.runId,
-    nodes,
-    edges,
     digestMetadata: {},
     rootHash: view.state.sealed?.rootHash ?? null,
     createdAt: formatTimestamp(createdMs),
-    ...(truncated ? { truncated } : {}),
-  });
-};
+  };
+}
+
+/** READ_ONLY_FIELD where the client sent a member of the service's with another value than the stored one. */
+async function refuseOthers(context: TaskContext, of: RunOf, graph: GraphDeclaration): Promise<void> {
+  const sent = graphReadOnly.filter((name) => graph[name] !== undefined);
+  if (sent.length === 0) return;
+  const view = await viewOf(context, of, { whole: false });
+  const stored: Partial<Record<string, unknown>> =
+    view === null
+      ? { runId: of.runId }
+      : { ...(await ownMembers(context, of, view)), truncated: view.graph.answer().truncated };
+  const errors = sent
+    .filter((name) => JSON.stringify(graph[name]) !== JSON.stringify(stored[name]))
+    .map((name) => ({
+      pointer: `/${name}`,
+      in: 'body' as const,
+      code: 'READ_ONLY_FIELD',
+      detail: `${name} is set by the service: expected what it answered, or nothing`,
+    }));
+  if (errors.length > 0) throw refusal({ errors, truncated: false });
+}
 
 export const lineageBody: Task<'lineageBody'> = async (context, { projectId, runId, nodeId }) => {
   const view = await viewOf(context, { projectId, runId }, { whole: nodeId !== null });
@@ -86,6 +111,7 @@ export const declaration: Task<'declaration'> = async (context, { projectId, run
   if (state.sealed !== null) {
     throw new GovError('GRAPH_SEALED', `the graph of run ${runId} is sealed and does not change any more`);
   }
+  await refuseOthers(context, { projectId, runId }, graph);
   const derived = await derivedOf(
     context,
     { projectId, runId },
@@ -130,7 +156,7 @@ async function derivedOf(
 }
 
 /** When the graph came to be: with the first event or the first declaration, whichever was earlier. */
-async function createdAt({ reader }: TaskContext, of: RunOf, { run, state }: View): Promise<number> {
+async function createdAtMs({ reader }: TaskContext, of: RunOf, { run, state }: View): Promise<number> {
   const first = run === null ? null : await reader.leaf(of.projectId, run.firstIndex);
   const record = first === null ? null : readRecord(first.record);
   const eventMs = record === null ? null : parseTimestamp(record.serverTimestamp);

@@ -213,6 +213,7 @@ describe('by the service', () => {
         json(response, 200, {
           proofId: proof.proofId,
           verified,
+          ...(verified ? {} : { code: 'STORED_MISMATCH' }),
           layers: [{ name: 'event_integrity', passed: verified, basis: 'recomputed' }],
         });
     });
@@ -225,7 +226,13 @@ describe('by the service', () => {
     verified = false;
     const refused = await govHere(['proofs', 'verify', proof.proofId, '-o', 'json'], { env });
     expect(refused.code).toBe(3);
-    expect(JSON.parse(refused.stdout)).toMatchObject({ verified: false, source: 'service' });
+    expect(JSON.parse(refused.stdout)).toMatchObject({
+      verified: false,
+      code: 'STORED_MISMATCH',
+      source: 'service',
+    });
+    const told = await govHere(['proofs', 'verify', proof.proofId, '-o', 'tsv'], { env });
+    expect(told.stdout).toContain('not verified\tSTORED_MISMATCH');
     verified = true;
     expect((await govHere(['proofs', 'verify', 'prf_00000000000000000000000000'], { env })).code).toBe(5);
   });

@@ -41,6 +41,16 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('documents the statuses of the transport for every operation', () => {
+    for (const methods of Object.values(document.paths)) {
+      for (const [method, { operationId, responses }] of Object.entries(methods)) {
+        const shared = [400, 404, 405, 406, 408, 429, 431, 503, ...(method === 'get' ? [] : [413, 415])];
+        for (const status of shared) expect(Object.keys(responses), operationId).toContain(String(status));
+        expect(Object.keys(responses).includes('409') || method !== 'post', operationId).toBe(true);
+      }
+    }
+  });
+
   it('has no reference that leads nowhere', () => {
     for (const [, reference] of text.matchAll(/"\$ref": "#\/([^"]+)"/g)) {
       const target = (reference ?? '')

@@ -161,6 +161,36 @@ describe('PUT /graphs/{runId}', () => {
   });
 });
 
+describe('what GET answered', () => {
+  it('can be PUT back, and changes nothing', async () => {
+    await record('echoed');
+    await declare('echoed', { nodes: [{ id: 'own', type: 'policy', data: { a: 1 } }], edges: [] });
+    const before = await graph('echoed');
+    const { status, body } = await declare('echoed', before);
+    expect([status, body]).toEqual([200, before]);
+  });
+
+  it('is refused where a member of the service has another value', async () => {
+    await record('changed');
+    const own = await graph('changed');
+    const members = {
+      id: 'grp_x',
+      runId: 'echoed',
+      digestMetadata: { a: 1 },
+      rootHash: `sha256:${'0'.repeat(64)}`,
+      createdAt: '2026-01-01T00:00:00.000Z',
+      truncated: true,
+    };
+    for (const [name, value] of Object.entries(members)) {
+      const { status, body } = await declare('changed', { ...own, [name]: value });
+      expect([status, body.code, body.errors[0].pointer]).toEqual([400, 'READ_ONLY_FIELD', `/${name}`]);
+    }
+    const fresh = await declare('unheard', { nodes: [], edges: [], runId: 'unheard', id: 'grp_x' });
+    expect([fresh.status, fresh.body.errors.length]).toEqual([400, 1]);
+    expect((await declare('changed', { ...own, other: 1 })).body.code).toBe('UNKNOWN_FIELD');
+  });
+});
+
 describe('the run of the service itself', () => {
   it('takes no declaration and no seal, but can be read and proved', async () => {
     for (const [method, path, body] of [
