@@ -13,7 +13,7 @@ import type { Assigned, Leaf, RunSummary } from '../store/port.ts';
 import { append } from './append.ts';
 import { idempotencyWrite, notFound, type Handlers, type PlainAnswer } from './call.ts';
 import { judgeEvent, loadEventCheck, rejection, type Judged } from './judge.ts';
-import { byAge, listPage, pageLimit, timeRange } from './pages.ts';
+import { listPage, pageLimit, timeRange } from './pages.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
 
@@ -108,7 +108,7 @@ export const events: Pick<
       cursor,
       limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
       read: (page: Parameters<typeof services.store.runs>[2]) => services.store.runs(projectId, filter, page),
-      position: (run) => byAge(run.lastServerMs, run.runId),
+      position: (run) => run.no,
     });
     return { status: 200, body: { data: rows.map(runBody), nextCursor } };
   },

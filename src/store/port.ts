@@ -157,6 +157,8 @@ export interface Leaf {
 }
 
 export interface RunSummary {
+  /** Grows in the order in which runs of a store were first seen; its place in the list of runs. */
+  readonly no: number;
   readonly runId: string;
   readonly events: number;
   readonly firstIndex: number;
@@ -251,11 +253,11 @@ export interface StoreReader {
   ): Promise<Uint8Array[]>;
 
   run(projectId: string, runId: string): Promise<RunSummary | null>;
-  /** Newest last-server-time first; filters on client time overlap, type and system. */
+  /** Newest first by creation, which no later event changes; `after` is a `no`. Filters: time overlap, type, system. */
   runs(
     projectId: string,
     filter: EventFilter & { readonly aiSystemId?: string },
-    page: Page<ByAge>,
+    page: Page<number>,
   ): Promise<RunSummary[]>;
   /** Events in index order (or reverse); `after` is a leaf index. */
   events(

@@ -21,6 +21,7 @@ const runStep = 5000;
 const narrowStep = 50_000;
 
 interface RunRow {
+  run_no: number;
   run_id: string;
   events: number;
   first_index: number;
@@ -33,12 +34,13 @@ interface RunRow {
   proofs: number;
 }
 
-const columns = `run_id, events, first_index, last_index, first_ms, last_ms, last_server_ms, ai_system_id,
+const columns = `run_no, run_id, events, first_index, last_index, first_ms, last_ms, last_server_ms, ai_system_id,
   EXISTS (SELECT 1 FROM run_graph g WHERE g.project = run.project AND g.run_id = run.run_id
     AND g.sealed_ms IS NOT NULL) AS sealed,
   (SELECT count(*) FROM proof p WHERE p.project = run.project AND p.run_id = run.run_id) AS proofs`;
 
 const summaryOf = (row: RunRow): RunSummary => ({
+  no: row.run_no,
   runId: row.run_id,
   events: row.events,
   firstIndex: row.first_index,
@@ -67,14 +69,15 @@ export function runReads(db: Connection, numberOf: ProjectNumber): RunReads {
   };
 }
 
+/** Walks the table backwards by its key: the order of creation, so pages never miss a run that is touched. */
 function runPages(db: Connection, numberOf: ProjectNumber): StoreReader['runs'] {
   const boundsOf = boundsReader(db);
   const selectPage = (ofType: string) =>
     db.prepare<Value[], RunRow>(
-      `SELECT ${columns} FROM run
-       WHERE project = ? AND (last_server_ms, run_id) < (?, ?) AND first_ms <= ? AND last_ms >= ?
+      `SELECT ${columns} FROM run NOT INDEXED
+       WHERE run_no < ? AND project = ? AND first_ms <= ? AND last_ms >= ?
          AND (? IS NULL OR ai_system_id = ?) AND (? IS NULL OR run_id = ?) ${ofType}
-       ORDER BY last_server_ms DESC, run_id DESC LIMIT ?`,
+       ORDER BY run_no DESC LIMIT ?`,
     );
   const select = selectPage('');
   const selectOfType = selectPage(
@@ -84,10 +87,9 @@ function runPages(db: Connection, numberOf: ProjectNumber): StoreReader['runs'] 
     const project = numberOf(projectId);
     const bounds = boundsOf(project, filter);
     if (bounds === null) return [];
-    const position = [after?.ms ?? endOfTime, after?.id ?? ''];
     const [start, end] = bounds.times;
     const { runId = null, aiSystemId = null } = filter;
-    const values = [project, ...position, end, start, aiSystemId, aiSystemId, runId, runId];
+    const values = [after ?? endOfTime, project, end, start, aiSystemId, aiSystemId, runId, runId];
     const rows =
       filter.eventType === undefined
         ? select.all(...values, limit)

@@ -135,7 +135,6 @@ CREATE TABLE run (
   ai_system_id TEXT,
   UNIQUE (project, run_id)
 ) STRICT;
-CREATE INDEX run_recent ON run (project, last_server_ms, run_id);
 
 CREATE TABLE run_event (
   project INTEGER NOT NULL,

@@ -138,6 +138,7 @@ describe('runs', () => {
     const { store, drop } = await open();
     await fill(store);
     expect(await store.run('prj_a', 'odd')).toEqual({
+      no: 2,
       runId: 'odd',
       events: 12,
       firstIndex: 2,
@@ -153,21 +154,24 @@ describe('runs', () => {
     await drop();
   });
 
-  it('come newest first, in pages, also where times are equal', async () => {
+  it('come newest first by creation, in pages, also while older ones are touched', async () => {
     const { store, clock, drop } = await open();
     for (const [position, runId] of ['c', 'a', 'b', 'e', 'd'].entries()) {
       clock.ms = startMs + Math.floor(position / 2);
       await appended(store, request([event({ runId })]));
     }
     const seen: string[] = [];
-    for (let after: { ms: number; id: string } | undefined; ;) {
+    for (let after: number | undefined; ;) {
       const page = await store.runs('prj_a', {}, { ...(after === undefined ? {} : { after }), limit: 2 });
       seen.push(...page.map(({ runId }) => runId));
       const last = page.at(-1);
       if (last === undefined) break;
-      after = { ms: last.lastServerMs, id: last.runId };
+      after = last.no;
+      clock.ms += 10;
+      await appended(store, request(['c', 'e'].map((runId) => event({ runId }))));
+      await appended(store, request([event({ runId: `new-${after}` })]));
     }
-    expect(seen).toEqual(['d', 'e', 'b', 'c', 'a']);
+    expect(seen).toEqual(['d', 'e', 'b', 'a', 'c']);
     await drop();
   });
 
