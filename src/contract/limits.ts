@@ -95,7 +95,6 @@ export const limits = {
   drainSeconds: 30,
   requestsPerSocket: 1000,
   connections: 10_000,
-  pathParamChars: 200,
   keyPrefixChars: 13,
   credentialCacheSeconds: 5,
   credentialCacheKeys: 1000,

@@ -39,6 +39,19 @@ export interface Route extends MountOptions {
   check: Check | null;
 }
 
+/** What the id in a path names: `event` for `/events/{eventId}`. */
+export const namedBy = ({ params }: Operation): string => {
+  const [name = ''] = Object.keys((params?.properties ?? {}) as object);
+  return named[name] ?? 'resource';
+};
+const named: Readonly<Record<string, string>> = {
+  eventId: 'event',
+  proofId: 'proof',
+  jobId: 'job',
+  runId: 'graph',
+  '*': 'tile',
+};
+
 /** Where each environment is served (contract A17). */
 export const basePaths = { production: '/api/v1', sandbox: '/sandbox/api/v1' } as const;
 

@@ -12,7 +12,7 @@ import { fieldError, loadCheck, refusal } from '../service/schema.ts';
 import type { StoredResponse } from '../store/port.ts';
 import { jsonMediaType, writeAnswer, type Written } from './answer.ts';
 import { isExecuted, readIdempotency } from './idempotency.ts';
-import type { Route } from './route.ts';
+import { namedBy, type Route } from './route.ts';
 import { problemMediaType, renderProblem } from './problem.ts';
 import { readParams, readQuery } from './text.ts';
 
@@ -44,7 +44,7 @@ function answered(
 async function execute(route: Route, request: FastifyRequest): Promise<Written> {
   const { row } = route;
   const params = readParams(row.params, request.params as Record<string, string>);
-  if (params === null) throw notFound('resource');
+  if (params === null) throw notFound(namedBy(row));
   const at = request.url.indexOf('?');
   const query = readQuery(row.query, at === -1 ? '' : request.url.slice(at + 1));
   const body = readBody(route, request.body as Buffer | undefined);
@@ -146,8 +146,8 @@ export function fail(
   error: unknown,
   on: { request: FastifyRequest; reply: FastifyReply; started?: number },
 ): void {
-  const known = asGovError(error);
   const { request, reply, started = performance.now() } = on;
+  const known = asRouteError(route, error, request);
   if (known.code === 'INTERNAL') {
     const { traceparent } = request.headers;
     const fields = { err: error, requestId: request.id, traceparent, operation: route.id };
@@ -155,6 +155,17 @@ export function fail(
   }
   writeAnswer(reply, renderProblem(known, { requestId: request.id, base: route.problemBase() }));
   answered(route, request, { status: known.status, started });
+}
+
+/** As `asGovError`; a body that is too large is told the limit of its operation and, if declared, its size. */
+function asRouteError({ row }: Route, error: unknown, { headers }: FastifyRequest): GovError {
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (code !== 'FST_ERR_CTP_BODY_TOO_LARGE') return asGovError(error);
+  const limit = row.bodyBytes ?? limits.bodyBytes;
+  const declared = headers['content-length'];
+  const came = declared === undefined ? 'more' : `${declared}`;
+  const detail = `expected a body of at most ${limit} bytes, got ${came}; send less, or split it`;
+  return new GovError('PAYLOAD_TOO_LARGE', detail, { extensions: { limit } });
 }
 
 /** What Fastify itself refuses, in our register's words. */
@@ -171,8 +182,6 @@ export function asGovError(error: unknown): GovError {
       return new GovError('VALIDATION_ERROR', 'expected a percent-encoded URL path in UTF-8');
     case 'FST_ERR_HANDLER_TIMEOUT':
       return new GovError('OVERLOADED', 'the answer took too long; repeat later, or ask for less');
-    case 'FST_ERR_MAX_PARAM_LENGTH':
-      return notFound('resource');
     case 'ECONNRESET':
     case 'ABORT_ERR':
       return new GovError('INVALID_JSON', 'the request ended before its body was complete');

@@ -109,7 +109,8 @@ function createApp(options: ServerOptions, problemBase: () => string): FastifyIn
       shouldUpgradeCallback: asksForStream,
     },
     routerOptions: {
-      maxParamLength: limits.pathParamChars,
+      // an id that is too long is as unknown as any other; the URL is bounded before
+      maxParamLength: limits.headerBytes,
       // queries are read by `text.ts`, from the text
       querystringParser: () => ({}),
     },

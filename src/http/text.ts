@@ -51,7 +51,7 @@ const property = (schema: JsonSchema | undefined, name: string): JsonSchema | un
 
 /** The value of a parameter; text that is no integer or boolean stays text and is refused by its type. */
 function convert(schema: JsonSchema | undefined, text: string): unknown {
-  if (schema?.type === 'integer') return /^[0-9]{1,9}$/.test(text) ? Number(text) : text;
+  if (schema?.type === 'integer') return /^(?:[0-9]{1,9}|-[1-9][0-9]{0,8})$/.test(text) ? Number(text) : text;
   if (schema?.type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
   return text;
 }

@@ -51,9 +51,9 @@ export type Handlers = { readonly [Id in OperationId]: Handler<Table[Id]> };
 export const allows = (scopes: readonly string[], scope: Scope): boolean =>
   scopes.includes(scope) || scopes.includes('*');
 
-/** The one answer for what is missing and for what is another tenant's (contract A16). */
+/** The one answer for what is missing, malformed, or another tenant's (contract A16). */
 export const notFound = (what: string): GovError =>
-  new GovError('NOT_FOUND', `expected the id of a ${what} of this project, got one that is not known here`);
+  new GovError('NOT_FOUND', `no ${what} of this project has this ${what === 'tile' ? 'path' : 'id'}`);
 
 export interface PlainAnswer {
   readonly status: number;

@@ -127,7 +127,9 @@ function visit(walk: Walk, schema: JsonSchema, value: unknown, pointer: string):
     });
   }
   if (schema.type !== undefined && !hasType(schema.type, value)) {
-    const detail = `expected ${schema.type}, got ${jsonType(value)}`;
+    // what a query says is text, so its type would say nothing
+    const came = walk.in === 'query' ? echo(value) : jsonType(value);
+    const detail = `expected ${typeName(schema)}, got ${came}`;
     return report(walk, pointer, { code: 'WRONG_TYPE', detail });
   }
   if (typeof value === 'string') visitString(walk, schema, value, pointer);
@@ -136,6 +138,11 @@ function visit(walk: Walk, schema: JsonSchema, value: unknown, pointer: string):
   else if (typeof value === 'object' && value !== null) {
     visitObject(walk, schema, value as Record<string, unknown>, pointer);
   }
+}
+
+function typeName({ type = '', minimum }: JsonSchema): string {
+  if (type !== 'integer') return type;
+  return minimum === undefined ? 'an integer' : `an integer ≥ ${minimum}`;
 }
 
 const hasType = (type: string, value: unknown): boolean =>
@@ -174,14 +181,18 @@ function visitString(walk: Walk, schema: JsonSchema, value: string, pointer: str
     return report(walk, pointer, { code: 'BAD_FORMAT', detail });
   }
   if (format === 'date-time' && parseTimestamp(value) === null) {
-    const detail = `expected an RFC 3339 time with offset, such as 2026-01-31T09:30:00Z, got ${echo(value)}`;
+    const isUnescaped = walk.in === 'query' && / [0-9]{2}:[0-9]{2}$/.test(value);
+    const hint = isUnescaped ? '; write the + of an offset as %2B in a query' : '';
+    const detail = `expected an RFC 3339 time with offset, such as 2026-01-31T09:30:00Z, got ${echo(value)}${hint}`;
     report(walk, pointer, { code: 'BAD_FORMAT', detail });
   }
 }
 
-function visitNumber(walk: Walk, { minimum, maximum }: JsonSchema, value: number, pointer: string): void {
+function visitNumber(walk: Walk, schema: JsonSchema, value: number, pointer: string): void {
+  const { type, minimum, maximum } = schema;
   if (minimum !== undefined && value < minimum) {
-    const detail = `expected at least ${minimum}, got ${value}`;
+    const least = type === 'integer' ? typeName(schema) : `at least ${minimum}`;
+    const detail = `expected ${least}, got ${value}`;
     report(walk, pointer, { code: 'TOO_SMALL', limit: minimum, detail });
   }
   if (maximum !== undefined && value > maximum) {

@@ -231,8 +231,8 @@ describe('by the service', () => {
       code: 'STORED_MISMATCH',
       source: 'service',
     });
-    const told = await govHere(['proofs', 'verify', proof.proofId, '-o', 'tsv'], { env });
-    expect(told.stdout).toContain('not verified\tSTORED_MISMATCH');
+    const told = await govHere(['proofs', 'verify', proof.proofId, '-o', 'table'], { env });
+    expect(told.stdout).toContain('The artifact differs from the proof that was stored');
     verified = true;
     expect((await govHere(['proofs', 'verify', 'prf_00000000000000000000000000'], { env })).code).toBe(5);
   });
