@@ -4,6 +4,7 @@
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { cpuUsage } from 'node:process';
 import { secondsBuckets, type OperationStats } from '../http/stats.ts';
 import type { Counts } from '../service/services.ts';
 import type { Store } from '../store/port.ts';
@@ -58,9 +59,15 @@ const listen = (server: Server, { host, port }: Address): Promise<void> =>
 function renderer(source: MetricsSource): () => Promise<{ type: string; text: string }> {
   let process: Promise<{ contentType: string; metrics(): Promise<string> }> | undefined;
   return async () => {
-    process ??= import('prom-client').then(({ Registry, collectDefaultMetrics }) => {
+    process ??= import('prom-client').then(({ Registry, Counter, collectDefaultMetrics }) => {
       const registry = new Registry();
+      // prom-client counts from here on; the counters are to start with the process
+      const { user, system } = cpuUsage();
       collectDefaultMetrics({ register: registry });
+      for (const [name, micros] of Object.entries({ user_: user, system_: system, '': user + system })) {
+        const counter = registry.getSingleMetric(`process_cpu_${name}seconds_total`);
+        if (counter instanceof Counter) counter.inc(micros / 1e6);
+      }
       return registry;
     });
     const registry = await process;

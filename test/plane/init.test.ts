@@ -223,6 +223,12 @@ describe('plane serve', () => {
     const dataDir = await make();
     const plane = await serve(dataDir, { metricsListen: '127.0.0.1:0' });
     const text = await (await fetch(plane.metricsUrl ?? '')).text();
+    // counted from the start of the process, not from the first scrape
+    const cpu = (name: string): number =>
+      Number(new RegExp(`^process_cpu_${name}seconds_total (\\S+)`, 'm').exec(text)?.[1]);
+    const { user, system } = process.cpuUsage();
+    expect(cpu('')).toBeGreaterThan(((user + system) / 1e6) * 0.8);
+    expect(cpu('')).toBeCloseTo(cpu('user_') + cpu('system_'), 3);
     for (const name of [
       'gov_writable 1',
       'gov_log_leaves 2',
