@@ -36,6 +36,8 @@ import { planeOperations } from './operations.ts';
 export interface ServeOptions extends PlaneFlags {
   readonly dataDir: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Take the newest signed notes of the database as the truth where `heads.db` was lost or is older. */
+  readonly rebuildHeads?: boolean | undefined;
   /** Where logs go; stderr where absent. */
   readonly log?: Log;
   /** Lag of the event loop from which load is shed; tests share their loop with the server. */
@@ -62,7 +64,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   boundYoungGeneration();
   const config = readPlaneConfig(resolve(options.dataDir), options, options.env ?? process.env);
   const log = options.log ?? createLog(config.logLevel);
-  const opened = openPlane(config, log);
+  const opened = openPlane(config, log, options.rebuildHeads ?? false);
   const { services, store, jobs } = opened;
   try {
     await refuseForeignKeys(store, config.projectId, services.verifierKeys(config.origin));
@@ -126,13 +128,17 @@ interface Opened {
   readonly faulted: () => string | null;
 }
 
-function openPlane(config: PlaneConfig, log: Log): Opened {
+function openPlane(config: PlaneConfig, log: Log, rebuildHeads: boolean): Opened {
   const { dataDir } = config;
   const keys = readKeys(dataDir);
   const secrets = deriveSecrets(keys.storeKey);
   let fault: string | null = null;
+  if (rebuildHeads) {
+    log.warn({}, 'heads.db is rebuilt from the database: an older copy of both would not be found out');
+  }
   const store = openStore({
     dataDir,
+    rebuildHeads,
     clock: { now },
     randomBytes,
     onFault: (error) => (fault = error.message),

@@ -45,6 +45,10 @@ export const planeServe = command({
     },
     metricsListen: { type: 'string', value: 'HOST:PORT', description: 'Address of the metrics, or off' },
     logLevel: { type: 'string', value: 'LEVEL', description: 'Least level that is logged; default info' },
+    rebuildHeads: {
+      type: 'boolean',
+      description: 'Make a lost heads.db again from gov.db, which must be the newest copy',
+    },
   },
   exitCodes: { 0: 'stopped by a signal', 6: 'another process serves it', 74: 'stopped by a storage fault' },
   ownsSignals: true,

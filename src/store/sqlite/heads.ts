@@ -124,7 +124,9 @@ export function reconcileHeads(db: Connection, heads: Heads, { rebuild }: { rebu
     const advice = {
       database:
         'the database is an older copy, and signing from it would make a second history; restore the newest one',
-      heads: 'the heads file was lost or is an older copy; restore it, or start once with rebuilt heads',
+      heads:
+        'the heads file was lost or is an older copy; restore it, or, where the database is known to be the newest, ' +
+        'start once with gov plane serve --rebuild-heads',
       neither: 'the log was changed; run fsck, and restore the newest copy',
     }[behind];
     throw new GovError('CONFLICT', `log ${origin}: expected ${expected}, got ${got}; ${advice}`, {

@@ -1,6 +1,7 @@
 /** Opens what a store is made of, in the order in which it may fail, and closes it again when something does. */
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import { GovError } from '../../contract/problems.ts';
 import { connect, type Connection } from './connection.ts';
 import { opening, type Faults } from './faults.ts';
 import { judgeFilesystem } from './filesystem.ts';
@@ -48,6 +49,7 @@ export function openParts(options: OpenOptions): Parts {
   };
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    for (const path of [dataDir, ...Object.values(files)]) refuseReadOnly(path);
     const warning = judgeFilesystem(dataDir);
     if (warning !== null) options.onWarning?.(warning);
     for (const path of [files.lock, files.main, files.heads]) makePrivate(path);
@@ -70,6 +72,21 @@ export function openParts(options: OpenOptions): Parts {
   } catch (error) {
     close();
     throw error;
+  }
+}
+
+function refuseReadOnly(path: string): void {
+  if (!existsSync(path)) return;
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
+    const why = code === 'EROFS' ? 'its file system is mounted read-only' : 'this user may not write it';
+    throw new GovError(
+      'STORAGE_FAULT',
+      `expected ${path} to be writable, but ${why} (${code}); remount it, or serve as its owner`,
+      { cause },
+    );
   }
 }
 
