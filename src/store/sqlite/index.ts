@@ -3,6 +3,8 @@
  * second file for signed heads, a lock that ends with the process.
  * Proven by `test/store/sqlite.test.ts` (the store suite) and the other tests beside it.
  */
+import Database from 'better-sqlite3';
+import { basename } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import type { GovError } from '../../contract/problems.ts';
 import { emptyRoot } from '../../core/merkle.ts';
@@ -14,6 +16,7 @@ import { openParts, storeFiles, type OpenOptions, type Parts } from './open.ts';
 import { RandomPool } from './random.ts';
 import { storeReader, watchedReader } from './reader.ts';
 import { isAltered, projectNumbers } from './readleaves.ts';
+import { watchFiles } from './moved.ts';
 import { openReserve } from './reserve.ts';
 import { Sequencer } from './sequencer.ts';
 import { preparer } from './statement.ts';
@@ -96,6 +99,13 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
   const tasks = taskStatements(prepare);
   tasks.sweepStaged();
   if (!reserve.fill()) options.onWarning?.('the disk has too little space left to keep a reserve');
+  let replaced: string | null = null;
+  const { main, heads } = storeFiles(options.dataDir);
+  const unwatch = watchFiles([main, heads], (path) => {
+    replaced = `database_replaced: ${basename(path)} was removed or replaced while it was in use`;
+    options.onWarning?.(replaced);
+    writer.report(new Database.SqliteError(replaced, 'SQLITE_READONLY_DBMOVED'));
+  });
   let violation: string | null = null;
   const note = (error: unknown): void => {
     if (!isAltered(error) || violation !== null) return;
@@ -104,6 +114,7 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
   };
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
+    unwatch();
     await writer.close();
     clearInterval(probing);
     await wal.close();
@@ -118,6 +129,7 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
     condition: () => {
       const { trouble, queued } = writer;
       const reasons = trouble === null ? [] : [`${trouble.code.toLowerCase()}: ${trouble.message}`];
+      if (replaced !== null) reasons.push(replaced);
       if (violation !== null) reasons.push(violation);
       return { writable: trouble === null, reasons, queued };
     },
