@@ -116,16 +116,25 @@ export const events: Pick<
 
 const turnMs = 10;
 
+/** Says when other requests should have their turn, and gives it to them. */
+function turns(): { isOver(): boolean; next(): Promise<void> } {
+  let since = performance.now();
+  return {
+    isOver: () => performance.now() - since > turnMs,
+    next: async () => {
+      await nextTurn();
+      since = performance.now();
+    },
+  };
+}
+
 /** Judges a batch, giving way to other requests now and then: one of 16 MiB takes a few hundred milliseconds. */
 async function judgeAll(inputs: readonly unknown[], services: Services): Promise<Judged[]> {
   const check = await loadEventCheck();
   const results: Judged[] = [];
-  let since = performance.now();
+  const turn = turns();
   for (const input of inputs) {
-    if (performance.now() - since > turnMs) {
-      await nextTurn();
-      since = performance.now();
-    }
+    if (turn.isOver()) await turn.next();
     const [fault] = check(input)?.errors ?? [];
     // the check has just accepted it as an event
     results.push(fault === undefined ? judgeEvent(input as EventInput, services) : { fault });
@@ -180,7 +189,9 @@ async function readEvents(
   const events: AuditEvent[] = [];
   let { after } = list;
   let bytes = 0;
+  const turn = turns();
   for (;;) {
+    if (turn.isOver()) await turn.next();
     const wanted = Math.min(chunkEvents, limit - events.length) + 1;
     const leaves = await list.read({ ...(after === undefined ? {} : { after }), limit: wanted });
     for (const leaf of leaves.slice(0, wanted - 1)) {
