@@ -16,7 +16,7 @@ import {
 import type { DsseEnvelope } from './dsse.ts';
 import { nodeIdPattern } from './eventlinks.ts';
 import { graphTypePattern, type NodeItem } from './graph.ts';
-import { type Json, type JsonBounds, type JsonObject, parseJson } from './json.ts';
+import { type Json, type JsonBounds, type JsonObject, parseSpelledJson } from './json.ts';
 
 const bounds: JsonBounds = {
   depth: limits.jsonDepth,
@@ -71,7 +71,7 @@ export function readBundle(bytes: Uint8Array): Bundle {
     );
   }
   const root: Place = null;
-  const bundle = object(parseJson(bytes, bounds), root, bundleShape);
+  const bundle = object(parseSpelledJson(bytes, bounds), root, bundleShape);
   const { mediaType, events, eventsInclusion, graph, dsse } = bundle;
   if (mediaType !== bundleMediaType) refuse({ up: root, name: 'mediaType' }, bundleMediaType, mediaType);
   if (events === undefined && eventsInclusion !== undefined) {

@@ -51,8 +51,8 @@ export const runNodeId = (runId: string): string => partyId('run', runId);
  * `event` whose id names its own leaf. Declared nodes have no leaf, so none of them may claim it.
  */
 export function posesAsEvent({ id, index, type }: NodeItem): boolean {
-  if (type !== 'event' && index === null) return isEventForm(id);
-  return type !== 'event' || index === null || eventIndex(id) !== index;
+  if (index === null) return type === 'event' || isEventForm(id);
+  return type !== 'event' || eventIndex(id) !== index;
 }
 
 /** Ids that begin so are kept for events. */

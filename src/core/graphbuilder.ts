@@ -12,10 +12,10 @@ import {
   type GraphFacts,
   graphRoot,
   type GraphSink,
+  isEventForm,
   ListCommitter,
   type NodeItem,
   nodeRow,
-  posesAsEvent,
   readEdgeRow,
   readNodeRow,
   runNodeId,
@@ -176,7 +176,8 @@ class CommittingSink implements GraphSink {
   node(node: NodeItem, _data: JsonObject): void {
     this.nodes.add(nodeRow(node));
     this.checks.node(node.index !== null);
-    if (posesAsEvent(node)) this.posing = true;
+    // What has an index is held to the run's leaves by `NodeBinding`.
+    if (node.index === null && (node.type === 'event' || isEventForm(node.id))) this.posing = true;
   }
 
   edge(edge: EdgeItem, source: number, target: number): void {

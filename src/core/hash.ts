@@ -19,7 +19,8 @@ export function sha256(data: string | Uint8Array): Buffer {
 /** `sha256:` and 64 lower-case hex digits of a 32-byte hash. */
 export function hashText(hash: Uint8Array): string {
   if (hash.length !== 32) throw new Error(`expected a hash of 32 bytes, got ${hash.length}`);
-  return `sha256:${Buffer.from(hash.buffer, hash.byteOffset, 32).toString('hex')}`;
+  const bytes = Buffer.isBuffer(hash) ? hash : Buffer.from(hash.buffer, hash.byteOffset, 32);
+  return `sha256:${bytes.toString('hex')}`;
 }
 
 /** The 32 bytes of a hash text, or null for anything but the exact form. The text may be an attacker's. */

@@ -54,11 +54,69 @@ export function parseJson(bytes: Uint8Array, bounds: JsonBounds = defaultBounds)
 }
 
 /**
+ * The same answers as `parseJson`, in a third of its time where the text is spelled as `JSON.stringify` spells
+ * it: what gives the same text again holds no name twice, no number that a double changes, and no name that
+ * `JSON.parse` mistook. Worth it in a process that reads one text, before the scan is compiled.
+ */
+export function parseSpelledJson(bytes: Uint8Array, bounds: JsonBounds): Json {
+  // JSON.parse has no bound of depth; this one holds its memory below 50 bytes for each of these
+  if (bytes.length > maxSpelledBytes) return parseJson(bytes, bounds);
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    return parseJson(bytes, bounds);
+  }
+  const value = readSpelled(text);
+  return value !== undefined && new Measure(bounds).fits(value, 0) ? value : parseJson(bytes, bounds);
+}
+
+const maxSpelledBytes = 4 * 1024 * 1024;
+
+/**
  * Parses a JSON text that we wrote ourselves and stored: the profile holds, bounds are those of an envelope
- * around a body. As fast as `JSON.parse` where the text holds no backslash, as `parseJson` where it does.
+ * around a body. As fast as `JSON.parse` where the text holds no backslash, half as fast where it does.
  */
 export function readJson(text: string): Json {
-  return text.includes('\\') ? parseJson(Buffer.from(text), storedBounds) : (JSON.parse(text) as Json);
+  if (!text.includes('\\')) return JSON.parse(text) as Json;
+  return readSpelled(text) ?? parseJson(Buffer.from(text), storedBounds);
+}
+
+/** The value of a text that `JSON.stringify` writes for it, undefined for every other text. */
+function readSpelled(text: string): Json | undefined {
+  // it would write lone surrogates and U+0000 as they came; what only looks like one is left to the scan
+  if (text.includes('\\ud') || text.includes('\\u0000')) return undefined;
+  try {
+    const value = JSON.parse(text) as Json;
+    return JSON.stringify(value) === text ? value : undefined;
+  } catch {
+    return undefined; // no JSON, or too deep: the scan says where
+  }
+}
+
+/** Holds a value against bounds, on the safe side: what it refuses is for the scan to judge. */
+class Measure {
+  private readonly bounds: JsonBounds;
+  private values = 0;
+
+  constructor(bounds: JsonBounds) {
+    this.bounds = bounds;
+  }
+
+  fits(value: Json, depth: number): boolean {
+    this.values++;
+    if (typeof value === 'string') return value.length * 3 <= this.bounds.stringBytes;
+    if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value);
+    if (typeof value !== 'object' || value === null) return true;
+    if (depth === this.bounds.depth) return false;
+    if (Array.isArray(value)) {
+      return value.every((item) => this.fits(item, depth + 1)) && this.values <= this.bounds.values;
+    }
+    for (const name in value) {
+      if (name.length > this.bounds.nameChars || !this.fits(value[name] ?? null, depth + 1)) return false;
+    }
+    return this.values <= this.bounds.values;
+  }
 }
 
 const storedBounds: JsonBounds = {

@@ -3,7 +3,6 @@
  * bytes an event), because a run may have a million. An event id names its leaf index, so ids need no map.
  * Proven by `test/core/runevent.test.ts`.
  */
-import { hashText } from './hash.ts';
 import { eventIndex } from './id.ts';
 import { hashBytes } from './merkle.ts';
 
@@ -56,7 +55,7 @@ export class RunIndex {
   /** `sha256:…` of the leaf, empty where none is held. */
   hashAt(position: number): string {
     if (this.hashes === null || position >= this.count) return '';
-    return hashText(this.hashes.subarray(position * hashBytes, (position + 1) * hashBytes));
+    return `sha256:${this.hashes.toString('hex', position * hashBytes, (position + 1) * hashBytes)}`;
   }
 
   /** How many events have a smaller leaf index. */

@@ -55,9 +55,10 @@ interface Artifact {
 
 /** A bare proof, as `proofs get` answers: it has no preimages, so only the service can judge it. */
 function artifactIn(bytes: Uint8Array): Artifact | null {
-  if (bytes.length > limits.bodyBytes) return null;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (text.length > limits.bodyBytes || text.includes('"mediaType"')) return null;
   try {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString());
+    const value: unknown = JSON.parse(text.toString());
     const isBare =
       typeof value === 'object' && value !== null && !('mediaType' in value) && 'proofHash' in value;
     return isBare && 'proofId' in value && typeof value.proofId === 'string'
