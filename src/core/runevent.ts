@@ -99,8 +99,9 @@ const digestPattern = /^[A-Za-z0-9_-]{43}$/;
 
 /** The salted digests (`_sd`) of a record that `readRecord` accepts; null where it has none of that form. */
 export function recordDigests(record: string): readonly string[] | null {
-  if (readRecord(record) === null) return null;
-  const digests = own.test(record) ? ownDigests(record) : (strictObject(record)?.['_sd'] ?? null);
+  const isOwn = record.length <= limits.recordBytes && own.test(record);
+  if (!isOwn && readRecord(record) === null) return null;
+  const digests = isOwn ? ownDigests(record) : (strictObject(record)?.['_sd'] ?? null);
   const wellFormed = isTextList(digests) && digests.every((digest) => digestPattern.test(digest));
   return wellFormed && new Set(digests).size === digests.length ? digests : null;
 }
