@@ -24,11 +24,14 @@ export const runner = fileURLToPath(new URL('runner.ts', import.meta.url));
 /** An empty directory; tests leave it to the system's cleaning of its temporary directory. */
 export const emptyDirectory = (): string => mkdtempSync(join(tmpdir(), 'gov-cli-'));
 
+/** Root could make a home that is not there, so each run of tests has an empty one. */
+const home = emptyDirectory();
+
 /** Nothing of the developer's own set-up reaches a test. */
 export const cleanEnv = (more: Readonly<Record<string, string>> = {}): Record<string, string> => ({
   PATH: process.env['PATH'] ?? '',
-  HOME: '/nonexistent',
-  GOV_CONFIG_DIR: '/nonexistent/gov',
+  HOME: home,
+  GOV_CONFIG_DIR: join(home, 'gov'),
   ...more,
 });
 
