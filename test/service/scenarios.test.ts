@@ -133,14 +133,14 @@ describe('every operation', () => {
     expect(missing).toEqual([]);
   });
 
-  it('answers 500 without a word more where a leaf was altered below it', async () => {
+  it('answers 503 and names the leaf where one was altered below it', async () => {
     const db = new Database(join(plane.dataDir, 'gov.db'));
     db.exec('DROP TRIGGER leaf_update');
     db.exec("UPDATE leaf SET record = replace(record, 'tool.call', 'tool.cart') WHERE idx = 2");
     db.close();
     for (const path of [`/events/${ids['event']}`, '/events?runId=run-1', '/log/tile/entries/000.p/3']) {
       const { status, body } = await plane.call('GET', path);
-      expect([status, body.detail, body.index]).toEqual([500, 'Internal error', undefined]);
+      expect([status, body.code, body.index]).toEqual([503, 'STORAGE_FAULT', 2]);
     }
   });
 

@@ -99,18 +99,15 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
   const tasks = taskStatements(prepare);
   tasks.sweepStaged();
   if (!reserve.fill()) options.onWarning?.('the disk has too little space left to keep a reserve');
-  let replaced: string | null = null;
+  const notices = new Notices((text) => options.onWarning?.(text));
   const { main, heads } = storeFiles(options.dataDir);
   const unwatch = watchFiles([main, heads], (path) => {
-    replaced = `database_replaced: ${basename(path)} was removed or replaced while it was in use`;
-    options.onWarning?.(replaced);
+    const replaced = `database_replaced: ${basename(path)} was removed or replaced while it was in use`;
+    notices.add(replaced);
     writer.report(new Database.SqliteError(replaced, 'SQLITE_READONLY_DBMOVED'));
   });
-  let violation: string | null = null;
   const note = (error: unknown): void => {
-    if (!isAltered(error) || violation !== null) return;
-    violation = `integrity_violation: ${error.message}`;
-    options.onWarning?.(violation);
+    if (isAltered(error)) notices.add(`integrity_violation: ${error.message}`);
   };
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
@@ -126,15 +123,32 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
     ...writes({ parts, writer, sequencer, tasks, prepare, random }),
     probe,
     note,
-    condition: () => {
-      const { trouble, queued } = writer;
-      const reasons = trouble === null ? [] : [`${trouble.code.toLowerCase()}: ${trouble.message}`];
-      if (replaced !== null) reasons.push(replaced);
-      if (violation !== null) reasons.push(violation);
-      return { writable: trouble === null, reasons, queued };
-    },
+    condition: () => conditionOf(writer, notices),
     close: () => (closing ??= close()),
   };
+}
+
+/** What an operator must know beside the writer's own trouble: told once for each code, kept until the end. */
+class Notices {
+  readonly reasons: string[] = [];
+  private readonly told: (text: string) => void;
+
+  constructor(told: (text: string) => void) {
+    this.told = told;
+  }
+
+  /** `reason`: `code: text`. */
+  add(reason: string): void {
+    const code = reason.slice(0, reason.indexOf(':') + 1);
+    if (this.reasons.some((known) => known.startsWith(code))) return;
+    this.reasons.push(reason);
+    this.told(reason);
+  }
+}
+
+function conditionOf({ trouble, queued }: Writer, notices: Notices): ReturnType<Store['condition']> {
+  const reasons = trouble === null ? [] : [`${trouble.code.toLowerCase()}: ${trouble.message}`];
+  return { writable: trouble === null, reasons: [...reasons, ...notices.reasons], queued };
 }
 
 interface WriteParts {
