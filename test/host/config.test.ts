@@ -38,7 +38,7 @@ describe('plane.json', () => {
     expect(() => read({ ...good, environment: 'test' })).toThrow(
       /\/environment: expected one of production, sandbox/,
     );
-    expect(() => read({ ...good, memoryMiB: 1.5 })).toThrow(/\/memoryMiB: expected integer/);
+    expect(() => read({ ...good, memoryMiB: 1.5 })).toThrow(/\/memoryMiB: expected an integer/);
     expect(() => read({ ...good, projectId: 'prj_1' })).toThrow(/\/projectId/);
     expect(() => read('{')).toThrow(/plane\.json: expected JSON/);
     expect(() => read({ ...good, listen: 'x' })).toThrow(/plane\.json: expected host:port/);

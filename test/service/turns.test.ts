@@ -16,11 +16,13 @@ it('a batch of 500 events with many fields is stored in order, and small request
   const raw = canonicalize({ events } as unknown as Json);
   await plane.call('POST', '/events', { body: event() });
   let meanwhile = 0;
-  let done = false;
-  const sent = plane.call('POST', '/events/batch', { raw }).finally(() => (done = true));
-  while (!done) {
+  const state = { done: false };
+  const sent = plane.call('POST', '/events/batch', { raw }).finally(() => {
+    state.done = true;
+  });
+  while (!state.done) {
     expect((await plane.call('GET', '/health/live')).status).toBe(200);
-    if (!done) meanwhile += 1;
+    if (!state.done) meanwhile += 1;
   }
   const { body } = await sent;
   expect(meanwhile).toBeGreaterThan(1);
