@@ -200,7 +200,8 @@ const brackets = (id: OperationId): number => table[id].path.split('{').length;
 export function checkAnswer(method: string, pathname: string, answer: Answer): OperationId | null {
   const { status, headers, body } = answer;
   const at = `${method} ${pathname} ${status}: ${answer.text.slice(0, 300)}`;
-  if (!/^[A-Za-z0-9._-]{8,64}$/.test(String(headers['x-request-id']))) throw new Error(`no request id: ${at}`);
+  if (!/^[A-Za-z0-9._-]{8,64}$/.test(String(headers['x-request-id'])))
+    throw new Error(`no request id: ${at}`);
   if (headers['gov-api-version'] !== '1.0.0') throw new Error(`no version: ${at}`);
   if (headers['x-content-type-options'] !== 'nosniff') throw new Error(`no nosniff: ${at}`);
   const id = rowOf(method, pathname);
