@@ -4,7 +4,7 @@
  * "Checking without our software" is followed by `test/interop/shell.test.ts`.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { manifest } from '../src/cli/commands/commands.ts';
@@ -125,7 +125,7 @@ class Reader {
 
   async end(): Promise<void> {
     await this.#stop?.();
-    this.#stop = undefined;
+    rmSync(this.folder, { recursive: true, force: true });
   }
 }
 

@@ -29,7 +29,7 @@ let exported: Exported;
 beforeAll(async () => {
   if (hasGo) exported = await exportBundle();
 });
-afterAll(() => exported?.plane.stop());
+afterAll(() => exported?.plane.end());
 
 for (const { name, tags, skip } of programs) {
   describe.skipIf(skip !== null)(`${name}${skip === null ? '' : ` (skipped: ${skip})`}`, () => {

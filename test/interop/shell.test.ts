@@ -58,7 +58,7 @@ let exported: Exported;
 beforeAll(async () => {
   exported = await exportBundle();
 });
-afterAll(() => exported.plane.stop());
+afterAll(() => exported.plane.end());
 
 /** The commands of the page from the top, with its `text` or with the one for machines without jq. */
 const script = (more: string, { jq }: { readonly jq: boolean }): string =>

@@ -3,7 +3,7 @@
  * exported and verified by commands of the tool alone, the log is checked deeply, and all 8 bits of every byte of
  * a bundle are flipped. Prints figures; any answer other than the expected one ends it with 1.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseTrust, type Trust } from '../../src/core/checkpoint.ts';
 import { verifyBundle } from '../../src/core/verify.ts';
@@ -107,8 +107,10 @@ async function main(): Promise<void> {
   } finally {
     await plane.stop();
   }
-  const fsck = await plane.run(['log', 'fsck', '--data', plane.dataDir, '--deep']);
-  say(`log fsck --deep: ${fsck.stdout.trim().split('\n').join('; ')}; ${seconds()}`);
+  const fsck = await plane.run(['log', 'fsck', '--data', plane.dataDir, '--deep', '-o', 'json']);
+  const { leaves, checkpoints, found } = JSON.parse(fsck.stdout) as Record<string, number>;
+  say(`log fsck --deep: ${leaves} leaves, ${checkpoints} checkpoints, ${found} faults; ${seconds()}`);
+  rmSync(plane.folder, { recursive: true });
 }
 
 await main();

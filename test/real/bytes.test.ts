@@ -24,7 +24,7 @@ beforeAll(async () => {
   trust = parseTrust(plane.trust);
   ed25519Only = { ...trust, keys: trust.keys.filter(({ algorithm }) => algorithm === 'ed25519') };
 });
-afterAll(() => plane.stop());
+afterAll(() => plane.end());
 
 const isVerified = (changed: Uint8Array, by: Trust): boolean => verifyBundle(changed, by).verified;
 const everyPlace = (): number[] => [...bytes.keys()];

@@ -3,7 +3,7 @@
  * For tests and scripts that want evidence on the whole way, not on parts of it.
  */
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Client, createClient } from '../../src/client/index.ts';
@@ -23,6 +23,8 @@ export interface PlaneProcess {
   run(words: readonly string[], options?: { readonly code?: number }): Promise<Result>;
   /** Stops the plane as systemd does; throws unless it ends in order. */
   stop(): Promise<void>;
+  /** Stops it and removes its folder. */
+  end(): Promise<void>;
 }
 
 export async function startPlaneProcess(folder = emptyDirectory()): Promise<PlaneProcess> {
@@ -40,6 +42,10 @@ export async function startPlaneProcess(folder = emptyDirectory()): Promise<Plan
   const { baseUrl, stop } = await servePlane(dataDir, { env, cwd: folder });
   const apiKey = readFileSync(join(dataDir, 'local.key'), 'utf8').trim();
   const client = createClient({ baseUrl, apiKey });
+  const stopAll = (): Promise<void> => {
+    client.close();
+    return stop();
+  };
   return {
     folder,
     dataDir,
@@ -48,9 +54,10 @@ export async function startPlaneProcess(folder = emptyDirectory()): Promise<Plan
     env,
     client,
     run,
-    stop: () => {
-      client.close();
-      return stop();
+    stop: stopAll,
+    end: async () => {
+      await stopAll();
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

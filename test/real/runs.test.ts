@@ -51,7 +51,7 @@ describe.skipIf(!hasData)('recorded runs of real agents (skipped without the rec
     const lists = await eachOf(runIds(), (runId) => eventsOf(plane, runId));
     for (const event of lists.flat()) recorded.set(event.clientEventId, event);
   }, 300_000);
-  afterAll(() => plane.stop());
+  afterAll(() => plane.end());
 
   it.each(read.map((source) => [source.format, source] as const))(
     '%s: all runs, all items, each event once',
