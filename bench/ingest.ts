@@ -19,7 +19,7 @@ const folder = scratch();
 
 /** A file with the bodies of one round; ids are new in each. */
 function bodiesOf(round: number): { file: string; count: number; events: number } {
-  const events = recordedEvents(`ingest${round}`, { keyed: true });
+  const events = [0, 1, 2, 3].flatMap((part) => recordedEvents(`ingest${round}-${part}`, { keyed: true }));
   const bodies: string[] = [];
   for (let from = 0; from < events.length; from += batchSize) {
     bodies.push(JSON.stringify({ events: events.slice(from, from + batchSize) }));
