@@ -62,7 +62,7 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
     expect(files).toEqual(expect.arrayContaining(expected));
     const folders = new Set(files.map((path) => path.replace(/\/.*/, '/')));
     expect([...folders].sort()).toEqual(
-      ['README.md', 'bin/', 'dist/', 'docs/', 'install.sh', 'package.json', 'scripts/'].sort(),
+      ['LICENSE', 'README.md', 'bin/', 'dist/', 'docs/', 'install.sh', 'package.json', 'scripts/'].sort(),
     );
   });
 

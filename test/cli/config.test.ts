@@ -128,7 +128,7 @@ describe('the credential', () => {
   it('is one line', () => {
     const path = secret(join(emptyDirectory(), 'k'), 'two words');
     expect(() => readSecret(path)).toThrow(/expected one line with a key/);
-    expect(() => readSecret('/nonexistent')).toThrow(/there is no such file/);
+    expect(() => readSecret(join(emptyDirectory(), 'absent'))).toThrow(/there is no such file/);
   });
 
   it('is never shown', async () => {

@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { kebab, parseDuration, readFlag } from '../../src/cli/flags.ts';
 import type { FlagSpec } from '../../src/cli/command.ts';
+import { emptyDirectory } from './tool.ts';
 
 const now = Date.parse('2026-03-01T12:00:00Z');
 const read = (spec: Partial<FlagSpec> & Pick<FlagSpec, 'type'>, text: string): unknown =>
@@ -56,8 +58,9 @@ describe('flags', () => {
   it('read JSON from the word or from a file', () => {
     expect(read({ type: 'json' }, '{"a":1}')).toEqual({ a: 1 });
     expect(() => read({ type: 'json' }, '{a}')).toThrow(/a JSON value/);
-    expect(() => read({ type: 'json' }, '@/nonexistent')).toThrow(
-      'cannot read /nonexistent: there is no such file',
+    const absent = join(emptyDirectory(), 'absent');
+    expect(() => read({ type: 'json' }, `@${absent}`)).toThrow(
+      `cannot read ${absent}: there is no such file`,
     );
   });
 });
