@@ -1,5 +1,5 @@
 /**
- * Signs the heads of both trees of a project (design/proofs.md 1.7): when a proof asks for it, and otherwise
+ * Signs the heads of both trees of a project (docs/proofs.md): when a proof asks for it, and otherwise
  * at most every second if the log grew. Signing is serialised per tree, so that a tree never gets two heads
  * out of order; the store keeps the head durably before it is signed. Proven by
  * `test/service/checkpoints.test.ts`.
