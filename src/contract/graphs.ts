@@ -7,20 +7,6 @@ import { clientId, exact, freeObject, nullable, runIdParams, sha256Hash, timesta
 
 const kind = Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: limits.graphTypeChars });
 
-/** Node and edge types in use; others may be declared. */
-export const nodeTypes = ['run', 'agent', 'tool', 'model', 'policy', 'event', 'data', 'human'] as const;
-export const edgeTypes = [
-  'contains',
-  'sequence',
-  'calls',
-  'produces',
-  'consumes',
-  'causes',
-  'feeds',
-  'approves',
-  'delegates',
-] as const;
-
 const Node = exact({ id: clientId('Node'), type: kind, data: Type.Optional(freeObject) });
 const Edge = exact({
   source: clientId('Node the edge leaves'),

@@ -1,8 +1,6 @@
 /** How the two trees of a project are numbered in the tables. */
 import type { TreeName } from '../port.ts';
 
-export const treeNames: readonly TreeName[] = ['audit', 'metering'];
-
 export const treeNumber = (tree: TreeName): number => (tree === 'audit' ? 0 : 1);
 
 /** The table that holds a tree's records. */
