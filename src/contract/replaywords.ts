@@ -1,0 +1,8 @@
+/** The words of replay (interface §2.4; contract F12), shared by the contract and the core. */
+
+export const stepStatuses = ['match', 'mismatch', 'missing', 'extra', 'not_replayable'] as const;
+export type StepStatus = (typeof stepStatuses)[number];
+
+/** From the least severe to the most. */
+export const driftSeverities = ['low', 'medium', 'high', 'critical'] as const;
+export type DriftSeverity = (typeof driftSeverities)[number];
