@@ -9,7 +9,7 @@ import type { Services } from './services.ts';
 
 export type Stored = Extract<AppendOutcome, { outcome: 'stored' }>;
 
-/** IDEMPOTENCY_KEY_REUSE, STORAGE_FULL, STORAGE_FAULT, and what effects refuse with. */
+/** IDEMPOTENCY_KEY_REUSE, CLIENT_EVENT_ID_CONFLICT of a `whole` request, STORAGE_FULL, STORAGE_FAULT, and what effects refuse with. */
 export async function appendOrStale(
   { store, tail, checkpoints }: Services,
   request: AppendRequest,

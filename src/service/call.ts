@@ -61,18 +61,27 @@ export interface PlainAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The idempotency record of a call that has a key: keeps the answer in the transaction of its effect. */
+/**
+ * The idempotency record of a call that has a key: keeps the answer in the transaction of its effect. The answer
+ * is a function only where it depends on what the store assigned.
+ */
 export function idempotencyWrite(
   idempotency: Idempotency | null,
-  answer: (assigned: readonly Assigned[]) => PlainAnswer,
+  answer: PlainAnswer | ((assigned: readonly Assigned[]) => PlainAnswer),
 ): { idempotency?: IdempotencyWrite } {
   if (idempotency === null) return {};
-  const response = (assigned: readonly Assigned[]): StoredResponse => {
-    const { status, body, headers = {} } = answer(assigned);
-    return { status, body: JSON.stringify(body), headers };
-  };
+  const response =
+    typeof answer === 'function'
+      ? (assigned: readonly Assigned[]) => storedResponse(answer(assigned))
+      : storedResponse(answer);
   return { idempotency: { ...idempotency, response } };
 }
+
+const storedResponse = ({ status, body, headers = {} }: PlainAnswer): StoredResponse => ({
+  status,
+  body: JSON.stringify(body),
+  headers,
+});
 
 /**
  * Keeps the answer of a call that appends nothing, so that a repeat gets it again. A crash before this leaves
@@ -88,7 +97,7 @@ export async function keepAnswer<const Kept extends PlainAnswer>(
     projectId: caller.project.projectId,
     leaves: [],
     meter: { op: 'none', units: 0 },
-    ...idempotencyWrite(idempotency, () => answer),
+    ...idempotencyWrite(idempotency, answer),
   });
   return answer;
 }

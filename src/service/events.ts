@@ -31,8 +31,7 @@ export const events: Pick<
       leaves: [judged.draft],
       meter: { op: 'audit_event', units: 'accepted' },
       ...(judged.fingerprint === null ? {} : { fingerprints: new Map([[0, judged.fingerprint]]) }),
-      // a conflict refuses the request, so that no answer is kept for it
-      ...(idempotency === null ? {} : { effects: (assigned) => (answer(assigned), []) }),
+      whole: true,
       ...idempotencyWrite(idempotency, answer),
     });
     return 'replayed' in stored ? stored : answer(stored.assigned);
@@ -143,16 +142,7 @@ async function judgeAll(inputs: readonly unknown[], services: Services): Promise
 }
 
 function createdAnswer(assigned: Assigned | undefined, runId: string, basePath: string) {
-  if (assigned === undefined) throw new Error('the store assigned nothing to an event');
-  if (assigned.outcome === 'conflict') {
-    throw fieldError({
-      pointer: '/clientEventId',
-      in: 'body',
-      code: 'CLIENT_EVENT_ID_CONFLICT',
-      detail: 'expected a fresh clientEventId, or the very content it was used with before',
-    });
-  }
-  const { eventId } = assigned;
+  const eventId = assigned === undefined || assigned.outcome === 'conflict' ? null : assigned.eventId;
   if (eventId === null) throw new Error('the store assigned no id to an event');
   const headers = { location: `${basePath}/events/${eventId}` };
   return { status: 201, body: { eventId, runId }, headers } as const satisfies PlainAnswer;

@@ -101,20 +101,16 @@ async function appendGraph(
   const context = { nowMs: services.now(), salt: services.salt };
   const leaves: LeafDraft[] =
     sealedBy === null ? [leaf] : [leaf, graphCommitted({ runId, rootHash }, { ...context, by: sealedBy })];
-  const effects = (assigned: readonly Assigned[]): Effect[] => {
-    const { index, serverMs } = place(assigned);
-    const graph: StoredGraph = {
-      graphId,
-      runId,
-      leafIndex: index,
-      events: facts.events,
-      declarationHash: derived.declarationHash,
-      rootHash,
-      summary: JSON.stringify({ nodes, edges, unresolved }),
-    };
-    const saved: Effect = { kind: 'saveGraph', graph };
-    return sealedBy === null ? [saved] : [saved, { kind: 'sealGraph', runId, rootHash, atMs: serverMs }];
+  const graph: Omit<StoredGraph, 'leafIndex'> = {
+    graphId,
+    runId,
+    events: facts.events,
+    declarationHash: derived.declarationHash,
+    rootHash,
+    summary: JSON.stringify({ nodes, edges, unresolved }),
   };
+  const effects: Effect[] = [{ kind: 'saveGraph', graph, leaf: 0 }];
+  if (sealedBy !== null) effects.push({ kind: 'sealGraph', runId, rootHash, leaf: 0 });
   const stored = await appendOrStale(services, {
     projectId,
     leaves,
@@ -129,7 +125,7 @@ async function appendGraph(
 }
 
 /** Where the first leaf of a request came to stand. */
-export function place(assigned: readonly Assigned[]): { index: number; serverMs: number } {
+function place(assigned: readonly Assigned[]): { index: number; serverMs: number } {
   const [first] = assigned;
   if (first?.outcome !== 'appended') throw new Error('the store did not append a leaf that it accepted');
   return first;

@@ -29,7 +29,7 @@ export const graphs: Pick<Handlers, 'getGraph' | 'declareGraph' | 'commitGraph' 
         projectId: of.projectId,
         leaves: [],
         meter: { op: 'none', units: 0 },
-        effects: () => [{ kind: 'declareGraph', runId: of.runId, declaration, atMs: declaredMs ?? now() }],
+        effects: [{ kind: 'declareGraph', runId: of.runId, declaration, atMs: declaredMs ?? now() }],
       });
     });
     const answer = await graphBody(services, of);

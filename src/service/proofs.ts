@@ -133,13 +133,13 @@ async function enqueue(
     projectId: caller.project.projectId,
     leaves: [],
     meter: { op: 'compliance_proof', units: 1 },
-    effects: () => [
+    effects: [
       {
         kind: 'enqueueJob',
         job: { jobId, type: 'proof', runId: body.runId, request, createdMs },
       },
     ],
-    ...idempotencyWrite(idempotency, () => answer),
+    ...idempotencyWrite(idempotency, answer),
   });
   if ('replayed' in stored) return stored;
   services.wakeJobs();

@@ -17,7 +17,7 @@ import type { AppendRequest, Effect, StoredProof } from '../store/port.ts';
 import { append } from './append.ts';
 import type { Idempotency, Replayed } from './call.ts';
 import { idempotencyWrite } from './call.ts';
-import { currentGraph, place } from './graphlog.ts';
+import { currentGraph } from './graphlog.ts';
 import type { Services } from './services.ts';
 import type { Layers, RunOf } from './work.ts';
 
@@ -81,7 +81,7 @@ function appendRequest(
   // a proof is JSON by its type
   const text = canonicalize(proof as unknown as Json);
   const createdMs = Date.parse(proof.createdAt);
-  const saved = (leafIndex: number): StoredProof => ({
+  const saved: Omit<StoredProof, 'leafIndex'> = {
     proofId: proof.proofId,
     runId,
     createdMs,
@@ -90,8 +90,7 @@ function appendRequest(
     statements: Object.fromEntries(computed.layers.map(({ name, statement }) => [name, statement])),
     treeSize: computed.evidence.treeSize,
     graphIndex,
-    leafIndex,
-  });
+  };
   const completed: Effect[] =
     by.kind === 'call'
       ? []
@@ -108,8 +107,8 @@ function appendRequest(
     projectId,
     leaves: [draftLeaf('gov.proof/1', proofLeafFields(proof), { runId })],
     meter: by.kind === 'call' ? { op: 'compliance_proof', units: 1 } : { op: 'none', units: 0 },
-    effects: (assigned) => [{ kind: 'saveProof', proof: saved(place(assigned).index) }, ...completed],
-    ...(by.kind === 'call' ? idempotencyWrite(by.idempotency, () => provedAnswer(proof, by.basePath)) : {}),
+    effects: [{ kind: 'saveProof', proof: saved, leaf: 0 }, ...completed],
+    ...(by.kind === 'call' ? idempotencyWrite(by.idempotency, provedAnswer(proof, by.basePath)) : {}),
   };
 }
 

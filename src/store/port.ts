@@ -39,7 +39,8 @@ export interface IdempotencyWrite {
   readonly key: string;
   /** SHA-256 hex over method, path, query and JCS(body). */
   readonly fingerprint: string;
-  readonly response: (assigned: readonly Assigned[]) => StoredResponse;
+  /** Data, where the answer does not depend on what was assigned; that is the cheaper one. */
+  readonly response: StoredResponse | ((assigned: readonly Assigned[]) => StoredResponse);
 }
 
 export interface AppendRequest {
@@ -55,7 +56,9 @@ export interface AppendRequest {
   readonly fingerprints?: ReadonlyMap<number, string>;
   /** Refused as `stale` when the run no longer has exactly this many events. */
   readonly expect?: { readonly runId: string; readonly events: number };
-  readonly effects?: (assigned: readonly Assigned[]) => readonly Effect[];
+  /** A leaf that is a `conflict` refuses the request (VALIDATION_ERROR); else that leaf alone is left out. */
+  readonly whole?: boolean;
+  readonly effects?: readonly Effect[];
   readonly idempotency?: IdempotencyWrite;
 }
 
@@ -82,10 +85,13 @@ export type AppendOutcome =
   | { readonly outcome: 'key_reused' }
   | { readonly outcome: 'stale'; readonly events: number };
 
-/** Rows written in the transaction of a request. A refused effect refuses the whole request alone. */
+/**
+ * Rows written in the transaction of a request. A refused effect refuses the whole request alone. `leaf`: the
+ * position in the request of a leaf that is appended by it, whose place in the log the row names.
+ */
 export type Effect =
-  | { readonly kind: 'saveProof'; readonly proof: StoredProof }
-  | { readonly kind: 'saveGraph'; readonly graph: StoredGraph }
+  | { readonly kind: 'saveProof'; readonly proof: Omit<StoredProof, 'leafIndex'>; readonly leaf: number }
+  | { readonly kind: 'saveGraph'; readonly graph: Omit<StoredGraph, 'leafIndex'>; readonly leaf: number }
   /** Refused with GRAPH_SEALED. */
   | {
       readonly kind: 'declareGraph';
@@ -93,8 +99,8 @@ export type Effect =
       readonly declaration: string;
       readonly atMs: number;
     }
-  /** Refused with GRAPH_SEALED when it is sealed already. */
-  | { readonly kind: 'sealGraph'; readonly runId: string; readonly rootHash: string; readonly atMs: number }
+  /** Sealed at the server time of its leaf. Refused with GRAPH_SEALED when it is sealed already. */
+  | { readonly kind: 'sealGraph'; readonly runId: string; readonly rootHash: string; readonly leaf: number }
   | { readonly kind: 'enqueueJob'; readonly job: NewJob }
   /** Refused with CONFLICT when the lease was lost meanwhile. */
   | {

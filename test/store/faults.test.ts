@@ -49,7 +49,7 @@ const requests = (): AppendRequest[] => {
   const kept = (key: string) => ({
     key,
     fingerprint: 'f',
-    response: () => ({ status: 201, body: key, headers: {} }),
+    response: { status: 201, body: key, headers: {} },
   });
   const batch = Array.from({ length: 40 }, (_, at) =>
     event({ runId: `r${at % 3}`, eventType: `type.${at % 2}`, clientEventId: `c${at}` }),
@@ -61,10 +61,10 @@ const requests = (): AppendRequest[] => {
     }),
     request([draftLeaf('gov.proof/1', { n: 1 }, { runId: 'r0' })], {
       meter: { op: 'compliance_proof', units: 1 },
-      effects: () => [
+      effects: [
         { kind: 'enqueueJob', job },
         { kind: 'declareGraph', runId: 'r0', declaration: '{}', atMs: 0 },
-        { kind: 'sealGraph', runId: 'r0', rootHash: 'h', atMs: 0 },
+        { kind: 'sealGraph', runId: 'r0', rootHash: 'h', leaf: 0 },
       ],
       idempotency: kept('effects'),
     }),

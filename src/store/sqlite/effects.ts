@@ -3,27 +3,27 @@
  * refuses refuses the request, whose savepoint takes back the effects before it.
  */
 import { GovError } from '../../contract/problems.ts';
-import type { Effect, NewJob, StoredGraph, StoredProof } from '../port.ts';
+import type { Assigned, Effect, NewJob } from '../port.ts';
 import type { Prepare } from './statement.ts';
 
-/** Applies one effect for the project with this number. */
-export type EffectWriter = (project: number, effect: Effect) => void;
+/** Applies one effect of a request, whose leaves have their places, for the project with this number. */
+export type EffectWriter = (project: number, effect: Effect, assigned: readonly Assigned[]) => void;
 
 export function effectWriter(prepare: Prepare): EffectWriter {
   const saveProof = proofWriter(prepare);
   const saveGraph = graphWriter(prepare);
   const runGraphs = runGraphWriter(prepare);
   const jobs = jobWriter(prepare);
-  return (project, effect) => {
+  return (project, effect, assigned) => {
     switch (effect.kind) {
       case 'saveProof':
-        return saveProof(project, effect.proof);
+        return saveProof(project, effect, placeOf(effect, assigned));
       case 'saveGraph':
-        return saveGraph(project, effect.graph);
+        return saveGraph(project, effect, placeOf(effect, assigned));
       case 'declareGraph':
         return runGraphs.declare(project, effect);
       case 'sealGraph':
-        return runGraphs.seal(project, effect);
+        return runGraphs.seal(project, effect, placeOf(effect, assigned));
       case 'enqueueJob':
         return jobs.enqueue(project, effect.job);
       case 'completeJob':
@@ -32,13 +32,26 @@ export function effectWriter(prepare: Prepare): EffectWriter {
   };
 }
 
+type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
+
+interface Place {
+  readonly index: number;
+  readonly serverMs: number;
+}
+
+function placeOf({ kind, leaf }: { kind: string; leaf: number }, assigned: readonly Assigned[]): Place {
+  const place = assigned[leaf];
+  if (place?.outcome === 'appended') return place;
+  throw new Error(`expected leaf ${leaf} of the request to be appended for ${kind}, got ${place?.outcome}`);
+}
+
 function proofWriter(prepare: Prepare) {
   const insert = prepare(
     'save proof',
     `INSERT INTO proof (project, proof_id, run_id, created_ms, proof, preimage, statements, tree_size,
        graph_index, leaf_index) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  return (project: number, proof: StoredProof): void => {
+  return (project: number, { proof }: EffectOf<'saveProof'>, { index }: Place): void => {
     insert.run(
       project,
       proof.proofId,
@@ -49,7 +62,7 @@ function proofWriter(prepare: Prepare) {
       JSON.stringify(Object.entries(proof.statements)),
       proof.treeSize,
       proof.graphIndex,
-      proof.leafIndex,
+      index,
     );
   };
 }
@@ -60,13 +73,11 @@ function graphWriter(prepare: Prepare) {
     `INSERT INTO graph (project, graph_id, run_id, leaf_index, events, declaration_hash, root_hash, summary)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  return (project: number, graph: StoredGraph): void => {
-    const { graphId, runId, leafIndex, events, declarationHash, rootHash, summary } = graph;
-    insert.run(project, graphId, runId, leafIndex, events, declarationHash, rootHash, summary);
+  return (project: number, { graph }: EffectOf<'saveGraph'>, { index }: Place): void => {
+    const { graphId, runId, events, declarationHash, rootHash, summary } = graph;
+    insert.run(project, graphId, runId, index, events, declarationHash, rootHash, summary);
   };
 }
-
-type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
 function runGraphWriter(prepare: Prepare) {
   const sealedAt = prepare<{ sealed_ms: number | null }>(
@@ -93,9 +104,9 @@ function runGraphWriter(prepare: Prepare) {
       refuseSealed(project, effect.runId);
       declare.run(project, effect.runId, effect.declaration, effect.atMs);
     },
-    seal: (project: number, effect: EffectOf<'sealGraph'>): void => {
+    seal: (project: number, effect: EffectOf<'sealGraph'>, { serverMs }: Place): void => {
       refuseSealed(project, effect.runId);
-      seal.run(project, effect.runId, effect.rootHash, effect.atMs);
+      seal.run(project, effect.runId, effect.rootHash, serverMs);
     },
   };
 }

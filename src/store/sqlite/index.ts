@@ -172,7 +172,7 @@ function writes({ parts, writer, sequencer, tasks, prepare, random }: WriteParts
     append: (request) =>
       writer.enqueue({
         bytes: requestBytes(request),
-        isolated: request.effects !== undefined || request.idempotency !== undefined,
+        isolated: isIsolated(request),
         run: () => sequencer.append(request),
       }),
     createProject: (project, genesis) =>
@@ -221,6 +221,10 @@ function writes({ parts, writer, sequencer, tasks, prepare, random }: WriteParts
     },
   };
 }
+
+/** A request of one event can be refused only before it wrote anything. */
+const isIsolated = ({ effects, idempotency, whole, leaves }: AppendRequest): boolean =>
+  effects !== undefined || idempotency !== undefined || (whole === true && leaves.length > 1);
 
 /** UTF-16 units, near enough to bytes. */
 const draftBytes = (draft: LeafDraft): number =>

@@ -7,6 +7,7 @@
  * run rows, counters, metering leaves, kept answers, effects and heads are one transaction.
  * Proven by the store suite and `test/store/crash.test.ts`.
  */
+import { GovError } from '../../contract/problems.ts';
 import { addUnits, meterRecord, meterRef } from '../../core/metering.ts';
 import { leafHash } from '../../core/merkle.ts';
 import { sealEvent, serverTime, type EventDraft, type LeafDraft } from '../../core/record.ts';
@@ -72,7 +73,9 @@ export class Sequencer {
       if (events !== expect.events) return { outcome: 'stale', events };
     }
     const plan = this.plan(pending, request);
-    for (const effect of request.effects?.(plan.assigned) ?? []) this.applyEffect(pending.ledger.no, effect);
+    if (request.whole === true && plan.assigned.some(({ outcome }) => outcome === 'conflict'))
+      throw conflict();
+    for (const effect of request.effects ?? []) this.applyEffect(pending.ledger.no, effect, plan.assigned);
     const response = this.keepAnswer(pending, request, plan);
     this.accept(pending, request, plan);
     return { outcome: 'stored', assigned: plan.assigned, response };
@@ -234,7 +237,7 @@ export class Sequencer {
   private keepAnswer(pending: Pending, request: AppendRequest, plan: Plan): StoredResponse | null {
     if (request.idempotency === undefined) return null;
     const { key, fingerprint, response: answer } = request.idempotency;
-    const response = answer(plan.assigned);
+    const response = typeof answer === 'function' ? answer(plan.assigned) : answer;
     this.kept.save(pending.ledger.no, key, { fingerprint, response, atMs: plan.serverMs });
     return response;
   }
@@ -264,4 +267,12 @@ export class Sequencer {
     pending.meterHashes.push(leafHash(record));
     pending.totals = totals;
   }
+}
+
+function conflict(): GovError {
+  const detail = 'expected a fresh clientEventId, or the very content it was used with before';
+  const pointer = '/clientEventId';
+  return new GovError('VALIDATION_ERROR', `body ${pointer}: ${detail}`, {
+    errors: [{ pointer, in: 'body', code: 'CLIENT_EVENT_ID_CONFLICT', detail }],
+  });
 }

@@ -4,7 +4,6 @@ import { leafHash, merkleRoot } from '../../../src/core/merkle.ts';
 import { eventIndex } from '../../../src/core/id.ts';
 import { draftLeaf } from '../../../src/core/record.ts';
 import { limits } from '../../../src/contract/limits.ts';
-import { GovError } from '../../../src/contract/problems.ts';
 import { appended, codeOf, event, genesis, projectOf, request, startMs, stored } from '../fixture.ts';
 import { open } from '../engine.ts';
 
@@ -131,9 +130,7 @@ describe('append', () => {
       meter: { op: 'none', units: 7 },
     });
     const thrown = request([event({ runId: 'thrown' })], {
-      effects: () => {
-        throw new GovError('FORBIDDEN', 'the service refuses');
-      },
+      effects: [{ kind: 'completeJob', jobId: 'job_none', lease: 'none', result: '{}', atMs: startMs }],
     });
     const results = await Promise.allSettled([
       store.append(request([event()])),
@@ -207,14 +204,14 @@ describe('append', () => {
     const idempotency = {
       key: 'k',
       fingerprint: 'f',
-      response: () => ({ status: 201, body: 'of a', headers: {} }),
+      response: { status: 201, body: 'of a', headers: {} },
     };
     const mine = await appended(store, request([event({ clientEventId: 'c1' })], { idempotency }));
     const theirs = await appended(
       store,
       request([event({ clientEventId: 'c1' })], {
         projectId: 'prj_b',
-        idempotency: { ...idempotency, response: () => ({ status: 201, body: 'of b', headers: {} }) },
+        idempotency: { ...idempotency, response: { status: 201, body: 'of b', headers: {} } },
       }),
     );
     expect([mine[0]!.index, theirs[0]!.index]).toEqual([1, 1]);

@@ -19,14 +19,14 @@ const job = (id: string, more: Partial<NewJob> = {}): NewJob => ({
 
 async function enqueue(store: Store, ...jobs: NewJob[]): Promise<void> {
   const effects = jobs.map((each) => ({ kind: 'enqueueJob' as const, job: each }));
-  await stored(store, request([], { meter: { op: 'compliance_proof', units: 1 }, effects: () => effects }));
+  await stored(store, request([], { meter: { op: 'compliance_proof', units: 1 }, effects }));
 }
 
 const complete = (store: Store, jobId: string, token: string) =>
   store.append(
     request([], {
       meter: { op: 'none', units: 0 },
-      effects: () => [{ kind: 'completeJob', jobId, lease: token, result: '{"ok":1}', atMs: startMs + 5 }],
+      effects: [{ kind: 'completeJob', jobId, lease: token, result: '{"ok":1}', atMs: startMs + 5 }],
     }),
   );
 

@@ -118,6 +118,24 @@ describe('a client’s own event id', () => {
     await drop();
   });
 
+  it('refuses a whole request that has it with another content: nothing of it is kept', async () => {
+    const { store, drop } = await open();
+    await stored(store, withId('c'));
+    const fingerprints = new Map([
+      [0, 'fresh'],
+      [1, 'other'],
+    ]);
+    const events = [event({ clientEventId: 'fresh' }), event({ clientEventId: 'c' })];
+    const whole = request(events, { fingerprints, whole: true });
+    await expect(store.append(whole)).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+      errors: [{ code: 'CLIENT_EVENT_ID_CONFLICT' }],
+    });
+    expect((await store.head('prj_a', 'audit')).size).toBe(2);
+    expect((await stored(store, withId('fresh', 'free'))).assigned[0]!.outcome).toBe('appended');
+    await drop();
+  });
+
   it('is taken once by many at the same moment', async () => {
     const { store, drop } = await open();
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => stored(store, withId('c'))));
@@ -133,9 +151,7 @@ describe('a client’s own event id', () => {
   it('is free again when its request was refused', async () => {
     const { store, drop } = await open();
     const refused = request([event({ clientEventId: 'c' })], {
-      effects: () => {
-        throw new Error('refused');
-      },
+      effects: [{ kind: 'completeJob', jobId: 'job_none', lease: 'none', result: '{}', atMs: startMs }],
     });
     await expect(store.append(refused)).rejects.toThrow();
     expect((await stored(store, withId('c'))).assigned[0]!.outcome).toBe('appended');

@@ -7,7 +7,9 @@ import { open } from '../engine.ts';
 
 const none = { op: 'none', units: 0 } as const;
 
-const proof = (id: string, more: Partial<StoredProof> = {}): StoredProof => ({
+type ProofDraft = Omit<StoredProof, 'leafIndex'>;
+
+const proof = (id: string, more: Partial<ProofDraft> = {}): ProofDraft => ({
   proofId: `prf_${id}`,
   runId: 'r1',
   createdMs: startMs,
@@ -16,45 +18,38 @@ const proof = (id: string, more: Partial<StoredProof> = {}): StoredProof => ({
   statements: { event_integrity: 'one', 'x-9': 'three', causal_consistency: 'two' },
   treeSize: 1,
   graphIndex: null,
-  leafIndex: 1,
   ...more,
 });
 
-const graph = (id: string, leafIndex: number): StoredGraph => ({
+const graph = (id: string): Omit<StoredGraph, 'leafIndex'> => ({
   graphId: `grp_${id}`,
   runId: 'r1',
-  leafIndex,
   events: 1,
   declarationHash: null,
   rootHash: `sha256:${id}`,
   summary: '{}',
 });
 
-const seal: Effect = { kind: 'sealGraph', runId: 'r1', rootHash: 'sha256:1', atMs: startMs + 1 };
+const seal: Effect = { kind: 'sealGraph', runId: 'r1', rootHash: 'sha256:1', leaf: 0 };
 
 /** Effects that come with a leaf of their own. */
 const withEffects = (store: Store, ...effects: Effect[]) =>
-  store.append(request([draftLeaf('gov.proof/1', { n: 1 })], { meter: none, effects: () => effects }));
+  store.append(request([draftLeaf('gov.proof/1', { n: 1 })], { meter: none, effects }));
 
 describe('proofs', () => {
   it('are stored with their leaf, and read back whole, statements in their order', async () => {
     const { store, reopen, drop } = await open();
     await appended(store, request([event()]));
-    let leafIndex = 0;
     await stored(
       store,
-      request([draftLeaf('gov.proof/1', { n: 1 })], {
+      request([draftLeaf('gov.proof/1', { n: 1 }), draftLeaf('gov.proof/1', { n: 2 })], {
         meter: { op: 'compliance_proof', units: 1 },
-        effects: ([first]) => {
-          leafIndex = first?.outcome === 'appended' ? first.index : -1;
-          return [{ kind: 'saveProof', proof: proof('1', { leafIndex, graphIndex: 7 }) }];
-        },
+        effects: [{ kind: 'saveProof', proof: proof('1', { graphIndex: 7 }), leaf: 1 }],
       }),
     );
-    expect(leafIndex).toBe(2);
     const again = await reopen();
     const read = await again.proof('prj_a', 'prf_1');
-    expect(read).toEqual(proof('1', { leafIndex: 2, graphIndex: 7 }));
+    expect(read).toEqual({ ...proof('1', { graphIndex: 7 }), leafIndex: 3 });
     expect(Object.keys(read!.statements)).toEqual(['event_integrity', 'x-9', 'causal_consistency']);
     expect(await again.proof('prj_a', 'prf_none')).toBeNull();
     expect((await again.run('prj_a', 'r1'))?.proofs).toBe(1);
@@ -65,7 +60,7 @@ describe('proofs', () => {
     const { store, drop } = await open();
     const effects = [3, 1, 2, 5, 4].map((n): Effect => {
       const runId = n === 5 ? 'r2' : 'r1';
-      return { kind: 'saveProof', proof: proof(`${n}`, { createdMs: startMs + (n >> 1), runId }) };
+      return { kind: 'saveProof', proof: proof(`${n}`, { createdMs: startMs + (n >> 1), runId }), leaf: 0 };
     });
     await withEffects(store, ...effects);
     const ids = async (filter: { runId?: string }, after?: { ms: number; id: string }) =>
@@ -91,14 +86,14 @@ describe('graphs', () => {
     });
     await withEffects(store, declare('first'));
     await withEffects(store, declare('second'));
-    await withEffects(store, { kind: 'saveGraph', graph: graph('1', 3) }, seal);
+    await withEffects(store, { kind: 'saveGraph', graph: graph('1'), leaf: 0 }, seal);
     expect(await codeOf(withEffects(store, declare('third')))).toBe('GRAPH_SEALED');
     expect(await codeOf(withEffects(store, seal))).toBe('GRAPH_SEALED');
     expect(await store.graphState('prj_a', 'r1')).toEqual({
       declaration: 'second',
       declaredMs: startMs,
-      sealed: { rootHash: 'sha256:1', atMs: startMs + 1 },
-      newest: graph('1', 3),
+      sealed: { rootHash: 'sha256:1', atMs: startMs },
+      newest: { ...graph('1'), leafIndex: 3 },
     });
     expect(await store.graphState('prj_a', 'none')).toEqual({
       declaration: null,
@@ -116,9 +111,9 @@ describe('graphs', () => {
     await withEffects(store, seal);
     const { size } = await store.head('prj_a', 'audit');
     const results = await Promise.allSettled([
-      withEffects(store, { kind: 'saveProof', proof: proof('before') }),
-      withEffects(store, { kind: 'saveProof', proof: proof('refused') }, seal),
-      withEffects(store, { kind: 'saveProof', proof: proof('after') }),
+      withEffects(store, { kind: 'saveProof', proof: proof('before'), leaf: 0 }),
+      withEffects(store, { kind: 'saveProof', proof: proof('refused'), leaf: 0 }, seal),
+      withEffects(store, { kind: 'saveProof', proof: proof('after'), leaf: 0 }),
     ]);
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(await store.proof('prj_a', 'prf_refused')).toBeNull();
@@ -138,7 +133,7 @@ describe('graphs', () => {
     for (const number of [0, 1, 2]) await store.stageGraphPart('prj_a', 'grp_1', part('nodes', number));
     await store.stageGraphPart('prj_a', 'grp_1', part('edges', 0));
     await store.stageGraphPart('prj_a', 'grp_lost', part('nodes', 0));
-    await withEffects(store, { kind: 'saveGraph', graph: graph('1', 1) });
+    await withEffects(store, { kind: 'saveGraph', graph: graph('1'), leaf: 0 });
     const again = await reopen();
     const read = async (graphId: string, list: 'nodes' | 'edges') => {
       const texts: string[] = [];
@@ -150,7 +145,7 @@ describe('graphs', () => {
     expect(await read('grp_1', 'nodes')).toEqual(['nodes 0', 'nodes 1', 'nodes 2']);
     expect(await read('grp_1', 'edges')).toEqual(['edges 0']);
     expect(await read('grp_lost', 'nodes')).toEqual([]);
-    expect(await again.graphAt('prj_a', 1)).toEqual(graph('1', 1));
+    expect(await again.graphAt('prj_a', 1)).toEqual({ ...graph('1'), leafIndex: 1 });
     expect(await again.graphAt('prj_a', 2)).toBeNull();
     await drop();
   });
