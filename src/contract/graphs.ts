@@ -7,8 +7,8 @@ import { clientId, exact, freeObject, nullable, runIdParams, sha256Hash, timesta
 
 const kind = Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: limits.graphTypeChars });
 
-const Node = exact({ id: clientId('Node'), type: kind, data: Type.Optional(freeObject) });
-const Edge = exact({
+export const Node = exact({ id: clientId('Node'), type: kind, data: Type.Optional(freeObject) });
+export const Edge = exact({
   source: clientId('Node the edge leaves'),
   target: clientId('Node it enters'),
   type: kind,

@@ -4,7 +4,16 @@
  */
 import type { Static, TObject, TSchema } from 'typebox';
 
-export type Tag = 'Audit Events' | 'Compliance Proofs' | 'Causal Graphs' | 'Jobs' | 'Health' | 'Log';
+export type Tag =
+  | 'Audit Events'
+  | 'Compliance Proofs'
+  | 'Risk Routing'
+  | 'Replay'
+  | 'Causal Graphs'
+  | 'Governance'
+  | 'Jobs'
+  | 'Health'
+  | 'Log';
 export type Stability = 'stable' | 'beta' | 'deprecated';
 
 /** Operation metering: the four counted kinds. */

@@ -27,6 +27,9 @@ export const serviceId = (prefix: string) =>
 /** RFC 3339 with offset; calendar and range are checked by `core/time.ts`. */
 export const timestamp = (description: string) => Type.String({ format: 'date-time', description });
 
+/** One of these words. */
+export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) => Type.Enum(words);
+
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 export const sha256Hash = Type.String({

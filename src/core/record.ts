@@ -14,7 +14,18 @@ import { leafHash } from './merkle.ts';
 import { formatTimestamp } from './time.ts';
 
 /** Leaf types other than events. */
-export type LeafType = 'gov.genesis/1' | 'gov.graph/1' | 'gov.proof/1' | 'gov.key/1' | 'gov.epoch/1';
+export type LeafType =
+  | 'gov.genesis/1'
+  | 'gov.graph/1'
+  | 'gov.proof/1'
+  | 'gov.evaluation/1'
+  | 'gov.decision/1'
+  | 'gov.approval/1'
+  | 'gov.snapshot/1'
+  | 'gov.replay/1'
+  | 'gov.policy/1'
+  | 'gov.key/1'
+  | 'gov.epoch/1';
 
 export interface EventDraft {
   readonly kind: 'event';
@@ -35,6 +46,8 @@ export interface OtherDraft {
   readonly kind: 'other';
   readonly type: LeafType;
   readonly runId: string | null;
+  /** Under which it is found again; null where it has none. */
+  readonly id: string | null;
   readonly record: string;
   /** `null` where nothing is committed. */
   readonly disclosures: string | null;
@@ -163,11 +176,13 @@ export function draftLeaf(
   fields: JsonObject,
   options: {
     runId?: string;
+    /** Stands in `fields` too, under the name that the type gives it. */
+    id?: string;
     committed?: Iterable<readonly [pointer: string, value: Json]>;
     salt?: () => string;
   } = {},
 ): OtherDraft {
-  const { runId = null, committed = [], salt } = options;
+  const { runId = null, id = null, committed = [], salt } = options;
   const committer = new Committer(
     salt ??
       (() => {
@@ -194,7 +209,7 @@ export function draftLeaf(
         `got ${Math.max(bytes, record.length)} and ${count}`,
     );
   }
-  return { kind: 'other', type, runId, record, disclosures: count === 0 ? null : disclosures };
+  return { kind: 'other', type, runId, id, record, disclosures: count === 0 ? null : disclosures };
 }
 
 /** The clear members of a `gov.event/1` record. */

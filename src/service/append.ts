@@ -13,7 +13,7 @@ export type Stored = Extract<AppendOutcome, { outcome: 'stored' }>;
 export async function appendOrStale(
   { store, tail, checkpoints }: Services,
   request: AppendRequest,
-): Promise<Stored | Replayed | Extract<AppendOutcome, { outcome: 'stale' }>> {
+): Promise<Stored | Replayed | Extract<AppendOutcome, { outcome: 'stale' | 'outdated' }>> {
   const result = await store.append(request);
   switch (result.outcome) {
     case 'stored':
@@ -27,13 +27,16 @@ export async function appendOrStale(
     case 'key_reused':
       throw new GovError('IDEMPOTENCY_KEY_REUSE', 'expected a fresh Idempotency-Key for another request');
     case 'stale':
+    case 'outdated':
       return result;
   }
 }
 
-/** As above, for a request without `expect`. */
+/** As above, for a request without `expect` and `inForce`. */
 export async function append(services: Services, request: AppendRequest): Promise<Stored | Replayed> {
   const result = await appendOrStale(services, request);
-  if ('outcome' in result && result.outcome === 'stale') throw new Error('stale without an expectation');
+  if ('outcome' in result && result.outcome !== 'stored') {
+    throw new Error(`${result.outcome} without an expectation`);
+  }
   return result;
 }

@@ -11,10 +11,28 @@
  * - After an I/O error nothing is retried as if it had worked: `append` refuses with STORAGE_FAULT from then on
  *   (STORAGE_FULL while the disk is full; that one heals by itself).
  */
+import type { ApprovalStatus } from '../contract/approvals.ts';
 import type { JobStatus, JobType } from '../contract/jobs.ts';
 import type { Checkpoint } from '../core/checkpoint.ts';
 import type { MeterOp, Totals } from '../core/metering.ts';
 import type { LeafDraft } from '../core/record.ts';
+import type {
+  ActivePolicy,
+  ClaimedJob,
+  GovernanceEffect,
+  GraphPart,
+  IndexedLeaf,
+  NewJob,
+  RunGraphState,
+  StoredApproval,
+  StoredGraph,
+  StoredJob,
+  StoredPolicy,
+  StoredPolicyVersion,
+  StoredProof,
+} from './stored.ts';
+
+export type * from './stored.ts';
 
 /** The two trees of a project. */
 export type TreeName = 'audit' | 'metering';
@@ -56,6 +74,8 @@ export interface AppendRequest {
   readonly fingerprints?: ReadonlyMap<number, string>;
   /** Refused as `stale` when the run no longer has exactly this many events. */
   readonly expect?: { readonly runId: string; readonly events: number };
+  /** Refused as `outdated` when the newest gov.policy/1 leaf of the project has another index; null: there is none. */
+  readonly inForce?: { readonly policyIndex: number | null };
   /** A leaf that is a `conflict` refuses the request (VALIDATION_ERROR); else that leaf alone is left out. */
   readonly whole?: boolean;
   readonly effects?: readonly Effect[];
@@ -83,13 +103,15 @@ export type AppendOutcome =
     }
   | { readonly outcome: 'replayed'; readonly response: StoredResponse }
   | { readonly outcome: 'key_reused' }
-  | { readonly outcome: 'stale'; readonly events: number };
+  | { readonly outcome: 'stale'; readonly events: number }
+  | { readonly outcome: 'outdated' };
 
 /**
  * Rows written in the transaction of a request. A refused effect refuses the whole request alone. `leaf`: the
  * position in the request of a leaf that is appended by it, whose place in the log the row names.
  */
 export type Effect =
+  | GovernanceEffect
   | { readonly kind: 'saveProof'; readonly proof: Omit<StoredProof, 'leafIndex'>; readonly leaf: number }
   | { readonly kind: 'saveGraph'; readonly graph: Omit<StoredGraph, 'leafIndex'>; readonly leaf: number }
   /** Refused with GRAPH_SEALED. */
@@ -108,52 +130,10 @@ export type Effect =
       readonly jobId: string;
       readonly lease: string;
       readonly result: string;
+      /** JSON of what lists show of the result; null where they show nothing of it. */
+      readonly summary?: string | null;
       readonly atMs: number;
     };
-
-export interface StoredProof {
-  readonly proofId: string;
-  readonly runId: string;
-  readonly createdMs: number;
-  /** JCS of the ComplianceProof. */
-  readonly proof: string;
-  readonly preimage: string;
-  /** Layer name → statement text, in answer order. */
-  readonly statements: Readonly<Record<string, string>>;
-  /** S: the tree size the layers speak of; graphIndex: the gov.graph/1 leaf they used, if any. */
-  readonly treeSize: number;
-  readonly graphIndex: number | null;
-  /** Index of the gov.proof/1 leaf. */
-  readonly leafIndex: number;
-}
-
-/** A logged graph: what its gov.graph/1 leaf committed to. Its rows are kept as parts. */
-export interface StoredGraph {
-  readonly graphId: string;
-  readonly runId: string;
-  readonly leafIndex: number;
-  /** Events of the run that it covers (all with a smaller index). */
-  readonly events: number;
-  /** SHA-256 text of the declaration it includes, or null. */
-  readonly declarationHash: string | null;
-  readonly rootHash: string;
-  /** JSON of counts and list roots: {nodes:{n,root},edges:{n,root},unresolved}. */
-  readonly summary: string;
-}
-
-export interface RunGraphState {
-  readonly declaration: string | null;
-  readonly declaredMs: number | null;
-  readonly sealed: { readonly rootHash: string; readonly atMs: number } | null;
-  readonly newest: StoredGraph | null;
-}
-
-/** Rows of a logged graph: deflated NDJSON of JCS items, in list order. */
-export interface GraphPart {
-  readonly list: 'nodes' | 'edges';
-  readonly part: number;
-  readonly items: Uint8Array;
-}
 
 export interface Leaf {
   readonly index: number;
@@ -182,36 +162,6 @@ export interface EventFilter {
   readonly eventType?: string;
   readonly startMs?: number;
   readonly endMs?: number;
-}
-
-export interface NewJob {
-  readonly jobId: string;
-  readonly type: JobType;
-  readonly runId: string;
-  /** Canonical request body, kept for retries. */
-  readonly request: string;
-  readonly createdMs: number;
-}
-
-export interface StoredJob extends Omit<NewJob, 'request'> {
-  /** Null once it is no longer kept. */
-  readonly request: string | null;
-  readonly status: JobStatus;
-  /** 1, raised whenever the job goes back to pending: lost lease, failure, retry. */
-  readonly attempt: number;
-  readonly startedMs: number | null;
-  readonly completedMs: number | null;
-  readonly result: string | null;
-  readonly errorSummary: string | null;
-}
-
-export interface ClaimedJob extends StoredJob {
-  readonly projectId: string;
-  readonly request: string;
-  /** 1 to limits.jobAttempts: attempts since the job was made, or retried by hand. */
-  readonly tries: number;
-  /** Names this claim; a later claim has another one. */
-  readonly lease: string;
 }
 
 export interface TreeHead {
@@ -299,7 +249,46 @@ export interface StoreReader {
   proof(projectId: string, proofId: string): Promise<StoredProof | null>;
   proofs(projectId: string, filter: { readonly runId?: string }, page: Page<ByAge>): Promise<StoredProof[]>;
 
+  /** The leaf with this id (of an evaluation, risk decision, replay), with its body. */
+  leafOf(projectId: string, type: IndexedLeaf, id: string): Promise<Leaf | null>;
+  /**
+   * Leaves of one type, of one run or of all, with their bodies. `after`: a leaf index, exclusive in the order
+   * asked for; `beforeIndex`: only leaves below it, so that a page is a function of a tree size.
+   */
+  leavesOf(
+    projectId: string,
+    filter: { readonly type: IndexedLeaf; readonly runId?: string; readonly beforeIndex?: number },
+    page: Page<number> & { readonly order: 'asc' | 'desc' },
+  ): Promise<Leaf[]>;
+  policy(projectId: string, policyId: string): Promise<StoredPolicy | null>;
+  policies(
+    projectId: string,
+    filter: { readonly status?: StoredPolicy['status'] },
+    page: Page<ByAge>,
+  ): Promise<StoredPolicy[]>;
+  policyVersion(projectId: string, policyId: string, version: number): Promise<StoredPolicyVersion | null>;
+  /** Newest first; `after` is a version. */
+  policyVersions(projectId: string, policyId: string, page: Page<number>): Promise<StoredPolicyVersion[]>;
+  /** The active versions and the index of the newest gov.policy/1 leaf, of one moment; sorted by policy id. */
+  policiesInForce(projectId: string): Promise<{
+    readonly policies: readonly ActivePolicy[];
+    readonly policyIndex: number | null;
+  }>;
+  /** The newest versions of policies in review: evaluated, never enforced. */
+  policiesInReview(projectId: string): Promise<ActivePolicy[]>;
+  /** JSON of the risk router configuration, or null before any PUT. */
+  riskConfig(projectId: string): Promise<string | null>;
+  approval(projectId: string, approvalId: string): Promise<StoredApproval | null>;
+  /** `status` is judged at `atMs`: what is not decided is pending, then expired. */
+  approvals(
+    projectId: string,
+    filter: { readonly status?: ApprovalStatus; readonly runId?: string; readonly atMs: number },
+    page: Page<ByAge>,
+  ): Promise<StoredApproval[]>;
+
   job(projectId: string, jobId: string): Promise<StoredJob | null>;
+  /** By the id of its result. */
+  jobWithResult(projectId: string, resultId: string): Promise<StoredJob | null>;
   jobs(
     projectId: string,
     filter: {

@@ -1,0 +1,84 @@
+/** Approvals: what an escalation leads to (decision O9). */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { operation } from './operation.ts';
+import {
+  clientId,
+  cursorQuery,
+  exact,
+  limitQuery,
+  nullable,
+  oneOf,
+  page,
+  serviceId,
+  timestamp,
+} from './shapes.ts';
+
+const extension = { tag: 'Governance', stability: 'beta', origin: 'extension' } as const;
+
+export const approvalStatuses = ['pending', 'approved', 'denied', 'expired'] as const;
+export type ApprovalStatus = (typeof approvalStatuses)[number];
+export const approvalOutcomes = ['approved', 'denied'] as const;
+export type ApprovalOutcome = (typeof approvalOutcomes)[number];
+
+const Approval = Type.Object({
+  approvalId: serviceId('apr'),
+  evaluationId: serviceId('pev'),
+  runId: Type.String(),
+  reason: Type.String(),
+  status: oneOf(approvalStatuses),
+  requestedAt: timestamp('When the evaluation escalated'),
+  requestedBy: Type.String({ description: 'The key that asked; it cannot decide' }),
+  decidedAt: nullable(timestamp('When it was decided')),
+  decidedBy: nullable(Type.String()),
+  comment: nullable(Type.String()),
+  expiresAt: timestamp('Until when it can be decided'),
+});
+export type Approval = Static<typeof Approval>;
+
+const params = exact({ approvalId: serviceId('apr') });
+
+export const approvals = {
+  listApprovals: operation({
+    ...extension,
+    method: 'GET',
+    path: '/approvals',
+    scope: 'governance:read',
+    command: 'approvals list',
+    summary: 'List approvals, newest first',
+    query: exact({
+      status: Type.Optional(oneOf(approvalStatuses)),
+      runId: Type.Optional(clientId('Run')),
+      cursor: cursorQuery,
+      limit: limitQuery(limits.pageDefault, limits.pageMax),
+    }),
+    success: { 200: page(Approval) },
+    statuses: [400, 401, 500],
+  }),
+  getApproval: operation({
+    ...extension,
+    method: 'GET',
+    path: '/approvals/{approvalId}',
+    scope: 'governance:read',
+    command: 'approvals show',
+    summary: 'Get one approval',
+    params,
+    success: { 200: Approval },
+    statuses: [401, 404, 500],
+  }),
+  decideApproval: operation({
+    ...extension,
+    method: 'POST',
+    path: '/approvals/{approvalId}/decision',
+    scope: 'approvals:decide',
+    summary: 'Approve or deny what a policy escalated',
+    params,
+    body: exact({
+      outcome: oneOf(approvalOutcomes),
+      comment: Type.Optional(Type.String({ maxLength: limits.reasonChars })),
+    }),
+    success: { 200: Approval },
+    statuses: [400, 401, 403, 404, 409, 500],
+  }),
+} as const;

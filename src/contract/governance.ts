@@ -1,0 +1,500 @@
+/**
+ * Governance: policies with their life cycle, evaluation, simulation, impact, snapshots (interface §2.6, §3.1,
+ * §4.6; decisions G1-G11, O5). The semantics are in `core/policy/`.
+ */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { operation } from './operation.ts';
+import { policyActions, policyOutcomes, policySeverities, policyStatuses } from './policywords.ts';
+import {
+  clientId,
+  cursorQuery,
+  exact,
+  freeObject,
+  limitQuery,
+  nullable,
+  oneOf,
+  page,
+  runIdParams,
+  serviceId,
+  sha256Hash,
+  timestamp,
+} from './shapes.ts';
+
+const tag = 'Governance';
+const beta = { tag, stability: 'beta' } as const;
+const stable = { tag, stability: 'stable', origin: 'specification' } as const;
+const specified = { ...beta, origin: 'specification' } as const;
+const extension = { ...beta, origin: 'extension' } as const;
+
+const action = oneOf(policyActions);
+const severity = oneOf(policySeverities);
+const status = oneOf(policyStatuses);
+const version = Type.Integer({ minimum: 1 });
+const policyId = clientId('Policy');
+const condition = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'gov.cond/1: JsonLogic profile, match object, triple, or all/any/none; {} always matches',
+});
+const reason = Type.Optional(
+  Type.String({ maxLength: limits.reasonChars, description: 'Why; kept in the audit trail' }),
+);
+const policyParams = exact({ policyId });
+
+const PolicyVersion = Type.Object({
+  policyId: Type.String(),
+  version,
+  condition: freeObject,
+  normalized: Type.Unknown({ description: 'The condition in canonical form, as it is hashed and evaluated' }),
+  text: Type.String({ description: 'The condition in the text syntax' }),
+  action,
+  severity: nullable(severity),
+  policyHash: sha256Hash,
+  createdAt: timestamp('When the version was added'),
+  createdBy: Type.String(),
+});
+export type PolicyVersion = Static<typeof PolicyVersion>;
+
+const Policy = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  description: nullable(Type.String()),
+  status,
+  activeVersion: nullable(version),
+  latestVersion: version,
+  /** Raised by every change; what `If-Match` compares. */
+  revision: version,
+  active: nullable(PolicyVersion),
+  latest: PolicyVersion,
+  createdAt: timestamp('When the policy was created'),
+  createdBy: Type.String(),
+  updatedAt: timestamp('When version or status last changed'),
+});
+export type Policy = Static<typeof Policy>;
+
+const versionInput = { condition, action, severity: Type.Optional(severity) };
+
+/** A checkpoint: `{step?, context}`. */
+const Checkpoint = exact({
+  step: Type.Optional(Type.Integer({ minimum: 0 })),
+  context: freeObject,
+});
+const AnyCheckpoint = Type.Record(Type.String(), Type.Unknown(), {
+  description: '{step?, context}; without the key context it is the context itself',
+});
+
+const Trace = Type.Object({
+  path: Type.String({ description: 'Place in the canonical condition, such as $.and[0].===' }),
+  op: Type.String(),
+  reads: freeObject,
+  result: Type.Unknown(),
+  decisive: Type.Boolean(),
+});
+const Nearest = Type.Object({ path: Type.String(), op: Type.String(), value: Type.Unknown() });
+
+const EvaluatedDecision = Type.Object({
+  policyId: Type.String(),
+  decision: action,
+  reasoning: Type.String({ maxLength: limits.reasoningChars }),
+  version: nullable(version),
+  outcome: oneOf(policyOutcomes),
+  severity: nullable(severity),
+});
+export type EvaluatedDecision = Static<typeof EvaluatedDecision>;
+
+const SimulatedDecision = Type.Object({
+  policyId: Type.String(),
+  policyName: Type.String(),
+  version: nullable(version),
+  decision: action,
+  outcome: oneOf(policyOutcomes),
+  severity: nullable(severity),
+  reasoning: Type.String({ maxLength: limits.reasoningChars }),
+  trace: Type.Optional(Type.Array(Trace)),
+  witness: Type.Optional(Type.Array(Type.String())),
+  nearest: Type.Optional(Type.Array(Nearest)),
+});
+export type SimulatedDecision = Static<typeof SimulatedDecision>;
+
+const Counts = Type.Object({
+  allow: Type.Integer(),
+  warn: Type.Integer(),
+  escalate: Type.Integer(),
+  deny: Type.Integer(),
+});
+const Summary = Type.Object({
+  total: Type.Integer({ minimum: 0 }),
+  matched: Type.Integer({ minimum: 0 }),
+  indeterminate: Type.Integer({ minimum: 0 }),
+  byDecision: Counts,
+  combined: action,
+  decidedBy: Type.Array(Type.String()),
+  maxSeverity: nullable(severity),
+  policySetHash: sha256Hash,
+  engine: Type.String(),
+});
+export type PolicySummary = Static<typeof Summary>;
+
+const PolicyEvaluation = Type.Object({
+  runId: Type.String(),
+  evaluationId: serviceId('pev'),
+  decisions: Type.Array(EvaluatedDecision),
+  combined: action,
+  summary: Summary,
+  approvalId: nullable(serviceId('apr')),
+  evaluatedAt: timestamp('When it was decided'),
+});
+export type PolicyEvaluation = Static<typeof PolicyEvaluation>;
+
+const PolicyEvaluationRecord = Type.Object({
+  id: serviceId('pev'),
+  runId: nullable(Type.String()),
+  policySource: oneOf(['requested', 'active', 'tool'] as const),
+  policyCount: Type.Integer({ minimum: 0 }),
+  decisions: Type.Unknown(),
+  checkpoint: Type.Unknown(),
+  policySetHash: nullable(sha256Hash),
+  combined: action,
+  evaluatedAt: timestamp('When it was decided'),
+  sequence: Type.Integer({ minimum: 0, description: 'Leaf index in the project’s log' }),
+});
+export type PolicyEvaluationRecord = Static<typeof PolicyEvaluationRecord>;
+
+const Snapshot = {
+  policyHash: Type.String({ maxLength: limits.snapshotChars }),
+  modelRoute: Type.String({ maxLength: limits.snapshotChars }),
+  toolRegistryHash: Type.String({ maxLength: limits.snapshotChars }),
+  configStateHash: Type.String({ maxLength: limits.snapshotChars }),
+};
+export const SnapshotInput = exact(Snapshot);
+export type SnapshotInput = Static<typeof SnapshotInput>;
+const GovernanceSnapshot = Type.Object({ runId: Type.String(), ...Snapshot });
+export type GovernanceSnapshot = Static<typeof GovernanceSnapshot>;
+
+const Verdict = Type.Object({
+  version: nullable(version),
+  decision: action,
+  outcome: oneOf(policyOutcomes),
+});
+const direction = oneOf(['tightened', 'loosened', 'same'] as const);
+const Comparison = Type.Object({
+  index: Type.Integer({ minimum: 0 }),
+  before: Verdict,
+  after: Verdict,
+  changed: Type.Boolean(),
+  direction,
+  reasoning: Type.String(),
+  clauses: Type.Array(Type.String()),
+});
+const proposedVersion = exact(versionInput);
+
+const impactSummary = {
+  policyId: Type.String(),
+  policyName: Type.String(),
+  sampleCount: Type.Integer({ minimum: 0 }),
+  changedCount: Type.Integer({ minimum: 0 }),
+  changeRate: Type.Number({ minimum: 0, maximum: 1 }),
+};
+const Group = Type.Object({
+  key: Type.String(),
+  total: Type.Integer(),
+  tightened: Type.Integer(),
+  loosened: Type.Integer(),
+});
+const Example = Type.Object({
+  evaluationId: Type.String(),
+  runId: Type.String(),
+  before: Verdict,
+  after: Verdict,
+  reasoning: Type.String(),
+});
+
+const simulateBody = {
+  checkpoint: AnyCheckpoint,
+  policyIds: Type.Optional(Type.Array(policyId, { maxItems: limits.policyIds })),
+  explain: Type.Optional(
+    Type.Boolean({ description: 'With trace, witness and nearest change; default true' }),
+  ),
+};
+
+export const governance = {
+  evaluatePolicy: operation({
+    ...stable,
+    method: 'POST',
+    path: '/governance/policy/evaluate',
+    scope: 'governance:evaluate',
+    summary: 'Evaluate policies on a checkpoint of a run, and record it',
+    body: exact({
+      runId: clientId('Run'),
+      policies: Type.Optional(Type.Array(policyId, { maxItems: limits.policyIds })),
+      checkpoint: Checkpoint,
+    }),
+    success: { 200: PolicyEvaluation },
+    statuses: [400, 401, 500],
+  }),
+  listPolicyEvaluations: operation({
+    ...stable,
+    method: 'GET',
+    path: '/governance/policy/evaluations',
+    scope: 'governance:read',
+    command: 'policy evaluations',
+    summary: 'List recorded evaluations, newest first',
+    query: exact({
+      runId: Type.Optional(clientId('Run')),
+      cursor: cursorQuery,
+      limit: limitQuery(limits.pageDefault, limits.pageMax),
+    }),
+    success: { 200: page(PolicyEvaluationRecord) },
+    statuses: [400, 401, 500],
+  }),
+  getSnapshot: operation({
+    ...specified,
+    method: 'GET',
+    path: '/governance/snapshots/{runId}',
+    scope: 'governance:read',
+    command: 'policy snapshot',
+    summary: 'Get the governance snapshot of a run',
+    params: runIdParams,
+    success: { 200: GovernanceSnapshot },
+    statuses: [401, 404, 500],
+  }),
+  putSnapshot: operation({
+    ...extension,
+    method: 'PUT',
+    path: '/governance/snapshots/{runId}',
+    scope: 'governance:evaluate',
+    summary: 'Record the governance snapshot of a run; the first one stays',
+    params: runIdParams,
+    body: SnapshotInput,
+    success: { 200: GovernanceSnapshot },
+    statuses: [400, 401, 409, 500],
+  }),
+  createPolicy: operation({
+    ...extension,
+    method: 'POST',
+    path: '/governance/policies',
+    scope: 'governance:manage',
+    summary: 'Create a policy: version 1, in draft',
+    body: exact({
+      policyId: Type.Optional(policyId),
+      name: Type.String({ minLength: 1, maxLength: limits.policyNameChars }),
+      description: Type.Optional(Type.String({ maxLength: limits.policyDescriptionChars })),
+      ...versionInput,
+    }),
+    success: { 201: Policy },
+    statuses: [400, 401, 409, 500],
+  }),
+  listPolicies: operation({
+    ...extension,
+    method: 'GET',
+    path: '/governance/policies',
+    scope: 'governance:read',
+    command: 'policy list',
+    summary: 'List policies, newest first',
+    query: exact({
+      status: Type.Optional(status),
+      cursor: cursorQuery,
+      limit: limitQuery(limits.pageDefault, limits.pageMax),
+    }),
+    success: { 200: page(Policy) },
+    statuses: [400, 401, 500],
+  }),
+  getPolicy: operation({
+    ...extension,
+    method: 'GET',
+    path: '/governance/policies/{policyId}',
+    scope: 'governance:read',
+    summary: 'Get a policy with its active and its newest version',
+    params: policyParams,
+    success: { 200: Policy },
+    statuses: [401, 404, 500],
+  }),
+  listPolicyVersions: operation({
+    ...extension,
+    method: 'GET',
+    path: '/governance/policies/{policyId}/versions',
+    scope: 'governance:read',
+    command: 'policy versions',
+    summary: 'List the versions of a policy, newest first',
+    params: policyParams,
+    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) }),
+    success: { 200: page(PolicyVersion) },
+    statuses: [400, 401, 404, 500],
+  }),
+  addPolicyVersion: operation({
+    ...extension,
+    method: 'POST',
+    path: '/governance/policies/{policyId}/versions',
+    scope: 'governance:manage',
+    summary: 'Add the next version of a policy; its status stays',
+    params: policyParams,
+    body: proposedVersion,
+    success: { 201: PolicyVersion },
+    statuses: [400, 401, 404, 500],
+  }),
+  publishPolicy: operation({
+    ...extension,
+    method: 'POST',
+    path: '/governance/policies/{policyId}/publish',
+    scope: 'governance:manage',
+    summary: 'Put a version in force, by default the newest',
+    params: policyParams,
+    body: exact({ version: Type.Optional(version), reason }),
+    success: {
+      200: Type.Object({
+        id: Type.String(),
+        status,
+        previousStatus: status,
+        activeVersion: version,
+        previousVersion: nullable(version),
+      }),
+    },
+    statuses: [400, 401, 404, 500],
+  }),
+  getPolicyInForce: operation({
+    ...extension,
+    method: 'GET',
+    path: '/governance/policies/{policyId}/in-force',
+    scope: 'governance:read',
+    summary: 'Prove that a version of a policy is part of the active set',
+    params: policyParams,
+    success: {
+      200: Type.Object({
+        policyId: Type.String(),
+        version,
+        policyHash: sha256Hash,
+        policySetHash: sha256Hash,
+        index: Type.Integer({ minimum: 0 }),
+        size: Type.Integer({ minimum: 1 }),
+        hashes: Type.Array(sha256Hash),
+      }),
+    },
+    statuses: [401, 404, 500],
+  }),
+  transitionPolicy: operation({
+    ...specified,
+    method: 'POST',
+    path: '/governance/policies/{policyId}/transition',
+    scope: 'governance:manage',
+    summary: 'Move a policy to another status of its life cycle',
+    params: policyParams,
+    body: exact({ targetStatus: status, reason }),
+    success: {
+      200: Type.Object({ id: Type.String(), status, previousStatus: status }),
+    },
+    statuses: [400, 401, 404],
+  }),
+  rollbackPolicy: operation({
+    ...specified,
+    method: 'POST',
+    path: '/governance/policies/{policyId}/rollback',
+    scope: 'governance:manage',
+    summary: 'Put an earlier version in force again',
+    params: policyParams,
+    body: exact({ targetVersion: version, reason }),
+    success: {
+      200: Type.Object({
+        id: Type.String(),
+        activeVersion: version,
+        previousVersion: nullable(version),
+        status,
+      }),
+    },
+    statuses: [400, 401, 404],
+  }),
+  simulatePolicy: operation({
+    ...specified,
+    method: 'POST',
+    path: '/governance/policies/{policyId}/simulate',
+    scope: 'governance:evaluate',
+    summary: 'Evaluate the newest version of a policy without recording it',
+    params: policyParams,
+    body: exact(simulateBody),
+    success: {
+      200: Type.Object({
+        policyId: Type.String(),
+        policyName: Type.String(),
+        simulatedVersion: version,
+        decisions: Type.Array(SimulatedDecision),
+        summary: Summary,
+        simulatedAt: timestamp('When it was evaluated'),
+      }),
+    },
+    statuses: [400, 401, 404],
+  }),
+  analyzePolicyImpact: operation({
+    ...specified,
+    method: 'POST',
+    path: '/governance/policies/{policyId}/impact',
+    scope: 'governance:evaluate',
+    summary: 'Compare a proposed version with the active one on sample checkpoints',
+    params: policyParams,
+    body: exact({
+      proposedVersion,
+      sampleCheckpoints: Type.Array(AnyCheckpoint, { minItems: 1, maxItems: limits.sampleCheckpoints }),
+    }),
+    success: {
+      200: Type.Object({
+        ...impactSummary,
+        comparisons: Type.Array(Comparison),
+        analyzedAt: timestamp('When it was compared'),
+      }),
+    },
+    statuses: [400, 401, 404],
+  }),
+  analyzePolicyHistory: operation({
+    ...extension,
+    method: 'POST',
+    path: '/governance/policies/{policyId}/impact/history',
+    scope: 'governance:evaluate',
+    summary: 'Compare a proposed version with the active one on recorded checkpoints of a period',
+    params: policyParams,
+    body: exact({
+      proposedVersion,
+      startTime: Type.Optional(timestamp('Inclusive lower bound on evaluatedAt')),
+      endTime: Type.Optional(timestamp('Inclusive upper bound on evaluatedAt')),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.historyEvaluations })),
+    }),
+    success: {
+      200: Type.Object({
+        ...impactSummary,
+        window: Type.Object({
+          startTime: nullable(timestamp('As asked')),
+          endTime: nullable(timestamp('As asked')),
+          evaluations: Type.Integer({ minimum: 0 }),
+          complete: Type.Boolean({ description: 'false: the newest ones of the period, up to the limit' }),
+        }),
+        replayed: Type.Integer({ minimum: 0 }),
+        notReplayable: Type.Object({
+          count: Type.Integer({ minimum: 0 }),
+          paths: Type.Array(Type.String()),
+        }),
+        tightened: Type.Integer({ minimum: 0 }),
+        loosened: Type.Integer({ minimum: 0 }),
+        interval: Type.Object({ low: Type.Number(), high: Type.Number() }, { description: 'Wilson, 95 %' }),
+        byAgent: Type.Array(Group),
+        byTool: Type.Array(Group),
+        examples: Type.Object({ tightened: Type.Array(Example), loosened: Type.Array(Example) }),
+        analyzedAt: timestamp('When it was compared'),
+      }),
+    },
+    statuses: [400, 401, 404],
+  }),
+  simulatePolicies: operation({
+    ...specified,
+    method: 'POST',
+    path: '/governance/policies/simulate',
+    scope: 'governance:evaluate',
+    summary: 'Evaluate all active policies without recording it',
+    body: exact(simulateBody),
+    success: {
+      200: Type.Object({
+        policyCount: Type.Integer({ minimum: 0 }),
+        decisions: Type.Array(SimulatedDecision),
+        summary: Summary,
+        simulatedAt: timestamp('When it was evaluated'),
+      }),
+    },
+    statuses: [400, 401],
+  }),
+} as const;

@@ -1,0 +1,153 @@
+/** Risk Routing (interface §2.3, §4.3; decisions F7-F9, O3). The scoring is in `core/risk/`. */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { operation } from './operation.ts';
+import { riskActions, riskModes } from './riskwords.ts';
+import {
+  clientId,
+  cursorQuery,
+  exact,
+  limitQuery,
+  nullable,
+  oneOf,
+  page,
+  serviceId,
+  sha256Hash,
+  timestamp,
+} from './shapes.ts';
+
+const stable = { tag: 'Risk Routing', stability: 'stable', origin: 'specification' } as const;
+const action = oneOf(riskActions);
+const unit = Type.Number({ minimum: 0, maximum: 1 });
+const label = (max: number) => Type.String({ minLength: 1, maxLength: max });
+
+export const RiskInput = exact({
+  runId: clientId('Run'),
+  policyDecisions: Type.Optional(
+    Type.Array(
+      exact({
+        policyId: label(limits.identifierChars),
+        decision: label(limits.riskDecisionChars),
+        score: Type.Number(),
+      }),
+      { maxItems: limits.riskItems },
+    ),
+  ),
+  quotaState: Type.Optional(
+    exact({
+      used: Type.Optional(Type.Number({ minimum: 0 })),
+      limit: Type.Optional(Type.Number({ minimum: 0 })),
+      remaining: Type.Optional(Type.Number()),
+    }),
+  ),
+  evaluationSignals: Type.Optional(
+    Type.Array(exact({ signal: label(limits.signalChars), value: Type.Number() }), {
+      maxItems: limits.riskItems,
+    }),
+  ),
+  explicitSignals: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), { maxProperties: limits.riskItems }),
+  ),
+});
+export type RiskInput = Static<typeof RiskInput>;
+
+const Factor = Type.Object({
+  name: Type.String(),
+  weight: Type.Number(),
+  value: Type.Number(),
+  contribution: Type.Number({ description: 'weight · value; the contributions sum exactly to the score' }),
+});
+export const RiskDecision = Type.Object({
+  id: serviceId('rsk'),
+  runId: Type.String(),
+  action,
+  wouldBeAction: nullable(action),
+  score: unit,
+  factors: Type.Array(Factor),
+  deterministicInputsHash: sha256Hash,
+  configHash: sha256Hash,
+  evaluatedAt: timestamp('When it was decided'),
+  sequence: Type.Integer({ minimum: 0, description: 'Leaf index in the project’s log' }),
+});
+export type RiskDecision = Static<typeof RiskDecision>;
+
+const Signal = exact({
+  weight: unit,
+  direction: Type.Optional(oneOf(['higher_is_riskier', 'lower_is_riskier'] as const)),
+  min: Type.Optional(Type.Number()),
+  max: Type.Optional(Type.Number()),
+});
+const thresholds = exact({ allow: unit, flag: unit, escalate: unit, block: unit });
+const config = {
+  mode: oneOf(riskModes),
+  thresholds,
+  defaultAction: action,
+};
+const signals = Type.Record(Type.String(), Signal, {
+  maxProperties: limits.riskItems,
+  description: 'Known signals by name; replaces the built-in registry where given',
+});
+const Band = Type.Object({ from: unit, action });
+
+export const RiskConfigInput = exact({
+  ...config,
+  signals: Type.Optional(signals),
+  bands: Type.Optional(Type.Array(Type.Unknown())),
+});
+export type RiskConfigInput = Static<typeof RiskConfigInput>;
+export const RiskRouterConfig = Type.Object({
+  ...config,
+  signals,
+  bands: Type.Array(Band, { description: 'What the thresholds mean, lowest first; read only' }),
+});
+export type RiskRouterConfig = Static<typeof RiskRouterConfig>;
+
+export const risk = {
+  evaluateRisk: operation({
+    ...stable,
+    method: 'POST',
+    path: '/risk/evaluate',
+    scope: 'risk:evaluate',
+    meters: 'risk_decision',
+    summary: 'Score a moment of a run and route it: allow, flag, escalate or block',
+    body: RiskInput,
+    success: { 200: RiskDecision },
+    statuses: [400, 401, 429, 500],
+  }),
+  getRiskConfig: operation({
+    ...stable,
+    method: 'GET',
+    path: '/risk/config',
+    scope: 'risk:read',
+    command: 'risk config get',
+    summary: 'Get the risk router configuration',
+    success: { 200: RiskRouterConfig },
+    statuses: [401, 500],
+  }),
+  putRiskConfig: operation({
+    ...stable,
+    method: 'PUT',
+    path: '/risk/config',
+    scope: 'risk:configure',
+    summary: 'Replace the risk router configuration',
+    body: RiskConfigInput,
+    success: { 200: RiskRouterConfig },
+    statuses: [400, 401, 500],
+  }),
+  listRiskDecisions: operation({
+    ...stable,
+    method: 'GET',
+    path: '/risk/decisions',
+    scope: 'risk:read',
+    command: 'risk decisions',
+    summary: 'List risk decisions, newest first',
+    query: exact({
+      runId: Type.Optional(clientId('Run')),
+      cursor: cursorQuery,
+      limit: limitQuery(limits.pageDefault, limits.pageMax),
+    }),
+    success: { 200: page(RiskDecision) },
+    statuses: [400, 401, 500],
+  }),
+} as const;

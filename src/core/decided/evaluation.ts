@@ -1,0 +1,84 @@
+/**
+ * The leaf of a policy evaluation, `gov.evaluation/1` (docs/proofs.md, contract O5): in clear which policy set
+ * decided and what came out, committed the checkpoint, what of it the conditions read, and each decision.
+ * Proven by `test/core/decided/evaluation.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import type { PolicyAction, PolicyOutcome, PolicySeverity } from '../../contract/policywords.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { draftLeaf, type OtherDraft } from '../record.ts';
+import { listCommitment, type ListCommitment, type OpenLeaf } from './leaf.ts';
+
+/** What one policy decided, as it is answered and committed. */
+export type RecordedDecision = {
+  readonly policyId: string;
+  readonly version: number | null;
+  readonly policyHash: string | null;
+  readonly decision: PolicyAction;
+  readonly outcome: PolicyOutcome;
+  readonly severity: PolicySeverity | null;
+  readonly reasoning: string;
+};
+
+export const policySources = ['requested', 'active', 'tool'] as const;
+export type PolicySource = (typeof policySources)[number];
+
+export interface Evaluation {
+  readonly id: string;
+  readonly runId: string;
+  readonly policySource: PolicySource;
+  /** How many policies were evaluated; more than are listed where only non-default decisions are. */
+  readonly policyCount: number;
+  /** Ids that were asked for, in order; null for all active ones. */
+  readonly policyIds: readonly string[] | null;
+  readonly policySetHash: string;
+  /** Index of the newest gov.policy/1 leaf when it was decided, null where there was none. */
+  readonly policyIndex: number | null;
+  readonly combined: PolicyAction;
+  readonly evaluatedAt: string;
+  readonly decisions: readonly RecordedDecision[];
+  /** Decisions of policies in review: recorded, not enforced. */
+  readonly shadow: readonly RecordedDecision[];
+  /** `{step?, context}`; null once it was erased. */
+  readonly checkpoint: JsonObject | null;
+  /** The smallest checkpoint that holds what the conditions read; kept where the whole one is erased. */
+  readonly readSet: JsonObject | null;
+}
+
+/** A leaf of more commitments than `limits.policiesListed` decisions commits to their list as one. */
+export function draftEvaluation(evaluation: Evaluation, salt: () => string): OtherDraft {
+  const { runId, decisions, shadow, checkpoint, readSet, policyIds, ...clear } = evaluation;
+  const committed: [string, Json][] = [];
+  if (checkpoint !== null) committed.push(['/checkpoint', checkpoint]);
+  if (readSet !== null) committed.push(['/readSet', readSet]);
+  if (policyIds !== null) committed.push(['/policyIds', [...policyIds]]);
+  if (shadow.length > 0) committed.push(['/shadow', [...shadow]]);
+  if (decisions.length > limits.policiesListed) committed.push(['/decisions', [...decisions]]);
+  else decisions.forEach((decision, at) => committed.push([`/decisions/${at}`, decision]));
+  const fields = { ...clear, decisions: listCommitment(decisions) };
+  return draftLeaf('gov.evaluation/1', fields, { runId, id: evaluation.id, committed, salt });
+}
+
+/** What a stored leaf tells; erased members are null or left out, `decisionsRoot` says what was committed to. */
+export function openEvaluation({ clear, committed }: OpenLeaf): Evaluation & { list: ListCommitment } {
+  const fields = clear as unknown as Omit<Evaluation, 'decisions'> & { decisions: ListCommitment };
+  const object = (name: string): JsonObject | null => (committed.get(name) ?? null) as JsonObject | null;
+  const list = (name: string): RecordedDecision[] =>
+    Object.values(committed.get(name) ?? {}) as unknown as RecordedDecision[];
+  return {
+    id: fields.id,
+    runId: fields.runId,
+    policySource: fields.policySource,
+    policyCount: fields.policyCount,
+    policyIds: (committed.get('policyIds') ?? null) as string[] | null,
+    policySetHash: fields.policySetHash,
+    policyIndex: fields.policyIndex,
+    combined: fields.combined,
+    evaluatedAt: fields.evaluatedAt,
+    decisions: list('decisions'),
+    shadow: list('shadow'),
+    checkpoint: object('checkpoint'),
+    readSet: object('readSet'),
+    list: fields.decisions,
+  };
+}

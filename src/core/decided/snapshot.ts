@@ -1,0 +1,26 @@
+/**
+ * The leaf of a run's governance snapshot, `gov.snapshot/1` (docs/proofs.md, contract G10): what the run was
+ * made with. The first one of a run stays. Proven by `test/core/decided/snapshot.test.ts`.
+ */
+import { draftLeaf, type OtherDraft } from '../record.ts';
+import type { OpenLeaf } from './leaf.ts';
+
+/** Empty texts were not recorded. */
+export type Snapshot = {
+  readonly policyHash: string;
+  readonly modelRoute: string;
+  readonly toolRegistryHash: string;
+  readonly configStateHash: string;
+};
+export const snapshotFields = ['policyHash', 'modelRoute', 'toolRegistryHash', 'configStateHash'] as const;
+
+export function draftSnapshot(runId: string, snapshot: Snapshot, salt: () => string): OtherDraft {
+  const { modelRoute, ...fields } = snapshot;
+  return draftLeaf('gov.snapshot/1', fields, { runId, committed: [['/modelRoute', modelRoute]], salt });
+}
+
+export function openSnapshot({ clear, committed }: OpenLeaf): Snapshot {
+  const { policyHash, toolRegistryHash, configStateHash } = clear as unknown as Snapshot;
+  const modelRoute = (committed.get('modelRoute') ?? '') as string;
+  return { policyHash, modelRoute, toolRegistryHash, configStateHash };
+}
