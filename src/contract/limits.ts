@@ -68,6 +68,17 @@ export const limits = {
   jobErrorChars: 1000,
   jobRequestDays: 30,
 
+  // conditions, gov.cond/1 (design of policies, section 1)
+  conditionBytes: 64 * KiB,
+  conditionNodes: 512,
+  conditionDepth: 32,
+  conditionPath: 16,
+  conditionList: 1024,
+  conditionUnits: 10_000,
+  conditionStringBytes: 4 * KiB,
+  traceClauses: 64,
+  nearestEvaluations: 256,
+
   // governance, risk, replay, tools, approvals (contract F9, G4, G6, M9, O5, O9)
   policyIds: 1000,
   policyNameChars: 200,
