@@ -1,0 +1,114 @@
+/** Any tree of a condition, for properties that hold for all of them. */
+import * as fc from 'fast-check';
+import type { Node, Operator, Scalar, Segment } from '../../../src/core/policy/ast.ts';
+
+const names = fc.constantFrom(
+  'tool',
+  'env',
+  'in',
+  'a.b',
+  'true',
+  'x-y',
+  '__proto__',
+  'ü',
+  '"',
+  '\u202e',
+  '0',
+  '_1',
+);
+const segments: fc.Arbitrary<Segment> = fc.oneof(names, fc.nat({ max: 3 }), fc.string({ unit: 'grapheme' }));
+
+const numbers = fc
+  .double({ noNaN: true, noDefaultInfinity: true })
+  .filter((value) => !Number.isInteger(value) || Number.isSafeInteger(value))
+  .map((value) => (value === 0 ? 0 : value));
+const scalars: fc.Arbitrary<Scalar> = fc.oneof(
+  fc.constant(null),
+  fc.boolean(),
+  fc.integer({ min: -9, max: 9 }),
+  numbers,
+  fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0')),
+);
+
+type Arity = readonly [least: number, most: number];
+
+/** How many arguments each operator may have. */
+const arities: Readonly<Record<Exclude<Operator, 'exists' | 'missing' | 'some' | 'all' | 'none'>, Arity>> = {
+  and: [1, 4],
+  or: [1, 4],
+  '!': [1, 1],
+  '!!': [1, 1],
+  if: [3, 3],
+  '==': [2, 2],
+  '===': [2, 2],
+  '!=': [2, 2],
+  '!==': [2, 2],
+  '<': [2, 3],
+  '<=': [2, 3],
+  '>': [2, 3],
+  '>=': [2, 3],
+  in: [2, 2],
+  '+': [2, 4],
+  '-': [1, 2],
+  '*': [2, 4],
+  '/': [2, 2],
+  '%': [2, 2],
+  min: [1, 3],
+  max: [1, 3],
+  cat: [1, 3],
+  substr: [2, 3],
+  starts_with: [2, 2],
+  ends_with: [2, 2],
+  length: [1, 1],
+  sem_ver: [3, 3],
+};
+
+/** Paths from the root that a stored condition may have. */
+const rootPaths: fc.Arbitrary<Segment[]> = fc.oneof(
+  fc.constant<Segment[]>(['step']),
+  fc.array(segments, { maxLength: 3 }).map((rest): Segment[] => ['context', ...rest]),
+);
+
+const path = (scope: 'root' | 'item', from: fc.Arbitrary<Segment[]>): fc.Arbitrary<Node> =>
+  from.map((path): Node => ({ kind: 'path', scope, path }));
+
+const { any } = fc.letrec<{ any: Node; call: Node }>((tie) => ({
+  any: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    scalars.map((value): Node => ({ kind: 'literal', value })),
+    path('root', rootPaths),
+    fc
+      .tuple(rootPaths, tie('any'))
+      .map(([path, fallback]): Node => ({ kind: 'path', scope: 'root', path, fallback })),
+    fc.array(tie('any'), { maxLength: 3 }).map((items): Node => ({ kind: 'list', items })),
+    tie('call'),
+    tie('call'),
+    tie('call'),
+  ),
+  call: fc.oneof(
+    ...Object.entries(arities).map(([op, [least, most]]) =>
+      fc
+        .array(tie('any'), { minLength: least, maxLength: most })
+        .map((args): Node => ({ kind: 'call', op: op as Operator, args })),
+    ),
+    ...(['exists', 'missing'] as const).map((op) =>
+      path('root', rootPaths).map((path): Node => ({ kind: 'call', op, args: [path] })),
+    ),
+    ...(['some', 'all', 'none'] as const).map((op) =>
+      fc
+        .tuple(
+          tie('any'),
+          fc.oneof(
+            path('item', fc.array(segments, { maxLength: 2 })),
+            fc
+              .tuple(path('item', fc.array(segments, { maxLength: 2 })), tie('any'))
+              .map(([item, other]): Node => ({ kind: 'call', op: '==', args: [item, other] })),
+          ),
+        )
+        .map((args): Node => ({ kind: 'call', op, args })),
+    ),
+  ),
+}));
+
+/** Trees that a stored condition may have. */
+export const anyTree: fc.Arbitrary<Node> = any;
