@@ -214,5 +214,5 @@ const runBody = (run: RunSummary): Run => ({
   aiSystemId: run.aiSystemId,
   sealed: run.sealed,
   proofs: run.proofs,
-  lastDecision: null,
+  lastDecision: run.lastDecision,
 });

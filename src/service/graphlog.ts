@@ -119,7 +119,7 @@ async function appendGraph(
     effects,
   });
   if ('replayed' in stored) throw new Error('replayed without an idempotency key');
-  if (stored.outcome === 'stale') return null;
+  if (stored.outcome !== 'stored') return null;
   const { index, serverMs } = place(stored.assigned);
   return { graph: { graphId, leafIndex: index, unresolved, facts }, rootHash, atMs: serverMs };
 }

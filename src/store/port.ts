@@ -155,6 +155,8 @@ export interface RunSummary {
   readonly aiSystemId: string | null;
   readonly sealed: boolean;
   readonly proofs: number;
+  /** `combined` of its newest gov.evaluation/1 leaf. */
+  readonly lastDecision: string | null;
 }
 
 export interface EventFilter {

@@ -4,6 +4,7 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import type { Assigned, Effect, NewJob } from '../port.ts';
+import { governanceWriter } from './governance.ts';
 import type { Prepare } from './statement.ts';
 
 /** Applies one effect of a request, whose leaves have their places, for the project with this number. */
@@ -14,6 +15,7 @@ export function effectWriter(prepare: Prepare): EffectWriter {
   const saveGraph = graphWriter(prepare);
   const runGraphs = runGraphWriter(prepare);
   const jobs = jobWriter(prepare);
+  const govern = governanceWriter(prepare);
   return (project, effect, assigned) => {
     switch (effect.kind) {
       case 'saveProof':
@@ -28,6 +30,14 @@ export function effectWriter(prepare: Prepare): EffectWriter {
         return jobs.enqueue(project, effect.job);
       case 'completeJob':
         return jobs.complete(project, effect);
+      case 'createPolicy':
+      case 'addPolicyVersion':
+      case 'movePolicy':
+      case 'saveRiskConfig':
+      case 'claimSnapshot':
+      case 'openApproval':
+      case 'decideApproval':
+        return govern(project, effect);
     }
   };
 }
@@ -114,21 +124,22 @@ function runGraphWriter(prepare: Prepare) {
 function jobWriter(prepare: Prepare) {
   const enqueue = prepare(
     'enqueue job',
-    `INSERT INTO job (project, job_id, type, run_id, request, created_ms, status, attempt, attempts_before, due_ms)
-     VALUES (?, ?, ?, ?, ?, ?, 'pending', 1, 0, ?)`,
+    `INSERT INTO job (project, job_id, type, run_id, request, result_id, created_ms, status, attempt,
+       attempts_before, due_ms) VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', 1, 0, ?)`,
   );
   const complete = prepare(
     'complete job',
-    `UPDATE job SET status = 'completed', result = ?, completed_ms = ?, lease = NULL
+    `UPDATE job SET status = 'completed', result = ?, summary = ?, completed_ms = ?, lease = NULL
      WHERE project = ? AND job_id = ? AND lease = ? AND status = 'processing'`,
   );
   return {
     enqueue: (project: number, job: NewJob): void => {
-      enqueue.run(project, job.jobId, job.type, job.runId, job.request, job.createdMs, job.createdMs);
+      const { jobId, type, runId, request, resultId = null, createdMs } = job;
+      enqueue.run(project, jobId, type, runId, request, resultId, createdMs, createdMs);
     },
     complete: (project: number, effect: EffectOf<'completeJob'>): void => {
-      const { result, atMs, jobId, lease } = effect;
-      if (complete.run(result, atMs, project, jobId, lease).changes === 0) {
+      const { result, summary = null, atMs, jobId, lease } = effect;
+      if (complete.run(result, summary, atMs, project, jobId, lease).changes === 0) {
         throw new GovError('CONFLICT', `the lease of job ${jobId} was lost; another worker has it`);
       }
     },

@@ -22,11 +22,14 @@ interface JobRow {
   started_ms: number | null;
   completed_ms: number | null;
   result: string | null;
+  result_id: string | null;
+  summary: string | null;
   error_summary: string | null;
 }
 
-const columns = `job_id, type, run_id, request, created_ms, status, attempt, started_ms, completed_ms, result,
-  error_summary`;
+const listed = `job_id, type, run_id, request, created_ms, status, attempt, started_ms, completed_ms, result_id,
+  summary, error_summary`;
+const columns = `${listed}, result`;
 
 const jobOf = (row: JobRow): StoredJob => ({
   jobId: row.job_id,
@@ -39,13 +42,20 @@ const jobOf = (row: JobRow): StoredJob => ({
   startedMs: row.started_ms,
   completedMs: row.completed_ms,
   result: row.result,
+  resultId: row.result_id,
+  summary: row.summary,
   errorSummary: row.error_summary,
 });
 
-export function jobReads(db: Connection, numberOf: ProjectNumber): Pick<StoreReader, 'job' | 'jobs'> {
+type JobReads = Pick<StoreReader, 'job' | 'jobWithResult' | 'jobs'>;
+
+export function jobReads(db: Connection, numberOf: ProjectNumber): JobReads {
   const one = db.prepare<Value[], JobRow>(`SELECT ${columns} FROM job WHERE project = ? AND job_id = ?`);
+  const withResult = db.prepare<Value[], JobRow>(
+    `SELECT ${columns} FROM job WHERE project = ? AND result_id = ?`,
+  );
   const page = db.prepare<Value[], JobRow>(
-    `SELECT ${columns} FROM job
+    `SELECT ${listed}, NULL AS result FROM job
      WHERE project = ? AND (created_ms, job_id) < (?, ?) AND created_ms BETWEEN ? AND ?
        AND (? IS NULL OR type = ?) AND (? IS NULL OR status = ?) AND (? IS NULL OR run_id = ?)
      ORDER BY created_ms DESC, job_id DESC LIMIT ?`,
@@ -53,6 +63,10 @@ export function jobReads(db: Connection, numberOf: ProjectNumber): Pick<StoreRea
   return {
     job: async (projectId, jobId) => {
       const row = one.get(numberOf(projectId), jobId);
+      return row === undefined ? null : jobOf(row);
+    },
+    jobWithResult: async (projectId, resultId) => {
+      const row = withResult.get(numberOf(projectId), resultId);
       return row === undefined ? null : jobOf(row);
     },
     jobs: async (projectId, filter, { after, limit }) => {
@@ -164,7 +178,8 @@ function retrier(prepare: Prepare): JobMoves['retry'] {
   const retry = prepare(
     'retry job',
     `UPDATE job SET status = 'pending', attempt = attempt + 1, attempts_before = attempt, due_ms = ?,
-       started_ms = NULL, completed_ms = NULL, result = NULL, error_summary = NULL
+       started_ms = NULL, completed_ms = NULL, result = NULL, summary = NULL,
+       error_summary = NULL
      WHERE project = ? AND job_id = ?`,
   );
   return (project, jobId, atMs) => {

@@ -7,6 +7,7 @@ import { GovError } from '../../contract/problems.ts';
 import { zeroTotals, type Totals } from '../../core/metering.ts';
 import { TileEdge } from '../../core/tile.ts';
 import type { Connection, Value } from './connection.ts';
+import { newestReader } from './decided.ts';
 import { positionOf } from './position.ts';
 import type { Prepare } from './statement.ts';
 import { tileReader } from './tiles.ts';
@@ -32,6 +33,8 @@ export interface Ledger {
   readonly metering: TileEdge;
   lastMs: number;
   totals: Totals;
+  /** Index of the newest gov.policy/1 leaf, null where there is none. */
+  policyIndex: number | null;
   /** Recently written runs, least recently first; the tables hold the others. */
   readonly runs: Map<string, RunState>;
   readonly types: Map<string, number>;
@@ -102,6 +105,7 @@ export function openLedger(db: Connection, projectId: string): Ledger {
     metering: metering.edge,
     lastMs: audit.lastMs,
     totals: readTotals(db, no, metering.edge.size),
+    policyIndex: newestReader(db)(no, 'gov.policy/1'),
     runs: new Map(),
     types: new Map(types.map(({ name, type_no }) => [name, type_no])),
   };

@@ -35,6 +35,7 @@ export class Pending {
   readonly ledger: Ledger;
   lastMs: number;
   totals: Totals;
+  policyIndex: number | null;
   readonly hashes: Buffer[] = [];
   readonly meterHashes: Buffer[] = [];
   /** By position among the leaves of this transaction. */
@@ -49,6 +50,7 @@ export class Pending {
     this.ledger = ledger;
     this.lastMs = ledger.lastMs;
     this.totals = ledger.totals;
+    this.policyIndex = ledger.policyIndex;
   }
 
   get size(): number {
@@ -69,9 +71,10 @@ export class Pending {
     this.lastMs = plan.serverMs;
     for (const [runId, run] of plan.runs) this.runs.set(runId, run);
     for (const [name, no] of plan.types) this.types.set(name, no);
-    for (const { leaf, event } of plan.entries) {
+    for (const { draft, index, leaf, event } of plan.entries) {
       this.hashes.push(leaf);
       this.eventIds.push(event?.eventId ?? null);
+      if (draft.kind === 'other' && draft.type === 'gov.policy/1') this.policyIndex = index;
       if (event === null) continue;
       raise(this.typeEvents, event.typeNo);
       let byType = this.runTypeEvents.get(event.run.no);

@@ -1,10 +1,13 @@
 /** The reading half of the store over one connection; worker threads open their own. */
 import type { GovError } from '../../contract/problems.ts';
 import type { StoreReader } from '../port.ts';
+import { approvalReads } from './approvals.ts';
 import { connect, type Connection } from './connection.ts';
+import { decidedReads } from './readdecided.ts';
 import { opening, troubleOf } from './faults.ts';
 import { jobReads } from './jobs.ts';
 import { assertKnownVersion } from './migrate.ts';
+import { policyReads } from './policies.ts';
 import { eventReads } from './readevents.ts';
 import { isAltered, leafReads, projectNumbers } from './readleaves.ts';
 import { runReads } from './readruns.ts';
@@ -18,6 +21,9 @@ export function storeReader(db: Connection): StoreReader {
     ...eventReads(db, numberOf),
     ...runReads(db, numberOf),
     ...workReads(db, numberOf),
+    ...decidedReads(db, numberOf),
+    ...policyReads(db, numberOf),
+    ...approvalReads(db, numberOf),
     ...jobReads(db, numberOf),
   };
 }

@@ -59,7 +59,7 @@ export function leafChecker(db: Connection): CheckLeaves {
   };
 }
 
-const altered = (tree: TreeName, index: number, what: string): GovError =>
+export const altered = (tree: TreeName, index: number, what: string): GovError =>
   new GovError(
     'STORAGE_FAULT',
     `leaf ${index} of the ${tree} log ${what}; run gov log fsck --deep, and restore what it names from a backup`,

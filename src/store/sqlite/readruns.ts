@@ -5,6 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RunSummary, StoreReader } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
+import { combinedReader, newestEvaluationSql } from './readdecided.ts';
 import {
   allWithin,
   boundsReader,
@@ -32,14 +33,16 @@ interface RunRow {
   ai_system_id: string | null;
   sealed: number;
   proofs: number;
+  evaluated: number | null;
 }
 
 const columns = `run_no, run_id, events, first_index, last_index, first_ms, last_ms, last_server_ms, ai_system_id,
   EXISTS (SELECT 1 FROM run_graph g WHERE g.project = run.project AND g.run_id = run.run_id
     AND g.sealed_ms IS NOT NULL) AS sealed,
-  (SELECT count(*) FROM proof p WHERE p.project = run.project AND p.run_id = run.run_id) AS proofs`;
+  (SELECT count(*) FROM proof p WHERE p.project = run.project AND p.run_id = run.run_id) AS proofs,
+  ${newestEvaluationSql} AS evaluated`;
 
-const summaryOf = (row: RunRow): RunSummary => ({
+const summaryOf = (row: RunRow, lastDecision: string | null): RunSummary => ({
   no: row.run_no,
   runId: row.run_id,
   events: row.events,
@@ -51,7 +54,14 @@ const summaryOf = (row: RunRow): RunSummary => ({
   aiSystemId: row.ai_system_id,
   sealed: row.sealed === 1,
   proofs: row.proofs,
+  lastDecision,
 });
+
+/** Summaries of runs from their rows; the last decision is read from its leaf. */
+function summarizer(db: Connection): (project: number, row: RunRow) => RunSummary {
+  const combined = combinedReader(db);
+  return (project, row) => summaryOf(row, row.evaluated === null ? null : combined(project, row.evaluated));
+}
 
 type RunReads = Pick<StoreReader, 'run' | 'runs' | 'countEvents'>;
 
@@ -59,10 +69,12 @@ export function runReads(db: Connection, numberOf: ProjectNumber): RunReads {
   const selectRun = db.prepare<Value[], RunRow>(
     `SELECT ${columns} FROM run WHERE project = ? AND run_id = ?`,
   );
+  const summarize = summarizer(db);
   return {
     run: async (projectId, runId) => {
-      const row = selectRun.get(numberOf(projectId), runId);
-      return row === undefined ? null : summaryOf(row);
+      const project = numberOf(projectId);
+      const row = selectRun.get(project, runId);
+      return row === undefined ? null : summarize(project, row);
     },
     runs: runPages(db, numberOf),
     countEvents: counter(db, numberOf),
@@ -72,6 +84,7 @@ export function runReads(db: Connection, numberOf: ProjectNumber): RunReads {
 /** Walks the table backwards by its key: the order of creation, so pages never miss a run that is touched. */
 function runPages(db: Connection, numberOf: ProjectNumber): StoreReader['runs'] {
   const boundsOf = boundsReader(db);
+  const summarize = summarizer(db);
   const selectPage = (ofType: string) =>
     db.prepare<Value[], RunRow>(
       `SELECT ${columns} FROM run NOT INDEXED
@@ -94,7 +107,7 @@ function runPages(db: Connection, numberOf: ProjectNumber): StoreReader['runs'] 
       filter.eventType === undefined
         ? select.all(...values, limit)
         : selectOfType.all(...values, bounds.types[0], limit);
-    return rows.map(summaryOf);
+    return rows.map((row) => summarize(project, row));
   };
 }
 

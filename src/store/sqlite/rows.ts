@@ -4,6 +4,7 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import type { TreeName } from '../port.ts';
+import { typeNumber } from './decided.ts';
 import type { RunState } from './ledger.ts';
 import type { Entry, Pending } from './pending.ts';
 import { positionOf } from './position.ts';
@@ -25,6 +26,7 @@ export class CommitRows {
   private readonly bodies: RowBuffer;
   private readonly runEvents: RowBuffer;
   private readonly meters: RowBuffer;
+  private readonly decided: RowBuffer;
   private readonly saveTiles: TileWriter;
   private readonly moveHead: Statement;
   private readonly saveType: Statement;
@@ -39,6 +41,7 @@ export class CommitRows {
     this.runEvents = new RowBuffer(prepare, 'run_event', ofEvent);
     const ofMeter = ['position', 'first_index', 'leaf_count', 'nonce', 'record'];
     this.meters = new RowBuffer(prepare, 'meter', ofMeter);
+    this.decided = new RowBuffer(prepare, 'decided', ['project', 'type', 'idx', 'run_id', 'id']);
     this.saveTiles = tileWriter(prepare);
     this.moveHead = prepare(
       'move head',
@@ -72,7 +75,12 @@ export class CommitRows {
     const position = positionOf(project, index);
     this.leaves.add([position, record]);
     if (draft.disclosures !== null) this.bodies.add([position, draft.disclosures]);
-    if (event === null || draft.kind !== 'event') return;
+    if (draft.kind === 'other') {
+      const type = typeNumber(draft.type);
+      if (type !== null) this.decided.add([project, type, index, draft.runId, draft.id]);
+      return;
+    }
+    if (event === null) return;
     this.runEvents.add([project, event.run.no, event.runSeq, index, event.typeNo, draft.timestampMs]);
   }
 
@@ -86,6 +94,7 @@ export class CommitRows {
     this.bodies.flush();
     this.runEvents.flush();
     this.meters.flush();
+    this.decided.flush();
     for (const pending of projects) {
       this.flushRuns(pending);
       this.flushTree('audit', pending, pending.hashes);
@@ -95,7 +104,7 @@ export class CommitRows {
 
   /** The transaction failed. */
   clear(): void {
-    for (const rows of [this.leaves, this.bodies, this.runEvents, this.meters]) rows.clear();
+    for (const rows of [this.leaves, this.bodies, this.runEvents, this.meters, this.decided]) rows.clear();
   }
 
   private flushRuns({ ledger, runs, types, typeEvents, runTypeEvents }: Pending): void {

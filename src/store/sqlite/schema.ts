@@ -9,6 +9,7 @@
  */
 
 import { positionBits } from './position.ts';
+import { governance, governanceAppendOnly } from './schemagovernance.ts';
 
 export interface Migration {
   readonly version: number;
@@ -247,14 +248,19 @@ CREATE TABLE job (
   started_ms INTEGER,
   completed_ms INTEGER,
   result TEXT,
+  result_id TEXT,
+  summary TEXT,
   error_summary TEXT,
   PRIMARY KEY (project, job_id)
 ) STRICT;
+CREATE UNIQUE INDEX job_result ON job (project, result_id) WHERE result_id IS NOT NULL;
 CREATE INDEX job_age ON job (project, created_ms, job_id);
 CREATE INDEX job_due ON job (due_ms) WHERE status IN ('pending', 'processing');
-${['proof', 'graph'].map(appendOnly).join('')}`;
+${['proof', 'graph', ...governanceAppendOnly].map(appendOnly).join('')}`;
 
-export const mainMigrations: readonly Migration[] = [{ version: 1, sql: project + log + runs + work }];
+export const mainMigrations: readonly Migration[] = [
+  { version: 1, sql: project + log + runs + governance + work },
+];
 
 /** The second file: the newest signed head of each tree, by origin. */
 export const headsMigrations: readonly Migration[] = [

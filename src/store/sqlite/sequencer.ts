@@ -59,7 +59,7 @@ export class Sequencer {
   /** Plans one request. Whatever it throws, nothing of the request is kept in memory. */
   append(request: AppendRequest): AppendOutcome {
     const pending = this.pendingOf(request.projectId);
-    const { idempotency, expect } = request;
+    const { idempotency, expect, inForce } = request;
     if (idempotency !== undefined) {
       const kept = this.kept.find(pending.ledger.no, idempotency.key);
       if (kept !== null) {
@@ -72,6 +72,7 @@ export class Sequencer {
       const events = this.runOf(pending, expect.runId)?.events ?? 0;
       if (events !== expect.events) return { outcome: 'stale', events };
     }
+    if (inForce !== undefined && inForce.policyIndex !== pending.policyIndex) return { outcome: 'outdated' };
     const plan = this.plan(pending, request);
     if (request.whole === true && plan.assigned.some(({ outcome }) => outcome === 'conflict'))
       throw conflict();
@@ -88,11 +89,12 @@ export class Sequencer {
 
   /** COMMIT returned: what was pending is durable. */
   settle(): void {
-    for (const { ledger, lastMs, totals, runs, types } of this.pending.values()) {
+    for (const { ledger, lastMs, totals, policyIndex, runs, types } of this.pending.values()) {
       ledger.audit.settle();
       ledger.metering.settle();
       ledger.lastMs = lastMs;
       ledger.totals = totals;
+      ledger.policyIndex = policyIndex;
       for (const [name, no] of types) ledger.types.set(name, no);
       for (const [runId, run] of runs) {
         ledger.runs.delete(runId);

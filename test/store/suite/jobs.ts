@@ -61,6 +61,8 @@ describe('jobs', () => {
       startedMs: startMs + 1,
       completedMs: startMs + 5,
       result: '{"ok":1}',
+      resultId: null,
+      summary: null,
       errorSummary: null,
     });
     expect(await again.claimJob(startMs + dayMs, lease)).toBeNull();

@@ -149,6 +149,7 @@ describe('runs', () => {
       aiSystemId: 'sys',
       sealed: false,
       proofs: 0,
+      lastDecision: null,
     });
     expect(await store.run('prj_a', 'none')).toBeNull();
     await drop();

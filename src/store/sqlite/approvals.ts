@@ -1,0 +1,159 @@
+/**
+ * Approvals: opened with the evaluation that escalated, decided once. Their status is judged by the caller's
+ * clock: one that nobody decided is pending until it expires. Proven by `test/store/suite/approvals.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { ApprovalOutcome, ApprovalStatus } from '../../contract/approvals.ts';
+import type { GovernanceEffect, StoredApproval, StoreReader } from '../port.ts';
+import type { Connection, Value } from './connection.ts';
+import { endOfTime } from './filter.ts';
+import type { ProjectNumber } from './readleaves.ts';
+import type { Prepare } from './statement.ts';
+
+const openMs = limits.approvalHours * 3_600_000;
+
+interface ApprovalRow {
+  approval_id: string;
+  evaluation_id: string;
+  run_id: string;
+  reason: string;
+  requested_ms: number;
+  requested_by: string;
+  expires_ms: number;
+  outcome: ApprovalOutcome | null;
+  decided_by: string | null;
+  comment: string | null;
+  decided_ms: number | null;
+}
+
+const columns = `approval_id, evaluation_id, run_id, reason, requested_ms, requested_by, expires_ms, outcome,
+  decided_by, comment, decided_ms`;
+
+const approvalOf = (row: ApprovalRow): StoredApproval => ({
+  approvalId: row.approval_id,
+  evaluationId: row.evaluation_id,
+  runId: row.run_id,
+  reason: row.reason,
+  requestedMs: row.requested_ms,
+  requestedBy: row.requested_by,
+  expiresMs: row.expires_ms,
+  decision: decisionOf(row),
+});
+
+function decisionOf(row: ApprovalRow): StoredApproval['decision'] {
+  const { outcome, decided_by: by, decided_ms: atMs, comment } = row;
+  return outcome === null || by === null || atMs === null ? null : { outcome, by, comment, atMs };
+}
+
+export function approvalReads(
+  db: Connection,
+  numberOf: ProjectNumber,
+): Pick<StoreReader, 'approval' | 'approvals'> {
+  const one = db.prepare<Value[], ApprovalRow>(
+    `SELECT ${columns} FROM approval WHERE project = ? AND approval_id = ?`,
+  );
+  const page = pageStatements(db);
+  return {
+    approval: async (projectId, approvalId) => {
+      const row = one.get(numberOf(projectId), approvalId);
+      return row === undefined ? null : approvalOf(row);
+    },
+    approvals: async (projectId, { status, runId, atMs }, { after, limit }) => {
+      const { sql, values } = conditionOf(status, atMs);
+      const ofRun = runId === undefined ? [] : [runId];
+      const position = [after?.ms ?? endOfTime, after?.id ?? ''];
+      const statement = page(`${runId === undefined ? '' : 'AND run_id = ?'} ${sql}`);
+      return statement.all(numberOf(projectId), ...ofRun, ...values, ...position, limit).map(approvalOf);
+    },
+  };
+}
+
+/** One statement for each set of conditions, so that each goes by the index that fits it. */
+function pageStatements(db: Connection) {
+  const select = (conditions: string) =>
+    db.prepare<Value[], ApprovalRow>(
+      `SELECT ${columns} FROM approval WHERE project = ? ${conditions} AND (requested_ms, approval_id) < (?, ?)
+       ORDER BY requested_ms DESC, approval_id DESC LIMIT ?`,
+    );
+  const statements = new Map<string, ReturnType<typeof select>>();
+  return (conditions: string): ReturnType<typeof select> => {
+    let statement = statements.get(conditions);
+    if (statement === undefined) statements.set(conditions, (statement = select(conditions)));
+    return statement;
+  };
+}
+
+/** None is open for longer than the limit, so that what is pending was asked for lately. */
+function conditionOf(status: ApprovalStatus | undefined, atMs: number): { sql: string; values: Value[] } {
+  switch (status) {
+    case undefined:
+      return { sql: '', values: [] };
+    case 'approved':
+    case 'denied':
+      return { sql: 'AND outcome = ?', values: [status] };
+    case 'pending':
+      return {
+        sql: 'AND outcome IS NULL AND expires_ms > ? AND requested_ms > ?',
+        values: [atMs, atMs - openMs],
+      };
+    case 'expired':
+      return { sql: 'AND outcome IS NULL AND expires_ms <= ?', values: [atMs] };
+  }
+}
+
+type EffectOf<Kind extends GovernanceEffect['kind']> = Extract<GovernanceEffect, { kind: Kind }>;
+
+export interface ApprovalWriter {
+  open(project: number, approval: StoredApproval): void;
+  decide(project: number, effect: EffectOf<'decideApproval'>): void;
+}
+
+export function approvalWriter(prepare: Prepare): ApprovalWriter {
+  return { open: opener(prepare), decide: decider(prepare) };
+}
+
+function opener(prepare: Prepare): ApprovalWriter['open'] {
+  const insert = prepare(
+    'open approval',
+    `INSERT INTO approval (project, approval_id, evaluation_id, run_id, reason, requested_ms, requested_by,
+       expires_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  return (project, approval) => {
+    const { approvalId, evaluationId, runId, reason, requestedMs, requestedBy, expiresMs } = approval;
+    if (expiresMs - requestedMs > openMs || approval.decision !== null) {
+      throw new Error(`expected an undecided approval that is open for at most ${openMs} ms: ${approvalId}`);
+    }
+    insert.run(project, approvalId, evaluationId, runId, reason, requestedMs, requestedBy, expiresMs);
+  };
+}
+
+function decider(prepare: Prepare): ApprovalWriter['decide'] {
+  const find = prepare<ApprovalRow>(
+    'find approval',
+    `SELECT ${columns} FROM approval WHERE project = ? AND approval_id = ?`,
+  );
+  const decide = prepare(
+    'decide approval',
+    `UPDATE approval SET outcome = ?, decided_by = ?, comment = ?, decided_ms = ?
+     WHERE project = ? AND approval_id = ?`,
+  );
+  return (project, { approvalId, outcome, by, comment, atMs }) => {
+    const row = find.get(project, approvalId);
+    if (row === undefined) throw new GovError('NOT_FOUND', `no approval ${approvalId}`);
+    const decision = decisionOf(row);
+    if (decision !== null) {
+      const { outcome: first, by: whom, atMs: when } = decision;
+      const found = `it was ${first} by ${whom} at ${new Date(when).toISOString()}`;
+      throw new GovError('CONFLICT', `expected a pending approval, but of ${approvalId}: ${found}`);
+    }
+    if (atMs >= row.expires_ms) {
+      const since = new Date(row.expires_ms).toISOString();
+      throw new GovError(
+        'CONFLICT',
+        `expected a pending approval, but ${approvalId} expired at ${since}; evaluate again to ask anew`,
+      );
+    }
+    decide.run(outcome, by, comment, atMs, project, approvalId);
+  };
+}

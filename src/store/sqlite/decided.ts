@@ -1,0 +1,29 @@
+/**
+ * The leaf types that `decided` indexes by run and id, so that what was decided is found without a scan. Its
+ * rows are written with their leaves (`rows.ts`), read by `readdecided.ts`, checked by `checkdecided.ts`.
+ */
+import type { IndexedLeaf } from '../port.ts';
+import type { Connection, Value } from './connection.ts';
+
+/** Numbers in `decided.type`; a number is never given to another type. */
+export const typeNumbers: Readonly<Record<IndexedLeaf, number>> = {
+  'gov.evaluation/1': 1,
+  'gov.decision/1': 2,
+  'gov.approval/1': 3,
+  'gov.snapshot/1': 4,
+  'gov.replay/1': 5,
+  'gov.policy/1': 6,
+};
+
+export const isIndexed = (type: string): type is IndexedLeaf => Object.hasOwn(typeNumbers, type);
+
+/** The number of a leaf type, null where its leaves are not indexed. */
+export const typeNumber = (type: string): number | null => (isIndexed(type) ? typeNumbers[type] : null);
+
+/** Index of the newest leaf of a type, null where there is none. */
+export function newestReader(db: Connection): (project: number, type: IndexedLeaf) => number | null {
+  const newest = db
+    .prepare<Value[], number | null>('SELECT max(idx) FROM decided WHERE project = ? AND type = ?')
+    .pluck();
+  return (project, type) => newest.get(project, typeNumbers[type]) ?? null;
+}
