@@ -1,0 +1,95 @@
+/** `in`, `some`, `all` and `none` of conditions. */
+import type { Json } from '../json.ts';
+import { isShort, spend } from './budget.ts';
+import { same } from './comparison.ts';
+import type { Evaluate, Operand, Site } from './evaluate.ts';
+import { Indeterminate, truthOf } from './indeterminate.ts';
+import type { Value } from './indeterminate.ts';
+
+/**
+ * `in` for a list that is written out in the condition, whose items cost no units: whether one is `===` the value.
+ * An item that is absent, or that cannot be compared, leaves the answer open unless another one is found.
+ */
+export function inItems(needle: Operand, items: readonly Operand[], site: Site): Evaluate {
+  const literals = items.map(({ node }) => (node.kind === 'literal' ? node.value : null));
+  if (!literals.includes(null)) return inTable(needle, literals);
+  const compare = same(site.because('type', needle.read), true);
+  return (root, item) => {
+    const value = needle.evaluate(root, item);
+    if (value instanceof Indeterminate) return value;
+    let unknown: Indeterminate | undefined;
+    for (const { evaluate } of items) {
+      const answer = compare(value, evaluate(root, item));
+      if (answer === true) return true;
+      if (answer !== false) unknown ??= answer;
+    }
+    return unknown ?? false;
+  };
+}
+
+/** Scalars only: one look-up, whatever the length of the list. Lists and objects are `===` none of them. */
+function inTable(needle: Operand, literals: readonly Json[]): Evaluate {
+  const table = new Set<Value>(literals);
+  return (root, item) => {
+    const value = needle.evaluate(root, item);
+    return value instanceof Indeterminate ? value : table.has(value);
+  };
+}
+
+/** `in` for a list of the checkpoint, as above, or for a text, which may hold another. */
+export function inValue(needle: Operand, haystack: Operand, site: Site): Evaluate {
+  const wrongNeedle = site.because('type', needle.read);
+  const wrongHaystack = site.because('type', haystack.read);
+  const absentItem = site.because('absent', haystack.read === null ? null : `${haystack.read}[]`);
+  const overBudget = site.because('budget', haystack.read);
+  const compare = same(wrongHaystack, true);
+  const inList = (value: Json, list: readonly Json[]): Value => {
+    if (!spend(list.length)) return overBudget;
+    let unknown: Indeterminate | undefined;
+    for (const each of list) {
+      const answer = each === null ? absentItem : compare(value, each);
+      if (answer === true) return true;
+      if (answer !== false) unknown ??= answer;
+    }
+    return unknown ?? false;
+  };
+  return (root, item) => {
+    const value = needle.evaluate(root, item);
+    const within = haystack.evaluate(root, item);
+    if (value instanceof Indeterminate) return value;
+    if (within instanceof Indeterminate) return within;
+    if (Array.isArray(within)) return inList(value, within);
+    if (typeof within !== 'string') return wrongHaystack;
+    if (typeof value !== 'string') return wrongNeedle;
+    return isShort(within) && isShort(value) ? within.includes(value) : overBudget;
+  };
+}
+
+/**
+ * `some`, `all` and `none` of a list. As in JsonLogic, `all` of an empty list is false. What is indeterminate for
+ * one item is so for the list, unless another item decides.
+ */
+export function iterator(
+  list: Operand,
+  predicate: Evaluate,
+  site: Site,
+  op: 'some' | 'all' | 'none',
+): Evaluate {
+  const wrongType = site.because('type', list.read);
+  const overBudget = site.because('budget', list.read);
+  const decides = op !== 'all';
+  const decided = op === 'some';
+  return (root, item) => {
+    const items = list.evaluate(root, item);
+    if (!Array.isArray(items)) return items instanceof Indeterminate ? items : wrongType;
+    if (items.length === 0) return op === 'none';
+    if (!spend(items.length)) return overBudget;
+    let unknown: Indeterminate | undefined;
+    for (const each of items) {
+      const truth = truthOf(predicate(root, each));
+      if (truth === decides) return decided;
+      if (typeof truth !== 'boolean') unknown ??= truth;
+    }
+    return unknown ?? !decided;
+  };
+}
