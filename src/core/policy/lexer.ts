@@ -57,11 +57,12 @@ const unreadable =
   // oxlint-disable-next-line no-control-regex -- these are what it is about
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
+/** Escapes can make a text three times as long as the canonical form of its tree; comments may come on top. */
+const maxBytes = 4 * limits.conditionBytes;
+
 function assertReadable(source: string): void {
   const bytes = Buffer.byteLength(source);
-  if (bytes > limits.conditionBytes) {
-    refuse(source, 0, `at most ${limits.conditionBytes} bytes`, `${bytes}`);
-  }
+  if (bytes > maxBytes) refuse(source, 0, `at most ${maxBytes} bytes`, `${bytes}`);
   const at = source.search(unreadable);
   if (at === -1) return;
   refuse(

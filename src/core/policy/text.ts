@@ -10,11 +10,11 @@
  *     Order     = "<" | "<=" | ">" | ">=" ;
  *     Sum       = Product { ( "+" | "-" ) Product } ;                        (* a + b + c: one call *)
  *     Product   = Unary { ( "*" | "/" | "%" ) Unary } ;
- *     Unary     = "-" number | ( "!" | "!!" | "-" ) Unary | Primary ;        (* !has(p) is missing(p) *)
+ *     Unary     = "-" number | ( "!" | "!!" | "-" ) Unary | Primary ;
  *     Primary   = "true" | "false" | "null" | number | string | "[" [ List ] "]" | "(" Condition ")"
  *               | Function "(" [ List ] ")" | "default" "(" Path "," Condition ")" | Path ;
  *     List      = Condition { "," Condition } ;
- *     Function  = "has" | "some" | "all" | "none" | any other operator spelled as a word
+ *     Function  = "has" (* exists *) | "some" | "all" | "none" | any other operator spelled as a word
  *               | "`" operator "`" ;                                         (* `<=`(a, b) is a <= b *)
  *     Path      = ( "$" | "@" | name ) { "." name | "[" ( string | index ) "]" } ;
  *
@@ -24,10 +24,13 @@
  * others. `//` begins a comment. Proven by `test/core/policy/text.test.ts` (any tree, printed and read).
  */
 import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
 import { operators } from './ast.ts';
 import type { Node, Operator, Segment } from './ast.ts';
+import { checkCondition } from './bounds.ts';
 import { refuse, shown, tokenize } from './lexer.ts';
 import type { Token } from './lexer.ts';
+import { arity } from './signature.ts';
 
 export { printText } from './textprint.ts';
 
@@ -36,8 +39,16 @@ export { printText } from './textprint.ts';
  * what does not follow the grammar or goes beyond a limit. Cost: linear in the source.
  */
 export function parseText(source: string): Node {
-  const parser = new Parser(source);
-  return parser.whole();
+  const node = new Parser(source).whole();
+  try {
+    checkCondition(node);
+  } catch (error) {
+    if (!(error instanceof GovError)) throw error;
+    // what it finds lies in the tree: the text as a whole is refused
+    const detail = `1:1: ${error.errors[0]?.detail ?? error.message}`;
+    throw new GovError('VALIDATION_ERROR', detail, { cause: error, extensions: { line: 1, column: 1 } });
+  }
+  return node;
 }
 
 /** Operators that have a word of their own in the text; the others are spelled `` `<=` `` as functions. */
@@ -171,12 +182,9 @@ class Parser {
     const token = this.token;
     if (op === '-' && token.kind === 'number') {
       this.at++;
-      return { kind: 'literal', value: -token.value };
+      return { kind: 'literal', value: 0 - token.value };
     }
-    const isMissing = op === '!' && (this.is('has') || this.is('exists')) && this.isCalled();
-    const arg = this.nested(() => this.unary());
-    if (isMissing && arg.kind === 'call' && arg.args.length === 1) return call('missing', arg.args);
-    return call(op, [arg]);
+    return call(op, [this.nested(() => this.unary())]);
   }
 
   /** Whether a parenthesis follows the token: then a name is a function's. */
@@ -226,7 +234,14 @@ class Parser {
     this.expect('(');
     const first = this.token;
     const args = this.list(')');
-    if ((op === 'exists' || op === 'missing') && args.some((arg) => arg.kind !== 'path')) {
+    const [fewest, most] = arity[op];
+    if (args.length < fewest || args.length > most) {
+      const expected =
+        most === Infinity ? `${fewest} or more` : fewest === most ? `${most}` : `${fewest} or ${most}`;
+      refuse(this.source, token.at, `${expected} arguments of ${token.text}`, `${args.length}`);
+    }
+    const takesPaths = op === 'exists' || op === 'missing';
+    if (takesPaths && args.some((arg) => arg.kind !== 'path' || arg.fallback !== undefined)) {
       this.refuse('paths only', first);
     }
     return call(op, args);

@@ -27,7 +27,7 @@ const segmentText = (segment: Segment): string => {
 
 /** A literal as it stands in a text. */
 export const scalarText = (value: Scalar): string =>
-  typeof value === 'string' ? spelled(value) : Object.is(value, -0) ? '-0' : String(value);
+  typeof value === 'string' ? spelled(value) : String(value);
 
 /** How tightly a form binds: what is printed where more is asked is put in parentheses. */
 const level = { choice: 1, or: 2, and: 3, relation: 4, sum: 5, product: 6, unary: 7, primary: 8 } as const;
@@ -56,8 +56,7 @@ function formOf(node: Node): Form {
   }
 }
 
-const isNegative = (value: Scalar): boolean =>
-  typeof value === 'number' && (value < 0 || Object.is(value, -0));
+const isNegative = (value: Scalar): boolean => typeof value === 'number' && value < 0;
 
 const listed = (nodes: readonly Node[]): string => nodes.map(printText).join(', ');
 
@@ -124,13 +123,9 @@ const mayLead = (op: Operator, sign: Sign, arg: Node): boolean =>
   !(arg.kind === 'call' && arg.op === op && sign.most > 2);
 
 function prefix(op: Operator, arg: Node): Form | undefined {
-  if (op === 'missing') return { text: `!has(${printText(arg)})`, level: level.unary };
   if (op !== '!' && op !== '!!' && op !== '-') return undefined;
-  // `-5` is a number and `!has(…)` is `missing`
-  const isRead =
-    op === '-' ? arg.kind === 'literal' && typeof arg.value === 'number' : isCallOf(arg, 'exists');
-  const text = isRead ? `(${printText(arg)})` : print(arg, level.primary);
+  // `-5` is a number, not a call
+  const isNumber = arg.kind === 'literal' && typeof arg.value === 'number';
+  const text = op === '-' && isNumber ? `(${printText(arg)})` : print(arg, level.primary);
   return { text: op + text, level: level.unary };
 }
-
-const isCallOf = (node: Node, op: Operator): boolean => node.kind === 'call' && node.op === op;

@@ -69,6 +69,23 @@ const attempt = (source: string): Node | undefined => {
   }
 };
 
+it('reads the deepest condition that may be stored', () => {
+  const nested = (wrap: (inner: Node) => Node): Node => Array.from({ length: 31 }).reduce<Node>(wrap, a);
+  const deepest = [
+    nested((inner) => call('!', inner)),
+    nested((inner) => call('-', inner)),
+    nested((inner) => call('-', inner, b)),
+    nested((inner) => call('and', inner, b)),
+    nested((inner) => call('if', inner, b, c)),
+    nested((inner) => call('if', b, c, inner)),
+    nested((inner) => call('min', inner)),
+  ];
+  for (const tree of deepest) expect(parseText(printText(tree))).toEqual(tree);
+  expect(refusal(printText(call('!', deepest[0]!))).message).toBe(
+    '1:1: expected at most 32 levels of nesting',
+  );
+});
+
 describe('the forms', () => {
   test.each<[string, Node]>([
     ['context.a', a],
@@ -87,8 +104,9 @@ describe('the forms', () => {
     ['!!context.a', call('!!', a)],
     ['!(!context.a)', call('!', call('!', a))],
     ['has(context.a)', call('exists', a)],
-    ['!has(context.a)', call('missing', a)],
-    ['!(has(context.a))', call('!', call('exists', a))],
+    ['!has(context.a)', call('!', call('exists', a))],
+    ['missing(context.a, context.b)', call('missing', a, b)],
+    ['`==`(context.a, context.b, context.c)', call('==', a, b, c)],
     ['1 < context.a < 5', call('<', literal(1), a, literal(5))],
     ['(context.a < context.b) == context.c', call('==', call('<', a, b), c)],
     ['context.a + context.b + context.c', call('+', a, b, c)],
@@ -97,11 +115,11 @@ describe('the forms', () => {
     ['context.a - (context.b + context.c)', call('-', a, call('+', b, c))],
     ['context.a - context.b - context.c', call('-', call('-', a, b), c)],
     ['context.a * (context.b + 1) % 7', call('%', call('*', a, call('+', b, literal(1))), literal(7))],
-    ['-5', literal(-5)],
-    ['-(5)', call('-', literal(5))],
+    ['context.a == -5', call('==', a, literal(-5))],
+    ['context.a == -(5)', call('==', a, call('-', literal(5)))],
     ['-context.a', call('-', a)],
     ['context.a - -5', call('-', a, literal(-5))],
-    ['1e-7', literal(1e-7)],
+    ['context.a < 1e-7', call('<', a, literal(1e-7))],
     ['context.a ? context.b : context.c', call('if', a, b, c)],
     ['context.a ? context.b : context.c ? 1 : 2', call('if', a, b, call('if', c, literal(1), literal(2)))],
     ['starts_with(context.a, "x")', call('starts_with', a, literal('x'))],
@@ -115,9 +133,9 @@ describe('the forms', () => {
     ['context["a.b"].c[0]["0"].true', root('context', 'a.b', 'c', 0, '0', 'true')],
     ['step', root('step')],
     ['$', root()],
-    ['$.other', root('other')],
     ['context', root('context')],
-    ['"\\u202e\\n\\"é"', literal('\u202e\n"é')],
+    ['context.a == "\\u202e\\n\\"é"', call('==', a, literal('\u202e\n"é'))],
+    ['context.a || false', call('or', a, literal(false))],
   ])('%s stands for its tree and is printed from it', (text, tree) => {
     expect(parseText(text)).toEqual(tree);
     expect(printText(tree)).toBe(text);
@@ -126,12 +144,14 @@ describe('the forms', () => {
   test.each([
     ['tool.name == "shell"', 'context.tool.name == "shell"'],
     ["context.a=='it\\'s'", `context.a == "it's"`],
-    ['exists(a) && missing(b)', 'has(context.a) && !has(context.b)'],
+    ['exists(a) && missing(b)', 'has(context.a) && missing(context.b)'],
     ['((a))', 'context.a'],
     ['a // why\n && // and\r\n b', 'context.a && context.b'],
     ['`==`(a, 1)', 'context.a == 1'],
     ['if(a, b, c)', 'context.a ? context.b : context.c'],
-    ['1.50', '1.5'],
+    ['a > 1.50', 'context.a > 1.5'],
+    ['a > -0', 'context.a > 0'],
+    ['$.context.a', 'context.a'],
     ['! has(a)', '!has(context.a)'],
   ])('%s is another spelling of %s', (source, text) => {
     expect(printText(parseText(source))).toBe(text);
@@ -163,6 +183,11 @@ describe('what is refused', () => {
     ['a[1.5]', '1:3: expected a string or an index from 0, got "1.5"'],
     ['a ? b', "1:6: expected ':', got the end of the text"],
     ['has("a")', '1:5: expected paths only, got "\\"a\\""'],
+    ['a && length(b, c)', '1:6: expected 1 arguments of length, got 2'],
+    ['`%`(a)', '1:1: expected 2 or more arguments of `%`, got 1'],
+    ['sem_ver(a, "=>", "1.0.0")', '1:1: expected one of = != < <= > >= ^ ~ as second argument of sem_ver'],
+    ['@.a == 1', '1:1: expected an item only within some, all or none, got @.a'],
+    ['"a"', '1:1: expected a condition, such as {"tool.name": "shell"}; {} is always true, got a literal'],
     ['"ab', '1:4: expected the " that closes the string, got the end of the text'],
     ['"a\tb"', '1:3: expected the " that closes the string, got a control character'],
     ['"\\x"', '1:2: expected one of \\" \\\' \\\\ \\/ \\b \\f \\n \\r \\t \\u, got "\\\\x"'],
@@ -197,7 +222,7 @@ describe('what is refused', () => {
     ['alternatives', `${'a?b:'.repeat(15_000)}c`],
     ['differences', `a${'-a'.repeat(30_000)}`],
     ['segments', `a${'.a'.repeat(30_000)}`],
-    ['bytes', `"${'é'.repeat(40_000)}"`],
+    ['bytes', `"${'é'.repeat(140_000)}"`],
   ])('a text with too many %s', (_, source) => {
     expect(refusal(source).message).toMatch(/expected at most \d+/);
   });

@@ -1,6 +1,9 @@
 /** Any tree of a condition, for properties that hold for all of them. */
 import * as fc from 'fast-check';
+import { checkCondition } from '../../../src/core/policy/bounds.ts';
+import type { Json } from '../../../src/core/json.ts';
 import type { Node, Operator, Scalar, Segment } from '../../../src/core/policy/ast.ts';
+import type { Checkpoint } from '../../../src/core/policy/compile.ts';
 
 const names = fc.constantFrom(
   'tool',
@@ -33,26 +36,28 @@ const scalars: fc.Arbitrary<Scalar> = fc.oneof(
 type Arity = readonly [least: number, most: number];
 
 /** How many arguments each operator may have. */
-const arities: Readonly<Record<Exclude<Operator, 'exists' | 'missing' | 'some' | 'all' | 'none'>, Arity>> = {
+const arities: Readonly<
+  Record<Exclude<Operator, 'exists' | 'missing' | 'some' | 'all' | 'none' | 'sem_ver'>, Arity>
+> = {
   and: [1, 4],
   or: [1, 4],
   '!': [1, 1],
   '!!': [1, 1],
-  if: [3, 3],
-  '==': [2, 2],
-  '===': [2, 2],
-  '!=': [2, 2],
-  '!==': [2, 2],
+  if: [1, 5],
+  '==': [2, 3],
+  '===': [2, 3],
+  '!=': [2, 3],
+  '!==': [2, 3],
   '<': [2, 3],
   '<=': [2, 3],
   '>': [2, 3],
   '>=': [2, 3],
   in: [2, 2],
-  '+': [2, 4],
-  '-': [1, 2],
-  '*': [2, 4],
-  '/': [2, 2],
-  '%': [2, 2],
+  '+': [1, 4],
+  '-': [1, 3],
+  '*': [1, 4],
+  '/': [2, 3],
+  '%': [2, 3],
   min: [1, 3],
   max: [1, 3],
   cat: [1, 3],
@@ -60,7 +65,6 @@ const arities: Readonly<Record<Exclude<Operator, 'exists' | 'missing' | 'some' |
   starts_with: [2, 2],
   ends_with: [2, 2],
   length: [1, 1],
-  sem_ver: [3, 3],
 };
 
 /** Paths from the root that a stored condition may have. */
@@ -72,7 +76,7 @@ const rootPaths: fc.Arbitrary<Segment[]> = fc.oneof(
 const path = (scope: 'root' | 'item', from: fc.Arbitrary<Segment[]>): fc.Arbitrary<Node> =>
   from.map((path): Node => ({ kind: 'path', scope, path }));
 
-const { any } = fc.letrec<{ any: Node; call: Node }>((tie) => ({
+const { call } = fc.letrec<{ any: Node; call: Node }>((tie) => ({
   any: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
     scalars.map((value): Node => ({ kind: 'literal', value })),
@@ -94,6 +98,15 @@ const { any } = fc.letrec<{ any: Node; call: Node }>((tie) => ({
     ...(['exists', 'missing'] as const).map((op) =>
       path('root', rootPaths).map((path): Node => ({ kind: 'call', op, args: [path] })),
     ),
+    rootPaths.map((path): Node => ({
+      kind: 'call',
+      op: 'sem_ver',
+      args: [
+        { kind: 'path', scope: 'root', path },
+        { kind: 'literal', value: '>=' },
+        { kind: 'literal', value: '1.2.0' },
+      ],
+    })),
     ...(['some', 'all', 'none'] as const).map((op) =>
       fc
         .tuple(
@@ -111,4 +124,27 @@ const { any } = fc.letrec<{ any: Node; call: Node }>((tie) => ({
 }));
 
 /** Trees that a stored condition may have. */
-export const anyTree: fc.Arbitrary<Node> = any;
+export const anyTree: fc.Arbitrary<Node> = call.filter((tree) => {
+  try {
+    checkCondition(tree);
+    return true;
+  } catch {
+    return false;
+  }
+});
+
+const values: fc.Arbitrary<Json> = fc.letrec<{ value: Json }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    scalars,
+    scalars,
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(names, tie('value'), { maxKeys: 4, noNullPrototype: false }),
+  ),
+})).value;
+
+/** Checkpoints with members of the names that the paths of `anyTree` have. */
+export const anyCheckpoint: fc.Arbitrary<Checkpoint> = fc.record(
+  { step: fc.nat({ max: 5 }), context: fc.dictionary(names, values, { noNullPrototype: false }) },
+  { requiredKeys: ['context'] },
+);
