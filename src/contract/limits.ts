@@ -90,6 +90,8 @@ export const limits = {
   reasoningChars: 512,
   sampleCheckpoints: 50,
   historyEvaluations: 10_000,
+  impactExamples: 3,
+  impactGroups: 100,
   checkpointBytes: 256 * KiB,
   snapshotChars: 256,
   riskItems: 200,
