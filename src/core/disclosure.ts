@@ -118,46 +118,56 @@ export function parseDisclosure(text: string): Disclosure | null {
 }
 
 /**
- * Whether every stored disclosure (`JCS([[salt, pointer, value], …])`) was committed to by one of `digests`;
- * false for any other text. Fewer disclosures than digests are fine: the others were erased.
+ * The digests of stored disclosures, in their order; null for a text that is no list of arrays. The text of each
+ * is hashed as it stands, so what has a known digest is what was written. Cost: 1 µs a disclosure.
  */
-export function disclosuresMatch(digests: readonly string[], disclosures: string): boolean {
-  const known = new Set(digests);
-  const opened = storedDigests(disclosures);
-  return opened !== null && opened.every((digest) => known.has(digest));
-}
+export const storedDigests = (disclosures: string): string[] | null =>
+  disclosureTexts(disclosures)?.map(digestOf) ?? null;
 
-/**
- * The digests of stored disclosures, in their order; null for a text that is no list of arrays. The text of
- * each is hashed as it stands, so what has a known digest is what was written. Cost: 1 µs a disclosure.
- */
-export function storedDigests(disclosures: string): string[] | null {
+/** The texts of stored disclosures; null for a text that is no list of arrays without spaces between them. */
+export function disclosureTexts(disclosures: string): string[] | null {
+  if (disclosures === '[]') return [];
   const texts: string[] = [];
-  let depth = 0;
-  let start = 1;
-  for (let at = 0; at < disclosures.length; at++) {
-    const char = disclosures.charCodeAt(at);
-    if (char === QUOTE) {
-      at = closingQuote(disclosures, at);
-      if (at === -1) return null;
-    } else if (char === ARRAY || char === OBJECT) {
-      depth += 1;
-    } else if (char === ARRAY_END || char === OBJECT_END) {
-      depth -= 1;
-      if (depth !== 1) continue;
-      texts.push(disclosures.slice(start, at + 1));
-      start = at + 2;
-    }
-  }
-  return disclosures === `[${texts.join(',')}]` ? texts.map(digestOf) : null;
+  let before = 0; // the bracket that opens the list, then the commas
+  do {
+    const end = tupleEnd(disclosures, before + 1);
+    if (end === -1) return null;
+    texts.push(disclosures.slice(before + 1, end));
+    before = end;
+  } while (disclosures.charCodeAt(before) === COMMA);
+  const isList =
+    disclosures.charCodeAt(0) === ARRAY &&
+    disclosures.charCodeAt(before) === ARRAY_END &&
+    before === disclosures.length - 1;
+  return isList ? texts : null;
 }
 
 const QUOTE = 0x22;
+const COMMA = 0x2c;
 const ARRAY = 0x5b;
 const BACKSLASH = 0x5c;
 const ARRAY_END = 0x5d;
 const OBJECT = 0x7b;
 const OBJECT_END = 0x7d;
+
+/** Where the array that begins at `start` ends, −1 where none begins or it does not end. */
+export function tupleEnd(text: string, start: number): number {
+  if (text.charCodeAt(start) !== ARRAY) return -1;
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (char === QUOTE) {
+      at = closingQuote(text, at);
+      if (at === -1) return -1;
+    } else if (char === ARRAY || char === OBJECT) {
+      depth += 1;
+    } else if (char === ARRAY_END || char === OBJECT_END) {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return -1;
+}
 
 /** Where the string that opens at `open` ends, −1 where it does not. */
 function closingQuote(text: string, open: number): number {

@@ -96,7 +96,8 @@ export interface GraphChunk {
   readonly list: 'nodes' | 'edges';
   /** 0, 1, 2 … within the list. */
   readonly part: number;
-  readonly rows: string;
+  /** UTF-8. */
+  readonly rows: Buffer;
 }
 
 /** Commits to one list of rows as they come, in memory that grows with log n, and hands them out in chunks. */
@@ -104,8 +105,9 @@ export class ListCommitter {
   private readonly list: 'nodes' | 'edges';
   private readonly keep: boolean;
   private readonly root = new ListRoot();
-  /** The leaf preimages of the rows of the open chunk: U+0000 stands before each row, and in no row. */
-  private open = '';
+  /** The rows of the open chunk as bytes, a line break after each: as strings they would be ten times as many objects. */
+  private open = Buffer.alloc(0);
+  private openBytes = 0;
   private openRows = 0;
   private parts = 0;
   private ready: GraphChunk[] = [];
@@ -118,10 +120,12 @@ export class ListCommitter {
 
   /** Cost: two hashes, about 1 µs. */
   add(row: string): void {
-    const preimage = `\0${row}`;
-    this.root.add(preimage);
+    this.root.add(`\0${row}`);
     if (!this.keep) return;
-    this.open += preimage;
+    const enough = this.openBytes + row.length * 3 + 1;
+    if (enough > this.open.length) this.grow(enough);
+    this.openBytes += this.open.write(row, this.openBytes);
+    this.open[this.openBytes++] = NEWLINE;
     this.openRows++;
     if (this.openRows === limits.graphPartItems) this.cut();
   }
@@ -139,13 +143,21 @@ export class ListCommitter {
   }
 
   private cut(): void {
-    const rows = this.open.slice(1).replaceAll('\0', '\n');
+    const rows = Buffer.from(this.open.subarray(0, this.openBytes - 1));
     this.ready.push({ list: this.list, part: this.parts, rows });
     this.parts++;
-    this.open = '';
+    this.openBytes = 0;
     this.openRows = 0;
   }
+
+  private grow(enough: number): void {
+    const larger = Buffer.allocUnsafe(Math.max(enough, 2 * this.open.length, 64 * 1024));
+    this.open.copy(larger, 0, 0, this.openBytes);
+    this.open = larger;
+  }
 }
+
+const NEWLINE = 0x0a;
 
 /** The root hash of a graph, `sha256:…`, and the text it is the hash of. */
 export function graphRoot(

@@ -24,8 +24,11 @@ export const deriveGraph: Task<'deriveGraph'> = async (context, input) => {
   const catchUp = async (): Promise<void> => {
     const range = { fromSeq: events, beforeIndex: allIndexes };
     for await (const chunk of runEvents(context, { projectId, runId }, range)) {
-      await judge?.add(chunk);
-      for (const event of chunk) builder.add(event);
+      await judge?.load(chunk);
+      for (const event of chunk) {
+        judge?.add(event);
+        builder.add(event);
+      }
       events += chunk.length;
       await stageAll(builder.drain());
     }
@@ -44,4 +47,11 @@ export const deriveGraph: Task<'deriveGraph'> = async (context, input) => {
   return { facts, declarationHash: declaration === null ? null : declarationHash(declaration) };
 };
 
-const partOf = ({ list, part, rows }: GraphChunk): GraphPart => ({ list, part, items: deflateRawSync(rows) });
+/** Twice as quick as zlib's own choice, for a twentieth more bytes. */
+const level = 3;
+
+const partOf = ({ list, part, rows }: GraphChunk): GraphPart => ({
+  list,
+  part,
+  items: deflateRawSync(rows, { level }),
+});

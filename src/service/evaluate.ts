@@ -7,6 +7,7 @@ import { limits } from '../contract/limits.ts';
 import type { LayerName } from '../contract/proofs.ts';
 import { GovError } from '../contract/problems.ts';
 import { openCheckpoint, type Checkpoint } from '../core/checkpoint.ts';
+import { sourcePointer } from '../core/eventlinks.ts';
 import type { GraphFacts } from '../core/graph.ts';
 import { GraphRows } from '../core/graphbuilder.ts';
 import { equalHash, hashText } from '../core/hash.ts';
@@ -110,16 +111,20 @@ async function layerResult(
 }
 
 /**
- * RUN_HAS_NO_EVENTS where none stands below S. Bodies are read but for a large run that is checked again: of
- * them only the timestamp sources would be seen, which the first statement gave.
+ * RUN_HAS_NO_EVENTS where none stands below S. Of the bodies only the timestamp sources are read, and not even
+ * they for a large run that is checked again: the first statement gave them.
  */
 async function judgeEvents(context: TaskContext, input: LayersInput): Promise<RunJudge> {
   const { runId, treeSize, graph, statedSources } = input;
   const kept = graph?.facts === null ? undefined : keptJudges.take(graph?.graphId ?? '');
   const judge = kept ?? new RunJudge(context.reader, input, { indexed: graph?.facts === null });
-  const bodies = statedSources === undefined || input.events <= limits.syncProofEvents;
+  const isRead = statedSources === undefined || input.events <= limits.syncProofEvents;
+  const bodies = isRead && { at: sourcePointer };
   const range = { fromSeq: judge.events, beforeIndex: treeSize, bodies };
-  for await (const chunk of runEvents(context, input, range)) await judge.add(chunk);
+  for await (const chunk of runEvents(context, input, range)) {
+    await judge.load(chunk);
+    for (const event of chunk) judge.add(event);
+  }
   if (judge.events > 0) return judge;
   throw new GovError('RUN_HAS_NO_EVENTS', `expected events of run ${runId}, got none`);
 }

@@ -1,5 +1,6 @@
 /** The events of a run as a stream of chunks, so that a run of a million never stands in memory. */
-import { readRunEvent, type RunEvent } from '../core/runevent.ts';
+import { readRecord, type RunEvent } from '../core/runevent.ts';
+import type { Bodies } from '../store/port.ts';
 import type { RunOf, TaskContext } from './work.ts';
 
 const chunkEvents = 100;
@@ -8,7 +9,7 @@ const chunkEvents = 100;
 export async function* runEvents(
   { reader, breathe }: TaskContext,
   { projectId, runId }: RunOf,
-  range: { readonly fromSeq: number; readonly beforeIndex: number; readonly bodies?: boolean },
+  range: { readonly fromSeq: number; readonly beforeIndex: number; readonly bodies?: Bodies },
 ): AsyncGenerator<RunEvent[], void, undefined> {
   const { beforeIndex, bodies = true } = range;
   let { fromSeq } = range;
@@ -19,7 +20,7 @@ export async function* runEvents(
       limit: chunkEvents,
       bodies,
     });
-    if (leaves.length > 0) yield leaves.map(readRunEvent);
+    if (leaves.length > 0) yield leaves.map((leaf) => ({ ...leaf, clear: readRecord(leaf.record) }));
     if (leaves.length < chunkEvents) return;
     fromSeq += leaves.length;
     await breathe();

@@ -28,13 +28,15 @@ export class RunJudge {
     return this.#events;
   }
 
-  async add(chunk: readonly RunEvent[]): Promise<void> {
-    await this.#hashes.load(chunk.map(({ index }) => index));
-    for (const event of chunk) {
-      this.#integrity.add(event, this.#hashes.at(event.index));
-      this.index?.add(event.index, event.clear?.eventId ?? '', event.hash);
-    }
-    this.#events += chunk.length;
+  /** Reads what the tree says of the events that are added next. */
+  load(chunk: readonly RunEvent[]): Promise<void> {
+    return this.#hashes.load(chunk.map(({ index }) => index));
+  }
+
+  add(event: RunEvent): void {
+    this.#integrity.add(event, this.#hashes.at(event.index));
+    this.index?.add(event.index, event.clear?.eventId ?? '', event.hash);
+    this.#events++;
   }
 
   finish(): IntegrityFacts {

@@ -135,9 +135,14 @@ export type Effect =
       readonly atMs: number;
     };
 
+/** Which committed fields are read: all, none, or only the one at a pointer. */
+export type Bodies = boolean | { readonly at: string };
+
 export interface Leaf {
   readonly index: number;
   readonly record: string;
+  /** RFC 6962 leaf hash of the record, 32 bytes, which is the one in the tree. */
+  readonly hash: Buffer;
   /** `JCS([[salt, pointer, value], …])`, or null where nothing is committed or the bodies were not asked for. */
   readonly disclosures: string | null;
 }
@@ -232,7 +237,7 @@ export interface StoreReader {
       readonly fromSeq: number;
       readonly beforeIndex: number;
       readonly limit: number;
-      readonly bodies: boolean;
+      readonly bodies: Bodies;
     },
   ): Promise<Leaf[]>;
   /** How many of the run's events have an index below `beforeIndex`. */

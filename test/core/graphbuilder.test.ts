@@ -30,9 +30,9 @@ function build(events: readonly RunEvent[], declaration: Declaration | null = nu
   const builder = new GraphBuilder(events[0]!.clear!.runId, declaration);
   const rows = { nodes: [] as string[], edges: [] as string[] };
   const take = (): void => {
-    for (const { list, part, rows: text } of builder.drain()) {
+    for (const { list, part, rows: lines } of builder.drain()) {
       expect(part).toBe(Math.ceil(rows[list].length / limits.graphPartItems));
-      rows[list].push(...text.split('\n'));
+      rows[list].push(...lines.toString().split('\n'));
     }
   };
   for (const event of events) {
@@ -109,7 +109,7 @@ describe('a built graph', () => {
     const parts = (count: number): number[] => {
       const list = new ListCommitter('nodes', true);
       for (let at = 0; at < count; at++) list.add(`row ${at}`);
-      return list.drain({ end: true }).map(({ rows }) => rows.split('\n').length);
+      return list.drain({ end: true }).map(({ rows }) => rows.toString().split('\n').length);
     };
     expect(parts(0)).toEqual([]);
     expect(parts(limits.graphPartItems)).toEqual([limits.graphPartItems]);

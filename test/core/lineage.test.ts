@@ -73,7 +73,7 @@ describe('the graph of a run', () => {
     const graph = new RunGraph();
     const reader = new RowReader(graph);
     for (const { list, rows } of builder.drain()) {
-      for (const row of rows.split('\n'))
+      for (const row of rows.toString().split('\n'))
         expect(list === 'nodes' ? reader.node(row) : reader.edge(row)).toBeTruthy();
     }
     expect(graph.answer().nodes[1]).toEqual({

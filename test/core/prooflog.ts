@@ -216,7 +216,7 @@ export class ProofLog {
     for (const event of covered) builder.add(event);
     const facts = builder.finish();
     const rows: LoggedGraph['rows'] = { nodes: [], edges: [] };
-    for (const chunk of builder.drain()) rows[chunk.list].push(...chunk.rows.split('\n'));
+    for (const chunk of builder.drain()) rows[chunk.list].push(...chunk.rows.toString().split('\n'));
     const index = this.append(draftLeaf('gov.graph/1', graphLeafFields(runId, facts, false)));
     return { facts, rows, index, covered: covered.length };
   }

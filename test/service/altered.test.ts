@@ -8,8 +8,9 @@ let plane: TestPlane;
 const ids: string[] = [];
 beforeAll(async () => {
   plane = await startPlane();
-  for (const runId of ['record', 'body', 'whole']) {
-    const events = Array.from({ length: 5 }, (_, n) => event({ runId, metadata: { n, note: 'correct' } }));
+  for (const runId of ['record', 'body', 'whole', 'source', 'renamed']) {
+    const metadata = { note: 'correct', timestampSource: 'import' };
+    const events = Array.from({ length: 5 }, (_, n) => event({ runId, metadata: { n, ...metadata } }));
     const { body } = await plane.call('POST', '/events/batch', { body: { events } });
     for (const { eventId } of body.results) ids.push(eventId);
   }
@@ -20,10 +21,19 @@ beforeAll(async () => {
   for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`);
   // leaves 0 and 1 are genesis and the operator's key
   db.exec("UPDATE leaf SET record = replace(record, 'tool.call', 'tool.kall') WHERE idx = 4");
-  db.exec(
-    `UPDATE body SET disclosures = replace(disclosures, 'correct', 'corrupt')
-     WHERE position = (SELECT position FROM leaf WHERE idx = 9)`,
-  );
+  const bodies: [at: number, from: string, to: string][] = [
+    [9, 'correct', 'corrupt'],
+    [19, '"import"', '"source"'],
+    [24, '/timestampSource', '/timestampSauce'],
+  ];
+  for (const [at, from, to] of bodies) {
+    const position = '(SELECT position FROM leaf WHERE idx = ?)';
+    db.prepare(`UPDATE body SET disclosures = replace(disclosures, ?, ?) WHERE position = ${position}`).run(
+      from,
+      to,
+      at,
+    );
+  }
   db.close();
 });
 afterAll(() => plane.end());
@@ -48,6 +58,23 @@ describe('a stored byte that was changed', () => {
 
   it.each([
     ['record', 4],
+    ['source', 19],
+    ['renamed', 24],
+  ])('in %s is met by a proof of integrity alone, which speaks of leaf %i', async (runId, index) => {
+    const composed = { layers: ['event_integrity'] };
+    const { status, body } = await plane.call('POST', '/proofs', { body: { runId, composed } });
+    expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
+    expect(body.detail).toContain(`leaf ${index} of the audit log`);
+  });
+
+  it('where a layer says nothing of it does not hinder that layer', async () => {
+    const composed = { layers: ['event_integrity'] };
+    const { status } = await plane.call('POST', '/proofs', { body: { runId: 'body', composed } });
+    expect(status).toBe(201);
+  });
+
+  it.each([
+    ['record', 4],
     ['body', 9],
   ])('in a %s is a storage fault that names leaf %i and what to run', async (runId, index) => {
     for (const path of [`/events/${ids[index - 2]}`, `/events?runId=${runId}`]) {
@@ -66,7 +93,7 @@ describe('a stored byte that was changed', () => {
 
   it('leaves every other event readable, and writing and proving possible', async () => {
     for (const [at, id] of ids.entries()) {
-      if (at === 2 || at === 7) continue;
+      if ([2, 7, 17, 22].includes(at)) continue;
       expect((await plane.call('GET', `/events/${id}`)).status, `${at}`).toBe(200);
     }
     expect((await plane.call('POST', '/events', { body: event({ runId: 'record' }) })).status).toBe(201);

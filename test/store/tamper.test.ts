@@ -207,6 +207,8 @@ describe('a read', () => {
     expect(await codeOf(store.eventsAfter('prj_a', {}, { after: 95, limit: 10 }))).toBe('STORAGE_FAULT');
     const range = { fromSeq: 0, beforeIndex: 1000, limit: 1000, bodies: false };
     expect(await codeOf(store.runLeaves('prj_a', runId, range))).toBe('STORAGE_FAULT');
+    const narrow = { ...range, bodies: { at: '/action' } };
+    expect(await codeOf(store.runLeaves('prj_a', runId, narrow))).toBe('STORAGE_FAULT');
     expect((await store.leaf('prj_a', 101))?.index).toBe(101);
     expect(store.condition()).toMatchObject({
       writable: true,
@@ -226,6 +228,34 @@ describe('a read', () => {
     await expect(store.leaf('prj_a', 110)).rejects.toMatchObject({ extensions: { index: 110 } });
     const page = store.events('prj_a', { runId: 'r0' }, { limit: 1000, order: 'asc' });
     await expect(page).rejects.toMatchObject({ extensions: { index: 100 } });
+    await store.close();
+  });
+});
+
+describe('a read of one committed field', () => {
+  const plane = (): TestPlane => filled(200);
+  const read = (store: ReturnType<TestPlane['open']>, at: string) =>
+    store.runLeaves('prj_a', 'r0', { fromSeq: 0, beforeIndex: 1000, limit: 1000, bodies: { at } });
+
+  it('refuses what it would answer or leave out; what it does not look at is left to fsck', async () => {
+    const altered = plane();
+    const store = altered.open();
+    altered.sql("UPDATE body SET disclosures = replace(disclosures, 'execute', 'exekute') WHERE idx = 100");
+    const refusal = { code: 'STORAGE_FAULT', extensions: { tree: 'audit', index: 100 } };
+    await expect(read(store, '/action')).rejects.toMatchObject(refusal);
+    await expect(read(store, '/metadata/absent')).rejects.toMatchObject(refusal);
+    expect(await read(store, '/actor/role')).not.toHaveLength(0);
+    await store.close();
+    expect((await altered.fsck()).problems).toMatchObject([
+      { position: 'prj_a/audit/100', kind: 'body_altered' },
+    ]);
+  });
+
+  it('refuses a field that was renamed', async () => {
+    const altered = plane();
+    const store = altered.open();
+    altered.sql("UPDATE body SET disclosures = replace(disclosures, '/action', '/acting') WHERE idx = 100");
+    await expect(read(store, '/action')).rejects.toMatchObject({ extensions: { index: 100 } });
     await store.close();
   });
 });

@@ -42,7 +42,8 @@ export function eventReads(db: Connection, numberOf: ProjectNumber): EventReads 
       const run = factsOf(project, runId);
       if (run === null) return [];
       const end = Math.min(fromSeq + limit, below(project, run, beforeIndex));
-      return check(project, 'audit', (bodies ? whole : records).all(project, run.no, fromSeq, end));
+      const select = bodies === false ? records : whole;
+      return check(project, 'audit', select.all(project, run.no, fromSeq, end), bodies);
     },
     eventsAfter: async (projectId, { runId, eventType }, page) => {
       if (runId === undefined) return tail(projectId, eventType, page);

@@ -1,8 +1,9 @@
 /** Reads: pages, filters, counts, the live tail. */
 import { describe, expect, it } from 'vitest';
+import { leafHash } from '../../../src/core/merkle.ts';
 import { openEvent } from '../../../src/core/record.ts';
 import { draftLeaf } from '../../../src/core/record.ts';
-import type { Leaf, Store } from '../../../src/store/port.ts';
+import type { Bodies, Leaf, Store } from '../../../src/store/port.ts';
 import { appended, event, request, startMs } from '../fixture.ts';
 import { open } from '../engine.ts';
 
@@ -83,7 +84,7 @@ describe('events of a run', () => {
   it('are read whole by run sequence, below an index, with or without bodies', async () => {
     const { store, drop } = await open();
     await fill(store);
-    const read = (fromSeq: number, beforeIndex: number, limit: number, bodies: boolean) =>
+    const read = (fromSeq: number, beforeIndex: number, limit: number, bodies: Bodies) =>
       store.runLeaves('prj_a', 'odd', { fromSeq, beforeIndex, limit, bodies });
     expect(indexes(await read(0, 1000, 1000, false))).toEqual(
       Array.from({ length: 12 }, (_, each) => 2 + 2 * each),
@@ -92,6 +93,10 @@ describe('events of a run', () => {
     expect(indexes(await read(3, 13, 2, false))).toEqual([8, 10]);
     expect((await read(0, 3, 10, false))[0]!.disclosures).toBeNull();
     expect((await read(0, 3, 10, true))[0]!.disclosures).toContain('/action');
+    const [one] = await read(0, 3, 10, { at: '/action' });
+    expect(JSON.parse(one!.disclosures!)).toEqual([[expect.any(String), '/action', 'execute']]);
+    expect((await read(0, 3, 10, { at: '/none' }))[0]!.disclosures).toBe('[]');
+    expect(one!.hash).toEqual(leafHash(one!.record));
     expect(await store.runEventsBelow('prj_a', 'odd', 12)).toBe(5);
     expect(await store.runEventsBelow('prj_a', 'odd', 13)).toBe(6);
     expect(await store.runEventsBelow('prj_a', 'odd', 0)).toBe(0);

@@ -1,0 +1,85 @@
+/**
+ * The committed fields of a leaf as they are stored beside its record, `JCS([[salt, pointer, value], …])`. They
+ * are read as text: each disclosure is hashed as it stands, so that what has a committed digest is what was
+ * written, and only the values that are wanted are parsed. The text may have been altered below the log; the
+ * record must be one whose hash was checked. Proven by `test/core/bodies.test.ts`.
+ */
+import { digestOf, disclosureTexts, storedDigests, tupleEnd, type Disclosure } from './disclosure.ts';
+import { readJson, type Json } from './json.ts';
+
+/**
+ * Whether every stored disclosure was committed to by the record; false for any other text. Fewer disclosures
+ * than digests are fine: the others were erased. Cost: 1 µs a disclosure.
+ */
+export function disclosuresMatch(record: string, disclosures: string): boolean {
+  const digests = storedDigests(disclosures);
+  return digests !== null && areCommitted(record, digests);
+}
+
+/**
+ * Of the stored disclosures those at `pointer`, in the same form; null where the record did not commit to what
+ * is stored. A field that is there is checked alone. That it is not there is believed only of a body that is
+ * checked whole, so renaming it does not hide it. Cost: 1 µs, or that of `disclosuresMatch`.
+ */
+export function disclosuresAt(record: string, disclosures: string, pointer: string): string | null {
+  const likely = likelyAt(disclosures, pointer);
+  if (likely !== null && areCommitted(record, [digestOf(likely)]) && fieldOf(likely).pointer === pointer) {
+    return `[${likely}]`;
+  }
+  const texts = disclosureTexts(disclosures);
+  if (texts === null || !areCommitted(record, texts.map(digestOf))) return null;
+  return `[${texts.filter((text) => fieldOf(text).pointer === pointer).join(',')}]`;
+}
+
+/** The values of stored disclosures whose pointers are `wanted`; the last one where a pointer stands twice. */
+export function valuesAt(disclosures: string, wanted: ReadonlySet<string>): Map<string, Json> {
+  const values = new Map<string, Json>();
+  const texts = disclosureTexts(disclosures);
+  if (texts === null) {
+    // Texts that a bundle encloses may have spaces between them.
+    for (const [, pointer, value] of readJson(disclosures) as unknown as Disclosure[]) {
+      if (wanted.has(pointer)) values.set(pointer, value);
+    }
+    return values;
+  }
+  for (const text of texts) {
+    const { pointer, value } = fieldOf(text);
+    // a slice would keep the whole text alive for as long as somebody remembers the value
+    if (wanted.has(pointer)) values.set(pointer, readJson(value));
+  }
+  return values;
+}
+
+const sdStart = '{"_sd":[';
+
+/** Whether digests stand in the `_sd` of a record; in our spelling that is its first member. */
+function areCommitted(record: string, digests: readonly string[]): boolean {
+  const known = record.startsWith(sdStart)
+    ? record.slice(sdStart.length + 1, record.indexOf(']') - 1).split('","')
+    : (readJson(record) as { _sd: string[] })._sd;
+  const find = known.length > 24 ? new Set(known) : { has: (digest: string) => known.includes(digest) };
+  return digests.every((digest) => find.has(digest));
+}
+
+/** What seems to be the disclosure at a pointer; what looks like one may stand within a value. */
+function likelyAt(disclosures: string, pointer: string): string | null {
+  const start = disclosures.indexOf(`,${JSON.stringify(pointer)},`) - saltEnd;
+  const end = start > 0 ? tupleEnd(disclosures, start) : -1;
+  return end === -1 ? null : disclosures.slice(start, end);
+}
+
+/** `["`, the salt, `"` */
+const saltEnd = 25;
+
+/** The pointer of a disclosure, and the text of its value. */
+function fieldOf(text: string): { readonly pointer: string; readonly value: string } {
+  const nameEnd = text.indexOf('"', saltEnd + 2);
+  const isOurs =
+    text.indexOf('"', 2) === saltEnd - 1 &&
+    text.startsWith(',"', saltEnd) &&
+    text.startsWith('",', nameEnd) &&
+    text.lastIndexOf('\\', nameEnd) === -1;
+  if (isOurs) return { pointer: text.slice(saltEnd + 2, nameEnd), value: text.slice(nameEnd + 2, -1) };
+  const [, pointer, value] = readJson(text) as unknown as Disclosure;
+  return { pointer, value: JSON.stringify(value) };
+}
