@@ -138,6 +138,12 @@ function checkCall({ op, args }: Call, pointer: string): void {
     case 'missing':
       if (args.every((arg) => arg.kind === 'path' && arg.fallback === undefined)) return;
       return refuse(pointer, 'WRONG_TYPE', `expected paths without a default as arguments of ${op}`);
+    case 'some':
+    case 'all':
+    case 'none':
+      // another list could not be told from a clause in the canonical form
+      if (args[0]?.kind === 'path' || args[0]?.kind === 'list') return;
+      return refuse(pointer, 'WRONG_TYPE', `expected a path or a list as first argument of ${op}`);
     case 'starts_with':
     case 'ends_with':
       if (literals.every((value) => value === undefined || typeof value === 'string')) return;

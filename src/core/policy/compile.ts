@@ -19,9 +19,9 @@ import type { Evaluate, Operand, Site } from './evaluate.ts';
 import { Indeterminate, truthOf } from './indeterminate.ts';
 import type { Value } from './indeterminate.ts';
 import { inItems, inValue, iterator } from './lists.ts';
-import { choice, connective, missing, negation, presence } from './logic.ts';
+import { choice, connective, missing, negation } from './logic.ts';
 import type { Lookup } from './logic.ts';
-import { reader, spellPath } from './path.ts';
+import { presence, reader, spellPath } from './path.ts';
 import { isBoolean } from './signature.ts';
 import { concatenation, length, semVer, substring, withAffix } from './strings.ts';
 
@@ -134,6 +134,14 @@ function lookupOf({ scope, path }: Path): Lookup {
   return first === undefined ? (root) => root as unknown as JsonObject : () => null;
 }
 
+/** `exists`: whether there is a value at a path. As in JsonLogic null is one, though no operator can use it. */
+function compileExists({ scope, path }: Path): Evaluate {
+  const isPresent = presence(path);
+  return scope === 'item'
+    ? (_root, item) => isPresent(item)
+    : (root) => isPresent(root as unknown as JsonObject);
+}
+
 /** The name of the path that a node reads, null for other nodes. */
 function readOf(node: Node, { items }: Place): string | null {
   if (node.kind !== 'path') return null;
@@ -185,7 +193,7 @@ function compileLogic(node: Call, op: Logic, place: Place): Evaluate {
   const compileArg = (arg: Node, asTruth: boolean): Evaluate => compileNode(arg, { ...place, asTruth });
   switch (op) {
     case 'exists':
-      return presence(lookupOf(args[0] as Path));
+      return compileExists(args[0] as Path);
     case 'missing':
       return missing(args.map((arg) => ({ lookup: lookupOf(arg as Path), name: missingName(arg as Path) })));
     case 'and':

@@ -1,4 +1,4 @@
-/** `and`, `or`, `!`, `!!`, `if`, `exists` and `missing` of conditions: the semantics are in `compile.ts`. */
+/** `and`, `or`, `!`, `!!`, `if` and `missing` of conditions: the semantics are in `compile.ts`. */
 import type { Json } from '../json.ts';
 import type { Evaluate, Site } from './evaluate.ts';
 import { truthOf } from './indeterminate.ts';
@@ -50,15 +50,10 @@ export function choice(operands: readonly Evaluate[], site: Site): Evaluate {
   };
 }
 
-/** A read that tells absent, as null, from every value. */
+/** A read of a path; null where it is absent. */
 export type Lookup = (...at: Parameters<Evaluate>) => Json | null;
 
-/** `exists`: whether a path holds a value other than null. */
-export function presence(lookup: Lookup): Evaluate {
-  return (root, item) => lookup(root, item) !== null;
-}
-
-/** `missing`: the names of those paths that hold nothing, in the order given. */
+/** `missing`: the names of those paths that hold nothing, or null, in the order given. */
 export function missing(paths: readonly { readonly lookup: Lookup; readonly name: string }[]): Evaluate {
   return (root, item) => paths.filter(({ lookup }) => lookup(root, item) === null).map(({ name }) => name);
 }

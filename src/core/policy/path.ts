@@ -31,6 +31,20 @@ function stepOf(segment: Segment): Read {
   };
 }
 
+/** Tells whether there is a member or an item at the given segments; null is one. */
+export function presence(segments: readonly Segment[]): (from: Json | undefined) => boolean {
+  const last = segments.at(-1);
+  if (last === undefined) return (from) => from !== undefined;
+  const parent = reader(segments.slice(0, -1));
+  const name = String(last);
+  const index = indexOf(last);
+  return (from) => {
+    const value = parent(from);
+    if (typeof value !== 'object' || value === null) return false;
+    return Array.isArray(value) ? value[index] !== undefined : Object.hasOwn(value, name);
+  };
+}
+
 /** The index that a segment stands for in an array; -1, which no array has, where it is none. */
 function indexOf(segment: Segment): number {
   if (typeof segment === 'number') return segment;

@@ -141,7 +141,7 @@ function fieldClause(
     case 'exists':
     case 'missing':
       if (typeof value !== 'boolean') refuse(pointer, 'WRONG_TYPE', `expected true or false for ${op}`);
-      return call((op === 'exists') === value ? 'exists' : 'missing', path);
+      return value ? call(op, path) : call('!', call(op, path));
     case 'some':
     case 'all':
     case 'none':
