@@ -65,45 +65,66 @@ export function historyImpact(
   before: Side | null,
   after: Side,
 ): HistoryImpact {
-  const missing = missingPaths(before === null ? [after] : [before, after]);
-  const notRetained = new Set<string>();
-  const examples: Record<Direction, Map<string, Example>> = {
+  const tally = new HistoryTally(before, after);
+  for (const record of records) tally.add(record);
+  return tally.impact();
+}
+
+/** As above, one record at a time: of what was added only counts and examples are kept. */
+export class HistoryTally {
+  private readonly before: Side | null;
+  private readonly after: Side;
+  private readonly missing: (paths: readonly string[]) => readonly string[];
+  private readonly notRetained = new Set<string>();
+  private readonly examples: Record<Direction, Map<string, Example>> = {
     tightened: new Map(),
     loosened: new Map(),
     same: new Map(),
   };
-  const counts: Record<Direction, number> = { tightened: 0, loosened: 0, same: 0 };
-  const [agents, tools] = [new Groups(), new Groups()];
-  let notReplayable = 0;
-  for (const record of records) {
-    const unknown = missing(record.paths);
-    if (unknown.length > 0) {
-      notReplayable++;
-      for (const path of unknown) notRetained.add(path);
-      continue;
-    }
-    const comparison = compare(record.checkpoint, before, after);
-    counts[comparison.direction]++;
-    agents.add(record.agent, comparison.direction);
-    tools.add(record.tool, comparison.direction);
-    addExample(examples[comparison.direction], record, comparison);
+  private readonly counts: Record<Direction, number> = { tightened: 0, loosened: 0, same: 0 };
+  private readonly agents = new Groups();
+  private readonly tools = new Groups();
+  private notReplayable = 0;
+
+  /** `before`: null where no version is active. */
+  constructor(before: Side | null, after: Side) {
+    this.before = before;
+    this.after = after;
+    this.missing = missingPaths(before === null ? [after] : [before, after]);
   }
-  const { tightened, loosened, same } = counts;
-  const replayed = tightened + loosened + same;
-  return {
-    ...changeCounts(tightened + loosened, replayed),
-    replayed,
-    notReplayable: { count: notReplayable, paths: [...notRetained].sort() },
-    tightened,
-    loosened,
-    interval: wilsonInterval(tightened + loosened, replayed),
-    byAgent: agents.list(),
-    byTool: tools.list(),
-    examples: {
-      tightened: [...examples.tightened.values()],
-      loosened: [...examples.loosened.values()],
-    },
-  };
+
+  add(record: RecordedCheckpoint): void {
+    const unknown = this.missing(record.paths);
+    if (unknown.length > 0) {
+      this.notReplayable++;
+      for (const path of unknown) this.notRetained.add(path);
+      return;
+    }
+    const comparison = compare(record.checkpoint, this.before, this.after);
+    this.counts[comparison.direction]++;
+    this.agents.add(record.agent, comparison.direction);
+    this.tools.add(record.tool, comparison.direction);
+    addExample(this.examples[comparison.direction], record, comparison);
+  }
+
+  impact(): HistoryImpact {
+    const { tightened, loosened, same } = this.counts;
+    const replayed = tightened + loosened + same;
+    return {
+      ...changeCounts(tightened + loosened, replayed),
+      replayed,
+      notReplayable: { count: this.notReplayable, paths: [...this.notRetained].sort() },
+      tightened,
+      loosened,
+      interval: wilsonInterval(tightened + loosened, replayed),
+      byAgent: this.agents.list(),
+      byTool: this.tools.list(),
+      examples: {
+        tightened: [...this.examples.tightened.values()],
+        loosened: [...this.examples.loosened.values()],
+      },
+    };
+  }
 }
 
 function addExample(
