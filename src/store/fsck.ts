@@ -1,8 +1,9 @@
 /**
  * Checks a data directory from the records up: records → leaf hashes → tiles → heads and every signed
  * checkpoint; runs gap-free, server time monotonic, counters; bodies against what records committed to;
- * metering leaves against the audit leaves they cover. Reads only, also beside a serving process; memory
- * grows with log n. Proven by `test/store/fsck.test.ts` and `test/store/tamper.test.ts`.
+ * metering leaves against the audit leaves they cover; policies, approvals and the index of decisions against
+ * their leaves. Reads only, also beside a serving process; memory grows with log n and the number of policies.
+ * Proven by `test/store/fsck.test.ts` and `test/store/tamper.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { GovError } from '../contract/problems.ts';
@@ -34,6 +35,9 @@ export type FsckKind =
   | 'meter_totals'
   | 'meter_coverage'
   | 'meter_ref'
+  | 'index_mismatch'
+  | 'policy_mismatch'
+  | 'approval_mismatch'
   | 'heads_mismatch'
   | 'file_corrupt';
 

@@ -8,6 +8,16 @@ import { draftLeaf } from '../../src/core/record.ts';
 import type { AppendRequest } from '../../src/store/port.ts';
 import type { Faults, SqliteStore } from '../../src/store/sqlite/index.ts';
 import { codeOf, event, genesis, projectOf, request } from './fixture.ts';
+import {
+  addVersion,
+  createPolicy,
+  decideApproval,
+  evaluation,
+  movePolicy,
+  openApproval,
+  snapshot,
+  unmetered,
+} from './governance.ts';
 import { signHead, TestPlane } from './plane.ts';
 
 const planes: TestPlane[] = [];
@@ -68,12 +78,31 @@ const requests = (): AppendRequest[] => {
       ],
       idempotency: kept('effects'),
     }),
+    ...governed().map(([key, made]) => ({ ...made, idempotency: kept(key) })),
     request(
       Array.from({ length: 300 }, () => event({ runId: 'r1' })),
       { idempotency: kept('tiles') },
     ),
   ];
 };
+
+const governed = (): [key: string, made: AppendRequest][] => [
+  ['made', createPolicy('1')],
+  ['version', addVersion('1', 2, 1)],
+  ['active', movePolicy('1', 'active', { revision: 2, active: 2 })],
+  ['opened', openApproval('1')],
+  ['decided', decideApproval('1', 'approved')],
+  [
+    'others',
+    unmetered(
+      [snapshot('r0'), ...Array.from({ length: 20 }, (_, at) => evaluation(`${at + 2}`))],
+      [
+        { kind: 'claimSnapshot', runId: 'r0' },
+        { kind: 'saveRiskConfig', config: '{}', atMs: 0 },
+      ],
+    ),
+  ],
+];
 
 /** Runs the scenario; returns the keys of what was acknowledged. */
 async function scenario(store: SqliteStore): Promise<Set<string>> {
@@ -101,7 +130,7 @@ async function countSteps(): Promise<string[]> {
   const faults = new Injected(-1, () => undefined);
   const store = newPlane().open({ faults });
   const acknowledged = await scenario(store);
-  expect(acknowledged.size).toBe(8);
+  expect(acknowledged.size).toBe(14);
   await store.close();
   return faults.steps;
 }
@@ -130,7 +159,7 @@ async function judge(plane: TestPlane, acknowledged: ReadonlySet<string>, at: st
   const exists = (await store.project('prj_a')) !== null;
   if (acknowledged.has('project')) expect(exists, at).toBe(true);
   if (exists) {
-    for (const key of ['batch', 'repeat', 'effects', 'tiles']) {
+    for (const key of requests().map(({ idempotency }) => idempotency!.key)) {
       if (!acknowledged.has(key)) continue;
       expect((await store.keptResponse('prj_a', key))?.response.body, `${key} after ${at}`).toBe(key);
     }
@@ -170,7 +199,7 @@ describe('where one statement of the write path fails', () => {
       await judge(plane, acknowledged, `${failing} ${step}`);
       plane.drop();
     }
-    expect(new Set(steps).size).toBeGreaterThan(30);
+    expect(new Set(steps).size).toBeGreaterThan(45);
   });
 
   it('with a full disk, the commit is rolled back, and writing goes on once there is space', async () => {

@@ -14,6 +14,16 @@ import {
   seededBytes,
   stored,
 } from './fixture.ts';
+import {
+  addVersion,
+  createPolicy,
+  decideApproval,
+  evaluation,
+  movePolicy,
+  openApproval,
+  snapshot,
+  unmetered,
+} from './governance.ts';
 
 export class TestPlane {
   readonly dataDir = newFolder();
@@ -41,6 +51,30 @@ export class TestPlane {
       await stored(store, request(drafts));
       if (from === 0 || from + 50 >= events) await signHead(store);
     }
+    await store.close();
+    return this;
+  }
+
+  /**
+   * After the events: two policies of two versions, one of them in force; a run with a snapshot and evaluations,
+   * one approval denied, one open.
+   */
+  async governed(): Promise<this> {
+    const store = this.open();
+    const requests = [
+      createPolicy('1'),
+      createPolicy('2'),
+      addVersion('1', 2, 1),
+      addVersion('2', 2, 1),
+      movePolicy('1', 'active', { revision: 2 }),
+      movePolicy('2', 'active', { revision: 2 }),
+      movePolicy('2', 'disabled', { revision: 3 }),
+      unmetered([snapshot('r1'), evaluation('0')], [{ kind: 'claimSnapshot', runId: 'r1' }]),
+      openApproval('1'),
+      openApproval('2'),
+      decideApproval('1', 'denied'),
+    ];
+    for (const each of requests) await stored(store, each);
     await store.close();
     return this;
   }

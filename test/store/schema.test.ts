@@ -54,6 +54,57 @@ describe('the tables of the log', () => {
   });
 });
 
+describe('the tables of governance', () => {
+  const policy = 'revision = revision + 1';
+  const decided = "outcome = 'approved', decided_by = 'k', decided_ms = 1";
+  it.each([
+    ['UPDATE decided SET idx = 7', 'decided is append-only'],
+    ['DELETE FROM decided', 'decided is append-only'],
+    ['UPDATE run_snapshot SET run_id = 7', 'run_snapshot is append-only'],
+    ['DELETE FROM run_snapshot', 'run_snapshot is append-only'],
+    ["UPDATE policy SET status = 'archived'", 'raises its revision by one'],
+    ['UPDATE policy SET revision = revision + 2', 'raises its revision by one'],
+    [`UPDATE policy SET ${policy}, latest_version = 1`, 'raises its revision by one'],
+    [`UPDATE policy SET ${policy}, created_by = 'me'`, 'raises its revision by one'],
+    [
+      `UPDATE policy SET ${policy}, policy_id = 'pol_9' WHERE policy_id = 'pol_1'`,
+      'raises its revision by one',
+    ],
+    [`UPDATE policy SET ${policy}, active_version = NULL WHERE status = 'active'`, 'CHECK constraint failed'],
+    ['DELETE FROM policy', 'policy is append-only'],
+    ['UPDATE policy_version SET published = 0 WHERE published = 1', 'never changes but to be published'],
+    ['UPDATE policy_version SET published = 1 WHERE published = 1', 'never changes but to be published'],
+    ["UPDATE policy_version SET published = 1, action = 'allow'", 'never changes but to be published'],
+    ["UPDATE policy_version SET published = 1, condition = '{}'", 'never changes but to be published'],
+    ['UPDATE policy_version SET published = 1, severity = NULL', 'never changes but to be published'],
+    ["UPDATE policy_version SET action = 'allow'", 'never changes but to be published'],
+    ['DELETE FROM policy_version', 'policy_version is append-only'],
+    ["UPDATE approval SET outcome = 'approved' WHERE outcome = 'denied'", 'is decided once'],
+    [`UPDATE approval SET ${decided}, expires_ms = 0`, 'is decided once'],
+    [`UPDATE approval SET ${decided}, run_id = 'r2'`, 'is decided once'],
+    ['UPDATE approval SET expires_ms = 0', 'is decided once'],
+    ["UPDATE approval SET outcome = 'approved' WHERE outcome IS NULL", 'CHECK constraint failed'],
+    ['DELETE FROM approval', 'approval is append-only'],
+  ])('refuse %s', async (statement, message) => {
+    const plane = await (await new TestPlane().filled(10)).governed();
+    undo.push(() => plane.drop());
+    const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
+    expect(() => db.exec(statement)).toThrow(message);
+    db.close();
+    expect((await plane.fsck()).problems).toEqual([]);
+  });
+
+  it('let a version be published, and an open approval be decided', async () => {
+    const plane = await (await new TestPlane().filled(10)).governed();
+    undo.push(() => plane.drop());
+    const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
+    const changes = (sql: string): number => db.prepare(sql).run().changes;
+    expect(changes('UPDATE policy_version SET published = 1 WHERE published = 0')).toBe(2);
+    expect(changes(`UPDATE approval SET ${decided} WHERE outcome IS NULL`)).toBe(1);
+    db.close();
+  });
+});
+
 const version = (number: number, sql: string) => ({ version: number, sql });
 const first = version(1, 'CREATE TABLE one (a INTEGER) STRICT');
 const second = version(2, 'CREATE TABLE two (a INTEGER) STRICT; INSERT INTO one VALUES (2)');

@@ -11,5 +11,8 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./suite/reads.ts');
   await import('./suite/work.ts');
   await import('./suite/jobs.ts');
+  await import('./suite/policies.ts');
+  await import('./suite/approvals.ts');
+  await import('./suite/decided.ts');
   await import('./suite/checkpoints.ts');
 }

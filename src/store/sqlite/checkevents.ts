@@ -1,10 +1,12 @@
 /** `fsck`: what the audit records say: ids, times, their place in a run, their bodies. */
 import { storedDigests } from '../../core/disclosure.ts';
 import { eventIndex } from '../../core/id.ts';
-import { canonicalize, readJson, type Json } from '../../core/json.ts';
-import type { EventRecord } from '../../core/record.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Check, CheckedProject, FsckKind } from '../fsck.ts';
+import { approvalCheck, decidedCheck, snapshotCheck } from './checkdecided.ts';
+import { policyCheck } from './checkpolicies.ts';
+import { parseRecord } from './checkrecord.ts';
 import type { Value } from './connection.ts';
 
 interface Row {
@@ -32,6 +34,9 @@ export function eventCheck(check: Check, project: CheckedProject): EventCheck {
      LEFT JOIN event_type t ON t.type_no = e.type_no AND t.project = e.project
      WHERE run.project = ? AND run.run_id = ?`,
   );
+  const others = [decidedCheck, snapshotCheck, approvalCheck, policyCheck].map((part) =>
+    part(check, project),
+  );
   let newest = '';
   let events = 0;
   const visit = ({ idx, record, disclosures }: Row): void => {
@@ -41,7 +46,10 @@ export function eventCheck(check: Check, project: CheckedProject): EventCheck {
     if (parsed === null)
       return problem('record_malformed', 'a record in canonical JSON', record.slice(0, 64));
     checkBody(parsed._sd, disclosures, { deep: check.deep, problem });
-    if (parsed.type !== 'gov.event/1') return;
+    if (parsed.type !== 'gov.event/1') {
+      for (const part of others) part.visit(idx, parsed as unknown as JsonObject);
+      return;
+    }
     events += 1;
     const { eventId, runId, runSeq, eventType, timestamp, serverTimestamp } = parsed;
     if (eventIndex(eventId) !== idx) problem('event_id_mismatch', `an event id of leaf ${idx}`, eventId);
@@ -56,6 +64,7 @@ export function eventCheck(check: Check, project: CheckedProject): EventCheck {
     }
   };
   const finish = (): void => {
+    for (const part of others) part.finish();
     const rows = check.db
       .prepare<Value[], number>('SELECT count(*) FROM run_event WHERE project = ? AND idx < ?')
       .pluck()
@@ -65,17 +74,6 @@ export function eventCheck(check: Check, project: CheckedProject): EventCheck {
     check.problem(`${project.projectId}/run_event`, 'run_mismatch', { expected, got: `${rows ?? 0}` });
   };
   return { visit, finish };
-}
-
-/** Null where the text is not what the sequencer writes. */
-function parseRecord(record: string): (Omit<EventRecord, 'type'> & { type: string }) | null {
-  try {
-    const value = readJson(record);
-    if (canonicalize(value) !== record || !Array.isArray((value as { _sd?: Json })._sd)) return null;
-    return value as unknown as EventRecord;
-  } catch {
-    return null;
-  }
 }
 
 interface BodyCheck {

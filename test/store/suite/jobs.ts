@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import type { NewJob, Store } from '../../../src/store/port.ts';
-import { codeOf, request, startMs, stored } from '../fixture.ts';
+import { codeOf, genesis, projectOf, request, startMs, stored } from '../fixture.ts';
 import { open } from '../engine.ts';
 
 const lease = 60_000;
@@ -66,6 +66,32 @@ describe('jobs', () => {
       errorSummary: null,
     });
     expect(await again.claimJob(startMs + dayMs, lease)).toBeNull();
+    await drop();
+  });
+
+  it('are found by the id of their result, which lists do not read', async () => {
+    const { store, reopen, drop } = await open();
+    await store.createProject(projectOf('b'), genesis('b'));
+    await enqueue(store, job('1', { type: 'replay', resultId: 'rpl_1' }), job('2'), job('3'));
+    expect(await store.jobWithResult('prj_a', 'rpl_1')).toMatchObject({
+      jobId: 'job_1',
+      status: 'pending',
+      resultId: 'rpl_1',
+      summary: null,
+    });
+    const claim = await store.claimJob(startMs + 1, lease);
+    expect(claim).toMatchObject({ jobId: 'job_1', resultId: 'rpl_1' });
+    const effect = { kind: 'completeJob', jobId: 'job_1', lease: claim!.lease, result: '{}' } as const;
+    const effects = [{ ...effect, summary: '{"steps":3}', atMs: startMs }];
+    await stored(store, request([], { meter: { op: 'none', units: 0 }, effects }));
+    const again = await reopen();
+    const done = { jobId: 'job_1', status: 'completed', resultId: 'rpl_1', summary: '{"steps":3}' };
+    expect(await again.jobWithResult('prj_a', 'rpl_1')).toMatchObject({ ...done, result: '{}' });
+    expect(await again.jobs('prj_a', { type: 'replay' }, { limit: 9 })).toMatchObject([
+      { ...done, result: null },
+    ]);
+    expect(await again.jobWithResult('prj_a', 'rpl_none')).toBeNull();
+    expect(await again.jobWithResult('prj_b', 'rpl_1')).toBeNull();
     await drop();
   });
 

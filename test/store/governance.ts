@@ -1,0 +1,189 @@
+/** Policies, approvals and leaves of decisions as store tests make them, each with the leaf that belongs to it. */
+import { draftApproval } from '../../src/core/decided/approval.ts';
+import { draftEvaluation, type Evaluation } from '../../src/core/decided/evaluation.ts';
+import { draftPolicyChange, type PolicyChange } from '../../src/core/decided/policychange.ts';
+import { draftReplay } from '../../src/core/decided/replayed.ts';
+import { draftRiskDecision } from '../../src/core/decided/riskdecision.ts';
+import { draftSnapshot } from '../../src/core/decided/snapshot.ts';
+import type { OtherDraft } from '../../src/core/record.ts';
+import type {
+  AppendRequest,
+  Effect,
+  StoredApproval,
+  StoredPolicy,
+  StoredPolicyVersion,
+} from '../../src/store/port.ts';
+import { request, salt, startMs } from './fixture.ts';
+
+const at = '2026-01-01T00:00:00Z';
+export const hourMs = 3_600_000;
+const hashOf = (policyId: string, version: number): string => `sha256:${policyId}/${version}`;
+
+/** A request that is not metered. */
+export const unmetered = (
+  leaves: AppendRequest['leaves'],
+  effects: readonly Effect[] = [],
+  more: Partial<AppendRequest> = {},
+): AppendRequest => request(leaves, { meter: { op: 'none', units: 0 }, effects, ...more });
+
+export const policy = (id: string, more: Partial<StoredPolicy> = {}): StoredPolicy => ({
+  policyId: `pol_${id}`,
+  name: `policy ${id}`,
+  description: null,
+  status: 'draft',
+  activeVersion: null,
+  lastActiveVersion: null,
+  latestVersion: 1,
+  revision: 1,
+  createdMs: startMs,
+  createdBy: 'key_1',
+  updatedMs: startMs,
+  ...more,
+});
+
+export const version = (
+  id: string,
+  number = 1,
+  more: Partial<StoredPolicyVersion> = {},
+): StoredPolicyVersion => ({
+  policyId: `pol_${id}`,
+  version: number,
+  condition: '{ "all": [] }',
+  normalized: '{"all":[]}',
+  action: 'deny',
+  severity: 'high',
+  policyHash: hashOf(`pol_${id}`, number),
+  createdMs: startMs + number,
+  createdBy: 'key_1',
+  published: false,
+  ...more,
+});
+
+/** The gov.policy/1 leaf of a change. */
+export const policyLeaf = (id: string, change: Partial<PolicyChange> = {}): OtherDraft => {
+  const { version: number = 1, ...more } = change;
+  const policyHash = hashOf(`pol_${id}`, number);
+  const made = { policyId: `pol_${id}`, version: number, policyHash, event: 'created', from: null } as const;
+  return draftPolicyChange({ ...made, to: 'draft', at, ...more, reason: null, actor: 'key_1' }, salt);
+};
+
+export const createPolicy = (
+  id: string,
+  {
+    more = {},
+    versionMore = {},
+  }: { more?: Partial<StoredPolicy>; versionMore?: Partial<StoredPolicyVersion> } = {},
+): AppendRequest =>
+  unmetered(
+    [policyLeaf(id)],
+    [{ kind: 'createPolicy', policy: policy(id, more), version: version(id, 1, versionMore) }],
+  );
+
+export const addVersion = (id: string, number: number, revision: number): AppendRequest =>
+  unmetered(
+    [policyLeaf(id, { version: number, event: 'version_added', from: 'draft', to: 'draft' })],
+    [{ kind: 'addPolicyVersion', version: version(id, number), revision }],
+  );
+
+/** A move to `status`; a version is in force after it where the status is active. */
+export function movePolicy(
+  id: string,
+  status: StoredPolicy['status'],
+  { revision, active = 1, atMs = startMs }: { revision: number; active?: number; atMs?: number },
+): AppendRequest {
+  const leaf = policyLeaf(id, { version: active, event: 'transition', from: 'draft', to: status });
+  const effect: Effect = {
+    kind: 'movePolicy',
+    policyId: `pol_${id}`,
+    revision,
+    status,
+    activeVersion: status === 'active' ? active : null,
+    lastActiveVersion: status === 'active' ? null : active,
+    atMs,
+  };
+  return unmetered([leaf], [effect]);
+}
+
+export const evaluation = (id: string, more: Partial<Evaluation> = {}): OtherDraft =>
+  draftEvaluation(
+    {
+      id: `pev_${id}`,
+      runId: 'r1',
+      policySource: 'active',
+      policyCount: 0,
+      policyIds: null,
+      policySetHash: 'sha256:none',
+      policyIndex: null,
+      combined: 'allow',
+      evaluatedAt: at,
+      decisions: [],
+      shadow: [],
+      checkpoint: { context: { amount: 5 } },
+      readSet: null,
+      ...more,
+    },
+    salt,
+  );
+
+export const riskDecision = (id: string, runId = 'r1'): OtherDraft =>
+  draftRiskDecision(
+    {
+      id: `dec_${id}`,
+      runId,
+      action: 'allow',
+      score: 0,
+      deterministicInputsHash: 'sha256:i',
+      configHash: 'sha256:c',
+      evaluatedAt: at,
+      wouldBeAction: null,
+      factors: [],
+      inputs: {},
+    },
+    salt,
+  );
+
+export const snapshot = (runId = 'r1'): OtherDraft =>
+  draftSnapshot(
+    runId,
+    { policyHash: 'sha256:p', modelRoute: 'm', toolRegistryHash: '', configStateHash: '' },
+    salt,
+  );
+
+export const replay = (id: string, runId = 'r1'): OtherDraft => {
+  const none = { n: 0, root: 'sha256:empty' };
+  const counts = { treeSize: 1, steps: 0, mismatches: none, drift: none };
+  return draftReplay(
+    { replayId: `rpl_${id}`, runId, kind: 'decisions', ...counts, at, snapshot: null },
+    salt,
+  );
+};
+
+export const approval = (id: string, more: Partial<StoredApproval> = {}): StoredApproval => ({
+  approvalId: `apr_${id}`,
+  evaluationId: `pev_${id}`,
+  runId: 'r1',
+  reason: 'amount over the limit',
+  requestedMs: startMs,
+  requestedBy: 'key_1',
+  expiresMs: startMs + 24 * hourMs,
+  decision: null,
+  ...more,
+});
+
+/** An evaluation that escalates, and the approval that it opens. */
+export const openApproval = (id: string, more: Partial<StoredApproval> = {}): AppendRequest => {
+  const made = approval(id, more);
+  const leaf = evaluation(id, { runId: made.runId, combined: 'escalate' });
+  return unmetered([leaf], [{ kind: 'openApproval', approval: made }]);
+};
+
+export const decideApproval = (
+  id: string,
+  outcome: 'approved' | 'denied',
+  { atMs = startMs + 1, runId = 'r1' }: { atMs?: number; runId?: string } = {},
+): AppendRequest => {
+  const [approvalId, by] = [`apr_${id}`, 'key_2'];
+  const record = { id: approvalId, runId, evaluationId: `pev_${id}`, outcome, at };
+  const leaf = draftApproval({ ...record, approver: by, reason: 'seen' }, salt);
+  return unmetered([leaf], [{ kind: 'decideApproval', approvalId, outcome, by, comment: 'seen', atMs }]);
+};
