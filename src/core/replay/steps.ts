@@ -178,17 +178,18 @@ function comparePolicy(
   undecided: ReadonlySet<string>,
   differences: Differences,
 ): number {
-  const field = `/policies/${token(id)}`;
-  const [was, is] = [before?.reference, after?.reference];
-  if (was !== undefined && was.version === is?.version) {
-    differences.texts(`${field}/policyHash`, was.policyHash, is.policyHash);
+  const was = before?.reference;
+  const is = after?.reference;
+  const field = (member: string): string => `/policies/${token(id)}/${member}`;
+  if (was !== undefined && was.version === is?.version && was.policyHash !== is.policyHash) {
+    differences.add(field('policyHash'), was.policyHash, is.policyHash);
   }
   if (undecided.has(id)) return 0;
   // a policy that is not there objects to nothing
   if ((before?.decision ?? 'allow') !== (after?.decision ?? 'allow')) {
-    differences.add(`${field}/decision`, before?.decision ?? '', after?.decision ?? '');
+    differences.add(field('decision'), before?.decision ?? '', after?.decision ?? '');
   } else if (before?.outcome !== undefined && after?.outcome !== undefined) {
-    differences.texts(`${field}/outcome`, before.outcome, after.outcome);
+    if (before.outcome !== after.outcome) differences.add(field('outcome'), before.outcome, after.outcome);
   }
   if (before === undefined || after === undefined) return 0;
   return Math.sign(restriction(after.decision) - restriction(before.decision));

@@ -2,9 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import type { GraphEdge } from '../../../src/contract/graphs.ts';
 import { limits } from '../../../src/contract/limits.ts';
+import { GraphDerivation } from '../../../src/core/derivation.ts';
+import type { GraphSink } from '../../../src/core/graph.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { ReplayCollector } from '../../../src/core/replay/collector.ts';
 import { type ExpectedGraph, type ExpectedNode, GraphComparison } from '../../../src/core/replay/graph.ts';
+import type { RunEvent } from '../../../src/core/runevent.ts';
+import { ProofLog, recordSampleRun } from '../prooflog.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
 const node = (id: string, type = 'agent', data?: JsonObject): ExpectedNode =>
@@ -25,6 +29,54 @@ const drifts = ({ driftDiagnostics }: ReturnType<typeof compare>): string[] =>
   driftDiagnostics.map(
     ({ field, expected, actual, severity }) => `${severity} ${field} ${expected}|${actual}`,
   );
+
+describe('the replay of a real derivation', () => {
+  /** What `GET /graphs/{runId}` would answer, and the events to derive it from again. */
+  function sample() {
+    const events = recordSampleRun(new ProofLog());
+    const nodes: ExpectedNode[] = [];
+    const edges: GraphEdge[] = [];
+    derive(events, {
+      node: ({ id, type }, data) => nodes.push({ id, type, data }),
+      edge: (edge) => edges.push(edge),
+    });
+    return { events, nodes, edges };
+  }
+  function derive(events: readonly RunEvent[], sink: GraphSink): void {
+    const derivation = new GraphDerivation(events[0]!.clear!.runId, sink);
+    for (const event of events) derivation.add(event);
+    derivation.finish();
+  }
+  function replay(declared: ExpectedGraph, events: readonly RunEvent[]) {
+    const collector = new ReplayCollector();
+    const comparison = new GraphComparison(declared, collector, at);
+    derive(events, comparison);
+    comparison.finish();
+    return collector.finish();
+  }
+
+  it('matches what was answered, however it is sorted', () => {
+    const { events, nodes, edges } = sample();
+    const report = replay({ nodes: nodes.toReversed(), edges: edges.toReversed() }, events);
+    expect(report.summary).toMatchObject({
+      steps: nodes.length + edges.length,
+      match: nodes.length + edges.length,
+    });
+    expect(report.warnings).toEqual([]);
+  });
+
+  it('names what was left out, put in, or changed', () => {
+    const { events, nodes, edges } = sample();
+    const changed = nodes.map((each, index) => (index === 1 ? { ...each, data: { action: 'other' } } : each));
+    const declared = { nodes: [...changed.slice(0, -1), node('agent:nobody')], edges: edges.slice(1) };
+    expect(replay(declared, events).summary).toMatchObject({
+      mismatch: 1,
+      missing: 1,
+      extra: 2,
+      firstDivergence: 1,
+    });
+  });
+});
 
 describe('the replay of a graph', () => {
   it('matches where all that is declared was derived, and nothing else', () => {
