@@ -40,7 +40,7 @@ export class Phrasebook {
     if (node.kind === 'path') return `${this.side(node).name} is ${this.side(node).shown}`;
     if (node.kind !== 'call') return `the condition is ${isTrue}`;
     const [left, right] = node.args;
-    if (node.op === 'exists' || node.op === 'missing') return this.presence(node);
+    if (node.op === 'exists' || node.op === 'missing') return this.presence(node, isTrue);
     if (left === undefined || right === undefined || node.args.length > 2) return this.other(node, isTrue);
     switch (node.op) {
       case '==':
@@ -76,7 +76,7 @@ export class Phrasebook {
     const opposed = (): string => `${this.holds({ node, ...clause }, isTrue)}, the opposite`;
     if (node.kind !== 'call') return node.kind === 'path' ? `${this.given(node)}, ${!isTrue}` : opposed();
     const [left, right] = node.args;
-    if (node.op === 'exists') return `${this.presence(node)}, ${isTrue ? 'none' : 'a value'}`;
+    if (node.op === 'exists') return `${this.presence(node, isTrue)}, ${isTrue ? 'none' : 'a value'}`;
     if (left?.kind !== 'path' || right === undefined || node.args.length > 2) return opposed();
     const object = this.against(this.side(left), this.side(right));
     switch (node.op) {
@@ -122,9 +122,12 @@ export class Phrasebook {
     return node.kind === 'path' && node.scope === 'root' ? pathText(node.path) : escaped(read ?? '');
   }
 
-  private presence({ args }: Call): string {
+  private presence({ op, args }: Call, isTrue: boolean): string {
     const paths = args.filter((arg): arg is Path => arg.kind === 'path');
-    const absent = paths.filter(({ path }) => valueAt(path, this.checkpoint) === null);
+    const isPresent = (op === 'exists') === isTrue;
+    const absent = paths.filter(
+      ({ path }) => !isPresent && (paths.length === 1 || valueAt(path, this.checkpoint) === null),
+    );
     const named = absent.length === 0 ? paths : absent;
     const names = named.map(({ path }) => cutText(pathText(path), 2 * limits.echoChars)).join(', ');
     return absent.length === 0 ? `${names} exists` : `${names} absent`;

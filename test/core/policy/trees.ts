@@ -1,7 +1,7 @@
 /** Any tree of a condition, for properties that hold for all of them. */
 import * as fc from 'fast-check';
 import { checkCondition } from '../../../src/core/policy/bounds.ts';
-import type { Json } from '../../../src/core/json.ts';
+import type { Json, JsonObject } from '../../../src/core/json.ts';
 import type { Node, Operator, Scalar, Segment } from '../../../src/core/policy/ast.ts';
 import type { Checkpoint } from '../../../src/core/policy/compile.ts';
 
@@ -146,5 +146,64 @@ const values: fc.Arbitrary<Json> = fc.letrec<{ value: Json }>((tie) => ({
 /** Checkpoints with members of the names that the paths of `anyTree` have. */
 export const anyCheckpoint: fc.Arbitrary<Checkpoint> = fc.record(
   { step: fc.nat({ max: 5 }), context: fc.dictionary(names, values, { noNullPrototype: false }) },
+  { requiredKeys: ['context'] },
+);
+
+const fields = ['a', 'b', 'c'].flatMap((name): Segment[][] => [
+  ['context', name],
+  ['context', 'o', name],
+]);
+const field: fc.Arbitrary<Node> = fc
+  .constantFrom(...fields, ['step'])
+  .map((path): Node => ({ kind: 'path', scope: 'root', path }));
+const small: fc.Arbitrary<Scalar> = fc.constantFrom(0, 1, 2, 'x', 'y', true, false);
+const written: fc.Arbitrary<Node> = small.map((value): Node => ({ kind: 'literal', value }));
+const comparisons = ['==', '===', '!=', '!==', '<', '<=', '>', '>='] as const;
+
+/** Conditions as people write them: connectives over comparisons of few fields, so that many are decided. */
+export const anyPolicy: fc.Arbitrary<Node> = fc.letrec<{ clause: Node; compared: Node }>((tie) => ({
+  compared: fc.oneof(
+    fc
+      .tuple(fc.constantFrom(...comparisons), field, fc.oneof(written, written, field))
+      .map(([op, left, right]): Node => ({ kind: 'call', op, args: [left, right] })),
+    fc
+      .tuple(field, fc.array(written, { maxLength: 3 }))
+      .map(([path, items]): Node => ({ kind: 'call', op: 'in', args: [path, { kind: 'list', items }] })),
+    fc
+      .tuple(fc.constantFrom('exists' as const, 'missing' as const), field)
+      .map(([op, path]): Node => ({ kind: 'call', op, args: [path] })),
+    fc
+      .tuple(fc.constantFrom('starts_with' as const, 'ends_with' as const), field)
+      .map(([op, path]): Node => ({ kind: 'call', op, args: [path, { kind: 'literal', value: 'x' }] })),
+    field,
+  ),
+  clause: fc.oneof(
+    { depthSize: 'medium', withCrossShrink: true },
+    tie('compared'),
+    fc
+      .tuple(
+        fc.constantFrom('and' as const, 'or' as const),
+        fc.array(tie('clause'), { minLength: 1, maxLength: 4 }),
+      )
+      .map(([op, args]): Node => ({ kind: 'call', op, args })),
+    fc
+      .tuple(fc.constantFrom('!' as const, '!!' as const), tie('clause'))
+      .map(([op, arg]): Node => ({ kind: 'call', op, args: [arg] })),
+    fc
+      .array(tie('clause'), { minLength: 2, maxLength: 5 })
+      .map((args): Node => ({ kind: 'call', op: 'if', args })),
+  ),
+})).clause;
+
+const members = fc.record({ a: small, b: small, c: small }, { requiredKeys: [] });
+
+/** Checkpoints with the fields of `anyPolicy`. */
+export const anyFields: fc.Arbitrary<Checkpoint> = fc.record(
+  {
+    step: fc.nat({ max: 3 }),
+    context: fc
+      .tuple(members, fc.option(members))
+      .map(([own, o]): JsonObject => (o === null ? { ...own } : { ...own, o: { ...o } })),
+  },
   { requiredKeys: ['context'] },
 );
