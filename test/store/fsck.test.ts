@@ -7,6 +7,7 @@ import { ed25519Signer, formatTrust, signCheckpoint } from '../../src/core/check
 import { parseVerifierKey } from '../../src/core/note.ts';
 import { fsck } from '../../src/host/fsck.ts';
 import { codeOf, event, genesis, newFolder, dropFolder, projectOf, request, stored } from './fixture.ts';
+import { createPolicy, decideApproval, movePolicy, openApproval } from './governance.ts';
 import { TestPlane } from './plane.ts';
 
 const undo: (() => void)[] = [];
@@ -54,6 +55,10 @@ describe('fsck', () => {
         const projectId = round % 2 === 0 ? 'prj_a' : 'prj_b';
         const drafts = Array.from({ length: 1 + (round % 30) }, (_, at) => event({ runId: `r${at % 4}` }));
         await stored(store, request(drafts, { projectId }));
+        const status = round % 2 === 0 ? 'active' : 'disabled';
+        await stored(store, round === 0 ? createPolicy('1') : movePolicy('1', status, { revision: round }));
+        await stored(store, openApproval(`${round}`));
+        await stored(store, decideApproval(`${round}`, 'approved'));
       }
     })();
     for (let time = 0; time < 8; time += 1) {

@@ -5,6 +5,10 @@ import { draftPolicyChange, type PolicyChange } from '../../src/core/decided/pol
 import { draftReplay } from '../../src/core/decided/replayed.ts';
 import { draftRiskDecision } from '../../src/core/decided/riskdecision.ts';
 import { draftSnapshot } from '../../src/core/decided/snapshot.ts';
+import { canonicalize } from '../../src/core/json.ts';
+import { canonicalCondition } from '../../src/core/policy/canonical.ts';
+import { parseCondition } from '../../src/core/policy/parse.ts';
+import { policyHash } from '../../src/core/policy/policyhash.ts';
 import type { OtherDraft } from '../../src/core/record.ts';
 import type {
   AppendRequest,
@@ -17,7 +21,8 @@ import { request, salt, startMs } from './fixture.ts';
 
 const at = '2026-01-01T00:00:00Z';
 export const hourMs = 3_600_000;
-const hashOf = (policyId: string, version: number): string => `sha256:${policyId}/${version}`;
+const condition = { amount: { '>': 5 } };
+const normalized = canonicalCondition(parseCondition(condition));
 
 /** A request that is not metered. */
 export const unmetered = (
@@ -41,43 +46,51 @@ export const policy = (id: string, more: Partial<StoredPolicy> = {}): StoredPoli
   ...more,
 });
 
-export const version = (
+export function version(
   id: string,
   number = 1,
   more: Partial<StoredPolicyVersion> = {},
-): StoredPolicyVersion => ({
-  policyId: `pol_${id}`,
-  version: number,
-  condition: '{ "all": [] }',
-  normalized: '{"all":[]}',
-  action: 'deny',
-  severity: 'high',
-  policyHash: hashOf(`pol_${id}`, number),
-  createdMs: startMs + number,
-  createdBy: 'key_1',
-  published: false,
-  ...more,
-});
+): StoredPolicyVersion {
+  const hashed = {
+    policyId: `pol_${id}`,
+    version: number,
+    action: 'deny',
+    severity: 'high',
+    ...more,
+  } as const;
+  return {
+    ...hashed,
+    condition: JSON.stringify(condition, null, 1),
+    normalized: canonicalize(normalized),
+    policyHash: policyHash({ ...hashed, condition: normalized }),
+    createdMs: startMs + number,
+    createdBy: 'key_1',
+    published: false,
+    ...more,
+  };
+}
 
 /** The gov.policy/1 leaf of a change. */
-export const policyLeaf = (id: string, change: Partial<PolicyChange> = {}): OtherDraft => {
-  const { version: number = 1, ...more } = change;
-  const policyHash = hashOf(`pol_${id}`, number);
-  const made = { policyId: `pol_${id}`, version: number, policyHash, event: 'created', from: null } as const;
-  return draftPolicyChange({ ...made, to: 'draft', at, ...more, reason: null, actor: 'key_1' }, salt);
+export const policyLeaf = (
+  id: string,
+  change: Partial<PolicyChange> = {},
+  of: StoredPolicyVersion = version(id, change.version),
+): OtherDraft => {
+  const named = { policyId: of.policyId, version: of.version, policyHash: of.policyHash };
+  const made = { event: 'created', from: null, to: 'draft', at, ...change, ...named } as const;
+  return draftPolicyChange({ ...made, reason: null, actor: 'key_1' }, salt);
 };
 
-export const createPolicy = (
+export function createPolicy(
   id: string,
-  {
-    more = {},
-    versionMore = {},
-  }: { more?: Partial<StoredPolicy>; versionMore?: Partial<StoredPolicyVersion> } = {},
-): AppendRequest =>
-  unmetered(
-    [policyLeaf(id)],
-    [{ kind: 'createPolicy', policy: policy(id, more), version: version(id, 1, versionMore) }],
+  { more = {}, of = {} }: { more?: Partial<StoredPolicy>; of?: Partial<StoredPolicyVersion> } = {},
+): AppendRequest {
+  const first = version(id, 1, of);
+  return unmetered(
+    [policyLeaf(id, {}, first)],
+    [{ kind: 'createPolicy', policy: policy(id, more), version: first }],
   );
+}
 
 export const addVersion = (id: string, number: number, revision: number): AppendRequest =>
   unmetered(

@@ -223,7 +223,22 @@ describe('one changed row', () => {
     [
       'another hash of a version',
       "UPDATE policy_version SET policy_hash = 'sha256:x' WHERE policy_id = 'pol_1' AND version = 2",
+      Array(3).fill('prj_a/policy/pol_1/2 policy_mismatch'),
+    ],
+    [
+      'another condition of a version, as it was sent',
+      "UPDATE policy_version SET condition = '{}' WHERE policy_id = 'pol_1' AND version = 2",
       ['prj_a/policy/pol_1/2 policy_mismatch'],
+    ],
+    [
+      'another condition of a version, as it is evaluated',
+      "UPDATE policy_version SET normalized = 'x' WHERE policy_id = 'pol_1' AND version = 2",
+      ['prj_a/policy/pol_1/2 policy_mismatch'],
+    ],
+    [
+      'another action of a version',
+      "UPDATE policy_version SET action = 'allow' WHERE policy_id = 'pol_1' AND version = 2",
+      Array(2).fill('prj_a/policy/pol_1/2 policy_mismatch'),
     ],
     [
       'a version taken away',

@@ -4,7 +4,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { ApprovalOutcome, ApprovalStatus } from '../../contract/approvals.ts';
+import type { ApprovalOutcome } from '../../contract/approvals.ts';
 import type { GovernanceEffect, StoredApproval, StoreReader } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
 import { endOfTime } from './filter.ts';
@@ -59,12 +59,12 @@ export function approvalReads(
       const row = one.get(numberOf(projectId), approvalId);
       return row === undefined ? null : approvalOf(row);
     },
-    approvals: async (projectId, { status, runId, atMs }, { after, limit }) => {
-      const { sql, values } = conditionOf(status, atMs);
-      const ofRun = runId === undefined ? [] : [runId];
+    approvals: async (projectId, filter, { after, limit }) => {
+      const [some, judged] = [extent(filter), condition(filter)];
       const position = [after?.ms ?? endOfTime, after?.id ?? ''];
-      const statement = page(`${runId === undefined ? '' : 'AND run_id = ?'} ${sql}`);
-      return statement.all(numberOf(projectId), ...ofRun, ...values, ...position, limit).map(approvalOf);
+      return page(`${some.sql} ${judged.sql}`)
+        .all(numberOf(projectId), ...some.values, ...judged.values, ...position, limit)
+        .map(approvalOf);
     },
   };
 }
@@ -84,19 +84,24 @@ function pageStatements(db: Connection) {
   };
 }
 
-/** None is open for longer than the limit, so that what is pending was asked for lately. */
-function conditionOf(status: ApprovalStatus | undefined, atMs: number): { sql: string; values: Value[] } {
+type Filter = Parameters<StoreReader['approvals']>[1];
+type Condition = { readonly sql: string; readonly values: readonly Value[] };
+
+/** Which approvals are looked at; none is open for longer than the limit, so what is pending was asked for lately. */
+function extent({ runId, status, atMs }: Filter): Condition {
+  if (runId !== undefined) return { sql: 'AND run_id = ?', values: [runId] };
+  if (status === 'pending') return { sql: 'AND requested_ms > ?', values: [atMs - openMs] };
+  return { sql: '', values: [] };
+}
+
+function condition({ status, atMs }: Filter): Condition {
+  if (status === undefined) return { sql: '', values: [] };
   switch (status) {
-    case undefined:
-      return { sql: '', values: [] };
     case 'approved':
     case 'denied':
       return { sql: 'AND outcome = ?', values: [status] };
     case 'pending':
-      return {
-        sql: 'AND outcome IS NULL AND expires_ms > ? AND requested_ms > ?',
-        values: [atMs, atMs - openMs],
-      };
+      return { sql: 'AND outcome IS NULL AND expires_ms > ?', values: [atMs] };
     case 'expired':
       return { sql: 'AND outcome IS NULL AND expires_ms <= ?', values: [atMs] };
   }

@@ -1,10 +1,12 @@
 /**
  * `fsck`: policies against their gov.policy/1 leaves: the status of each, the version in force, the hash of every
- * version. Memory grows with the number of policies.
+ * version; and each version against its hash. Memory grows with the number of policies.
  */
 import { applyPolicyChange, openPolicyChange, type InForce } from '../../core/decided/policychange.ts';
-import type { JsonObject } from '../../core/json.ts';
+import { readJson, type JsonObject } from '../../core/json.ts';
+import { policyHash as hashOf } from '../../core/policy/policyhash.ts';
 import type { Check, CheckedProject } from '../fsck.ts';
+import type { StoredPolicyVersion } from '../port.ts';
 import { parseRecord, type RecordCheck } from './checkrecord.ts';
 import type { Value } from './connection.ts';
 import { typeNumbers } from './decided.ts';
@@ -35,6 +37,7 @@ export function policyCheck(check: Check, project: CheckedProject): RecordCheck 
     checkVersion(policyId, version, policyHash);
   };
   const finish = (): void => {
+    checkHashes(check, project);
     check.db.exec('BEGIN');
     try {
       for (const { idx, record } of newerLeaves(check, no, auditSize)) {
@@ -79,6 +82,38 @@ function versionCheck({ db, problem }: Check, { no, projectId }: CheckedProject)
     const position = `${projectId}/policy/${policyId}/${version}`;
     problem(position, 'policy_mismatch', { expected: String(policyHash), got });
   };
+}
+
+type HashedRow = Pick<
+  StoredPolicyVersion,
+  'policyId' | 'version' | 'condition' | 'normalized' | 'action' | 'severity' | 'policyHash'
+>;
+
+/** That a version is what its hash says, in both spellings of its condition. Cost: 50 µs a version. */
+function checkHashes({ db, problem }: Check, { no, projectId }: CheckedProject): void {
+  const rows = db
+    .prepare<Value[], HashedRow>(
+      `SELECT policy_id AS policyId, version, condition, normalized, action, severity, policy_hash AS policyHash
+       FROM policy_version WHERE project = ?`,
+    )
+    .iterate(no);
+  for (const row of rows) {
+    const { policyId, version, policyHash: expected } = row;
+    for (const spelling of ['condition', 'normalized'] as const) {
+      const hash = recomputed(row, row[spelling]);
+      if (hash === expected) continue;
+      const got = `${hash}, by its ${spelling}`;
+      problem(`${projectId}/policy/${policyId}/${version}`, 'policy_mismatch', { expected, got });
+    }
+  }
+}
+
+function recomputed({ policyId, version, action, severity }: HashedRow, condition: string): string {
+  try {
+    return hashOf({ policyId, version, condition: readJson(condition), action, severity });
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 interface Policies {

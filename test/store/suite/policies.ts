@@ -21,7 +21,7 @@ describe('a policy', () => {
   it('is made with its first version, and read back whole', async () => {
     const { store, reopen, drop } = await open();
     const made = policy('1', { description: 'why', name: 'größer 🚀' });
-    await does(store, createPolicy('1', { more: made, versionMore: { severity: null } }));
+    await does(store, createPolicy('1', { more: made, of: { severity: null } }));
     const again = await reopen();
     expect(await again.policy('prj_a', 'pol_1')).toEqual(made);
     expect(await again.policyVersion('prj_a', 'pol_1', 1)).toEqual(version('1', 1, { severity: null }));
