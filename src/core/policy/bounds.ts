@@ -1,7 +1,7 @@
 /**
  * What a tree must be to be stored and compiled, however it was spelled: within the limits, with the arguments
  * that each operator takes, and with paths that can be read where they stand.
- * Proven by `test/core/policy/limits.test.ts` and `test/core/policy/parse.test.ts`.
+ * Proven by `test/core/policy/conditionlimits.test.ts` and `test/core/policy/parse.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { canonicalize } from '../json.ts';
@@ -30,8 +30,7 @@ interface Place {
 export function checkCondition(node: Node, pointer = '/condition'): void {
   const isClause = node.kind === 'literal' ? typeof node.value === 'boolean' : node.kind !== 'list';
   if (!isClause) {
-    const expected = 'expected a condition, such as {"tool.name": "shell"}; {} is always true';
-    refuse(pointer, 'WRONG_TYPE', `${expected}, got a ${node.kind}`);
+    refuse(pointer, 'WRONG_TYPE', `expected a condition that can be true or false, got a ${node.kind}`);
   }
   const count = checkNode(node, { pointer, depth: 1, hasItem: false });
   if (count > limits.conditionNodes) {

@@ -1,7 +1,7 @@
 /**
  * What one evaluation may cost: so many items of lists that it walks, and texts of so many bytes for each
  * operator on texts. Beyond either, the answer is indeterminate. Evaluation is synchronous and calls nothing
- * outside, so one counter serves all conditions. Proven by `test/core/policy/limits.test.ts`.
+ * outside, so one counter serves all conditions. Proven by `test/core/policy/conditionlimits.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 

@@ -12,7 +12,7 @@
  *     missing                  {"missing": [{"val": […]}, …]}
  *
  * The leading [2d] is JsonLogic's way up: two scopes for each iterator, as the iteration itself is one.
- * Proven by `test/core/policy/canonical.test.ts`: what is parsed of it is the tree again.
+ * Proven by `test/core/policy/parse.test.ts` and `reference.test.ts`: what is parsed of it is the tree again.
  */
 import type { Json } from '../json.ts';
 import type { Node } from './ast.ts';

@@ -20,15 +20,15 @@ import { Indeterminate, truthOf } from './indeterminate.ts';
 import type { Value } from './indeterminate.ts';
 import { inItems, inValue, iterator } from './lists.ts';
 import { choice, connective, missing, negation } from './logic.ts';
-import type { Lookup } from './logic.ts';
-import { presence, reader, spellPath } from './path.ts';
+import { existsAt, lookupOf, missingName } from './lookup.ts';
+import type { Path } from './lookup.ts';
+import { spellPath } from './path.ts';
 import { isBoolean } from './signature.ts';
 import { concatenation, length, semVer, substring, withAffix } from './strings.ts';
 
 export { Indeterminate } from './indeterminate.ts';
 export type { Reason, Value } from './indeterminate.ts';
 
-type Path = Extract<Node, { kind: 'path' }>;
 type Call = Extract<Node, { kind: 'call' }>;
 
 /** What a condition is asked about, exactly as it was sent. */
@@ -121,27 +121,6 @@ function compilePath(node: Path, place: Place): Evaluate {
   return (root, item) => lookup(root, item) ?? fallback(root, item);
 }
 
-/** A read of a path; null where it is absent. */
-function lookupOf({ scope, path }: Path): Lookup {
-  if (scope === 'item') {
-    const read = reader(path);
-    return (_root, item) => read(item);
-  }
-  const [first, ...rest] = path;
-  const read = reader(rest);
-  if (first === 'context') return (root) => read(root.context);
-  if (first === 'step') return (root) => read(root.step);
-  return first === undefined ? (root) => root as unknown as JsonObject : () => null;
-}
-
-/** `exists`: whether there is a value at a path. As in JsonLogic null is one, though no operator can use it. */
-function compileExists({ scope, path }: Path): Evaluate {
-  const isPresent = presence(path);
-  return scope === 'item'
-    ? (_root, item) => isPresent(item)
-    : (root) => isPresent(root as unknown as JsonObject);
-}
-
 /** The name of the path that a node reads, null for other nodes. */
 function readOf(node: Node, { items }: Place): string | null {
   if (node.kind !== 'path') return null;
@@ -193,7 +172,7 @@ function compileLogic(node: Call, op: Logic, place: Place): Evaluate {
   const compileArg = (arg: Node, asTruth: boolean): Evaluate => compileNode(arg, { ...place, asTruth });
   switch (op) {
     case 'exists':
-      return compileExists(args[0] as Path);
+      return existsAt(args[0] as Path);
     case 'missing':
       return missing(args.map((arg) => ({ lookup: lookupOf(arg as Path), name: missingName(arg as Path) })));
     case 'and':
@@ -260,7 +239,3 @@ function compileOperation(
 function operandOf(node: Node, place: Place): Operand {
   return { node, evaluate: compileNode(node, { ...place, asTruth: false }), read: readOf(node, place) };
 }
-
-/** As JsonLogic's `missing` lists a path: dotted, without the `context` that shorthand leaves out. */
-const missingName = ({ path }: Path): string =>
-  (path[0] === 'context' && path.length > 1 ? path.slice(1) : path).join('.');

@@ -1,8 +1,8 @@
 /** `and`, `or`, `!`, `!!`, `if` and `missing` of conditions: the semantics are in `compile.ts`. */
-import type { Json } from '../json.ts';
 import type { Evaluate, Site } from './evaluate.ts';
 import { truthOf } from './indeterminate.ts';
 import type { Indeterminate, Value } from './indeterminate.ts';
+import type { Lookup } from './lookup.ts';
 
 /**
  * `and` and `or` from left to right: the first operand that decides, as in JsonLogic, else what is indeterminate,
@@ -49,9 +49,6 @@ export function choice(operands: readonly Evaluate[], site: Site): Evaluate {
     return operands[at]?.(root, item) ?? noElse;
   };
 }
-
-/** A read of a path; null where it is absent. */
-export type Lookup = (...at: Parameters<Evaluate>) => Json | null;
 
 /** `missing`: the names of those paths that hold nothing, or null, in the order given. */
 export function missing(paths: readonly { readonly lookup: Lookup; readonly name: string }[]): Evaluate {

@@ -12,7 +12,6 @@ import type { Node, Operator } from './ast.ts';
 import { checkCondition, checkDepth } from './bounds.ts';
 import { valPath, varPath } from './pathspelling.ts';
 import { below, refuse } from './refusal.ts';
-import { isBoolean } from './signature.ts';
 import { clauseList, fieldsSpelling, isReserved, isTriple, tripleSpelling } from './spellings.ts';
 import type { Place, Spelling } from './spellings.ts';
 
@@ -21,6 +20,9 @@ import type { Place, Spelling } from './spellings.ts';
  * VALIDATION_ERROR whose `errors` stand at or below `pointer`. Cost: linear in the condition's size.
  */
 export function parseCondition(condition: Json, pointer = '/condition'): Node {
+  if (!isObject(condition) && typeof condition !== 'boolean') {
+    refuse(pointer, 'WRONG_TYPE', 'expected an object, such as {"tool.name": "shell"}; {} is always true');
+  }
   const place = { pointer, depth: 1, iterators: 0 };
   const node = spelling.clause(condition, place);
   checkCondition(node, pointer);
@@ -102,9 +104,7 @@ function readCall(name: string, value: Json, place: Place, as: 'clause' | 'value
       return readMissing(value, place);
     case 'all':
     case 'none':
-      return isIteration(value, place)
-        ? readIterator(name, value, place)
-        : clauseList(name, value, place, spelling);
+      return isIteration(value) ? readIterator(name, value, place) : clauseList(name, value, place, spelling);
     case 'some':
       return readIterator(name, value, place);
     case 'and':
@@ -194,20 +194,15 @@ function readMissing(value: Json, place: Place): Node {
 
 /**
  * `all` and `none` are both JsonLogic's iterators, of a list and a predicate, and lists of clauses. They iterate
- * where two arguments begin with a list or a path. Where they begin with what might be either, it is refused.
+ * where two arguments begin with a list, a path, or what is no clause.
  */
-function isIteration(value: Json, place: Place): boolean {
+function isIteration(value: Json): boolean {
   if (!Array.isArray(value) || value.length !== 2) return false;
   const [first] = value as [Json];
   if (Array.isArray(first) || !isObject(first)) return true;
   const names = Object.keys(first);
   const [name = ''] = names;
-  if (names.length !== 1 || !(isOperator(name) || name in aliases)) return false;
-  if (name === 'var' || name === 'val' || name === '??') return true;
-  if (isBoolean(readNode(first, inside(place, 0), 'clause'))) return false;
-  const expected =
-    'expected a list or a path, to iterate, or a clause that is true or false; {"and": […]} takes any';
-  return refuse(below(place.pointer, 0), 'AMBIGUOUS', expected);
+  return names.length === 1 && (name === 'var' || name === 'val' || name === '??');
 }
 
 function readIterator(op: 'some' | 'all' | 'none', value: Json, place: Place): Node {

@@ -1,7 +1,7 @@
 /**
  * Paths of conditions: how they are read from a checkpoint and how they are named in messages. Only own members
  * of objects and items of arrays are read, never a prototype, the length of an array or a character of a string.
- * Proven by `test/core/policy/compile.test.ts` and `test/core/policy/hostile.test.ts`.
+ * Proven by `test/core/policy/compile.test.ts` and `test/core/policy/conditionlimits.test.ts`.
  */
 import type { Json } from '../json.ts';
 import type { Segment } from './ast.ts';

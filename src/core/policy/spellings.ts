@@ -12,6 +12,7 @@ import type { Json, JsonObject } from '../json.ts';
 import type { Node, Operator } from './ast.ts';
 import { dottedPath, valPath } from './pathspelling.ts';
 import { below, refuse } from './refusal.ts';
+import { isBoolean } from './signature.ts';
 
 /** Where a JSON value stands. */
 export interface Place {
@@ -66,8 +67,16 @@ export function clauseList(kind: 'all' | 'any' | 'none', value: Json, place: Pla
       refuse(pointer, 'WRONG_TYPE', `expected clauses in ${kind}, which are objects`);
     return read.clause(clause, { ...place, pointer, depth: place.depth + 1 });
   });
+  if (kind !== 'any' && clauses.length === 2) refuseIteration(clauses[0] as Node, below(place.pointer, 0));
   const joined = join(kind === 'all' ? 'and' : 'or', clauses);
   return kind === 'none' ? call('!', joined) : joined;
+}
+
+/** Refuses what JsonLogic's `all` and `none` might iterate over: a clause that can have a list as its value. */
+function refuseIteration(node: Node, pointer: string): void {
+  if (isBoolean(node) || (node.kind === 'call' && node.op === 'missing')) return;
+  const expected = 'expected a list or a path, to iterate, or a clause that is only true or false';
+  refuse(pointer, 'AMBIGUOUS', `${expected}; {"and": […]} takes any`);
 }
 
 const join = (op: 'and' | 'or', clauses: readonly Node[]): Node =>

@@ -25,8 +25,11 @@ const oftenOf = (type: Type, deeper: fc.Arbitrary<Json>): fc.Arbitrary<Json> =>
 
 const contextOf = (deeper: fc.Arbitrary<Json>): fc.Arbitrary<JsonObject> =>
   fc.record({
-    ...{ a: oftenOf('number', deeper), b: oftenOf('text', deeper), c: oftenOf('boolean', deeper) },
-    ...{ list: oftenOf('list', deeper), in: deeper },
+    a: oftenOf('number', deeper),
+    b: oftenOf('text', deeper),
+    c: oftenOf('boolean', deeper),
+    list: oftenOf('list', deeper),
+    in: deeper,
   }) as fc.Arbitrary<JsonObject>;
 
 const items = fc.oneof(

@@ -129,7 +129,7 @@ function iterate(op: 'some' | 'all' | 'none', [list, predicate]: readonly Node[]
   if (items.value.length === 0) return known(op === 'none');
   if (items.value.length > scope.budget.left) return unknown('budget');
   scope.budget.left -= items.value.length;
-  const decides = op === 'all' ? false : true;
+  const decides = op !== 'all';
   const reasons: Reason[] = [];
   for (const item of items.value) {
     const answer = truth(evaluate(predicate!, { ...scope, item, truth: true }));
