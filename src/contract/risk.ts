@@ -68,7 +68,6 @@ export const RiskDecision = Type.Object({
   deterministicInputsHash: sha256Hash,
   configHash: sha256Hash,
   evaluatedAt: timestamp('When it was decided'),
-  sequence: Type.Integer({ minimum: 0, description: 'Leaf index in the project’s log' }),
 });
 export type RiskDecision = Static<typeof RiskDecision>;
 

@@ -2,8 +2,10 @@
  * Events of the service itself (contract O8): run `gov.system`, unmetered, appended in the transaction of what
  * they tell of. Proven by `test/service/graphs.test.ts`.
  */
+import type { PolicyChange, PolicyChangeEvent } from '../core/decided/policychange.ts';
 import type { JsonObject } from '../core/json.ts';
 import { saltPool } from '../core/disclosure.ts';
+import type { RiskRouter } from '../core/risk/config.ts';
 import { draftEvent, type EventDraft } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { ApiKeyRow } from '../store/port.ts';
@@ -57,3 +59,48 @@ export const graphCommitted = (
     },
     context,
   );
+
+/** The risk router was configured. */
+export const riskConfigured = (
+  { config, configHash }: RiskRouter,
+  context: { nowMs: number; salt: () => string; by: Caller },
+): EventDraft =>
+  systemEvent(
+    {
+      eventType: 'risk.config_changed',
+      action: 'configure',
+      actor: { id: context.by.keyId, type: 'api_key' },
+      resource: { id: 'risk', type: 'risk_config' },
+      // a configuration is JSON
+      metadata: { config: config as unknown as JsonObject, configHash },
+    },
+    context,
+  );
+
+/** What each change of a policy is called in the audit trail. */
+const policyEvents: Readonly<Record<PolicyChangeEvent, readonly [eventType: string, action: string]>> = {
+  created: ['policy.created', 'create'],
+  version_added: ['policy.version_added', 'add_version'],
+  published: ['policy.published', 'publish'],
+  transition: ['policy.transitioned', 'transition'],
+  rolled_back: ['policy.rolled_back', 'rollback'],
+};
+
+/** A policy was created, got a version, or moved in its life cycle. */
+export const policyChanged = (
+  change: Omit<PolicyChange, 'at'> & { readonly reason: string | null },
+  context: { nowMs: number; salt: () => string; by: Caller },
+): EventDraft => {
+  const { policyId, version, policyHash, event, from, to, reason } = change;
+  const [eventType, action] = policyEvents[event];
+  return systemEvent(
+    {
+      eventType,
+      action,
+      actor: { id: context.by.keyId, type: 'api_key' },
+      resource: { id: policyId, type: 'policy' },
+      metadata: { policyId, version, from, to, reason, policyHash },
+    },
+    context,
+  );
+};

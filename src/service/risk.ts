@@ -1,0 +1,140 @@
+/**
+ * Risk Routing (interface §2.3, §4.3; contract F7-F9, O3): scores a moment of a run, routes it, records it as
+ * leaf `gov.decision/1` with everything that it was computed from. Proven by `test/service/risk.test.ts`.
+ */
+import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
+import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
+import type { RiskConfigInput, RiskDecision, RiskRouterConfig } from '../contract/risk.ts';
+import { openLeaf } from '../core/decided/leaf.ts';
+import { draftRiskDecision, openRiskDecision, type RiskRecord } from '../core/decided/riskdecision.ts';
+import { typeId } from '../core/id.ts';
+import { canonicalize, type Json, type JsonObject } from '../core/json.ts';
+import {
+  checkRiskConfig,
+  defaultRiskConfig,
+  riskRouter,
+  type RiskConfig,
+  type RiskRouter,
+  type RiskSettings,
+} from '../core/risk/config.ts';
+import { canonicalInputs } from '../core/risk/inputs.ts';
+import { bands, evaluateRisk } from '../core/risk/router.ts';
+import { formatTimestamp } from '../core/time.ts';
+import type { StoreReader } from '../store/port.ts';
+import { append } from './append.ts';
+import { idempotencyWrite, type Handlers } from './call.ts';
+import { pageLimit, sizedPage } from './pages.ts';
+import { fieldError } from './schema.ts';
+import { riskConfigured } from './system.ts';
+
+export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskConfig' | 'listRiskDecisions'> =
+  {
+    async evaluateRisk({ body, caller, idempotency }, services) {
+      const { runId, ...given } = body;
+      const { projectId } = caller.project;
+      if (isSystemRun(runId)) {
+        throw fieldError({ pointer: '/runId', in: 'body', code: 'NOT_ALLOWED', detail: systemRunRefusal });
+      }
+      const router = await routerOf(services.store, projectId);
+      const inputs = canonicalInputs(given);
+      const verdict = evaluateRisk(inputs, router);
+      const atMs = services.now();
+      const decision: RiskRecord = {
+        id: typeId('rsk', atMs, services.randomBytes(10)),
+        runId,
+        ...verdict,
+        evaluatedAt: formatTimestamp(atMs),
+        // both are JSON by their types
+        inputs: { ...inputs, config: router.config as unknown as JsonObject },
+      };
+      const answer = { status: 200, body: decisionBody(decision) } as const;
+      const stored = await append(services, {
+        projectId,
+        leaves: [draftRiskDecision(decision, services.salt)],
+        meter: { op: 'risk_decision', units: 1 },
+        ...idempotencyWrite(idempotency, answer),
+      });
+      return 'replayed' in stored ? stored : answer;
+    },
+
+    async getRiskConfig({ caller }, { store }) {
+      return { status: 200, body: configBody(await routerOf(store, caller.project.projectId)) };
+    },
+
+    async putRiskConfig({ body, caller }, services) {
+      const { bands: sentBands, ...settings } = body;
+      checkRiskConfig(settings as RiskSettings);
+      const router = riskRouter(settings as RiskSettings);
+      const answered = configBody(router);
+      refuseOtherBands(sentBands, answered.bands);
+      const atMs = services.now();
+      await append(services, {
+        projectId: caller.project.projectId,
+        leaves: [riskConfigured(router, { nowMs: atMs, salt: services.salt, by: caller })],
+        meter: { op: 'none', units: 0 },
+        effects: [{ kind: 'saveRiskConfig', config: router.text, atMs }],
+      });
+      return { status: 200, body: answered };
+    },
+
+    async listRiskDecisions({ query, caller }, services) {
+      const { projectId } = caller.project;
+      const filter = query.runId === undefined ? {} : { runId: query.runId };
+      const { items, nextCursor } = await sizedPage(services, {
+        scope: { list: 'riskDecisions', projectId, filters: filter },
+        cursor: query.cursor,
+        limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+        read: (page: { after?: number; limit: number }) =>
+          services.store.leavesOf(
+            projectId,
+            { type: 'gov.decision/1', ...filter },
+            { ...page, order: 'desc' },
+          ),
+        position: ({ index }) => index,
+        item: (leaf) => ({
+          item: decisionBody(openRiskDecision(openLeaf(leaf))),
+          bytes: leaf.record.length + (leaf.disclosures?.length ?? 0),
+        }),
+      });
+      return { status: 200, body: { data: items, nextCursor } };
+    },
+  };
+
+function decisionBody({ inputs: _, factors, ...decision }: RiskRecord): RiskDecision {
+  return { ...decision, factors: [...factors] };
+}
+
+/** The newest router of each project, by the text that it was made of. */
+const made = new Map<string, { readonly text: string | null; readonly router: RiskRouter }>();
+
+/** The project's router; cheap where its configuration is the one of the last call. */
+async function routerOf(store: StoreReader, projectId: string): Promise<RiskRouter> {
+  const text = await store.riskConfig(projectId);
+  const known = made.get(projectId);
+  if (known !== undefined && known.text === text) return known.router;
+  // stored by `putRiskConfig`, which checked it
+  const router = riskRouter(text === null ? defaultRiskConfig : (JSON.parse(text) as RiskConfig));
+  made.set(projectId, { text, router });
+  return router;
+}
+
+function configBody({ config }: RiskRouter): RiskRouterConfig {
+  const { mode, thresholds, defaultAction, signals } = config;
+  return {
+    mode,
+    thresholds: { ...thresholds },
+    defaultAction,
+    signals: { ...signals },
+    bands: bands(config),
+  };
+}
+
+/** What a GET answered may be put back; other bands would say what the thresholds do not. */
+function refuseOtherBands(sent: RiskConfigInput['bands'], bandsNow: RiskRouterConfig['bands']): void {
+  if (sent === undefined || canonicalize(sent as Json) === canonicalize(bandsNow)) return;
+  const detail = `expected no bands, or those that the thresholds mean: ${canonicalize(bandsNow)}`;
+  throw new GovError('READ_ONLY_FIELD', `body /bands: ${detail}`, {
+    errors: [{ pointer: '/bands', in: 'body', code: 'READ_ONLY_FIELD', detail }],
+  });
+}
