@@ -406,6 +406,16 @@ describe('a read of decisions', () => {
     await store.close();
   });
 
+  it('of a type, by a row of a leaf of another type, is refused', async () => {
+    const plane = governed.copy();
+    planes.push(plane);
+    const store = plane.open();
+    plane.sql("UPDATE decided SET idx = 5 WHERE id = 'pev_0'");
+    const read = store.leavesOf('prj_a', { type: 'gov.evaluation/1' }, { limit: 9, order: 'asc' });
+    await expect(read).rejects.toMatchObject({ code: 'STORAGE_FAULT', extensions: { index: 5 } });
+    await store.close();
+  });
+
   it('of a run whose newest evaluation is none is refused', async () => {
     const plane = governed.copy();
     planes.push(plane);

@@ -203,6 +203,7 @@ describe('a request that was decided by the policies in force', () => {
       'stored',
     ]);
     expect((await store.policiesInForce('prj_a')).policyIndex).toBe(size + 1);
+    expect(await outcomes(store, null, size, size + 1)).toEqual(['outdated', 'outdated', 'stored']);
     expect(await outcomes(await reopen(), null, size, size + 1)).toEqual(['outdated', 'outdated', 'stored']);
     await drop();
   });
