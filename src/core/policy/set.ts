@@ -129,20 +129,26 @@ export class PolicySet {
       const decisions = [...new Set(ids)].map((id) => this.members.get(id)?.decide(checkpoint) ?? idle(id));
       return this.answer(decisions, decisions.length, defaultDecision);
     }
-    const decisions =
-      this.size > indexedPolicies
-        ? this.candidates(checkpoint).map((member) => member.decide(checkpoint))
-        : this.list.map((member) => member.decide(checkpoint));
-    const listed =
-      this.size > limits.policiesListed ? decisions.filter(({ outcome }) => counts(outcome)) : decisions;
-    return this.answer(listed, this.size, defaultDecision);
+    if (this.size <= limits.policiesListed) {
+      const decisions = this.list.map((member) => member.decide(checkpoint));
+      return this.answer(decisions, this.size, defaultDecision);
+    }
+    return this.answer(this.voices(checkpoint), this.size, defaultDecision);
   }
 
-  /** Those that may be other than false, in the order of their ids. */
-  private candidates(checkpoint: Checkpoint): Member[] {
+  /** What the policies that have a say decide, in the order of their ids. */
+  private voices(checkpoint: Checkpoint): PolicyDecision[] {
+    if (this.size <= indexedPolicies) {
+      const decisions = this.list.map((member) => member.decide(checkpoint));
+      return decisions.filter(({ outcome }) => counts(outcome));
+    }
     this.index ??= new GuardIndex(this.list.map(({ compiled }) => compiled.guards));
-    const found = this.index.candidates(checkpoint).sort((a, b) => a - b);
-    return found.map((at) => this.list[at]).filter((member) => member !== undefined);
+    const voices: { at: number; decision: PolicyDecision }[] = [];
+    for (const at of this.index.candidates(checkpoint)) {
+      const decision = this.list[at]?.decide(checkpoint);
+      if (decision !== undefined && counts(decision.outcome)) voices.push({ at, decision });
+    }
+    return voices.sort((a, b) => a.at - b.at).map(({ decision }) => decision);
   }
 
   /** `total` ≥ the decisions: the others did not match. */

@@ -1,0 +1,121 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Json } from '../../../src/core/json.ts';
+import type { Node } from '../../../src/core/policy/ast.ts';
+import { type Checkpoint, compile } from '../../../src/core/policy/compile.ts';
+import { guardsOf } from '../../../src/core/policy/guard.ts';
+import { GuardIndex } from '../../../src/core/policy/guardindex.ts';
+import { parseCondition } from '../../../src/core/policy/parse.ts';
+import { anyCheckpoint, anyCondition } from './world.ts';
+
+const indexOf = (nodes: readonly Node[]): GuardIndex => new GuardIndex(nodes.map(guardsOf));
+const candidates = (conditions: readonly Json[], checkpoint: Checkpoint): number[] =>
+  indexOf(conditions.map((condition) => parseCondition(condition)))
+    .candidates(checkpoint)
+    .sort((a, b) => a - b);
+
+/** Wrapped so that most have guards beside whatever else they hold. */
+const guarded = fc
+  .tuple(anyCondition, anyCondition, anyCondition, fc.boolean())
+  .map(([a, b, c, isBare]): Node => (isBare ? a : { kind: 'call', op: 'and', args: [a, b, c] }));
+
+describe('the guard index', () => {
+  it('leaves out only conditions that are false, and names each once', () => {
+    let skipped = 0;
+    let visited = 0;
+    fc.assert(
+      fc.property(
+        fc.array(guarded, { minLength: 1, maxLength: 30 }),
+        fc.array(anyCheckpoint, { minLength: 1, maxLength: 8 }),
+        (nodes, checkpoints) => {
+          const index = indexOf(nodes);
+          for (const checkpoint of checkpoints) {
+            const found = index.candidates(checkpoint);
+            const asked = new Set(found);
+            expect(asked.size).toBe(found.length);
+            for (const [at, node] of nodes.entries()) {
+              if (!asked.has(at)) expect(compile(node).evaluate(checkpoint)).toBe('false');
+            }
+            visited += asked.size;
+            skipped += nodes.length - asked.size;
+          }
+        },
+      ),
+      { numRuns: 1500 },
+    );
+    expect(skipped).toBeGreaterThan(visited / 4); // else the property would show nothing
+  });
+
+  it('visits only what the value asks for', () => {
+    const conditions: Json[] = [
+      { 'tool.name': 'shell' },
+      { 'tool.name': { in: ['shell', 'sql'] } },
+      { 'tool.name': 'http', amount: { '>': 3 } },
+      { or: [{ '===': [{ var: 'tool.name' }, 'sql'] }, { '==': ['mail', { var: 'tool.name' }] }] },
+      { amount: { '>': 3 } },
+    ];
+    const visited = (name: Json) => candidates(conditions, { context: { tool: { name } } });
+    expect(visited('shell')).toEqual([0, 1, 4]);
+    expect(visited('sql')).toEqual([1, 3, 4]);
+    expect(visited('other')).toEqual([4]);
+  });
+
+  it('visits what an absent or null path leaves open, and what == leaves open for another type', () => {
+    const conditions: Json[] = [
+      { env: 'prod' },
+      { env: { in: ['prod', 1] } },
+      { '===': [{ var: 'env' }, 'prod'] },
+    ];
+    expect(candidates(conditions, { context: {} })).toEqual([0, 1, 2]);
+    expect(candidates(conditions, { context: { env: null } })).toEqual([0, 1, 2]);
+    expect(candidates(conditions, { context: { env: 1 } })).toEqual([0, 1]);
+    expect(candidates(conditions, { context: { env: ['prod'] } })).toEqual([0]);
+    expect(candidates(conditions, { context: { env: 'test' } })).toEqual([]);
+  });
+
+  it('skips what asks for a presence that is missing, but not where the place holds null', () => {
+    const conditions: Json[] = [
+      { and: [{ exists: ['context', 'tool'] }, { 'tool.name': 'shell' }] },
+      {
+        and: [
+          { exists: ['context', 'env'] },
+          { exists: ['context', 'tool', 'name'] },
+          { 'tool.name': 'shell' },
+        ],
+      },
+      { and: [{ exists: ['context', 'tool'] }, { amount: { '>': 3 } }] },
+    ];
+    expect(candidates(conditions, { context: { env: 'prod' } })).toEqual([]);
+    expect(candidates(conditions, { context: { tool: {} } })).toEqual([0, 2]);
+    expect(candidates(conditions, { context: { tool: { name: null } } })).toEqual([0, 1, 2]);
+    expect(candidates(conditions, { context: { tool: null } })).toEqual([0, 2]);
+  });
+
+  it('files a condition under its rarest guard', () => {
+    const conditions: Json[] = Array.from({ length: 20 }, (_, at) => ({
+      env: 'prod',
+      'agent.id': `agent-${at}`,
+    }));
+    const checkpoint = { context: { env: 'prod', agent: { id: 'agent-7' } } };
+    expect(candidates(conditions, checkpoint)).toEqual([7]);
+  });
+
+  it('takes no guard from below an or of two paths, a negation or a default of another value', () => {
+    const conditions: Json[] = [
+      { or: [{ env: 'prod' }, { user: 'root' }] },
+      { '!': [{ env: 'prod' }] },
+      { '==': [{ var: 'env' }, { var: 'user' }] },
+      { '==': [{ var: ['env', 'prod'] }, 'prod'] },
+    ];
+    expect(candidates(conditions, { context: { env: 'test', user: 'x' } })).toEqual([0, 1, 2]);
+    expect(candidates(conditions, { context: { user: 'x' } })).toEqual([0, 1, 2, 3]);
+  });
+
+  it('skips what is false though its other conjuncts cost more than the budget', () => {
+    const walk: Json = { some: [{ var: 'list' }, { '==': [{ val: [] }, 1] }] };
+    const condition: Json = { and: [walk, walk, { env: 'prod' }, { in: [{ var: 'env' }, ['prod']] }] };
+    const checkpoint = { context: { env: 'test', list: Array.from({ length: 9000 }, () => 0) } };
+    expect(candidates([condition], checkpoint)).toEqual([]);
+    expect(compile(parseCondition(condition)).evaluate(checkpoint)).toBe('false');
+  });
+});
