@@ -16,6 +16,8 @@ import type { Services } from './services.ts';
 
 /** Events of the service itself; nobody else writes to it (contract O8). */
 export const systemRun = 'gov.system';
+/** Where tool calls are recorded that name no run. */
+export const toolRun = 'gov.tools';
 
 const earliestMs = Date.UTC(2000, 0, 1);
 

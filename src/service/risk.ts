@@ -109,7 +109,7 @@ function decisionBody({ inputs: _, factors, ...decision }: RiskRecord): RiskDeci
 const made = new Map<string, { readonly text: string | null; readonly router: RiskRouter }>();
 
 /** The project's router; cheap where its configuration is the one of the last call. */
-async function routerOf(store: StoreReader, projectId: string): Promise<RiskRouter> {
+export async function routerOf(store: StoreReader, projectId: string): Promise<RiskRouter> {
   const text = await store.riskConfig(projectId);
   const known = made.get(projectId);
   if (known !== undefined && known.text === text) return known.router;

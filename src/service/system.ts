@@ -2,6 +2,7 @@
  * Events of the service itself (contract O8): run `gov.system`, unmetered, appended in the transaction of what
  * they tell of. Proven by `test/service/graphs.test.ts`.
  */
+import type { ApprovalRecord } from '../core/decided/approval.ts';
 import type { PolicyChange, PolicyChangeEvent } from '../core/decided/policychange.ts';
 import type { JsonObject } from '../core/json.ts';
 import { saltPool } from '../core/disclosure.ts';
@@ -76,6 +77,24 @@ export const riskConfigured = (
     },
     context,
   );
+
+/** An approval was decided. */
+export const approvalDecided = (
+  approval: ApprovalRecord,
+  context: { nowMs: number; salt: () => string; by: Caller },
+): EventDraft => {
+  const { id, runId, evaluationId, outcome } = approval;
+  return systemEvent(
+    {
+      eventType: `approval.${outcome}`,
+      action: outcome === 'approved' ? 'approve' : 'deny',
+      actor: { id: context.by.keyId, type: 'api_key' },
+      resource: { id, type: 'approval' },
+      metadata: { runId, evaluationId },
+    },
+    context,
+  );
+};
 
 /** What each change of a policy is called in the audit trail. */
 const policyEvents: Readonly<Record<PolicyChangeEvent, readonly [eventType: string, action: string]>> = {

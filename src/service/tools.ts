@@ -1,0 +1,142 @@
+/**
+ * Tool governance (interface §4.15; contract M9-M12): what the policies in force say about a tool call, recorded
+ * as an evaluation and as an audit event of the run in one append. Proven by `test/service/tools.test.ts`.
+ */
+import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
+import { limits } from '../contract/limits.ts';
+import { toolContextMembers, type ToolCall, type ToolDecision } from '../contract/tools.ts';
+import { labelled } from '../core/hash.ts';
+import type { JsonObject } from '../core/json.ts';
+import { counts } from '../core/policy/decision.ts';
+import { draftEvent, type EventDraft } from '../core/record.ts';
+import { evaluateRisk } from '../core/risk/router.ts';
+import { formatTimestamp } from '../core/time.ts';
+import type { Handlers } from './call.ts';
+import { decideOnly, recordEvaluation, type Asked, type Decided } from './evaluatepolicy.ts';
+import { routerOf } from './risk.ts';
+import { fieldError } from './schema.ts';
+import { toolRun } from './judge.ts';
+
+export const tools: Pick<Handlers, 'evaluateTool'> = {
+  async evaluateTool({ body, caller, idempotency }, services) {
+    const { runId } = body;
+    if (runId !== undefined && isSystemRun(runId)) {
+      throw fieldError({ pointer: '/runId', in: 'body', code: 'NOT_ALLOWED', detail: systemRunRefusal });
+    }
+    const asked: Asked = {
+      caller,
+      runId: runId ?? toolRun,
+      checkpoint: { context: contextOf(body) },
+      policyIds: body.policyIds ?? [],
+      pointer: '/policyIds',
+      source: 'tool',
+    };
+    const argumentsHash = hashOf(body);
+    const router = await routerOf(services.store, caller.project.projectId);
+    const answerOf = (decided: Decided) => {
+      const policyDecisions = matching(decided).map(({ policyId, decision }) => ({
+        policyId,
+        decision,
+        score: 0,
+      }));
+      const riskScore = evaluateRisk({ policyDecisions }, router).score;
+      return { status: 200, body: decisionBody(decided, { argumentsHash, riskScore }) } as const;
+    };
+    if (body.dryRun === true) return answerOf(await decideOnly(services, asked));
+    return recordEvaluation(services, asked, (decided) => {
+      const answer = answerOf(decided);
+      const actor = body.actor ?? { id: caller.keyId, type: 'api_key' };
+      const context = { runId: asked.runId, actor, nowMs: decided.evaluatedMs, salt: services.salt };
+      return { answer, idempotency, leaves: [toolEvaluated(body, answer.body, context)] };
+    });
+  },
+};
+
+/** What policies see of a call. VALIDATION_ERROR where the caller's own context has a member of ours. */
+function contextOf({ tool, arguments: given, actor, runId, context = {} }: ToolCall): JsonObject {
+  for (const name of toolContextMembers) {
+    if (!Object.hasOwn(context, name)) continue;
+    const detail = `expected no member ${name} in context: the service sets it from the call`;
+    throw fieldError({ pointer: `/context/${name}`, in: 'body', code: 'NOT_ALLOWED', detail });
+  }
+  // all of it came out of a body
+  return {
+    ...(context as JsonObject),
+    tool: tool as JsonObject,
+    arguments: given as JsonObject,
+    ...(actor === undefined ? {} : { actor: actor as JsonObject }),
+    ...(runId === undefined ? {} : { runId }),
+  };
+}
+
+const argumentsLabel = 'gov.toolargs/v1';
+
+/** `SHA-256("gov.toolargs/v1\n" || JCS(arguments))`. VALIDATION_ERROR over `limits.toolArgumentsBytes`. */
+function hashOf({ arguments: given }: ToolCall): string {
+  // it came out of a body
+  const { preimage, hash } = labelled(argumentsLabel, given as JsonObject);
+  const limit = limits.toolArgumentsBytes;
+  const bytes = Buffer.byteLength(preimage) - argumentsLabel.length - 1;
+  if (bytes <= limit) return hash;
+  const detail = `expected at most ${limit} canonical bytes, got ${bytes}; pass large values by their hash`;
+  throw fieldError({ pointer: '/arguments', in: 'body', code: 'TOO_LARGE', detail, limit });
+}
+
+const matching = ({ evaluation }: Decided) => evaluation.decisions.filter(({ outcome }) => counts(outcome));
+
+function decisionBody(
+  decided: Decided,
+  { argumentsHash, riskScore }: { argumentsHash: string; riskScore: number },
+): ToolDecision {
+  const { evaluation, approval, evaluatedMs } = decided;
+  const { id, combined, evaluatedAt } = evaluation;
+  const matched = matching(decided);
+  return {
+    evaluationId: id,
+    decision: combined,
+    allowed: combined === 'allow' || combined === 'warn',
+    reason: matched.find(({ decision }) => decision === combined)?.reasoning ?? 'no active policy objects',
+    matchedPolicies: matched.flatMap(({ policyId, version, decision }) =>
+      version === null ? [] : [{ policyId, version, decision }],
+    ),
+    obligations: obligationsOf(decided),
+    riskScore,
+    argumentsHash,
+    approvalId: approval?.approvalId ?? null,
+    evaluatedAt,
+    expiresAt: formatTimestamp(evaluatedMs + limits.toolDecisionSeconds * 1000),
+  };
+}
+
+/** What the caller owes beside obeying the decision. */
+function obligationsOf(decided: Decided): ToolDecision['obligations'] {
+  const { evaluation, approval } = decided;
+  if (approval !== null) {
+    const params = { approvalId: approval.approvalId, expiresAt: formatTimestamp(approval.expiresMs) };
+    return [{ type: 'wait_for_approval', params }];
+  }
+  if (evaluation.combined !== 'warn') return [];
+  const policyIds = matching(decided).map(({ policyId }) => policyId);
+  return [{ type: 'show_warning', params: { policyIds } }];
+}
+
+/** The audit event of an evaluated call; its members fit, so a refusal is a bug. */
+function toolEvaluated(
+  { tool }: ToolCall,
+  { evaluationId, decision, argumentsHash }: ToolDecision,
+  context: { runId: string; actor: NonNullable<ToolCall['actor']>; nowMs: number; salt: () => string },
+): EventDraft {
+  const { runId, actor, nowMs, salt } = context;
+  const input = {
+    runId,
+    eventType: 'tool.evaluated',
+    actor,
+    resource: { name: tool.name, type: 'tool' },
+    action: 'evaluate',
+    timestamp: formatTimestamp(nowMs),
+    metadata: { evaluationId, decision, argumentsHash },
+  };
+  const draft = draftEvent(input, nowMs, salt);
+  if (!('code' in draft)) return draft;
+  throw fieldError({ pointer: '/actor', in: 'body', code: 'TOO_LARGE', detail: draft.detail });
+}
