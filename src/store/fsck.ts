@@ -3,7 +3,7 @@
  * checkpoint; runs gap-free, server time monotonic, counters; bodies against what records committed to;
  * metering leaves against the audit leaves they cover; policies, approvals and the index of decisions against
  * their leaves. Reads only, also beside a serving process; memory grows with log n and the number of policies.
- * Proven by `test/store/fsck.test.ts` and `test/store/tamper.test.ts`.
+ * Proven by `test/store/fsck.test.ts`, `test/store/tamper.test.ts` and `test/store/tampergoverned.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { GovError } from '../contract/problems.ts';

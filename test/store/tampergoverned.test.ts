@@ -1,0 +1,172 @@
+/** What was changed in the tables of governance, below SQL's guards, is found: by fsck with its position, by reads. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { codeOf } from './fixture.ts';
+import { TestPlane } from './plane.ts';
+
+const planes: TestPlane[] = [];
+let governed: TestPlane;
+beforeAll(async () => {
+  governed = await (await new TestPlane().filled(10)).governed();
+});
+afterEach(() => {
+  for (const plane of planes.splice(0)) plane.drop();
+});
+afterAll(() => governed.drop());
+
+function copy(): TestPlane {
+  const plane = governed.copy();
+  planes.push(plane);
+  return plane;
+}
+
+describe('one changed row', () => {
+  it.each([
+    [
+      'a row of another leaf',
+      'UPDATE decided SET idx = 5 WHERE type = 1 AND idx = 19',
+      ['prj_a/audit/19 index_mismatch'],
+    ],
+    [
+      'a row of another run',
+      "UPDATE decided SET run_id = 'r2' WHERE type = 1 AND id = 'pev_0'",
+      ['prj_a/audit/19 index_mismatch'],
+    ],
+    [
+      'a row under another id',
+      "UPDATE decided SET id = 'pev_9' WHERE id = 'pev_0'",
+      ['prj_a/audit/19 index_mismatch'],
+    ],
+    [
+      'a row taken away',
+      "DELETE FROM decided WHERE id = 'pev_0'",
+      ['prj_a/audit/19 index_mismatch', 'prj_a/decided index_mismatch'],
+    ],
+    [
+      'a row too many',
+      "INSERT INTO decided VALUES (1, 2, 5, 'r1', 'dec_1')",
+      ['prj_a/decided index_mismatch'],
+    ],
+    ['a claim of a snapshot taken away', 'DELETE FROM run_snapshot', ['prj_a/snapshot/r1 index_mismatch']],
+    [
+      'a claim without a snapshot',
+      "INSERT INTO run_snapshot VALUES (1, 'r2')",
+      ['prj_a/snapshot/r2 index_mismatch'],
+    ],
+    [
+      'a policy that was switched off',
+      "UPDATE policy SET status = 'disabled' WHERE policy_id = 'pol_1'",
+      ['prj_a/policy/pol_1 policy_mismatch'],
+    ],
+    [
+      'a policy that was switched on',
+      "UPDATE policy SET status = 'active', active_version = 1 WHERE policy_id = 'pol_2'",
+      ['prj_a/policy/pol_2 policy_mismatch'],
+    ],
+    [
+      'another version in force',
+      "UPDATE policy SET active_version = 2 WHERE policy_id = 'pol_1'",
+      ['prj_a/policy/pol_1 policy_mismatch'],
+    ],
+    [
+      'a policy taken away',
+      "DELETE FROM policy WHERE policy_id = 'pol_1'",
+      ['prj_a/policy/pol_1 policy_mismatch'],
+    ],
+    [
+      'a policy that no leaf made',
+      "INSERT INTO policy SELECT project, 'pol_3', name, NULL, 'draft', NULL, NULL, 1, 1, 0, 'k', 0 FROM policy LIMIT 1",
+      ['prj_a/policy/pol_3 policy_mismatch'],
+    ],
+    [
+      'another hash of a version',
+      "UPDATE policy_version SET policy_hash = 'sha256:x' WHERE policy_id = 'pol_1' AND version = 2",
+      Array(3).fill('prj_a/policy/pol_1/2 policy_mismatch'),
+    ],
+    [
+      'another condition of a version, as it was sent',
+      "UPDATE policy_version SET condition = '{}' WHERE policy_id = 'pol_1' AND version = 2",
+      ['prj_a/policy/pol_1/2 policy_mismatch'],
+    ],
+    [
+      'another condition of a version, as it is evaluated',
+      "UPDATE policy_version SET normalized = 'x' WHERE policy_id = 'pol_1' AND version = 2",
+      ['prj_a/policy/pol_1/2 policy_mismatch'],
+    ],
+    [
+      'another action of a version',
+      "UPDATE policy_version SET action = 'allow' WHERE policy_id = 'pol_1' AND version = 2",
+      Array(2).fill('prj_a/policy/pol_1/2 policy_mismatch'),
+    ],
+    [
+      'a version taken away',
+      "DELETE FROM policy_version WHERE policy_id = 'pol_1' AND version = 2",
+      ['prj_a/policy/pol_1/2 policy_mismatch', 'prj_a/policy_version policy_mismatch'],
+    ],
+    [
+      'an approval that was denied',
+      "UPDATE approval SET outcome = 'approved' WHERE approval_id = 'apr_1'",
+      ['prj_a/approval/apr_1 approval_mismatch'],
+    ],
+    [
+      'an approval that nobody logged',
+      "UPDATE approval SET outcome = 'approved', decided_by = 'k', decided_ms = 1 WHERE approval_id = 'apr_2'",
+      ['prj_a/approval/apr_2 approval_mismatch'],
+    ],
+    [
+      'an approval of another evaluation',
+      "UPDATE approval SET evaluation_id = 'pev_none' WHERE approval_id = 'apr_2'",
+      ['prj_a/approval/apr_2 approval_mismatch'],
+    ],
+    [
+      'an approval taken away',
+      "DELETE FROM approval WHERE approval_id = 'apr_1'",
+      ['prj_a/approval/apr_1 approval_mismatch'],
+    ],
+  ])('%s is found at its position', async (_, statements, expected) => {
+    const plane = copy();
+    expect((await plane.fsck()).problems).toEqual([]);
+    plane.sql(statements);
+    const { problems } = await plane.fsck();
+    expect(problems.map(({ position, kind }) => `${position} ${kind}`)).toEqual(expected);
+  });
+});
+
+describe('a read of decisions', () => {
+  it.each([
+    ['another leaf', "UPDATE decided SET idx = 5 WHERE id = 'pev_0'", 5],
+    ['another run', "UPDATE decided SET run_id = 'r2' WHERE id = 'pev_0'", 19],
+    ['another id', "UPDATE decided SET id = 'pev_9' WHERE id = 'pev_0'", 19],
+  ])('by a row of %s is refused with its position', async (_, statements, index) => {
+    const plane = copy();
+    const store = plane.open();
+    plane.sql(statements);
+    const read = async () => {
+      await store.leafOf('prj_a', 'gov.evaluation/1', 'pev_9');
+      await store.leafOf('prj_a', 'gov.evaluation/1', 'pev_0');
+      await store.leavesOf('prj_a', { type: 'gov.evaluation/1', runId: 'r2' }, { limit: 9, order: 'asc' });
+    };
+    await expect(read()).rejects.toMatchObject({ code: 'STORAGE_FAULT', extensions: { index } });
+    await store.close();
+  });
+
+  it('of a type, by a row of a leaf of another type, is refused', async () => {
+    const plane = copy();
+    const store = plane.open();
+    plane.sql("UPDATE decided SET idx = 5 WHERE id = 'pev_0'");
+    const read = store.leavesOf('prj_a', { type: 'gov.evaluation/1' }, { limit: 9, order: 'asc' });
+    await expect(read).rejects.toMatchObject({ code: 'STORAGE_FAULT', extensions: { index: 5 } });
+    await store.close();
+  });
+
+  it('of a run whose newest evaluation is none is refused', async () => {
+    const plane = copy();
+    const store = plane.open();
+    expect((await store.run('prj_a', 'r1'))?.lastDecision).toBe('escalate');
+    plane.sql(
+      "INSERT INTO decided VALUES (1, 1, 7, 'r2', 'pev_x'); DELETE FROM decided WHERE run_id = 'r1' AND type = 1; INSERT INTO decided VALUES (1, 1, 18, 'r1', NULL)",
+    );
+    expect(await codeOf(store.run('prj_a', 'r1'))).toBe('STORAGE_FAULT');
+    expect(await codeOf(store.runs('prj_a', {}, { limit: 9 }))).toBe('STORAGE_FAULT');
+    await store.close();
+  });
+});
