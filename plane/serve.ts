@@ -24,6 +24,7 @@ import { Cursors } from '../src/service/cursors.ts';
 import { handlers } from '../src/service/handlers.ts';
 import { JobWorker } from '../src/service/jobworker.ts';
 import type { Log } from '../src/service/log.ts';
+import { PolicySets } from '../src/service/policyset.ts';
 import { Runs } from '../src/service/runs.ts';
 import { deriveSecrets } from '../src/service/secrets.ts';
 import type { Services } from '../src/service/services.ts';
@@ -156,6 +157,7 @@ function openPlane(config: PlaneConfig, log: Log, rebuildHeads: boolean): Opened
     tail: new Tail(),
     checkpoints: new Checkpoints({ store, now, log, signers }),
     runs: new Runs(),
+    policySets: new PolicySets(store),
     work,
     wakeJobs: () => jobs.wake(),
     verifierKeys: (origin) => signers(origin).map(({ verifierKey }) => verifierKey),

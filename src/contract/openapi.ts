@@ -59,9 +59,10 @@ function sharedStatuses(row: Operation): number[] {
   const always = [400, 404, 405, 406, 408, 429, 431, 500, 503];
   const keyed = row.scope === null ? [] : [401, 403];
   const posted = row.method === 'POST' ? [409] : [];
+  const conditional = row.ifMatch === true ? [412] : [];
   // also where none is expected: what comes is looked at
   const withBody = row.method === 'GET' ? [] : [413, 415];
-  return [...always, ...keyed, ...posted, ...withBody];
+  return [...always, ...keyed, ...posted, ...conditional, ...withBody];
 }
 
 function responses(row: Operation): JsonRecord {
@@ -90,8 +91,11 @@ function parameters(row: Operation): JsonValue[] {
       const required = place === 'path' || ((schema?.required ?? []) as readonly string[]).includes(name);
       return { name: name === '*' ? 'path' : name, in: place, required, schema: plainSchema(property) };
     });
-  const keyed = row.method === 'POST' ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : [];
-  return [...list(row.params, 'path'), ...list(row.query, 'query'), ...keyed];
+  const headers = [
+    ...(row.method === 'POST' ? ['IdempotencyKey'] : []),
+    ...(row.ifMatch === true ? ['IfMatch'] : []),
+  ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  return [...list(row.params, 'path'), ...list(row.query, 'query'), ...headers];
 }
 
 function operationObject(id: string, row: Operation): JsonRecord {
@@ -201,6 +205,14 @@ function components(): JsonRecord {
         required: false,
         description: `A repeat within ${limits.idempotencyHours} h gets the first answer`,
         schema: { type: 'string', minLength: 1, maxLength: limits.idempotencyKeyChars },
+      },
+      IfMatch: {
+        name: 'If-Match',
+        in: 'header',
+        required: false,
+        description:
+          'The ETag of an earlier answer: nothing is changed where the resource has another by now',
+        schema: { type: 'string' },
       },
     },
     securitySchemes: {

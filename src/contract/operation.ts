@@ -90,6 +90,8 @@ export interface Operation {
   readonly body?: TSchema;
   /** Members that an answer carries and this body must not: READ_ONLY_FIELD instead of UNKNOWN_FIELD. */
   readonly readOnly?: readonly string[];
+  /** Whether `If-Match` is looked at: the change is refused with 412 where the resource has another revision. */
+  readonly ifMatch?: true;
   /** Largest accepted body; `limits.bodyBytes` where absent. */
   readonly bodyBytes?: number;
   readonly success: Readonly<Record<number, TSchema | TextBody>>;

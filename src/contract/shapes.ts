@@ -2,7 +2,7 @@
  * Schema pieces shared by several tags. A schema here *is* the JSON Schema that is published and checked.
  */
 import { Type } from 'typebox';
-import type { TSchema, TProperties } from 'typebox';
+import type { TLiteral, TProperties, TSchema, TUnion } from 'typebox';
 import { limits } from './limits.ts';
 
 /** An object that refuses unknown members; the only way in which inputs are declared. */
@@ -28,7 +28,9 @@ export const serviceId = (prefix: string) =>
 export const timestamp = (description: string) => Type.String({ format: 'date-time', description });
 
 /** One of these words. */
-export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) => Type.Enum(words);
+export const oneOf = <const Word extends string>(words: readonly Word[]) =>
+  // of a list typebox would derive no words; that of one literal, which may be any of them, is the same
+  Type.Union(words.map((word) => Type.Literal(word))) as unknown as TUnion<[TLiteral<Word>]>;
 
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 

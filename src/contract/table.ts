@@ -1,16 +1,26 @@
 /** THE TABLE: every operation, once. A row without a handler does not compile (`service/handlers.ts`). */
+import { approvals } from './approvals.ts';
 import { events } from './events.ts';
+import { governance } from './governance.ts';
 import { graphs } from './graphs.ts';
 import { health } from './health.ts';
 import { jobs } from './jobs.ts';
 import { log } from './log.ts';
 import type { Operation } from './operation.ts';
+import { policies } from './policies.ts';
 import { proofs } from './proofs.ts';
+import { risk } from './risk.ts';
+import { tools } from './tools.ts';
 
 export const table = {
   ...events,
   ...proofs,
+  ...risk,
   ...graphs,
+  ...governance,
+  ...policies,
+  ...tools,
+  ...approvals,
   ...jobs,
   ...health,
   ...log,

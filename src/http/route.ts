@@ -40,7 +40,8 @@ export interface Route extends MountOptions {
 }
 
 /** What the id in a path names: `event` for `/events/{eventId}`. */
-export const namedBy = ({ params }: Operation): string => {
+export const namedBy = ({ params, path }: Operation): string => {
+  if (path.startsWith('/governance/snapshots/')) return 'snapshot';
   const [name = ''] = Object.keys((params?.properties ?? {}) as object);
   return named[name] ?? 'resource';
 };
@@ -49,6 +50,7 @@ const named: Readonly<Record<string, string>> = {
   proofId: 'proof',
   jobId: 'job',
   runId: 'graph',
+  policyId: 'policy',
   '*': 'tile',
 };
 

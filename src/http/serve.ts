@@ -58,7 +58,8 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written> 
   const keyed = { caller, method: row.method, route: row.path, url: request.url, body };
   const idempotency =
     caller === null || header === undefined ? null : readIdempotency(header, { ...keyed, caller });
-  const call = { params, query, body, caller, basePath: route.basePath, idempotency };
+  const ifMatch = row.ifMatch === true ? (request.headers['if-match'] ?? null) : null;
+  const call = { params, query, body, caller, basePath: route.basePath, idempotency, ifMatch };
   // `call` holds exactly what the row's schemas accepted, which is what the handler's type says
   const work = (): Promise<PlainAnswer | Replayed | WrittenBody> =>
     route.handler(call as never, route.services);

@@ -26,6 +26,8 @@ export interface Call<Row extends Operation> extends Input<Row> {
   /** `/api/v1` or `/sandbox/api/v1`, for Location headers. */
   readonly basePath: string;
   readonly idempotency: Idempotency | null;
+  /** `If-Match` as it was sent, on operations that look at it. */
+  readonly ifMatch: string | null;
 }
 
 /** The stored answer of an earlier, identical request. */

@@ -1,10 +1,31 @@
 /** Every handler by operation. A row of the table without one does not compile. */
+import { approvals } from './approvals.ts';
 import type { Handlers } from './call.ts';
+import { evaluations } from './evaluatepolicy.ts';
 import { events } from './events.ts';
 import { graphs } from './graphs.ts';
 import { health } from './health.ts';
 import { jobs } from './jobs.ts';
 import { log } from './logread.ts';
+import { policies } from './policies.ts';
 import { proofs } from './proofs.ts';
+import { risk } from './risk.ts';
+import { simulations } from './simulate.ts';
+import { snapshots } from './snapshots.ts';
+import { tools } from './tools.ts';
 
-export const handlers: Handlers = { ...events, ...proofs, ...graphs, ...jobs, ...health, ...log };
+export const handlers: Handlers = {
+  ...events,
+  ...proofs,
+  ...risk,
+  ...graphs,
+  ...evaluations,
+  ...policies,
+  ...simulations,
+  ...snapshots,
+  ...tools,
+  ...approvals,
+  ...jobs,
+  ...health,
+  ...log,
+};

@@ -3,6 +3,7 @@ import type { Store } from '../store/port.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import type { Cursors } from './cursors.ts';
 import type { Log } from './log.ts';
+import type { PolicySets } from './policyset.ts';
 import type { Runs } from './runs.ts';
 import type { Tail } from './tail.ts';
 import type { Work } from './work.ts';
@@ -19,6 +20,7 @@ export interface Services {
   readonly tail: Tail;
   readonly checkpoints: Checkpoints;
   readonly runs: Runs;
+  readonly policySets: PolicySets;
   readonly work: Work;
   /** Says that a job is pending, so that the worker need not wait for its next look. */
   readonly wakeJobs: () => void;

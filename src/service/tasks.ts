@@ -3,6 +3,7 @@ import { bundle } from './bundletask.ts';
 import { deriveGraph } from './derive.ts';
 import { layers } from './evaluate.ts';
 import { declaration, graphBody, lineageBody } from './graphview.ts';
+import { policyHistory } from './policyhistory.ts';
 import type { Task, TaskName } from './work.ts';
 
 export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
@@ -12,4 +13,5 @@ export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
   lineageBody,
   declaration,
   bundle,
+  policyHistory,
 };

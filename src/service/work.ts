@@ -4,7 +4,10 @@
  */
 import type { GraphDeclaration } from '../contract/graphs.ts';
 import type { LayerName } from '../contract/proofs.ts';
+import type { PolicyAction } from '../contract/policywords.ts';
 import type { GraphFacts } from '../core/graph.ts';
+import type { Json } from '../core/json.ts';
+import type { Example, HistoryImpact } from '../core/policy/history.ts';
 import type { Evidence } from '../core/statement.ts';
 import type { GraphPart, StoreReader } from '../store/port.ts';
 
@@ -69,6 +72,39 @@ export interface DerivedGraph {
 /** What a bundle holds of the run's events: nothing, records without bodies, or everything in clear. */
 export type EnclosedEvents = 'none' | 'records' | 'disclosed';
 
+/** One version of a policy, its condition in any spelling. */
+export interface HistorySide {
+  readonly version: number;
+  readonly action: PolicyAction;
+  readonly condition: Json;
+}
+
+export interface HistoryInput {
+  readonly projectId: string;
+  /** Null where no version is active. */
+  readonly before: HistorySide | null;
+  /** Proposed; the version is the number that it would get. */
+  readonly after: HistorySide;
+  /** Inclusive bounds on evaluatedAt, in Unix milliseconds. */
+  readonly startMs?: number;
+  readonly endMs?: number;
+  /** Most evaluations that are looked at. */
+  readonly limit: number;
+}
+
+export interface PolicyHistory {
+  readonly impact: Omit<HistoryImpact, 'examples'> & {
+    readonly examples: Readonly<Record<'tightened' | 'loosened', readonly HistoryExample[]>>;
+  };
+  /** How many were looked at, and whether the period has no more of them. */
+  readonly evaluations: number;
+  readonly complete: boolean;
+}
+
+export type HistoryExample = Pick<Example, 'evaluationId' | 'runId' | 'before' | 'after'> & {
+  readonly reasoning: string;
+};
+
 /** Input and output of each task; both cross a thread boundary by structured clone. */
 export interface Tasks {
   /** Derives the graph of a run up to its newest event and stages its rows. */
@@ -91,6 +127,8 @@ export interface Tasks {
     input: { readonly projectId: string; readonly proofId: string; readonly events: EnclosedEvents };
     output: Uint8Array;
   };
+  /** The impact of a proposed version on recorded evaluations, newest first. */
+  policyHistory: { input: HistoryInput; output: PolicyHistory };
   /** Checks a declaration against the run and answers the text to store. */
   declaration: { input: RunOf & { readonly graph: GraphDeclaration; readonly salt: string }; output: string };
 }

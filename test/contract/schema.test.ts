@@ -11,11 +11,28 @@ import { event } from '../serving.ts';
 const ajv = new Ajv({ strict: true, strictRequired: false });
 ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null });
 
+const proposed = { condition: { 'tool.name': 'shell' }, action: 'deny', severity: 'high' };
 const samples: Record<string, unknown> = {
   createEvent: event({ causedBy: ['a', 'b'], aiSystemId: 'x', clientEventId: 'y' }),
   createEvents: { events: [event()] },
   createProof: { runId: 'r', schemaVersion: '1.0', composed: { layers: ['log_inclusion'] }, async: true },
   verifyProof: { proofId: 'p', runId: 'r', commitment: {}, layers: [], proofHash: 'h', schemaVersion: '1.0' },
+  evaluatePolicy: { runId: 'r', policies: ['p'], checkpoint: { step: 1, context: { a: 1 } } },
+  putSnapshot: { policyHash: 'a', modelRoute: 'b', toolRegistryHash: 'c', configStateHash: 'd' },
+  createPolicy: { policyId: 'p', name: 'n', description: 'd', ...proposed },
+  addPolicyVersion: proposed,
+  publishPolicy: { version: 1, reason: 'r' },
+  transitionPolicy: { targetStatus: 'active', reason: 'r' },
+  rollbackPolicy: { targetVersion: 1, reason: 'r' },
+  simulatePolicy: { checkpoint: { a: 1 }, policyIds: ['p'], explain: true },
+  simulatePolicies: { checkpoint: { a: 1 }, policyIds: ['p'], explain: true },
+  analyzePolicyImpact: { proposedVersion: proposed, sampleCheckpoints: [{ a: 1 }] },
+  analyzePolicyHistory: {
+    proposedVersion: proposed,
+    startTime: '2026-03-01T09:30:00Z',
+    endTime: '2026-03-01T09:30:00Z',
+    limit: 1,
+  },
   declareGraph: {
     nodes: [{ id: 'a', type: 'data', data: {} }],
     edges: [{ source: 'a', target: 'a', type: 'x' }],

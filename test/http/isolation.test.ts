@@ -7,12 +7,27 @@ let plane: TestPlane;
 let theirs: Record<string, string>;
 let cursors: Record<string, string>;
 
+const version = { condition: { 'tool.name': 'shell' }, action: 'deny' };
+const snapshot = { policyHash: 'a', modelRoute: 'b', toolRegistryHash: 'c', configStateHash: 'd' };
+
+/** What POST rows with an id in their path take. */
+const bodies: Readonly<Record<string, unknown>> = {
+  '/governance/policies/{policyId}/versions': version,
+  '/governance/policies/{policyId}/publish': {},
+  '/governance/policies/{policyId}/transition': { targetStatus: 'archived' },
+  '/governance/policies/{policyId}/rollback': { targetVersion: 1 },
+  '/governance/policies/{policyId}/simulate': { checkpoint: {} },
+  '/governance/policies/{policyId}/impact': { proposedVersion: version, sampleCheckpoints: [{}] },
+  '/governance/policies/{policyId}/impact/history': { proposedVersion: version },
+};
+
 /** Ids of the same form that nobody has. */
 const nobodys: Record<string, string> = {
   eventId: 'evt_01jzzzzzzzzzzzzzzzzzzzzzzz',
   proofId: 'prf_01jzzzzzzzzzzzzzzzzzzzzzzz',
   jobId: 'job_01jzzzzzzzzzzzzzzzzzzzzzzz',
   runId: 'nobodys-run',
+  policyId: 'nobodys-policy',
 };
 
 beforeAll(async () => {
@@ -25,13 +40,32 @@ beforeAll(async () => {
   await plane.call('POST', '/proofs', { body: { runId } });
   const job = await plane.call('POST', '/proofs', { body: { runId, async: true } });
   await plane.call('POST', '/proofs', { body: { runId, async: true } });
-  theirs = { eventId: first.body.eventId, proofId: proof.body.proofId, jobId: job.body.jobId, runId };
+  await plane.call('PUT', `/governance/snapshots/${runId}`, { body: snapshot });
+  for (const policyId of ['their-policy', 'their-second-policy']) {
+    await plane.call('POST', '/governance/policies', { body: { policyId, name: 'Theirs', ...version } });
+  }
+  const policyId = 'their-policy';
+  await plane.call('POST', `/governance/policies/${policyId}/publish`, { body: {} });
+  await plane.call('POST', `/governance/policies/${policyId}/versions`, { body: version });
+  for (let at = 0; at < 2; at++) {
+    const body = { runId, checkpoint: { context: {} } };
+    await plane.call('POST', '/governance/policy/evaluate', { body });
+  }
+  theirs = {
+    eventId: first.body.eventId,
+    proofId: proof.body.proofId,
+    jobId: job.body.jobId,
+    runId,
+    policyId,
+  };
   cursors = {};
   for (const path of [
     '/events?runId=their-run&limit=1',
     '/runs?limit=1',
     '/proofs?limit=1',
     '/jobs?limit=1',
+    '/governance/policies?limit=1',
+    '/governance/policy/evaluations?limit=1',
   ]) {
     cursors[path] = (await plane.call('GET', path)).body.nextCursor;
   }
@@ -46,7 +80,8 @@ const fill = (path: string, ids: Record<string, string>): string =>
 
 /** The answer without what names the request. */
 const comparable = ({ status, text, headers }: Answer): unknown[] => {
-  const { 'x-request-id': id, date: _date, ...rest } = headers;
+  // the length of a body is that of its request id and of the text that is compared
+  const { 'x-request-id': id, date: _date, 'content-length': _length, ...rest } = headers;
   return [status, text.replaceAll(String(id), 'ID'), rest];
 };
 
@@ -60,7 +95,7 @@ describe('another tenant', () => {
       const body =
         row.method === 'PUT'
           ? { nodes: [], edges: [{ source: theirs['eventId'], target: theirs['eventId'], type: 'causes' }] }
-          : undefined;
+          : bodies[row.path];
       const real = await asOther(row.method, fill(row.path, theirs), body);
       const none = await asOther(row.method, fill(row.path, nobodys), body);
       expect(real.status).toBeGreaterThanOrEqual(400);
@@ -71,7 +106,15 @@ describe('another tenant', () => {
   it('finds nothing in lists and counts', async () => {
     expect((await asOther('GET', '/events?runId=their-run')).body).toEqual({ events: [], nextCursor: null });
     expect((await asOther('GET', '/events/count')).body.count).toBe(0);
-    for (const path of ['/runs', '/proofs', '/jobs', '/proofs?runId=their-run']) {
+    for (const path of [
+      '/runs',
+      '/proofs',
+      '/jobs',
+      '/proofs?runId=their-run',
+      '/governance/policies',
+      '/governance/policy/evaluations',
+      '/governance/policy/evaluations?runId=their-run',
+    ]) {
       expect((await asOther('GET', path)).body).toEqual({ data: [], nextCursor: null });
     }
   });

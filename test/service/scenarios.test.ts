@@ -21,10 +21,17 @@ beforeAll(async () => {
     status = (await plane.call('GET', `/jobs/${ids['job']}`)).body.status;
   await plane.call('POST', '/events', { body: event({ runId: 'sealed' }) });
   await plane.call('POST', '/graphs/sealed/commit');
+  await plane.call('POST', '/governance/policies', { body: { policyId: 'p', ...policy } });
+  await plane.call('POST', '/governance/policies/p/publish', { body: {} });
+  await plane.call('PUT', '/governance/snapshots/run-1', { body: snapshot });
 });
 afterAll(() => plane.end());
 
 const nobody = (prefix: string): string => `${prefix}_01jzzzzzzzzzzzzzzzzzzzzzzz`;
+const version = { condition: { 'tool.name': 'shell' }, action: 'deny' };
+const policy = { name: 'No shell', ...version };
+const snapshot = { policyHash: 'a', modelRoute: 'b', toolRegistryHash: 'c', configStateHash: 'd' };
+const checkpoint = { context: { tool: { name: 'shell' } } };
 const anonymous: CallOptions = { key: null };
 type Scenario = readonly [
   operation: OperationId,
@@ -92,6 +99,177 @@ const scenarios: readonly Scenario[] = [
   ['retryJob', 401, () => `/jobs/${ids['job']}/retry`, () => anonymous],
   ['retryJob', 404, () => `/jobs/${nobody('job')}/retry`],
   ['retryJob', 409, () => `/jobs/${ids['job']}/retry`],
+  ['evaluatePolicy', 200, () => '/governance/policy/evaluate', () => ({ body: { runId: 'r', checkpoint } })],
+  ['evaluatePolicy', 400, () => '/governance/policy/evaluate', () => ({ body: { runId: 'r' } })],
+  [
+    'evaluatePolicy',
+    401,
+    () => '/governance/policy/evaluate',
+    () => ({ ...anonymous, body: { runId: 'r', checkpoint } }),
+  ],
+  ['listPolicyEvaluations', 200, () => '/governance/policy/evaluations'],
+  ['listPolicyEvaluations', 400, () => '/governance/policy/evaluations?cursor=x'],
+  ['listPolicyEvaluations', 401, () => '/governance/policy/evaluations', () => anonymous],
+  ['getSnapshot', 200, () => '/governance/snapshots/run-1'],
+  ['getSnapshot', 401, () => '/governance/snapshots/run-1', () => anonymous],
+  ['getSnapshot', 404, () => '/governance/snapshots/nobody'],
+  ['putSnapshot', 200, () => '/governance/snapshots/run-1', () => ({ body: snapshot })],
+  ['putSnapshot', 400, () => '/governance/snapshots/run-1', () => ({ body: {} })],
+  ['putSnapshot', 401, () => '/governance/snapshots/run-1', () => ({ ...anonymous, body: snapshot })],
+  [
+    'putSnapshot',
+    409,
+    () => '/governance/snapshots/run-1',
+    () => ({ body: { ...snapshot, modelRoute: 'x' } }),
+  ],
+  ['createPolicy', 201, () => '/governance/policies', () => ({ body: policy })],
+  [
+    'createPolicy',
+    400,
+    () => '/governance/policies',
+    () => ({ body: { ...policy, condition: { nope: [1] } } }),
+  ],
+  ['createPolicy', 401, () => '/governance/policies', () => ({ ...anonymous, body: policy })],
+  ['createPolicy', 409, () => '/governance/policies', () => ({ body: { policyId: 'p', ...policy } })],
+  ['listPolicies', 200, () => '/governance/policies'],
+  ['listPolicies', 400, () => '/governance/policies?status=on'],
+  ['listPolicies', 401, () => '/governance/policies', () => anonymous],
+  ['getPolicy', 200, () => '/governance/policies/p'],
+  ['getPolicy', 401, () => '/governance/policies/p', () => anonymous],
+  ['getPolicy', 404, () => '/governance/policies/nobody'],
+  ['listPolicyVersions', 200, () => '/governance/policies/p/versions'],
+  ['listPolicyVersions', 400, () => '/governance/policies/p/versions?limit=x'],
+  ['listPolicyVersions', 401, () => '/governance/policies/p/versions', () => anonymous],
+  ['listPolicyVersions', 404, () => '/governance/policies/nobody/versions'],
+  ['addPolicyVersion', 201, () => '/governance/policies/p/versions', () => ({ body: version })],
+  [
+    'addPolicyVersion',
+    400,
+    () => '/governance/policies/p/versions',
+    () => ({ body: { ...version, action: 'stop' } }),
+  ],
+  ['addPolicyVersion', 401, () => '/governance/policies/p/versions', () => ({ ...anonymous, body: version })],
+  ['addPolicyVersion', 404, () => '/governance/policies/nobody/versions', () => ({ body: version })],
+  ['publishPolicy', 200, () => '/governance/policies/p/publish', () => ({ body: {} })],
+  ['publishPolicy', 400, () => '/governance/policies/p/publish', () => ({ body: { version: 0 } })],
+  ['publishPolicy', 401, () => '/governance/policies/p/publish', () => ({ ...anonymous, body: {} })],
+  ['publishPolicy', 404, () => '/governance/policies/nobody/publish', () => ({ body: {} })],
+  ['getPolicyInForce', 200, () => '/governance/policies/p/in-force'],
+  ['getPolicyInForce', 401, () => '/governance/policies/p/in-force', () => anonymous],
+  ['getPolicyInForce', 404, () => '/governance/policies/nobody/in-force'],
+  [
+    'transitionPolicy',
+    200,
+    () => '/governance/policies/p/transition',
+    () => ({ body: { targetStatus: 'disabled' } }),
+  ],
+  [
+    'transitionPolicy',
+    400,
+    () => '/governance/policies/p/transition',
+    () => ({ body: { targetStatus: 'draft' } }),
+  ],
+  [
+    'transitionPolicy',
+    401,
+    () => '/governance/policies/p/transition',
+    () => ({ ...anonymous, body: { targetStatus: 'disabled' } }),
+  ],
+  [
+    'transitionPolicy',
+    404,
+    () => '/governance/policies/nobody/transition',
+    () => ({ body: { targetStatus: 'disabled' } }),
+  ],
+  ['rollbackPolicy', 200, () => '/governance/policies/p/rollback', () => ({ body: { targetVersion: 1 } })],
+  ['rollbackPolicy', 400, () => '/governance/policies/p/rollback', () => ({ body: { targetVersion: '1' } })],
+  [
+    'rollbackPolicy',
+    401,
+    () => '/governance/policies/p/rollback',
+    () => ({ ...anonymous, body: { targetVersion: 1 } }),
+  ],
+  [
+    'rollbackPolicy',
+    404,
+    () => '/governance/policies/nobody/rollback',
+    () => ({ body: { targetVersion: 1 } }),
+  ],
+  ['simulatePolicy', 200, () => '/governance/policies/p/simulate', () => ({ body: { checkpoint } })],
+  [
+    'simulatePolicy',
+    400,
+    () => '/governance/policies/p/simulate',
+    () => ({ body: { checkpoint: { context: 1 } } }),
+  ],
+  [
+    'simulatePolicy',
+    401,
+    () => '/governance/policies/p/simulate',
+    () => ({ ...anonymous, body: { checkpoint } }),
+  ],
+  ['simulatePolicy', 404, () => '/governance/policies/nobody/simulate', () => ({ body: { checkpoint } })],
+  [
+    'analyzePolicyImpact',
+    200,
+    () => '/governance/policies/p/impact',
+    () => ({ body: { proposedVersion: version, sampleCheckpoints: [checkpoint] } }),
+  ],
+  [
+    'analyzePolicyImpact',
+    400,
+    () => '/governance/policies/p/impact',
+    () => ({ body: { proposedVersion: version, sampleCheckpoints: [] } }),
+  ],
+  [
+    'analyzePolicyImpact',
+    401,
+    () => '/governance/policies/p/impact',
+    () => ({ ...anonymous, body: { proposedVersion: version, sampleCheckpoints: [checkpoint] } }),
+  ],
+  [
+    'analyzePolicyImpact',
+    404,
+    () => '/governance/policies/nobody/impact',
+    () => ({ body: { proposedVersion: version, sampleCheckpoints: [checkpoint] } }),
+  ],
+  [
+    'analyzePolicyHistory',
+    200,
+    () => '/governance/policies/p/impact/history',
+    () => ({ body: { proposedVersion: version } }),
+  ],
+  [
+    'analyzePolicyHistory',
+    400,
+    () => '/governance/policies/p/impact/history',
+    () => ({ body: { proposedVersion: version, limit: 0 } }),
+  ],
+  [
+    'analyzePolicyHistory',
+    401,
+    () => '/governance/policies/p/impact/history',
+    () => ({ ...anonymous, body: { proposedVersion: version } }),
+  ],
+  [
+    'analyzePolicyHistory',
+    404,
+    () => '/governance/policies/nobody/impact/history',
+    () => ({ body: { proposedVersion: version } }),
+  ],
+  ['simulatePolicies', 200, () => '/governance/policies/simulate', () => ({ body: { checkpoint } })],
+  [
+    'simulatePolicies',
+    400,
+    () => '/governance/policies/simulate',
+    () => ({ body: { checkpoint, policyIds: ['nobody'] } }),
+  ],
+  [
+    'simulatePolicies',
+    401,
+    () => '/governance/policies/simulate',
+    () => ({ ...anonymous, body: { checkpoint } }),
+  ],
   ['getHealth', 200, () => '/health'],
   ['getLiveness', 200, () => '/health/live'],
   ['getReadiness', 200, () => '/health/ready'],

@@ -14,6 +14,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Start', 'quickstart', ''],
   ['Record', 'events', 'Audit events: push, list, follow'],
   ['Record', 'runs', 'Runs of agents'],
+  ['Decide', 'policy', 'Policies: what agents may do'],
   ['Prove', 'proofs', 'Compliance proofs: make, fetch, verify'],
   ['Prove', 'graphs', 'Causal graphs of runs'],
   ['Prove', 'log', 'The log on disk'],

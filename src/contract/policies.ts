@@ -1,0 +1,212 @@
+/**
+ * Policies and their life cycle (interface §3.1, §4.6; decisions G1-G4, G9). The semantics are in
+ * `core/policy/lifecycle.ts`.
+ */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { operation } from './operation.ts';
+import { policyActions, policySeverities, policyStatuses } from './policywords.ts';
+import {
+  clientId,
+  cursorQuery,
+  exact,
+  freeObject,
+  limitQuery,
+  nullable,
+  oneOf,
+  page,
+  sha256Hash,
+  timestamp,
+} from './shapes.ts';
+
+const beta = { tag: 'Governance', stability: 'beta' } as const;
+const specified = { ...beta, origin: 'specification' } as const;
+const extension = { ...beta, origin: 'extension' } as const;
+
+export const action = oneOf(policyActions);
+export const severity = oneOf(policySeverities);
+const status = oneOf(policyStatuses);
+export const version = Type.Integer({ minimum: 1 });
+export const policyId = clientId('Policy');
+const condition = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'gov.cond/1: JsonLogic profile, match object, triple, or all/any/none; {} always matches',
+});
+const reason = Type.Optional(
+  Type.String({ maxLength: limits.reasonChars, description: 'Why; kept in the audit trail' }),
+);
+export const policyParams = exact({ policyId });
+
+const PolicyVersion = Type.Object({
+  policyId: Type.String(),
+  version,
+  condition: freeObject,
+  normalized: Type.Unknown({ description: 'The condition in canonical form, as it is hashed and evaluated' }),
+  text: Type.String({ description: 'The condition in the text syntax' }),
+  action,
+  severity: nullable(severity),
+  policyHash: sha256Hash,
+  createdAt: timestamp('When the version was added'),
+  createdBy: Type.String(),
+});
+export type PolicyVersion = Static<typeof PolicyVersion>;
+
+const Policy = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  description: nullable(Type.String()),
+  status,
+  activeVersion: nullable(version),
+  latestVersion: version,
+  /** Raised by every change; what `If-Match` compares. */
+  revision: version,
+  active: nullable(PolicyVersion),
+  latest: PolicyVersion,
+  createdAt: timestamp('When the policy was created'),
+  createdBy: Type.String(),
+  updatedAt: timestamp('When version or status last changed'),
+});
+export type Policy = Static<typeof Policy>;
+
+/** A version that is proposed or added. */
+export const proposedVersion = exact({ condition, action, severity: Type.Optional(severity) });
+
+export const policies = {
+  createPolicy: operation({
+    ...extension,
+    method: 'POST',
+    path: '/governance/policies',
+    scope: 'governance:manage',
+    summary: 'Create a policy: version 1, in draft',
+    body: exact({
+      policyId: Type.Optional(policyId),
+      name: Type.String({ minLength: 1, maxLength: limits.policyNameChars }),
+      description: Type.Optional(Type.String({ maxLength: limits.policyDescriptionChars })),
+      ...proposedVersion.properties,
+    }),
+    success: { 201: Policy },
+    statuses: [400, 401, 409, 500],
+  }),
+  listPolicies: operation({
+    ...extension,
+    method: 'GET',
+    path: '/governance/policies',
+    scope: 'governance:read',
+    command: 'policy list',
+    summary: 'List policies, newest first',
+    query: exact({
+      status: Type.Optional(status),
+      cursor: cursorQuery,
+      limit: limitQuery(limits.pageDefault, limits.pageMax),
+    }),
+    success: { 200: page(Policy) },
+    statuses: [400, 401, 500],
+  }),
+  getPolicy: operation({
+    ...extension,
+    method: 'GET',
+    path: '/governance/policies/{policyId}',
+    scope: 'governance:read',
+    summary: 'Get a policy with its active and its newest version',
+    params: policyParams,
+    success: { 200: Policy },
+    statuses: [401, 404, 500],
+  }),
+  listPolicyVersions: operation({
+    ...extension,
+    method: 'GET',
+    path: '/governance/policies/{policyId}/versions',
+    scope: 'governance:read',
+    command: 'policy versions',
+    summary: 'List the versions of a policy, newest first',
+    params: policyParams,
+    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) }),
+    success: { 200: page(PolicyVersion) },
+    statuses: [400, 401, 404, 500],
+  }),
+  addPolicyVersion: operation({
+    ...extension,
+    method: 'POST',
+    ifMatch: true,
+    path: '/governance/policies/{policyId}/versions',
+    scope: 'governance:manage',
+    summary: 'Add the next version of a policy; its status stays',
+    params: policyParams,
+    body: proposedVersion,
+    success: { 201: PolicyVersion },
+    statuses: [400, 401, 404, 500],
+  }),
+  publishPolicy: operation({
+    ...extension,
+    method: 'POST',
+    ifMatch: true,
+    path: '/governance/policies/{policyId}/publish',
+    scope: 'governance:manage',
+    summary: 'Put a version in force, by default the newest',
+    params: policyParams,
+    body: exact({ version: Type.Optional(version), reason }),
+    success: {
+      200: Type.Object({
+        id: Type.String(),
+        status,
+        previousStatus: status,
+        activeVersion: version,
+        previousVersion: nullable(version),
+      }),
+    },
+    statuses: [400, 401, 404, 500],
+  }),
+  getPolicyInForce: operation({
+    ...extension,
+    method: 'GET',
+    path: '/governance/policies/{policyId}/in-force',
+    scope: 'governance:read',
+    summary: 'Prove that a version of a policy is part of the active set',
+    params: policyParams,
+    success: {
+      200: Type.Object({
+        policyId: Type.String(),
+        version,
+        policyHash: sha256Hash,
+        policySetHash: sha256Hash,
+        index: Type.Integer({ minimum: 0 }),
+        size: Type.Integer({ minimum: 1 }),
+        hashes: Type.Array(sha256Hash),
+      }),
+    },
+    statuses: [401, 404, 500],
+  }),
+  transitionPolicy: operation({
+    ...specified,
+    method: 'POST',
+    ifMatch: true,
+    path: '/governance/policies/{policyId}/transition',
+    scope: 'governance:manage',
+    summary: 'Move a policy to another status of its life cycle',
+    params: policyParams,
+    body: exact({ targetStatus: status, reason }),
+    success: {
+      200: Type.Object({ id: Type.String(), status, previousStatus: status }),
+    },
+    statuses: [400, 401, 404],
+  }),
+  rollbackPolicy: operation({
+    ...specified,
+    method: 'POST',
+    ifMatch: true,
+    path: '/governance/policies/{policyId}/rollback',
+    scope: 'governance:manage',
+    summary: 'Put an earlier version in force again',
+    params: policyParams,
+    body: exact({ targetVersion: version, reason }),
+    success: {
+      200: Type.Object({
+        id: Type.String(),
+        activeVersion: version,
+        previousVersion: nullable(version),
+        status,
+      }),
+    },
+    statuses: [400, 401, 404],
+  }),
+} as const;

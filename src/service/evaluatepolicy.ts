@@ -1,0 +1,255 @@
+/**
+ * Policy evaluation (interface §2.6, §4.6; contract G6, O5): what the policies in force say about a checkpoint,
+ * recorded as leaf `gov.evaluation/1`. What is recorded was decided with the set in force at its place in the
+ * log: where a policy changed meanwhile, the store refuses, and it is decided again.
+ * Proven by `test/service/evaluate.test.ts`.
+ */
+import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
+import type { PolicyEvaluation, PolicyEvaluationRecord } from '../contract/governance.ts';
+import { limits } from '../contract/limits.ts';
+import type { PolicyAction } from '../contract/policywords.ts';
+import { GovError } from '../contract/problems.ts';
+import { draftEvaluation, openEvaluation, type Evaluation } from '../core/decided/evaluation.ts';
+import type { PolicySource, RecordedDecision } from '../core/decided/evaluation.ts';
+import { openLeaf } from '../core/decided/leaf.ts';
+import { typeId } from '../core/id.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { Checkpoint } from '../core/policy/compile.ts';
+import { counts } from '../core/policy/decision.ts';
+import type { PolicyDecision, PolicySet, SetSummary } from '../core/policy/set.ts';
+import type { LeafDraft, OtherDraft } from '../core/record.ts';
+import { formatTimestamp } from '../core/time.ts';
+import type { Effect, Leaf, StoredApproval } from '../store/port.ts';
+import { appendOrStale } from './append.ts';
+import {
+  idempotencyWrite,
+  type Caller,
+  type Handlers,
+  type Idempotency,
+  type PlainAnswer,
+  type Replayed,
+} from './call.ts';
+import { refuseLarge } from './checkpointinput.ts';
+import { pageLimit, sizedPage } from './pages.ts';
+import { idlePolicies, reasonOf, summaryBody } from './policydecisions.ts';
+import type { InForce } from './policyset.ts';
+import { fieldError } from './schema.ts';
+import type { Services } from './services.ts';
+
+export const evaluations: Pick<Handlers, 'evaluatePolicy' | 'listPolicyEvaluations'> = {
+  async evaluatePolicy({ body, caller, idempotency }, services) {
+    const { runId, policies = [], checkpoint } = body;
+    if (isSystemRun(runId)) {
+      throw fieldError({ pointer: '/runId', in: 'body', code: 'NOT_ALLOWED', detail: systemRunRefusal });
+    }
+    const asked: Asked = {
+      caller,
+      runId,
+      // it came out of a body
+      checkpoint: checkpoint as Checkpoint,
+      policyIds: policies,
+      pointer: '/policies',
+      source: policies.length === 0 ? 'active' : 'requested',
+    };
+    return recordEvaluation(services, asked, (decided) => ({
+      answer: { status: 200, body: evaluationBody(decided) },
+      idempotency,
+    }));
+  },
+
+  async listPolicyEvaluations({ query, caller }, services) {
+    const { projectId } = caller.project;
+    const filter = query.runId === undefined ? {} : { runId: query.runId };
+    const { items, nextCursor } = await sizedPage(services, {
+      scope: { list: 'policyEvaluations', projectId, filters: filter },
+      cursor: query.cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: (page: { after?: number; limit: number }) =>
+        services.store.leavesOf(
+          projectId,
+          { type: 'gov.evaluation/1', ...filter },
+          { ...page, order: 'desc' },
+        ),
+      position: ({ index }) => index,
+      item: (leaf) => ({
+        item: recordBody(leaf),
+        bytes: leaf.record.length + (leaf.disclosures?.length ?? 0),
+      }),
+    });
+    return { status: 200, body: { data: items, nextCursor } };
+  },
+};
+
+/** What is asked of the policies, and by whom. */
+export interface Asked {
+  readonly caller: Caller;
+  readonly runId: string;
+  readonly checkpoint: Checkpoint;
+  /** None for all that are active. */
+  readonly policyIds: readonly string[];
+  /** Of the policy ids in the body. */
+  readonly pointer: string;
+  readonly source: PolicySource;
+}
+
+/** What came out. Its leaf, and the approval that an escalation opens, are for the caller to append. */
+export interface Decided {
+  readonly evaluation: Evaluation;
+  readonly summary: SetSummary;
+  readonly approval: StoredApproval | null;
+  readonly evaluatedMs: number;
+}
+
+/** What is appended with the leaf of an evaluation. */
+interface Composed<Answer extends PlainAnswer> {
+  readonly answer: Answer;
+  readonly idempotency: Idempotency | null;
+  readonly leaves?: readonly LeafDraft[];
+}
+
+const attempts = 5;
+
+/**
+ * Decides and records in one append; `compose` gives the answer and further leaves of the same request, and is
+ * asked again where a policy changed meanwhile. VALIDATION_ERROR for unknown policies and a checkpoint that is
+ * too large, OVERLOADED where the policies never rest.
+ */
+export async function recordEvaluation<const Answer extends PlainAnswer>(
+  services: Services,
+  asked: Asked,
+  compose: (decided: Decided) => Composed<Answer>,
+): Promise<Answer | Replayed> {
+  const { projectId } = asked.caller.project;
+  let inForce = await services.policySets.current(projectId);
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const decided = await decideIn(inForce, asked, services);
+    const leaf = draftDecided(decided, asked, services);
+    const { answer, idempotency, leaves = [] } = compose(decided);
+    const effects: Effect[] =
+      decided.approval === null ? [] : [{ kind: 'openApproval', approval: decided.approval }];
+    const stored = await appendOrStale(services, {
+      projectId,
+      leaves: [leaf, ...leaves],
+      meter: { op: 'none', units: 0 },
+      inForce: { policyIndex: inForce.policyIndex },
+      effects,
+      ...idempotencyWrite(idempotency, answer),
+    });
+    if ('replayed' in stored) return stored;
+    if (stored.outcome === 'stored') return answer;
+    inForce = await services.policySets.newer(projectId, inForce);
+  }
+  throw new GovError('OVERLOADED', 'the policies kept changing while they were evaluated; repeat later', {
+    retryAfterSeconds: limits.overloadRetrySeconds,
+  });
+}
+
+/** Decides and records nothing. */
+export async function decideOnly(services: Services, asked: Asked): Promise<Decided> {
+  return decideIn(await services.policySets.current(asked.caller.project.projectId), asked, services);
+}
+
+async function decideIn(inForce: InForce, asked: Asked, services: Services): Promise<Decided> {
+  const { runId, checkpoint, policyIds, source } = asked;
+  const idle = await idlePolicies(services.store, inForce, asked);
+  const { decisions: said, summary } = inForce.set.decide(checkpoint, { ids: policyIds });
+  const decisions = said.map((decision): RecordedDecision => {
+    const reasoning = reasonOf(inForce.set.get(decision.policyId), checkpoint, idle.get(decision.policyId));
+    return recorded(decision, inForce.set, reasoning);
+  });
+  const { decisions: shadowed } = inForce.review.decide(checkpoint);
+  const evaluatedMs = services.now();
+  const evaluation: Evaluation = {
+    id: typeId('pev', evaluatedMs, services.randomBytes(10)),
+    runId,
+    policySource: source,
+    policyCount: summary.total,
+    policyIds: policyIds.length === 0 ? null : [...new Set(policyIds)],
+    policySetHash: summary.policySetHash,
+    policyIndex: inForce.policyIndex,
+    combined: summary.combined,
+    evaluatedAt: formatTimestamp(evaluatedMs),
+    decisions,
+    shadow: shadowed.map((decision) => recorded(decision, inForce.review, '')),
+    checkpoint: checkpoint as unknown as JsonObject,
+    readSet:
+      inForce.reads.paths.length === 0 ? null : (inForce.reads.retain(checkpoint) as unknown as JsonObject),
+  };
+  const approval = approvalOf(evaluation, asked.caller, { evaluatedMs, services });
+  return { evaluation, summary, approval, evaluatedMs };
+}
+
+const recorded = (
+  { policyId, version, decision, outcome, severity }: PolicyDecision,
+  set: PolicySet,
+  reasoning: string,
+): RecordedDecision => ({
+  policyId,
+  version,
+  policyHash: set.get(policyId)?.policy.policyHash ?? null,
+  decision,
+  outcome,
+  severity,
+  reasoning,
+});
+
+/** The approval that an escalation opens; null where nothing escalated. */
+function approvalOf(
+  { id, runId, combined, decisions }: Evaluation,
+  { keyId }: Caller,
+  { evaluatedMs, services }: { evaluatedMs: number; services: Services },
+): StoredApproval | null {
+  if (combined !== 'escalate') return null;
+  const escalating = decisions.find(
+    ({ decision, outcome }) => decision === ('escalate' satisfies PolicyAction) && counts(outcome),
+  );
+  return {
+    approvalId: typeId('apr', evaluatedMs, services.randomBytes(10)),
+    evaluationId: id,
+    runId,
+    reason: escalating?.reasoning ?? '',
+    requestedMs: evaluatedMs,
+    requestedBy: keyId,
+    expiresMs: evaluatedMs + limits.approvalHours * 3_600_000,
+    decision: null,
+  };
+}
+
+/** The leaf. Its canonical form is made once: only where that is long are the checkpoint's bytes counted. */
+function draftDecided({ evaluation }: Decided, { checkpoint }: Asked, { salt }: Services): OtherDraft {
+  const leaf = draftEvaluation(evaluation, salt);
+  if ((leaf.disclosures?.length ?? 0) * 3 > limits.checkpointBytes) refuseLarge(checkpoint, '/checkpoint');
+  return leaf;
+}
+
+function evaluationBody({ evaluation, summary, approval }: Decided): PolicyEvaluation {
+  const { runId, id, combined, decisions, evaluatedAt } = evaluation;
+  return {
+    runId,
+    evaluationId: id,
+    decisions: decisions.map(({ policyHash: _hash, ...decision }) => decision),
+    combined,
+    summary: summaryBody(summary),
+    approvalId: approval?.approvalId ?? null,
+    evaluatedAt,
+  };
+}
+
+/** An evaluation from its leaf; what was erased is left out or null. */
+function recordBody(leaf: Leaf): PolicyEvaluationRecord {
+  const { runId, ...record } = openEvaluation(openLeaf(leaf));
+  return {
+    id: record.id,
+    // a tool call without a run is kept in a run of the service
+    runId: isSystemRun(runId) ? null : runId,
+    policySource: record.policySource,
+    policyCount: record.policyCount,
+    decisions: record.decisions,
+    shadow: record.shadow,
+    checkpoint: record.checkpoint,
+    policySetHash: record.policySetHash,
+    combined: record.combined,
+    evaluatedAt: record.evaluatedAt,
+    sequence: leaf.index,
+  };
+}

@@ -1,0 +1,56 @@
+/** What evaluation and simulation share: the policies that were asked for, why each decided, the summary. */
+import { limits } from '../contract/limits.ts';
+import type { PolicySummary } from '../contract/governance.ts';
+import type { FieldError } from '../contract/problems.ts';
+import type { Checkpoint } from '../core/policy/compile.ts';
+import { reasoning } from '../core/policy/reasoning.ts';
+import type { Member, SetSummary } from '../core/policy/set.ts';
+import type { StoreReader } from '../store/port.ts';
+import type { Caller } from './call.ts';
+import type { IdlePolicy, InForce } from './policyset.ts';
+import { refusal } from './schema.ts';
+
+/**
+ * Those of the policies asked for that are not in force, by id. VALIDATION_ERROR that lists the unknown ones.
+ * Cost: one read for each, the first time after a change.
+ */
+export async function idlePolicies(
+  store: StoreReader,
+  { set, idle }: InForce,
+  asked: { readonly caller: Caller; readonly policyIds: readonly string[]; readonly pointer: string },
+): Promise<ReadonlyMap<string, IdlePolicy>> {
+  const { caller, policyIds, pointer } = asked;
+  const unknown: FieldError[] = [];
+  for (const [at, policyId] of policyIds.entries()) {
+    if (set.get(policyId) !== undefined || idle.has(policyId)) continue;
+    const policy = await store.policy(caller.project.projectId, policyId);
+    if (policy !== null) idle.set(policyId, { name: policy.name, status: policy.status });
+    else {
+      const detail = `expected a policy of this project, got ${policyId}`;
+      unknown.push({ pointer: `${pointer}/${at}`, in: 'body', code: 'UNKNOWN_POLICY', detail });
+    }
+  }
+  if (unknown.length === 0) return idle;
+  const truncated = unknown.length > limits.fieldErrors;
+  throw refusal({ errors: unknown.slice(0, limits.fieldErrors), truncated });
+}
+
+/** Why a policy decided; of one that is not in force, that it is not. */
+export function reasonOf(
+  member: Member | undefined,
+  checkpoint: Checkpoint,
+  idle: IdlePolicy | undefined,
+): string {
+  if (member === undefined) return `inactive: the policy is ${spelled(idle)}, not active`;
+  const { action, version } = member.policy;
+  return reasoning({ action, version, node: member.condition.node, checkpoint });
+}
+
+const spelled = (idle: IdlePolicy | undefined): string =>
+  idle === undefined ? 'not in force' : `in status ${idle.status}`;
+
+export const summaryBody = ({ byDecision, decidedBy, ...summary }: SetSummary): PolicySummary => ({
+  ...summary,
+  byDecision: { ...byDecision },
+  decidedBy: [...decidedBy],
+});

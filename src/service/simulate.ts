@@ -1,0 +1,242 @@
+/**
+ * What policies would say, without recording it (interface §4.6; contract G1, G7, G8): simulate one, simulate all,
+ * the impact of a proposed version on samples and on recorded checkpoints.
+ * Proven by `test/service/simulate.test.ts`.
+ */
+import type { SimulatedDecision } from '../contract/governance.ts';
+import { limits } from '../contract/limits.ts';
+import { readJson } from '../core/json.ts';
+import type { Checkpoint } from '../core/policy/compile.ts';
+import { counts } from '../core/policy/decision.ts';
+import { explain } from '../core/policy/explain.ts';
+import { compare, changeCounts, type Side } from '../core/policy/impact.ts';
+import { reasoning } from '../core/policy/reasoning.ts';
+import { PolicySet, type PolicyDecision, type PolicyVersion } from '../core/policy/set.ts';
+import { judge } from '../core/policy/witness.ts';
+import { formatTimestamp } from '../core/time.ts';
+import type { StoredPolicy } from '../store/port.ts';
+import { keepAnswer, notFound, type Caller, type Handlers } from './call.ts';
+import { readCheckpoint } from './checkpointinput.ts';
+import { timeRange } from './pages.ts';
+import { readProposed } from './policies.ts';
+import { idlePolicies, reasonOf, summaryBody } from './policydecisions.ts';
+import { versionOf, type IdlePolicy } from './policyset.ts';
+import { sideOf } from './policyhistory.ts';
+import type { Services } from './services.ts';
+import type { HistorySide, PolicyHistory } from './work.ts';
+
+export const simulations: Pick<
+  Handlers,
+  'simulatePolicy' | 'simulatePolicies' | 'analyzePolicyImpact' | 'analyzePolicyHistory'
+> = {
+  async simulatePolicy(call, services) {
+    const { params, body, caller } = call;
+    const { projectId } = caller.project;
+    const policy = await requirePolicy(services, caller, params.policyId);
+    const checkpoint = readCheckpoint(body.checkpoint, '/checkpoint');
+    const inForce = await services.policySets.current(projectId);
+    const others = (body.policyIds ?? []).filter((policyId) => policyId !== policy.policyId);
+    const idle = await idlePolicies(services.store, inForce, {
+      caller,
+      policyIds: body.policyIds ?? [],
+      pointer: '/policyIds',
+    });
+    const newest = await newestVersion(services, caller, policy);
+    const beside = others
+      .map((policyId) => inForce.set.get(policyId)?.policy)
+      .filter((each) => each !== undefined);
+    const set = PolicySet.of(
+      new Map([newest, ...beside].map((each) => [each.policyId, each])).values(),
+      inForce.set,
+    );
+    const asked = { set, ids: [policy.policyId, ...others], idle };
+    const { decisions, summary } = simulated(asked, checkpoint, body.explain ?? true);
+    const { policySetHash } = inForce.set;
+    return keepAnswer(call, services, {
+      status: 200,
+      body: {
+        policyId: policy.policyId,
+        policyName: policy.name,
+        simulatedVersion: newest.version,
+        decisions,
+        summary: { ...summary, policySetHash },
+        simulatedAt: formatTimestamp(services.now()),
+      },
+    });
+  },
+
+  async simulatePolicies(call, services) {
+    const { body, caller } = call;
+    const checkpoint = readCheckpoint(body.checkpoint, '/checkpoint');
+    const inForce = await services.policySets.current(caller.project.projectId);
+    const ids = body.policyIds ?? [];
+    const asked = { caller, policyIds: ids, pointer: '/policyIds' };
+    const idle = await idlePolicies(services.store, inForce, asked);
+    const { decisions, summary } = simulated(
+      { set: inForce.set, ids, idle },
+      checkpoint,
+      body.explain ?? true,
+    );
+    return keepAnswer(call, services, {
+      status: 200,
+      body: {
+        policyCount: summary.total,
+        decisions,
+        summary,
+        simulatedAt: formatTimestamp(services.now()),
+      },
+    });
+  },
+
+  async analyzePolicyImpact(call, services) {
+    const { params, body, caller } = call;
+    const policy = await requirePolicy(services, caller, params.policyId);
+    const proposed = readProposed(body.proposedVersion, '/proposedVersion/condition');
+    const active = await activeVersion(services, caller, policy);
+    const before = active === null ? null : sideOf(active);
+    const version = policy.latestVersion + 1;
+    const after: Side = {
+      ...sideOf({ ...proposed, version, condition: proposed.normalized }),
+      version: null,
+    };
+    const samples = body.sampleCheckpoints.map((sample, at) =>
+      readCheckpoint(sample, `/sampleCheckpoints/${at}`),
+    );
+    const comparisons = samples.map((checkpoint, index) => {
+      const { node } = after.condition;
+      return {
+        index,
+        ...compare(checkpoint, before, after),
+        reasoning: reasoning({ action: after.action, version, node, checkpoint }),
+        clauses: judge(node, checkpoint).deciders.map(({ clause }) => clause.path),
+      };
+    });
+    const changed = comparisons.filter((comparison) => comparison.changed).length;
+    return keepAnswer(call, services, {
+      status: 200,
+      body: {
+        policyId: policy.policyId,
+        policyName: policy.name,
+        ...changeCounts(changed, samples.length),
+        comparisons,
+        analyzedAt: formatTimestamp(services.now()),
+      },
+    });
+  },
+
+  async analyzePolicyHistory(call, services) {
+    const { params, body, caller } = call;
+    const { projectId } = caller.project;
+    const policy = await requirePolicy(services, caller, params.policyId);
+    const range = timeRange(body, 'body');
+    const proposed = readProposed(body.proposedVersion, '/proposedVersion/condition');
+    const active = await activeVersion(services, caller, policy);
+    const limit = body.limit ?? limits.historyEvaluations;
+    const result = await services.work.run(
+      'policyHistory',
+      {
+        projectId,
+        before: active,
+        after: { version: policy.latestVersion + 1, action: proposed.action, condition: proposed.normalized },
+        ...range,
+        limit,
+      },
+      { events: limit },
+    );
+    const { startTime = null, endTime = null } = body;
+    return keepAnswer(call, services, {
+      status: 200,
+      body: {
+        policyId: policy.policyId,
+        policyName: policy.name,
+        ...historyBody(result),
+        window: { startTime, endTime, evaluations: result.evaluations, complete: result.complete },
+        analyzedAt: formatTimestamp(services.now()),
+      },
+    });
+  },
+};
+
+async function requirePolicy(
+  { store }: Services,
+  { project }: Caller,
+  policyId: string,
+): Promise<StoredPolicy> {
+  const policy = await store.policy(project.projectId, policyId);
+  if (policy === null) throw notFound('policy');
+  return policy;
+}
+
+/** What a simulation asks: policies of a set, and what is known of those that the set does not hold. */
+interface Simulation {
+  readonly set: PolicySet;
+  /** None for all of the set. */
+  readonly ids: readonly string[];
+  readonly idle: ReadonlyMap<string, IdlePolicy>;
+}
+
+function simulated({ set, ids, idle }: Simulation, checkpoint: Checkpoint, explained: boolean) {
+  const { decisions, summary } = set.decide(checkpoint, { ids });
+  return {
+    decisions: decisions.map((decision) =>
+      simulatedDecision({ set, ids, idle }, { decision, checkpoint, explained }),
+    ),
+    summary: summaryBody(summary),
+  };
+}
+
+function simulatedDecision(
+  { set, idle }: Simulation,
+  asked: { decision: PolicyDecision; checkpoint: Checkpoint; explained: boolean },
+): SimulatedDecision {
+  const { decision, checkpoint, explained } = asked;
+  const member = set.get(decision.policyId);
+  const other = idle.get(decision.policyId);
+  const told = {
+    ...decision,
+    policyName: member?.policy.name ?? other?.name ?? '',
+    reasoning: reasonOf(member, checkpoint, other),
+  };
+  if (!explained || member === undefined) return told;
+  // of a large set only what has a say is traced
+  if (set.size > limits.policiesListed && !counts(decision.outcome)) return told;
+  const { trace, witness, nearest } = explain(member.condition.node, checkpoint);
+  return {
+    ...told,
+    trace: trace.map((entry) => ({ ...entry, reads: { ...entry.reads } })),
+    witness: [...witness],
+    nearest: nearest.map((change) => ({ ...change })),
+  };
+}
+
+/** The newest version of a policy, as a member of a set. */
+async function newestVersion(
+  { store }: Services,
+  { project }: Caller,
+  { policyId, name, latestVersion }: StoredPolicy,
+): Promise<PolicyVersion> {
+  const stored = await store.policyVersion(project.projectId, policyId, latestVersion);
+  if (stored === null)
+    throw new Error(`policy ${policyId} names version ${latestVersion}, which is not stored`);
+  return versionOf(stored, name);
+}
+
+/** The version in force, or null. */
+async function activeVersion(
+  { store }: Services,
+  { project }: Caller,
+  { policyId, activeVersion: version }: StoredPolicy,
+): Promise<HistorySide | null> {
+  const stored = version === null ? null : await store.policyVersion(project.projectId, policyId, version);
+  if (stored === null) return null;
+  return { version: stored.version, action: stored.action, condition: readJson(stored.normalized) };
+}
+
+/** The counts as they are answered; what crossed the thread is a copy of our own. */
+const historyBody = ({ impact: { notReplayable, byAgent, byTool, examples, ...counts } }: PolicyHistory) => ({
+  ...counts,
+  notReplayable: { count: notReplayable.count, paths: [...notReplayable.paths] },
+  byAgent: [...byAgent],
+  byTool: [...byTool],
+  examples: { tightened: [...examples.tightened], loosened: [...examples.loosened] },
+});

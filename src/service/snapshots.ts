@@ -1,0 +1,63 @@
+/**
+ * Governance snapshots (interface §2.6; contract G10): what a run was made with, kept as leaf `gov.snapshot/1`.
+ * The first one of a run stays. Proven by `test/service/snapshots.test.ts`.
+ */
+import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
+import { GovError } from '../contract/problems.ts';
+import { openLeaf } from '../core/decided/leaf.ts';
+import { draftSnapshot, openSnapshot, snapshotFields, type Snapshot } from '../core/decided/snapshot.ts';
+import type { StoreReader } from '../store/port.ts';
+import { append } from './append.ts';
+import { notFound, type Handlers } from './call.ts';
+import { fieldError } from './schema.ts';
+import type { Services } from './services.ts';
+import type { RunOf } from './work.ts';
+
+export const snapshots: Pick<Handlers, 'getSnapshot' | 'putSnapshot'> = {
+  async getSnapshot({ params, caller }, { store }) {
+    const { runId } = params;
+    const snapshot = await snapshotOf(store, { projectId: caller.project.projectId, runId });
+    if (snapshot === null) throw notFound('snapshot');
+    return { status: 200, body: { runId, ...snapshot } };
+  },
+
+  async putSnapshot({ params, body, caller }, services) {
+    const { runId } = params;
+    if (isSystemRun(runId)) {
+      throw fieldError({ pointer: '/runId', in: 'path', code: 'NOT_ALLOWED', detail: systemRunRefusal });
+    }
+    const kept = await claimSnapshot(services, { projectId: caller.project.projectId, runId }, body);
+    const other = snapshotFields.filter((field) => kept[field] !== body[field]);
+    if (other.length === 0) return { status: 200, body: { runId, ...kept } };
+    const detail = `expected the snapshot that run ${runId} has, which stays; got another ${other.join(', ')}`;
+    throw new GovError('CONFLICT', detail, { extensions: { fields: other } });
+  },
+};
+
+/** The snapshot of a run, or null. */
+export async function snapshotOf(store: StoreReader, { projectId, runId }: RunOf): Promise<Snapshot | null> {
+  const filter = { type: 'gov.snapshot/1', runId } as const;
+  const [leaf] = await store.leavesOf(projectId, filter, { limit: 1, order: 'asc' });
+  return leaf === undefined ? null : openSnapshot(openLeaf(leaf));
+}
+
+/** Records the snapshot of a run that has none; answers the one that it has from then on. */
+export async function claimSnapshot(services: Services, of: RunOf, snapshot: Snapshot): Promise<Snapshot> {
+  const { projectId, runId } = of;
+  const known = await snapshotOf(services.store, of);
+  if (known !== null) return known;
+  try {
+    await append(services, {
+      projectId,
+      leaves: [draftSnapshot(runId, snapshot, services.salt)],
+      meter: { op: 'none', units: 0 },
+      effects: [{ kind: 'claimSnapshot', runId }],
+    });
+    return snapshot;
+  } catch (error) {
+    const claimed = error instanceof GovError && error.code === 'CONFLICT';
+    const other = claimed ? await snapshotOf(services.store, of) : null;
+    if (other === null) throw error;
+    return other;
+  }
+}
