@@ -19,6 +19,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   '/governance/policies/{policyId}/simulate': { checkpoint: {} },
   '/governance/policies/{policyId}/impact': { proposedVersion: version, sampleCheckpoints: [{}] },
   '/governance/policies/{policyId}/impact/history': { proposedVersion: version },
+  '/approvals/{approvalId}/decision': { outcome: 'approved' },
 };
 
 /** Ids of the same form that nobody has. */
@@ -28,6 +29,7 @@ const nobodys: Record<string, string> = {
   jobId: 'job_01jzzzzzzzzzzzzzzzzzzzzzzz',
   runId: 'nobodys-run',
   policyId: 'nobodys-policy',
+  approvalId: 'apr_01jzzzzzzzzzzzzzzzzzzzzzzz',
 };
 
 beforeAll(async () => {
@@ -46,10 +48,16 @@ beforeAll(async () => {
   }
   const policyId = 'their-policy';
   await plane.call('POST', `/governance/policies/${policyId}/publish`, { body: {} });
+  await plane.call('POST', '/governance/policies', {
+    body: { policyId: 'ask', name: 'Ask', condition: {}, action: 'escalate' },
+  });
+  await plane.call('POST', '/governance/policies/ask/publish', { body: {} });
   await plane.call('POST', `/governance/policies/${policyId}/versions`, { body: version });
+  let approvalId = '';
   for (let at = 0; at < 2; at++) {
-    const body = { runId, checkpoint: { context: {} } };
-    await plane.call('POST', '/governance/policy/evaluate', { body });
+    const body = { runId, checkpoint: { context: { tool: { name: 'ls' } } } };
+    ({ approvalId } = (await plane.call('POST', '/governance/policy/evaluate', { body })).body);
+    await plane.call('POST', '/risk/evaluate', { body: { runId } });
   }
   theirs = {
     eventId: first.body.eventId,
@@ -57,6 +65,7 @@ beforeAll(async () => {
     jobId: job.body.jobId,
     runId,
     policyId,
+    approvalId,
   };
   cursors = {};
   for (const path of [
@@ -66,6 +75,8 @@ beforeAll(async () => {
     '/jobs?limit=1',
     '/governance/policies?limit=1',
     '/governance/policy/evaluations?limit=1',
+    '/approvals?limit=1',
+    '/risk/decisions?limit=1',
   ]) {
     cursors[path] = (await plane.call('GET', path)).body.nextCursor;
   }
@@ -114,6 +125,8 @@ describe('another tenant', () => {
       '/governance/policies',
       '/governance/policy/evaluations',
       '/governance/policy/evaluations?runId=their-run',
+      '/approvals',
+      '/risk/decisions',
     ]) {
       expect((await asOther('GET', path)).body).toEqual({ data: [], nextCursor: null });
     }

@@ -10,7 +10,7 @@ import { event, startPlane, type CallOptions, type TestPlane } from '../serving.
 let plane: TestPlane;
 const ids: Record<string, string> = {};
 beforeAll(async () => {
-  plane = await startPlane();
+  plane = await startPlane({ extraKeys: { person: { scopes: ['approvals:decide'] } } });
   const { body } = await plane.call('POST', '/events', { body: event() });
   ids['event'] = body.eventId;
   const proof = await plane.call('POST', '/proofs', { body: { runId: 'run-1' } });
@@ -24,6 +24,13 @@ beforeAll(async () => {
   await plane.call('POST', '/governance/policies', { body: { policyId: 'p', ...policy } });
   await plane.call('POST', '/governance/policies/p/publish', { body: {} });
   await plane.call('PUT', '/governance/snapshots/run-1', { body: snapshot });
+  const always = { policyId: 'ask', name: 'Ask', condition: { 'tool.name': 'pay' }, action: 'escalate' };
+  await plane.call('POST', '/governance/policies', { body: always });
+  await plane.call('POST', '/governance/policies/ask/publish', { body: {} });
+  const asked = { runId: 'run-1', checkpoint: { context: { tool: { name: 'pay' } } } };
+  ids['approval'] = (
+    await plane.call('POST', '/governance/policy/evaluate', { body: asked })
+  ).body.approvalId;
 });
 afterAll(() => plane.end());
 
@@ -32,6 +39,16 @@ const version = { condition: { 'tool.name': 'shell' }, action: 'deny' };
 const policy = { name: 'No shell', ...version };
 const snapshot = { policyHash: 'a', modelRoute: 'b', toolRegistryHash: 'c', configStateHash: 'd' };
 const checkpoint = { context: { tool: { name: 'shell' } } };
+const riskConfig = {
+  mode: 'adaptive',
+  thresholds: { allow: 0, flag: 0.3, escalate: 0.6, block: 0.9 },
+  defaultAction: 'escalate',
+};
+const toolCall = { tool: { name: 'ls' }, arguments: {} };
+const yes = { outcome: 'approved' };
+const decision = (): string => `/approvals/${ids['approval']}/decision`;
+/** Whoever asked cannot decide. */
+const person = (): CallOptions => ({ key: plane.keys['person'] ?? null });
 const anonymous: CallOptions = { key: null };
 type Scenario = readonly [
   operation: OperationId,
@@ -270,6 +287,38 @@ const scenarios: readonly Scenario[] = [
     () => '/governance/policies/simulate',
     () => ({ ...anonymous, body: { checkpoint } }),
   ],
+  ['evaluateRisk', 200, () => '/risk/evaluate', () => ({ body: { runId: 'r' } })],
+  ['evaluateRisk', 400, () => '/risk/evaluate', () => ({ body: {} })],
+  ['evaluateRisk', 401, () => '/risk/evaluate', () => ({ ...anonymous, body: { runId: 'r' } })],
+  ['getRiskConfig', 200, () => '/risk/config'],
+  ['getRiskConfig', 401, () => '/risk/config', () => anonymous],
+  ['putRiskConfig', 200, () => '/risk/config', () => ({ body: riskConfig })],
+  ['putRiskConfig', 400, () => '/risk/config', () => ({ body: { ...riskConfig, mode: 'lax' } })],
+  ['putRiskConfig', 401, () => '/risk/config', () => ({ ...anonymous, body: riskConfig })],
+  ['listRiskDecisions', 200, () => '/risk/decisions'],
+  ['listRiskDecisions', 400, () => '/risk/decisions?limit=x'],
+  ['listRiskDecisions', 401, () => '/risk/decisions', () => anonymous],
+  ['evaluateTool', 200, () => '/mcp/tools/evaluate', () => ({ body: toolCall })],
+  [
+    'evaluateTool',
+    400,
+    () => '/mcp/tools/evaluate',
+    () => ({ body: { ...toolCall, policyIds: ['nobody'] } }),
+  ],
+  ['evaluateTool', 401, () => '/mcp/tools/evaluate', () => ({ ...anonymous, body: toolCall })],
+  ['evaluateTool', 403, () => '/mcp/tools/evaluate', () => ({ ...person(), body: toolCall })],
+  ['listApprovals', 200, () => '/approvals'],
+  ['listApprovals', 400, () => '/approvals?status=done'],
+  ['listApprovals', 401, () => '/approvals', () => anonymous],
+  ['getApproval', 200, () => `/approvals/${ids['approval']}`],
+  ['getApproval', 401, () => `/approvals/${ids['approval']}`, () => anonymous],
+  ['getApproval', 404, () => `/approvals/${nobody('apr')}`],
+  ['decideApproval', 400, () => decision(), () => ({ ...person(), body: { outcome: 'maybe' } })],
+  ['decideApproval', 401, () => decision(), () => ({ ...anonymous, body: yes })],
+  ['decideApproval', 403, () => decision(), () => ({ body: yes })],
+  ['decideApproval', 200, () => decision(), () => ({ ...person(), body: yes })],
+  ['decideApproval', 409, () => decision(), () => ({ ...person(), body: { outcome: 'denied' } })],
+  ['decideApproval', 404, () => `/approvals/${nobody('apr')}/decision`, () => ({ ...person(), body: yes })],
   ['getHealth', 200, () => '/health'],
   ['getLiveness', 200, () => '/health/live'],
   ['getReadiness', 200, () => '/health/ready'],

@@ -15,6 +15,8 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Record', 'events', 'Audit events: push, list, follow'],
   ['Record', 'runs', 'Runs of agents'],
   ['Decide', 'policy', 'Policies: what agents may do'],
+  ['Decide', 'risk', 'Risk of what they do'],
+  ['Decide', 'approvals', 'What a person decides'],
   ['Prove', 'proofs', 'Compliance proofs: make, fetch, verify'],
   ['Prove', 'graphs', 'Causal graphs of runs'],
   ['Prove', 'log', 'The log on disk'],
