@@ -30,7 +30,11 @@ interface Place {
 export function checkCondition(node: Node, pointer = '/condition'): void {
   const isClause = node.kind === 'literal' ? typeof node.value === 'boolean' : node.kind !== 'list';
   if (!isClause) {
-    refuse(pointer, 'WRONG_TYPE', `expected a condition that can be true or false, got a ${node.kind}`);
+    refuse(
+      pointer,
+      'WRONG_TYPE',
+      `expected a condition, such as {"tool.name": "shell"}; {} is always true, got a ${node.kind}`,
+    );
   }
   const count = checkNode(node, { pointer, depth: 1, hasItem: false });
   if (count > limits.conditionNodes) {
@@ -137,10 +141,9 @@ function checkCall({ op, args }: Call, pointer: string): void {
     case 'missing':
       if (args.every((arg) => arg.kind === 'path' && arg.fallback === undefined)) return;
       return refuse(pointer, 'WRONG_TYPE', `expected paths without a default as arguments of ${op}`);
-    case 'some':
     case 'all':
     case 'none':
-      // another list could not be told from a clause in the canonical form
+      // in the canonical form another list could not be told from a clause
       if (args[0]?.kind === 'path' || args[0]?.kind === 'list') return;
       return refuse(pointer, 'WRONG_TYPE', `expected a path or a list as first argument of ${op}`);
     case 'starts_with':

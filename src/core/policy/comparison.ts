@@ -5,6 +5,7 @@
  * neighbours that must both hold.
  */
 import type { Json } from '../json.ts';
+import { spendText } from './budget.ts';
 import type { Evaluate, Operand, Site } from './evaluate.ts';
 import { Indeterminate } from './indeterminate.ts';
 import type { Value } from './indeterminate.ts';
@@ -23,13 +24,14 @@ export function equality(
   const compare = equals
     ? (wrongType: Indeterminate): Compare => same(wrongType, isStrict)
     : (wrongType: Indeterminate): Compare => different(wrongType, isStrict);
-  if (third === undefined && right.node.kind === 'literal' && right.node.value !== null) {
-    return againstLiteral(left, right.node.value, compare(wrongTypeOf(left, right, site)), equals);
+  const literal = right.node.kind === 'literal' ? right.node.value : null;
+  if (third === undefined && literal !== null && String(literal).length < 64) {
+    return againstLiteral(left, literal, compare(wrongTypeOf(left, right, site)), equals);
   }
   return chain(operands, site, compare);
 }
 
-/** The most frequent comparison, in which the type of one side is known. */
+/** The most frequent comparison: the type of one side is known, and it costs no units. */
 function againstLiteral(
   { evaluate }: Operand,
   literal: boolean | number | string,
@@ -83,6 +85,20 @@ function different(wrongType: Indeterminate, isStrict: boolean): Compare {
 const wrongTypeOf = (left: Operand, right: Operand, site: Site): Indeterminate =>
   site.because('type', left.read ?? right.read);
 
+/** A comparison that takes the units for going through the shorter one of two texts. */
+function paid(
+  compareWith: (wrongType: Indeterminate) => Compare,
+  [left, right]: readonly [Operand, Operand],
+  site: Site,
+): Compare {
+  const compare = compareWith(wrongTypeOf(left, right, site));
+  const overBudget = site.because('budget', left.read ?? right.read);
+  return (a, b) => {
+    if (typeof a !== 'string' || typeof b !== 'string') return compare(a, b);
+    return spendText(Math.min(a.length, b.length)) ? compare(a, b) : overBudget;
+  };
+}
+
 /** Compares neighbours; one that does not hold decides, whatever the other is. */
 function chain(
   operands: readonly Operand[],
@@ -91,9 +107,9 @@ function chain(
 ): Evaluate {
   const [left, right, third] = operands as [Operand, Operand, Operand | undefined];
   const [a, b] = [left.evaluate, right.evaluate];
-  const compare = compareWith(wrongTypeOf(left, right, site));
+  const compare = paid(compareWith, [left, right], site);
   if (third === undefined) return (root, item) => compare(a(root, item), b(root, item));
-  const compareNext = compareWith(wrongTypeOf(right, third, site));
+  const compareNext = paid(compareWith, [right, third], site);
   const c = third.evaluate;
   return (root, item) => {
     const middle = b(root, item);

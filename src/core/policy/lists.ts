@@ -1,6 +1,6 @@
 /** `in`, `some`, `all` and `none` of conditions. */
 import type { Json } from '../json.ts';
-import { isShort, spend } from './budget.ts';
+import { isShort, mayWorkOn, spend } from './budget.ts';
 import { same } from './comparison.ts';
 import type { Evaluate, Operand, Site } from './evaluate.ts';
 import { Indeterminate, truthOf } from './indeterminate.ts';
@@ -61,7 +61,7 @@ export function inValue(needle: Operand, haystack: Operand, site: Site): Evaluat
     if (Array.isArray(within)) return inList(value, within);
     if (typeof within !== 'string') return wrongHaystack;
     if (typeof value !== 'string') return wrongNeedle;
-    return isShort(within) && isShort(value) ? within.includes(value) : overBudget;
+    return isShort(value) && mayWorkOn(within) ? within.includes(value) : overBudget;
   };
 }
 

@@ -2,23 +2,21 @@
  * `cat`, `substr`, `starts_with`, `ends_with`, `length` and `sem_ver` of conditions. Lengths and positions count
  * Unicode code points. A text of more than 4 KiB, read or made, is over the budget.
  */
-import { isShort } from './budget.ts';
+import { isShort, mayWorkOn, spendText } from './budget.ts';
 import type { Evaluate, Operand, Site } from './evaluate.ts';
 import { Indeterminate } from './indeterminate.ts';
 import type { Value } from './indeterminate.ts';
 import { compareVersions, parseVersion, versionOperators } from './semver.ts';
-import type { VersionOperator } from './semver.ts';
+import type { Version, VersionOperator } from './semver.ts';
 
-/** What the operators below take from an operand: a short text, or what to answer instead. */
-function textOf(
-  { read, evaluate }: Operand,
-  site: Site,
-): (...at: Parameters<Evaluate>) => string | Indeterminate {
+type Take<T> = (value: Value) => T | Indeterminate;
+
+/** What the operators below take from an operand: a text that they may work on, or what to answer instead. */
+function textOf({ read }: Operand, site: Site): Take<string> {
   const wrongType = site.because('type', read);
   const overBudget = site.because('budget', read);
-  return (root, item) => {
-    const value = evaluate(root, item);
-    if (typeof value === 'string') return isShort(value) ? value : overBudget;
+  return (value) => {
+    if (typeof value === 'string') return mayWorkOn(value) ? value : overBudget;
     return value instanceof Indeterminate ? value : wrongType;
   };
 }
@@ -37,7 +35,7 @@ export function concatenation(operands: readonly Operand[], site: Site): Evaluat
       text += String(value);
       if (!isShort(text)) return overBudget;
     }
-    return text;
+    return spendText(text.length) ? text : overBudget;
   };
 }
 
@@ -47,30 +45,33 @@ export function concatenation(operands: readonly Operand[], site: Site): Evaluat
  */
 export function substring(operands: readonly Operand[], site: Site): Evaluate {
   const [text, start, count] = operands as [Operand, Operand, Operand | undefined];
-  const textAt = textOf(text, site);
-  const startAt = integerOf(start, site);
-  const countAt = count === undefined ? () => undefined : integerOf(count, site);
+  const takeText = textOf(text, site);
+  const takeStart = integerOf(start, site);
+  const takeCount = count === undefined ? undefined : integerOf(count, site);
   return (root, item) => {
-    const value = textAt(root, item);
+    const value = takeText(text.evaluate(root, item));
     if (value instanceof Indeterminate) return value;
-    const from = startAt(root, item);
+    const from = takeStart(start.evaluate(root, item));
     if (from instanceof Indeterminate) return from;
-    const taken = countAt(root, item);
-    if (taken instanceof Indeterminate) return taken;
-    const characters = [...value];
-    const begin = from < 0 ? Math.max(characters.length + from, 0) : from;
-    const end = taken === undefined || taken < 0 ? characters.length + (taken ?? 0) : begin + taken;
-    return characters.slice(begin, Math.max(end, 0)).join('');
+    const taken = count === undefined ? undefined : takeCount?.(count.evaluate(root, item));
+    return taken instanceof Indeterminate ? taken : slice(characters(value), from, taken);
   };
 }
 
-function integerOf(
-  { read, evaluate }: Operand,
-  site: Site,
-): (...at: Parameters<Evaluate>) => number | Indeterminate {
+/** The code points of a text; the text itself where each is one UTF-16 code unit. */
+const characters = (text: string): string | readonly string[] =>
+  /[\ud800-\udfff]/.test(text) ? Array.from(text) : text;
+
+function slice(text: string | readonly string[], from: number, count: number | undefined): string {
+  const begin = from < 0 ? Math.max(text.length + from, 0) : from;
+  const end = count === undefined || count < 0 ? text.length + (count ?? 0) : begin + count;
+  const part = text.slice(begin, Math.max(end, 0));
+  return typeof part === 'string' ? part : part.join('');
+}
+
+function integerOf({ read }: Operand, site: Site): Take<number> {
   const wrongType = site.because('type', read);
-  return (root, item) => {
-    const value = evaluate(root, item);
+  return (value) => {
     if (Number.isSafeInteger(value)) return value as number;
     return value instanceof Indeterminate ? value : wrongType;
   };
@@ -82,11 +83,11 @@ export function withAffix(
   site: Site,
   op: 'starts_with' | 'ends_with',
 ): Evaluate {
-  const [textAt, affixAt] = [textOf(text, site), textOf(affix, site)];
+  const [takeText, takeAffix] = [textOf(text, site), textOf(affix, site)];
   return (root, item) => {
-    const value = textAt(root, item);
+    const value = takeText(text.evaluate(root, item));
     if (value instanceof Indeterminate) return value;
-    const other = affixAt(root, item);
+    const other = takeAffix(affix.evaluate(root, item));
     if (other instanceof Indeterminate) return other;
     return op === 'starts_with' ? value.startsWith(other) : value.endsWith(other);
   };
@@ -94,12 +95,12 @@ export function withAffix(
 
 /** `length`: the characters of a text or the items of a list. */
 export function length(operand: Operand, site: Site): Evaluate {
-  const textAt = textOf(operand, site);
+  const takeText = textOf(operand, site);
   return (root, item) => {
     const value = operand.evaluate(root, item);
     if (Array.isArray(value)) return value.length;
-    const text = textAt(root, item);
-    return text instanceof Indeterminate ? text : [...text].length;
+    const text = takeText(value);
+    return text instanceof Indeterminate ? text : characters(text).length;
   };
 }
 
@@ -109,17 +110,25 @@ export function semVer(operands: readonly Operand[], site: Site): Evaluate {
   const holds = operator.node.kind === 'literal' ? operator.node.value : null;
   const isKnown = versionOperators.includes(holds as VersionOperator);
   const wrongOperator = site.because('type', operator.read);
-  const wrongTypes = [left, right].map(({ read }) => site.because('type', read));
-  const version = (value: Value, wrongType: Indeterminate) => {
-    if (value instanceof Indeterminate) return value;
-    const text = typeof value === 'number' ? String(value) : value;
-    return (typeof text === 'string' ? parseVersion(text) : null) ?? wrongType;
-  };
+  const [takeLeft, takeRight] = [versionOf(left, site), versionOf(right, site)];
   return (root, item) => {
-    const a = version(left.evaluate(root, item), wrongTypes[0] as Indeterminate);
+    const a = takeLeft(left.evaluate(root, item));
     if (a instanceof Indeterminate) return a;
-    const b = version(right.evaluate(root, item), wrongTypes[1] as Indeterminate);
+    const b = takeRight(right.evaluate(root, item));
     if (b instanceof Indeterminate) return b;
     return isKnown ? compareVersions(a, holds as VersionOperator, b) : wrongOperator;
   };
+}
+
+/** A version of a text or of a number such as 1.2; one that is written out is read once. */
+function versionOf({ node, read }: Operand, site: Site): Take<Version> {
+  const wrongType = site.because('type', read);
+  const take: Take<Version> = (value) => {
+    if (value instanceof Indeterminate) return value;
+    const isText = typeof value === 'string' || typeof value === 'number';
+    return (isText ? parseVersion(String(value)) : null) ?? wrongType;
+  };
+  if (node.kind !== 'literal' || node.value === null) return take;
+  const version = take(node.value);
+  return () => version;
 }

@@ -117,6 +117,50 @@ describe('the budget of an evaluation', () => {
     expect(reason(condition, { a: `xé${'x'.repeat(most - 2)}` })).toBe('budget context.a');
   });
 
+  it.each<[string, Json]>([
+    ['in', { in: ['z', { val: [[2], 's'] }] }],
+    ['starts_with', { starts_with: [{ val: [[2], 's'] }, 'z'] }],
+    ['substr', { '==': [{ substr: [{ val: [[2], 's'] }, 0, 1] }, 'z'] }],
+    ['length', { '==': [{ length: { val: [[2], 's'] } }, 0] }],
+    ['cat', { '==': [{ cat: [{ val: [[2], 's'] }, ''] }, 'z'] }],
+    ['==', { '==': [{ val: [[2], 's'] }, { val: [[2], 't'] }] }],
+    ['<', { '>': [{ val: [[2], 's'] }, { val: [[2], 't'] }] }],
+    ['== of a literal', { '==': [{ val: [[2], 's'] }, 'y'.repeat(4000)] }],
+  ])(
+    'counts one more unit for every 64 characters of a text, so that a list costs more: %s',
+    (_op, predicate) => {
+      const condition = { some: [{ var: 'a' }, predicate] };
+      const texts = (length: number): JsonObject => ({
+        s: 'x'.repeat(length),
+        t: `${'x'.repeat(length - 1)}y`,
+      });
+      expect(reason(condition, { a: list(n), ...texts(63) })).toBe(false);
+      expect(reason(condition, { a: list(n / 2), ...texts(64) })).toBe(false);
+      expect(reason(condition, { a: list(n / 2 + 1), ...texts(64) })).toMatch(/^budget/);
+      expect(reason(condition, { a: list(n / 8), ...texts(64 * 7) })).toBe(false);
+      expect(reason(condition, { a: list(n / 8 + 1), ...texts(64 * 7) })).toMatch(/^budget/);
+    },
+  );
+
+  it('bounds the time of the worst condition', () => {
+    const most = 'a'.repeat(limits.conditionStringBytes - 1);
+    const searches = Array.from({ length: 120 }, (_, at) => ({
+      in: [`${'a'.repeat(300)}b${at}`, { val: [[2], 's'] }],
+    }));
+    const condition = compile(parseCondition({ some: [{ var: 'a' }, { or: searches }] }));
+    const start = performance.now();
+    expect(condition.evaluate({ context: { a: list(n / 2), s: most } })).toBe('indeterminate');
+    expect(performance.now() - start).toBeLessThan(2000); // without units for texts: 10 s
+  });
+
+  it('evaluates each operand once, however deep', () => {
+    let node: Json = { var: 'a' };
+    for (let level = 0; level < 14; level++) node = { cat: [{ length: [node] }, 'x'.repeat(62)] };
+    const start = performance.now();
+    expect(reason({ '!!': [node] }, { a: 'x'.repeat(10) })).toBe(true);
+    expect(performance.now() - start).toBeLessThan(100);
+  });
+
   it('is so many bytes that cat makes', () => {
     const half = 'x'.repeat(limits.conditionStringBytes / 2);
     expect(reason({ '!!': [{ cat: [{ var: 'a' }, { var: 'a' }] }] }, { a: half })).toBe(true);

@@ -117,12 +117,7 @@ const refusals: readonly (readonly [Json, string, string, string])[] = [
   [{ any: { a: 1 } }, '/any', 'WRONG_TYPE', 'a list of clauses'],
   [{ all: [{ if: [{ a: 1 }, [1], [2]] }, { b: 1 }] }, '/all/0', 'AMBIGUOUS', 'to iterate, or a clause'],
   [{ none: [{ and: [{ var: 'a' }] }, { b: 1 }] }, '/none/0', 'AMBIGUOUS', 'to iterate, or a clause'],
-  [
-    { some: [{ if: [true, [1], [2]] }, true] },
-    '',
-    'WRONG_TYPE',
-    'a path or a list as first argument of some',
-  ],
+  [{ all: [5, true] }, '', 'WRONG_TYPE', 'a path or a list as first argument of all'],
   [{ var: { cat: ['a', 'b'] } }, '/var', 'WRONG_TYPE', 'cannot be computed'],
   [{ var: ['a', 1, 2] }, '/var', 'TOO_MANY', 'a path and a default'],
   [{ val: [{ var: 'a' }] }, '/val/0', 'WRONG_TYPE', 'cannot be computed'],
