@@ -154,6 +154,7 @@ export const limits = {
   clientRetryAfterSeconds: 60,
   clientBackoffMs: 250,
   clientBackoffMaxMs: 8000,
+  invocationsHeld: 100_000,
 
   // events push
   importBytes: 256 * MiB,

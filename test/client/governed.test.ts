@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  createClient,
+  GovOutcomeUnrecorded,
+  governedInvoke,
+  GovToolRefused,
+} from '../../src/client/index.ts';
+import type { Client, GovernedCall } from '../../src/client/index.ts';
+import { startPlane, type TestPlane } from '../serving.ts';
+
+let plane: TestPlane;
+let client: Client;
+let approver: Client;
+beforeAll(async () => {
+  plane = await startPlane({ extraKeys: { approver: { scopes: ['approvals:decide', 'governance:read'] } } });
+  const connect = (apiKey: string): Client =>
+    createClient({ baseUrl: plane.baseUrl, apiKey, env: {}, retries: 0 });
+  client = connect(plane.key);
+  approver = connect(plane.keys['approver'] ?? '');
+  for (const [policyId, name, action] of [
+    ['no-shell', 'shell', 'deny'],
+    ['ask-refund', 'refund', 'escalate'],
+  ] as const) {
+    await client.createPolicy({
+      body: { policyId, name: policyId, condition: { 'tool.name': name }, action },
+    });
+    await client.publishPolicy({ params: { policyId }, body: {} });
+  }
+});
+afterAll(async () => {
+  client.close();
+  approver.close();
+  await plane.end();
+});
+
+let runs = 0;
+let runId = '';
+beforeEach(() => {
+  runId = `run-${(runs += 1)}`;
+});
+const call = (name: string, more: Partial<GovernedCall> = {}): GovernedCall => ({
+  tool: { name },
+  arguments: { q: 1 },
+  runId,
+  actor: 'planner',
+  ...more,
+});
+const events = async () => (await client.listEvents({ query: { runId } })).body.events;
+const types = async () => (await events()).map(({ eventType }) => eventType);
+const failure = (promise: Promise<unknown>): Promise<any> =>
+  promise.then(
+    () => expect.unreachable('expected a refusal'),
+    (error: unknown) => error,
+  );
+
+describe('governedInvoke', () => {
+  it('runs what is allowed, between a start and an outcome that name the evaluation', async () => {
+    let startRecorded: string[] = [];
+    const value = await governedInvoke(client, call('search'), async (decision) => {
+      startRecorded = await types();
+      return decision?.decision;
+    });
+    expect(value).toBe('allow');
+    expect(startRecorded).toEqual(['tool.evaluated', 'tool.call']);
+    const [evaluated, start, end] = await events();
+    expect(start?.metadata['evaluationId']).toBe(evaluated?.metadata['evaluationId']);
+    expect(end).toMatchObject({ eventType: 'tool.result', action: 'complete', metadata: { ok: true } });
+    expect(end?.metadata['toolCallId']).toBe(start?.metadata['toolCallId']);
+  });
+
+  it('does not run what is denied, and records the refusal', async () => {
+    let ran = false;
+    const refused = await failure(governedInvoke(client, call('shell'), () => (ran = true)));
+    expect(refused).toBeInstanceOf(GovToolRefused);
+    expect(refused.decision.matchedPolicies).toMatchObject([{ policyId: 'no-shell' }]);
+    expect(ran).toBe(false);
+    expect(await types()).toEqual(['tool.evaluated', 'tool.denied']);
+  });
+
+  it('refuses an escalation at once where nobody waits', async () => {
+    const refused = await failure(governedInvoke(client, call('refund'), () => 1));
+    expect(refused.approval.status).toBe('pending');
+    expect(refused.message).toContain(`gov approvals approve ${refused.approval.approvalId}`);
+  });
+
+  it('runs an escalation once a person approved it', async () => {
+    const running = governedInvoke(client, call('refund'), () => 'refunded', { approvalTimeoutMs: 20_000 });
+    await decideNext('approved');
+    expect(await running).toBe('refunded');
+    const [, start] = await events();
+    expect(start?.eventType).toBe('tool.call');
+    expect(start?.metadata['approvalId']).toMatch(/^apr_/);
+  });
+
+  it('does not run an escalation that a person denied', async () => {
+    const running = failure(governedInvoke(client, call('refund'), () => 1, { approvalTimeoutMs: 20_000 }));
+    await decideNext('denied');
+    expect((await running).approval.status).toBe('denied');
+    expect(await types()).toEqual(['tool.evaluated', 'tool.denied']);
+  });
+
+  async function decideNext(outcome: 'approved' | 'denied'): Promise<void> {
+    for (;;) {
+      const { body } = await approver.listApprovals({ query: { runId, status: 'pending' } });
+      const [open] = body.data;
+      if (open === undefined) continue;
+      await approver.decideApproval({ params: { approvalId: open.approvalId }, body: { outcome } });
+      return;
+    }
+  }
+
+  it('passes on what the tool throws, after recording it', async () => {
+    const thrown = await failure(
+      governedInvoke(client, call('search'), () => {
+        throw new RangeError('no such row');
+      }),
+    );
+    expect(thrown).toBeInstanceOf(RangeError);
+    const last = (await events()).at(-1);
+    expect(last).toMatchObject({ action: 'fail', metadata: { ok: false, error: 'RangeError: no such row' } });
+  });
+
+  it('evaluates and runs one invocation id once', async () => {
+    let ran = 0;
+    const options = { invocationId: 'inv-once' };
+    await governedInvoke(client, call('search'), () => (ran += 1), options);
+    expect(await failure(governedInvoke(client, call('search'), () => (ran += 1), options))).toBeInstanceOf(
+      TypeError,
+    );
+    expect(ran).toBe(1);
+    expect(await types()).toEqual(['tool.evaluated', 'tool.call', 'tool.result']);
+  });
+
+  describe('without a service', () => {
+    const nowhere = createClient({
+      baseUrl: 'http://127.0.0.1:9/api/v1',
+      apiKey: 'gov_live_x',
+      env: {},
+      retries: 0,
+    });
+    const readOnly = { tool: { name: 'search', annotations: { readOnlyHint: true } } };
+
+    it('runs nothing', async () => {
+      let ran = false;
+      await failure(governedInvoke(nowhere, call('search', readOnly), () => (ran = true)));
+      expect(ran).toBe(false);
+    });
+
+    it('runs a read-only tool where it may fail open, though its outcome cannot be recorded', async () => {
+      const options = { failMode: 'open' } as const;
+      const unrecorded = await failure(
+        governedInvoke(nowhere, call('search', readOnly), (decision) => ({ decision }), options),
+      );
+      expect(unrecorded).toBeInstanceOf(GovOutcomeUnrecorded);
+      expect(unrecorded.outcome).toEqual({ value: { decision: null } });
+    });
+
+    it('runs no other tool open', async () => {
+      let ran = false;
+      await failure(governedInvoke(nowhere, call('search'), () => (ran = true), { failMode: 'open' }));
+      expect(ran).toBe(false);
+    });
+  });
+
+  it('runs nothing where the call is refused, open or not', async () => {
+    let ran = false;
+    const bad = call('search', {
+      tool: { name: 'search', annotations: { readOnlyHint: true } },
+      runId: 'gov.system',
+    });
+    await failure(governedInvoke(client, bad, () => (ran = true), { failMode: 'open' }));
+    expect(ran).toBe(false);
+  });
+});
