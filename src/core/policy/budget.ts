@@ -2,7 +2,8 @@
  * What one evaluation may cost, in units: one for each item of a list that it walks, and one for every 64
  * characters of a text that it works on or compares, so that a short one is free and long ones within iterators
  * are not. A text of more than 4 KiB is compared only. Beyond the budget the answer is indeterminate.
- * Evaluation is synchronous and calls nothing outside, so one counter serves all conditions. Proven by `test/core/policy/conditionlimits.test.ts`.
+ * Evaluation is synchronous and calls nothing outside, so one counter serves all conditions.
+ * Proven by `test/core/policy/conditionlimits.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 
