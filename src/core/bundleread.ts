@@ -155,10 +155,14 @@ function readEvent(value: Json, at: Place): BundleEvent {
 
 function readGraph(value: Json, at: Place): BundleGraph {
   const graph = object(value, at, graphShape);
+  const types = new Set<string>();
   return {
     leaf: readIncluded(graph['leaf'], { up: at, name: 'leaf' }),
     nodes: list(graph, 'nodes', at, { max: limits.bundleValues, read: readNode }),
-    edges: list(graph, 'edges', at, { max: limits.bundleValues, read: readEdge }),
+    edges: list(graph, 'edges', at, {
+      max: limits.bundleValues,
+      read: (edge, place) => readEdge(edge, place, types),
+    }),
   };
 }
 
@@ -172,11 +176,19 @@ function readNode(value: Json, at: Place): NodeItem {
   };
 }
 
-function readEdge(value: Json, at: Place): BundleEdge {
+/** `types`: those that were found to be well-formed, which are few. */
+function readEdge(value: Json, at: Place, types: Set<string>): BundleEdge {
   if (!Array.isArray(value) || value.length !== 3) refuse(at, 'source, target and type', value);
-  const [source, target, type] = value;
+  // not by destructuring, which goes through an iterator
+  const source = value[0];
+  const target = value[1];
+  const type = value[2];
   if (!isCount(source) || !isCount(target)) refuse(at, 'two positions of nodes', value);
-  if (typeof type !== 'string' || !graphTypePattern.test(type)) refuse(at, graphTypeForm.expected, value);
+  if (typeof type !== 'string') refuse(at, graphTypeForm.expected, value);
+  if (!types.has(type)) {
+    if (!graphTypePattern.test(type)) refuse(at, graphTypeForm.expected, value);
+    types.add(type);
+  }
   return [source, target, type];
 }
 
@@ -207,13 +219,17 @@ function anyObject(value: Json | undefined, at: Place): JsonObject {
 
 function object(value: Json | undefined, at: Place, { required, optional = [] }: Shape): JsonObject {
   const read = anyObject(value, at);
+  const names = Object.keys(read);
+  // as JCS orders them; most objects of a bundle are so
+  if (names.length === required.length && names.every((name, position) => name === required[position])) {
+    return read;
+  }
   let found = 0;
   for (const name of required) {
     if (!Object.hasOwn(read, name)) refuse({ up: at, name }, 'a member', undefined);
     found++;
   }
   for (const name of optional) if (Object.hasOwn(read, name)) found++;
-  const names = Object.keys(read);
   if (names.length === found) return read;
   const unknown = names.find((name) => !required.includes(name) && !optional.includes(name)) ?? '';
   refuse({ up: at, name: unknown.slice(0, limits.echoChars) }, 'no such member', read[unknown]);

@@ -110,7 +110,8 @@ class Measure {
     if (typeof value !== 'object' || value === null) return true;
     if (depth === this.bounds.depth) return false;
     if (Array.isArray(value)) {
-      return value.every((item) => this.fits(item, depth + 1)) && this.values <= this.bounds.values;
+      for (const item of value) if (!this.fits(item, depth + 1)) return false;
+      return this.values <= this.bounds.values;
     }
     for (const name in value) {
       if (name.length > this.bounds.nameChars || !this.fits(value[name] ?? null, depth + 1)) return false;

@@ -73,7 +73,7 @@ export class RunIndex {
   /** The position of the event with this id, or −1. The id may be an attacker's. Cost: log n. */
   find(eventId: string): number {
     const index = this.ascending ? eventIndex(eventId) : null;
-    if (index === null) return -1;
+    if (index === null || index > this.indexAt(this.count - 1)) return -1;
     const at = this.below(index);
     return this.indexAt(at) === index && this.idAt(at) === eventId ? at : -1;
   }

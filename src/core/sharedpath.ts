@@ -3,7 +3,8 @@
  * them, from left to right. With the leaves they give the root, exactly as a single path does for one leaf; for
  * a run of consecutive leaves they are not many more. Proven by `test/core/listroot.test.ts`.
  */
-import { hashBytes, nodeHash } from './merkle.ts';
+import { parent } from './listroot.ts';
+import { hashBytes } from './merkle.ts';
 
 /**
  * The shared path of leaves at ascending `indexes` in the tree of `size` leaves. `pathOf` gives the inclusion
@@ -46,19 +47,24 @@ export function sharedRoot(
   const ascending = indexes.every((index, at) => index > (indexes[at - 1] ?? -1) && index < size);
   if (leaves.length === 0 || !ascending || !Number.isSafeInteger(size)) return null;
   let next = 0;
-  const compute = (range: Range): Uint8Array | null => {
-    if (range.from === range.to) return path[next++] ?? null;
-    if (range.end - range.start === 1) return leaves[range.from]?.hash ?? null;
+  /** Empty where a hash is missing. */
+  const compute = (range: Range): string => {
+    if (range.from === range.to) return byteText(path[next++]);
+    if (range.end - range.start === 1) return byteText(leaves[range.from]?.hash);
     const { left, right } = halves(range, indexes);
     const leftHash = compute(left);
     const rightHash = compute(right);
-    return isHash(leftHash) && isHash(rightHash) ? nodeHash(leftHash, rightHash) : null;
+    return leftHash === '' || rightHash === '' ? '' : parent(leftHash, rightHash);
   };
   const root = compute({ start: 0, end: size, from: 0, to: leaves.length });
-  return next === path.length ? root : null;
+  return root !== '' && next === path.length ? Buffer.from(root, 'latin1') : null;
 }
 
-const isHash = (hash: Uint8Array | null | undefined): hash is Uint8Array => hash?.length === hashBytes;
+/** A hash as `parent` takes it, empty for what is none. */
+const byteText = (hash: Uint8Array | undefined): string =>
+  isHash(hash) ? Buffer.from(hash.buffer, hash.byteOffset, hashBytes).toString('latin1') : '';
+
+const isHash = (hash: Uint8Array | undefined): hash is Uint8Array => hash?.length === hashBytes;
 
 /** Leaves [start, end) of the tree, which hold the positions [from, to) of the index list. */
 interface Range {
