@@ -101,6 +101,7 @@ async function fill(dataDir: string, file: PlaneFile): Promise<void> {
   const verifierKeys = keys.signers(file.origin).map(({ verifierKey }) => verifierKey);
   const trust = { origin: file.origin, keys: verifierKeys.map(parseVerifierKey), witnesses: [], quorum: 0 };
   writePrivate(join(dataDir, 'trust'), formatTrust(trust));
+  writePrivate(join(dataDir, 'attestation.pub'), keys.attestationKey);
   const token = await fillStore(dataDir, file, keys);
   writePrivate(join(dataDir, 'local.key'), `${token}\n`);
   writePrivate(join(dataDir, 'plane.json'), `${JSON.stringify(file, null, 2)}\n`);
@@ -121,6 +122,7 @@ async function fillStore(dataDir: string, file: PlaneFile, keys: PlaneKeys): Pro
       organizationId: file.organizationId,
       environment: file.environment,
       keys: keys.signers(file.origin).map(({ verifierKey }) => verifierKey),
+      attestationKey: keys.attestationKey,
       createdAt: formatTimestamp(now()),
     });
     await store.createProject(project, genesis);

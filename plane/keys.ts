@@ -1,12 +1,14 @@
 /**
- * Keys of a plane on disk: `keys/log.ed25519.pem`, `keys/log.mldsa44.pem` where this Node has ML-DSA-44, and
- * `keys/store.key`. All are made here, 0600, and never leave the machine. Proven by `test/plane/init.test.ts`.
+ * Keys of a plane on disk: `keys/log.ed25519.pem`, `keys/log.mldsa44.pem` where this Node has ML-DSA-44,
+ * `keys/attestation.p256.pem` for exported statements (cosign and sigstore verify P-256), and `keys/store.key`. All
+ * are made here, 0600, and never leave the machine. Proven by `test/plane/init.test.ts`.
  */
-import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GovError } from '../src/contract/problems.ts';
 import { ed25519Signer, hasMlDsa44, mlDsa44Signer, type CheckpointSigner } from '../src/core/checkpoint.ts';
+import { type DsseEnvelope, inTotoPayloadType, signDsse } from '../src/core/dsse.ts';
 import { keyIdText, parseVerifierKey } from '../src/core/notekey.ts';
 import { refuseReadableByOthers, writePrivate } from '../src/host/files.ts';
 import type { StoreReader } from '../src/store/port.ts';
@@ -16,6 +18,10 @@ const storeKeyBytes = 32;
 export interface PlaneKeys {
   /** Signers of checkpoints with this origin, Ed25519 first. */
   readonly signers: (origin: string) => readonly CheckpointSigner[];
+  /** Signs an in-toto Statement with the attestation key. */
+  readonly attest: (statement: Uint8Array) => DsseEnvelope;
+  /** The public half of the attestation key, SPKI in PEM. */
+  readonly attestationKey: string;
   /** 32 bytes from which cursor and fingerprint keys are derived. */
   readonly storeKey: Buffer;
 }
@@ -24,15 +30,17 @@ const paths = (dataDir: string) => ({
   folder: join(dataDir, 'keys'),
   ed25519: join(dataDir, 'keys', 'log.ed25519.pem'),
   mlDsa44: join(dataDir, 'keys', 'log.mldsa44.pem'),
+  attestation: join(dataDir, 'keys', 'attestation.p256.pem'),
   store: join(dataDir, 'keys', 'store.key'),
 });
 
 /** Makes the keys of a new plane; fails where there are any. */
 export function createKeys(dataDir: string, randomBytes: (size: number) => Buffer): PlaneKeys {
-  const { folder, ed25519, mlDsa44, store } = paths(dataDir);
+  const { folder, ed25519, mlDsa44, attestation, store } = paths(dataDir);
   mkdirSync(folder, { mode: 0o700 });
   writePrivate(ed25519, pem(generateKeyPairSync('ed25519').privateKey));
   if (hasMlDsa44()) writePrivate(mlDsa44, pem(generateKeyPairSync('ml-dsa-44').privateKey));
+  writePrivate(attestation, pem(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey));
   writePrivate(store, `${randomBytes(storeKeyBytes).toString('hex')}\n`);
   return readKeys(dataDir);
 }
@@ -41,8 +49,9 @@ const pem = (key: KeyObject): string => key.export({ format: 'pem', type: 'pkcs8
 
 /** Reads the keys; FORBIDDEN where others may read them, STORAGE_FAULT where one is missing or damaged. */
 export function readKeys(dataDir: string): PlaneKeys {
-  const { ed25519, mlDsa44, store } = paths(dataDir);
+  const { ed25519, mlDsa44, attestation, store } = paths(dataDir);
   const ed25519Key = readKey(ed25519);
+  const attestationPrivate = readKey(attestation);
   const mlDsa44Key = existsSync(mlDsa44) ? readKey(mlDsa44) : null;
   if (mlDsa44Key !== null && !hasMlDsa44()) {
     throw new GovError(
@@ -66,7 +75,12 @@ export function readKeys(dataDir: string): PlaneKeys {
     made.set(origin, fresh);
     return fresh;
   };
-  return { storeKey, signers };
+  return {
+    storeKey,
+    signers,
+    attest: (statement) => signDsse(inTotoPayloadType, statement, attestationPrivate),
+    attestationKey: createPublicKey(attestationPrivate).export({ format: 'pem', type: 'spki' }).toString(),
+  };
 }
 
 /**

@@ -160,6 +160,7 @@ function openPlane(config: PlaneConfig, log: Log, rebuildHeads: boolean): Opened
     policySets: new PolicySets(store),
     work,
     wakeJobs: () => jobs.wake(),
+    attest: keys.attest,
     verifierKeys: (origin) => signers(origin).map(({ verifierKey }) => verifierKey),
     probe: createProbe(dataDir, now),
     counts: { skewedEvents: 0 },

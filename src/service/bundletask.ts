@@ -23,7 +23,7 @@ import { runEvents } from './runevents.ts';
 import { consistencyAt, inclusionAt, sharedInclusionAt } from './treeproofs.ts';
 import type { Task, TaskContext } from './work.ts';
 
-export const bundle: Task<'bundle'> = async (context, { projectId, proofId, events }) => {
+export const bundle: Task<'bundle'> = async (context, { projectId, proofId, events, dsse }) => {
   const { reader } = context;
   const stored = await reader.proof(projectId, proofId);
   if (stored === null) throw new Error(`no proof ${proofId}`);
@@ -43,6 +43,7 @@ export const bundle: Task<'bundle'> = async (context, { projectId, proofId, even
       proofCheckpoint,
       consistency: pathText(await consistencyAt(reader, projectId, { first: treeSize, second })),
       ...enclosed,
+      dsse,
     }),
   );
   return Buffer.from(text);

@@ -8,6 +8,7 @@ import { schemaVersions, type ComplianceProof, type ProofRequest } from '../cont
 import { typeId } from '../core/id.ts';
 import { canonicalize, type Json } from '../core/json.ts';
 import { chooseLayers } from '../core/layers.ts';
+import { inTotoPayload } from '../core/proof.ts';
 import { append } from './append.ts';
 import { idempotencyWrite, keepAnswer, notFound, type Call, type Handlers } from './call.ts';
 import { retryAfter } from './jobs.ts';
@@ -83,7 +84,8 @@ export const proofs: Pick<
     if (events !== 'none' && size > limits.bundleEvents) throw tooManyToEnclose();
     // S′ may not have been signed where the process ended right after the proof was stored
     await services.checkpoints.sign(projectId);
-    const input = { projectId, proofId, events };
+    const dsse = services.attest(inTotoPayload(readStored(stored.proof)));
+    const input = { projectId, proofId, events, dsse };
     return { status: 200, raw: await services.work.run('bundle', input, { events: size }) };
   },
 };

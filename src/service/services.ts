@@ -1,4 +1,5 @@
 /** What handlers work with; `plane/serve.ts` puts it together, tests do the same with a temporary store. */
+import type { DsseEnvelope } from '../core/dsse.ts';
 import type { Store } from '../store/port.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import type { Cursors } from './cursors.ts';
@@ -26,6 +27,8 @@ export interface Services {
   readonly wakeJobs: () => void;
   /** Verifier keys of the log with this origin, as texts. */
   readonly verifierKeys: (origin: string) => readonly string[];
+  /** Signs an in-toto Statement for export (DSSE, ECDSA P-256). */
+  readonly attest: (statement: Uint8Array) => DsseEnvelope;
   /** Reasons why a write now would not be durable; empty when it would. */
   readonly probe: () => Promise<readonly string[]>;
   /** Counted since the start, for the metrics. */

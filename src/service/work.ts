@@ -5,6 +5,7 @@
 import type { GraphDeclaration } from '../contract/graphs.ts';
 import type { LayerName } from '../contract/proofs.ts';
 import type { PolicyAction } from '../contract/policywords.ts';
+import type { DsseEnvelope } from '../core/dsse.ts';
 import type { GraphFacts } from '../core/graph.ts';
 import type { Json } from '../core/json.ts';
 import type { Example, HistoryImpact } from '../core/policy/history.ts';
@@ -124,7 +125,13 @@ export interface Tasks {
   };
   /** The text of the bundle of a stored proof. */
   bundle: {
-    input: { readonly projectId: string; readonly proofId: string; readonly events: EnclosedEvents };
+    input: {
+      readonly projectId: string;
+      readonly proofId: string;
+      readonly events: EnclosedEvents;
+      /** About this very proof. */
+      readonly dsse: DsseEnvelope;
+    };
     output: Uint8Array;
   };
   /** The impact of a proposed version on recorded evaluations, newest first. */

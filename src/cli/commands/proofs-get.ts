@@ -35,7 +35,7 @@ function convert(bytes: Uint8Array, format: Format): Uint8Array {
     case 'dsse': {
       const { dsse } = readBundle(bytes);
       if (dsse !== undefined) return Buffer.from(`${JSON.stringify(dsse)}\n`);
-      throw new CliError(exit.notFound, 'the bundle has no DSSE envelope: the service signs none', {
+      throw new CliError(exit.notFound, 'the bundle has no DSSE envelope', {
         code: 'NO_ATTESTATION',
         hint: 'the tlog-proof form is signed by the log: --format tlog-proof',
       });
