@@ -6,7 +6,7 @@
  */
 import type { Node } from './ast.ts';
 import { compile } from './compile.ts';
-import type { Checkpoint, Condition, Truth } from './compile.ts';
+import type { Condition } from './compile.ts';
 import { pathText } from './textprint.ts';
 
 export type Path = Extract<Node, { kind: 'path' }>;
@@ -44,8 +44,19 @@ export const leavesOf = (clause: Clause): readonly Clause[] =>
 /** A clause and all below it, in the order of the text. */
 export const allOf = (clause: Clause): readonly Clause[] => [clause, ...clause.parts.flatMap(allOf)];
 
-export const truthAt = (clause: Clause, checkpoint: Checkpoint): Truth =>
-  clause.condition.evaluate(checkpoint);
+/**
+ * The condition with another node in place of one clause of it; undefined drops the clause from its `and` or
+ * `or`, of which one that is left stands alone.
+ */
+export function replaced(root: Clause, target: Clause, by: Node | undefined): Node {
+  if (root === target) return by ?? root.node;
+  if (root.node.kind !== 'call' || root.parts.length === 0) return root.node;
+  const kept = by === undefined ? root.parts.filter((part) => part !== target) : root.parts;
+  const args = kept.map((part) => replaced(part, target, by));
+  const [only] = args;
+  if (kept.length < root.parts.length && args.length === 1 && only !== undefined) return only;
+  return { kind: 'call', op: root.node.op, args };
+}
 
 const connectives: ReadonlySet<string> = new Set(['and', 'or', '!', '!!', 'if']);
 
