@@ -225,3 +225,28 @@ export const events = {
     statuses: [400, 401, 500],
   }),
 } as const;
+
+/** WebSockets (decision O7): beside the table, since no handler answers them with a body. */
+export const streams = {
+  streamEvents: operation({
+    method: 'GET',
+    path: '/events/stream',
+    tag: 'Audit Events',
+    stability: 'beta',
+    origin: 'extension',
+    scope: 'events:read',
+    summary: 'Follow events live over a WebSocket, one JSON event per message',
+    query: exact({
+      runId: Type.Optional(clientId('Run')),
+      eventType: Type.Optional(eventType),
+      after: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          description: 'Resume after this sequence; default: what comes from now on',
+        }),
+      ),
+    }),
+    success: { 101: AuditEvent },
+    statuses: [400, 401, 503],
+  }),
+} as const;

@@ -6,6 +6,7 @@
 import type { TObject, TSchema } from 'typebox';
 import { limits } from './limits.ts';
 import type { Operation } from './operation.ts';
+import { streams } from './events.ts';
 import { problems } from './problems.ts';
 import { table } from './table.ts';
 
@@ -68,6 +69,11 @@ function sharedStatuses(row: Operation): number[] {
 function responses(row: Operation): JsonRecord {
   const result: JsonRecord = {};
   for (const [status, content] of Object.entries(row.success)) {
+    if (status === '101') {
+      // OpenAPI knows no messages: their schema is told beside the answer
+      result[status] = { description: row.summary, 'x-message': plainSchema(content) };
+      continue;
+    }
     const isText = 'mediaType' in content;
     result[status] = {
       description: row.summary,
@@ -159,7 +165,7 @@ const problemSchema: JsonRecord = {
 /** The whole document, without references to anything outside it. */
 export function openapiDocument(): JsonRecord {
   const paths: Record<string, JsonRecord> = {};
-  for (const [id, row] of Object.entries<Operation>(table)) {
+  for (const [id, row] of Object.entries<Operation>({ ...table, ...streams })) {
     const path = row.path.replace(/\*$/, '{path}');
     (paths[path] ??= {})[row.method.toLowerCase()] = operationObject(id, row);
   }

@@ -7,9 +7,9 @@
 import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
+import { streams } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
-import { table } from '../contract/table.ts';
 import type { Caller } from '../service/call.ts';
 import type { JsonSchema } from '../service/explain.ts';
 import { openLeaf } from '../service/events.ts';
@@ -24,16 +24,8 @@ import { basePaths } from './route.ts';
 import { asGovError } from './serve.ts';
 import { readQuery } from './text.ts';
 
-const listQuery = table.listEvents.query.properties;
-const streamQuery: JsonSchema = {
-  type: 'object',
-  properties: {
-    runId: listQuery.runId,
-    eventType: listQuery.eventType,
-    after: { type: 'integer', minimum: 0 },
-  },
-  additionalProperties: false,
-};
+// a schema of the contract is JSON Schema
+const streamQuery = streams.streamEvents.query as unknown as JsonSchema;
 
 const environments = ['production', 'sandbox'] as const;
 const streamPath = (environment: Project['environment']): string => `${basePaths[environment]}/events/stream`;

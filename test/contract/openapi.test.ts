@@ -2,6 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { streams } from '../../src/contract/events.ts';
 import { openapiDocument } from '../../src/contract/openapi.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { table } from '../../src/contract/table.ts';
@@ -29,7 +30,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('has every row of the table once, with stability and origin', () => {
-    const rows = Object.entries<Operation>(table);
+    const rows = Object.entries<Operation>({ ...table, ...streams });
     const found = Object.values(document.paths).flatMap((methods) => Object.values(methods));
     expect(found.map(({ operationId }) => operationId).toSorted()).toEqual(rows.map(([id]) => id).toSorted());
     for (const [id, row] of rows) {
