@@ -67,6 +67,7 @@ export const limits = {
   jobLeaseRenewSeconds: 15,
   jobErrorChars: 1000,
   jobRequestDays: 30,
+  jobRequestBytes: 1 * MiB,
 
   // conditions, gov.cond/1 (design of policies, section 1)
   conditionBytes: 64 * KiB,
@@ -103,6 +104,7 @@ export const limits = {
   toolDecisionSeconds: 60,
   approvalHours: 24,
   replaySteps: 200_000,
+  statedPolicySets: 100,
 
   committedFields: 256,
   recordBytes: 65_535,

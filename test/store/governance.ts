@@ -164,9 +164,18 @@ export const snapshot = (runId = 'r1'): OtherDraft =>
 
 export const replay = (id: string, runId = 'r1'): OtherDraft => {
   const none = { n: 0, root: 'sha256:empty' };
-  const counts = { treeSize: 1, steps: 0, mismatches: none, drift: none };
+  const counts = { treeSize: 1, steps: 0, replayed: 0, notReplayable: 0, mismatches: none };
   return draftReplay(
-    { replayId: `rpl_${id}`, runId, kind: 'decisions', ...counts, at, snapshot: null },
+    {
+      replayId: `rpl_${id}`,
+      runId,
+      kind: 'decisions',
+      ...counts,
+      driftCount: 0,
+      at,
+      snapshot: null,
+      drift: none,
+    },
     salt,
   );
 };

@@ -1,7 +1,8 @@
 /**
- * The leaf of a replay, `gov.replay/1` (docs/proofs.md): how many steps were compared, which did not match,
- * and against which snapshot. Proven by `test/core/decided/replayed.test.ts`.
+ * The leaf of a replay, `gov.replay/1` (docs/proofs.md): how many steps were compared, how many of them were
+ * decisions that were made again, which did not match, and against which snapshot. Proven by `test/core/decided/replayed.test.ts`.
  */
+import type { Json } from '../json.ts';
 import { draftLeaf, type OtherDraft } from '../record.ts';
 import type { ListCommitment, OpenLeaf } from './leaf.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -14,26 +15,40 @@ export interface ReplayRecord {
   /** Events of the run that it covers: those with a smaller index than this. */
   readonly treeSize: number;
   readonly steps: number;
-  /** Steps whose status is not match, of {index, eventId, status}. */
+  /** Of the steps: evaluations and risk decisions that were made again, and steps that could not be. */
+  readonly replayed: number;
+  readonly notReplayable: number;
+  /** Steps that diverged, of {index, eventId, status}: mismatch, missing or extra. */
   readonly mismatches: ListCommitment;
-  /** Drift diagnostics, of {field, expected, actual, severity}. */
-  readonly drift: ListCommitment;
+  /** How many drift diagnostics, answered or not. */
+  readonly driftCount: number;
   readonly at: string;
-  /** The snapshot that the replay was asked to hold the run to; null where none was given. */
+  /** The snapshot that the run was held to: the one given, else its own; null where there is neither. */
   readonly snapshot: Snapshot | null;
+  /**
+   * The drift diagnostics that were answered, of {field, expected, actual, severity}: committed with a salt, as
+   * they show values of payloads. Null once that was erased.
+   */
+  readonly drift: ListCommitment | null;
 }
 
 export function draftReplay(replay: ReplayRecord, salt: () => string): OtherDraft {
-  const { runId, snapshot, ...fields } = replay;
-  return draftLeaf(
-    'gov.replay/1',
-    { ...fields },
-    { runId, id: replay.replayId, committed: [['/snapshot', snapshot]], salt },
-  );
+  const { runId, snapshot, drift, ...fields } = replay;
+  const committed: [string, Json][] = [
+    ['/snapshot', snapshot],
+    ['/drift', drift],
+  ];
+  return draftLeaf('gov.replay/1', { ...fields }, { runId, id: replay.replayId, committed, salt });
 }
 
 export function openReplay({ clear, committed }: OpenLeaf): ReplayRecord {
-  const { replayId, runId, kind, treeSize, steps, mismatches, drift, at } = clear as unknown as ReplayRecord;
+  const record = clear as unknown as Omit<ReplayRecord, 'snapshot' | 'drift'>;
+  const { replayId, runId, kind, treeSize, steps, replayed, notReplayable, mismatches, driftCount, at } =
+    record;
   const snapshot = (committed.get('snapshot') ?? null) as Snapshot | null;
-  return { replayId, runId, kind, treeSize, steps, mismatches, drift, at, snapshot };
+  const drift = (committed.get('drift') ?? null) as ListCommitment | null;
+  return {
+    ...{ replayId, runId, kind, treeSize, steps, replayed, notReplayable, mismatches, driftCount, at },
+    ...{ snapshot, drift },
+  };
 }

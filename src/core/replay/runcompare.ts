@@ -43,27 +43,29 @@ const ofMembers: Severities = { differs: 'medium', absent: 'low' };
  * The steps of both runs in the order of the alignment; at a gap what is missing comes before what is extra. Both
  * must be read in full and in the order in which they were aligned; another number of steps is a bug and throws.
  */
-export function* compareRuns(
+export async function* compareRuns(
   { partners }: Alignment,
-  expected: Iterable<RunStep>,
-  actual: Iterable<RunStep>,
-): Generator<ComparedStep> {
-  const others = actual[Symbol.iterator]();
+  expected: AsyncIterable<RunStep>,
+  actual: AsyncIterable<RunStep>,
+): AsyncGenerator<ComparedStep, void, undefined> {
+  const others = actual[Symbol.asyncIterator]();
   let taken = 0;
   let position = 0;
-  for (const step of expected) {
+  for await (const step of expected) {
     const partner = partners[position++];
     if (partner === undefined) throw new Error(`expected ${partners.length} steps, got more`);
     if (partner < 0) {
       yield { source: step, outcome: missing(step) };
       continue;
     }
-    for (; taken < partner; taken++) yield extra(next(others, taken));
-    const other = next(others, taken++);
+    for (; taken < partner; taken++) yield extra(await next(others, taken));
+    const other = await next(others, taken++);
     yield { source: other, outcome: compareSteps(step, other) };
   }
   if (position < partners.length) throw new Error(`expected ${partners.length} steps, got ${position}`);
-  for (let rest = others.next(); rest.done !== true; rest = others.next()) yield extra(rest.value);
+  for (let rest = await others.next(); rest.done !== true; rest = await others.next()) {
+    yield extra(rest.value);
+  }
 }
 
 /** Two steps that were aligned. */
@@ -73,8 +75,8 @@ export function compareSteps(expected: RunStep, actual: RunStep): StepOutcome {
   return differences.count === 0 ? match : { status: 'mismatch', differences };
 }
 
-function next(steps: Iterator<RunStep>, taken: number): RunStep {
-  const step = steps.next();
+async function next(steps: AsyncIterator<RunStep>, taken: number): Promise<RunStep> {
+  const step = await steps.next();
   if (step.done === true) throw new Error(`expected a step at ${taken} of the actual run, got none`);
   return step.value;
 }

@@ -15,15 +15,21 @@ const steps = (run: string, ...list: readonly (readonly [string, JsonObject?])[]
     members,
   }));
 
-function compare(expected: readonly RunStep[], actual: readonly RunStep[]) {
+async function* streamed(run: readonly RunStep[]): AsyncGenerator<RunStep> {
+  yield* run;
+}
+
+async function compare(expected: readonly RunStep[], actual: readonly RunStep[]) {
   const words = new StepWords();
   const numbers = (run: readonly RunStep[]) => Int32Array.from(run, (step) => words.number(step));
   const collector = new ReplayCollector();
   const alignment = align(numbers(expected), numbers(actual));
-  for (const { source, outcome } of compareRuns(alignment, expected, actual)) collector.add(source, outcome);
+  for await (const { source, outcome } of compareRuns(alignment, streamed(expected), streamed(actual))) {
+    collector.add(source, outcome);
+  }
   return collector.finish();
 }
-const told = ({ steps }: ReturnType<typeof compare>): string[] =>
+const told = ({ steps }: Awaited<ReturnType<typeof compare>>): string[] =>
   steps.map(({ status, eventId, action }) => `${status} ${eventId} ${action}`);
 
 const trial1 = steps(
@@ -36,8 +42,8 @@ const trial1 = steps(
 );
 
 describe('a run against another', () => {
-  it('matches where all steps and members are equal', () => {
-    const report = compare(
+  it('matches where all steps and members are equal', async () => {
+    const report = await compare(
       trial1,
       steps('two', ...trial1.map(({ action, members }) => [action, members] as const)),
     );
@@ -45,7 +51,7 @@ describe('a run against another', () => {
     expect(report.driftDiagnostics).toEqual([]);
   });
 
-  it('names each step that is missing, extra or differs, and in which member', () => {
+  it('names each step that is missing, extra or differs, and in which member', async () => {
     const trial2 = steps(
       'two',
       ['get_user', { metadata: { args: { id: 'u1' } } }],
@@ -54,7 +60,7 @@ describe('a run against another', () => {
       ['cancel_order', { metadata: { args: { reason: 'ordered by mistake' }, retry: 1 } }],
       ['say goodbye'],
     );
-    const report = compare(trial1, trial2);
+    const report = await compare(trial1, trial2);
     expect(told(report)).toEqual([
       'match two-0 get_user',
       'mismatch two-1 get_order',
@@ -83,20 +89,20 @@ describe('a run against another', () => {
     expect(report.summary.firstDivergence).toBe(1);
   });
 
-  it('without steps is missing all of them, or all are extra', () => {
-    expect(compare(trial1, []).summary).toMatchObject({ steps: 5, missing: 5 });
-    expect(compare([], trial1).summary).toMatchObject({ steps: 5, extra: 5 });
-    expect(compare([], []).summary).toMatchObject({ steps: 0 });
+  it('without steps is missing all of them, or all are extra', async () => {
+    expect((await compare(trial1, [])).summary).toMatchObject({ steps: 5, missing: 5 });
+    expect((await compare([], trial1)).summary).toMatchObject({ steps: 5, extra: 5 });
+    expect((await compare([], [])).summary).toMatchObject({ steps: 0 });
   });
 
-  it('tells every step of both runs once, in the order of each', () => {
+  it('tells every step of both runs once, in the order of each', async () => {
     const run = (name: string) =>
       fc
         .array(fc.constantFrom('a', 'b', 'say a', 'c'), { maxLength: 30 })
         .map((actions) => steps(name, ...actions.map((action) => [action] as const)));
-    fc.assert(
-      fc.property(run('one'), run('two'), (expected, actual) => {
-        const { steps } = compare(expected, actual);
+    await fc.assert(
+      fc.asyncProperty(run('one'), run('two'), async (expected, actual) => {
+        const { steps } = await compare(expected, actual);
         const ids = (statuses: string[]) =>
           steps.filter(({ status }) => statuses.includes(status)).map(({ eventId }) => eventId);
         expect(ids(['match', 'extra'])).toEqual(actual.map(({ eventId }) => eventId));
@@ -115,13 +121,17 @@ describe('a run against another', () => {
     ]);
   });
 
-  it('refuses steps that are not those that were aligned', () => {
+  it('refuses steps that are not those that were aligned', async () => {
     const alignment = { partners: Int32Array.of(0, 1), longest: true };
-    const read = (expected: RunStep[], actual: RunStep[]) => [...compareRuns(alignment, expected, actual)];
+    const read = async (expected: RunStep[], actual: RunStep[]) => {
+      const found = [];
+      for await (const step of compareRuns(alignment, streamed(expected), streamed(actual))) found.push(step);
+      return found;
+    };
     const [first, second] = [trial1.slice(0, 1), trial1.slice(0, 2)];
-    expect(read(second, second)).toHaveLength(2);
-    expect(() => read(second, first)).toThrow('expected a step at 1 of the actual run, got none');
-    expect(() => read(first, second)).toThrow('expected 2 steps, got 1');
-    expect(() => read(trial1, second)).toThrow('expected 2 steps, got more');
+    expect(await read(second, second)).toHaveLength(2);
+    await expect(read(second, first)).rejects.toThrow('expected a step at 1 of the actual run, got none');
+    await expect(read(first, second)).rejects.toThrow('expected 2 steps, got 1');
+    await expect(read(trial1, second)).rejects.toThrow('expected 2 steps, got more');
   });
 });
