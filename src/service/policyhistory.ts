@@ -1,7 +1,7 @@
 /**
  * Task: the impact of a proposed version on recorded evaluations, newest first, a few at a time, so that neither
  * a long history nor large checkpoints stand in memory. Of an evaluation whose checkpoint was erased, what its
- * conditions read is used; what a version reads beyond is named. Proven by `test/service/simulate.test.ts`.
+ * conditions read is used; what a version reads beyond is named. Proven by `test/service/policyhistory.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
 import { openEvaluation, type Evaluation } from '../core/decided/evaluation.ts';
