@@ -39,9 +39,10 @@ export const policyHistory: Task<'policyHistory'> = async (context, input) => {
     tally.add(await recordOf(evaluation, paths));
   }
   const { examples, ...impact } = tally.impact();
-  const told = (example: Example): HistoryExample => toldExample(example, { ...input.after, after });
-  const told2 = { tightened: examples.tightened.map(told), loosened: examples.loosened.map(told) };
-  return { impact: { ...impact, examples: told2 }, evaluations, complete };
+  const told = (example: Example): HistoryExample => toldExample(example, input.after, after);
+  const { tightened, loosened } = examples;
+  const toldExamples = { tightened: tightened.map(told), loosened: loosened.map(told) };
+  return { impact: { ...impact, examples: toldExamples }, evaluations, complete };
 };
 
 /** A version of a policy, ready to be compared. */
@@ -51,14 +52,15 @@ export const sideOf = ({ version, action, condition }: HistorySide): Side => ({
   condition: compile(parseCondition(condition)),
 });
 
-const toldExample = (
+/** An example with the sentence of the proposed version, under the number that it would get. */
+function toldExample(
   { evaluationId, runId, before, after, checkpoint }: Example,
-  proposed: HistorySide & { readonly after: Side },
-): HistoryExample => {
-  const { action, version } = proposed;
-  const { node } = proposed.after.condition;
-  return { evaluationId, runId, before, after, reasoning: reasoning({ action, version, node, checkpoint }) };
-};
+  { action, version }: HistorySide,
+  { condition }: Side,
+): HistoryExample {
+  const sentence = reasoning({ action, version, node: condition.node, checkpoint });
+  return { evaluationId, runId, before, after, reasoning: sentence };
+}
 
 /** The evaluations of the period, newest first. */
 async function* evaluationsOf(

@@ -5,7 +5,7 @@ import { saltPool } from '../../src/core/disclosure.ts';
 import { leafHash } from '../../src/core/merkle.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
 import { policyHistory } from '../../src/service/policyhistory.ts';
-import type { HistoryInput, PolicyHistory, TaskContext } from '../../src/service/work.ts';
+import type { HistoryInput, HistorySide, PolicyHistory, TaskContext } from '../../src/service/work.ts';
 import type { Leaf, StoreReader } from '../../src/store/port.ts';
 
 const count = 3000;
@@ -55,11 +55,8 @@ async function run(input: Partial<HistoryInput>): Promise<PolicyHistory & { read
   const read = { leaves: 0 };
   const breathe = async (): Promise<void> => {};
   const context = { reader: reader(read), breathe } as unknown as TaskContext;
-  const after = {
-    version: 1,
-    action: 'deny',
-    condition: { '>=': [{ val: ['context', 'at'] }, 1000] },
-  } as const;
+  const condition: HistorySide['condition'] = { '>=': [{ val: ['context', 'at'] }, 1000] };
+  const after: HistorySide = { version: 1, action: 'deny', condition };
   const result = await policyHistory(context, {
     projectId: 'p',
     before: null,
