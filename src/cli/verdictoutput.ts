@@ -1,7 +1,7 @@
 /** Prints what a verification found: loudly where nothing was governed, plainly what was not re-derived. */
 import type { Explanation } from '../core/bundle.ts';
-import { verdictCodes } from '../core/verdict.ts';
-import type { CheckResult, Verdict } from '../core/verdict.ts';
+import { isVacuous, vacuousCodes, verdictCodes } from '../core/verdict.ts';
+import type { CheckResult, VacuousCode, Verdict } from '../core/verdict.ts';
 import type { Out } from './out.ts';
 import { Safe, safe } from './safe.ts';
 import type { Paint, Styles } from './safe.ts';
@@ -36,15 +36,21 @@ const meaningOf = (code: string | undefined): string =>
     : (code ?? '');
 
 export async function printVerdict(out: Out, told: Told): Promise<void> {
-  const ungoverned = told.layers.some(({ code }) => code === 'NO_POLICY_ACTIVE');
+  const has = (vacuous: VacuousCode): boolean => told.layers.some(({ code }) => code === vacuous);
   // preimages are texts of several lines, which tab-separated output could only spell
   const asText = out.isHuman || (out.format === 'tsv' && told.explanations !== undefined);
   if (asText) await out.lines(human(told, out));
   else if (out.format === 'tsv' || out.format === 'csv') await out.lines(rows(told, out.format === 'csv'));
   else await out.one(told, plainView(['proofId'], 'proofId'));
-  if (ungoverned && !(asText && told.notes.length > 0)) {
+  if (asText && told.notes.length > 0) return;
+  if (has('NO_POLICY_ACTIVE')) {
     await out.warn(
       safe`NO POLICY WAS ACTIVE during this run: policy_compliance holds because nothing was governed`,
+    );
+  }
+  if (has('NO_DECISION_REPLAYED')) {
+    await out.warn(
+      safe`NO DECISION WAS REPLAYED: replay_determinism holds because this run has no decisions`,
     );
   }
 }
@@ -104,10 +110,10 @@ const mark = (result: 'passed' | 'failed' | 'not_checked', { green, red, dim }: 
   result === 'passed' ? green('✓') : result === 'failed' ? red('✗') : dim('-');
 
 function layerLine({ name, passed, basis, code }: Layer, width: number, styles: Styles): Safe {
-  const vacuous = code === 'NO_POLICY_ACTIVE';
+  const vacuous = isVacuous(code);
   const sign = vacuous ? styles.yellow('!') : mark(passed ? 'passed' : 'failed', styles);
   const shout: Paint = (text) => styles.bold(styles.yellow(text));
-  const said = vacuous ? shout('NO POLICY WAS ACTIVE') : safe`${meaningOf(code)}`;
+  const said = vacuous ? shout(vacuousCodes[code].toUpperCase()) : safe`${meaningOf(code)}`;
   return safe`  ${sign} ${name.padEnd(width)}  ${basis.replace('_', ' ').padEnd(11)}  ${said}`;
 }
 

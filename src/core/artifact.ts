@@ -14,6 +14,8 @@ import { proofPreimage, proofSchemaVersions } from './proof.ts';
 import { readStatement, type Statement, statementHash } from './statement.ts';
 import {
   CheckList,
+  isVacuous,
+  vacuousCodes,
   type DigestCounts,
   type LayerVerification,
   type Verdict,
@@ -229,7 +231,7 @@ function judgeLayer(
   if (same === false) return { name, passed: false, basis, code: 'LAYER_MISMATCH' };
   if (verified) {
     const vacuous = statement.claims['vacuous'] === true;
-    return { name, passed: true, basis, ...(vacuous ? { code: 'NO_POLICY_ACTIVE' } : {}) };
+    return { name, passed: true, basis, ...(vacuous ? { code: vacuousCode(statement) } : {}) };
   }
   return { name, passed: false, basis, code: negativeCode(statement) };
 }
@@ -241,6 +243,9 @@ function anchorFault(checks: CheckList): VerdictCode {
   return fault?.code ?? 'NO_TRUSTED_KEY';
 }
 
+const vacuousCode = ({ layer }: Statement): VerdictCode =>
+  layer === 'replay_determinism' ? 'NO_DECISION_REPLAYED' : 'NO_POLICY_ACTIVE';
+
 function negativeCode({ layer, verdict }: Statement): VerdictCode {
   if (verdict === 'not_run' && layer === 'decision_lineage') return 'DECISION_NOT_RUN';
   if (verdict === 'not_run' && layer === 'replay_determinism') return 'REPLAY_NOT_RUN';
@@ -251,9 +256,10 @@ function notesOf(
   { proof, notes = [], witnesses, kept = false }: Examined,
   layers: readonly LayerVerification[],
 ): string[] {
-  const vacuous = layers.filter(({ code }) => code === 'NO_POLICY_ACTIVE').map(({ name }) => name);
   return [
-    ...vacuous.map((name) => `NO_POLICY_ACTIVE: no policy was active; ${name} holds vacuously`),
+    ...layers.flatMap(({ name, code }) =>
+      isVacuous(code) ? [`${code}: ${vacuousCodes[code]}; ${name} holds vacuously`] : [],
+    ),
     ...(proof !== null && !kept && (witnesses ?? 0) === 0
       ? [
           'UNWITNESSED: no trusted witness cosigned; whoever holds the key of the log could show another history',

@@ -34,8 +34,19 @@ export const verdictCodes = {
   REPLAY_NOT_RUN: 'The run was never replayed',
   // Passed, but worth saying.
   NO_POLICY_ACTIVE: 'No policy was active, so the layer holds vacuously',
+  NO_DECISION_REPLAYED: 'The run has no decisions to replay, so the layer holds vacuously',
 } as const;
 export type VerdictCode = keyof typeof verdictCodes;
+
+/** Codes of layers that hold because there was nothing to hold: every output says so, loudly. */
+export const vacuousCodes = {
+  NO_POLICY_ACTIVE: 'no policy was active',
+  NO_DECISION_REPLAYED: 'no decision was replayed',
+} as const satisfies Partial<Record<VerdictCode, string>>;
+export type VacuousCode = keyof typeof vacuousCodes;
+
+export const isVacuous = (code: string | undefined): code is VacuousCode =>
+  code !== undefined && Object.hasOwn(vacuousCodes, code);
 
 /** The checks of a verification, in the order in which they are made. */
 export const checkIds = [

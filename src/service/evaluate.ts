@@ -12,13 +12,7 @@ import type { GraphFacts } from '../core/graph.ts';
 import { GraphRows } from '../core/graphbuilder.ts';
 import { equalHash, hashText } from '../core/hash.ts';
 import { eventIntegrity, type IntegrityFacts } from '../core/integrity.ts';
-import {
-  causalConsistency,
-  decisionNotRun,
-  logInclusion,
-  noPolicyActive,
-  replayNotRun,
-} from '../core/layers.ts';
+import { causalConsistency, logInclusion } from '../core/layers.ts';
 import { leafHash } from '../core/merkle.ts';
 import { parseVerifierKey } from '../core/notekey.ts';
 import { strictObject } from '../core/runevent.ts';
@@ -26,6 +20,7 @@ import type { RunIndex } from '../core/runindex.ts';
 import { layerStatement, type Evidence, type LayerResult } from '../core/statement.ts';
 import type { StoreReader } from '../store/port.ts';
 import { openOwn } from './checkpoints.ts';
+import { decisionLineage, policyCompliance, replayedDecisions } from './decidedlayers.ts';
 import { graphRows } from './graphrows.ts';
 import { runEvents } from './runevents.ts';
 import { keptJudges, LeafHashes, RunJudge } from './runjudge.ts';
@@ -100,11 +95,11 @@ async function layerResult(
     case 'causal_consistency':
       return judgeGraph(context, input, index);
     case 'policy_compliance':
-      return noPolicyActive();
+      return policyCompliance(context, input);
     case 'decision_lineage':
-      return decisionNotRun();
+      return decisionLineage(context, input);
     case 'replay_determinism':
-      return replayNotRun();
+      return replayedDecisions(context, input);
     case 'log_inclusion':
       return judgeLog(context.reader, input);
   }

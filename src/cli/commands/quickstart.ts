@@ -9,7 +9,7 @@ import { createClient, type Client } from '../../client/client.ts';
 import { limits } from '../../contract/limits.ts';
 import { parseTrust } from '../../core/trust.ts';
 import type { Trust } from '../../core/trust.ts';
-import type { Verdict } from '../../core/verdict.ts';
+import { isVacuous, vacuousCodes, type Verdict } from '../../core/verdict.ts';
 import { verifyBundle } from '../../core/verify.ts';
 import type { Invocation, Run } from '../command.ts';
 import { updateUserConfig } from '../config.ts';
@@ -163,9 +163,9 @@ async function verdictOf(out: Out, { bytes, trust, file }: Offline & { file: str
   await heading(out)('Checked offline', `${file}, with no network and no store`);
   await out.line(safe`  ${bold(head)}`);
   for (const { name, passed, basis, code } of verdict.layers) {
-    const vacuous = code === 'NO_POLICY_ACTIVE';
+    const vacuous = isVacuous(code);
     const sign = vacuous ? yellow('!') : passed ? green('✓') : red('✗');
-    const note = vacuous ? yellow('no policy was active: nothing was governed') : safe`${code ?? ''}`;
+    const note = vacuous ? yellow(`${vacuousCodes[code]}: nothing was governed`) : safe`${code ?? ''}`;
     await out.line(safe`  ${sign} ${name.padEnd(20)} ${basis.replace('_', ' ').padEnd(11)} ${note}`);
   }
   return verdict;

@@ -43,12 +43,18 @@ export function draftReplay(replay: ReplayRecord, salt: () => string): OtherDraf
 
 export function openReplay({ clear, committed }: OpenLeaf): ReplayRecord {
   const record = clear as unknown as Omit<ReplayRecord, 'snapshot' | 'drift'>;
-  const { replayId, runId, kind, treeSize, steps, replayed, notReplayable, mismatches, driftCount, at } =
-    record;
-  const snapshot = (committed.get('snapshot') ?? null) as Snapshot | null;
-  const drift = (committed.get('drift') ?? null) as ListCommitment | null;
   return {
-    ...{ replayId, runId, kind, treeSize, steps, replayed, notReplayable, mismatches, driftCount, at },
-    ...{ snapshot, drift },
+    replayId: record.replayId,
+    runId: record.runId,
+    kind: record.kind,
+    treeSize: record.treeSize,
+    steps: record.steps,
+    replayed: record.replayed,
+    notReplayable: record.notReplayable,
+    mismatches: record.mismatches,
+    driftCount: record.driftCount,
+    at: record.at,
+    snapshot: (committed.get('snapshot') ?? null) as Snapshot | null,
+    drift: (committed.get('drift') ?? null) as ListCommitment | null,
   };
 }

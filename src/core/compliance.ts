@@ -1,0 +1,140 @@
+/**
+ * The layer `policy_compliance` (docs/proofs.md): every governed event was decided by the policies in force, and
+ * what happened is what was decided. It is fed in three rounds: the evaluations of the run in log order, its
+ * approvals, its governed events. Claims and checks follow from clear members of leaves below the tree size, but
+ * for two things: which evaluation an event names, and what an evaluation decided from.
+ * Proven by `test/core/compliance.test.ts`.
+ */
+import type { ApprovalOutcome } from '../contract/approvals.ts';
+import { limits } from '../contract/limits.ts';
+import type { PolicyAction } from '../contract/policywords.ts';
+import type { ListCommitment } from './graph.ts';
+import { hashText } from './hash.ts';
+import { canonicalize } from './json.ts';
+import { noPolicyActive } from './layers.ts';
+import { ListRoot } from './listroot.ts';
+import { type LayerResult, verdictOf } from './statement.ts';
+
+/** Events of this type are governed: each is allowed by an evaluation that it names. */
+export const governedEventType = 'tool.call';
+
+/** Where a governed event names the evaluation that decided it. */
+export const evaluationPointer = '/metadata/evaluationId';
+
+/** An evaluation of the run: what its leaf says, and what the leaves before it and its inputs give. */
+export interface EvaluatedLeaf {
+  readonly index: number;
+  readonly id: string;
+  readonly policySetHash: string;
+  readonly policyIndex: number | null;
+  readonly combined: PolicyAction;
+  readonly decisions: ListCommitment;
+  /** The set that `gov.policy/1` leaves below its index put in force. */
+  readonly inForce: { readonly policySetHash: string; readonly policyIndex: number | null };
+  /** Whether it comes out as recorded; null where what it decided from was erased. */
+  readonly recomputes: boolean | null;
+}
+
+/** A governed event of the run. */
+export interface GovernedEvent {
+  readonly index: number;
+  /** The evaluation that it names, null where it names none that can be read. */
+  readonly evaluationId: string | null;
+  /** Whether any policy was in force when it was recorded. */
+  readonly policyActive: boolean;
+}
+
+const checkIds = [
+  'sets_were_in_force',
+  'decisions_recompute',
+  'every_governed_event_decided',
+  'nothing_ran_after_deny',
+  'escalations_approved',
+] as const;
+type CheckId = (typeof checkIds)[number];
+
+interface Known {
+  readonly index: number;
+  readonly combined: PolicyAction;
+  /** Index of the leaf that approved it; Infinity where none did. */
+  approvedAt: number;
+  used: boolean;
+}
+
+/** Memory: about 150 bytes an evaluation. */
+export class PolicyCompliance {
+  private readonly known = new Map<string, Known>();
+  private readonly decisions = new ListRoot();
+  private readonly sets = new Set<string>();
+  private readonly failed = new Set<CheckId>();
+  private firstViolation: { check: CheckId; index: number } | null = null;
+  private readonly counts = { denied: 0, escalated: 0, notRecomputed: 0, governed: 0, undecided: 0 };
+  private isGoverned = false;
+
+  evaluation(leaf: EvaluatedLeaf): void {
+    const { index, id, policySetHash, policyIndex, combined, decisions, inForce, recomputes } = leaf;
+    this.isGoverned = true;
+    const item = { combined, decisions, id, index, policyIndex, policySetHash };
+    this.decisions.add(`\0${canonicalize(item)}`);
+    if (this.sets.size < limits.statedPolicySets) this.sets.add(policySetHash);
+    if (combined === 'deny') this.counts.denied++;
+    if (combined === 'escalate') this.counts.escalated++;
+    const wasInForce = inForce.policySetHash === policySetHash && inForce.policyIndex === policyIndex;
+    if (!wasInForce) this.violation('sets_were_in_force', index);
+    if (recomputes === null) this.counts.notRecomputed++;
+    if (recomputes === false) this.violation('decisions_recompute', index);
+    this.known.set(id, { index, combined, approvedAt: Infinity, used: false });
+  }
+
+  approval(approval: {
+    readonly index: number;
+    readonly evaluationId: string;
+    readonly outcome: ApprovalOutcome;
+  }): void {
+    const known = this.known.get(approval.evaluationId);
+    if (known !== undefined && approval.outcome === 'approved') known.approvedAt = approval.index;
+  }
+
+  /** An evaluation serves one event, which comes after it. */
+  governed({ index, evaluationId, policyActive }: GovernedEvent): void {
+    this.counts.governed++;
+    if (policyActive) this.isGoverned = true;
+    const known = evaluationId === null ? undefined : this.known.get(evaluationId);
+    const decided = known !== undefined && known.index < index && !known.used;
+    if (!decided && policyActive) {
+      this.counts.undecided++;
+      this.violation('every_governed_event_decided', index);
+    }
+    if (known === undefined) return;
+    known.used = true;
+    if (known.combined === 'deny') this.violation('nothing_ran_after_deny', index);
+    if (known.combined === 'escalate' && !(known.approvedAt < index)) {
+      this.violation('escalations_approved', index);
+    }
+  }
+
+  /** Vacuous where no policy was in force at any governed event and nothing was evaluated. */
+  finish(): LayerResult {
+    if (!this.isGoverned) return noPolicyActive();
+    const checks = checkIds.map((id) => ({ id, pass: !this.failed.has(id) }));
+    return {
+      layer: 'policy_compliance',
+      claims: {
+        vacuous: false,
+        policySets: [...this.sets],
+        decisions: { n: this.decisions.size, root: hashText(this.decisions.root()) },
+        ...this.counts,
+        firstViolation: this.firstViolation,
+      },
+      checks,
+      verdict: verdictOf(checks),
+    };
+  }
+
+  private violation(check: CheckId, index: number): void {
+    this.failed.add(check);
+    if (this.firstViolation === null || index < this.firstViolation.index) {
+      this.firstViolation = { check, index };
+    }
+  }
+}

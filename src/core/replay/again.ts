@@ -1,0 +1,105 @@
+/**
+ * Recorded evaluations, made again: with the policies that were in force then, or with others, on the recorded
+ * checkpoint or, where that was erased, on what the conditions read of it. What a policy reads beyond that is
+ * named, never guessed. Proven by `test/core/replay/again.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import type { Evaluation as RecordedEvaluation } from '../decided/evaluation.ts';
+import { engine } from '../policy/ast.ts';
+import type { Checkpoint } from '../policy/compile.ts';
+import type { ReadSet } from '../policy/readset.ts';
+import type { PolicySet, SetDecision } from '../policy/set.ts';
+import type { ListCommitment } from '../graph.ts';
+import type { Evaluation, PolicyReference, Reevaluation } from './steps.ts';
+
+export type OpenEvaluation = RecordedEvaluation & { readonly list: ListCommitment };
+
+/** Whether what was decided can still be read, in full. */
+export const isWhole = ({ decisions, list }: OpenEvaluation): boolean => decisions.length === list.n;
+
+/** A recorded evaluation as `compareEvaluation` takes it. Leaves do not name the engine: there was one so far. */
+export const recordedEvaluation = ({ decisions, combined }: RecordedEvaluation): Evaluation => ({
+  engine,
+  policies: decisions.flatMap(({ policyId, version, policyHash }) =>
+    version === null || policyHash === null ? [] : [{ id: policyId, version, policyHash }],
+  ),
+  decisions,
+  combined,
+});
+
+/**
+ * What `set` says of a recorded checkpoint; null where neither it nor what was read of it is left. `reads`: what
+ * the conditions of that time read, which is what was retained. Cost: about 1 µs a policy.
+ */
+export function evaluateAgain(
+  recorded: RecordedEvaluation,
+  set: PolicySet,
+  reads: ReadSet,
+): Reevaluation | null {
+  const whole = recorded.checkpoint !== null;
+  const checkpoint = checkpointOf(recorded, reads);
+  if (checkpoint === null) return null;
+  const ids = recorded.policyIds ?? [];
+  const { decisions, summary } = set.decide(checkpoint, { ids });
+  const lacking = whole ? none : lackingIn(set, ids, reads);
+  const policies = decisions.flatMap(({ policyId, version }): PolicyReference[] => {
+    const policyHash = set.get(policyId)?.policy.policyHash;
+    return version === null || policyHash === undefined ? [] : [{ id: policyId, version, policyHash }];
+  });
+  return { engine, policies, decisions, combined: summary.combined, ...lacking, masked: [] };
+}
+
+/** The recorded decision of the set then in force, as a set gives it; null where its inputs were erased. */
+export function decideAgain(recorded: RecordedEvaluation, set: PolicySet): SetDecision | null {
+  const checkpoint = checkpointOf(recorded, set.readSet);
+  return checkpoint === null ? null : set.decide(checkpoint, { ids: recorded.policyIds ?? [] });
+}
+
+/** What was recorded was committed as a checkpoint. Where nothing is read, nothing is needed. */
+function checkpointOf({ checkpoint, readSet }: RecordedEvaluation, reads: ReadSet): Checkpoint | null {
+  if (checkpoint !== null) return checkpoint as unknown as Checkpoint;
+  if (readSet !== null) return readSet as unknown as Checkpoint;
+  return reads.paths.length === 0 ? { context: {} } : null;
+}
+
+type Lacking = Pick<Reevaluation, 'undecided' | 'notRetained'>;
+const none: Lacking = { undecided: [], notRetained: [] };
+
+/** The policies that read more than was retained, and what; at most `limits.fieldErrors` paths are named. */
+function lackingIn(set: PolicySet, ids: readonly string[], reads: ReadSet): Lacking {
+  const asked = ids.length === 0 ? set.versions().map(({ policyId }) => policyId) : ids;
+  const undecided: string[] = [];
+  const notRetained = new Set<string>();
+  for (const policyId of asked) {
+    const member = set.get(policyId);
+    const missing = member === undefined ? [] : reads.missing(member.condition.node);
+    if (missing.length === 0) continue;
+    undecided.push(policyId);
+    for (const path of missing) if (notRetained.size < limits.fieldErrors) notRetained.add(path);
+  }
+  return { undecided, notRetained: [...notRetained].sort() };
+}
+
+/** Whether an evaluation comes out as recorded, in every decision; null where its inputs were erased. */
+export function recomputes(recorded: OpenEvaluation, set: PolicySet): boolean | null {
+  const again = isWhole(recorded) ? decideAgain(recorded, set) : null;
+  if (again === null) return null;
+  const { decisions, summary } = again;
+  return (
+    summary.combined === recorded.combined &&
+    summary.total === recorded.policyCount &&
+    decisions.length === recorded.decisions.length &&
+    decisions.every((decision, at) => {
+      const was = recorded.decisions[at];
+      return (
+        was !== undefined &&
+        was.policyId === decision.policyId &&
+        was.version === decision.version &&
+        was.policyHash === (set.get(decision.policyId)?.policy.policyHash ?? null) &&
+        was.decision === decision.decision &&
+        was.outcome === decision.outcome &&
+        was.severity === decision.severity
+      );
+    })
+  );
+}
