@@ -49,7 +49,10 @@ export interface Mutant {
   readonly node: Node;
 }
 
-/** Every mutant of a condition, each one change away from it; at most a few for each of its nodes. */
+/**
+ * Every mutant of a condition, each one change away from it; at most a few for each of its nodes. One may be a node
+ * larger than a condition that can be stored.
+ */
 export function* mutants(node: Node): Iterable<Mutant> {
   const root = clausesOf(node);
   for (const clause of allOf(root)) {

@@ -160,8 +160,7 @@ const small: fc.Arbitrary<Scalar> = fc.constantFrom(0, 1, 2, 'x', 'y', true, fal
 const written: fc.Arbitrary<Node> = small.map((value): Node => ({ kind: 'literal', value }));
 const comparisons = ['==', '===', '!=', '!==', '<', '<=', '>', '>='] as const;
 
-/** Conditions as people write them: connectives over comparisons of few fields, so that many are decided. */
-export const anyPolicy: fc.Arbitrary<Node> = fc.letrec<{ clause: Node; compared: Node }>((tie) => ({
+const policies: fc.Arbitrary<Node> = fc.letrec<{ clause: Node; compared: Node }>((tie) => ({
   compared: fc.oneof(
     fc
       .tuple(fc.constantFrom(...comparisons), field, fc.oneof(written, written, field))
@@ -194,6 +193,15 @@ export const anyPolicy: fc.Arbitrary<Node> = fc.letrec<{ clause: Node; compared:
       .map((args): Node => ({ kind: 'call', op: 'if', args })),
   ),
 })).clause;
+
+const sizeOf = (node: Node): number =>
+  node.kind === 'call' ? node.args.reduce((size, arg) => size + sizeOf(arg), 1) : 1;
+
+/**
+ * Conditions as people write them: connectives over comparisons of few fields, so that many are decided. Far
+ * below the limits, so that what is made of them, such as a mutant, keeps them too.
+ */
+export const anyPolicy: fc.Arbitrary<Node> = policies.filter((node) => sizeOf(node) <= 120);
 
 const members = fc.record({ a: small, b: small, c: small }, { requiredKeys: [] });
 
