@@ -21,9 +21,11 @@ const anyTypeId = new RegExp(`^(?:${prefixes.replaceAll(' ', '|')})_[0-7][0-9a-h
 const anyEventId = /^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** Two characters for each value of ten bits: 128 bits are 13 look-ups. */
-const pairs = Array.from(alphabet, (high) => Array.from(alphabet, (low) => high + low)).flat();
-const pair = (tenBits: number): string => pairs[tenBits] ?? '';
+/** Two characters for each value of ten bits: 128 bits are 13 look-ups. Made by whoever makes the first id. */
+let pairs: readonly string[] | undefined;
+const allPairs = (): string[] =>
+  Array.from(alphabet, (high) => Array.from(alphabet, (low) => high + low)).flat();
+const pair = (tenBits: number): string => (pairs ??= allPairs())[tenBits] ?? '';
 
 /** By character code. */
 const digitOf = new Uint8Array(128);

@@ -38,11 +38,17 @@ export class ListRoot {
 
   /** 32 bytes; `emptyRoot` for no rows. */
   root(): Buffer {
+    const root = this.byteText();
+    return root === '' ? Buffer.from(emptyRoot) : Buffer.from(root, 'latin1');
+  }
+
+  /** The root as `parent` takes it, empty for no rows. */
+  byteText(): string {
     let root = '';
     for (const peak of this.peaks) {
       if (peak !== '') root = root === '' ? peak : parent(peak, root);
     }
-    return root === '' ? Buffer.from(emptyRoot) : Buffer.from(root, 'latin1');
+    return root;
   }
 }
 

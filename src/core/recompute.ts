@@ -90,9 +90,11 @@ function checkEvents(enclosure: Enclosure, events: readonly RunEvent[]): Integri
     checks.fail('events', 'EVENTS_MISMATCH', detail);
     return null;
   };
-  for (const [at, { index, clear }] of events.entries()) {
+  let before = -1;
+  for (const { index, clear } of events) {
     if (clear === null || clear.runId !== evidence.runId) return fail(`leaf ${index} is no event of the run`);
-    if (index <= (events[at - 1]?.index ?? -1)) return fail(`leaf ${index} is out of order`);
+    if (index <= before) return fail(`leaf ${index} is out of order`);
+    before = index;
   }
   const all = events.length > 0 && events.length === evidence.runEvents;
   const facts = all ? integrityOf(events, evidence) : null;

@@ -3,7 +3,7 @@
  * them, from left to right. With the leaves they give the root, exactly as a single path does for one leaf; for
  * a run of consecutive leaves they are not many more. Proven by `test/core/listroot.test.ts`.
  */
-import { parent } from './listroot.ts';
+import { ListRoot, parent } from './listroot.ts';
 import { hashBytes } from './merkle.ts';
 
 /**
@@ -50,7 +50,7 @@ export function sharedRoot(
   /** Empty where a hash is missing. */
   const compute = (range: Range): string => {
     if (range.from === range.to) return byteText(path[next++]);
-    if (range.end - range.start === 1) return byteText(leaves[range.from]?.hash);
+    if (range.end - range.start === range.to - range.from) return wholeRoot(leaves, range);
     const { left, right } = halves(range, indexes);
     const leftHash = compute(left);
     const rightHash = compute(right);
@@ -58,6 +58,17 @@ export function sharedRoot(
   };
   const root = compute({ start: 0, end: size, from: 0, to: leaves.length });
   return root !== '' && next === path.length ? Buffer.from(root, 'latin1') : null;
+}
+
+/** The root of a subtree all of whose leaves are given; empty where the hash of one is none. */
+function wholeRoot(leaves: readonly { readonly hash: Uint8Array }[], { from, to }: Range): string {
+  const root = new ListRoot();
+  for (let at = from; at < to; at++) {
+    const leaf = byteText(leaves[at]?.hash);
+    if (leaf === '') return '';
+    root.addHash(leaf);
+  }
+  return root.byteText();
 }
 
 /** A hash as `parent` takes it, empty for what is none. */
