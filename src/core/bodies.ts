@@ -36,7 +36,7 @@ export function valuesAt(disclosures: string, wanted: ReadonlySet<string>): Map<
   const values = new Map<string, Json>();
   const texts = disclosureTexts(disclosures);
   if (texts === null) {
-    // Texts that a bundle encloses may have spaces between them.
+    // another spelling than ours
     for (const [, pointer, value] of readJson(disclosures) as unknown as Disclosure[]) {
       if (wanted.has(pointer)) values.set(pointer, value);
     }

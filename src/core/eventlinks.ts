@@ -5,6 +5,7 @@
  */
 import { limits } from '../contract/limits.ts';
 import { valuesAt } from './bodies.ts';
+import type { Disclosure } from './disclosure.ts';
 import { sha256 } from './hash.ts';
 import type { Json } from './json.ts';
 import type { RunEvent } from './runevent.ts';
@@ -35,7 +36,7 @@ export interface EventLinks {
 
 /** Reads the links of an event. Cost: 2 µs; what no link stands in is passed over. */
 export function eventLinks(event: RunEvent): EventLinks {
-  const fields = readFields(event.disclosures);
+  const fields = fieldsOf(event);
   const references = new References();
   const causes = asList(fields.get('/metadata/causedBy'));
   return {
@@ -56,10 +57,11 @@ export function eventLinks(event: RunEvent): EventLinks {
 export const sourcePointer = '/metadata/timestampSource';
 
 /** `metadata.timestampSource` of an event, `client` where it says none; null where unreadable. */
-export function timestampSource(disclosures: string | null): string | null {
+export function timestampSource(event: Bodies): string | null {
+  const { disclosures } = event;
   if (disclosures === null) return null;
   if (!disclosures.includes(`"${sourcePointer}"`)) return 'client';
-  const source = readFields(disclosures).get(sourcePointer);
+  const source = fieldsOf(event).get(sourcePointer);
   return source === 'source' || source === 'assumed_utc' || source === 'import' ? source : 'client';
 }
 
@@ -97,12 +99,21 @@ const wanted = new Set([
   ),
 ]);
 
-type Fields = ReadonlyMap<string, Json>;
+export type Fields = ReadonlyMap<string, Json>;
+type Bodies = Pick<RunEvent, 'disclosures' | 'fields'>;
+
+/** What links are read from, of disclosures that were parsed already. */
+export function linkFields(disclosures: readonly Disclosure[]): Fields {
+  const fields = new Map<string, Json>();
+  for (const [, pointer, value] of disclosures) if (wanted.has(pointer)) fields.set(pointer, value);
+  return fields;
+}
 
 let newest: { disclosures: string; fields: Fields } = { disclosures: '[]', fields: new Map() };
 
 /** The newest one is remembered: a run that is proved is asked twice about each event. */
-function readFields(disclosures: string | null): Fields {
+function fieldsOf({ disclosures, fields }: Bodies): Fields {
+  if (fields !== undefined) return fields;
   if (disclosures === null) return new Map();
   if (disclosures !== newest.disclosures) newest = { disclosures, fields: valuesAt(disclosures, wanted) };
   return newest.fields;

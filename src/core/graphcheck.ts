@@ -6,15 +6,7 @@
 import { GovError } from '../contract/problems.ts';
 import { type Bundle, type BundleEdge, type BundleGraph, pathHashes } from './bundle.ts';
 import { GraphDerivation } from './derivation.ts';
-import {
-  type EdgeItem,
-  edgeRow,
-  type GraphFacts,
-  graphLeafFields,
-  type NodeItem,
-  nodeRow,
-  posesAsEvent,
-} from './graph.ts';
+import { type EdgeItem, type GraphFacts, graphLeafFields, type NodeItem, posesAsEvent } from './graph.ts';
 import { GraphRows } from './graphbuilder.ts';
 import { canonicalize } from './json.ts';
 import { leafHash, verifyInclusion } from './merkle.ts';
@@ -109,13 +101,16 @@ export function checkDerivation({ graph }: Bundle, events: readonly RunEvent[], 
   let same = true;
   const derivation = new GraphDerivation(runId, {
     node: (node) => {
-      const item = graph.nodes[nodes++];
-      if (item === undefined || nodeRow(item) !== nodeRow(node)) same = false;
+      if (!isSameNode(graph.nodes[nodes++], node)) same = false;
     },
-    edge: (edge) => {
+    edge: ({ source, target, type }) => {
       const enclosed = graph.edges[edges++];
-      const item = enclosed === undefined ? null : edgeItem(enclosed, graph.nodes);
-      if (item === null || edgeRow(item) !== edgeRow(edge)) same = false;
+      const isSame =
+        enclosed !== undefined &&
+        graph.nodes[enclosed[0]]?.id === source &&
+        graph.nodes[enclosed[1]]?.id === target &&
+        enclosed[2] === type;
+      if (!isSame) same = false;
     },
   });
   try {
@@ -128,3 +123,9 @@ export function checkDerivation({ graph }: Bundle, events: readonly RunEvent[], 
   if (same) checks.pass('graph_derivation', `${nodes} nodes and ${edges} edges follow from the events`);
   else checks.fail('graph_derivation', 'GRAPH_MISMATCH', 'the events say another graph');
 }
+
+const isSameNode = (enclosed: NodeItem | undefined, { id, index, type, dataCommitment }: NodeItem): boolean =>
+  enclosed?.id === id &&
+  enclosed.index === index &&
+  enclosed.type === type &&
+  enclosed.dataCommitment === dataCommitment;

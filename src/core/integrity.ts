@@ -63,7 +63,7 @@ export class EventIntegrity {
       this.addTimes(clear.timestamp, clear.serverTimestamp);
     }
     this.leaves.addHash(hash.toString('latin1'));
-    this.addSource(timestampSource(event.disclosures));
+    this.addSource(timestampSource(event));
   }
 
   /** What was found; a run without events has no facts and throws. */

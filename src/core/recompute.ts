@@ -41,9 +41,10 @@ export function recompute(bundle: Bundle, stated: Stated, checks: CheckList): Re
   if (evidence === null || root === null) return { recomputed, digests: null, notes: [] };
   const enclosed = bundle.events ?? [];
   const disclosed = openDisclosures(enclosed, checks);
-  const events = enclosed.map(({ index, record }, at) =>
-    readRunEvent({ index, record, disclosures: disclosed.bodies[at] ?? null }),
-  );
+  const events = enclosed.map(({ index, record }, at) => {
+    const bodies = disclosed.bodies[at] ?? { disclosures: null };
+    return { ...readRunEvent({ index, record, disclosures: null }), ...bodies };
+  });
   const integrity = checkEvents({ bundle, evidence, root, checks }, events);
   const run = indexOf(integrity === null ? [] : events);
   const statement = statements.get('causal_consistency');

@@ -32,6 +32,8 @@ export interface RunEvent extends RunLeaf {
   readonly hash: Buffer;
   /** Null where the record is not a canonical `gov.event/1` record. */
   readonly clear: ClearEvent | null;
+  /** What its disclosures say at the pointers of `eventlinks.ts`, where they were parsed already. */
+  readonly fields?: ReadonlyMap<string, Json>;
 }
 
 /** Reads a leaf. The record may be an attacker's; never throws. Cost: one hash, about 2 µs for 700 bytes. */
@@ -102,8 +104,8 @@ export function recordDigests(record: string): readonly string[] | null {
   const isOwn = record.length <= limits.recordBytes && own.test(record);
   if (!isOwn && readRecord(record) === null) return null;
   const digests = isOwn ? ownDigests(record) : (strictObject(record)?.['_sd'] ?? null);
-  const wellFormed = isTextList(digests) && digests.every((digest) => digestPattern.test(digest));
-  return wellFormed && new Set(digests).size === digests.length ? digests : null;
+  const wellFormed = isOwn || (isTextList(digests) && digests.every((digest) => digestPattern.test(digest)));
+  return isTextList(digests) && wellFormed && new Set(digests).size === digests.length ? digests : null;
 }
 
 /** In our own spelling the digests stand first, and hold no bracket. */

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { bundleEvent } from '../../src/core/bundle.ts';
 import { openDisclosures, openEventDisclosures } from '../../src/core/disclosed.ts';
+import { eventLinks } from '../../src/core/eventlinks.ts';
 import { CheckList } from '../../src/core/verdict.ts';
 import { ProofLog } from './prooflog.ts';
 
@@ -53,6 +55,57 @@ describe('the fields of an event', () => {
     const digest = openEventDisclosures(all).digests!.find(({ pointer }) => pointer === '/action')!.digest;
     const twice = { ...all, disclosures: rest, withheld: [digest, digest] };
     expect(openEventDisclosures(twice).matches).toBe(false);
+  });
+
+  it('that are all disclosed are read once, and what links are read from is handed on', () => {
+    const opened = openDisclosures([all], new CheckList()).bodies[0]!;
+    expect(opened.disclosures).toBe(event.disclosures);
+    expect(Object.fromEntries(opened.fields)).toEqual({
+      '/action': 'execute',
+      '/actor/name': 'planner',
+      '/actor/role': 'agent',
+      '/resource/name': 'crm',
+      '/resource/type': 'database',
+    });
+    expect(eventLinks({ ...event, disclosures: null, fields: opened.fields })).toEqual(eventLinks(event));
+  });
+
+  it.each([
+    ['a part of an array', ['["s","/a",1],["s","/b"', '2]']],
+    ['two arrays in one text, one of them without its end', ['["s","/a",[1', '2]]']],
+    ['an array within brackets', ['[["s","/a",1]]', '["s","/b",2]']],
+    ['a tuple of four', ['["s","/a",1,2]', '["s","/b",2]']],
+    ['an object', ['{"0":"s","1":"/a","2":1}', '["s","/b",2]']],
+    ['a salt that is no text', ['[1,"/a",1]', '["s","/b",2]']],
+    ['no JSON', ['["s","/a",01]', '["s","/b",2]']],
+  ])('are refused where a text that the record commits to is %s', (_name, texts) => {
+    const disclosures = texts.map((text) => Buffer.from(text).toString('base64url'));
+    const digests = disclosures.map((encoded) => createHash('sha256').update(encoded).digest('base64url'));
+    const record = event.record.replace(/"_sd":\[[^\]]*\]/, `"_sd":${JSON.stringify(digests.toSorted())}`);
+    const checks = new CheckList();
+    const { bodies } = openDisclosures([{ index: event.index, record, disclosures }], checks);
+    expect(bodies).toEqual([null]);
+    expect(checks.failed('disclosures')).toBe(true);
+    expect(openEventDisclosures({ index: event.index, record, disclosures }).matches).toBe(false);
+  });
+
+  it('are decoded whatever their length, and whatever stands between their parts', () => {
+    for (const value of ['x'.repeat(40_000), 'ü'.repeat(3000), '\u2028"\\']) {
+      const long = new ProofLog().record({ runId: 'r', metadata: { value } });
+      const { bodies } = openDisclosures([bundleEvent(long, { disclose: () => true })], new CheckList());
+      expect(bodies[0]?.disclosures).toBe(long.disclosures);
+    }
+    const spaced = [' ["s", "/action", "x"]', '["s","/b", [1, 2] ] '].map((text) =>
+      Buffer.from(text).toString('base64url'),
+    );
+    const digests = spaced.map((encoded) => createHash('sha256').update(encoded).digest('base64url'));
+    const record = event.record.replace(/"_sd":\[[^\]]*\]/, `"_sd":${JSON.stringify(digests.toSorted())}`);
+    const { bodies, complete } = openDisclosures(
+      [{ index: event.index, record, disclosures: spaced }],
+      new CheckList(),
+    );
+    expect(complete).toBe(true);
+    expect(bodies[0]?.fields.get('/action')).toBe('x');
   });
 
   it('are counted over all events, and one missing field fails the check', () => {
