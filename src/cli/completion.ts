@@ -15,9 +15,8 @@ function tree(specs: readonly CommandSpec[]): { words: Map<string, string[]>; fl
     if (!known.includes(word)) words.set(key, [...known, word]);
   };
   for (const { name } of specs) {
-    const [noun = '', verb] = name.split(' ');
-    add('', noun);
-    if (verb !== undefined) add(noun, verb);
+    const parts = name.split(' ');
+    for (const [at, word] of parts.entries()) add(parts.slice(0, at).join(' '), word);
   }
   words.set('completion', ['bash', 'zsh', 'fish']);
   words.set('help', [...(words.get('') ?? []), 'exit-codes', 'environment', 'formatting']);
@@ -47,6 +46,10 @@ const branches = (
   entries: ReadonlyMap<string, readonly string[]>,
   assign: (words: string) => string,
 ): string => [...entries].map(([key, words]) => `    '${key}') ${assign(words.join(' '))} ;;`).join('\n');
+
+/** The words after which another word of the command's name may stand, as the pattern of a `case`. */
+const groups = (words: ReadonlyMap<string, readonly string[]>): string =>
+  [...words.keys()].map((key) => `'${key}'`).join('|');
 
 function bash(specs: readonly CommandSpec[]): string {
   const { words, flags } = tree(specs);
@@ -82,21 +85,24 @@ function zsh(specs: readonly CommandSpec[]): string {
   return `#compdef gov
 # zsh completion for gov: source <(gov completion zsh)
 _gov() {
-  local -a reply typed
-  local word
+  local -a reply
+  local word typed=
   for word in \${words[2,CURRENT-1]}; do
-    [[ $word != -* ]] && (( \${#typed} < 2 )) && typed+=("$word")
+    [[ $word == -* ]] && continue
+    case $typed in
+    ${groups(words)}) typed="\${typed:+$typed }$word" ;;
+    esac
   done
   case \${words[CURRENT-1]} in
 ${branches(choices(specs), assign)}
   esac
   if (( ! \${#reply} )) && [[ \${words[CURRENT]} == -* ]]; then
-    case "\${typed[*]}" in
+    case $typed in
 ${branches(flags, assign)}
     esac
     reply+=(${globalWords().join(' ')})
   elif (( ! \${#reply} )); then
-    case "\${typed[*]}" in
+    case $typed in
 ${branches(words, assign)}
     esac
   fi
@@ -112,16 +118,27 @@ function fish(specs: readonly CommandSpec[]): string {
   const lines = ['# fish completion for gov', 'complete -c gov -f'];
   lines.push(`complete -c gov -n __fish_use_subcommand -a ${quoted(nouns.join(' '))}`);
   for (const { name, summary, flags = {} } of specs) {
-    const [noun = '', verb] = name.split(' ');
-    const inNoun = `__fish_seen_subcommand_from ${noun}`;
-    if (verb !== undefined) {
-      lines.push(`complete -c gov -n ${quoted(inNoun)} -a ${verb} -d ${quoted(summary)}`);
+    const parts = name.split(' ');
+    const seen = (count: number): string =>
+      parts
+        .slice(0, count)
+        .map((word) => `__fish_seen_subcommand_from ${word}`)
+        .join('; and ');
+    for (const [at, word] of parts.entries()) {
+      if (at === 0) continue;
+      const isVerb = at === parts.length - 1;
+      // a verb that stands both below the noun and below one of its groups is offered in its own place
+      const own = parts.length === 2 ? groupsOf(specs, parts[0] ?? '') : [];
+      const apart = own.length === 0 ? '' : `; and not __fish_seen_subcommand_from ${own.join(' ')}`;
+      const description = isVerb ? ` -d ${quoted(summary)}` : '';
+      lines.push(`complete -c gov -n ${quoted(`${seen(at)}${apart}`)} -a ${word}${description}`);
     }
-    const place = verb === undefined ? inNoun : `${inNoun}; and __fish_seen_subcommand_from ${verb}`;
     for (const [flag, { choices: words, type, description }] of Object.entries(flags)) {
       const value =
         type === 'boolean' ? '' : words === undefined ? ' -r -F' : ` -x -a ${quoted(words.join(' '))}`;
-      lines.push(`complete -c gov -n ${quoted(place)} -l ${kebab(flag)}${value} -d ${quoted(description)}`);
+      lines.push(
+        `complete -c gov -n ${quoted(seen(parts.length))} -l ${kebab(flag)}${value} -d ${quoted(description)}`,
+      );
     }
   }
   for (const [flag, { description }] of Object.entries(globalFlags)) {
@@ -131,6 +148,16 @@ function fish(specs: readonly CommandSpec[]): string {
   lines.push(`complete -c gov -l output -x -a ${quoted(formats.join(' '))}`);
   return lines.join('\n');
 }
+
+/** Words below a noun that have verbs of their own: `config` below `risk`. */
+const groupsOf = (specs: readonly CommandSpec[], noun: string): string[] => [
+  ...new Set(
+    specs.flatMap(({ name }) => {
+      const [first, second = '', third] = name.split(' ');
+      return first === noun && third !== undefined ? [second] : [];
+    }),
+  ),
+];
 
 /** The script; undefined for a shell that is not known. */
 export function completionFor(shell: string): string | undefined {

@@ -82,7 +82,8 @@ export function helpOfTool(specs: readonly CommandSpec[], layout: HelpLayout): S
 /** `gov events --help`. */
 export function helpOfNoun(noun: string, specs: readonly CommandSpec[], layout: HelpLayout): Safe {
   const { styles } = layout;
-  const summary = nouns.find(([, each]) => each === noun)?.[2] ?? '';
+  // of a group, such as risk config, the summary is its noun's
+  const summary = nouns.find(([, each]) => each === noun.split(' ')[0])?.[2] ?? '';
   const entries = specs.map((spec): Pair => [`${spec.name}${argText(spec)}`, spec.summary]);
   return page([
     [safe`${styles.bold(noun)}: ${summary}`],

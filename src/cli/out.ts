@@ -11,7 +11,7 @@ import type { Styles } from './safe.ts';
 import type { Settings } from './settings.ts';
 import { csvLine, fullText, Table, tabbed } from './table.ts';
 import type { Layout } from './table.ts';
-import type { View } from './view.ts';
+import type { Column, View } from './view.ts';
 import { yamlLines } from './yaml.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -156,6 +156,16 @@ export class Out {
     if (nextCursor !== null && !this.isJson) {
       await this.note(safe`${count} shown, there are more: --all, or --cursor ${nextCursor}`);
     }
+  }
+
+  /** Rows of a table that is a part of an answer: for people, or in the formats of a pipe. */
+  async table(rows: readonly Row[], columns: readonly Column[]): Promise<void> {
+    if (this.isHuman) {
+      return rows.length === 0 ? undefined : this.lines(new Table(columns, this.#layout()).lines(rows));
+    }
+    if (this.format !== 'csv') return this.lines(rows.map((row) => tabbed(columns, row)));
+    await this.line(csvLine(columns.map(({ name }) => name)));
+    return this.lines(rows.map((row) => csvLine(columns.map(({ name }) => row[name]))));
   }
 
   #listed(item: Row, view: View): Safe {

@@ -69,6 +69,7 @@ class Tool {
   readonly #words: readonly string[];
   #writing: Writing = () => safe``;
   #found: Found | undefined;
+  #takesVersion = false;
 
   constructor(words: readonly string[]) {
     this.#words = words;
@@ -77,13 +78,14 @@ class Tool {
       .exitOverride()
       .helpCommand(false)
       .helpOption('-h, --help', 'Help')
-      .version(version, '-V, --version', 'Version')
       .configureOutput({ writeOut: () => {}, writeErr: () => {}, outputError: () => {} })
       .configureHelp({ formatHelp: () => this.#tell((layout) => helpOfTool(allSpecs(), layout)) });
     for (const [name, spec] of Object.entries<FlagSpec>(globalFlags)) {
       this.root.addOption(optionOf(name, spec));
     }
     for (const [, noun] of nouns) this.#addNoun(noun);
+    // a verb's own --version is a number; everywhere else it asks for ours
+    if (!this.#takesVersion) this.root.version(version, '-V, --version', 'Version');
   }
 
   /** Nouns that are not among the words stand there bare, only to be suggested. */
@@ -95,11 +97,27 @@ class Tool {
     const group = this.root.command(noun);
     if (alias !== undefined) group.alias(alias);
     group.configureHelp({ formatHelp: () => this.#tell((layout) => helpOfNoun(noun, mine, layout)) });
-    for (const spec of mine) this.#add(group, spec);
+    for (const spec of mine) this.#add(this.#groupOf(group, spec, mine), spec);
+  }
+
+  /** The group for all but the last word below the noun: `config` of `risk config get`. */
+  #groupOf(noun: Command, spec: CommandSpec, siblings: readonly CommandSpec[]): Command {
+    const [, ...rest] = spec.name.split(' ');
+    return rest.slice(0, -1).reduce((parent, word) => {
+      const known = parent.commands.find((each) => each.name() === word);
+      if (known !== undefined) return known;
+      const path = `${noun.name()} ${word}`;
+      const mine = siblings.filter(({ name }) => name.startsWith(`${path} `));
+      return parent
+        .command(word)
+        .configureHelp({ formatHelp: () => this.#tell((layout) => helpOfNoun(path, mine, layout)) });
+    }, noun);
   }
 
   #add(parent: Command, spec: CommandSpec): void {
-    const command = parent.command(spec.name.split(' ').at(-1) ?? spec.name).allowExcessArguments(false);
+    const verb = spec.name.split(' ').at(-1) ?? spec.name;
+    if (spec.flags?.['version'] !== undefined && this.#words.includes(verb)) this.#takesVersion = true;
+    const command = parent.command(verb).allowExcessArguments(false);
     for (const { name, description, optional, variadic } of spec.args ?? []) {
       const shown = variadic ? `${name}...` : name;
       command.argument(optional ? `[${shown}]` : `<${shown}>`, description);
@@ -139,16 +157,22 @@ class Tool {
     if (cause.code === 'commander.help') {
       const [noun = ''] = words;
       const [, named = noun] = nouns.find(([, each]) => each === noun || otherNumber(each) === noun) ?? [];
-      const verbs = specsOf(named).map(({ name }) => name.split(' ')[1]);
+      const isGroup = specsOf(named).some(({ name }) => name.startsWith(`${named} ${words[1]} `));
+      const path = isGroup ? [named, words[1]] : [named];
+      const verbs = specsOf(named)
+        .filter(({ name }) => name.startsWith(`${path.join(' ')} `))
+        .map(({ name }) => name.split(' ')[path.length]);
       return usage(
-        `expected a verb after ${JSON.stringify(noun)}: ${verbs.join(', ')}`,
-        `gov ${named} --help`,
+        `expected a verb after ${JSON.stringify(isGroup ? path.join(' ') : noun)}: ${[...new Set(verbs)].join(', ')}`,
+        `gov ${path.join(' ')} --help`,
       );
     }
     const message = cause.message.replace(/^error: /, '');
     const [sentence = message, suggestion] = message.split('\n');
     const meant = /Did you mean (.*)\?\)$/.exec(suggestion ?? '')?.[1];
-    const called = allSpecs().find(({ name }) => [words.slice(0, 2).join(' '), words[0]].includes(name));
+    const called = allSpecs().find(({ name }) =>
+      [3, 2, 1].some((count) => words.slice(0, count).join(' ') === name),
+    );
     const help = called === undefined ? 'gov --help' : `gov ${called.name} --help`;
     return usage(sentence, meant === undefined ? help : `did you mean ${meant.replace('one of ', '')}?`);
   }

@@ -40,6 +40,11 @@ const preferred: Preferred = {
   listEvents: ['sequence', 'timestamp', 'eventType', 'actor', 'resource', 'action', 'eventId'],
   listRuns: ['runId', 'events', 'firstTimestamp', 'lastTimestamp', 'proofs', 'sealed', 'lastDecision'],
   listProofs: ['proofId', 'runId', 'schemaVersion', 'layers', 'createdAt'],
+  listPolicies: ['id', 'status', 'activeVersion', 'latestVersion', 'name', 'updatedAt'],
+  listPolicyVersions: ['version', 'action', 'severity', 'text', 'policyHash', 'createdAt'],
+  listPolicyEvaluations: ['id', 'runId', 'combined', 'policySource', 'policyCount', 'evaluatedAt'],
+  listRiskDecisions: ['id', 'runId', 'action', 'wouldBeAction', 'score', 'evaluatedAt'],
+  listApprovals: ['approvalId', 'status', 'runId', 'reason', 'requestedAt', 'expiresAt'],
   listJobs: ['jobId', 'type', 'runId', 'status', 'createdAt', 'durationMs', 'errorSummary'],
 };
 

@@ -53,6 +53,12 @@ describe('the grammar', () => {
     expect(command('proofs verify x --key k1 --key k2').flags).toMatchObject({ key: ['k1', 'k2'] });
   });
 
+  it('takes verbs of three words, and a verb’s own --version', () => {
+    expect(command('risk config get').spec.name).toBe('risk config get');
+    expect(command('policy publish p --version 2').flags).toMatchObject({ version: 2 });
+    expect(read('policy list --version').kind).toBe('text');
+  });
+
   it('takes words after -- as they are', () => {
     expect(command('proofs verify -- -odd-name').args).toEqual({ proof: '-odd-name' });
     expect(command('proofs verify -').args).toEqual({ proof: '-' });
@@ -66,6 +72,7 @@ describe('help', () => {
     ['events -h', 'events list'],
     ['events list --help', 'Usage: gov events list'],
     ['events list --run x -h', 'Usage: gov events list'],
+    ['risk config --help', 'risk config get'],
     ['-V', 'gov 0.'],
   ])('%j prints %j', (line, expected) => {
     const parsed = read(line);

@@ -6,6 +6,7 @@ import * as general from './general.ts';
 import { graphsGet, graphsLineage } from './graphs.ts';
 import { jobsWait } from './jobs.ts';
 import { logFsck, planeInit, planeServe, planeStatus } from './plane.ts';
+import * as policy from './policy.ts';
 import { quickstart } from './quickstart.ts';
 import { proofsCreate, proofsGet, proofsVerify } from './proofs.ts';
 
@@ -39,6 +40,7 @@ const handMade: readonly CommandSpec[] = [
   proofsVerify,
   graphsGet,
   graphsLineage,
+  ...Object.values(policy),
   jobsWait,
   planeInit,
   planeServe,
@@ -47,7 +49,19 @@ const handMade: readonly CommandSpec[] = [
   ...Object.values(general),
 ];
 
-const verbOrder = ['push', 'create', 'list', 'get', 'count', 'tail', 'verify', 'init', 'serve', 'status'];
+const verbOrder = [
+  'push',
+  'create',
+  'list',
+  'get',
+  'show',
+  'count',
+  'tail',
+  'verify',
+  'init',
+  'serve',
+  'status',
+];
 
 /** Verbs that are not in the list follow those that are. */
 function rank({ name }: CommandSpec): number {

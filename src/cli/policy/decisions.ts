@@ -1,0 +1,78 @@
+/** Prints what policies decided: a table with what decided, above it the combined decision. */
+import type { Client } from '../../client/client.ts';
+import type { PolicySummary, SimulatedDecision } from '../../contract/governance.ts';
+import type { PolicyAction } from '../../contract/policywords.ts';
+import type { Json } from '../../core/json.ts';
+import { allOf, clausesOf } from '../../core/policy/clause.ts';
+import { counts } from '../../core/policy/decision.ts';
+import { parseCondition } from '../../core/policy/parse.ts';
+import { printText } from '../../core/policy/text.ts';
+import type { Out } from '../out.ts';
+import { safe } from '../safe.ts';
+import type { Safe, Styles } from '../safe.ts';
+import { findPolicy } from './stored.ts';
+
+/** The combined decision in one line. */
+export function combinedLine(summary: PolicySummary, styles: Styles): Safe {
+  const { combined, decidedBy, total, matched, indeterminate } = summary;
+  const by = decidedBy.length === 0 ? 'no policy has a say' : `by ${decidedBy.join(', ')}`;
+  const open = indeterminate === 0 ? '' : `, ${indeterminate} could not be decided`;
+  const of = `${total} asked, ${matched} matched${open}`;
+  return safe`${painted(combined, styles)}  ${by} ${styles.dim(`(${of})`)}`;
+}
+
+export function painted(decision: PolicyAction, styles: Styles): Safe {
+  const paint = { allow: styles.green, warn: styles.yellow, escalate: styles.yellow, deny: styles.red };
+  return styles.bold(paint[decision](decision));
+}
+
+/** Policies whose clauses are spelled out; of the others the place in the condition is named. */
+const spelledPolicies = 20;
+
+/** The clauses that decided, as texts, by policy: of those that have a say. */
+export async function decidingClauses(
+  client: Client,
+  decisions: readonly SimulatedDecision[],
+): Promise<ReadonlyMap<string, string>> {
+  const clauses = new Map<string, string>();
+  for (const decision of decisions.filter(({ outcome }) => counts(outcome)).slice(0, spelledPolicies)) {
+    clauses.set(decision.policyId, await clausesText(client, decision));
+  }
+  return clauses;
+}
+
+async function clausesText(
+  client: Client,
+  { policyId, version, trace = [] }: SimulatedDecision,
+): Promise<string> {
+  const decisive = trace.filter((entry) => entry.decisive).map(({ path }) => path);
+  const policy = await findPolicy(client, policyId);
+  const stored = [policy?.latest, policy?.active].find((each) => each?.version === version);
+  if (!stored) return decisive.join(', ');
+  // it came out of a body
+  const clauses = allOf(clausesOf(parseCondition(stored.normalized as Json)));
+  const texts = decisive.map((path) => {
+    const clause = clauses.find((each) => each.path === path);
+    return clause === undefined ? path : printText(clause.node);
+  });
+  return texts.length === 0 ? stored.text : texts.join('; ');
+}
+
+/** Every clause with what it read, and the nearest change. */
+export function explanationLines(decision: SimulatedDecision, { styles }: Out): Safe[] {
+  const { policyId, version, trace = [], nearest = [], reasoning } = decision;
+  const marks = { true: '✓', false: '✗' } as Readonly<Record<string, string>>;
+  return [
+    safe``,
+    safe`${styles.bold(policyId)} ${styles.dim(version === null ? '' : `version ${version}`)}  ${reasoning}`,
+    ...trace.map(({ path, reads, result, decisive }) => {
+      const read = Object.entries(reads).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
+      const line = safe`  ${marks[String(result)] ?? '?'} ${path}  ${read.join(', ')}`;
+      return decisive ? safe`${styles.bold(line)}  decided` : styles.dim(line);
+    }),
+    ...nearest.map(
+      ({ path, op, value }) =>
+        safe`  ${styles.cyan('nearest change:')} ${path} ${op} ${JSON.stringify(value)}`,
+    ),
+  ];
+}

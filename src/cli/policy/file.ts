@@ -1,0 +1,168 @@
+/**
+ * Policies as files: `*.json` with {policyId, name, description?, condition, action, severity?}, whose condition is
+ * JSON in any accepted spelling or a string in the text syntax; `*.policy` in the text form of `textform.ts`. Any
+ * other file, and standard input, is told by its first character. `test/cli/policyfiles.test.ts` proves it.
+ */
+import { limits } from '../../contract/limits.ts';
+import { policyId as policyIdSchema } from '../../contract/policies.ts';
+import { policyActions, policySeverities } from '../../contract/policywords.ts';
+import { canonicalize } from '../../core/json.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import { canonicalCondition } from '../../core/policy/canonical.ts';
+import { PolicySet } from '../../core/policy/set.ts';
+import type { PolicyVersion } from '../../core/policy/set.ts';
+import { parseCondition } from '../../core/policy/parse.ts';
+import { policyHash } from '../../core/policy/policyhash.ts';
+import { parseText } from '../../core/policy/text.ts';
+import { usage } from '../exit.ts';
+import { filesOf, inFile, isObject, objectOf, readInput } from '../input.ts';
+import type { InputText, Place } from '../input.ts';
+import { schemaOf } from '../schema.ts';
+import { parsePolicyText } from './textform.ts';
+import type { TextPolicy } from './textform.ts';
+
+export interface PolicyFile extends TextPolicy {
+  readonly file: string;
+  readonly name: string;
+  /** As it is sent. */
+  readonly condition: JsonObject;
+  /** Canonical, as it is hashed. */
+  readonly normalized: Json;
+}
+
+const endings = ['.policy', '.json'];
+const casesEnding = '.cases.json';
+
+/** The policies of these files and directories. Errors: exit 2 for what is none, and for an id that comes twice. */
+export async function readPolicies(words: readonly string[], place: Place): Promise<PolicyFile[]> {
+  const files = filesOf(words, endings, place).filter(
+    (file) => !file.endsWith(casesEnding) || words.includes(file),
+  );
+  const policies: PolicyFile[] = [];
+  for (const file of files) policies.push(policyOf(await readInput(file, place)));
+  const known = new Map<string, string>();
+  for (const { policyId, file } of policies) {
+    const first = known.get(policyId);
+    if (first !== undefined)
+      throw usage(`expected each policy once, got ${JSON.stringify(policyId)} in ${first} and ${file}`);
+    known.set(policyId, file);
+  }
+  return policies;
+}
+
+export async function readPolicy(word: string, place: Place): Promise<PolicyFile> {
+  const [policy, ...more] = await readPolicies([word], place);
+  if (policy !== undefined && more.length === 0) return policy;
+  throw usage(`${word}: expected one policy, got ${more.length + 1}`);
+}
+
+function policyOf(text: InputText): PolicyFile {
+  const { file, bytes } = text;
+  const isJson = file.endsWith('.json') || (!file.endsWith('.policy') && /^\s*\{/.test(head(bytes)));
+  const read = isJson ? fromJson(text) : { ...inFile(file, () => parsePolicyText(source(text))), json: null };
+  const { policyId, description, action, severity } = read;
+  if (!idPattern.test(policyId)) {
+    throw usage(`${file}: expected a policyId that matches ${idPattern.source}, got ${shownText(policyId)}`);
+  }
+  const name = read.name ?? policyId;
+  within(file, { name, description });
+  const condition = read.json ?? wireOf(canonicalCondition(read.node));
+  // what the service will read of it
+  const node = parseCondition(condition);
+  const normalized = canonicalCondition(node);
+  return { file, policyId, name, description, action, severity, node, condition, normalized };
+}
+
+const idPattern = new RegExp(schemaOf(policyIdSchema).pattern ?? '', 'u');
+
+const shownText = (text: string): string => JSON.stringify(text.slice(0, 64));
+
+function within(file: string, { name, description }: { name: string; description: string | null }): void {
+  const bounds = [
+    ['name', name, limits.policyNameChars],
+    ['description', description ?? '', limits.policyDescriptionChars],
+  ] as const;
+  for (const [member, text, most] of bounds) {
+    if (text.length > most)
+      throw usage(`${file}: expected at most ${most} characters as ${member}, got ${text.length}`);
+  }
+  if (name === '') throw usage(`${file}: expected a name, got an empty one`);
+}
+
+/** A condition on the wire is an object, also where it is a bare truth. */
+const wireOf = (normalized: Json): JsonObject =>
+  isObject(normalized) ? normalized : normalized === true ? {} : { and: [normalized] };
+
+const head = (bytes: Uint8Array): string => Buffer.from(bytes.subarray(0, 256)).toString();
+
+function source({ file, bytes }: InputText): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw usage(`${file}: expected UTF-8`);
+  }
+}
+
+const members = ['policyId', 'name', 'description', 'condition', 'action', 'severity'];
+
+function fromJson(text: InputText): TextPolicy & { json: JsonObject | null } {
+  const { file } = text;
+  const value = objectOf(text);
+  const other = Object.keys(value).find((name) => !members.includes(name));
+  if (other !== undefined)
+    throw usage(`${file}: expected ${members.join(', ')}, got ${JSON.stringify(other)}`);
+  const string = (name: string): string | null => {
+    const found = value[name];
+    if (found === undefined || found === null) return null;
+    if (typeof found === 'string') return found;
+    throw usage(`${file}: expected a string as ${name}`);
+  };
+  const policyId = string('policyId');
+  if (policyId === null) throw usage(`${file}: expected a policyId`);
+  const { condition } = value;
+  if (condition === undefined) throw usage(`${file}: expected a condition; {} always matches`);
+  const node = inFile(file, () =>
+    typeof condition === 'string' ? parseText(condition) : parseCondition(condition),
+  );
+  return {
+    policyId,
+    name: string('name'),
+    description: string('description'),
+    action: oneOf(policyActions, { file, name: 'action', value: string('action') }),
+    severity:
+      string('severity') === null
+        ? null
+        : oneOf(policySeverities, { file, name: 'severity', value: string('severity') }),
+    node,
+    json: isObject(condition) ? condition : null,
+  };
+}
+
+function oneOf<Word extends string>(
+  words: readonly Word[],
+  { file, name, value }: { file: string; name: string; value: string | null },
+): Word {
+  const found = words.find((word) => word === value);
+  if (found !== undefined) return found;
+  throw usage(`${file}: expected ${name} to be one of ${words.join(', ')}, got ${JSON.stringify(value)}`);
+}
+
+/** A file as a version of its policy. */
+export function versionOf(policy: PolicyFile, version = 1): PolicyVersion {
+  const { policyId, name, action, severity, normalized } = policy;
+  return {
+    policyId,
+    name,
+    version,
+    action,
+    severity,
+    condition: normalized,
+    policyHash: policyHash({ policyId, version, condition: normalized, action, severity }),
+  };
+}
+
+export const setOf = (policies: readonly PolicyFile[]): PolicySet =>
+  PolicySet.of(policies.map((policy) => versionOf(policy)));
+
+/** Whether two conditions are the same one. */
+export const sameCondition = (one: Json, other: Json): boolean => canonicalize(one) === canonicalize(other);

@@ -1,0 +1,34 @@
+/** Policies of the service, as commands ask for them. */
+import type { Client } from '../../client/client.ts';
+import { GovApiError } from '../../client/errors.ts';
+import type { Policy, PolicyVersion } from '../../contract/policies.ts';
+import { CliError, exit } from '../exit.ts';
+
+/** The policy, or null where there is none of that id. */
+export async function findPolicy(client: Client, policyId: string): Promise<Policy | null> {
+  try {
+    return (await client.getPolicy({ params: { policyId } })).body;
+  } catch (failure) {
+    if (failure instanceof GovApiError && failure.status === 404) return null;
+    throw failure;
+  }
+}
+
+/** One version of a policy. Errors: exit 5 where there is none of that number. */
+export async function findVersion(client: Client, policy: Policy, version: number): Promise<PolicyVersion> {
+  const known = [policy.latest, policy.active].find((each) => each?.version === version);
+  if (known) return known;
+  const policyId = policy.id;
+  let cursor: string | undefined;
+  do {
+    const { body } = await client.listPolicyVersions({ params: { policyId }, query: { cursor, limit: 100 } });
+    const found = body.data.find((each) => each.version === version);
+    if (found !== undefined) return found;
+    cursor = body.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  throw new CliError(
+    exit.notFound,
+    `policy ${policyId}: expected a version from 1 to ${policy.latestVersion}, got ${version}`,
+    { code: 'NOT_FOUND', next: [`gov policy versions ${policyId}`] },
+  );
+}
