@@ -100,15 +100,18 @@ describe('the guard index', () => {
     expect(candidates(conditions, checkpoint)).toEqual([7]);
   });
 
-  it('takes no guard from below an or of two paths, a negation or a default of another value', () => {
+  it('takes no guard from an or of two paths or types, a negation, or values that are computed', () => {
     const conditions: Json[] = [
       { or: [{ env: 'prod' }, { user: 'root' }] },
       { '!': [{ env: 'prod' }] },
       { '==': [{ var: 'env' }, { var: 'user' }] },
       { '==': [{ var: ['env', 'prod'] }, 'prod'] },
+      { in: [{ var: 'env' }, ['prod', { var: 'user' }]] },
+      { or: [{ env: 'prod' }, { env: 1 }] },
     ];
-    expect(candidates(conditions, { context: { env: 'test', user: 'x' } })).toEqual([0, 1, 2]);
-    expect(candidates(conditions, { context: { user: 'x' } })).toEqual([0, 1, 2, 3]);
+    expect(candidates(conditions, { context: { env: 'test', user: 'x' } })).toEqual([0, 1, 2, 4, 5]);
+    expect(candidates(conditions, { context: { env: 1, user: 'x' } })).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(candidates(conditions, { context: { user: 'x' } })).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
   it('skips what is false though its other conjuncts cost more than the budget', () => {
