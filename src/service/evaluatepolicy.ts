@@ -179,18 +179,19 @@ async function decideIn(inForce: InForce, asked: Asked, services: Services): Pro
   return { evaluation, summary, approval, evaluatedMs };
 }
 
+/** Its members stand in the order of their canonical form, which so costs nothing to make. */
 const recorded = (
   { policyId, version, decision, outcome, severity }: PolicyDecision,
   set: PolicySet,
   reasoning: string,
 ): RecordedDecision => ({
-  policyId,
-  version,
-  policyHash: set.get(policyId)?.policy.policyHash ?? null,
   decision,
   outcome,
-  severity,
+  policyHash: set.get(policyId)?.policy.policyHash ?? null,
+  policyId,
   reasoning,
+  severity,
+  version,
 });
 
 /** The approval that an escalation opens; null where nothing escalated. */

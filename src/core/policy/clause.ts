@@ -22,6 +22,8 @@ export interface Clause {
   readonly parts: readonly Clause[];
   /** The paths of the checkpoint that it may read, each once. */
   readonly reads: readonly Path[];
+  /** As texts. */
+  readonly readTexts: readonly string[];
   readonly condition: Condition;
 }
 
@@ -66,7 +68,9 @@ function clauseAt(node: Node, at: string): Clause {
   const op = node.kind === 'call' ? node.op : node.kind === 'path' ? 'val' : node.kind;
   const path = node.kind === 'call' || node.kind === 'path' ? `${at}.${op}` : at;
   const parts = isConnective(node) ? node.args.map((arg, index) => clauseAt(arg, `${path}[${index}]`)) : [];
-  return { node, path, op, parts, reads: readsOf(node), condition: compile(node) };
+  const reads = readsOf(node);
+  const readTexts = reads.map((read) => pathText(read.path));
+  return { node, path, op, parts, reads, readTexts, condition: compile(node) };
 }
 
 /** The paths of the checkpoint below a node, each once, without defaults, in the order of the text. */

@@ -190,17 +190,33 @@ export class Phrasebook {
   private against = (subject: Side, object: Side): string => (subject.isMasked ? maskedText : object.shown);
 
   private side(node: Node): Side {
-    const result = compileValue(node)(this.checkpoint);
+    const { name, reads, valueOf } = subjectOf(node);
+    const result = valueOf(this.checkpoint);
     const value = result instanceof Indeterminate ? null : result;
-    const hidden = readsOf(node).some(({ path }) => isMasked(path, this.masks));
-    const text = node.kind === 'path' ? pathText(node.path, node.scope) : printText(node);
-    return {
-      name: cutText(text, 2 * limits.echoChars),
-      shown: hidden ? maskedText : echo(value),
-      value,
-      isMasked: hidden,
-    };
+    const hidden = this.masks.length > 0 && reads.some(({ path }) => isMasked(path, this.masks));
+    return { name, shown: hidden ? maskedText : echo(value), value, isMasked: hidden };
   }
+}
+
+/** What a side of a comparison is, whatever the checkpoint. */
+interface Subject {
+  readonly name: string;
+  readonly reads: readonly Path[];
+  readonly valueOf: ReturnType<typeof compileValue>;
+}
+
+const subjects = new WeakMap<Node, Subject>();
+
+/** Cost: compiles a node once for as long as it lives. */
+function subjectOf(node: Node): Subject {
+  let subject = subjects.get(node);
+  if (subject === undefined) {
+    const text = node.kind === 'path' ? pathText(node.path, node.scope) : printText(node);
+    const name = cutText(text, 2 * limits.echoChars);
+    subject = { name, reads: readsOf(node), valueOf: compileValue(node) };
+    subjects.set(node, subject);
+  }
+  return subject;
 }
 
 const escaped = (text: string): string => echo(text).slice(1, -1);

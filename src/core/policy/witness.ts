@@ -8,7 +8,6 @@ import type { Node } from './ast.ts';
 import { clausesOf } from './clause.ts';
 import type { Clause } from './clause.ts';
 import type { Checkpoint, Truth } from './compile.ts';
-import { pathText } from './textprint.ts';
 
 /** A clause and what it answered. */
 export interface Judged {
@@ -52,10 +51,11 @@ function deciding(op: string, truth: Truth, parts: readonly Judged[]): readonly 
 
 /** Of the parts with this truth, the one that takes the fewest paths to decide; the first of equals. */
 function cheapest(parts: readonly Judged[], truth: Truth): readonly Judged[] {
+  const candidates = parts.filter((part) => part.truth === truth);
+  if (candidates.length < 2) return candidates;
   let best: Judged | undefined;
   let least = Infinity;
-  for (const part of parts) {
-    if (part.truth !== truth) continue;
+  for (const part of candidates) {
     const count = pathsOf(part.deciders).length;
     if (count < least) [best, least] = [part, count];
   }
@@ -76,5 +76,5 @@ function branch(parts: readonly Judged[]): readonly Judged[] {
 
 /** The paths that clauses read, as texts, each once. */
 export const pathsOf = (judged: readonly Judged[]): readonly string[] => [
-  ...new Set(judged.flatMap(({ clause }) => clause.reads.map(({ path }) => pathText(path)))),
+  ...new Set(judged.flatMap(({ clause }) => clause.readTexts)),
 ];
