@@ -1,0 +1,57 @@
+/** Puts recorded calls before the policies in force, over HTTP, as an agent would before each call. */
+import type { Client } from '../../src/client/index.ts';
+import type { Run } from './recording.ts';
+import { type Call, callsOf } from './seen.ts';
+import { labelOf, type Label, writingTools } from './truth.ts';
+
+export type Decision = 'allow' | 'warn' | 'escalate' | 'deny';
+
+/** A policy that had a say on a call. */
+export interface Say {
+  readonly policyId: string;
+  readonly decision: Decision;
+  /** False where a fact was absent, so that the condition could not be decided and acted as if it held. */
+  readonly matched: boolean;
+  /** The facts that decided, beside the tool's name. */
+  readonly facts: readonly string[];
+}
+
+export interface Decided {
+  readonly run: Run;
+  readonly call: Call;
+  readonly decision: Decision;
+  readonly says: readonly Say[];
+  /** Null for calls that change nothing. */
+  readonly label: Label | null;
+}
+
+/** Evaluates and records each call; one that was not simply allowed is simulated too, which explains. */
+export async function decideAll(client: Client, runs: readonly Run[]): Promise<Decided[]> {
+  const decided: Decided[] = [];
+  for (const run of runs) {
+    for (const call of callsOf(run)) {
+      const { tool, arguments: args, runId, context } = call;
+      const body = { tool: { name: tool }, arguments: args, runId, actor, context };
+      const { decision, matchedPolicies } = (await client.evaluateTool({ body })).body;
+      const says = matchedPolicies.length === 0 ? [] : await saysOf(client, call);
+      const label = writingTools.has(tool) ? labelOf(tool, args, run.truth) : null;
+      decided.push({ run, call, decision, says, label });
+    }
+  }
+  return decided;
+}
+
+const actor = { name: 'airline-agent', role: 'agent' };
+
+async function saysOf(client: Client, { tool, arguments: args, context }: Call): Promise<Say[]> {
+  const checkpoint = { context: { ...context, tool: { name: tool }, arguments: args } };
+  const { decisions } = (await client.simulatePolicies({ body: { checkpoint } })).body;
+  return decisions
+    .filter(({ outcome }) => outcome === 'matched' || outcome === 'indeterminate')
+    .map(({ policyId, decision, outcome, witness = [] }) => ({
+      policyId,
+      decision,
+      matched: outcome === 'matched',
+      facts: witness.map((path) => path.replace(/^context\./, '')).filter((path) => path !== 'tool.name'),
+    }));
+}

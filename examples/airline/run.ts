@@ -1,0 +1,34 @@
+/**
+ * Puts every recorded tool call before the policies in force and prints how their decisions compare with the recorded
+ * endings: the tables of docs/airline.md. Address and key as in `gov help environment`.
+ *
+ *   gov policy create examples/airline/policies --publish
+ *   node examples/airline/run.ts
+ */
+import { createClient } from '../../src/client/index.ts';
+import { decideAll } from './decide.ts';
+import { byClause, byPolicy, byTool, measured, measuredRuns, printed } from './figures.ts';
+import { byHand } from './judged.ts';
+import { hasRecording, readRuns, recordingFile } from './recording.ts';
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+async function main(): Promise<void> {
+  if (!hasRecording)
+    throw new Error(`expected the recorded runs in ${recordingFile}; GOV_DATA names another folder`);
+  const client = createClient({
+    baseUrl: process.env['GOV_BASE_URL'] ?? 'http://127.0.0.1:7460/api/v1',
+    apiKey: process.env['GOV_API_KEY'],
+  });
+  const runs = readRuns();
+  const decided = await decideAll(client, runs);
+  client.close();
+  say(printed(byTool(decided)));
+  say(printed(byPolicy(decided)));
+  say(printed(byClause(decided)));
+  say(printed(measured(decided)));
+  say(printed(measuredRuns(runs, decided)));
+  for (const table of byHand(decided)) say(printed(table));
+}
+
+await main();
