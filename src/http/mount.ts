@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import type { Operation } from '../contract/operation.ts';
 import { GovError } from '../contract/problems.ts';
-import { table } from '../contract/table.ts';
+import { table, type OperationId } from '../contract/table.ts';
 import type { Caller } from '../service/call.ts';
 import { jsonMediaType } from './answer.ts';
 import { readToken, requireScope, requireToken } from './credentials.ts';
@@ -50,7 +50,7 @@ function addRoute(app: FastifyInstance, route: Route): void {
     url: basePath + row.path.replace(/\{([^}]+)\}/g, ':$1'),
     bodyLimit: row.bodyBytes ?? limits.bodyBytes,
     // recording has no timer of its own: the write queue is bounded, and a timer costs 5 % of a request
-    ...(row.scope === 'events:write' ? {} : { handlerTimeout: handlerSeconds(row) * 1000 }),
+    ...(recording.has(route.id) ? {} : { handlerTimeout: handlerSeconds(row) * 1000 }),
     errorHandler: (error, request, reply) => fail(route, error, { request, reply }),
     onRequest: (request, _reply, done) => {
       try {
@@ -67,6 +67,14 @@ function addRoute(app: FastifyInstance, route: Route): void {
     },
   });
 }
+
+const recording: ReadonlySet<OperationId> = new Set([
+  'createEvent',
+  'createEvents',
+  'evaluatePolicy',
+  'evaluateTool',
+  'evaluateRisk',
+] as const);
 
 /** What is computed over whole runs may take longer; a seal of a million events takes a minute. */
 const isHeavy = ({ tag }: Operation): boolean => tag === 'Compliance Proofs' || tag === 'Causal Graphs';

@@ -21,11 +21,19 @@ export interface Judged {
 /** What each clause of a condition answers. Cost: evaluates each clause once more than the condition itself. */
 export const judge = (node: Node, checkpoint: Checkpoint): Judged => judged(clausesOf(node), checkpoint);
 
+const none: readonly Judged[] = [];
+
 function judged(clause: Clause, checkpoint: Checkpoint): Judged {
   const truth = clause.condition.evaluate(checkpoint);
-  const parts = clause.parts.map((part) => judged(part, checkpoint));
-  const deciders = [...new Set(deciding(clause.op, truth, parts).flatMap((part) => part.deciders))];
-  if (deciders.length > 0) return { clause, truth, parts, deciders };
+  const parts = clause.parts.length === 0 ? none : clause.parts.map((part) => judged(part, checkpoint));
+  const [first, ...others] = parts.length === 0 ? none : deciding(clause.op, truth, parts);
+  if (first !== undefined) {
+    const deciders =
+      others.length === 0
+        ? first.deciders
+        : [...new Set([first, ...others].flatMap((part) => part.deciders))];
+    return { clause, truth, parts, deciders };
+  }
   // a connective that its parts do not explain decided itself: one that went beyond its budget
   const own: Judged[] = [];
   const leaf: Judged = { clause, truth, parts, deciders: own };
