@@ -40,8 +40,9 @@ export interface Initialised {
   readonly projectId: string;
   readonly environment: Project['environment'];
   readonly listen: string;
-  /** Where the local operator's key and the trust file are. */
+  /** Where the local operator's key, the key of the person who decides approvals, and the trust file are. */
   readonly keyFile: string;
+  readonly approverKeyFile: string;
   readonly trustFile: string;
 }
 
@@ -102,15 +103,27 @@ async function fill(dataDir: string, file: PlaneFile): Promise<void> {
   const trust = { origin: file.origin, keys: verifierKeys.map(parseVerifierKey), witnesses: [], quorum: 0 };
   writePrivate(join(dataDir, 'trust'), formatTrust(trust));
   writePrivate(join(dataDir, 'attestation.pub'), keys.attestationKey);
-  const token = await fillStore(dataDir, file, keys);
-  writePrivate(join(dataDir, 'local.key'), `${token}\n`);
+  const tokens = await fillStore(dataDir, file, keys);
+  writePrivate(join(dataDir, 'local.key'), `${tokens.operator}\n`);
+  writePrivate(join(dataDir, 'approver.key'), `${tokens.approver}\n`);
   writePrivate(join(dataDir, 'plane.json'), `${JSON.stringify(file, null, 2)}\n`);
   syncDirectory(join(dataDir, 'keys'));
   syncDirectory(dataDir);
 }
 
-/** Genesis, the local operator's key, its event, and a first checkpoint. Returns the key in clear. */
-async function fillStore(dataDir: string, file: PlaneFile, keys: PlaneKeys): Promise<string> {
+/** Who decides approvals: another key than the operator's, since the key that asks may not decide. */
+const approver = {
+  name: 'local approver',
+  scopes: ['governance:read', 'approvals:decide', 'events:read'],
+} as const;
+
+interface Tokens {
+  readonly operator: string;
+  readonly approver: string;
+}
+
+/** Genesis, the two local keys, their events, and a first checkpoint. Returns the keys in clear. */
+async function fillStore(dataDir: string, file: PlaneFile, keys: PlaneKeys): Promise<Tokens> {
   const project = projectOf(file);
   const { projectId } = project;
   const store = await openStore({ dataDir, clock: { now }, randomBytes });
@@ -126,19 +139,17 @@ async function fillStore(dataDir: string, file: PlaneFile, keys: PlaneKeys): Pro
       createdAt: formatTimestamp(now()),
     });
     await store.createProject(project, genesis);
-    const { token, row } = createKey(project, {
-      name: 'local operator',
-      scopes: ['*'],
-      nowMs: now(),
-      randomBytes,
-    });
-    await store.saveApiKey(row);
-    const event = keyCreated(row, { nowMs: now(), randomBytes });
-    await store.append({ projectId, leaves: [event], meter: { op: 'none', units: 0 } });
+    const made = { nowMs: now(), randomBytes };
+    const operatorKey = createKey(project, { name: 'local operator', scopes: ['*'], ...made });
+    const approverKey = createKey(project, { ...approver, ...made });
+    const rows = [operatorKey.row, approverKey.row];
+    for (const row of rows) await store.saveApiKey(row);
+    const events = rows.map((row) => keyCreated(row, { nowMs: now(), randomBytes }));
+    await store.append({ projectId, leaves: events, meter: { op: 'none', units: 0 } });
     const checkpoints = new Checkpoints({ store, now, log: silentLog, signers: keys.signers });
     await checkpoints.sign(projectId, 'audit');
     await checkpoints.sign(projectId, 'metering');
-    return token;
+    return { operator: operatorKey.token, approver: approverKey.token };
   } finally {
     await store.close();
   }
@@ -160,5 +171,6 @@ const describe = (dataDir: string, file: PlaneFile, created: boolean): Initialis
   environment: file.environment,
   listen: file.listen,
   keyFile: join(dataDir, 'local.key'),
+  approverKeyFile: join(dataDir, 'approver.key'),
   trustFile: join(dataDir, 'trust'),
 });

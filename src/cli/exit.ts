@@ -106,6 +106,7 @@ const hints: Readonly<Record<string, string>> = {
   UNAUTHENTICATED: 'set GOV_API_KEY or GOV_API_KEY_FILE, or choose a context: gov context list',
   INVALID_CREDENTIAL: 'check which key is used: gov context show',
   INSUFFICIENT_SCOPE: 'use a key that carries the scope',
+  FORBIDDEN: 'who asks may not decide: use the approver’s key, with GOV_API_KEY_FILE',
   RUN_TOO_LARGE_FOR_SYNC: 'add --wait to prove it as a job',
   RUN_HAS_NO_EVENTS: 'list the runs that have: gov runs list',
   RATE_LIMITED: 'try again later, or raise --retries',

@@ -75,6 +75,7 @@ async function execute(parsed: ParsedCommand, { out, io, signal }: Surroundings)
     settings,
     io,
     signal,
+    role: parsed.spec.name.startsWith('approvals ') ? 'approver' : 'operator',
     observe: (note) => void observe(note, out),
     warn: (text) => void out.warn(safe`${text}`),
   });

@@ -17,9 +17,14 @@ export interface SessionOptions {
   readonly settings: Settings;
   readonly io: Io;
   readonly signal: AbortSignal;
+  /** As whom a local plane is talked to where nothing else names a key; default the operator. */
+  readonly role?: Role;
   readonly observe: (note: ClientNote) => void;
   readonly warn: (text: string) => void;
 }
+
+/** The key that asked may not decide, so approvals are decided as the approver. */
+export type Role = 'operator' | 'approver';
 
 export interface NamedContext {
   readonly name: string;
@@ -108,7 +113,7 @@ export class Session {
 
   #contextKey(): Decided<string> | null {
     const chosen = this.context();
-    const store = chosen === null ? undefined : keyFile(chosen.context);
+    const store = chosen === null ? undefined : keyFile(chosen.context, this.#options.role);
     if (chosen === null || store === undefined) return null;
     const target = new URL(this.baseUrl().value).origin;
     if (target !== new URL(ownBaseUrl(chosen).value).origin) return null;
@@ -167,8 +172,12 @@ const checkUrl = (text: string): string => {
   );
 };
 
-const keyFile = (context: Context): string | undefined =>
-  context.kind === 'plane' ? join(context.dataDir, 'local.key') : context.apiKeyFile;
+/** A plane that was made before there were approvers has the operator's key alone. */
+function keyFile(context: Context, role: Role = 'operator'): string | undefined {
+  if (context.kind === 'service') return context.apiKeyFile;
+  const approver = join(context.dataDir, 'approver.key');
+  return role === 'approver' && existsSync(approver) ? approver : join(context.dataDir, 'local.key');
+}
 
 /** A plane's address: where it serves now, else where it is configured to. */
 function ownBaseUrl({ name, context }: NamedContext): Decided<string> {

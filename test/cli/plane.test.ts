@@ -118,7 +118,7 @@ describe('a plane on this machine', () => {
   });
 
   it('streams what it records', async () => {
-    const tail = spawn(process.execPath, [runner, 'events', 'tail', '--after', '0', '--count', '3'], {
+    const tail = spawn(process.execPath, [runner, 'events', 'tail', '--after', '0', '--count', '4'], {
       env: cleanEnv(env),
     });
     const { code, stdout } = await ended(tail);

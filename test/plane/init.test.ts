@@ -54,6 +54,7 @@ describe('plane init', () => {
         'gov.db',
         'heads.db',
         'local.key',
+        'approver.key',
         'plane.json',
         'trust',
         'keys/log.ed25519.pem',
@@ -62,7 +63,9 @@ describe('plane init', () => {
     );
     for (const [name, mode] of Object.entries(found))
       expect(mode, name).toBe(name === 'keys' ? '700' : '600');
-    expect(readFileSync(made.keyFile, 'utf8')).toMatch(/^gov_live_[0-9A-Za-z]{38}\n$/);
+    const keys = [made.keyFile, made.approverKeyFile].map((path) => readFileSync(path, 'utf8'));
+    for (const key of keys) expect(key).toMatch(/^gov_live_[0-9A-Za-z]{38}\n$/);
+    expect(keys[0]).not.toBe(keys[1]);
     const file = readPlaneFile(join(dataDir, 'plane.json'));
     expect(file.origin).toBe(`gov.local/${file.projectId}/audit`);
     expect(file.meteringOrigin).toBe(`gov.local/${file.projectId}/metering/0`);
@@ -70,13 +73,15 @@ describe('plane init', () => {
     expect([trust.origin, trust.keys[0]?.algorithm]).toEqual([file.origin, 'ed25519']);
   });
 
-  it('leaves no secret in clear but the operator’s key file', async () => {
+  it('leaves no secret in clear but the two key files', async () => {
     const dataDir = join(folder(), 'plane');
     await planeInit({ dataDir });
-    const key = readFileSync(join(dataDir, 'local.key'), 'utf8').trim();
-    for (const name of ['gov.db', 'heads.db', 'plane.json', 'trust']) {
-      expect(readFileSync(join(dataDir, name)).includes(key), name).toBe(false);
-      expect(readFileSync(join(dataDir, name)).includes(key.slice(13, -4)), name).toBe(false);
+    for (const keyFile of ['local.key', 'approver.key']) {
+      const key = readFileSync(join(dataDir, keyFile), 'utf8').trim();
+      for (const name of ['gov.db', 'heads.db', 'plane.json', 'trust']) {
+        expect(readFileSync(join(dataDir, name)).includes(key), name).toBe(false);
+        expect(readFileSync(join(dataDir, name)).includes(key.slice(13, -4)), name).toBe(false);
+      }
     }
   });
 
@@ -231,7 +236,7 @@ describe('plane serve', () => {
     expect(cpu('')).toBeCloseTo(cpu('user_') + cpu('system_'), 3);
     for (const name of [
       'gov_writable 1',
-      'gov_log_leaves 2',
+      'gov_log_leaves 3',
       'gov_write_queue ',
       'process_cpu_seconds_total',
     ]) {

@@ -63,7 +63,7 @@ describe('a serving plane', () => {
       plane = await start(plane.dataDir);
     }
     const { body } = await send('GET', `${plane.baseUrl}/events/count`, { key: plane.key });
-    expect(body.count).toBe(3); // two, and the event of the operator's key
+    expect(body.count).toBe(4); // two, and the events of the two local keys
     plane.process.kill('SIGTERM');
     await plane.ended;
   });

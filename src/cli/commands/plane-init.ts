@@ -21,6 +21,7 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
     safe`  context  ${context}`,
     safe`  address  http://${made.listen}/api/v1`,
     safe`  key      ${made.keyFile}`,
+    safe`  approver ${made.approverKeyFile}`,
     safe`  trust    ${made.trustFile}`,
   ]);
   return out.note(
