@@ -143,6 +143,41 @@ export function measuredRuns(runs: readonly Run[], decided: readonly Decided[]):
   };
 }
 
+/** Where the failed runs went wrong, as far as calls can show it. */
+export function failures(runs: readonly Run[], decided: readonly Decided[]): Table {
+  const failed = runs.filter(({ reward }) => reward === 0);
+  const kinds = [
+    ['a denied call', isDenied],
+    ['an escalated call, none denied', isStopped],
+    ['no stopped call, but one that the task does not expect so', isUnexpected],
+    ['no call that the task does not expect so', () => true],
+  ] as const;
+  let rest = failed;
+  const rows = kinds.map(([name, holds]): Row => {
+    const holding = new Set(decided.filter(holds).map(({ run }) => run));
+    const all = name.startsWith('no call') ? rest : rest.filter((run) => holding.has(run));
+    rest = rest.filter((run) => !all.includes(run));
+    return [name, all.length];
+  });
+  return { title: `The ${failed.length} runs that failed`, head: ['they hold', 'runs'], rows };
+}
+
+/** What the recording did with the calls that are stopped here. */
+export function aftermath(decided: readonly Decided[]): Table {
+  const stopped = decided.filter((each) => isWrite(each) && isStopped(each));
+  const refused = count(stopped, ({ call }) => call.failed);
+  return {
+    title: `The ${stopped.length} stopped calls, as the recording went on`,
+    head: ['what came', 'calls'],
+    rows: [
+      ['carried out', stopped.length - refused],
+      ['refused by the airline’s own system', refused],
+    ],
+  };
+}
+
+const isUnexpected = ({ label }: Decided): boolean => label !== null && label !== 'as expected';
+
 /** A table as Markdown. */
 export const printed = ({ title, head, rows }: Table): string =>
   [

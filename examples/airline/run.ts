@@ -7,7 +7,16 @@
  */
 import { createClient } from '../../src/client/index.ts';
 import { decideAll } from './decide.ts';
-import { byClause, byPolicy, byTool, measured, measuredRuns, printed } from './figures.ts';
+import {
+  aftermath,
+  byClause,
+  byPolicy,
+  byTool,
+  failures,
+  measured,
+  measuredRuns,
+  printed,
+} from './figures.ts';
 import { byHand } from './judged.ts';
 import { hasRecording, readRuns, recordingFile } from './recording.ts';
 
@@ -23,12 +32,17 @@ async function main(): Promise<void> {
   const runs = readRuns();
   const decided = await decideAll(client, runs);
   client.close();
-  say(printed(byTool(decided)));
-  say(printed(byPolicy(decided)));
-  say(printed(byClause(decided)));
-  say(printed(measured(decided)));
-  say(printed(measuredRuns(runs, decided)));
-  for (const table of byHand(decided)) say(printed(table));
+  const tables = [
+    byTool(decided),
+    byPolicy(decided),
+    measured(decided),
+    measuredRuns(runs, decided),
+    ...byHand(decided),
+    failures(runs, decided),
+    aftermath(decided),
+    byClause(decided),
+  ];
+  for (const table of tables) say(printed(table));
 }
 
 await main();
