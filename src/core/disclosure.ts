@@ -80,9 +80,11 @@ export class Committer {
     this.#salt = salt;
   }
 
-  /** Commits to `value` at `pointer`; returns the length of its canonical text in UTF-16 units. */
-  add(pointer: string, value: Json): number {
-    const canonical = canonicalize(value);
+  /**
+   * Commits to `value` at `pointer`; returns the length of its canonical text in UTF-16 units. `canonical`: that
+   * text, where the caller made it already.
+   */
+  add(pointer: string, value: Json, canonical = canonicalize(value)): number {
     const name = plain.test(pointer) ? `"${pointer}"` : JSON.stringify(pointer);
     const text = `["${this.#salt()}",${name},${canonical}]`;
     this.#digests.push(digestOf(text));

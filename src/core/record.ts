@@ -178,7 +178,7 @@ export function draftLeaf(
     runId?: string;
     /** Stands in `fields` too, under the name that the type gives it. */
     id?: string;
-    committed?: Iterable<readonly [pointer: string, value: Json]>;
+    committed?: Iterable<readonly [pointer: string, value: Json, canonical?: string]>;
     salt?: () => string;
   } = {},
 ): OtherDraft {
@@ -190,8 +190,8 @@ export function draftLeaf(
       }),
   );
   let count = 0;
-  for (const [pointer, value] of committed) {
-    committer.add(pointer, value);
+  for (const [pointer, value, canonical] of committed) {
+    committer.add(pointer, value, canonical);
     count += 1;
   }
   const { digests, disclosures } = committer.finish();

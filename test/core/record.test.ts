@@ -227,6 +227,7 @@ describe('other leaves', () => {
       kind: 'other',
       type: 'gov.genesis/1',
       runId: null,
+      id: null,
       record: '{"_sd":[],"_sd_alg":"sha-256","a":1,"type":"gov.genesis/1"}',
       disclosures: null,
     });

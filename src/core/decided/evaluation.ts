@@ -5,9 +5,9 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { PolicyAction, PolicyOutcome, PolicySeverity } from '../../contract/policywords.ts';
-import type { Json, JsonObject } from '../json.ts';
+import { canonicalize, type Json, type JsonObject } from '../json.ts';
 import { draftLeaf, type OtherDraft } from '../record.ts';
-import { listCommitment, type ListCommitment, type OpenLeaf } from './leaf.ts';
+import { textsCommitment, type ListCommitment, type OpenLeaf } from './leaf.ts';
 
 /** What one policy decided, as it is answered and committed. */
 export type RecordedDecision = {
@@ -48,14 +48,15 @@ export interface Evaluation {
 /** A leaf of more commitments than `limits.policiesListed` decisions commits to their list as one. */
 export function draftEvaluation(evaluation: Evaluation, salt: () => string): OtherDraft {
   const { runId, decisions, shadow, checkpoint, readSet, policyIds, ...clear } = evaluation;
-  const committed: [string, Json][] = [];
+  const committed: (readonly [pointer: string, value: Json, canonical?: string])[] = [];
+  const listed = decisions.map((each, at) => [`/decisions/${at}`, each, canonicalize(each)] as const);
   if (checkpoint !== null) committed.push(['/checkpoint', checkpoint]);
   if (readSet !== null) committed.push(['/readSet', readSet]);
   if (policyIds !== null) committed.push(['/policyIds', [...policyIds]]);
   if (shadow.length > 0) committed.push(['/shadow', [...shadow]]);
   if (decisions.length > limits.policiesListed) committed.push(['/decisions', [...decisions]]);
-  else decisions.forEach((decision, at) => committed.push([`/decisions/${at}`, decision]));
-  const fields = { ...clear, decisions: listCommitment(decisions) };
+  else committed.push(...listed);
+  const fields = { ...clear, decisions: textsCommitment(listed.map(([, , text]) => text)) };
   return draftLeaf('gov.evaluation/1', fields, { runId, id: evaluation.id, committed, salt });
 }
 

@@ -11,9 +11,13 @@ import type { Disclosure } from '../disclosure.ts';
 /** A list by its count and the RFC 6962 root over JCS(item). A type, not an interface: it is JSON. */
 export type ListCommitment = { readonly n: number; readonly root: string };
 
-export function listCommitment(items: Iterable<Json>): ListCommitment {
+export const listCommitment = (items: Iterable<Json>): ListCommitment =>
+  textsCommitment(Array.from(items, canonicalize));
+
+/** As above, of items that are canonical texts already. */
+export function textsCommitment(texts: Iterable<string>): ListCommitment {
   const list = new ListRoot();
-  for (const item of items) list.add(`\0${canonicalize(item)}`);
+  for (const text of texts) list.add(`\0${text}`);
   return { n: list.size, root: hashText(list.root()) };
 }
 
