@@ -58,9 +58,7 @@ export const sourcePointer = '/metadata/timestampSource';
 
 /** `metadata.timestampSource` of an event, `client` where it says none; null where unreadable. */
 export function timestampSource(event: Bodies): string | null {
-  const { disclosures } = event;
-  if (disclosures === null) return null;
-  if (!disclosures.includes(`"${sourcePointer}"`)) return 'client';
+  if (event.disclosures === null) return null;
   const source = fieldsOf(event).get(sourcePointer);
   return source === 'source' || source === 'assumed_utc' || source === 'import' ? source : 'client';
 }
