@@ -6,8 +6,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { version } from '../client/version.ts';
 import type { CommandSpec, FlagSpec } from './command.ts';
-import { usage } from './exit.ts';
-import type { CliError } from './exit.ts';
+import { CliError, usage } from './exit.ts';
 import { kebab, readFlag } from './flags.ts';
 import { globalFlags } from './globals.ts';
 import { helpOf, helpOfNoun, helpOfTool } from './help.ts';
@@ -64,6 +63,11 @@ const prepared = (argv: readonly string[]): string[] => {
   return argv.map((word, at) => (end < 0 || at < end ? (alone.get(word) ?? word) : word));
 };
 
+const isMeant = (words: readonly string[], noun: string): boolean =>
+  words.includes(noun) || words.includes(otherNumber(noun) ?? noun);
+
+const verbOf = ({ name }: CommandSpec): string => name.split(' ').at(-1) ?? name;
+
 class Tool {
   readonly root: Command;
   readonly #words: readonly string[];
@@ -71,7 +75,8 @@ class Tool {
   #found: Found | undefined;
   #takesVersion = false;
 
-  constructor(words: readonly string[]) {
+  /** With `whole`, nouns and verbs that are not among the words stand there too, only to be suggested. */
+  constructor(words: readonly string[], whole: boolean) {
     this.#words = words;
     // settings of the root are those of every command below it
     this.root = new Command('gov')
@@ -83,21 +88,24 @@ class Tool {
     for (const [name, spec] of Object.entries<FlagSpec>(globalFlags)) {
       this.root.addOption(optionOf(name, spec));
     }
-    for (const [, noun] of nouns) this.#addNoun(noun);
+    for (const [, noun] of nouns) {
+      if (isMeant(words, noun)) this.#addNoun(noun, specsOf(noun), whole);
+      else if (whole) this.#addNoun(noun, [], whole);
+    }
     // a verb's own --version is a number; everywhere else it asks for ours
     if (!this.#takesVersion) this.root.version(version, '-V, --version', 'Version');
   }
 
-  /** Nouns that are not among the words stand there bare, only to be suggested. */
-  #addNoun(noun: string): void {
+  #addNoun(noun: string, mine: readonly CommandSpec[], whole: boolean): void {
     const alias = otherNumber(noun);
-    const isMeant = this.#words.some((word) => word === noun || word === alias);
-    const mine = isMeant ? specsOf(noun) : [];
     if (mine[0]?.name === noun) return this.#add(this.root, mine[0]);
     const group = this.root.command(noun);
     if (alias !== undefined) group.alias(alias);
     group.configureHelp({ formatHelp: () => this.#tell((layout) => helpOfNoun(noun, mine, layout)) });
-    for (const spec of mine) this.#add(this.#groupOf(group, spec, mine), spec);
+    for (const spec of mine) {
+      const isAsked = whole || this.#words.includes(verbOf(spec));
+      if (isAsked) this.#add(this.#groupOf(group, spec, mine), spec);
+    }
   }
 
   /** The group for all but the last word below the noun: `config` of `risk config get`. */
@@ -115,7 +123,7 @@ class Tool {
   }
 
   #add(parent: Command, spec: CommandSpec): void {
-    const verb = spec.name.split(' ').at(-1) ?? spec.name;
+    const verb = verbOf(spec);
     if (spec.flags?.['version'] !== undefined && this.#words.includes(verb)) this.#takesVersion = true;
     const command = parent.command(verb).allowExcessArguments(false);
     for (const { name, description, optional, variadic } of spec.args ?? []) {
@@ -178,10 +186,31 @@ class Tool {
   }
 }
 
+/**
+ * Making a command takes commander up to a millisecond. So those that the words do not name are left out at
+ * first; where that finds no command, all are made, for help and refusals.
+ */
+function readWords(words: readonly string[]): { tool: Tool; found: Found | Writing } {
+  const tool = new Tool(words, false);
+  const found = commandIn(tool);
+  if (found !== undefined) return { tool, found };
+  const whole = new Tool(words, true);
+  return { tool: whole, found: whole.parse() };
+}
+
+function commandIn(tool: Tool): Found | undefined {
+  try {
+    const found = tool.parse();
+    return typeof found === 'function' ? undefined : found;
+  } catch (error) {
+    if (error instanceof CliError) return undefined;
+    throw error;
+  }
+}
+
 /** Reads the words. `now`: for times relative to it. Errors: `CliError` with exit 2. Cost: some milliseconds. */
 export function parse(argv: readonly string[], now: number): Parsed {
-  const tool = new Tool(prepared(argv));
-  const found = tool.parse();
+  const { tool, found } = readWords(prepared(argv));
   const { input, ...given } = tool.root.opts<Record<string, string | boolean | undefined>>();
   // commander reads --no-input as the negation of an option input
   const globals = { ...given, noInput: input === false };
