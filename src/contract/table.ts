@@ -9,6 +9,7 @@ import { log } from './log.ts';
 import type { Operation } from './operation.ts';
 import { policies } from './policies.ts';
 import { proofs } from './proofs.ts';
+import { replay } from './replay.ts';
 import { risk } from './risk.ts';
 import { tools } from './tools.ts';
 
@@ -16,6 +17,7 @@ export const table = {
   ...events,
   ...proofs,
   ...risk,
+  ...replay,
   ...graphs,
   ...governance,
   ...policies,

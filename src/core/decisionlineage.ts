@@ -63,12 +63,16 @@ export class DecisionLineage {
 export class RiskAgain {
   private made: { readonly text: string; readonly router: RiskRouter } | null = null;
 
-  /** Null where the inputs were erased. Cost: about 10 µs where the configuration is that of the last one. */
-  decide({ inputs }: RiskRecord): RiskVerdict | null {
+  /**
+   * Null where the inputs were erased. With `router`, by another configuration than the recorded one. Cost:
+   * about 10 µs where the configuration is that of the last one.
+   */
+  decide({ inputs }: RiskRecord, router?: RiskRouter): RiskVerdict | null {
     if (inputs === null) return null;
     const { config, ...given } = inputs;
-    // recorded by `evaluateRisk` of the service, which checked both
-    return evaluateRisk(given as unknown as RiskInputs, this.routerOf(config as unknown as RiskConfig));
+    // recorded by the service, which checked both
+    const own = router ?? this.routerOf(config as unknown as RiskConfig);
+    return evaluateRisk(given as unknown as RiskInputs, own);
   }
 
   private routerOf(config: RiskConfig): RiskRouter {

@@ -22,6 +22,7 @@ import { formatTimestamp, parseTimestamp } from '../core/time.ts';
 import type { RunGraphState, RunSummary } from '../store/port.ts';
 import { runEvents } from './runevents.ts';
 import { refusal } from './schema.ts';
+import { snapshotOf } from './runsnapshot.ts';
 import type { RunOf, Task, TaskContext } from './work.ts';
 
 interface View {
@@ -71,10 +72,18 @@ async function ownMembers(context: TaskContext, of: RunOf, view: View) {
   return {
     id: typeId('grp', createdMs, sha256(`gov.graphid/1\n${of.projectId}\n${of.runId}`)),
     runId: of.runId,
-    digestMetadata: {},
+    digestMetadata: await digestsOf(context, of),
     rootHash: view.state.sealed?.rootHash ?? null,
     createdAt: formatTimestamp(createdMs),
   };
+}
+
+/** The hashes of the run's snapshot, once it has one. */
+async function digestsOf({ reader }: TaskContext, of: RunOf): Promise<Record<string, string>> {
+  const snapshot = await snapshotOf(reader, of);
+  if (snapshot === null) return {};
+  const { policyHash, toolRegistryHash, configStateHash } = snapshot;
+  return { policyHash, toolRegistryHash, configStateHash };
 }
 
 /** READ_ONLY_FIELD where the client sent a member of the service's with another value than the stored one. */

@@ -9,6 +9,7 @@ import { jobs } from './jobs.ts';
 import { log } from './logread.ts';
 import { policies } from './policies.ts';
 import { proofs } from './proofs.ts';
+import { replays } from './replays.ts';
 import { risk } from './risk.ts';
 import { simulations } from './simulate.ts';
 import { snapshots } from './snapshots.ts';
@@ -18,6 +19,7 @@ export const handlers: Handlers = {
   ...events,
   ...proofs,
   ...risk,
+  ...replays,
   ...graphs,
   ...evaluations,
   ...policies,

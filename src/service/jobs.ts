@@ -6,7 +6,7 @@ import { limits } from '../contract/limits.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { StoredJob } from '../store/port.ts';
 import { keepAnswer, notFound, type Handlers } from './call.ts';
-import { byAge, listPage, pageLimit, timeRange } from './pages.ts';
+import { byAge, pageLimit, sizedPage, timeRange } from './pages.ts';
 
 const time = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
 
@@ -17,16 +17,11 @@ export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
   async getJob({ params, caller }, { store }) {
     const job = await store.job(caller.project.projectId, params.jobId);
     if (job === null) throw notFound('job');
-    const unfinished = job.status === 'pending' || job.status === 'processing';
+    if (job.status === 'completed') return { status: 200, raw: completedBody(job) };
     return {
       status: 200,
-      body: {
-        ...identity(job),
-        ...(job.status === 'completed' ? { result: read(job.result) } : {}),
-        createdAt: formatTimestamp(job.createdMs),
-        completedAt: time(job.completedMs),
-      },
-      ...(unfinished ? { headers: retryAfter } : {}),
+      body: { ...identity(job), ...times(job) },
+      ...(job.status === 'failed' ? {} : { headers: retryAfter }),
     };
   },
 
@@ -39,14 +34,15 @@ export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
       ...(runId === undefined ? {} : { runId }),
       ...timeRange(query),
     };
-    const { rows, nextCursor } = await listPage(services, {
+    const { items, nextCursor } = await sizedPage(services, {
       scope: { list: 'jobs', projectId, filters: filter },
       cursor,
       limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
       read: (page: Parameters<typeof services.store.jobs>[2]) => services.store.jobs(projectId, filter, page),
       position: (job) => byAge(job.createdMs, job.jobId),
+      item: (job) => ({ item: listed(job), bytes: job.request?.length ?? 0 }),
     });
-    return { status: 200, body: { data: rows.map(listed), nextCursor } };
+    return { status: 200, body: { data: items, nextCursor } };
   },
 
   async retryJob(call, services) {
@@ -73,6 +69,17 @@ export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
   },
 };
 
+/** A result can be tens of megabytes, so it goes out as the text that it is. */
+const completedBody = (job: StoredJob): Buffer => {
+  const [head, tail] = [JSON.stringify(identity(job)), JSON.stringify(times(job))];
+  return Buffer.from(`${head.slice(0, -1)},"result":${job.result ?? 'null'},${tail.slice(1)}`);
+};
+
+const times = ({ createdMs, completedMs }: StoredJob) => ({
+  createdAt: formatTimestamp(createdMs),
+  completedAt: time(completedMs),
+});
+
 const identity = ({ jobId, type, runId, status }: StoredJob) => ({ jobId, type, runId, status });
 const read = (text: string | null): unknown => (text === null ? null : (JSON.parse(text) as unknown));
 
@@ -82,8 +89,7 @@ const durationMs = ({ startedMs, completedMs }: StoredJob): number | null =>
 
 const listed = (job: StoredJob) => ({
   ...identity(job),
-  createdAt: formatTimestamp(job.createdMs),
-  completedAt: time(job.completedMs),
+  ...times(job),
   durationMs: durationMs(job),
   errorSummary: job.errorSummary,
   request: read(job.request),

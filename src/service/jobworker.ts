@@ -9,6 +9,7 @@ import type { ProofRequest } from '../contract/proofs.ts';
 import { chooseLayers } from '../core/layers.ts';
 import type { ClaimedJob } from '../store/port.ts';
 import { prove } from './prove.ts';
+import { runReplay } from './replayjob.ts';
 import type { Services } from './services.ts';
 
 const lookEveryMs = 1000;
@@ -127,8 +128,7 @@ function retryAt({ attempt }: ClaimedJob, { status, code }: GovError, atMs: numb
 
 async function runJob(services: Services, job: ClaimedJob): Promise<void> {
   const { projectId, runId, jobId, lease } = job;
-  if (job.type !== 'proof')
-    throw new GovError('VALIDATION_ERROR', `jobs of type ${job.type} are not run here`);
+  if (job.type === 'replay') return runReplay(services, job);
   // stored by `createProof`, which checked it
   const request = JSON.parse(job.request) as ProofRequest;
   await prove(services, {

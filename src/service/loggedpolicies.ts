@@ -50,8 +50,8 @@ export class LoggedPolicies {
     this.#beforeIndex = beforeIndex;
   }
 
-  /** Takes the changes below an index; `changed` is called after each. */
-  async advance(index: number, changed: () => void = () => {}): Promise<void> {
+  /** Takes the changes below an index, up to the one after which `until` holds. */
+  async advance(index: number, until: () => boolean = () => false): Promise<void> {
     for (;;) {
       const leaf = this.#ahead[this.#next];
       if (leaf === undefined) {
@@ -62,7 +62,7 @@ export class LoggedPolicies {
       if (leaf.index >= index) return;
       this.timeline.add(leaf.index, openPolicyChange(openLeaf(leaf)));
       this.#next++;
-      changed();
+      if (until()) return;
     }
   }
 

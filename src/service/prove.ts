@@ -7,7 +7,6 @@
  * S′ is signed by the next second's checkpoint. Proven by `test/service/proofs.test.ts`.
  */
 import type { ComplianceProof, LayerName } from '../contract/proofs.ts';
-import { GovError } from '../contract/problems.ts';
 import { typeId } from '../core/id.ts';
 import { canonicalize, type Json } from '../core/json.ts';
 import { composeProof, proofLeafFields } from '../core/proof.ts';
@@ -18,6 +17,7 @@ import { append } from './append.ts';
 import type { Idempotency, Replayed } from './call.ts';
 import { idempotencyWrite } from './call.ts';
 import { currentGraph } from './graphlog.ts';
+import { noEvents } from './runevents.ts';
 import type { Services } from './services.ts';
 import type { Layers, RunOf } from './work.ts';
 
@@ -68,9 +68,6 @@ export async function prove(
 async function notBefore({ store, now }: Services, { projectId, runId }: RunOf): Promise<number> {
   return Math.max(now(), (await store.run(projectId, runId))?.lastServerMs ?? 0);
 }
-
-export const noEvents = (runId: string): GovError =>
-  new GovError('RUN_HAS_NO_EVENTS', `expected events of run ${runId}, got none; record events first`);
 
 function appendRequest(
   { now }: Services,

@@ -10,21 +10,14 @@ import { openLeaf } from '../core/decided/leaf.ts';
 import { draftRiskDecision, openRiskDecision, type RiskRecord } from '../core/decided/riskdecision.ts';
 import { typeId } from '../core/id.ts';
 import { canonicalize, type Json, type JsonObject } from '../core/json.ts';
-import {
-  checkRiskConfig,
-  defaultRiskConfig,
-  riskRouter,
-  type RiskConfig,
-  type RiskRouter,
-  type RiskSettings,
-} from '../core/risk/config.ts';
+import { checkRiskConfig, riskRouter, type RiskRouter, type RiskSettings } from '../core/risk/config.ts';
 import { canonicalInputs } from '../core/risk/inputs.ts';
 import { bands, evaluateRisk } from '../core/risk/router.ts';
 import { formatTimestamp } from '../core/time.ts';
-import type { StoreReader } from '../store/port.ts';
 import { append } from './append.ts';
 import { idempotencyWrite, type Handlers } from './call.ts';
 import { pageLimit, sizedPage } from './pages.ts';
+import { routerOf } from './riskrouter.ts';
 import { fieldError } from './schema.ts';
 import { riskConfigured } from './system.ts';
 
@@ -103,20 +96,6 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
 
 function decisionBody({ inputs: _, factors, ...decision }: RiskRecord): RiskDecision {
   return { ...decision, factors: [...factors] };
-}
-
-/** The newest router of each project, by the text that it was made of. */
-const made = new Map<string, { readonly text: string | null; readonly router: RiskRouter }>();
-
-/** The project's router; cheap where its configuration is the one of the last call. */
-export async function routerOf(store: StoreReader, projectId: string): Promise<RiskRouter> {
-  const text = await store.riskConfig(projectId);
-  const known = made.get(projectId);
-  if (known !== undefined && known.text === text) return known.router;
-  // stored by `putRiskConfig`, which checked it
-  const router = riskRouter(text === null ? defaultRiskConfig : (JSON.parse(text) as RiskConfig));
-  made.set(projectId, { text, router });
-  return router;
 }
 
 function configBody({ config }: RiskRouter): RiskRouterConfig {

@@ -1,4 +1,5 @@
 /** The events of a run as a stream of chunks, so that a run of a million never stands in memory. */
+import { GovError } from '../contract/problems.ts';
 import { readRecord, type RunEvent } from '../core/runevent.ts';
 import type { Bodies } from '../store/port.ts';
 import type { RunOf, TaskContext } from './work.ts';
@@ -26,3 +27,6 @@ export async function* runEvents(
     await breathe();
   }
 }
+
+export const noEvents = (runId: string): GovError =>
+  new GovError('RUN_HAS_NO_EVENTS', `expected events of run ${runId}, got none; record events first`);

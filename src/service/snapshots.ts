@@ -4,11 +4,10 @@
  */
 import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
 import { GovError } from '../contract/problems.ts';
-import { openLeaf } from '../core/decided/leaf.ts';
-import { draftSnapshot, openSnapshot, snapshotFields, type Snapshot } from '../core/decided/snapshot.ts';
-import type { StoreReader } from '../store/port.ts';
+import { draftSnapshot, snapshotFields, type Snapshot } from '../core/decided/snapshot.ts';
 import { append } from './append.ts';
 import { notFound, type Handlers } from './call.ts';
+import { snapshotOf } from './runsnapshot.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
 import type { RunOf } from './work.ts';
@@ -33,13 +32,6 @@ export const snapshots: Pick<Handlers, 'getSnapshot' | 'putSnapshot'> = {
     throw new GovError('CONFLICT', detail, { extensions: { fields: other } });
   },
 };
-
-/** The snapshot of a run, or null. */
-export async function snapshotOf(store: StoreReader, { projectId, runId }: RunOf): Promise<Snapshot | null> {
-  const filter = { type: 'gov.snapshot/1', runId } as const;
-  const [leaf] = await store.leavesOf(projectId, filter, { limit: 1, order: 'asc' });
-  return leaf === undefined ? null : openSnapshot(openLeaf(leaf));
-}
 
 /** Records the snapshot of a run that has none; answers the one that it has from then on. */
 export async function claimSnapshot(services: Services, of: RunOf, snapshot: Snapshot): Promise<Snapshot> {

@@ -4,6 +4,7 @@ import { deriveGraph } from './derive.ts';
 import { layers } from './evaluate.ts';
 import { declaration, graphBody, lineageBody } from './graphview.ts';
 import { policyHistory } from './policyhistory.ts';
+import { replay } from './replaytask.ts';
 import type { Task, TaskName } from './work.ts';
 
 export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
@@ -14,4 +15,5 @@ export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
   declaration,
   bundle,
   policyHistory,
+  replay,
 };

@@ -13,7 +13,7 @@ import { evaluateRisk } from '../core/risk/router.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { Handlers } from './call.ts';
 import { decideOnly, recordEvaluation, type Asked, type Decided } from './evaluatepolicy.ts';
-import { routerOf } from './risk.ts';
+import { routerOf } from './riskrouter.ts';
 import { fieldError } from './schema.ts';
 import { toolRun } from './judge.ts';
 

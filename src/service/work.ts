@@ -6,6 +6,7 @@ import type { GraphDeclaration } from '../contract/graphs.ts';
 import type { LayerName } from '../contract/proofs.ts';
 import type { PolicyAction } from '../contract/policywords.ts';
 import type { DsseEnvelope } from '../core/dsse.ts';
+import type { ReplayRecord } from '../core/decided/replayed.ts';
 import type { GraphFacts } from '../core/graph.ts';
 import type { Json } from '../core/json.ts';
 import type { Example, HistoryImpact } from '../core/policy/history.ts';
@@ -106,6 +107,27 @@ export type HistoryExample = Pick<Example, 'evaluationId' | 'runId' | 'before' |
   readonly reasoning: string;
 };
 
+export interface ReplayInput extends RunOf {
+  readonly replayId: string;
+  readonly createdMs: number;
+  /** JSON of a `ReplayRequest` or `GraphReplayRequest`, as it was accepted. */
+  readonly request: string;
+  /** Of a graph that is declared by it. */
+  readonly salt: string;
+}
+
+export interface Replayed {
+  readonly record: Omit<ReplayRecord, 'at'>;
+  /** JSON of the `ReplayResult`. */
+  readonly result: string;
+  /** JSON of what lists show of it. */
+  readonly summary: string;
+  /** The declaration of the run's graph from now on, or null where it stays as it is. */
+  readonly declaration: string | null;
+  /** Leaves of the run that are not what was logged. */
+  readonly altered: readonly number[];
+}
+
 /** Input and output of each task; both cross a thread boundary by structured clone. */
 export interface Tasks {
   /** Derives the graph of a run up to its newest event and stages its rows. */
@@ -136,6 +158,8 @@ export interface Tasks {
   };
   /** The impact of a proposed version on recorded evaluations, newest first. */
   policyHistory: { input: HistoryInput; output: PolicyHistory };
+  /** Replays a run: its decisions, its graph, or its steps against those of another run. */
+  replay: { input: ReplayInput; output: Replayed };
   /** Checks a declaration against the run and answers the text to store. */
   declaration: { input: RunOf & { readonly graph: GraphDeclaration; readonly salt: string }; output: string };
 }

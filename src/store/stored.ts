@@ -108,7 +108,7 @@ export interface NewJob {
   readonly jobId: string;
   readonly type: JobType;
   readonly runId: string;
-  /** Canonical request body, kept for retries. */
+  /** Canonical request body, kept for retries; one over `limits.jobRequestBytes` until the job has ended. */
   readonly request: string;
   /** The id that the result will have (of a replay); null where it has none. */
   readonly resultId?: string | null;
@@ -116,7 +116,7 @@ export interface NewJob {
 }
 
 export interface StoredJob extends Omit<NewJob, 'request' | 'resultId'> {
-  /** Null once it is no longer kept. */
+  /** Null once it is no longer kept, and where it is too large to be. */
   readonly request: string | null;
   readonly status: JobStatus;
   /** 1, raised whenever the job goes back to pending: lost lease, failure, retry. */

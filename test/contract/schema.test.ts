@@ -55,6 +55,16 @@ const samples: Record<string, unknown> = {
     policyIds: ['p'],
     dryRun: false,
   },
+  createReplay: {
+    runId: 'r',
+    replaySnapshot: { policyHash: 'a', modelRoute: 'b', toolRegistryHash: 'c', configStateHash: 'd' },
+    compareRunId: 's',
+  },
+  createGraphReplay: {
+    runId: 'r',
+    nodes: [{ id: 'a', type: 'data', data: {} }],
+    edges: [{ source: 'a', target: 'a', type: 'x' }],
+  },
   decideApproval: { outcome: 'approved', comment: 'c' },
   declareGraph: {
     nodes: [{ id: 'a', type: 'data', data: {} }],

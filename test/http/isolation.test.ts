@@ -30,6 +30,7 @@ const nobodys: Record<string, string> = {
   runId: 'nobodys-run',
   policyId: 'nobodys-policy',
   approvalId: 'apr_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  replayId: 'rpl_01jzzzzzzzzzzzzzzzzzzzzzzz',
 };
 
 beforeAll(async () => {
@@ -59,7 +60,14 @@ beforeAll(async () => {
     ({ approvalId } = (await plane.call('POST', '/governance/policy/evaluate', { body })).body);
     await plane.call('POST', '/risk/evaluate', { body: { runId } });
   }
+  await plane.call('POST', '/replay', { body: { runId } });
+  const replay = await plane.call('POST', '/replay', { body: { runId } });
+  let replayId: string | undefined;
+  while (replayId === undefined) {
+    replayId = (await plane.call('GET', `/jobs/${replay.body.jobId}`)).body.result?.replayId;
+  }
   theirs = {
+    replayId,
     eventId: first.body.eventId,
     proofId: proof.body.proofId,
     jobId: job.body.jobId,
@@ -77,6 +85,7 @@ beforeAll(async () => {
     '/governance/policy/evaluations?limit=1',
     '/approvals?limit=1',
     '/risk/decisions?limit=1',
+    '/replay?limit=1',
   ]) {
     cursors[path] = (await plane.call('GET', path)).body.nextCursor;
   }
@@ -127,6 +136,8 @@ describe('another tenant', () => {
       '/governance/policy/evaluations?runId=their-run',
       '/approvals',
       '/risk/decisions',
+      '/replay',
+      '/replay?runId=their-run',
     ]) {
       expect((await asOther('GET', path)).body).toEqual({ data: [], nextCursor: null });
     }

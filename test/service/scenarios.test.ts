@@ -17,8 +17,13 @@ beforeAll(async () => {
   ids['proof'] = proof.body.proofId;
   const job = await plane.call('POST', '/proofs', { body: { runId: 'run-1', async: true } });
   ids['job'] = job.body.jobId;
-  for (let status = ''; status !== 'completed';)
-    status = (await plane.call('GET', `/jobs/${ids['job']}`)).body.status;
+  const replay = await plane.call('POST', '/replay', { body: { runId: 'run-1' } });
+  for (const jobId of [ids['job'], replay.body.jobId]) {
+    for (let done = null; done?.status !== 'completed';) {
+      done = (await plane.call('GET', `/jobs/${jobId}`)).body;
+      ids['replay'] = done.result?.replayId;
+    }
+  }
   await plane.call('POST', '/events', { body: event({ runId: 'sealed' }) });
   await plane.call('POST', '/graphs/sealed/commit');
   await plane.call('POST', '/governance/policies', { body: { policyId: 'p', ...policy } });
@@ -44,6 +49,7 @@ const riskConfig = {
   thresholds: { allow: 0, flag: 0.3, escalate: 0.6, block: 0.9 },
   defaultAction: 'escalate',
 };
+const graph = { runId: 'run-1', nodes: [{ id: 'plan', type: 'plan' }], edges: [] };
 const toolCall = { tool: { name: 'ls' }, arguments: {} };
 const yes = { outcome: 'approved' };
 const decision = (): string => `/approvals/${ids['approval']}/decision`;
@@ -298,6 +304,23 @@ const scenarios: readonly Scenario[] = [
   ['listRiskDecisions', 200, () => '/risk/decisions'],
   ['listRiskDecisions', 400, () => '/risk/decisions?limit=x'],
   ['listRiskDecisions', 401, () => '/risk/decisions', () => anonymous],
+  ['createReplay', 202, () => '/replay', () => ({ body: { runId: 'run-1' } })],
+  ['createReplay', 400, () => '/replay', () => ({ body: { runId: 'run-1', replaySnapshot: {} } })],
+  ['createReplay', 401, () => '/replay', () => ({ ...anonymous, body: { runId: 'run-1' } })],
+  ['createGraphReplay', 202, () => '/replay/causal-graph', () => ({ body: graph })],
+  [
+    'createGraphReplay',
+    400,
+    () => '/replay/causal-graph',
+    () => ({ body: { ...graph, nodes: [...graph.nodes, ...graph.nodes] } }),
+  ],
+  ['createGraphReplay', 401, () => '/replay/causal-graph', () => ({ ...anonymous, body: graph })],
+  ['listReplays', 200, () => '/replay'],
+  ['listReplays', 400, () => '/replay?status=done'],
+  ['listReplays', 401, () => '/replay', () => anonymous],
+  ['getReplay', 200, () => `/replay/${ids['replay']}`],
+  ['getReplay', 401, () => `/replay/${ids['replay']}`, () => anonymous],
+  ['getReplay', 404, () => `/replay/${nobody('rpl')}`],
   ['evaluateTool', 200, () => '/mcp/tools/evaluate', () => ({ body: toolCall })],
   [
     'evaluateTool',

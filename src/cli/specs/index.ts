@@ -20,6 +20,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Decide', 'approvals', 'What a person decides'],
   ['Prove', 'proofs', 'Compliance proofs: make, fetch, verify'],
   ['Prove', 'graphs', 'Causal graphs of runs'],
+  ['Prove', 'replay', 'Recorded decisions, made again'],
   ['Prove', 'log', 'The log on disk'],
   ['Operate', 'plane', 'The data plane on this machine'],
   ['Operate', 'jobs', 'Jobs of the service'],

@@ -23,6 +23,8 @@ export interface ReplayFindings {
 
 export interface ReplayReport {
   readonly steps: readonly StepRecord[];
+  /** Evaluations and risk decisions that were made again. */
+  readonly replayed: number;
   /** The gravest first. */
   readonly driftDiagnostics: readonly DriftDiagnostic[];
   /** All of them, also those that were not kept. */
@@ -33,6 +35,33 @@ export interface ReplayReport {
   readonly mismatches: ListCommitment;
   /** Steps or drift diagnostics were left out. */
   readonly truncated: boolean;
+}
+
+/** Counts what comparisons found, without keeping them. */
+export class FindingsTally {
+  private readonly changes = { stricter: 0, looser: 0, unchanged: 0 };
+  private notReplayable = 0;
+  private riskActionChanged = false;
+  private risks = 0;
+
+  add({ status, policyChange, riskActionChanged }: StepOutcome): void {
+    if (status === 'not_replayable') this.notReplayable++;
+    if (policyChange !== undefined) this.changes[policyChange]++;
+    if (riskActionChanged === undefined) return;
+    this.risks++;
+    this.riskActionChanged ||= riskActionChanged;
+  }
+
+  /** Evaluations and risk decisions that were made again. */
+  get replayed(): number {
+    const { stricter, looser, unchanged } = this.changes;
+    return stricter + looser + unchanged + this.risks;
+  }
+
+  findings(): ReplayFindings {
+    const { notReplayable, riskActionChanged } = this;
+    return { ...this.changes, notReplayable, riskActionChanged };
+  }
 }
 
 const driftShare = limits.graphPartItems / driftSeverities.length;
@@ -50,14 +79,13 @@ export class ReplayCollector {
   private driftKept = 0;
   private readonly warnings = new Set<string>();
   private warningsLeftOut = 0;
-  private readonly changes = { stricter: 0, looser: 0, unchanged: 0 };
-  private riskActionChanged = false;
+  private readonly tally = new FindingsTally();
   private count = 0;
 
   /** Adds the next step. Cost: about 0.2 µs for a match. */
   add(source: StepSource, outcome: StepOutcome): void {
     const index = this.count++;
-    const { status, policyChange, riskActionChanged, warnings = [] } = outcome;
+    const { status, warnings = [] } = outcome;
     const { eventId, eventType, action, timestamp } = source;
     this.summary.add({ eventId, index, status });
     if (index < limits.replaySteps) {
@@ -65,8 +93,7 @@ export class ReplayCollector {
       const step = { index, eventId, status, eventType, action, timestamp };
       this.steps.push(detail === undefined ? step : { ...step, detail });
     }
-    if (policyChange !== undefined) this.changes[policyChange]++;
-    if (riskActionChanged === true) this.riskActionChanged = true;
+    this.tally.add(outcome);
     for (const { field, severity, expected, actual } of outcome.differences?.list ?? []) {
       if (severity === undefined) continue;
       this.drift({ field: `${outcome.subject ?? `steps[${index}]`}${field}`, expected, actual, severity });
@@ -92,8 +119,7 @@ export class ReplayCollector {
 
   /** What was found so far. */
   findings(): ReplayFindings {
-    const { notReplayable } = this.summary.counts();
-    return { ...this.changes, notReplayable, riskActionChanged: this.riskActionChanged };
+    return this.tally.findings();
   }
 
   finish(): ReplayReport {
@@ -101,6 +127,7 @@ export class ReplayCollector {
     const more = warningsLeftOut === 0 ? [] : [`${warningsLeftOut} more warnings were left out`];
     return {
       steps,
+      replayed: this.tally.replayed,
       driftDiagnostics: driftSeverities.toReversed().flatMap((severity) => this.bySeverity[severity]),
       driftCount,
       warnings: [...this.warnings, ...more],

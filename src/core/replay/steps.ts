@@ -224,9 +224,19 @@ function riskMembers(verdict: RiskVerdict): Json {
   return { action, wouldBeAction, score, deterministicInputsHash, configHash, factors };
 }
 
+const critical = { differs: 'critical', absent: 'critical' } as const;
+
+/** Holds the number that an event has in its run against the one that comes next; critical. */
+export function compareSequence(expected: number, actual: number): StepOutcome {
+  if (expected === actual) return match;
+  const differences = new Differences(critical);
+  differences.add('/runSeq', String(expected), String(actual));
+  return { status: 'mismatch', differences };
+}
+
 /** Holds the hash that the log has for an event against that of its record, `sha256:…` both; critical. */
 export function compareLeaf(expected: string, actual: string): StepOutcome {
-  const differences = new Differences({ differs: 'critical', absent: 'critical' });
+  const differences = new Differences(critical);
   // what has no hash matches nothing
   if (expected !== actual || expected === '') differences.add('/leafHash', expected, actual);
   return { status: differences.count === 0 ? 'match' : 'mismatch', differences };

@@ -5,6 +5,7 @@
 import { GovError } from '../../contract/problems.ts';
 import type { Assigned, Effect, NewJob } from '../port.ts';
 import { governanceWriter } from './governance.ts';
+import { keptRequestSql } from './jobs.ts';
 import type { Prepare } from './statement.ts';
 
 /** Applies one effect of a request, whose leaves have their places, for the project with this number. */
@@ -129,7 +130,8 @@ function jobWriter(prepare: Prepare) {
   );
   const complete = prepare(
     'complete job',
-    `UPDATE job SET status = 'completed', result = ?, summary = ?, completed_ms = ?, lease = NULL
+    `UPDATE job SET status = 'completed', result = ?, summary = ?, completed_ms = ?, lease = NULL,
+       request = ${keptRequestSql}
      WHERE project = ? AND job_id = ? AND lease = ? AND status = 'processing'`,
   );
   return {

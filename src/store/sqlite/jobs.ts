@@ -27,9 +27,13 @@ interface JobRow {
   error_summary: string | null;
 }
 
-const listed = `job_id, type, run_id, request, created_ms, status, attempt, started_ms, completed_ms, result_id,
-  summary, error_summary`;
-const columns = `${listed}, result`;
+const others = `job_id, type, run_id, created_ms, status, attempt, started_ms, completed_ms, result_id, summary,
+  error_summary`;
+const columns = `${others}, request, result`;
+
+/** The request of a job as it is kept: a larger one only until the job has ended (contract H5). */
+export const keptRequestSql = `CASE WHEN octet_length(request) <= ${limits.jobRequestBytes} THEN request END`;
+const listed = `${others}, ${keptRequestSql} AS request`;
 
 const jobOf = (row: JobRow): StoredJob => ({
   jobId: row.job_id,
@@ -50,9 +54,11 @@ const jobOf = (row: JobRow): StoredJob => ({
 type JobReads = Pick<StoreReader, 'job' | 'jobWithResult' | 'jobs'>;
 
 export function jobReads(db: Connection, numberOf: ProjectNumber): JobReads {
-  const one = db.prepare<Value[], JobRow>(`SELECT ${columns} FROM job WHERE project = ? AND job_id = ?`);
+  const one = db.prepare<Value[], JobRow>(
+    `SELECT ${listed}, result FROM job WHERE project = ? AND job_id = ?`,
+  );
   const withResult = db.prepare<Value[], JobRow>(
-    `SELECT ${columns} FROM job WHERE project = ? AND result_id = ?`,
+    `SELECT ${listed}, result FROM job WHERE project = ? AND result_id = ?`,
   );
   const page = db.prepare<Value[], JobRow>(
     `SELECT ${listed}, NULL AS result FROM job
@@ -125,7 +131,8 @@ function claimer(prepare: Prepare): JobMoves['claim'] {
   );
   const giveUp = prepare(
     'give up job',
-    `UPDATE job SET status = 'failed', lease = NULL, completed_ms = ?, error_summary = ?
+    `UPDATE job SET status = 'failed', lease = NULL, completed_ms = ?, error_summary = ?,
+       request = ${keptRequestSql}
      WHERE project = ? AND job_id = ?`,
   );
   return (nowMs, lease) => {
@@ -156,7 +163,8 @@ function holder(prepare: Prepare): Pick<JobMoves, 'renew' | 'fail'> {
   const renew = prepare('renew job', `UPDATE job SET due_ms = ? ${held}`);
   const fail = prepare(
     'fail job',
-    `UPDATE job SET status = 'failed', lease = NULL, completed_ms = ?, error_summary = ? ${held}`,
+    `UPDATE job SET status = 'failed', lease = NULL, completed_ms = ?, error_summary = ?,
+       request = ${keptRequestSql} ${held}`,
   );
   const putBack = prepare(
     'put job back',

@@ -183,6 +183,32 @@ describe('jobs', () => {
     await drop();
   });
 
+  it('have a large request as long as they may run, and never in a list; it is not kept', async () => {
+    const { store, drop } = await open();
+    const whole = { request: `"${'é'.repeat(limits.jobRequestBytes / 2 - 1)}"` };
+    const large = { request: `"${'é'.repeat(limits.jobRequestBytes / 2)}"` };
+    await enqueue(store, job('1', whole), job('2', large), job('3', { ...large, createdMs: startMs + 1 }));
+    const requests = async () =>
+      Object.fromEntries(
+        (await store.jobs('prj_a', {}, { limit: 9 })).map(({ jobId, request }) => [jobId, request?.length]),
+      );
+    const shown = { job_1: whole.request.length, job_2: undefined, job_3: undefined };
+    expect(await requests()).toEqual(shown);
+    const claims = await Promise.all([1, 2, 3].map(() => store.claimJob(startMs + 9, lease)));
+    expect(claims.map((claim) => claim?.request.length)).toEqual(
+      [whole, large, large].map(({ request }) => request.length),
+    );
+    const failure = { errorSummary: 'x', atMs: startMs };
+    const [first, second, third] = claims;
+    await store.failJob('prj_a', 'job_2', { ...failure, lease: second!.lease, retryAtMs: startMs + 10 });
+    expect((await store.claimJob(startMs + 11, lease))?.request).toBe(large.request);
+    await store.failJob('prj_a', 'job_3', { ...failure, lease: third!.lease, retryAtMs: null });
+    expect(await codeOf(store.retryJob('prj_a', 'job_3', startMs))).toBe('JOB_PAYLOAD_UNAVAILABLE');
+    await complete(store, 'job_1', first!.lease);
+    expect(await requests()).toEqual(shown);
+    await drop();
+  });
+
   it('are listed newest first, by type, status, run and creation time', async () => {
     const { store, drop } = await open();
     await enqueue(
