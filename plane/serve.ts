@@ -140,6 +140,7 @@ function openPlane(config: PlaneConfig, log: Log, rebuildHeads: boolean): Opened
   const store = openStore({
     dataDir,
     rebuildHeads,
+    thread: true,
     clock: { now },
     randomBytes,
     onFault: (error) => (fault = error.message),

@@ -4,6 +4,7 @@
  *   gov.cjs       first file of the command line: version, Node check, compile cache   src/cli/entry.ts
  *   main.cjs      the command line; what it loads by `import()` stays in files apart   src/cli/main.ts
  *   worker.js     the thread that computes beside the server                           src/host/worker.ts
+ *   writer.cjs    the thread that writes for the server                                src/store/sqlite/thread.ts
  *   client.js     the client library; its declarations go to types/                    src/client/index.ts
  *   NOTICE        licences of the packages that were bundled
  *
@@ -34,6 +35,7 @@ const targets: readonly Target[] = [
   { source: 'src/cli/entry.ts', file: 'gov.cjs', isRequired: true },
   { source: 'src/cli/main.ts', file: 'main.cjs', isRequired: true },
   { source: 'src/host/worker.ts', file: 'worker.js', isRequired: false },
+  { source: 'src/store/sqlite/thread.ts', file: 'writer.cjs', isRequired: false },
   client,
 ];
 

@@ -3,11 +3,12 @@
  * replaced when it dies, bounded in what runs and what waits. Proven by `test/host/threadwork.test.ts`.
  */
 import { Worker } from 'node:worker_threads';
+import { errorOf, failureOf } from '../contract/failure.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import type { Log } from '../service/log.ts';
 import type { TaskHost, TaskName, TaskOptions, Tasks, Work } from '../service/work.ts';
-import { errorOf, failureOf, type ToMain, type ToWorker } from './taskmessages.ts';
+import type { ToMain, ToWorker } from './taskmessages.ts';
 
 const lightAtOnce = 8;
 const heavyAtOnce = 1;

@@ -4,10 +4,11 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
+import { errorOf, failureOf } from '../contract/failure.ts';
 import { tasks } from '../service/tasks.ts';
 import type { TaskHost, TaskName } from '../service/work.ts';
 import { openReader } from '../store/sqlite/reader.ts';
-import { errorOf, failureOf, type ToMain, type ToWorker } from './taskmessages.ts';
+import type { ToMain, ToWorker } from './taskmessages.ts';
 
 const turnMs = 5;
 

@@ -93,7 +93,7 @@ async function once(
       projectId,
       leaves: [],
       meter: { op: 'none', units: 0 },
-      idempotency: { ...idempotency, response: () => rendered },
+      idempotency: { ...idempotency, response: rendered },
     });
     return rendered;
   }

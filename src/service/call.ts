@@ -5,7 +5,7 @@
 import type { Input, Operation, Output, Scope } from '../contract/operation.ts';
 import { GovError } from '../contract/problems.ts';
 import type { OperationId, Table } from '../contract/table.ts';
-import type { Assigned, IdempotencyWrite, Project, StoredResponse } from '../store/port.ts';
+import type { IdempotencyWrite, Project, StoredResponse } from '../store/port.ts';
 import type { Services } from './services.ts';
 
 /** Who calls: the key decides the tenant. */
@@ -63,27 +63,15 @@ export interface PlainAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/**
- * The idempotency record of a call that has a key: keeps the answer in the transaction of its effect. The answer
- * is a function only where it depends on what the store assigned.
- */
+/** The idempotency record of a call that has a key: keeps the answer in the transaction of its effect. */
 export function idempotencyWrite(
   idempotency: Idempotency | null,
-  answer: PlainAnswer | ((assigned: readonly Assigned[]) => PlainAnswer),
+  answer: PlainAnswer,
 ): { idempotency?: IdempotencyWrite } {
   if (idempotency === null) return {};
-  const response =
-    typeof answer === 'function'
-      ? (assigned: readonly Assigned[]) => storedResponse(answer(assigned))
-      : storedResponse(answer);
-  return { idempotency: { ...idempotency, response } };
+  const { status, body, headers = {} } = answer;
+  return { idempotency: { ...idempotency, response: { status, body: JSON.stringify(body), headers } } };
 }
-
-const storedResponse = ({ status, body, headers = {} }: PlainAnswer): StoredResponse => ({
-  status,
-  body: JSON.stringify(body),
-  headers,
-});
 
 /**
  * Keeps the answer of a call that appends nothing, so that a repeat gets it again. A crash before this leaves

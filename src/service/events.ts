@@ -3,17 +3,18 @@
  * Proven by `test/service/events.test.ts`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { AuditEvent, BatchResult, EventInput, Run } from '../contract/events.ts';
+import type { AuditEvent, EventInput, Run } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import { eventIndex } from '../core/id.ts';
 import { openEvent, type EventDraft } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
-import type { Assigned, Leaf, RunSummary } from '../store/port.ts';
+import type { Leaf, RunSummary } from '../store/port.ts';
 import { append } from './append.ts';
-import { idempotencyWrite, notFound, type Handlers, type PlainAnswer } from './call.ts';
-import { judgeEvent, loadEventCheck, rejection, type Judged } from './judge.ts';
+import { notFound, type Handlers } from './call.ts';
+import { judgeEvent, loadEventCheck, type Judged } from './judge.ts';
 import { listPage, pageLimit, timeRange } from './pages.ts';
+import { batchAnswer, batchTemplate, createdAnswer, createdTemplate } from './recorded.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
 
@@ -24,7 +25,6 @@ export const events: Pick<
   async createEvent({ body, caller, basePath, idempotency }, services) {
     const judged = judgeEvent(body, services);
     if ('fault' in judged) throw fieldError(judged.fault);
-    const answer = (assigned: readonly Assigned[]) => createdAnswer(assigned[0], body.runId, basePath);
     if (services.runs.holding) await services.runs.free(caller.project.projectId, [body.runId]);
     const stored = await append(services, {
       projectId: caller.project.projectId,
@@ -32,9 +32,11 @@ export const events: Pick<
       meter: { op: 'audit_event', units: 'accepted' },
       ...(judged.fingerprint === null ? {} : { fingerprints: new Map([[0, judged.fingerprint]]) }),
       whole: true,
-      ...idempotencyWrite(idempotency, answer),
+      ...(idempotency === null
+        ? {}
+        : { idempotency: { ...idempotency, response: createdTemplate(body.runId, basePath) } }),
     });
-    return 'replayed' in stored ? stored : answer(stored.assigned);
+    return 'replayed' in stored ? stored : createdAnswer(stored.assigned[0], body.runId, basePath);
   },
 
   async createEvents({ body, caller, idempotency }, services) {
@@ -46,8 +48,7 @@ export const events: Pick<
       if (result.fingerprint !== null) fingerprints.set(leaves.length, result.fingerprint);
       leaves.push(result.draft);
     }
-    const answer = (assigned: readonly Assigned[]) => batchAnswer(results, assigned);
-    if (leaves.length === 0 && idempotency === null) return answer([]);
+    if (leaves.length === 0 && idempotency === null) return batchAnswer(results, []);
     if (services.runs.holding) {
       await services.runs.free(caller.project.projectId, new Set(leaves.map(({ runId }) => runId)));
     }
@@ -56,9 +57,9 @@ export const events: Pick<
       leaves,
       meter: leaves.length === 0 ? { op: 'none', units: 0 } : { op: 'audit_event', units: 'accepted' },
       fingerprints,
-      ...idempotencyWrite(idempotency, answer),
+      ...(idempotency === null ? {} : { idempotency: { ...idempotency, response: batchTemplate(results) } }),
     });
-    return 'replayed' in stored ? stored : answer(stored.assigned);
+    return 'replayed' in stored ? stored : batchAnswer(results, stored.assigned);
   },
 
   async listEvents({ query, caller }, services) {
@@ -139,28 +140,6 @@ async function judgeAll(inputs: readonly unknown[], services: Services): Promise
     results.push(fault === undefined ? judgeEvent(input as EventInput, services) : { fault });
   }
   return results;
-}
-
-function createdAnswer(assigned: Assigned | undefined, runId: string, basePath: string) {
-  const eventId = assigned === undefined || assigned.outcome === 'conflict' ? null : assigned.eventId;
-  if (eventId === null) throw new Error('the store assigned no id to an event');
-  const headers = { location: `${basePath}/events/${eventId}` };
-  return { status: 201, body: { eventId, runId }, headers } as const satisfies PlainAnswer;
-}
-
-function batchAnswer(results: readonly Judged[], assigned: readonly Assigned[]) {
-  let next = 0;
-  const body = results.map((result): BatchResult => {
-    if ('fault' in result) return { eventId: null, status: 'rejected', reason: rejection(result.fault) };
-    const place = assigned[next++];
-    if (place === undefined) throw new Error('the store assigned fewer places than events');
-    if (place.outcome === 'conflict') {
-      const reason = 'client_event_id_conflict: the clientEventId was used with other content';
-      return { eventId: null, status: 'rejected', reason };
-    }
-    return { eventId: place.eventId, status: 'accepted' };
-  });
-  return { status: 201, body: { results: body } } as const satisfies PlainAnswer;
 }
 
 const chunkEvents = 100;

@@ -52,15 +52,32 @@ export interface StoredResponse {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/**
+ * A text with places for what is known only once leaves are stored: texts as they stand, and numbers, each for
+ * the leaf at that position of the request: `event` around its event's id, or `conflict` where it is one.
+ */
+export interface TextTemplate {
+  readonly pieces: readonly (string | number)[];
+  readonly event: readonly [before: string, after: string];
+  readonly conflict: string;
+}
+
+/** A stored answer that names events by their ids. */
+export interface ResponseTemplate {
+  readonly status: number;
+  readonly body: TextTemplate;
+  readonly headers: Readonly<Record<string, TextTemplate>>;
+}
+
 export interface IdempotencyWrite {
   /** SHA-256 hex over project, principal, method, route and the client's key. */
   readonly key: string;
   /** SHA-256 hex over method, path, query and JCS(body). */
   readonly fingerprint: string;
-  /** Data, where the answer does not depend on what was assigned; that is the cheaper one. */
-  readonly response: StoredResponse | ((assigned: readonly Assigned[]) => StoredResponse);
+  readonly response: StoredResponse | ResponseTemplate;
 }
 
+/** Plain data, since an engine may store in another thread. */
 export interface AppendRequest {
   readonly projectId: string;
   /** May be empty (an accepted asynchronous proof appends nothing but is metered). */
@@ -87,7 +104,6 @@ export type Assigned =
   | {
       readonly outcome: 'appended';
       readonly index: number;
-      readonly leaf: Buffer;
       readonly eventId: string | null;
       readonly runSeq: number | null;
       readonly serverMs: number;

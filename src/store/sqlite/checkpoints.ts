@@ -10,7 +10,7 @@ import type { Store, TreeName } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
 import type { Heads } from './heads.ts';
 import type { ProjectNumber } from './readleaves.ts';
-import type { TaskStatements } from './tasks.ts';
+import type { Note } from './tasks.ts';
 import { tileReader } from './tiles.ts';
 import { treeNumber } from './trees.ts';
 
@@ -18,9 +18,8 @@ export interface CheckpointSaverOptions {
   readonly reading: Connection;
   readonly heads: Heads;
   readonly numberOf: ProjectNumber;
-  readonly tasks: TaskStatements;
-  /** Runs a write of about `bytes` bytes in the next commit. */
-  readonly write: (bytes: number, run: () => void) => Promise<void>;
+  /** Saves a note in the next commit. */
+  readonly save: (project: number, note: Note) => Promise<void>;
   /** Why nothing may be written or signed now, if so. */
   readonly trouble: () => GovError | null;
   /** Told of a storage error; answers what the caller is told. */
@@ -28,7 +27,7 @@ export interface CheckpointSaverOptions {
 }
 
 export function checkpointSaver(options: CheckpointSaverOptions): Store['saveCheckpoint'] {
-  const { reading, heads, numberOf, tasks, write, trouble, failed } = options;
+  const { reading, heads, numberOf, save, trouble, failed } = options;
   const find = reading
     .prepare<Value[], string>('SELECT note FROM checkpoint WHERE project = ? AND tree = ? AND size = ?')
     .pluck();
@@ -47,7 +46,7 @@ export function checkpointSaver(options: CheckpointSaverOptions): Store['saveChe
       throw failed(error);
     }
     const note = sign(checkpoint);
-    await write(note.length, () => tasks.saveNote(project, { tree: treeNumber(tree), size, root, note }));
+    await save(project, { tree: treeNumber(tree), size, root, note });
     return find.get(project, treeNumber(tree), size) ?? note;
   };
 }

@@ -2,6 +2,7 @@
  * What goes wrong below a statement, sorted by what must happen next; and the hook through which tests make
  * it go wrong at every statement of a write.
  */
+import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { GovError } from '../../contract/problems.ts';
 import type { Connection } from './connection.ts';
@@ -12,6 +13,8 @@ export interface Faults {
   before(step: string): void;
   /** Called with the writer's connection once it is open. */
   opened?(db: Connection): void;
+  /** Called with the thread that writes, where there is one. */
+  started?(thread: Worker): void;
 }
 
 /**

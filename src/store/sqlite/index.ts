@@ -1,28 +1,25 @@
 /**
- * The SQLite engine of the store port: one writer connection with group commit, one reader connection, a
- * second file for signed heads, a lock that ends with the process.
- * Proven by `test/store/sqlite.test.ts` (the store suite) and the other tests beside it.
+ * The SQLite engine of the store port: one writer connection with group commit, in a thread of its own where a
+ * plane serves, one reader connection, a second file for signed heads, a lock that ends with the process.
+ * Proven by `test/store/sqlite.test.ts` and `thread.test.ts` (the store suite) and the other tests beside them.
  */
 import Database from 'better-sqlite3';
 import { basename } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import type { GovError } from '../../contract/problems.ts';
-import { emptyRoot } from '../../core/merkle.ts';
-import type { LeafDraft } from '../../core/record.ts';
-import type { AppendRequest, Store } from '../port.ts';
+import type { Store } from '../port.ts';
 import { checkpointSaver } from './checkpoints.ts';
-import { dueJobs, jobMoves } from './jobs.ts';
+import { openEngine, type Engine } from './engine.ts';
+import { dueJobs } from './jobs.ts';
 import { openParts, storeFiles, type OpenOptions, type Parts } from './open.ts';
 import { RandomPool } from './random.ts';
 import { storeReader, watchedReader } from './reader.ts';
 import { isAltered, projectNumbers } from './readleaves.ts';
 import { watchFiles } from './moved.ts';
 import { openReserve } from './reserve.ts';
-import { Sequencer } from './sequencer.ts';
 import { preparer } from './statement.ts';
 import { taskStatements } from './tasks.ts';
-import { walKeeper } from './wal.ts';
-import { Writer } from './writer.ts';
+import { ThreadEngine } from './threadengine.ts';
 
 export type { Faults } from './faults.ts';
 export { storeFiles } from './open.ts';
@@ -33,6 +30,8 @@ const probeMs = 1000;
 
 export interface StoreOptions extends OpenOptions {
   readonly clock: { now(): number };
+  /** Writes in a thread of its own, which has its own randomness; else in this one. */
+  readonly thread?: boolean;
   /** Cryptographic randomness: event ids, nonces, leases. */
   readonly randomBytes: (size: number) => Buffer;
   /** Space kept for a full disk; `limits.diskReserveBytes` where absent, none with 0. */
@@ -60,51 +59,30 @@ export function openStore(options: StoreOptions): SqliteStore {
 }
 
 function assemble(parts: Parts, options: StoreOptions): SqliteStore {
-  const { writing, reading } = parts;
-  const { clock, randomBytes, faults } = options;
-  const random = new RandomPool(randomBytes);
-  const prepare = preparer(writing, faults);
-  const sequencer = new Sequencer({ db: writing, prepare, clock, random });
   const reserve = openReserve(
     storeFiles(options.dataDir).reserve,
     options.reserveBytes ?? limits.diskReserveBytes,
   );
   let probing: NodeJS.Timeout | undefined;
   const probe = (): boolean => {
-    if (writer.trouble?.code !== 'STORAGE_FULL') return writer.trouble === null;
+    if (engine.trouble?.code !== 'STORAGE_FULL') return engine.trouble === null;
     if (!reserve.refill()) return false;
     clearInterval(probing);
-    writer.heal();
+    engine.heal();
     return true;
   };
-  const writer = new Writer({
-    db: writing,
-    participant: sequencer,
-    faults,
-    committed: () => {
-      try {
-        wal.committed();
-      } catch (error) {
-        writer.report(error);
-      }
-    },
-    stopped: (error) => options.onFault?.(error),
-    filled: () => {
-      reserve.release();
-      clearInterval(probing);
-      probing = setInterval(probe, probeMs).unref();
-    },
+  const engine = startEngine(parts, options, () => {
+    reserve.release();
+    clearInterval(probing);
+    probing = setInterval(probe, probeMs).unref();
   });
-  const wal = walKeeper(writing, (error) => writer.report(error));
-  const tasks = taskStatements(prepare);
-  tasks.sweepStaged();
   if (!reserve.fill()) options.onWarning?.('the disk has too little space left to keep a reserve');
   const notices = new Notices((text) => options.onWarning?.(text));
   const { main, heads } = storeFiles(options.dataDir);
   const unwatch = watchFiles([main, heads], (path) => {
     const replaced = `database_replaced: ${basename(path)} was removed or replaced while it was in use`;
     notices.add(replaced);
-    writer.report(new Database.SqliteError(replaced, 'SQLITE_READONLY_DBMOVED'));
+    engine.report(new Database.SqliteError(replaced, 'SQLITE_READONLY_DBMOVED'));
   });
   const note = (error: unknown): void => {
     if (isAltered(error)) notices.add(`integrity_violation: ${error.message}`);
@@ -112,20 +90,36 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     unwatch();
-    await writer.close();
+    await engine.drain();
     clearInterval(probing);
-    await wal.close();
-    if (writer.trouble === null) writing.pragma('wal_checkpoint(TRUNCATE)');
-    parts.close();
+    parts.reading.close(); // so that the writing connection is the last one, which removes the log
+    try {
+      await engine.close();
+    } finally {
+      parts.close();
+    }
   };
   return {
-    ...watchedReader(storeReader(reading), { failed: (error) => writer.report(error), altered: note }),
-    ...writes({ parts, writer, sequencer, tasks, prepare, random }),
+    ...watchedReader(storeReader(parts.reading), { failed: (error) => engine.report(error), altered: note }),
+    ...writes(parts, engine, new RandomPool(options.randomBytes)),
     probe,
     note,
-    condition: () => conditionOf(writer, notices),
+    condition: () => conditionOf(engine, notices),
     close: () => (closing ??= close()),
   };
+}
+
+/** In a thread the engine opens a connection of its own: this one was for what had to be right before. */
+function startEngine(parts: Parts, options: StoreOptions, filled: () => void): Engine {
+  const { clock, randomBytes, faults, onFault } = options;
+  const stopped = (error: GovError): void => onFault?.(error);
+  taskStatements(preparer(parts.writing, faults)).sweepStaged();
+  if (options.thread === true) {
+    parts.writing.close();
+    const path = storeFiles(options.dataDir).main;
+    return new ThreadEngine({ path, clock, stopped, filled, started: faults?.started });
+  }
+  return openEngine({ db: parts.writing, clock, randomBytes, faults, stopped, filled });
 }
 
 /** What an operator must know beside the writer's own trouble: told once for each code, kept until the end. */
@@ -146,89 +140,44 @@ class Notices {
   }
 }
 
-function conditionOf({ trouble, queued }: Writer, notices: Notices): ReturnType<Store['condition']> {
+function conditionOf({ trouble, queued }: Engine, notices: Notices): ReturnType<Store['condition']> {
   const reasons = trouble === null ? [] : [`${trouble.code.toLowerCase()}: ${trouble.message}`];
   return { writable: trouble === null, reasons: [...reasons, ...notices.reasons], queued };
 }
 
-interface WriteParts {
-  readonly parts: Parts;
-  readonly writer: Writer;
-  readonly sequencer: Sequencer;
-  readonly tasks: ReturnType<typeof taskStatements>;
-  readonly prepare: ReturnType<typeof preparer>;
-  readonly random: RandomPool;
-}
-
 type Writes = Omit<Store, keyof ReturnType<typeof storeReader> | 'condition' | 'close'>;
 
-function writes({ parts, writer, sequencer, tasks, prepare, random }: WriteParts): Writes {
-  const numberOf = projectNumbers(parts.reading);
-  const isDue = dueJobs(parts.reading);
-  const jobs = jobMoves(prepare);
-  const write = <Result>(bytes: number, run: () => Result): Promise<Result> =>
-    writer.enqueue({ bytes, isolated: true, run });
+function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): Writes {
+  const numberOf = projectNumbers(reading);
+  const isDue = dueJobs(reading);
   return {
-    append: (request) =>
-      writer.enqueue({
-        bytes: requestBytes(request),
-        isolated: isIsolated(request),
-        run: () => sequencer.append(request),
-      }),
-    createProject: (project, genesis) =>
-      write(draftBytes(genesis), () => {
-        tasks.createProject(project, emptyRoot);
-        const { projectId } = project;
-        sequencer.append({ projectId, leaves: [genesis], meter: { op: 'none', units: 0 } });
-      }),
-    stageGraphPart: async (projectId, graphId, part) => {
-      const project = numberOf(projectId);
-      await write(part.items.length, () => tasks.stageGraphPart(project, graphId, part));
-    },
+    append: (request) => engine.write({ verb: 'append', request }),
+    createProject: (project, genesis) => engine.write({ verb: 'createProject', project, genesis }),
+    stageGraphPart: async (projectId, graphId, part) =>
+      engine.write({ verb: 'stageGraphPart', project: numberOf(projectId), graphId, part }),
     saveCheckpoint: checkpointSaver({
-      reading: parts.reading,
-      heads: parts.heads,
+      reading,
+      heads,
       numberOf,
-      tasks,
-      write,
-      trouble: () => writer.trouble,
-      failed: (error) => writer.report(error),
+      save: (project, saved) => engine.write({ verb: 'saveNote', project, note: saved }),
+      trouble: () => engine.trouble,
+      failed: (error) => engine.report(error),
     }),
     claimJob: async (nowMs, leaseMs) => {
       if (!isDue(nowMs)) return null;
       const lease = { token: random.bytes(16).toString('base64url'), untilMs: nowMs + leaseMs };
-      return write(256, () => jobs.claim(nowMs, lease));
+      return engine.write({ verb: 'claimJob', nowMs, lease });
     },
-    renewJob: async (projectId, jobId, token, untilMs) => {
-      const project = numberOf(projectId);
-      return write(64, () => jobs.renew(project, jobId, { token, untilMs }));
-    },
-    failJob: async (projectId, jobId, failure) => {
-      const project = numberOf(projectId);
-      await write(256, () => jobs.fail(project, jobId, failure));
-    },
-    retryJob: async (projectId, jobId, atMs) => {
-      const project = numberOf(projectId);
-      return write(64, () => jobs.retry(project, jobId, atMs));
-    },
-    saveApiKey: async (key) => {
-      const project = numberOf(key.projectId);
-      await write(256, () => tasks.saveApiKey(project, key));
-    },
+    renewJob: async (projectId, jobId, token, untilMs) =>
+      engine.write({ verb: 'renewJob', project: numberOf(projectId), jobId, lease: { token, untilMs } }),
+    failJob: async (projectId, jobId, failure) =>
+      engine.write({ verb: 'failJob', project: numberOf(projectId), jobId, failure }),
+    retryJob: async (projectId, jobId, atMs) =>
+      engine.write({ verb: 'retryJob', project: numberOf(projectId), jobId, atMs }),
+    saveApiKey: async (key) => engine.write({ verb: 'saveApiKey', project: numberOf(key.projectId), key }),
     sweep: async (nowMs) => {
-      await write(0, () => tasks.sweepRequests(nowMs));
-      while (await write(0, () => tasks.sweepAnswers(nowMs)));
+      await engine.write({ verb: 'sweepRequests', nowMs });
+      while (await engine.write({ verb: 'sweepAnswers', nowMs }));
     },
   };
 }
-
-/** A request of one event can be refused only before it wrote anything. */
-const isIsolated = ({ effects, idempotency, whole, leaves }: AppendRequest): boolean =>
-  effects !== undefined || idempotency !== undefined || (whole === true && leaves.length > 1);
-
-/** UTF-16 units, near enough to bytes. */
-const draftBytes = (draft: LeafDraft): number =>
-  (draft.kind === 'event' ? draft.head.length + 300 : draft.record.length) + (draft.disclosures?.length ?? 0);
-
-const requestBytes = ({ leaves }: AppendRequest): number =>
-  leaves.reduce((bytes, draft) => bytes + draftBytes(draft), 0);

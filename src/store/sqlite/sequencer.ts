@@ -12,6 +12,7 @@ import { addUnits, meterRecord, meterRef } from '../../core/metering.ts';
 import { leafHash } from '../../core/merkle.ts';
 import { sealEvent, serverTime, type EventDraft, type LeafDraft } from '../../core/record.ts';
 import type { AppendOutcome, AppendRequest, Assigned, StoredResponse } from '../port.ts';
+import { answerOf } from './answer.ts';
 import type { Connection, Value } from './connection.ts';
 import { effectWriter, type EffectWriter } from './effects.ts';
 import { clientEvents, keptAnswers, type ClientEvents, type KeptAnswers } from './kept.ts';
@@ -154,7 +155,7 @@ export class Sequencer {
     if (draft.kind === 'other') {
       const leaf = leafHash(draft.record);
       plan.entries.push({ draft, index, record: draft.record, leaf, event: null });
-      return { outcome: 'appended', index, leaf, eventId: null, runSeq: null, serverMs };
+      return { outcome: 'appended', index, eventId: null, runSeq: null, serverMs };
     }
     const earlier = this.claimClientId(pending, plan, { draft, index, fingerprint });
     if (earlier !== null) return earlier;
@@ -164,7 +165,7 @@ export class Sequencer {
     const { eventId, record, leaf } = sealEvent(draft, { index, runSeq, serverMs, random });
     const typeNo = this.typeOf(pending, plan, draft.eventType);
     plan.entries.push({ draft, index, record, leaf, event: { eventId, run, runSeq, typeNo } });
-    return { outcome: 'appended', index, leaf, eventId, runSeq, serverMs };
+    return { outcome: 'appended', index, eventId, runSeq, serverMs };
   }
 
   /** What became of an event whose client id is known already, or null where it is a new one. */
@@ -239,7 +240,7 @@ export class Sequencer {
   private keepAnswer(pending: Pending, request: AppendRequest, plan: Plan): StoredResponse | null {
     if (request.idempotency === undefined) return null;
     const { key, fingerprint, response: answer } = request.idempotency;
-    const response = typeof answer === 'function' ? answer(plan.assigned) : answer;
+    const response = answerOf(answer, plan.assigned);
     this.kept.save(pending.ledger.no, key, { fingerprint, response, atMs: plan.serverMs });
     return response;
   }

@@ -10,19 +10,18 @@ const dayMs = 24 * hourMs;
 /** Rows swept in one transaction. */
 const sweepRows = 1000;
 
+export interface Note {
+  readonly tree: number;
+  readonly size: number;
+  readonly root: Uint8Array;
+  readonly note: string;
+}
+
 export interface TaskStatements {
   createProject(project: Project, root: Buffer): void;
   saveApiKey(project: number, key: ApiKeyRow): void;
   stageGraphPart(project: number, graphId: string, part: GraphPart): void;
-  saveNote(
-    project: number,
-    checkpoint: {
-      readonly tree: number;
-      readonly size: number;
-      readonly root: Buffer;
-      readonly note: string;
-    },
-  ): void;
+  saveNote(project: number, note: Note): void;
   /** Drops the requests of jobs that ended long ago. */
   sweepRequests(nowMs: number): void;
   /** Drops some kept answers that are past their time; false once nothing is left. */

@@ -38,7 +38,7 @@ export interface WriterOptions {
   /** Once, when the writer stops for good. */
   readonly stopped: (error: GovError) => void;
   /** When the disk turned out to be full. */
-  readonly filled: () => void;
+  readonly filled: (error: GovError) => void;
   readonly faults?: Faults | undefined;
 }
 
@@ -85,13 +85,15 @@ export class Writer {
   }
 
   /** Resolves with the result once it is durable; rejects when refused, or with what stopped the writer. */
-  async enqueue<Result>(work: Work<Result>): Promise<Result> {
-    const refusal = this.refusal();
-    if (refusal !== null) throw refusal;
-    return new Promise<Result>((resolve, reject) => {
-      this.queue.push({ work, resolve: resolve as (result: unknown) => void, reject });
-      this.schedule();
-    });
+  take(work: Work<unknown>, { resolve, reject }: Pick<Queued, 'resolve' | 'reject'>): void {
+    const { closed, trouble, queued } = this;
+    const refusal = refusalOf({ closed, trouble, queued });
+    if (refusal !== null) {
+      reject(refusal);
+      return;
+    }
+    this.queue.push({ work, resolve, reject });
+    this.schedule();
   }
 
   /** Space has returned. */
@@ -104,25 +106,17 @@ export class Writer {
     return this.fail([], error);
   }
 
-  /** Commits what is queued, then refuses everything. */
-  async close(): Promise<void> {
-    if (this.closed) return;
+  /** Commits what is queued, and refuses everything after it. */
+  async drain(): Promise<void> {
     this.closed = true;
     if (this.queue.length === 0) return;
     await new Promise<void>((resolve) => {
-      this.closing = resolve;
+      const { closing } = this;
+      this.closing = () => {
+        closing?.();
+        resolve();
+      };
     });
-  }
-
-  private refusal(): GovError | null {
-    if (this.closed) return new GovError('SHUTTING_DOWN', 'the store is closing; nothing was stored');
-    if (this.trouble !== null) return this.trouble;
-    if (this.queue.length < limits.writeQueue) return null;
-    return new GovError(
-      'OVERLOADED',
-      `expected at most ${limits.writeQueue} waiting writes, got one more; try again later`,
-      { retryAfterSeconds: 5 },
-    );
   }
 
   private schedule(): void {
@@ -130,13 +124,13 @@ export class Writer {
     this.scheduled = true;
     setImmediate(() => {
       this.scheduled = false;
-      this.commit(this.take());
+      this.commit(this.next());
       if (this.queue.length > 0) this.schedule();
       else this.closing?.();
     });
   }
 
-  private take(): Queued[] {
+  private next(): Queued[] {
     let bytes = 0;
     let count = 0;
     while (count < this.queue.length && count < limits.commitRequests && bytes < limits.commitBytes) {
@@ -208,7 +202,7 @@ export class Writer {
     else this.full = problem;
     for (const item of this.queue.splice(0)) item.reject(problem);
     if (trouble === 'fault') this.options.stopped(problem);
-    else this.options.filled();
+    else this.options.filled(problem);
     return problem;
   }
 
@@ -224,3 +218,19 @@ export class Writer {
 }
 
 const asProblem = (error: unknown): unknown => (error instanceof GovError ? error : problemOf('bug', error));
+
+/** Why a write is refused at once, or null where it may wait. */
+export function refusalOf(state: {
+  readonly closed: boolean;
+  readonly trouble: GovError | null;
+  readonly queued: number;
+}): GovError | null {
+  if (state.closed) return new GovError('SHUTTING_DOWN', 'the store is closing; nothing was stored');
+  if (state.trouble !== null) return state.trouble;
+  if (state.queued < limits.writeQueue) return null;
+  return new GovError(
+    'OVERLOADED',
+    `expected at most ${limits.writeQueue} waiting writes, got one more; try again later`,
+    { retryAfterSeconds: 5 },
+  );
+}

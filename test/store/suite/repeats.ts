@@ -9,11 +9,11 @@ const keyed = (key: string, fingerprint = 'f', more: Partial<AppendRequest> = {}
     idempotency: {
       key,
       fingerprint,
-      response: ([first]) => ({
+      response: {
         status: 201,
-        body: JSON.stringify(first?.outcome === 'appended' ? first.eventId : null),
-        headers: { location: '/x' },
-      }),
+        body: { pieces: ['[', 0, ']'], event: ['"', '"'], conflict: 'null' },
+        headers: { location: { pieces: ['/events/', 0], event: ['', ''], conflict: '' } },
+      },
     },
     ...more,
   });
@@ -34,7 +34,13 @@ describe('a repeat under an idempotency key', () => {
 
   it('is answered across a restart, and refused with another content', async () => {
     const { store, reopen, drop } = await open();
-    const { response } = await stored(store, keyed('k'));
+    const { response, assigned } = await stored(store, keyed('k'));
+    const { eventId } = assigned[0] as { eventId: string };
+    expect(response).toEqual({
+      status: 201,
+      body: `["${eventId}"]`,
+      headers: { location: `/events/${eventId}` },
+    });
     const again = await reopen();
     expect(await again.append(keyed('k'))).toEqual({ outcome: 'replayed', response });
     expect(await again.append(keyed('k', 'other'))).toEqual({ outcome: 'key_reused' });
@@ -52,8 +58,10 @@ describe('a repeat under an idempotency key', () => {
       ...broken,
       idempotency: {
         ...broken.idempotency!,
-        response: () => {
-          throw new Error('a bug in the service');
+        response: {
+          status: 201,
+          body: { pieces: [1], event: ['', ''], conflict: '' }, // there is no second leaf
+          headers: {},
         },
       },
     };

@@ -1,0 +1,94 @@
+/**
+ * The writing half of a store around the one connection that writes: sequencer, group commit, upkeep of the
+ * write-ahead log; and the form in which the rest of the store knows it, wherever it runs.
+ */
+import type { GovError } from '../../contract/problems.ts';
+import type { Connection } from './connection.ts';
+import type { Faults } from './faults.ts';
+import { jobMoves } from './jobs.ts';
+import { RandomPool } from './random.ts';
+import { Sequencer } from './sequencer.ts';
+import { preparer } from './statement.ts';
+import { taskStatements } from './tasks.ts';
+import { walKeeper } from './wal.ts';
+import { Writer } from './writer.ts';
+import { workOf, type ResultOf, type Verb, type Write, type WriteOf } from './writes.ts';
+
+/** What writes for a store: in this thread, or in one of its own. */
+export interface Engine {
+  /** Resolves with the result once it is durable; rejects when refused, or with what stopped the writing. */
+  write<Name extends Verb>(write: WriteOf<Name>): Promise<ResultOf<Name>>;
+  /** Why nothing can be written now, if so. */
+  readonly trouble: GovError | null;
+  /** Writes that wait. */
+  readonly queued: number;
+  /** A storage error that was met elsewhere, with the same consequences; answers what a caller is told. */
+  report(error: unknown): GovError;
+  /** Space has returned to a full disk. */
+  heal(): void;
+  /** Does what is queued, and refuses everything after it. */
+  drain(): Promise<void>;
+  /** Drains, copies the log into the database, closes the connection. */
+  close(): Promise<void>;
+}
+
+export interface EngineOptions {
+  readonly db: Connection;
+  readonly clock: { now(): number };
+  readonly randomBytes: (size: number) => Buffer;
+  readonly faults?: Faults | undefined;
+  /** Once, when writing stopped for good. */
+  readonly stopped: (error: GovError) => void;
+  /** When the disk turned out to be full. */
+  readonly filled: (error: GovError) => void;
+}
+
+export interface LocalEngine extends Engine {
+  /** As `write`, without a promise, for whoever answers in another way. */
+  take(write: Write, settle: Settle): void;
+}
+
+export interface Settle {
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** The engine in this thread. */
+export function openEngine(options: EngineOptions): LocalEngine {
+  const { db, clock, randomBytes, faults, stopped, filled } = options;
+  const prepare = preparer(db, faults);
+  const sequencer = new Sequencer({ db, prepare, clock, random: new RandomPool(randomBytes) });
+  const committed = (): void => {
+    try {
+      wal.committed();
+    } catch (error) {
+      writer.report(error);
+    }
+  };
+  const writer = new Writer({ db, participant: sequencer, faults, committed, stopped, filled });
+  const wal = walKeeper(db, (error) => writer.report(error));
+  const tasks = taskStatements(prepare);
+  const statements = { sequencer, tasks, jobs: jobMoves(prepare) };
+  const take = (write: Write, settle: Settle): void => writer.take(workOf(write, statements), settle);
+  return {
+    take,
+    // `workOf` pairs each verb with its result
+    write: (write) =>
+      new Promise((resolve, reject) => take(write as Write, { resolve: resolve as never, reject })),
+    get trouble() {
+      return writer.trouble;
+    },
+    get queued() {
+      return writer.queued;
+    },
+    report: (error) => writer.report(error),
+    heal: () => writer.heal(),
+    drain: () => writer.drain(),
+    close: async () => {
+      await writer.drain();
+      await wal.close();
+      if (writer.trouble === null) db.pragma('wal_checkpoint(TRUNCATE)');
+      db.close();
+    },
+  };
+}

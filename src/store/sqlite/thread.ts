@@ -1,0 +1,71 @@
+/**
+ * The thread that writes: opens the one connection that writes, with its settings read back, and does what it is
+ * sent. Whatever ends it unasked ends writing: `threadengine.ts` takes its death for a storage fault.
+ * A crash leaves what a crash of the process leaves. Proven by `test/store/thread.test.ts`.
+ */
+import Database from 'better-sqlite3';
+import { randomBytes } from 'node:crypto';
+import { parentPort, workerData } from 'node:worker_threads';
+import { failureOf } from '../../contract/failure.ts';
+import type { GovError } from '../../contract/problems.ts';
+import { connect } from './connection.ts';
+import { openEngine } from './engine.ts';
+import { mainApplicationId } from './schema.ts';
+import type { FromThread, Settled, ThreadStart, ToThread } from './threadmessages.ts';
+
+if (parentPort === null) throw new Error('this file is a worker thread');
+const port = parentPort;
+const send = (message: FromThread): void => port.postMessage(message);
+
+let nowMs = 0;
+let outcomes: Settled[] = [];
+
+const engine = openEngine({
+  db: connect((workerData as ThreadStart).path, { applicationId: mainApplicationId, cacheKiB: 16_384 }),
+  clock: { now: () => nowMs },
+  randomBytes,
+  stopped: (error) => tell('fault', error),
+  filled: (error) => tell('full', error),
+});
+
+function tell(trouble: 'full' | 'fault', error: GovError): void {
+  answer();
+  send({ kind: 'trouble', trouble, failure: failureOf(error) });
+}
+
+/** What one commit settled is answered together: its promises are kept within one turn of the event loop. */
+function settle(outcome: Settled): void {
+  if (outcomes.length === 0) queueMicrotask(answer);
+  outcomes.push(outcome);
+}
+
+function answer(): void {
+  if (outcomes.length === 0) return;
+  send({ kind: 'settled', outcomes });
+  outcomes = [];
+}
+
+function receive(message: ToThread): void {
+  switch (message.kind) {
+    case 'write':
+      nowMs = message.nowMs;
+      message.writes.forEach((write, at) => {
+        const no = message.first + at;
+        engine.take(write, {
+          resolve: (result) => settle({ no, result }),
+          reject: (error) => settle({ no, failure: failureOf(error) }),
+        });
+      });
+      return;
+    case 'report':
+      engine.report(new Database.SqliteError(message.message, message.code));
+      return;
+    case 'heal':
+      engine.heal();
+      return;
+    case 'close':
+      void engine.close().then(() => port.close());
+  }
+}
+
+port.on('message', receive);

@@ -1,0 +1,224 @@
+/**
+ * The engine in a thread of its own, so that parsing, drafting and answering go on while rows are written and
+ * synced. Writes cross in batches, one at a time: what comes while a batch is being committed is gathered here,
+ * and is sent as soon as that one is answered, before its promises are kept. So commits are as large as they can
+ * be, and the thread is busy while this one answers.
+ *
+ * Fails closed: a thread that ends by itself is a storage fault, and what it had not answered is refused. As with
+ * a crash, such a write may have been stored. Proven by `test/store/thread.test.ts`.
+ */
+import { Worker } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import { errorOf } from '../../contract/failure.ts';
+import { limits } from '../../contract/limits.ts';
+import type { GovError } from '../../contract/problems.ts';
+import type { Engine, Settle } from './engine.ts';
+import { problemOf, troubleOf } from './faults.ts';
+import type { FromThread, Settled, ThreadStart, ToThread } from './threadmessages.ts';
+import { refusalOf } from './writer.ts';
+import { bytesOf, type ResultOf, type Verb, type Write, type WriteOf } from './writes.ts';
+
+/** What waits in the thread lives for one commit, mostly. */
+const youngMiB = 16;
+
+const entry = new URL('./thread.ts', import.meta.url);
+
+export interface ThreadEngineOptions extends ThreadStart {
+  readonly clock: { now(): number };
+  readonly stopped: (error: GovError) => void;
+  readonly filled: (error: GovError) => void;
+  readonly started?: ((thread: Worker) => void) | undefined;
+}
+
+interface Waiting extends Settle {
+  readonly write: Write;
+}
+
+export class ThreadEngine implements Engine {
+  private readonly options: ThreadEngineOptions;
+  /** Started by the first write, so that a plane listens before. */
+  private thread: Worker | null = null;
+  private gone: Promise<void> = Promise.resolve();
+  private waiting: Waiting[] = [];
+  private readonly sent = new Map<number, Settle>();
+  private count = 0;
+  private scheduled = false;
+  private fault: GovError | null = null;
+  private full: GovError | null = null;
+  private draining: (() => void) | null = null;
+  private drained: Promise<void> | null = null;
+  private ending = false;
+
+  constructor(options: ThreadEngineOptions) {
+    this.options = options;
+  }
+
+  get trouble(): GovError | null {
+    return this.fault ?? this.full;
+  }
+
+  get queued(): number {
+    return this.waiting.length + this.sent.size;
+  }
+
+  write<Name extends Verb>(write: WriteOf<Name>): Promise<ResultOf<Name>> {
+    const { trouble, queued } = this;
+    const refusal = refusalOf({ closed: this.drained !== null, trouble, queued });
+    if (refusal !== null) return Promise.reject(refusal);
+    return new Promise((resolve, reject) => {
+      // the thread answers each verb with its result
+      this.waiting.push({ write: write as Write, resolve: resolve as never, reject });
+      this.schedule();
+    });
+  }
+
+  report(error: unknown): GovError {
+    const found = troubleOf(error);
+    const trouble = found === 'bug' ? 'fault' : found;
+    const problem = problemOf(trouble, error);
+    if (trouble === 'busy' || this.fault !== null) return problem;
+    const message = error instanceof Error ? error.message : String(error);
+    const code = error instanceof Database.SqliteError ? error.code : 'SQLITE_ERROR';
+    this.post({ kind: 'report', message, code });
+    this.enter(trouble, problem);
+    return problem;
+  }
+
+  heal(): void {
+    this.full = null;
+    this.post({ kind: 'heal' });
+  }
+
+  async drain(): Promise<void> {
+    this.drained ??= new Promise((resolve) => {
+      this.draining = resolve;
+    });
+    this.settleDrain();
+    await this.drained;
+  }
+
+  async close(): Promise<void> {
+    await this.drain();
+    if (!this.ending) {
+      this.ending = true;
+      this.post({ kind: 'close' }); // the last connection to close removes the log
+      this.thread?.ref();
+    }
+    const { fault } = this;
+    await this.gone;
+    if (this.fault !== null && this.fault !== fault) throw this.fault;
+  }
+
+  /** Gathers what one turn of the event loop brings. */
+  private schedule(): void {
+    if (this.scheduled || this.sent.size > 0) return;
+    this.scheduled = true;
+    setImmediate(() => {
+      this.scheduled = false;
+      this.sendNext();
+    });
+  }
+
+  private sendNext(): void {
+    while (this.sent.size === 0 && this.waiting.length > 0) this.send(this.next());
+  }
+
+  private next(): Waiting[] {
+    let bytes = 0;
+    let count = 0;
+    while (count < this.waiting.length && count < limits.commitRequests && bytes < limits.commitBytes) {
+      const next = this.waiting[count];
+      if (next !== undefined) bytes += bytesOf(next.write);
+      count += 1;
+    }
+    if (count < this.waiting.length) return this.waiting.splice(0, count);
+    const all = this.waiting;
+    this.waiting = [];
+    return all;
+  }
+
+  private send(taken: readonly Waiting[]): void {
+    const first = this.count;
+    const writes = taken.map(({ write }) => write);
+    try {
+      this.post({ kind: 'write', first, nowMs: this.options.clock.now(), writes });
+    } catch (error) {
+      // something in it was no plain data: a bug, and nothing of it was sent
+      for (const { reject } of taken) reject(problemOf('bug', error));
+      this.settleDrain();
+      return;
+    }
+    if (this.sent.size === 0) this.thread?.ref();
+    this.count += taken.length;
+    taken.forEach((settle, at) => this.sent.set(first + at, settle));
+  }
+
+  private post(message: ToThread): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    (this.thread ??= this.start()).postMessage(message);
+  }
+
+  private start(): Worker {
+    const { path, started } = this.options;
+    const workerData: ThreadStart = { path };
+    const thread = new Worker(entry, {
+      workerData,
+      resourceLimits: { maxYoungGenerationSizeMb: youngMiB },
+    });
+    thread.unref();
+    this.gone = new Promise((resolve) => {
+      thread.once('exit', () => {
+        if (!this.ending) this.lost(new Error('the thread that writes ended'));
+        resolve();
+      });
+    });
+    thread.on('error', (error) => this.lost(error));
+    thread.on('messageerror', (error) => this.lost(error));
+    thread.on('message', (message: FromThread) => this.receive(message));
+    started?.(thread);
+    return thread;
+  }
+
+  private receive(message: FromThread): void {
+    if (message.kind === 'trouble') {
+      this.enter(message.trouble, errorOf(message.failure) as GovError);
+      return;
+    }
+    const answered = message.outcomes.map((outcome) => ({ outcome, sent: this.sent.get(outcome.no) }));
+    for (const { no } of message.outcomes) this.sent.delete(no);
+    this.sendNext();
+    for (const { outcome, sent } of answered) if (sent !== undefined) keep(sent, outcome);
+    if (this.sent.size === 0 && !this.ending) this.thread?.unref();
+    this.settleDrain();
+  }
+
+  /** From here on everything is refused: with `full` until it heals, with `fault` for good. */
+  private enter(trouble: 'full' | 'fault', problem: GovError): void {
+    if (this.fault !== null || (trouble === 'full' && this.full !== null)) return;
+    if (trouble === 'fault') this.fault = problem;
+    else this.full = problem;
+    for (const { reject } of this.waiting.splice(0)) reject(problem);
+    if (trouble === 'fault') this.options.stopped(problem);
+    else this.options.filled(problem);
+    this.settleDrain();
+  }
+
+  /** The thread is gone: nobody knows what became of what it had not answered. */
+  private lost(error: Error): void {
+    this.ending = true;
+    const problem = problemOf('fault', error);
+    this.enter('fault', problem);
+    for (const { reject } of this.sent.values()) reject(problem);
+    this.sent.clear();
+    this.settleDrain();
+  }
+
+  private settleDrain(): void {
+    if (this.queued === 0) this.draining?.();
+  }
+}
+
+function keep({ resolve, reject }: Settle, outcome: Settled): void {
+  if ('failure' in outcome) reject(errorOf(outcome.failure));
+  else resolve(outcome.result);
+}

@@ -1,0 +1,28 @@
+/** What passes between a store and the thread that writes for it, by structured clone. */
+import type { Failure } from '../../contract/failure.ts';
+import type { Write } from './writes.ts';
+
+export interface ThreadStart {
+  readonly path: string;
+}
+
+export type ToThread =
+  /** Writes in order; the first has number `first`, the others follow. `nowMs` is the store's clock. */
+  | {
+      readonly kind: 'write';
+      readonly first: number;
+      readonly nowMs: number;
+      readonly writes: readonly Write[];
+    }
+  /** A storage error that was met outside: what SQLite said, and its code where it has one. */
+  | { readonly kind: 'report'; readonly message: string; readonly code: string }
+  | { readonly kind: 'heal' }
+  | { readonly kind: 'close' };
+
+export type FromThread =
+  | { readonly kind: 'settled'; readonly outcomes: readonly Settled[] }
+  | { readonly kind: 'trouble'; readonly trouble: 'full' | 'fault'; readonly failure: Failure };
+
+export type Settled =
+  | { readonly no: number; readonly result: unknown }
+  | { readonly no: number; readonly failure: Failure };

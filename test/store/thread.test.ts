@@ -1,0 +1,137 @@
+/** The store suite on SQLite that writes in a thread, and what only a thread can do: end. */
+import type { Worker } from 'node:worker_threads';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { AppendRequest } from '../../src/store/port.ts';
+import { openStore, type SqliteStore } from '../../src/store/sqlite/index.ts';
+import {
+  codeOf,
+  dropFolder,
+  event,
+  genesis,
+  HandClock,
+  newFolder,
+  projectOf,
+  request,
+  seededBytes,
+  stored,
+} from './fixture.ts';
+import { storeSuite } from './suite.ts';
+import { TestPlane } from './plane.ts';
+
+await storeSuite(async () => {
+  const dataDir = newFolder();
+  const clock = new HandClock();
+  const randomBytes = seededBytes('store');
+  const open = (): SqliteStore => openStore({ dataDir, clock, randomBytes, reserveBytes: 0, thread: true });
+  let store = open();
+  await store.createProject(projectOf('a'), genesis('a'));
+  return {
+    store,
+    clock,
+    reopen: async () => {
+      await store.close();
+      return (store = open());
+    },
+    drop: async () => {
+      await store.close();
+      dropFolder(dataDir);
+    },
+  };
+});
+
+const planes: TestPlane[] = [];
+afterEach(() => {
+  for (const plane of planes.splice(0)) plane.drop();
+});
+
+interface Threaded {
+  readonly plane: TestPlane;
+  readonly store: SqliteStore;
+  readonly thread: Worker;
+  readonly faults: string[];
+}
+
+async function threaded(): Promise<Threaded> {
+  const plane = new TestPlane();
+  planes.push(plane);
+  const faults: string[] = [];
+  const threads: Worker[] = [];
+  const store = plane.open({
+    thread: true,
+    faults: { before: () => undefined, started: (thread) => threads.push(thread) },
+    onFault: (error) => faults.push(error.code),
+  });
+  await store.createProject(projectOf('a'), genesis('a'));
+  return { plane, store, thread: threads[0]!, faults };
+}
+
+describe('a store that writes in a thread', () => {
+  it('refuses from then on when the thread ends, once told, and has lost nothing that it answered', async () => {
+    const { plane, store, thread, faults } = await threaded();
+    await stored(store, request([event()]));
+    const asked = Array.from({ length: 20 }, () => codeOf(store.append(request([event()]))));
+    await new Promise((resolve) => setImmediate(resolve)); // sent
+    const late = codeOf(store.append(request([event()])));
+    await thread.terminate();
+    const codes = [...(await Promise.all(asked)), await late];
+    for (const code of codes) expect(code).toMatch(/^(?:none|STORAGE_FAULT)$/);
+    expect(await codeOf(store.append(request([event()])))).toBe('STORAGE_FAULT');
+    expect(faults).toEqual(['STORAGE_FAULT']);
+    expect(store.condition()).toMatchObject({
+      writable: false,
+      reasons: [expect.stringMatching(/^storage_fault: /)],
+      queued: 0,
+    });
+    expect((await store.head('prj_a', 'audit')).size).toBeGreaterThanOrEqual(2);
+    await store.close();
+    const again = plane.open();
+    const { size } = await again.head('prj_a', 'audit');
+    expect(size).toBeGreaterThanOrEqual(2 + codes.filter((code) => code === 'none').length);
+    await stored(again, request([event()]));
+    await again.close();
+    expect((await plane.fsck()).problems).toEqual([]);
+  });
+
+  it('refuses what is no plain data as a bug, and goes on', async () => {
+    const { store, faults } = await threaded();
+    const broken = { ...request([event()]), surprise: () => 1 } as AppendRequest;
+    const [first, second] = [codeOf(store.append(broken)), codeOf(store.append(request([event()])))];
+    expect(await first).toBe('INTERNAL');
+    expect(await second).toMatch(/^(?:none|INTERNAL)$/); // it may have been on its way with the other
+    expect((await stored(store, request([event()]))).assigned).toHaveLength(1);
+    expect(faults).toEqual([]);
+    await store.close();
+  });
+
+  it('brings refusals home as they were', async () => {
+    const { store } = await threaded();
+    await expect(store.createProject(projectOf('a'), genesis('a'))).rejects.toMatchObject({
+      name: 'GovError',
+      code: 'CONFLICT',
+      message: expect.stringContaining('prj_a exists') as string,
+    });
+    await store.close();
+  });
+
+  it('sees the time of its clock, which never runs backwards in the log', async () => {
+    const { plane, store } = await threaded();
+    const timeOf = async () => {
+      const [first] = (await stored(store, request([event()]))).assigned;
+      return first?.outcome === 'appended' ? first.serverMs : -1;
+    };
+    plane.clock.ms += 5000;
+    const later = await timeOf();
+    expect(later).toBe(plane.clock.ms);
+    plane.clock.ms -= 60_000;
+    expect(await timeOf()).toBe(later);
+    await store.close();
+  });
+
+  it('does not keep a process alive that has nothing to wait for, and closes twice as once', async () => {
+    const { store, thread } = await threaded();
+    await store.close();
+    await store.close();
+    expect(thread.threadId).toBe(-1);
+    expect(await codeOf(store.append(request([event()])))).toBe('SHUTTING_DOWN');
+  });
+});
