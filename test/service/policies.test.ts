@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
 import { policyStatuses, type PolicyStatus } from '../../src/contract/policywords.ts';
-import { policyHash, verifyInForce } from '../../src/core/policy/policyhash.ts';
+import { policyHash } from '../../src/core/policy/policyhash.ts';
 import { startPlane, type Answer, type CallOptions, type TestPlane } from '../serving.ts';
 
 let plane: TestPlane;
@@ -335,129 +335,5 @@ describe('changes at once', () => {
     );
     const numbers = added.map(({ body }) => body.version).toSorted((a, b) => a - b);
     expect(numbers).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-  });
-});
-
-describe('lists', () => {
-  it('of policies have pages, newest first, of one status where it is asked for', async () => {
-    const ids = Array.from({ length: 5 }, (_, at) => `listed-${at}`);
-    for (const policyId of ids) await create({ policyId });
-    await post('listed-3/publish', {});
-    const seen: string[] = [];
-    for (let query = '?limit=2'; seen.length < 6;) {
-      const { body } = await plane.call('GET', `/governance/policies${query}`);
-      expect(body.data).toHaveLength(2);
-      seen.push(...body.data.map(({ id }: { id: string }) => id));
-      query = `?limit=2&cursor=${body.nextCursor}`;
-    }
-    expect(seen.slice(0, 5)).toEqual(ids.toReversed());
-    const { body } = await plane.call('GET', '/governance/policies?status=active&limit=200');
-    expect(body.data.map(({ status }: { status: string }) => status)).not.toContain('draft');
-    expect(body.data[0]).toEqual(await get('listed-3'));
-  });
-
-  it('of versions have pages, newest first, each as it was added', async () => {
-    await create({ policyId: 'versions' });
-    for (let at = 2; at <= 5; at++) await post('versions/versions', { condition: { at }, action: 'warn' });
-    const page = async (query: string) =>
-      (await plane.call('GET', `/governance/policies/versions/versions${query}`)).body;
-    const first = await page('?limit=3');
-    const second = await page(`?limit=3&cursor=${first.nextCursor}`);
-    const all = [...first.data, ...second.data];
-    expect(all.map(({ version }) => version)).toEqual([5, 4, 3, 2, 1]);
-    expect(all.map(({ condition }) => condition.at ?? 1)).toEqual([5, 4, 3, 2, 1]);
-    expect(second.nextCursor).toBeNull();
-  });
-
-  it('end early where a page would be too large', async () => {
-    const list = Array.from({ length: 1000 }, (_, at) => `${at}`.padEnd(50, 'x'));
-    await create({ policyId: 'large', condition: { 'tool.name': { in: list } } });
-    for (let at = 1; at < 70; at++) {
-      await post('large/versions', { condition: { 'tool.name': { in: list } }, action: 'warn' });
-    }
-    const { body } = await plane.call('GET', '/governance/policies/large/versions?limit=200');
-    expect(body.data.length).toBeLessThan(70);
-    const rest = await plane.call(
-      'GET',
-      `/governance/policies/large/versions?limit=200&cursor=${body.nextCursor}`,
-    );
-    expect(body.data.length + rest.body.data.length).toBe(70);
-  });
-});
-
-describe('a policy in force', () => {
-  it('is proved to be part of the set, and no other', async () => {
-    for (const policyId of ['force-a', 'force-b', 'force-c']) {
-      await create({ policyId });
-      await post(`${policyId}/publish`, {});
-    }
-    const { body } = await plane.call('GET', '/governance/policies/force-b/in-force');
-    expect(body.policyHash).toBe((await get('force-b')).active.policyHash);
-    expect(verifyInForce(body)).toBe(true);
-    expect(verifyInForce({ ...body, policyHash: (await get('force-c')).active.policyHash })).toBe(false);
-    await move('force-b', 'disabled');
-    const gone = await plane.call('GET', '/governance/policies/force-b/in-force');
-    expect([gone.status, gone.body.status]).toEqual([404, 404]);
-    expect(gone.body.detail).toContain('status disabled');
-    expect((await plane.call('GET', '/governance/policies/force-c/in-force')).body.size).toBe(body.size - 1);
-  });
-});
-
-describe('the numbers of policies and versions', () => {
-  /** Rows that no request made, as many as a test would not wait for. */
-  const insert = (sql: string, count: number): void => {
-    const db = new Database(join(plane.dataDir, 'gov.db'));
-    const statement = db.prepare(sql);
-    db.transaction(() => {
-      for (let at = 0; at < count; at++) statement.run(at);
-    })();
-    db.close();
-  };
-
-  it('are bounded: versions of one policy', async () => {
-    await create({ policyId: 'many' });
-    insert(
-      `INSERT INTO policy_version (project, policy_id, version, condition, normalized, action, severity, policy_hash,
-         created_ms, created_by, published)
-       SELECT project, policy_id, 2 + ?, condition, normalized, action, severity, policy_hash, created_ms, created_by, 0
-       FROM policy_version WHERE policy_id = 'many' AND version = 1`,
-      limits.policyVersions - 2,
-    );
-    const db = new Database(join(plane.dataDir, 'gov.db'));
-    db.prepare("UPDATE policy SET revision = revision + 1, latest_version = ? WHERE policy_id = 'many'").run(
-      limits.policyVersions - 1,
-    );
-    db.close();
-    expect((await post('many/versions', noShell)).body.version).toBe(limits.policyVersions);
-    const over = await post('many/versions', noShell);
-    expect([over.status, over.body.errors[0].code]).toEqual([400, 'TOO_MANY']);
-  });
-
-  it('are bounded: active policies', { timeout: 60_000 }, async () => {
-    const { body } = await plane.call('GET', '/governance/policies/force-a/in-force');
-    for (const policyId of ['last', 'over']) await create({ policyId });
-    const rows = limits.policiesActive - 1 - body.size;
-    insert(
-      `INSERT INTO policy_version (project, policy_id, version, condition, normalized, action, severity, policy_hash,
-         created_ms, created_by, published)
-       SELECT project, 'filler-' || ?, 1, condition, normalized, action, severity, policy_hash, 1, created_by, 1
-       FROM policy_version WHERE policy_id = 'force-a' AND version = 1`,
-      rows,
-    );
-    insert(
-      `INSERT INTO policy (project, policy_id, name, description, status, active_version, last_active_version,
-         latest_version, revision, created_ms, created_by, updated_ms)
-       SELECT project, 'filler-' || ?, name, description, 'active', 1, 1, 1, 1, 1, created_by, 1
-       FROM policy WHERE policy_id = 'force-a'`,
-      rows,
-    );
-    // a change, so that what is in memory is read again
-    await move('over', 'review');
-    expect((await move('last', 'active')).status).toBe(200);
-    const over = await move('over', 'active');
-    expect([over.status, over.body.errors[0].code]).toEqual([400, 'TOO_MANY']);
-    expect((await post('last/publish', {})).status).toBe(200);
-    await move('last', 'disabled');
-    expect((await move('over', 'active')).status).toBe(200);
   });
 });
