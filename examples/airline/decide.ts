@@ -62,6 +62,8 @@ async function saysOf(client: Client, { tool, arguments: args, context }: Call):
       policyId,
       decision,
       matched: outcome === 'matched',
-      facts: witness.map((path) => path.replace(/^context\./, '')).filter((path) => path !== 'tool.name'),
+      facts: witness
+        .map((path) => path.replace(/^context\./, ''))
+        .filter((path) => path !== 'tool' && path !== 'tool.name'),
     }));
 }
