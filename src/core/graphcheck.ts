@@ -70,10 +70,9 @@ function factsOf({ leaf, nodes, edges }: BundleGraph, runId: string, run: RunInd
     references.push(node.index === null ? events - 1 - references.length : events++);
   }
   for (const edge of edges) {
-    const [source, target] = edge;
     const item = edgeItem(edge, nodes);
     if (item === null) return null;
-    rows.edgeBetween(item, references[source] ?? 0, references[target] ?? 0);
+    rows.edgeBetween(item, references[edge[0]] ?? 0, references[edge[1]] ?? 0);
   }
   const facts = rows.finish(unresolved);
   const expected = canonicalize({
@@ -85,11 +84,11 @@ function factsOf({ leaf, nodes, edges }: BundleGraph, runId: string, run: RunInd
   return expected === leaf.record ? facts : null;
 }
 
-/** Null where a position is beyond the nodes. */
-function edgeItem([source, target, type]: BundleEdge, nodes: readonly NodeItem[]): EdgeItem | null {
-  const from = nodes[source];
-  const to = nodes[target];
-  return from === undefined || to === undefined ? null : { source: from.id, target: to.id, type };
+/** Null where a position is beyond the nodes. There are many edges: destructuring goes through an iterator. */
+function edgeItem(edge: BundleEdge, nodes: readonly NodeItem[]): EdgeItem | null {
+  const from = nodes[edge[0]];
+  const to = nodes[edge[1]];
+  return from === undefined || to === undefined ? null : { source: from.id, target: to.id, type: edge[2] };
 }
 
 /** Derives the graph again from fully disclosed events: it must be what the enclosed items begin with. */

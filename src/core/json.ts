@@ -110,7 +110,9 @@ class Measure {
     if (typeof value !== 'object' || value === null) return true;
     if (depth === this.bounds.depth) return false;
     if (Array.isArray(value)) {
-      for (const item of value) if (!this.fits(item, depth + 1)) return false;
+      for (let at = 0; at < value.length; at++) {
+        if (!this.fits(value[at] ?? null, depth + 1)) return false;
+      }
       return this.values <= this.bounds.values;
     }
     for (const name in value) {
