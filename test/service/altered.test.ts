@@ -2,10 +2,13 @@
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventIndex } from '../../src/core/id.ts';
 import { event, startPlane, type TestPlane } from '../serving.ts';
 
 let plane: TestPlane;
 const ids: string[] = [];
+/** The leaf of the n-th event; leaves of the plane's own stand before the first. */
+const leafOf = (event: number): number => eventIndex(ids[event]!)!;
 beforeAll(async () => {
   plane = await startPlane();
   for (const runId of ['record', 'body', 'whole', 'source', 'renamed']) {
@@ -19,21 +22,19 @@ beforeAll(async () => {
     .prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
     .all();
   for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`);
-  // leaves 0 and 1 are genesis and the operator's key
-  db.exec("UPDATE leaf SET record = replace(record, 'tool.call', 'tool.kall') WHERE idx = 4");
-  const bodies: [at: number, from: string, to: string][] = [
-    [9, 'correct', 'corrupt'],
-    [19, '"import"', '"source"'],
-    [24, '/timestampSource', '/timestampSauce'],
+  db.prepare("UPDATE leaf SET record = replace(record, 'tool.call', 'tool.kall') WHERE idx = ?").run(
+    leafOf(2),
+  );
+  const bodies: [event: number, from: string, to: string][] = [
+    [7, 'correct', 'corrupt'],
+    [17, '"import"', '"source"'],
+    [22, '/timestampSource', '/timestampSauce'],
   ];
-  for (const [at, from, to] of bodies) {
-    const position = '(SELECT position FROM leaf WHERE idx = ?)';
-    db.prepare(`UPDATE body SET disclosures = replace(disclosures, ?, ?) WHERE position = ${position}`).run(
-      from,
-      to,
-      at,
-    );
-  }
+  const replace = db.prepare(
+    `UPDATE body SET disclosures = replace(disclosures, ?, ?)
+     WHERE position = (SELECT position FROM leaf WHERE idx = ?)`,
+  );
+  for (const [event, from, to] of bodies) replace.run(from, to, leafOf(event));
   db.close();
 });
 afterAll(() => plane.end());
@@ -52,19 +53,19 @@ describe('a stored byte that was changed', () => {
     expect((await reasons('/health')).codes).not.toContain('integrity_violation');
     const { status, body } = await plane.call('POST', '/proofs', { body: { runId: 'body' } });
     expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
-    expect(body.detail).toContain('leaf 9 of the audit log');
+    expect(body.detail).toContain(`leaf ${leafOf(7)} of the audit log`);
     expect((await reasons('/health')).codes).toContain('integrity_violation');
   });
 
   it.each([
-    ['record', 4],
-    ['source', 19],
-    ['renamed', 24],
-  ])('in %s is met by a proof of integrity alone, which speaks of leaf %i', async (runId, index) => {
+    ['record', 2],
+    ['source', 17],
+    ['renamed', 22],
+  ])('in %s is met by a proof of integrity alone, which names the leaf of event %i', async (runId, at) => {
     const composed = { layers: ['event_integrity'] };
     const { status, body } = await plane.call('POST', '/proofs', { body: { runId, composed } });
     expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
-    expect(body.detail).toContain(`leaf ${index} of the audit log`);
+    expect(body.detail).toContain(`leaf ${leafOf(at)} of the audit log`);
   });
 
   it('where a layer says nothing of it does not hinder that layer', async () => {
@@ -74,13 +75,13 @@ describe('a stored byte that was changed', () => {
   });
 
   it.each([
-    ['record', 4],
-    ['body', 9],
-  ])('in a %s is a storage fault that names leaf %i and what to run', async (runId, index) => {
-    for (const path of [`/events/${ids[index - 2]}`, `/events?runId=${runId}`]) {
+    ['record', 2],
+    ['body', 7],
+  ])('in a %s is a storage fault that names the leaf of event %i and what to run', async (runId, at) => {
+    for (const path of [`/events/${ids[at]}`, `/events?runId=${runId}`]) {
       const { status, body } = await plane.call('GET', path);
       expect([status, body.code], path).toEqual([503, 'STORAGE_FAULT']);
-      expect(body.detail, path).toContain(`leaf ${index} of the audit log`);
+      expect(body.detail, path).toContain(`leaf ${leafOf(at)} of the audit log`);
       expect(body.detail, path).toContain('gov log fsck --deep');
     }
   });
