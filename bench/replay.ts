@@ -5,6 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient } from '../src/client/client.ts';
+import { limits } from '../src/contract/limits.ts';
 import { discard, report, residentMb, scratch, startPlane } from './harness.ts';
 import { load, recordedEvents } from './recorded.ts';
 
@@ -35,7 +36,9 @@ for (let at = 0; at < policies; at += 1) {
 async function fill(path: string, requests: number, bodies: readonly unknown[]): Promise<void> {
   const file = join(folder, 'bodies.json');
   writeFileSync(file, JSON.stringify(bodies.map((body) => JSON.stringify(body))));
-  const options = { port, path: `/api/v1${path}`, key: plane.apiKey, connections: 8, seconds: 600 };
+  // a socket serves so many requests, then it is closed
+  const connections = Math.max(8, Math.ceil(requests / (limits.requestsPerSocket - 1)));
+  const options = { port, path: `/api/v1${path}`, key: plane.apiKey, connections, seconds: 600 };
   const { failed, seconds } = await load({ ...options, requests, bodies: file });
   if (failed > 0) throw new Error(`${failed} requests to ${path} failed`);
   console.log(`${requests} requests to ${path} in ${seconds.toFixed(0)} s`);
