@@ -6,7 +6,7 @@
 import type { Client } from '../../client/client.ts';
 import type { Policy } from '../../contract/policies.ts';
 import type { Invocation, Run } from '../command.ts';
-import type { ListPage } from '../out.ts';
+import type { ListPage, Row } from '../out.ts';
 import { readPolicies, versionOf } from '../policy/file.ts';
 import type { PolicyFile } from '../policy/file.ts';
 import { findPolicy } from '../policy/stored.ts';
@@ -21,8 +21,16 @@ export const run: Run<typeof spec> = async (invocation) => {
   const policies = await readPolicies(args.file, { io, signal });
   const client = await session.client();
   const done = async function* (): AsyncGenerator<ListPage> {
-    for (const policy of policies) {
-      yield { items: [await apply(policy, client, invocation)], nextCursor: null };
+    // people see one table, also of what was done before a failure
+    const rows: Row[] = [];
+    try {
+      for (const policy of policies) {
+        const row = await apply(policy, client, invocation);
+        if (out.isHuman) rows.push(row);
+        else yield { items: [row], nextCursor: null };
+      }
+    } finally {
+      yield { items: rows, nextCursor: null };
     }
   };
   await out.list(done(), { columns, wide: columns, id: 'policyId', items: undefined }, 'data');

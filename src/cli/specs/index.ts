@@ -1,12 +1,15 @@
 /** All commands, generated and hand-made, and the nouns they stand under. */
 import type { CommandSpec } from '../command.ts';
 import { generatedSpecs } from '../manifest.ts';
+import * as approvals from './approvals.ts';
 import { eventsPush, eventsTail } from './events.ts';
 import * as general from './general.ts';
 import { graphsGet, graphsLineage } from './graphs.ts';
 import { jobsWait } from './jobs.ts';
 import { logFsck, planeInit, planeServe, planeStatus } from './plane.ts';
 import * as policy from './policy.ts';
+import * as risk from './risk.ts';
+import * as tools from './tools.ts';
 import { quickstart } from './quickstart.ts';
 import { proofsCreate, proofsGet, proofsVerify } from './proofs.ts';
 
@@ -17,6 +20,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Record', 'runs', 'Runs of agents'],
   ['Decide', 'policy', 'Policies: what agents may do'],
   ['Decide', 'risk', 'Risk of what they do'],
+  ['Decide', 'tools', 'Tool calls: decide, run what is allowed'],
   ['Decide', 'approvals', 'What a person decides'],
   ['Prove', 'proofs', 'Compliance proofs: make, fetch, verify'],
   ['Prove', 'graphs', 'Causal graphs of runs'],
@@ -42,6 +46,9 @@ const handMade: readonly CommandSpec[] = [
   graphsGet,
   graphsLineage,
   ...Object.values(policy),
+  ...Object.values(risk),
+  ...Object.values(tools),
+  ...Object.values(approvals),
   jobsWait,
   planeInit,
   planeServe,

@@ -150,3 +150,113 @@ export const policySimulate = command({
   ],
   exitCodes: failed,
 });
+
+export const policyLint = command({
+  name: 'policy lint',
+  summary:
+    'Find what is wrong in policy files: clauses that never match, missing guards, types that conflict',
+  details: ['Works offline; only --seen with a run asks the service.'],
+  args: [files],
+  flags: {
+    seen: {
+      type: 'string',
+      value: 'RUN|FILE',
+      description: 'Recorded checkpoints, of a run or a file: tells of paths that none of them has',
+    },
+    failOn: {
+      type: 'string',
+      // from the mildest to the gravest
+      choices: ['info', 'warning', 'error'],
+      value: 'SEVERITY',
+      description: 'Exit with 3 on findings from this severity on; default error',
+    },
+  },
+  examples: [
+    'gov policy lint policies/',
+    'gov policy lint no-shell.policy --seen checkout-42 --fail-on warning',
+  ],
+  exitCodes: { 3: 'there is a finding of the severity of --fail-on, or a graver one' },
+});
+
+export const policyTest = command({
+  name: 'policy test',
+  summary: 'Run cases against policy files, without a service, and say what the cases do not test',
+  details: [
+    'Cases are JSON: [{"name": "…", "checkpoint": {…}, "expect": "deny"}], where expect is the combined decision, or decisions by policy id: {"no-shell": "deny"}. In a directory they are the files that end in .cases.json.',
+    'A clause is covered once one case has seen it true and one false. A mutant is the condition with one small change; one that no case notices is a change nobody would see.',
+  ],
+  args: [files],
+  flags: {
+    cases: { type: 'strings', value: 'FILE', required: true, description: 'Cases; repeatable' },
+    minCoverage: {
+      type: 'string',
+      value: 'SHARE',
+      description: 'Exit with 3 where fewer clauses are covered, such as 80%',
+    },
+    mutants: { type: 'boolean', description: 'Try mutants, and show those that no case notices' },
+  },
+  examples: [
+    'gov policy test policies/ --cases policies/',
+    'gov policy test no-shell.policy --cases no-shell.cases.json --min-coverage 90% --mutants',
+  ],
+  exitCodes: { 0: 'all cases passed', 3: 'a case failed, or the coverage is too low' },
+});
+
+export const policyDiff = command({
+  name: 'policy diff',
+  summary:
+    'Show what differs between two versions, or between the newest version and a file, clause by clause',
+  details: ['Without versions: what is in force against the newest.'],
+  args: [
+    { name: 'policy', description: 'Policy, or a policy file or directory' },
+    { name: 'from', description: 'Version', optional: true },
+    { name: 'to', description: 'Version; default the newest', optional: true },
+  ],
+  flags: {
+    failOn: {
+      type: 'string',
+      choices: ['changed'],
+      value: 'WHAT',
+      description: 'Exit with 3 on a difference',
+    },
+  },
+  examples: ['gov policy diff no-shell 1 2', 'gov policy diff policies/ --fail-on changed'],
+  exitCodes: { 3: 'there is a difference, with --fail-on changed' },
+});
+
+export const policyImpact = command({
+  name: 'policy impact',
+  summary: 'Say what a proposed version would decide otherwise, on samples or on what was recorded',
+  details: [
+    'With --samples at most 50 checkpoints of a file; without, the recorded decisions, of a period where --since or --until is given. Those that are loosened are the calls that would have passed.',
+  ],
+  args: [{ ...policyId, optional: true }],
+  flags: {
+    proposed: {
+      type: 'string',
+      value: 'FILE',
+      required: true,
+      description: 'Policy file with the proposed version; its id counts where none is given',
+    },
+    samples: {
+      type: 'string',
+      value: 'FILE',
+      description: 'Checkpoints: a JSON array, NDJSON, or a directory',
+    },
+    since: { type: 'time', value: 'TIME', description: 'Decisions from here on, such as 30d' },
+    until: { type: 'time', value: 'TIME', description: 'Decisions up to here' },
+    maxChange: { type: 'string', value: 'SHARE', description: 'Exit with 3 where more changes, such as 5%' },
+    failOn: {
+      type: 'strings',
+      separator: ',',
+      choices: ['loosened', 'tightened', 'changed'],
+      value: 'WHAT',
+      description: 'Exit with 3 where a decision is loosened, tightened, or either',
+    },
+  },
+  examples: [
+    'gov policy impact --proposed no-shell.policy --since 30d --fail-on loosened',
+    'gov policy impact no-shell --proposed looser.policy --samples moments.json --max-change 5%',
+  ],
+  exitCodes: { 3: 'more changed than --max-change, or what --fail-on names' },
+});
