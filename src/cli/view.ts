@@ -45,6 +45,7 @@ const preferred: Preferred = {
   listPolicyEvaluations: ['id', 'runId', 'combined', 'policySource', 'policyCount', 'evaluatedAt'],
   listRiskDecisions: ['id', 'runId', 'action', 'wouldBeAction', 'score', 'evaluatedAt'],
   listApprovals: ['approvalId', 'status', 'runId', 'reason', 'requestedAt', 'expiresAt'],
+  listReplays: ['replayId', 'runId', 'status', 'stepsCount', 'driftCount', 'warningsCount', 'createdAt'],
   listJobs: ['jobId', 'type', 'runId', 'status', 'createdAt', 'durationMs', 'errorSummary'],
 };
 

@@ -8,6 +8,7 @@ import { graphsGet, graphsLineage } from './graphs.ts';
 import { jobsWait } from './jobs.ts';
 import { logFsck, planeInit, planeServe, planeStatus } from './plane.ts';
 import * as policy from './policy.ts';
+import * as replay from './replay.ts';
 import * as risk from './risk.ts';
 import * as tools from './tools.ts';
 import { quickstart } from './quickstart.ts';
@@ -49,6 +50,7 @@ const handMade: readonly CommandSpec[] = [
   ...Object.values(risk),
   ...Object.values(tools),
   ...Object.values(approvals),
+  ...Object.values(replay),
   jobsWait,
   planeInit,
   planeServe,
