@@ -45,13 +45,15 @@ export const shown = (token: Token): string =>
   token.kind === 'end' ? 'the end of the text' : quoted(token.text);
 
 /** Escapes what does not show, or turns the reading direction, in a JSON string that is shown to people. */
-export function spelled(text: string): string {
-  const quoted = JSON.stringify(text);
-  if (/^[ -~]*$/.test(quoted)) return quoted; // nearly every text, at a tenth of the cost
-  return quoted.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+export const spelled = (text: string): string => (plain.test(text) ? `"${text}"` : escapedText(text));
+
+/** ASCII that JSON writes as it stands: nearly every text, at a tenth of the cost. */
+const plain = /^[ !#-[\]-~]*$/;
+
+const escapedText = (text: string): string =>
+  JSON.stringify(text).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
     Array.from({ length: character.length }, (_, at) => unitEscape(character.charCodeAt(at))).join(''),
   );
-}
 
 const unitEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
 

@@ -9,37 +9,42 @@ import { clausesOf } from './clause.ts';
 import type { Clause } from './clause.ts';
 import type { Checkpoint, Truth } from './compile.ts';
 
-/** A clause and what it answered. */
-export interface Judged {
+/** A clause and what it answered. What is below it is judged when it is asked for, which most of it never is. */
+export class Judged {
   readonly clause: Clause;
   readonly truth: Truth;
-  readonly parts: readonly Judged[];
-  /** The clauses below that decided, in the order of the text; of a leaf itself. */
-  readonly deciders: readonly Judged[];
-}
+  private readonly checkpoint: Checkpoint;
+  private below: readonly Judged[] | undefined;
+  private found: readonly Judged[] | undefined;
 
-/** What each clause of a condition answers. Cost: evaluates each clause once more than the condition itself. */
-export const judge = (node: Node, checkpoint: Checkpoint): Judged => judged(clausesOf(node), checkpoint);
-
-const none: readonly Judged[] = [];
-
-function judged(clause: Clause, checkpoint: Checkpoint): Judged {
-  const truth = clause.condition.evaluate(checkpoint);
-  const parts = clause.parts.length === 0 ? none : clause.parts.map((part) => judged(part, checkpoint));
-  const [first, ...others] = parts.length === 0 ? none : deciding(clause.op, truth, parts);
-  if (first !== undefined) {
-    const deciders =
-      others.length === 0
-        ? first.deciders
-        : [...new Set([first, ...others].flatMap((part) => part.deciders))];
-    return { clause, truth, parts, deciders };
+  constructor(clause: Clause, checkpoint: Checkpoint) {
+    this.clause = clause;
+    this.truth = clause.condition.evaluate(checkpoint);
+    this.checkpoint = checkpoint;
   }
-  // a connective that its parts do not explain decided itself: one that went beyond its budget
-  const own: Judged[] = [];
-  const leaf: Judged = { clause, truth, parts, deciders: own };
-  own.push(leaf);
-  return leaf;
+
+  get parts(): readonly Judged[] {
+    this.below ??= this.clause.parts.map((part) => new Judged(part, this.checkpoint));
+    return this.below;
+  }
+
+  /** The clauses below that decided, in the order of the text; of a leaf itself. */
+  get deciders(): readonly Judged[] {
+    this.found ??= this.find();
+    return this.found;
+  }
+
+  private find(): readonly Judged[] {
+    const chosen = deciding(this.clause.op, this.truth, this.parts);
+    const [only] = chosen;
+    // a connective that its parts do not explain decided itself: one that went beyond its budget
+    if (only === undefined) return [this];
+    return chosen.length === 1 ? only.deciders : chosen.flatMap(({ deciders }) => deciders);
+  }
 }
+
+/** What each clause of a condition answers. Cost: evaluates each clause that is asked about once more. */
+export const judge = (node: Node, checkpoint: Checkpoint): Judged => new Judged(clausesOf(node), checkpoint);
 
 function deciding(op: string, truth: Truth, parts: readonly Judged[]): readonly Judged[] {
   switch (op) {
@@ -83,6 +88,8 @@ function branch(parts: readonly Judged[]): readonly Judged[] {
 }
 
 /** The paths that clauses read, as texts, each once. */
-export const pathsOf = (judged: readonly Judged[]): readonly string[] => [
-  ...new Set(judged.flatMap(({ clause }) => clause.readTexts)),
-];
+export function pathsOf(judged: readonly Judged[]): readonly string[] {
+  const [only] = judged;
+  if (only !== undefined && judged.length === 1) return only.clause.readTexts;
+  return [...new Set(judged.flatMap(({ clause }) => clause.readTexts))];
+}
