@@ -1,113 +1,98 @@
 /**
- * `POST /governance/policy/evaluate` with 20 active policies at 64 connections, each recorded durably, beside
- * single events on the same plane. `node bench/evaluate.ts [rounds] [seconds]`
+ * Decisions over HTTP at 64 connections: `POST /governance/policy/evaluate` against twenty active policies and
+ * `POST /risk/evaluate`, each recorded durably, beside a Fastify route that only parses and answers. All servers
+ * are processes of their own, loaded in turn by the same client. `node bench/evaluate.ts [rounds] [seconds]`
  */
+import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cpuSeconds, discard, median, report, scratch, share, startPlane } from './harness.ts';
+import { fileURLToPath } from 'node:url';
+import { governedCalls, policies } from './governed.ts';
+import { cpuSeconds, discard, freePort, median, report, scratch, share, startPlane } from './harness.ts';
 import type { LoadResult } from './load.ts';
-import { load, recordedEvents } from './recorded.ts';
+import { load } from './recorded.ts';
 
 const rounds = Number(process.argv[2] ?? 5);
 const seconds = Number(process.argv[3] ?? 4);
 const folder = scratch();
-const bodiesFile = (name: string, bodies: readonly unknown[]): string => {
-  const path = join(folder, name);
-  writeFileSync(path, JSON.stringify(bodies.map((body) => JSON.stringify(body))));
-  return path;
-};
+const calls = governedCalls('evaluate');
 
-const events = recordedEvents('single');
-const tools = [
-  'search',
-  'book',
-  'cancel',
-  'refund',
-  'update',
-  'think',
-  'calculate',
-  'list',
-  'transfer',
-  'send',
-];
-const evaluations = Array.from({ length: 1000 }, (_, at) => ({
-  runId: `run-${at % 100}`,
-  checkpoint: {
-    step: at % 40,
-    context: {
-      tool: { name: tools[at % tools.length], kind: at % 3 === 0 ? 'write' : 'read' },
-      arguments: { amount: at % 500, reservation: `R${at}`, passengers: ['anna', 'bert'] },
-      user: { membership: at % 2 === 0 ? 'gold' : 'regular', verified: at % 5 !== 0 },
-      env: at % 4 === 0 ? 'staging' : 'production',
-    },
-  },
-}));
-const policies = Array.from({ length: 20 }, (_, at) => ({
-  policyId: `policy-${at}`,
-  name: `Policy ${at}`,
-  condition: {
-    and: [
-      { exists: ['context', 'arguments', 'amount'] },
-      { '===': [{ var: 'context.tool.name' }, tools[at % tools.length]] },
-      { '>': [{ var: 'context.arguments.amount' }, 20 * at] },
-      { in: [{ var: 'context.env' }, ['production', 'staging']] },
-    ],
-  },
-  action: at % 4 === 0 ? 'deny' : 'warn',
-  severity: 'high',
+function bodies(name: string, each: (call: (typeof calls)[number]) => object): string {
+  const file = join(folder, `${name}.json`);
+  writeFileSync(file, JSON.stringify(calls.map((call) => JSON.stringify(each(call)))));
+  return file;
+}
+const evaluations = bodies('evaluate', ({ runId, checkpoint }) => ({ runId, checkpoint }));
+const moments = bodies('risk', ({ runId, checkpoint: { step } }) => ({
+  runId,
+  policyDecisions: [
+    { policyId: 'air-cancel', decision: step % 5 === 0 ? 'warn' : 'allow', score: (step % 10) / 10 },
+    { policyId: 'air-booking', decision: 'allow', score: 0 },
+  ],
+  quotaState: { used: step * 20, limit: 1000 },
+  evaluationSignals: [
+    { signal: 'anomaly', value: (step % 7) / 7 },
+    { signal: 'latency', value: (step % 3) / 3 },
+  ],
+  explicitSignals: { isWeekend: step % 2 === 0 },
 }));
 
 const plane = await startPlane();
-const post = async (path: string, body: unknown): Promise<void> => {
-  const answer = await fetch(plane.baseUrl + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${plane.apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
-};
-for (const policy of policies) {
-  await post('/governance/policies', policy);
-  await post(`/governance/policies/${policy.policyId}/publish`, {});
+const pid = plane.process.pid ?? 0;
+const port = Number(new URL(plane.baseUrl).port);
+
+async function call(path: string, body: object): Promise<void> {
+  const headers = { authorization: `Bearer ${plane.apiKey}`, 'content-type': 'application/json' };
+  const answer = await fetch(plane.baseUrl + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+}
+for (const { policyId, name, condition, action, severity } of policies) {
+  await call('/governance/policies', { policyId, name, condition, action, severity });
+  await call(`/governance/policies/${policyId}/publish`, {});
 }
 
-const shared = { key: plane.apiKey, connections: 64, seconds, port: Number(new URL(plane.baseUrl).port) };
-const variants = {
-  events: { ...shared, path: '/api/v1/events', bodies: bodiesFile('events.json', events) },
-  evaluate: {
-    ...shared,
-    path: '/api/v1/governance/policy/evaluate',
-    bodies: bodiesFile('evaluations.json', evaluations),
-  },
-};
-type Measured = LoadResult & { readonly serverCpu: number };
-const results: Record<keyof typeof variants, Measured[]> = { events: [], evaluate: [] };
+const barePort = await freePort();
+const bare = spawn(process.execPath, [fileURLToPath(new URL('bare.ts', import.meta.url)), String(barePort)], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+await new Promise((resolve) => bare.stdout.once('data', resolve));
+
+const targets = {
+  floor: { port: barePort, path: '/api/v1/events', bodies: evaluations, pid: bare.pid ?? 0 },
+  evaluate: { port, path: '/api/v1/governance/policy/evaluate', bodies: evaluations, pid },
+  risk: { port, path: '/api/v1/risk/evaluate', bodies: moments, pid },
+} as const;
+type Target = keyof typeof targets;
+const names = Object.keys(targets) as Target[];
+const results: Record<Target, (LoadResult & { serverCpu: number })[]> = { floor: [], evaluate: [], risk: [] };
 for (let round = 0; round <= rounds; round += 1) {
-  for (const name of ['events', 'evaluate'] as const) {
-    const before = cpuSeconds(plane.process.pid ?? 0);
-    const result = await load(variants[name]);
-    if (result.failed > 0) throw new Error(`${result.failed} requests failed`);
+  for (const name of names) {
+    const { pid: server, ...target } = targets[name];
+    const before = cpuSeconds(server);
+    const result = await load({ ...target, key: plane.apiKey, connections: 64, seconds });
+    if (result.failed > 0) throw new Error(`${name}: ${result.failed} requests failed`);
     // the first round warms
-    if (round > 0) results[name].push({ ...result, serverCpu: cpuSeconds(plane.process.pid ?? 0) - before });
+    if (round > 0) results[name].push({ ...result, serverCpu: cpuSeconds(server) - before });
   }
 }
 await plane.stop();
+bare.kill();
 
-const rate = (name: keyof typeof variants): number =>
-  median(results[name].map((result) => result.requests / result.seconds));
-const figures = (name: keyof typeof variants): string => {
-  const of = (value: (result: Measured) => number, digits: number): string =>
-    median(results[name].map(value)).toFixed(digits);
-  const cpu = of((result) => (1e6 * result.serverCpu) / result.requests, 0);
-  return `p50 ${of(({ p50 }) => p50, 1)} ms, p99 ${of(({ p99 }) => p99, 1)} ms, server CPU ${cpu} µs each`;
-};
-report(`20 policies, 64 connections, recorded durably, median of ${rounds}`, [
-  { ratio: '', figure: `${rate('events').toFixed(0)} /s`, what: `single events; ${figures('events')}` },
-  {
-    ratio: share(rate('evaluate'), rate('events')),
-    figure: `${rate('evaluate').toFixed(0)} /s`,
-    what: `evaluations (reach: 4,000/s); ${figures('evaluate')}`,
-  },
+const of = (name: Target, figure: (result: LoadResult & { serverCpu: number }) => number): number =>
+  median(results[name].map(figure));
+const rate = (name: Target): number => of(name, ({ requests, seconds: took }) => requests / took);
+const told = (name: Target, what: string) => ({
+  ratio: share(rate(name), rate('floor')),
+  figure: `${rate(name).toFixed(0)} /s`,
+  what:
+    `${what}; p50 ${of(name, ({ p50 }) => p50).toFixed(1)} ms, p99 ${of(name, ({ p99 }) => p99).toFixed(1)} ms; CPU ` +
+    `${of(name, ({ serverCpu, requests }) => (1e6 * serverCpu) / requests).toFixed(0)} µs a request (all threads), ` +
+    `client ${of(name, ({ cpuSeconds: used, requests }) => (1e6 * used) / requests).toFixed(0)} µs`,
+});
+report(`decisions over HTTP, 64 connections, median of ${rounds}`, [
+  told('floor', 'floor: Fastify, parse and answer'),
+  told('evaluate', `policy evaluate, ${policies.length} policies, durable (reach: 4000 /s)`),
+  told('risk', 'risk evaluate, durable'),
 ]);
 discard(folder);
 discard(join(plane.dataDir, '..'));
