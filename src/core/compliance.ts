@@ -92,7 +92,8 @@ export class PolicyCompliance {
     readonly outcome: ApprovalOutcome;
   }): void {
     const known = this.known.get(approval.evaluationId);
-    if (known !== undefined && approval.outcome === 'approved') known.approvedAt = approval.index;
+    if (known === undefined || approval.outcome !== 'approved') return;
+    known.approvedAt = Math.min(known.approvedAt, approval.index);
   }
 
   /** An evaluation serves one event, which comes after it. */

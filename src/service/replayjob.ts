@@ -2,9 +2,10 @@
  * Runs a replay job: replays beside the recording thread, then one append of leaf `gov.replay/1`, the result and,
  * for a graph, its declaration. A crash before the store answers leaves nothing of it, and the job is run again; a
  * worker that lost its lease meanwhile is refused, so a replay is recorded once.
- * Proven by `test/service/replays.test.ts`.
+ * Proven by `test/service/replayfaults.test.ts`.
  */
 import { GovError } from '../contract/problems.ts';
+import type { ReplayRequest } from '../contract/replay.ts';
 import { draftReplay } from '../core/decided/replayed.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { ClaimedJob, Effect } from '../store/port.ts';
@@ -18,7 +19,9 @@ const attempts = 3;
 export async function runReplay(services: Services, job: ClaimedJob): Promise<void> {
   const { projectId, runId, createdMs, resultId: replayId, request } = job;
   if (replayId === null) throw new Error(`job ${job.jobId} names no replay`);
-  const events = (await services.store.run(projectId, runId))?.events ?? 0;
+  const events = Math.max(
+    ...(await Promise.all(runsOf(job).map((run) => eventsOf(services, projectId, run)))),
+  );
   const input = { projectId, runId, replayId, createdMs, request, salt: services.salt() };
   // whoever declares the run's graph meanwhile has to wait, so that neither undoes the other
   if (!isOfGraph(request))
@@ -36,6 +39,17 @@ export async function runReplay(services: Services, job: ClaimedJob): Promise<vo
     }
   });
 }
+
+/** The runs whose events are read. */
+function runsOf({ runId, request }: ClaimedJob): string[] {
+  if (isOfGraph(request)) return [runId];
+  // stored by the operation that accepted it, which checked it
+  const { compareRunId } = JSON.parse(request) as ReplayRequest;
+  return compareRunId === undefined ? [runId] : [runId, compareRunId];
+}
+
+const eventsOf = async ({ store }: Services, projectId: string, runId: string): Promise<number> =>
+  (await store.run(projectId, runId))?.events ?? 0;
 
 /** Requests are canonical, and of a graph's members `edges` is the first. */
 const isOfGraph = (request: string): boolean => request.startsWith('{"edges":');

@@ -16,7 +16,7 @@ import type { Effect, StoredJob } from '../store/port.ts';
 import { append } from './append.ts';
 import { idempotencyWrite, notFound, type Caller, type Handlers, type Idempotency } from './call.ts';
 import { retryAfter } from './jobs.ts';
-import { byAge, listPage, pageLimit } from './pages.ts';
+import { byAge, pageLimit, sizedPage } from './pages.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
 import { snapshotOf } from './runsnapshot.ts';
@@ -29,15 +29,17 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
       ...(runId === undefined ? {} : { runId }),
       ...(status === undefined ? {} : { status }),
     };
-    const { rows, nextCursor } = await listPage(services, {
+    const { items, nextCursor } = await sizedPage(services, {
       scope: { list: 'replays', projectId, filters: filter },
       cursor,
       limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
       read: (page: Parameters<typeof services.store.jobs>[2]) =>
         services.store.jobs(projectId, { type: 'replay', ...filter }, page),
       position: (job) => byAge(job.createdMs, job.jobId),
+      // the request, which may be large, is not answered
+      item: (job) => ({ item: listed(job), bytes: 0 }),
     });
-    return { status: 200, body: { data: rows.map(listed), nextCursor } };
+    return { status: 200, body: { data: items, nextCursor } };
   },
 
   async createReplay(call, services) {

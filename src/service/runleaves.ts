@@ -1,7 +1,7 @@
 /**
  * The events and decisions of a run as one stream in log order, for replays. A leaf that is not what was logged
  * does not end it: it stands in its place with the hash that the tree has for it.
- * Proven by `test/service/replays.test.ts`.
+ * Proven by `test/service/replayfaults.test.ts`.
  */
 import { GovError } from '../contract/problems.ts';
 import type { OpenLeaf } from '../core/decided/leaf.ts';

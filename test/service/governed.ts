@@ -81,3 +81,14 @@ export function governing(plane: Pick<TestPlane, 'call' | 'keys'>) {
     },
   };
 }
+
+/** `severity field` of what drifted. */
+export const drifted = ({ result }: Job): string[] =>
+  result.driftDiagnostics.map(
+    ({ severity, field }: { severity: string; field: string }) => `${severity} ${field}`,
+  );
+/** `status eventType action` of each step. */
+export const told = ({ result }: Job): string[] =>
+  result.steps.map(
+    ({ status, eventType, action }: Record<string, string>) => `${status} ${eventType} ${action}`,
+  );
