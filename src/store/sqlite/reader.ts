@@ -60,8 +60,10 @@ export function watchedReader(reader: StoreReader, { failed, altered }: Watcher)
 }
 
 /** Opens a database file to read only, beside the process that writes it. STORAGE_FAULT where it cannot. */
-export function connectReader(path: string): Connection {
-  const db = opening(path, () => connect(path, { applicationId: mainApplicationId, readonly: true }));
+export function connectReader(path: string, cacheKiB?: number): Connection {
+  const more = cacheKiB === undefined ? {} : { cacheKiB };
+  const options = { applicationId: mainApplicationId, readonly: true, ...more };
+  const db = opening(path, () => connect(path, options));
   try {
     assertKnownVersion(db, mainMigrations);
     return db;
@@ -71,9 +73,12 @@ export function connectReader(path: string): Connection {
   }
 }
 
+/** Whole runs are read in order: a page is hardly ever needed again. */
+const streamCacheKiB = 4096;
+
 /** A reader of the database file `path`, for worker threads and checks. */
 export function openReader(path: string): StoreReader & { close(): void } {
-  const db = connectReader(path);
+  const db = connectReader(path, streamCacheKiB);
   return {
     ...storeReader(db),
     close: () => {
