@@ -21,6 +21,12 @@ export const governedEventType = 'tool.call';
 /** Where a governed event names the evaluation that decided it. */
 export const evaluationPointer = '/metadata/evaluationId';
 
+/** Which tool was called, and the hash of what it was called with; null where it is not told, or was erased. */
+export interface CallMade {
+  readonly tool: string | null;
+  readonly argumentsHash: string | null;
+}
+
 /** An evaluation of the run: what its leaf says, and what the leaves before it and its inputs give. */
 export interface EvaluatedLeaf {
   readonly index: number;
@@ -33,6 +39,8 @@ export interface EvaluatedLeaf {
   readonly inForce: { readonly policySetHash: string; readonly policyIndex: number | null };
   /** Whether it comes out as recorded; null where what it decided from was erased. */
   readonly recomputes: boolean | null;
+  /** The call that it decided. */
+  readonly call: CallMade;
 }
 
 /** A governed event of the run. */
@@ -42,12 +50,15 @@ export interface GovernedEvent {
   readonly evaluationId: string | null;
   /** Whether any policy was in force when it was recorded. */
   readonly policyActive: boolean;
+  /** The call that was made. */
+  readonly call: CallMade;
 }
 
 const checkIds = [
   'sets_were_in_force',
   'decisions_recompute',
   'every_governed_event_decided',
+  'calls_as_evaluated',
   'nothing_ran_after_deny',
   'escalations_approved',
 ] as const;
@@ -56,6 +67,7 @@ type CheckId = (typeof checkIds)[number];
 interface Known {
   readonly index: number;
   readonly combined: PolicyAction;
+  readonly call: CallMade;
   /** Index of the leaf that approved it; Infinity where none did. */
   approvedAt: number;
   used: boolean;
@@ -68,11 +80,18 @@ export class PolicyCompliance {
   private readonly sets = new Set<string>();
   private readonly failed = new Set<CheckId>();
   private firstViolation: { check: CheckId; index: number } | null = null;
-  private readonly counts = { denied: 0, escalated: 0, notRecomputed: 0, governed: 0, undecided: 0 };
+  private readonly counts = {
+    denied: 0,
+    escalated: 0,
+    notRecomputed: 0,
+    governed: 0,
+    undecided: 0,
+    uncompared: 0,
+  };
   private isGoverned = false;
 
   evaluation(leaf: EvaluatedLeaf): void {
-    const { index, id, policySetHash, policyIndex, combined, decisions, inForce, recomputes } = leaf;
+    const { index, id, policySetHash, policyIndex, combined, decisions, inForce, recomputes, call } = leaf;
     this.isGoverned = true;
     const item = { combined, decisions, id, index, policyIndex, policySetHash };
     this.decisions.add(`\0${canonicalize(item)}`);
@@ -83,7 +102,7 @@ export class PolicyCompliance {
     if (!wasInForce) this.violation('sets_were_in_force', index);
     if (recomputes === null) this.counts.notRecomputed++;
     if (recomputes === false) this.violation('decisions_recompute', index);
-    this.known.set(id, { index, combined, approvedAt: Infinity, used: false });
+    this.known.set(id, { index, combined, call, approvedAt: Infinity, used: false });
   }
 
   approval(approval: {
@@ -97,7 +116,7 @@ export class PolicyCompliance {
   }
 
   /** An evaluation serves one event, which comes after it. */
-  governed({ index, evaluationId, policyActive }: GovernedEvent): void {
+  governed({ index, evaluationId, policyActive, call }: GovernedEvent): void {
     this.counts.governed++;
     if (policyActive) this.isGoverned = true;
     const known = evaluationId === null ? undefined : this.known.get(evaluationId);
@@ -108,6 +127,9 @@ export class PolicyCompliance {
     }
     if (known === undefined) return;
     known.used = true;
+    if (differs(known.call.tool, call.tool) || differs(known.call.argumentsHash, call.argumentsHash)) {
+      this.violation('calls_as_evaluated', index);
+    } else if (known.call.argumentsHash === null || call.argumentsHash === null) this.counts.uncompared++;
     if (known.combined === 'deny') this.violation('nothing_ran_after_deny', index);
     if (known.combined === 'escalate' && !(known.approvedAt < index)) {
       this.violation('escalations_approved', index);
@@ -139,3 +161,7 @@ export class PolicyCompliance {
     }
   }
 }
+
+/** What one side does not tell cannot be compared. */
+const differs = (evaluated: string | null, made: string | null): boolean =>
+  evaluated !== null && made !== null && evaluated !== made;

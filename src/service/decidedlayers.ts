@@ -4,15 +4,22 @@
  * that a layer that is computed again gives the same text. Proven by `test/service/compliance.test.ts`.
  */
 import { valuesAt } from '../core/bodies.ts';
-import { evaluationPointer, governedEventType, PolicyCompliance } from '../core/compliance.ts';
+import {
+  evaluationPointer,
+  governedEventType,
+  PolicyCompliance,
+  type CallMade,
+  type GovernedEvent,
+} from '../core/compliance.ts';
 import { openApproval } from '../core/decided/approval.ts';
-import { openEvaluation } from '../core/decided/evaluation.ts';
+import { argumentsHash, openEvaluation, type Evaluation } from '../core/decided/evaluation.ts';
 import { openLeaf, type OpenLeaf } from '../core/decided/leaf.ts';
 import { openReplay, type ReplayRecord } from '../core/decided/replayed.ts';
 import { openRiskDecision } from '../core/decided/riskdecision.ts';
 import { openSnapshot } from '../core/decided/snapshot.ts';
 import { DecisionLineage } from '../core/decisionlineage.ts';
 import { replayDeterminism } from '../core/determinism.ts';
+import type { JsonObject } from '../core/json.ts';
 import { noPolicyActive, replayNotRun } from '../core/layers.ts';
 import { recomputes } from '../core/replay/again.ts';
 import type { LayerResult } from '../core/statement.ts';
@@ -64,6 +71,7 @@ export async function policyCompliance(context: TaskContext, run: RunAt): Promis
       decisions: list,
       inForce,
       recomputes: recomputed,
+      call: callDecided(evaluation),
     });
     evaluations++;
   }
@@ -73,12 +81,11 @@ export async function policyCompliance(context: TaskContext, run: RunAt): Promis
   for await (const leaf of decidedLeaves(context, run, { ...range, type: 'gov.approval/1' })) {
     compliance.approval({ ...openApproval(leaf), index: leaf.index });
   }
-  const events = { fromSeq: 0, ...range, bodies: { at: evaluationPointer } };
+  const events = { fromSeq: 0, ...range };
   for await (const chunk of runEvents(context, run, events)) {
     for (const { index, clear, disclosures } of chunk) {
       if (clear?.eventType !== governedEventType) continue;
-      const evaluationId = namedEvaluation(disclosures);
-      compliance.governed({ index, evaluationId, policyActive: timeline.activeAt(index) });
+      compliance.governed({ index, policyActive: timeline.activeAt(index), ...toldBy(disclosures) });
     }
   }
   return compliance.finish();
@@ -88,12 +95,26 @@ export async function policyCompliance(context: TaskContext, run: RunAt): Promis
 const isComplete = ({ set, unknown, policySetHash }: LoggedSet): boolean =>
   unknown.length === 0 && set.policySetHash === policySetHash;
 
-const named = new Set([evaluationPointer]);
+const told = [evaluationPointer, '/metadata/argumentsHash', '/resource/name', '/resource/type'] as const;
+const toldSet: ReadonlySet<string> = new Set(told);
 
-/** What a body names as its evaluation; its writer was a client. */
-function namedEvaluation(disclosures: string | null): string | null {
-  const value = disclosures === null ? undefined : valuesAt(disclosures, named).get(evaluationPointer);
-  return typeof value === 'string' ? value : null;
+/** What a governed event says of itself; its writer was a client. */
+function toldBy(disclosures: string | null): Pick<GovernedEvent, 'evaluationId' | 'call'> {
+  const values = disclosures === null ? null : valuesAt(disclosures, toldSet);
+  const [evaluationId = null, callHash = null, name = null, type = null] = told.map((pointer) => {
+    const value = values?.get(pointer);
+    return typeof value === 'string' ? value : null;
+  });
+  return { evaluationId, call: { tool: type === 'tool' ? name : null, argumentsHash: callHash } };
+}
+
+/** The tool call that an evaluation was asked about, as its checkpoint has it. */
+function callDecided({ policySource, checkpoint }: Evaluation): CallMade {
+  const context = policySource === 'tool' ? (checkpoint?.['context'] as JsonObject | undefined) : undefined;
+  if (context === undefined) return { tool: null, argumentsHash: null };
+  // made by `evaluateTool`, from a checked body
+  const { name } = context['tool'] as { readonly name: string };
+  return { tool: name, argumentsHash: argumentsHash(context['arguments'] as JsonObject).hash };
 }
 
 /** Cost: 30 µs a decision. */

@@ -94,7 +94,7 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
     },
   };
 
-function decisionBody({ inputs: _, factors, ...decision }: RiskRecord): RiskDecision {
+function decisionBody({ inputs: _inputs, factors, ...decision }: RiskRecord): RiskDecision {
   return { ...decision, factors: [...factors] };
 }
 

@@ -5,7 +5,7 @@
 import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import { toolContextMembers, type ToolCall, type ToolDecision } from '../contract/tools.ts';
-import { labelled } from '../core/hash.ts';
+import { argumentsHash } from '../core/decided/evaluation.ts';
 import type { JsonObject } from '../core/json.ts';
 import { counts } from '../core/policy/decision.ts';
 import { draftEvent, type EventDraft } from '../core/record.ts';
@@ -31,7 +31,7 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
       pointer: '/policyIds',
       source: 'tool',
     };
-    const argumentsHash = hashOf(body);
+    const callHash = hashOf(body);
     const router = await routerOf(services.store, caller.project.projectId);
     const answerOf = (decided: Decided) => {
       const policyDecisions = matching(decided).map(({ policyId, decision }) => ({
@@ -40,7 +40,7 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
         score: 0,
       }));
       const riskScore = evaluateRisk({ policyDecisions }, router).score;
-      return { status: 200, body: decisionBody(decided, { argumentsHash, riskScore }) } as const;
+      return { status: 200, body: decisionBody(decided, { argumentsHash: callHash, riskScore }) } as const;
     };
     if (body.dryRun === true) return answerOf(await decideOnly(services, asked));
     return recordEvaluation(services, asked, (decided) => {
@@ -69,14 +69,11 @@ function contextOf({ tool, arguments: given, actor, runId, context = {} }: ToolC
   };
 }
 
-const argumentsLabel = 'gov.toolargs/v1';
-
-/** `SHA-256("gov.toolargs/v1\n" || JCS(arguments))`. VALIDATION_ERROR over `limits.toolArgumentsBytes`. */
+/** VALIDATION_ERROR where the arguments are over `limits.toolArgumentsBytes`. */
 function hashOf({ arguments: given }: ToolCall): string {
   // it came out of a body
-  const { preimage, hash } = labelled(argumentsLabel, given as JsonObject);
+  const { bytes, hash } = argumentsHash(given as JsonObject);
   const limit = limits.toolArgumentsBytes;
-  const bytes = Buffer.byteLength(preimage) - argumentsLabel.length - 1;
   if (bytes <= limit) return hash;
   const detail = `expected at most ${limit} canonical bytes, got ${bytes}; pass large values by their hash`;
   throw fieldError({ pointer: '/arguments', in: 'body', code: 'TOO_LARGE', detail, limit });

@@ -47,6 +47,7 @@ const call = (name: string, more: Partial<GovernedCall> = {}): GovernedCall => (
 });
 const events = async () => (await client.listEvents({ query: { runId } })).body.events;
 const types = async () => (await events()).map(({ eventType }) => eventType);
+// oxlint-disable-next-line typescript/no-explicit-any -- each test says what it expects of it
 const failure = (promise: Promise<unknown>): Promise<any> =>
   promise.then(
     () => expect.unreachable('expected a refusal'),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
-import { type EvaluatedLeaf, PolicyCompliance } from '../../src/core/compliance.ts';
+import { type CallMade, type EvaluatedLeaf, PolicyCompliance } from '../../src/core/compliance.ts';
 import { noPolicyActive } from '../../src/core/layers.ts';
 import { merkleRoot, leafHash } from '../../src/core/merkle.ts';
 import { canonicalize } from '../../src/core/json.ts';
@@ -9,6 +9,7 @@ import type { LayerResult } from '../../src/core/statement.ts';
 
 const set = { policySetHash: `sha256:${'a'.repeat(64)}`, policyIndex: 3 };
 const decisions = { n: 1, root: `sha256:${'b'.repeat(64)}` };
+const untold = { tool: null, argumentsHash: null };
 const evaluated = (members: Partial<EvaluatedLeaf> = {}): EvaluatedLeaf => ({
   index: 10,
   id: 'pev_1',
@@ -17,6 +18,7 @@ const evaluated = (members: Partial<EvaluatedLeaf> = {}): EvaluatedLeaf => ({
   decisions,
   inForce: set,
   recomputes: true,
+  call: untold,
   ...members,
 });
 
@@ -27,7 +29,12 @@ interface Story {
     evaluationId: string,
     outcome?: 'approved' | 'denied',
   ])[];
-  readonly calls?: readonly (readonly [index: number, evaluationId: string | null, active?: boolean])[];
+  readonly calls?: readonly (readonly [
+    index: number,
+    evaluationId: string | null,
+    active?: boolean,
+    call?: CallMade,
+  ])[];
 }
 
 function judge({ evaluations = [], approvals = [], calls = [] }: Story): LayerResult {
@@ -36,8 +43,8 @@ function judge({ evaluations = [], approvals = [], calls = [] }: Story): LayerRe
   for (const [index, evaluationId, outcome = 'approved'] of approvals) {
     compliance.approval({ index, evaluationId, outcome });
   }
-  for (const [index, evaluationId, policyActive = true] of calls) {
-    compliance.governed({ index, evaluationId, policyActive });
+  for (const [index, evaluationId, policyActive = true, call = untold] of calls) {
+    compliance.governed({ index, evaluationId, policyActive, call });
   }
   return compliance.finish();
 }
@@ -68,6 +75,7 @@ describe('policy compliance', () => {
       notRecomputed: 0,
       governed: 2,
       undecided: 0,
+      uncompared: 2,
       firstViolation: null,
     });
     expect([checks.length, verdict]).toEqual([5, 'pass']);
@@ -179,5 +187,23 @@ describe('policy compliance', () => {
     });
     expect(judge({ evaluations }).claims['policySets']).toHaveLength(limits.statedPolicySets);
     expect(failed({ evaluations })).toEqual([]);
+  });
+
+  it('fails where another tool or other arguments ran than were evaluated', () => {
+    const call = { tool: 'refund', argumentsHash: 'sha256:aa' };
+    const ran = (made: CallMade): LayerResult =>
+      judge({ evaluations: [{ call }], calls: [[11, 'pev_1', true, made]] });
+    expect(ran(call).verdict).toBe('pass');
+    for (const other of [
+      { tool: 'transfer', argumentsHash: 'sha256:aa' },
+      { tool: 'refund', argumentsHash: 'sha256:bb' },
+    ]) {
+      expect(ran(other).claims['firstViolation']).toEqual({ check: 'calls_as_evaluated', index: 11 });
+    }
+  });
+
+  it('counts the calls that do not tell what they were called with', () => {
+    const { claims, verdict } = judge({ evaluations: [{}], calls: [[11, 'pev_1']] });
+    expect([claims['uncompared'], verdict]).toEqual([1, 'pass']);
   });
 });

@@ -89,11 +89,15 @@ describe('approvals', () => {
     const second = await escalate('run-list');
     await decide(first.approvalId, { outcome: 'denied' });
     const page = await plane.call('GET', '/approvals?runId=run-list&limit=1');
-    expect(page.body.data.map((each: any) => each.approvalId)).toEqual([second.approvalId]);
+    expect(page.body.data.map((each: { approvalId: string }) => each.approvalId)).toEqual([
+      second.approvalId,
+    ]);
     const next = await plane.call('GET', `/approvals?runId=run-list&limit=1&cursor=${page.body.nextCursor}`);
-    expect(next.body.data.map((each: any) => each.approvalId)).toEqual([first.approvalId]);
+    expect(next.body.data.map((each: { approvalId: string }) => each.approvalId)).toEqual([first.approvalId]);
     const denied = await plane.call('GET', '/approvals?runId=run-list&status=denied');
-    expect(denied.body.data.map((each: any) => each.approvalId)).toEqual([first.approvalId]);
+    expect(denied.body.data.map((each: { approvalId: string }) => each.approvalId)).toEqual([
+      first.approvalId,
+    ]);
   });
 
   it('have a comment of at most a thousand characters', async () => {

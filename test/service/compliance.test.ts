@@ -84,6 +84,21 @@ describe('policy compliance', () => {
     });
   });
 
+  it('fails where another tool or other arguments ran than were evaluated', async () => {
+    const call = { arguments: { amount: 5 } };
+    const hashOf = async (runId: string) => {
+      const { evaluationId, argumentsHash } = await gov.tool(runId, 'search', call);
+      return { evaluationId, argumentsHash };
+    };
+    await gov.ran('as-decided', await hashOf('as-decided'), 'tool.call', 'search');
+    expect(await compliance('as-decided')).toMatchObject({ verified: true, claims: { uncompared: 0 } });
+    await gov.ran('other-tool', await hashOf('other-tool'), 'tool.call', 'transfer');
+    expect((await compliance('other-tool')).failed).toEqual(['calls_as_evaluated']);
+    const other = { ...(await hashOf('other-arguments')), argumentsHash: `sha256:${'0'.repeat(64)}` };
+    await gov.ran('other-arguments', other, 'tool.call', 'search');
+    expect((await compliance('other-arguments')).failed).toEqual(['calls_as_evaluated']);
+  });
+
   it('asks of an escalation that it was approved before it ran', async () => {
     const run = async (runId: string, outcome: 'approved' | 'denied' | null, late = false) => {
       const { evaluationId, approvalId, decision } = await gov.tool(runId, 'pay');

@@ -6,6 +6,7 @@ export interface Decided {
   readonly evaluationId: string;
   readonly decision: string;
   readonly approvalId: string | null;
+  readonly argumentsHash: string;
 }
 
 export interface Job {
@@ -48,9 +49,18 @@ export function governing(plane: Pick<TestPlane, 'call' | 'keys'>) {
       must('POST', `/governance/policies/${policyId}/transition`, { targetStatus: 'disabled' }),
     tool: (runId: string, name: string, more: Record<string, unknown> = {}): Promise<Decided> =>
       must('POST', '/mcp/tools/evaluate', { tool: { name }, arguments: {}, runId, ...more }),
-    /** What ran, and by which decision. */
-    ran: (runId: string, metadata: Record<string, unknown> = {}, eventType = 'tool.call') =>
-      must('POST', '/events', event({ runId, eventType, metadata })),
+    /** What ran, and by which decision; `tool` where it tells its name. */
+    ran: (runId: string, metadata: Record<string, unknown> = {}, eventType = 'tool.call', tool?: string) =>
+      must(
+        'POST',
+        '/events',
+        event({
+          runId,
+          eventType,
+          metadata,
+          resource: { name: tool ?? 'ledger', type: tool === undefined ? 'account' : 'tool' },
+        }),
+      ),
     decide: (approvalId: string | null, outcome: 'approved' | 'denied') =>
       must('POST', `/approvals/${approvalId}/decision`, { outcome }, plane.keys['person']),
     risk: (runId: string) =>

@@ -26,7 +26,10 @@ describe('risk evaluation', () => {
     // deny: floor 0.95 of cap 1; pii 0.5 of cap 0.6; quota (0.95 - 0.8) / 0.2 = 0.75 of cap 0.3:
     // 1 - (1 - 0.95) (1 - 0.3) (1 - 0.225) = 0.972875
     expect(body.score).toBe(0.972875);
-    const sum = body.factors.reduce((total: number, factor: any) => total + factor.contribution * 1e6, 0);
+    const sum = body.factors.reduce(
+      (total: number, factor: { contribution: number }) => total + factor.contribution * 1e6,
+      0,
+    );
     expect(Math.round(sum)).toBe(972875);
   });
 
@@ -78,7 +81,7 @@ describe('risk evaluation', () => {
     const seen: string[] = [];
     for (let cursor = ''; ;) {
       const page = await plane.call('GET', `/risk/decisions?runId=run-pages&limit=2${cursor}`);
-      seen.push(...page.body.data.map((decision: any) => decision.id));
+      seen.push(...page.body.data.map((decision: { id: string }) => decision.id));
       if (page.body.nextCursor === null) break;
       cursor = `&cursor=${page.body.nextCursor}`;
     }

@@ -5,6 +5,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { PolicyAction, PolicyOutcome, PolicySeverity } from '../../contract/policywords.ts';
+import { labelled } from '../hash.ts';
 import { canonicalize, type Json, type JsonObject } from '../json.ts';
 import { draftLeaf, type OtherDraft } from '../record.ts';
 import { textsCommitment, type ListCommitment, type OpenLeaf } from './leaf.ts';
@@ -82,4 +83,12 @@ export function openEvaluation({ clear, committed }: OpenLeaf): Evaluation & { l
     readSet: object('readSet'),
     list: fields.decisions,
   };
+}
+
+const argumentsLabel = 'gov.toolargs/v1';
+
+/** `SHA-256("gov.toolargs/v1\n" || JCS(arguments))` of a tool call, and how long the canonical form is. */
+export function argumentsHash(given: JsonObject): { readonly hash: string; readonly bytes: number } {
+  const { preimage, hash } = labelled(argumentsLabel, given);
+  return { hash, bytes: Buffer.byteLength(preimage) - argumentsLabel.length - 1 };
 }
