@@ -39,6 +39,8 @@ export interface EvaluatedLeaf {
   readonly inForce: { readonly policySetHash: string; readonly policyIndex: number | null };
   /** Whether it comes out as recorded; null where what it decided from was erased. */
   readonly recomputes: boolean | null;
+  /** Whether every policy in force was asked; who picks its judges is not decided. */
+  readonly whole: boolean;
   /** The call that it decided. */
   readonly call: CallMade;
 }
@@ -67,6 +69,7 @@ type CheckId = (typeof checkIds)[number];
 interface Known {
   readonly index: number;
   readonly combined: PolicyAction;
+  readonly whole: boolean;
   readonly call: CallMade;
   /** Index of the leaf that approved it; Infinity where none did. */
   approvedAt: number;
@@ -91,7 +94,8 @@ export class PolicyCompliance {
   private isGoverned = false;
 
   evaluation(leaf: EvaluatedLeaf): void {
-    const { index, id, policySetHash, policyIndex, combined, decisions, inForce, recomputes, call } = leaf;
+    const { index, id, policySetHash, policyIndex, combined, decisions, inForce, recomputes, whole, call } =
+      leaf;
     this.isGoverned = true;
     const item = { combined, decisions, id, index, policyIndex, policySetHash };
     this.decisions.add(`\0${canonicalize(item)}`);
@@ -102,7 +106,7 @@ export class PolicyCompliance {
     if (!wasInForce) this.violation('sets_were_in_force', index);
     if (recomputes === null) this.counts.notRecomputed++;
     if (recomputes === false) this.violation('decisions_recompute', index);
-    this.known.set(id, { index, combined, call, approvedAt: Infinity, used: false });
+    this.known.set(id, { index, combined, whole, call, approvedAt: Infinity, used: false });
   }
 
   approval(approval: {
@@ -115,12 +119,12 @@ export class PolicyCompliance {
     known.approvedAt = Math.min(known.approvedAt, approval.index);
   }
 
-  /** An evaluation serves one event, which comes after it. */
+  /** An evaluation by all policies in force serves one event, which comes after it. */
   governed({ index, evaluationId, policyActive, call }: GovernedEvent): void {
     this.counts.governed++;
     if (policyActive) this.isGoverned = true;
     const known = evaluationId === null ? undefined : this.known.get(evaluationId);
-    const decided = known !== undefined && known.index < index && !known.used;
+    const decided = known !== undefined && known.whole && known.index < index && !known.used;
     if (!decided && policyActive) {
       this.counts.undecided++;
       this.violation('every_governed_event_decided', index);

@@ -71,6 +71,7 @@ export async function policyCompliance(context: TaskContext, run: RunAt): Promis
       decisions: list,
       inForce,
       recomputes: recomputed,
+      whole: asksAll(evaluation, inForce),
       call: callDecided(evaluation),
     });
     evaluations++;
@@ -108,13 +109,28 @@ function toldBy(disclosures: string | null): Pick<GovernedEvent, 'evaluationId' 
   return { evaluationId, call: { tool: type === 'tool' ? name : null, argumentsHash: callHash } };
 }
 
+/** Whether an evaluation asked every policy in force; where its list was erased, as far as the counts tell. */
+function asksAll({ policyIds, policySource, policyCount }: Evaluation, { set, unknown }: LoggedSet): boolean {
+  if (policyIds === null) return policySource === 'active' || policyCount === set.size + unknown.length;
+  const asked = new Set(policyIds);
+  return set.versions().every(({ policyId }) => asked.has(policyId));
+}
+
 /** The tool call that an evaluation was asked about, as its checkpoint has it. */
-function callDecided({ policySource, checkpoint }: Evaluation): CallMade {
-  const context = policySource === 'tool' ? (checkpoint?.['context'] as JsonObject | undefined) : undefined;
-  if (context === undefined) return { tool: null, argumentsHash: null };
-  // made by `evaluateTool`, from a checked body
-  const { name } = context['tool'] as { readonly name: string };
-  return { tool: name, argumentsHash: argumentsHash(context['arguments'] as JsonObject).hash };
+function callDecided({ checkpoint }: Evaluation): CallMade {
+  const context = objectAt(checkpoint, 'context');
+  const name = objectAt(context, 'tool')?.['name'];
+  const given = objectAt(context, 'arguments');
+  return {
+    tool: typeof name === 'string' ? name : null,
+    argumentsHash: given === null ? null : argumentsHash(given).hash,
+  };
+}
+
+/** A checkpoint's members are a client's. */
+function objectAt(object: JsonObject | null, name: string): JsonObject | null {
+  const value = object !== null && Object.hasOwn(object, name) ? object[name] : null;
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
 }
 
 /** Cost: 30 µs a decision. */

@@ -18,6 +18,7 @@ const evaluated = (members: Partial<EvaluatedLeaf> = {}): EvaluatedLeaf => ({
   decisions,
   inForce: set,
   recomputes: true,
+  whole: true,
   call: untold,
   ...members,
 });
@@ -78,7 +79,7 @@ describe('policy compliance', () => {
       uncompared: 2,
       firstViolation: null,
     });
-    expect([checks.length, verdict]).toEqual([5, 'pass']);
+    expect([checks.length, verdict]).toEqual([6, 'pass']);
   });
 
   it.each<[string, Story, string[]]>([
@@ -200,6 +201,12 @@ describe('policy compliance', () => {
     ]) {
       expect(ran(other).claims['firstViolation']).toEqual({ check: 'calls_as_evaluated', index: 11 });
     }
+  });
+
+  it('fails where not every policy in force was asked', () => {
+    expect(failed({ evaluations: [{ whole: false }], calls: [[11, 'pev_1']] })).toEqual([
+      'every_governed_event_decided',
+    ]);
   });
 
   it('counts the calls that do not tell what they were called with', () => {

@@ -84,6 +84,17 @@ describe('policy compliance', () => {
     });
   });
 
+  it('fails where the call picked the policies that judged it', async () => {
+    const { evaluationId } = await gov.tool('picked', 'search', { policyIds: [] });
+    await gov.ran('picked', { evaluationId });
+    expect((await compliance('picked')).verified).toBe(true);
+    const { data } = await gov.must('GET', '/governance/policies?status=active');
+    const [one] = data as readonly { id: string }[];
+    const some = await gov.tool('picked-one', 'search', { policyIds: [one?.id] });
+    await gov.ran('picked-one', { evaluationId: some.evaluationId });
+    expect((await compliance('picked-one')).failed).toEqual(['every_governed_event_decided']);
+  });
+
   it('fails where another tool or other arguments ran than were evaluated', async () => {
     const call = { arguments: { amount: 5 } };
     const hashOf = async (runId: string) => {
