@@ -45,6 +45,11 @@ export function byTool(decided: readonly Decided[]): Table {
   };
 }
 
+const stoppers = ({ says }: Decided): readonly string[] =>
+  says.flatMap(({ decision, policyId }) =>
+    decision === 'deny' || decision === 'escalate' ? [policyId] : [],
+  );
+
 /** What each policy had a say on. A call that two policies stop counts for both. */
 export function byPolicy(decided: readonly Decided[]): Table {
   const ids = [...new Set(decided.flatMap(({ says }) => says.map(({ policyId }) => policyId)))].toSorted();
@@ -59,13 +64,14 @@ export function byPolicy(decided: readonly Decided[]): Table {
       says[0]?.decision ?? '',
       its.length,
       count(says, ({ matched }) => !matched),
+      count(its, (each) => stoppers(each).join() === id),
       ...perLabel,
       ratio(off, writes.length),
     ];
   });
   return {
     title: 'Decisions by policy',
-    head: ['policy', 'action', 'calls', 'of them undecidable', ...labels, 'precision'],
+    head: ['policy', 'action', 'calls', 'undecidable', 'alone', ...labels, 'precision'],
     rows,
   };
 }

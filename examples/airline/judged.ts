@@ -1,6 +1,6 @@
 /**
- * What a person found who read the calls on which policies and tasks disagree: `judged.json`. Every such call has been
- * read; one that is missing there, or should not be, is an error, so the findings cannot fall behind the policies.
+ * What reading the calls found on which policies and tasks disagree: `judged.json`. Each was read in its conversation;
+ * one that is missing there, or should not be, is an error, so the findings cannot fall behind the policies.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

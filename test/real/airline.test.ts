@@ -13,6 +13,12 @@ import { type PlaneProcess, startPlaneProcess } from './plane.ts';
 const recording = hasData ? data('tau-bench/gpt-4o-airline.json') : '';
 const doc = page('docs/airline.md');
 
+/** Blocks without a language: policies, and what commands say. */
+const fences = (): string[] =>
+  [...doc.text.matchAll(/^```(\w*)\n([^]*?)^```$/gm)].flatMap(([, language, text = '']) =>
+    language === '' ? [text] : [],
+  );
+
 /** Cells of the rows of a printed table, by its title. */
 function tablesOf(text: string): Map<string, readonly string[][]> {
   const tables = text.split(/^(?=\*\*)/m).flatMap((part) => {
@@ -25,7 +31,7 @@ function tablesOf(text: string): Map<string, readonly string[][]> {
 
 describe('docs/airline.md', () => {
   it('shows policies as they stand in their files', () => {
-    const shown = [...doc.text.matchAll(/^```\n(\/\/[^]*?)^```$/gm)].map(([, text = '']) => text);
+    const shown = fences().filter((text) => text.startsWith('//'));
     expect(shown.length).toBe(3);
     for (const text of shown) {
       const [, id] = /^(?:deny|escalate|warn) "([^"]+)"/m.exec(text) ?? [];
@@ -37,14 +43,15 @@ describe('docs/airline.md', () => {
 describe.skipIf(!hasData)('the airline’s rules over 200 runs (skipped without the recorded runs)', () => {
   const folder = emptyDirectory();
   let plane: PlaneProcess;
+  const lines: string[] = [];
   const said: Result[] = [];
   let printed = '';
 
-  const follow = async (line: string): Promise<Result> => {
-    const filled = line
+  const follow = (line: string): Promise<Result> => {
+    const filled = withoutComment(line)
       .replace('gpt-4o-airline.json', recording)
       .replace('scripts/with-node node', `'${process.execPath}'`);
-    const env = { ...plane.env, GOV_BASE_URL: plane.baseUrl, GOV_DATA: data('') };
+    const env = { ...plane.env, GOV_BASE_URL: plane.baseUrl, GOV_DATA: data(''), GOV_OUTPUT: 'table' };
     return shell(filled, { env, cwd: folder });
   };
 
@@ -52,15 +59,30 @@ describe.skipIf(!hasData)('the airline’s rules over 200 runs (skipped without 
     plane = await startPlaneProcess(folder);
     symlinkSync(join(projectRoot, 'examples'), join(folder, 'examples'));
     const [block = ''] = blocks(doc, 'sh', 'Do it yourself');
-    for (const line of block.split('\n').map(withoutComment)) {
-      if (line !== '' && !line.startsWith('gov plane')) said.push(await follow(line));
+    for (const line of block.trim().split('\n')) {
+      if (line.startsWith('gov plane')) continue;
+      lines.push(line);
+      said.push(await follow(line));
     }
     printed = said.find(({ stdout }) => stdout.startsWith('**'))?.stdout ?? '';
   }, 300_000);
   afterAll(() => plane.end());
 
-  it('has commands that end with 0', () => {
-    expect(said.map(({ code, stderr }) => [code, code === 0 ? '' : stderr])).toEqual(said.map(() => [0, '']));
+  it('has commands that end as it says', () => {
+    const expected = lines.map((line) => Number(/# ends with (\d)$/.exec(line)?.[1] ?? 0));
+    expect(said.map(({ code, stderr }, at) => [code, code === expected[at] ? '' : stderr])).toEqual(
+      expected.map((code) => [code, '']),
+    );
+  });
+
+  it('quotes what those commands say', () => {
+    const collapsed = (text: string): string => text.replace(/ +/g, ' ').trim();
+    const answers = new Set(said.flatMap(({ stdout }) => stdout.split('\n').map(collapsed)));
+    const quoted = fences()
+      .filter((text) => !/^(\/\/| )/.test(text))
+      .flatMap((text) => text.trim().split('\n'));
+    expect(quoted.length).toBeGreaterThan(10);
+    expect(quoted.filter((line) => line !== '…' && !answers.has(collapsed(line)))).toEqual([]);
   });
 
   it('shows every table that the program prints, and no other number in them', () => {
@@ -82,16 +104,19 @@ describe.skipIf(!hasData)('the airline’s rules over 200 runs (skipped without 
     const [reads = '', transfers = ''] = ['reading', 'transfer'].map(
       (name) => rows('Decisions by tool').find(([tool = '']) => tool.startsWith(name))?.[1],
     );
+    const basic = rows('Decisions by policy').find(([policy]) => policy === '`basic-economy-stays`') ?? [];
     const silent = rows('The 116 runs that failed').at(-1)?.[1];
     for (const sentence of [
       `${Number(total[1]).toLocaleString('en')} tool calls`,
       `${manner + against} of these ${all} calls break a written rule`,
       `In ${against} the task *expects* what the rules forbid`,
       `In ${manner} the right thing was done`,
-      `${sum(passed, 'wish')} of ${rows(passed).reduce((many, row) => many + Number(row[2]), 0)} are about a wish`,
-      `${sum(passed, 'system')} more the airline's own system refused`,
+      `${sum(passed, 'unseen')} of ${rows(passed).reduce((many, row) => many + Number(row[2]), 0)} broke a rule`,
+      `${sum(passed, 'wish')} more are about a wish that no rule knows, ${sum(passed, 'system')} the airline's own`,
+      `system refused, ${sum(passed, 'allowed')} the rules allow`,
       `read or reckon (${reads}) and transfers (${transfers})`,
       `${silent} of the 116 failed runs`,
+      `For ${basic[4]} of the ${basic[2]} it was the only one in the way`,
     ]) {
       expect(doc.text).toContain(sentence);
     }
