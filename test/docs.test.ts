@@ -1,10 +1,11 @@
 /**
  * The documentation does what it says: every command in it exists with its flags, every link and name leads
- * somewhere, and README, docs/plane.md and docs/proofs.md are followed line by line against a plane of their own.
+ * somewhere, and README, docs/plane.md, docs/proofs.md and the pages on deciding are followed line by line against
+ * planes of their own.
  * "Checking without our software" is followed by `test/interop/shell.test.ts`.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { manifest } from '../src/cli/commands/commands.ts';
@@ -12,7 +13,18 @@ import { problems } from '../src/contract/problems.ts';
 import { table } from '../src/contract/table.ts';
 import { verdictCodes } from '../src/core/verdict.ts';
 import { cleanEnv, emptyDirectory, ended, gov, type Result, runner, shell } from './cli/tool.ts';
-import { blocks, type Command, commandsOf, faultOf, page, pages, withoutComment } from './docs.ts';
+import {
+  blocks,
+  type Command,
+  commandsOf,
+  faultOf,
+  filesIn,
+  type Page,
+  page,
+  pages,
+  promisedExit,
+  withoutComment,
+} from './docs.ts';
 import { servePlane } from './real/plane.ts';
 import { projectRoot } from './shared.ts';
 
@@ -79,13 +91,14 @@ class Reader {
 
   async follow(block: string): Promise<Result[]> {
     const results: Result[] = [];
-    for (const line of block.split('\n').map(withoutComment)) {
-      if (line !== '') results.push(await this.#line(line));
+    for (const line of block.split('\n')) {
+      if (withoutComment(line) !== '')
+        results.push(await this.#line(withoutComment(line), promisedExit(line)));
     }
     return results;
   }
 
-  async #line(line: string): Promise<Result> {
+  async #line(line: string, code: number): Promise<Result> {
     const filled = [...this.fill].reduce((text, [gap, value]) => text.replaceAll(gap, value), line);
     const words = filled.split(' ').slice(1);
     if (words.join(' ').startsWith('plane serve')) {
@@ -99,9 +112,10 @@ class Reader {
       ? ' --listen 127.0.0.1:0 --metrics-listen off'
       : '';
     const result = words.join(' ') === 'events tail' ? await this.#tail() : await this.#shell(filled + ports);
-    expect(result, filled).toMatchObject({ code: 0, signal: null });
-    const proofId = /prf_[0-9a-z]{26}/.exec(result.stdout)?.[0];
-    if (proofId !== undefined) this.fill.set('prf_…', proofId);
+    expect(result, filled).toMatchObject({ code, signal: null });
+    for (const [id] of result.stdout.matchAll(/\b(?:prf|apr|rpl)_[0-9a-z]{26}\b/g)) {
+      this.fill.set(`${id.slice(0, 4)}…`, id);
+    }
     return result;
   }
 
@@ -121,6 +135,35 @@ class Reader {
     }
     tail.kill('SIGINT');
     return { ...(await end), code: 0, signal: null };
+  }
+
+  /** Writes the files that the page shows. */
+  write(of: Page): void {
+    for (const { name, content } of filesIn(of)) {
+      mkdirSync(dirname(join(this.folder, name)), { recursive: true });
+      writeFileSync(join(this.folder, name), content);
+    }
+  }
+
+  /** Writes a program that talks to the plane of this reader; its path. */
+  writeProgram(program: string): string {
+    const { baseUrl } = JSON.parse(readFileSync(join(this.folder, 'plane/run.json'), 'utf8')) as {
+      baseUrl: string;
+    };
+    const text = program
+      .replace("from 'gov'", `from ${JSON.stringify(join(projectRoot, 'src/client/index.ts'))}`)
+      .replace('http://127.0.0.1:7460/api/v1', baseUrl);
+    const file = join(this.folder, 'program.ts');
+    writeFileSync(file, text);
+    writeFileSync(join(this.folder, 'package.json'), '{"type":"module"}');
+    return file;
+  }
+
+  /** Runs a program with the operator's key. */
+  program(program: string): Promise<Result> {
+    const apiKey = readFileSync(join(this.folder, 'plane/local.key'), 'utf8').trim();
+    const env = cleanEnv({ GOV_API_KEY: apiKey });
+    return ended(spawn(process.execPath, [this.writeProgram(program)], { env }));
   }
 
   async end(): Promise<void> {
@@ -173,15 +216,7 @@ describe('README, ten minutes', () => {
 
   it('has a program that type-checks and records an event', { timeout: 300_000 }, async () => {
     const [program = ''] = blocks(page('README.md'), 'ts');
-    const { baseUrl } = JSON.parse(readFileSync(join(reader.folder, 'plane/run.json'), 'utf8')) as {
-      baseUrl: string;
-    };
-    const text = program
-      .replace("from 'gov'", `from ${JSON.stringify(join(projectRoot, 'src/client/index.ts'))}`)
-      .replace('http://127.0.0.1:7460/api/v1', baseUrl);
-    const file = join(reader.folder, 'program.ts');
-    writeFileSync(file, text);
-    writeFileSync(join(reader.folder, 'package.json'), '{"type":"module"}');
+    const file = reader.writeProgram(program);
     writeFileSync(
       join(reader.folder, 'tsconfig.json'),
       JSON.stringify({
@@ -193,10 +228,7 @@ describe('README, ten minutes', () => {
     const tsc = join(projectRoot, 'node_modules/.bin/tsc');
     const checked = await ended(spawn(tsc, ['-p', reader.folder], { env: cleanEnv() }));
     expect(checked.stdout).toBe('');
-    const env = cleanEnv({
-      GOV_API_KEY: readFileSync(join(reader.folder, 'plane/local.key'), 'utf8').trim(),
-    });
-    const done = await ended(spawn(process.execPath, [file], { env }));
+    const done = await reader.program(program);
     expect(done).toMatchObject({ code: 0, stderr: '' });
     const listed = await gov(['events', 'list', '--run', 'run-1', '-o', 'json'], reader);
     expect(JSON.parse(listed.stdout).events).toMatchObject([{ eventType: 'tool.call', action: 'execute' }]);
@@ -231,4 +263,20 @@ describe('docs/plane.md', () => {
       expect(files.filter((name) => !existsSync(join(reader.folder, 'gov', name)))).toEqual([]);
     },
   );
+});
+
+describe.each(['policies', 'tools', 'risk', 'replay'])('docs/%s.md', (name) => {
+  const reader = new Reader();
+  const of = page(`docs/${name}.md`);
+  afterAll(() => reader.end());
+
+  it('is followed line by line, with the exit codes it says', { timeout: 300_000 }, async () => {
+    reader.write(of);
+    await reader.follow('gov plane init --data ./plane\ngov plane serve --data ./plane');
+    for (const block of blocks(of, 'sh')) await reader.follow(block);
+    for (const program of blocks(of, 'ts')) {
+      const done = await reader.program(program);
+      expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
+    }
+  });
 });

@@ -33,6 +33,17 @@ export function blocks({ text }: Page, language: string, heading?: string): stri
   return [...part.matchAll(fence)].map(([, block = '']) => block);
 }
 
+/** The files that a page shows: a block below a paragraph that ends with the file's name in backquotes and a colon. */
+export const filesIn = ({ text }: Page): { readonly name: string; readonly content: string }[] =>
+  [...text.matchAll(/`([\w./-]+)`:\n\n```\w+\n([^]*?)^```$/gm)].map(([, name = '', content = '']) => ({
+    name,
+    content,
+  }));
+
+/** The exit code that a comment of the line promises first; 0 where it promises none. */
+export const promisedExit = (line: string): number =>
+  Number(/#.*?\bexit (\d+)(?! where)/.exec(line)?.[1] ?? 0);
+
 /** A line of a block without its comment. */
 export const withoutComment = (line: string): string => line.replace(/(^|\s)#.*$/, '').trimEnd();
 
@@ -84,18 +95,27 @@ export function faultOf({ words, complete }: Command): string | null {
   let positional = 0;
   for (let at = 0; at < rest.length; at++) {
     const word = rest[at] ?? '';
+    if (word === '--') {
+      // what follows is another program's
+      positional += rest.length - at - 1;
+      break;
+    }
     if (!word.startsWith('-') || word === '-') {
       positional += 1;
       continue;
     }
     const [name = '', inline] = word.split('=');
-    if (always.has(name)) continue;
     const flag = flags.find((each) => each.name === name || `-${each.short}` === name);
+    if (flag === undefined && always.has(name)) continue;
     if (flag === undefined) return `there is no flag ${name}`;
     given.push(flag.name);
     const value = flag.type === 'boolean' ? undefined : (inline ?? rest[++at]);
     if (flag.type !== 'boolean' && value === undefined && complete) return `${name} has no value`;
-    if (flag.choices !== undefined && value !== undefined && !flag.choices.includes(value)) {
+    const values = flag.type === 'strings' ? value?.split(',') : [value];
+    if (
+      flag.choices !== undefined &&
+      values?.some((each) => each !== undefined && !flag.choices?.includes(each))
+    ) {
       return `${name} has no choice ${value}`;
     }
   }
