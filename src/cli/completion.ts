@@ -28,15 +28,18 @@ function tree(specs: readonly CommandSpec[]): { words: Map<string, string[]>; fl
 
 const globalWords = (): string[] => [...Object.keys(globalFlags).map((name) => `--${kebab(name)}`), '--help'];
 
-/** Flags whose value is one of a few words. */
+/** Flags of every command whose value is one of a few words. */
+const globalChoices = new Map<string, readonly string[]>([
+  ['--output', formats],
+  ['--color', ['auto', 'always', 'never']],
+]);
+
+/** The same for the flags of one command: `events list --order` → asc, desc. */
 function choices(specs: readonly CommandSpec[]): Map<string, readonly string[]> {
-  const found = new Map<string, readonly string[]>([
-    ['--output', formats],
-    ['--color', ['auto', 'always', 'never']],
-  ]);
-  for (const { flags = {} } of specs) {
-    for (const [name, flag] of Object.entries(flags))
-      if (flag.choices) found.set(`--${kebab(name)}`, flag.choices);
+  const found = new Map<string, readonly string[]>();
+  for (const { name, flags = {} } of specs) {
+    for (const [flag, spec] of Object.entries(flags))
+      if (spec.choices) found.set(`${name} --${kebab(flag)}`, spec.choices);
   }
   return found;
 }
@@ -62,6 +65,9 @@ _gov() {
     if [[ $word != -* && $count -lt 2 ]]; then path="\${path:+$path }$word"; count=$((count + 1)); fi
   done
   case $previous in
+${branches(globalChoices, assign)}
+  esac
+  case "$path $previous" in
 ${branches(choices(specs), assign)}
   esac
   if [[ -z $words && $current == -* ]]; then
@@ -94,6 +100,9 @@ _gov() {
     esac
   done
   case \${words[CURRENT-1]} in
+${branches(globalChoices, assign)}
+  esac
+  case "$typed \${words[CURRENT-1]}" in
 ${branches(choices(specs), assign)}
   esac
   if (( ! \${#reply} )) && [[ \${words[CURRENT]} == -* ]]; then

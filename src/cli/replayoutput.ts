@@ -1,16 +1,15 @@
 /** Waits for a replay, and prints what it found: what drifted, and the steps that do not match. */
 import type { Client } from '../client/client.ts';
-import type { DriftDiagnostic, ReplayResult } from '../contract/replay.ts';
+import type { ReplayResult } from '../contract/replay.ts';
 import { driftSeverities } from '../contract/replaywords.ts';
 import type { Invocation } from './command.ts';
 import { CliError, exit } from './exit.ts';
 import { failsOn } from './failon.ts';
 import type { Out } from './out.ts';
-import { textColumns } from './report.ts';
+import { kindLines, textColumns } from './report.ts';
 import { safe } from './safe.ts';
 import type { Safe } from './safe.ts';
 import type { replayGraph } from './specs/replay.ts';
-import { tabbed } from './table.ts';
 import { plainView } from './view.ts';
 import { defaultWaitMs, jobError, waitForJob } from './waiting.ts';
 
@@ -57,7 +56,7 @@ const shownSteps = 50;
 
 export async function printReplay(out: Out, result: ReplayResult): Promise<void> {
   if (out.isHuman) return human(out, result);
-  if (out.format === 'tsv' || out.format === 'csv') return out.lines(rows(result));
+  if (out.format === 'tsv' || out.format === 'csv') return out.lines(kindLines(out, rows(result)));
   return out.one(result, plainView(['replayId']));
 }
 
@@ -89,20 +88,21 @@ async function human(out: Out, result: ReplayResult): Promise<void> {
 }
 
 /** `drift severity field …`, `step index status …`, `warning text`, one line each. */
-function rows({ steps, driftDiagnostics, warnings }: ReplayResult): Safe[] {
-  const columns = textColumns(['kind', 'a', 'b', 'c', 'd', 'e']);
-  const line = (...cells: readonly (string | number)[]): Safe =>
-    tabbed(
-      columns.slice(0, cells.length),
-      Object.fromEntries(cells.map((cell, at) => [columns[at]?.name ?? '', cell])),
-    );
-  return [
-    ...driftDiagnostics.map(({ severity, field, expected, actual }: DriftDiagnostic) =>
-      line('drift', severity, field, expected, actual),
-    ),
-    ...steps.map(({ index, status, eventType, action, detail = '' }) =>
-      line('step', index, status, eventType, action, detail),
-    ),
-    ...warnings.map((text) => line('warning', text)),
-  ];
-}
+const rows = ({ steps, driftDiagnostics, warnings }: ReplayResult): (readonly (string | number)[])[] => [
+  ...driftDiagnostics.map(({ severity, field, expected, actual }) => [
+    'drift',
+    severity,
+    field,
+    expected,
+    actual,
+  ]),
+  ...steps.map(({ index, status, eventType, action, detail = '' }) => [
+    'step',
+    index,
+    status,
+    eventType,
+    action,
+    detail,
+  ]),
+  ...warnings.map((text) => ['warning', text]),
+];

@@ -4,6 +4,7 @@
  */
 import type { Out, Row } from './out.ts';
 import { Safe } from './safe.ts';
+import { csvLine, tabbed } from './table.ts';
 import type { Column } from './view.ts';
 import { plainView } from './view.ts';
 
@@ -31,3 +32,11 @@ export async function printReport(out: Out, report: Report): Promise<void> {
 /** Columns of kind text; a name that ends in `Id` is never cut. */
 export const textColumns = (names: readonly string[]): Column[] =>
   names.map((name) => ({ name, kind: /^id$|Id$/.test(name) ? 'id' : 'text' }));
+
+/** Lines of several kinds for a pipe, each beginning with its kind: tab-separated, or CSV. */
+export const kindLines = (out: Out, lines: readonly (readonly (string | number)[])[]): Safe[] =>
+  lines.map((cells) => {
+    if (out.format === 'csv') return csvLine(cells);
+    const columns = textColumns(cells.map((_, at) => String(at)));
+    return tabbed(columns, Object.fromEntries(cells.entries()));
+  });

@@ -65,6 +65,8 @@ describe('completion', () => {
       expect(offered(['gov', 'events', 'list', '--output', 'nd'])).toEqual(['ndjson']);
       expect(offered(['gov', 'events', 'list', '--order', 'a'])).toEqual(['asc']);
       expect(offered(['gov', '-q', 'proofs', 'v'])).toEqual(['verify']);
+      expect(offered(['gov', 'policy', 'lint', '--fail-on', 'w'])).toEqual(['warning']);
+      expect(offered(['gov', 'risk', 'evaluate', '--fail-on', 'b'])).toEqual(['block']);
       expect(offered(['gov', 'risk', 'c'])).toEqual(['config']);
       expect(offered(['gov', 'risk', 'config', 'g'])).toEqual(['get']);
       expect(offered(['gov', 'completion', 'f'])).toEqual(['fish']);

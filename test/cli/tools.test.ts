@@ -201,6 +201,23 @@ describe('tools exec', () => {
     });
   });
 
+  it('says when the command ran and its outcome could not be recorded', async () => {
+    const other = await startPolicyPlane();
+    const words = ['tools', 'exec', '--tool', 'cat', '--run', 'r', '--retries', '0', '--', 'cat'];
+    const child = spawn(process.execPath, [runner, ...words], {
+      env: cleanEnv({ GOV_BASE_URL: other.baseUrl, GOV_API_KEY: other.key }),
+    });
+    const end = ended(child);
+    const started = new Promise((resolve) => child.stdout.once('data', resolve));
+    child.stdin.write('running');
+    await started;
+    await other.end();
+    child.stdin.end();
+    const { code, stdout, stderr } = await end;
+    expect([code, stdout]).toEqual([1, 'running']);
+    expect(stderr).toContain('the tool ran, but its outcome could not be recorded');
+  });
+
   it('passes signals on to the command', async () => {
     const program =
       "process.on('SIGTERM', () => { console.log('told'); process.exit(9); }); console.log('up'); setInterval(() => {}, 1000)";

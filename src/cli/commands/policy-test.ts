@@ -6,11 +6,9 @@ import { percentOf, shownPercent } from '../percent.ts';
 import { readPolicies } from '../policy/file.ts';
 import { readCases, Suite } from '../policy/suite.ts';
 import type { CaseResult, PolicyCoverage, PolicyMutant } from '../policy/suite.ts';
-import { textColumns } from '../report.ts';
+import { kindLines, textColumns } from '../report.ts';
 import { safe } from '../safe.ts';
-import type { Safe } from '../safe.ts';
 import type { policyTest as spec } from '../specs/policy.ts';
-import { tabbed } from '../table.ts';
 import { plainView } from '../view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) => {
@@ -33,7 +31,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) =>
   };
   out.verdict = told.failed > 0 || told.coverage < least ? exit.checkFailed : exit.ok;
   if (out.isHuman) await human(told, least, out);
-  else if (out.format === 'tsv' || out.format === 'csv') await out.lines(rows(told));
+  else if (out.format === 'tsv' || out.format === 'csv') await out.lines(kindLines(out, rows(told)));
   else await out.one(told, plainView(['passed']));
   return out.verdict;
 };
@@ -99,20 +97,15 @@ const seenText = (clause: { readonly true: number; readonly false: number }): st
         : 'never';
 
 /** `case name passed …`, `clause policyId text …`, `mutant policyId killed …`, one line each. */
-function rows({ cases, policies, mutants }: Told): Safe[] {
-  const columns = textColumns(['a', 'b', 'c', 'd', 'e', 'f']);
-  const line = (...cells: readonly (string | number)[]): Safe =>
-    tabbed(
-      columns.slice(0, cells.length),
-      Object.fromEntries(cells.map((cell, at) => [columns[at]?.name ?? '', cell])),
-    );
-  return [
-    ...cases.map((each) => line('case', each.name, each.passed ? 'passed' : 'failed', missText(each))),
-    ...policies.flatMap(({ policyId, clauses }) =>
-      clauses.map((each) => line('clause', policyId, each.text, each.true, each.false, each.indeterminate)),
-    ),
-    ...(mutants ?? []).map(({ policyId, description, killed }) =>
-      line('mutant', policyId, killed ? 'killed' : 'survived', description),
-    ),
-  ];
-}
+const rows = ({ cases, policies, mutants }: Told): (readonly (string | number)[])[] => [
+  ...cases.map((each) => ['case', each.name, each.passed ? 'passed' : 'failed', missText(each)]),
+  ...policies.flatMap(({ policyId, clauses }) =>
+    clauses.map((each) => ['clause', policyId, each.text, each.true, each.false, each.indeterminate]),
+  ),
+  ...(mutants ?? []).map(({ policyId, description, killed }) => [
+    'mutant',
+    policyId,
+    killed ? 'killed' : 'survived',
+    description,
+  ]),
+];

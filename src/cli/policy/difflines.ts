@@ -1,6 +1,6 @@
 /**
  * Two versions of a policy, clause by clause: a condition laid out with one clause a line, and the lines that one
- * version has and the other has not (longest common subsequence). `test/cli/policydiff.test.ts` proves it.
+ * version has and the other has not (longest common subsequence). `test/cli/policytest.test.ts` proves it.
  */
 import type { PolicyAction, PolicySeverity } from '../../contract/policywords.ts';
 import type { Node } from '../../core/policy/ast.ts';

@@ -25,10 +25,10 @@ export interface Case {
   readonly expect: PolicyAction | ReadonlyMap<string, PolicyAction>;
 }
 
-/** Cases of files, and of the `*.cases.json` of directories. Errors: exit 2 for what is none. */
+/** Cases of files, and of the `*.cases.json` and `*.cases.ndjson` of directories. Errors: exit 2 for what is none. */
 export async function readCases(words: readonly string[], place: Place): Promise<Case[]> {
   const cases: Case[] = [];
-  for (const file of filesOf(words, ['.cases.json'], place)) {
+  for (const file of filesOf(words, ['.cases.json', '.cases.ndjson'], place)) {
     const values = valuesOf(await readInput(file, place));
     for (const [at, value] of values.entries()) cases.push(caseOf(value, { file, at }));
   }

@@ -182,7 +182,7 @@ export const policyTest = command({
   name: 'policy test',
   summary: 'Run cases against policy files, without a service, and say what the cases do not test',
   details: [
-    'Cases are JSON: [{"name": "…", "checkpoint": {…}, "expect": "deny"}], where expect is the combined decision, or decisions by policy id: {"no-shell": "deny"}. In a directory they are the files that end in .cases.json.',
+    'Cases are JSON: [{"name": "…", "checkpoint": {…}, "expect": "deny"}], where expect is the combined decision, or decisions by policy id: {"no-shell": "deny"}. In a directory they are the files that end in .cases.json or .cases.ndjson.',
     'A clause is covered once one case has seen it true and one false. A mutant is the condition with one small change; one that no case notices is a change nobody would see.',
   ],
   args: [files],
