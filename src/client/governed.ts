@@ -28,6 +28,7 @@ export interface GovernedOptions {
   readonly failMode?: 'closed' | 'open';
   /** How long to wait for a person where a policy escalates; 0, the default, refuses at once. */
   readonly approvalTimeoutMs?: number;
+  /** Ends the asking and waiting before the tool starts; what started is recorded to its end. */
   readonly signal?: AbortSignal;
 }
 
@@ -54,6 +55,8 @@ export class GovOutcomeUnrecorded extends Error {
     this.outcome = outcome;
   }
 }
+
+const invocationIds = new RegExp(`^[A-Za-z0-9._:-]{1,${limits.invocationIdChars}}$`);
 
 /** Invocations that this process started, the newest ones, by the ids that callers gave them. */
 const started = new Set<string>();
@@ -109,6 +112,11 @@ class Invocation {
     this.#call = call;
     this.#options = options;
     this.#id = options.invocationId ?? crypto.randomUUID();
+    if (!invocationIds.test(this.#id)) {
+      throw new TypeError(
+        `expected an invocation id of 1 to ${limits.invocationIdChars} letters, digits, . _ : or -`,
+      );
+    }
   }
 
   /** The decision that lets the call run, after a person's approval where it needs one. */
@@ -207,10 +215,18 @@ class Invocation {
       timestamp: new Date().toISOString(),
       metadata: { ...metadata, toolCallId: this.#id },
     };
-    const { signal } = this.#options;
-    await this.#client.createEvent({ body: event, idempotencyKey: `${eventType}-${this.#id}`, signal });
+    await this.#client.createEvent({ body: event, idempotencyKey: `${eventType}-${this.#id}` });
   }
 }
 
-const messageOf = (error: unknown): string =>
-  (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, limits.actionChars);
+/** A text that can be recorded, whatever was thrown. */
+function messageOf(error: unknown): string {
+  let text = 'an error that cannot be shown';
+  try {
+    text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  } catch {
+    // its toString throws
+  }
+  // what I-JSON cannot hold: lone surrogates, also those that the cut makes, and U+0000
+  return text.slice(0, limits.actionChars).toWellFormed().replaceAll('\0', '\u{fffd}');
+}

@@ -157,6 +157,7 @@ export const limits = {
   clientBackoffMs: 250,
   clientBackoffMaxMs: 8000,
   invocationsHeld: 100_000,
+  invocationIdChars: 128,
 
   // events push
   importBytes: 256 * MiB,

@@ -42,7 +42,7 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
       const riskScore = evaluateRisk({ policyDecisions }, router).score;
       return { status: 200, body: decisionBody(decided, { argumentsHash: callHash, riskScore }) } as const;
     };
-    if (body.dryRun === true) return answerOf(await decideOnly(services, asked));
+    if (body.dryRun === true) return answerOf({ ...(await decideOnly(services, asked)), approval: null });
     return recordEvaluation(services, asked, (decided) => {
       const answer = answerOf(decided);
       const actor = body.actor ?? { id: caller.keyId, type: 'api_key' };

@@ -121,6 +121,36 @@ describe('governedInvoke', () => {
     expect(last).toMatchObject({ action: 'fail', metadata: { ok: false, error: 'RangeError: no such row' } });
   });
 
+  it.each([
+    ['a message of many surrogate pairs', new Error('\u{1f600}'.repeat(200))],
+    ['a message that JSON cannot hold', new Error('a\0b\ud800')],
+    ['an object without a text', Object.create(null)],
+  ])('records an outcome of %s', async (_, error) => {
+    const thrown = await failure(
+      governedInvoke(client, call('search'), () => {
+        throw error;
+      }),
+    );
+    expect(thrown).toBe(error);
+    expect((await events()).at(-1)).toMatchObject({ eventType: 'tool.result', metadata: { ok: false } });
+  });
+
+  it('records the outcome of what was told to stop while it ran', async () => {
+    const stop = new AbortController();
+    const options = { signal: stop.signal };
+    await governedInvoke(client, call('search'), () => stop.abort(), options);
+    expect(await types()).toEqual(['tool.evaluated', 'tool.call', 'tool.result']);
+  });
+
+  it.each(['', 'a b', 'a'.repeat(129)])(
+    'refuses the invocation id %j before it asks',
+    async (invocationId) => {
+      const refused = await failure(governedInvoke(client, call('search'), () => 1, { invocationId }));
+      expect(refused).toBeInstanceOf(TypeError);
+      expect(await types()).toEqual([]);
+    },
+  );
+
   it('evaluates and runs one invocation id once', async () => {
     let ran = 0;
     const options = { invocationId: 'inv-once' };

@@ -115,13 +115,14 @@ describe('tool evaluation', () => {
   });
 
   it('records nothing on a dry run', async () => {
-    const { status } = await evaluate({
+    const { status, body } = await evaluate({
       tool: { name: 'refund' },
       arguments: { amount: 500 },
       runId: 'run-dry',
       dryRun: true,
     });
     expect(status).toBe(200);
+    expect(body).toMatchObject({ decision: 'escalate', approvalId: null, obligations: [] });
     expect((await plane.call('GET', '/events/count?runId=run-dry')).body.count).toBe(0);
     expect((await plane.call('GET', '/governance/policy/evaluations?runId=run-dry')).body.data).toEqual([]);
     expect((await plane.call('GET', '/approvals?runId=run-dry')).body.data).toEqual([]);
