@@ -12,11 +12,12 @@ import { GovError } from '../contract/problems.ts';
 import { draftEvaluation, openEvaluation, type Evaluation } from '../core/decided/evaluation.ts';
 import type { PolicySource, RecordedDecision } from '../core/decided/evaluation.ts';
 import { openLeaf } from '../core/decided/leaf.ts';
+import { recordedDecision } from '../core/decided/said.ts';
 import { typeId } from '../core/id.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Checkpoint } from '../core/policy/compile.ts';
 import { counts } from '../core/policy/decision.ts';
-import type { PolicyDecision, PolicySet, SetSummary } from '../core/policy/set.ts';
+import type { SetSummary } from '../core/policy/set.ts';
 import type { LeafDraft, OtherDraft } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { Effect, Leaf, StoredApproval } from '../store/port.ts';
@@ -154,8 +155,8 @@ async function decideIn(inForce: InForce, asked: Asked, services: Services): Pro
   const idle = await idlePolicies(services.store, inForce, asked);
   const { decisions: said, summary } = inForce.set.decide(checkpoint, { ids: policyIds });
   const decisions = said.map((decision): RecordedDecision => {
-    const reasoning = reasonOf(inForce.set.get(decision.policyId), checkpoint, idle.get(decision.policyId));
-    return recorded(decision, inForce.set, reasoning);
+    const member = inForce.set.get(decision.policyId);
+    return recordedDecision(member, decision, reasonOf(member, checkpoint, idle.get(decision.policyId)));
   });
   const { decisions: shadowed } = inForce.review.decide(checkpoint);
   const evaluatedMs = services.now();
@@ -170,7 +171,7 @@ async function decideIn(inForce: InForce, asked: Asked, services: Services): Pro
     combined: summary.combined,
     evaluatedAt: formatTimestamp(evaluatedMs),
     decisions,
-    shadow: shadowed.map((decision) => recorded(decision, inForce.review, '')),
+    shadow: shadowed.map((each) => recordedDecision(inForce.review.get(each.policyId), each, '')),
     checkpoint: checkpoint as unknown as JsonObject,
     readSet:
       inForce.reads.paths.length === 0 ? null : (inForce.reads.retain(checkpoint) as unknown as JsonObject),
@@ -178,21 +179,6 @@ async function decideIn(inForce: InForce, asked: Asked, services: Services): Pro
   const approval = approvalOf(evaluation, asked.caller, { evaluatedMs, services });
   return { evaluation, summary, approval, evaluatedMs };
 }
-
-/** Its members stand in the order of their canonical form, which so costs nothing to make. */
-const recorded = (
-  { policyId, version, decision, outcome, severity }: PolicyDecision,
-  set: PolicySet,
-  reasoning: string,
-): RecordedDecision => ({
-  decision,
-  outcome,
-  policyHash: set.get(policyId)?.policy.policyHash ?? null,
-  policyId,
-  reasoning,
-  severity,
-  version,
-});
 
 /** The approval that an escalation opens; null where nothing escalated. */
 function approvalOf(

@@ -6,9 +6,10 @@
 import { limits } from '../../contract/limits.ts';
 import type { PolicyAction, PolicyOutcome, PolicySeverity } from '../../contract/policywords.ts';
 import { labelled } from '../hash.ts';
-import { canonicalize, type Json, type JsonObject } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
 import { draftLeaf, type OtherDraft } from '../record.ts';
-import { textsCommitment, type ListCommitment, type OpenLeaf } from './leaf.ts';
+import { hashesCommitment, type ListCommitment, type OpenLeaf } from './leaf.ts';
+import { spellingOf } from './said.ts';
 
 /** What one policy decided, as it is answered and committed. */
 export type RecordedDecision = {
@@ -50,14 +51,17 @@ export interface Evaluation {
 export function draftEvaluation(evaluation: Evaluation, salt: () => string): OtherDraft {
   const { runId, decisions, shadow, checkpoint, readSet, policyIds, ...clear } = evaluation;
   const committed: (readonly [pointer: string, value: Json, canonical?: string])[] = [];
-  const listed = decisions.map((each, at) => [`/decisions/${at}`, each, canonicalize(each)] as const);
+  const listed = decisions.map((decision, at) => {
+    const { text, leaf } = spellingOf(decision);
+    return { commitment: [`/decisions/${at}`, decision, text] as const, leaf };
+  });
   if (checkpoint !== null) committed.push(['/checkpoint', checkpoint]);
   if (readSet !== null) committed.push(['/readSet', readSet]);
   if (policyIds !== null) committed.push(['/policyIds', [...policyIds]]);
   if (shadow.length > 0) committed.push(['/shadow', [...shadow]]);
   if (decisions.length > limits.policiesListed) committed.push(['/decisions', [...decisions]]);
-  else committed.push(...listed);
-  const fields = { ...clear, decisions: textsCommitment(listed.map(([, , text]) => text)) };
+  else committed.push(...listed.map(({ commitment }) => commitment));
+  const fields = { ...clear, decisions: hashesCommitment(listed.map(({ leaf }) => leaf)) };
   return draftLeaf('gov.evaluation/1', fields, { runId, id: evaluation.id, committed, salt });
 }
 

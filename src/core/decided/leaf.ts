@@ -2,6 +2,7 @@
  * What the leaves of decisions share (docs/proofs.md): lists by count and root, and reading a leaf back from
  * record and stored disclosures. The store checked both against the log when it read them.
  */
+import { hash } from 'node:crypto';
 import { hashText } from '../hash.ts';
 import { canonicalize, readJson, type Json, type JsonObject } from '../json.ts';
 import { ListRoot } from '../listroot.ts';
@@ -12,12 +13,15 @@ import type { Disclosure } from '../disclosure.ts';
 export type ListCommitment = { readonly n: number; readonly root: string };
 
 export const listCommitment = (items: Iterable<Json>): ListCommitment =>
-  textsCommitment(Array.from(items, canonicalize));
+  hashesCommitment(Array.from(items, (item) => itemHash(canonicalize(item))));
 
-/** As above, of items that are canonical texts already. */
-export function textsCommitment(texts: Iterable<string>): ListCommitment {
+/** The RFC 6962 leaf hash of an item by its canonical text: 32 one-byte characters. */
+export const itemHash = (text: string): string => hash('sha256', `\0${text}`, 'binary');
+
+/** As above, by the leaf hashes of the items. */
+export function hashesCommitment(hashes: Iterable<string>): ListCommitment {
   const list = new ListRoot();
-  for (const text of texts) list.add(`\0${text}`);
+  for (const leaf of hashes) list.addHash(leaf);
   return { n: list.size, root: hashText(list.root()) };
 }
 
