@@ -16,7 +16,7 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
   {
     'src/contract/': { may: ['typebox'] },
     'src/core/': { may: ['src/contract/', 'node:crypto'] },
-    'src/store/': { may: ['src/contract/', 'src/core/', 'better-sqlite3', 'node:'] },
+    'src/store/': { may: ['src/contract/', 'src/core/', 'better-sqlite3', 'pg', 'node:'] },
     // Handlers know the store by its port alone, so that one engine can stand in for the other.
     'src/service/': {
       may: ['src/contract/', 'src/core/', 'src/store/port.ts', 'typebox', 'node:'],
