@@ -1,0 +1,256 @@
+/**
+ * One commit of one project, in two round trips: (1) lock its heads and look up what the requests name, (2) write
+ * everything and COMMIT. In between the requests are planned in memory, one by one, each seeing those before it.
+ *
+ * A crash or a lost connection before COMMIT leaves nothing of the commit, after it everything; which of the two
+ * is not known while the answer to (2) is missing: the callers are told STORAGE_FAULT, and repeat by their keys.
+ * Several processes take turns by the lock; the heads move by compare-and-swap all the same.
+ * Proven by the store suite and `test/store/postgres/processes.test.ts`.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { GovError } from '../../contract/problems.ts';
+import { applyEffect } from '../effects.ts';
+import type { AppendOutcome, AppendRequest } from '../port.ts';
+import { Sequencer } from '../sequencer.ts';
+import type { RandomPool } from '../sqlite/random.ts';
+import type { Database, Transaction } from './database.ts';
+import { effectRows } from './effects.ts';
+import { factsOf, lookupsOf, noFacts, type Facts } from './facts.ts';
+import { problemOf, stateOf, troubleOf, type Faults } from './faults.ts';
+import { bothHeads, isCurrent, lockHeads, openLedger, type HeadRow, type OpenLedger } from './ledger.ts';
+import { CommitRows } from './rows.ts';
+import { Undo } from './undo.ts';
+import { step, type Result, type Step } from './wire.ts';
+
+/** Tries of a commit that met others at the same rows. */
+const tries = 6;
+
+export interface CommitterOptions {
+  readonly database: Database;
+  readonly clock: { now(): number };
+  readonly random: RandomPool;
+  readonly faults?: Faults | undefined;
+}
+
+/** What became of one request. */
+export type Settled =
+  | { readonly done: true; readonly outcome: AppendOutcome }
+  | { readonly done: false; readonly error: unknown };
+
+export class Committer {
+  private readonly options: CommitterOptions;
+  private readonly ledgers = new Map<number, OpenLedger>();
+
+  constructor(options: CommitterOptions) {
+    this.options = options;
+  }
+
+  /**
+   * Settles requests of one project, in their order. `first` are steps that come before them, in the same
+   * transaction. Commits of one project must not overlap. Rejects where none of them was stored.
+   */
+  async commit(
+    project: number,
+    requests: readonly AppendRequest[],
+    first: readonly Step[] = [],
+  ): Promise<Settled[]> {
+    for (let tried = 1; ; tried += 1) {
+      try {
+        return await this.attempt(project, requests, first);
+      } catch (error) {
+        this.ledgers.delete(project);
+        const unsent = error instanceof Unsent;
+        const cause = unsent ? error.cause : error;
+        const trouble = troubleOf(cause);
+        if (trouble === 'bug' && stateOf(cause) !== null && requests.length > 1) {
+          return this.oneByOne(project, requests);
+        }
+        if ((trouble !== 'again' && !(unsent && trouble === 'lost')) || tried === tries) throw cause;
+        await pause(tried * tried * 5);
+      }
+    }
+  }
+
+  /** A row that the database refused may be any request's: each gets a commit of its own. */
+  private async oneByOne(project: number, requests: readonly AppendRequest[]): Promise<Settled[]> {
+    const settled: Settled[] = [];
+    for (const request of requests) {
+      try {
+        settled.push(...(await this.commit(project, [request])));
+      } catch (error) {
+        settled.push({ done: false, error: problemOf(error) });
+      }
+    }
+    return settled;
+  }
+
+  private async attempt(
+    project: number,
+    requests: readonly AppendRequest[],
+    first: readonly Step[],
+  ): Promise<Settled[]> {
+    const { database, faults } = this.options;
+    return before(() =>
+      database.transaction({ project }, async (transaction) => {
+        const { ledger, facts } = await before(async () => {
+          await faults?.before('read', transaction.backend);
+          return this.read(transaction, { project, requests, first });
+        });
+        const commit = new Commit({ ...this.options, ledger, facts });
+        const settled = requests.map((request) => commit.plan(request));
+        const steps = commit.steps();
+        if (steps.length > 0 || first.length > 0) {
+          await before(async () => faults?.before('write', transaction.backend));
+          await transaction.commit(steps).catch((error: unknown) => {
+            throw new Sent(error);
+          });
+        }
+        commit.settle();
+        this.ledgers.set(project, ledger);
+        return settled;
+      }),
+    );
+  }
+
+  /** Locks the heads, looks up what the requests name, and reads the ledger where another process moved a head. */
+  private async read(
+    transaction: Transaction,
+    {
+      project,
+      requests,
+      first,
+    }: { project: number; requests: readonly AppendRequest[]; first: readonly Step[] },
+  ): Promise<{ ledger: OpenLedger; facts: Facts }> {
+    const lookups = lookupsOf(project, requests);
+    const results: readonly Result[] = await transaction.run([
+      ...first,
+      step(lockHeads, project),
+      ...lookups.map((lookup) => lookup.step),
+    ]);
+    const [locked, ...found] = results.slice(first.length);
+    const heads = bothHeads(project, (locked?.rows ?? []) as HeadRow[]); // the rows of `lockHeads`
+    const held = this.ledgers.get(project);
+    const ledger =
+      held !== undefined && isCurrent(held, heads) ? held : await openLedger(transaction, project, heads);
+    return { ledger, facts: found.length === 0 ? noFacts() : factsOf(lookups, found) };
+  }
+}
+
+/** The error of something that happened before anything was sent that could be stored. */
+class Unsent extends Error {}
+
+/** The error of a commit. */
+class Sent extends Error {
+  constructor(cause: unknown) {
+    super('the commit failed', { cause });
+  }
+}
+
+async function before<Value>(body: () => Promise<Value>): Promise<Value> {
+  try {
+    return await body();
+  } catch (error) {
+    if (error instanceof Sent) throw error.cause;
+    throw error instanceof Unsent ? error : new Unsent('before the commit', { cause: error });
+  }
+}
+
+/** The plan of one commit. */
+class Commit {
+  private readonly ledger: OpenLedger;
+  private readonly rows = new CommitRows();
+  private readonly undo = new Undo();
+  private readonly written: Step[] = [];
+  private readonly sequencer: Sequencer;
+
+  constructor({
+    clock,
+    random,
+    ledger,
+    facts,
+  }: Omit<CommitterOptions, 'database'> & { ledger: OpenLedger; facts: Facts }) {
+    this.ledger = ledger;
+    const effects = effectRows({
+      project: ledger.no,
+      facts,
+      undo: this.undo,
+      write: (made) => this.write(made),
+    });
+    this.sequencer = new Sequencer({
+      clock,
+      random,
+      openLedger: () => ledger,
+      kept: this.keptAnswers(facts),
+      clients: this.clientEvents(facts),
+      readRun: (_, runId) => facts.runs.get(runId) ?? null,
+      applyEffect: (_, effect, assigned) => applyEffect(effects, effect, assigned),
+      nextRunNo: () => ledger.nextRunNo++,
+      nextTypeNo: () => ledger.nextTypeNo++,
+      rows: this.rows,
+    });
+  }
+
+  /** Plans one request; what is refused leaves nothing. */
+  plan(request: AppendRequest): Settled {
+    try {
+      const outcome = this.sequencer.append(request);
+      this.undo.keep();
+      return { done: true, outcome };
+    } catch (error) {
+      this.undo.back();
+      return { done: false, error: error instanceof GovError ? error : problemOf(error) };
+    }
+  }
+
+  /** Everything to be written, once. */
+  steps(): Step[] {
+    return [...this.written, ...this.rows.steps(this.sequencer.added)];
+  }
+
+  /** COMMIT returned. */
+  settle(): void {
+    this.sequencer.settle();
+    this.ledger.runs.clear(); // looked up anew by each commit that names them
+  }
+
+  private write(made: Step): void {
+    const count = this.written.length;
+    this.undo.add(() => (this.written.length = count));
+    this.written.push(made);
+  }
+
+  private keptAnswers({ kept }: Facts): ConstructorParameters<typeof Sequencer>[0]['kept'] {
+    return {
+      find: (_, key) => kept.get(key) ?? null,
+      save: (project, key, { fingerprint, response, atMs }) => {
+        const { status, headers, body } = response;
+        const { kept: rows } = this.rows;
+        const { count } = rows;
+        this.undo.set(kept, key, { fingerprint, response });
+        this.undo.add(() => rows.cut(count));
+        rows.add(project, key, fingerprint, atMs, status, JSON.stringify(headers), body);
+      },
+    };
+  }
+
+  private clientEvents({ clients }: Facts): ConstructorParameters<typeof Sequencer>[0]['clients'] {
+    return {
+      claim: (project, clientEventId, { index, fingerprint }) => {
+        const earlier = clients.get(clientEventId);
+        if (earlier !== undefined) return earlier;
+        const { clients: rows } = this.rows;
+        const { count } = rows;
+        this.undo.set(clients, clientEventId, { index, fingerprint, eventId: null });
+        this.undo.add(() => rows.cut(count));
+        rows.add(project, clientEventId, index, fingerprint);
+        return null;
+      },
+      eventId: (_, index) => {
+        for (const event of clients.values()) {
+          if (event.index === index && event.eventId !== null) return event.eventId;
+        }
+        throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; run fsck`);
+      },
+    };
+  }
+}

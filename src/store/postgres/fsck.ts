@@ -1,0 +1,70 @@
+/**
+ * Checks a database from the records up, by the very check of the other engine: each project is copied, as of one
+ * moment and row by row, into a database file of its own, which `../fsck.ts` then judges. One judge for both, at the
+ * cost of space for the largest project. Reads only, beside serving processes, under the serving role.
+ * Proven by `test/store/postgres/fsck.test.ts`.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fsckStore, type FsckOptions, type FsckReport } from '../fsck.ts';
+import { copyProject } from './copy.ts';
+import { Database, type DatabaseOptions } from './database.ts';
+import { problemOf } from './faults.ts';
+import { sql, step } from './wire.ts';
+
+export interface PostgresFsckOptions extends Omit<FsckOptions, 'dataDir'>, DatabaseOptions {
+  /** Where copies are made; the system's folder for temporary files where absent. */
+  readonly scratch?: string;
+}
+
+const keptProblems = 1000;
+const all = sql<{ no: number }>('SELECT project AS no FROM project ORDER BY project');
+const sizes = sql<{ leaves: number }>(
+  'SELECT coalesce(sum(size), 0)::int8 AS leaves FROM head WHERE project = $1',
+);
+
+/** Throws STORAGE_FAULT where the database cannot be read, CONFLICT for a role that row-level security does not bind. */
+export async function fsckPostgres(options: PostgresFsckOptions): Promise<FsckReport> {
+  const database = new Database(options);
+  try {
+    const projects = (await database.read({ duty: 'check' }, [step(all)]))[0].rows;
+    let of = 0;
+    for (const { no } of projects) {
+      of += (await database.read({ project: no }, [step(sizes, no)]))[0].rows[0]?.leaves ?? 0;
+    }
+    const report = { problems: [] as FsckReport['problems'][number][], found: 0, leaves: 0, checkpoints: 0 };
+    for (const { no } of projects) {
+      const { leaves: done } = report;
+      const one = await checkCopy(database, no, {
+        ...options,
+        onProgress: (progress) => options.onProgress?.({ done: done + progress.done, of }),
+      });
+      report.problems.push(...one.problems.slice(0, keptProblems - report.problems.length));
+      report.found += one.found;
+      report.leaves += one.leaves;
+      report.checkpoints += one.checkpoints;
+    }
+    return { ...report, ok: report.found === 0, projects: projects.length, deep: options.deep ?? false };
+  } catch (error) {
+    throw problemOf(error);
+  } finally {
+    await database.close();
+  }
+}
+
+async function checkCopy(database: Database, no: number, options: PostgresFsckOptions): Promise<FsckReport> {
+  const dataDir = mkdtempSync(join(options.scratch ?? tmpdir(), 'gov-fsck-'));
+  try {
+    await copyProject(database, no, dataDir);
+    const { deep, onProgress, judgeNote } = options;
+    return await fsckStore({
+      dataDir,
+      ...(deep === undefined ? {} : { deep }),
+      ...(onProgress === undefined ? {} : { onProgress }),
+      ...(judgeNote === undefined ? {} : { judgeNote }),
+    });
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}

