@@ -12,7 +12,6 @@ import { readPlaneConfig, type Address, type PlaneConfig, type PlaneFlags } from
 import { replacePrivate } from '../src/host/files.ts';
 import { untilStopped } from '../src/host/lifecycle.ts';
 import { createLog } from '../src/host/log.ts';
-import { boundYoungGeneration } from '../src/host/memory.ts';
 import type { MetricsServer } from '../src/host/metrics.ts';
 import { createProbe } from '../src/host/probe.ts';
 import { ThreadWork } from '../src/host/threadwork.ts';
@@ -62,7 +61,6 @@ export interface RunningPlane {
 /** VALIDATION_ERROR for a bad configuration, CONFLICT where another process serves it, STORAGE_FAULT. */
 export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const startedAt = performance.now();
-  boundYoungGeneration();
   const config = readPlaneConfig(resolve(options.dataDir), options, options.env ?? process.env);
   const log = options.log ?? createLog(config.logLevel);
   const opened = openPlane(config, log, options.rebuildHeads ?? false);
