@@ -18,7 +18,7 @@ export interface Place {
 /** The condition is false where the path holds a value that is none of these, but for values of another type. */
 export interface Guard extends Place {
   readonly values: ReadonlySet<Literal>;
-  /** With `==`, the type of all the values: a value of any other type leaves the condition open. */
+  /** With `==` and `in`, the type of all the values: a value of any other type leaves the condition open. */
   readonly looseType: string | null;
 }
 
@@ -77,7 +77,11 @@ function membershipGuard([path, list]: readonly Node[]): Guard | undefined {
     if (item.kind !== 'literal' || item.value === null) return undefined;
     values.add(item.value);
   }
-  return { ...placeOf(path), values, looseType: null };
+  const types = new Set([...values].map((value) => typeof value));
+  // of items of two types it is never false; with no items it always is
+  if (types.size > 1) return undefined;
+  const [looseType = null] = types;
+  return { ...placeOf(path), values, looseType };
 }
 
 /** An `or` is false where each of its operands is: a guard where all of them guard one path. */

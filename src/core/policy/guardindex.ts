@@ -1,7 +1,8 @@
 /**
  * An index over the guards of many conditions: which of them must be evaluated for a checkpoint, all others being
- * false. Each condition is filed under its rarest guard. One whose guard path is absent is open and must be
- * visited, unless it asks for the presence of a path that is absent too. Proven by
+ * false. Each condition is filed under its rarest guard. One whose guard path is absent, or holds a value of
+ * another type than the guard's, is open and must be visited, unless it asks for the presence of a path that is
+ * absent too. Proven by
  * `test/core/policy/guardindex.test.ts` (the index against evaluating all, on random conditions).
  */
 import type { JsonObject } from '../json.ts';
@@ -13,7 +14,7 @@ import { presence, type Read, reader } from './path.ts';
 interface Shelf {
   readonly read: Read;
   readonly byValue: Map<Literal, number[]>;
-  /** Guarded by `==`, by the type of its literals: open where the value has another type. */
+  /** Guarded by `==` or `in`, by the type of its literals: open where the value has another type. */
   readonly byType: Map<string, number[]>;
   /** Open where the path holds nothing. */
   readonly absent: number[];

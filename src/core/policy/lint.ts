@@ -1,11 +1,12 @@
 /**
  * What an author of a condition should look at: clauses that can never be true, or never be false, paths that
  * are read without asking whether they are there, paths that no recorded checkpoint has, values of two types,
- * clauses that stand twice. A finding is certain where its severity is `error`. Proven by
+ * `in` that takes a text and a list, clauses that stand twice. A finding is certain where its severity is `error`. Proven by
  * `test/core/policy/lint.test.ts`.
  */
 import type { PolicyAction } from '../../contract/policywords.ts';
 import { canonicalize } from '../json.ts';
+import { ambiguousIns } from './ambiguity.ts';
 import type { Node } from './ast.ts';
 import { canonicalCondition } from './canonical.ts';
 import { allOf, clausesOf, isConnective, leavesOf, replaced } from './clause.ts';
@@ -24,6 +25,7 @@ export const findingCodes = [
   'missing_guard',
   'unseen_path',
   'type_conflict',
+  'ambiguous_in',
   'duplicate_clause',
 ] as const;
 
@@ -52,6 +54,7 @@ export function lint(node: Node, { action, seenPaths }: LintOptions): readonly F
     ...missingGuards(root, action),
     ...unseen(root, seenPaths),
     ...typeConflicts(root),
+    ...ambiguousIns(root),
     ...duplicates(root),
   ];
 }

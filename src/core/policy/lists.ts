@@ -1,4 +1,9 @@
-/** `in`, `some`, `all` and `none` of conditions. */
+/**
+ * `in`, `some`, `all` and `none` of conditions. Membership follows `==`: an item of another type than the value,
+ * an absent one, and lists and objects leave it open unless an item equals the value. Were they taken for other
+ * values, whoever sends `["shell"]` for `"shell"` would not be held to a condition about it. Proven by
+ * `test/core/policy/compile.test.ts` and `test/core/policy/reference.test.ts`.
+ */
 import type { Json } from '../json.ts';
 import { isShort, mayWorkOn, spend } from './budget.ts';
 import { same } from './comparison.ts';
@@ -6,19 +11,19 @@ import type { Evaluate, Operand, Site } from './evaluate.ts';
 import { Indeterminate, truthOf } from './indeterminate.ts';
 import type { Value } from './indeterminate.ts';
 
-/**
- * `in` for a list that is written out in the condition, whose items cost no units: whether one is `===` the value.
- * An item that is absent, or that cannot be compared, leaves the answer open unless another one is found.
- */
+/** `in` for a list that is written out in the condition, whose items cost no units. */
 export function inItems(needle: Operand, items: readonly Operand[], site: Site): Evaluate {
   const literals = items.map(({ node }) => (node.kind === 'literal' ? node.value : null));
-  if (!literals.includes(null)) return inTable(needle, literals);
-  const compare = same(site.because('type', needle.read), true);
+  if (!literals.includes(null)) return inTable(needle, literals, site);
+  const members = items.map(({ evaluate, read }) => ({
+    evaluate,
+    compare: same(site.because('type', needle.read ?? read), false),
+  }));
   return (root, item) => {
     const value = needle.evaluate(root, item);
     if (value instanceof Indeterminate) return value;
     let unknown: Indeterminate | undefined;
-    for (const { evaluate } of items) {
+    for (const { evaluate, compare } of members) {
       const answer = compare(value, evaluate(root, item));
       if (answer === true) return true;
       if (answer !== false) unknown ??= answer;
@@ -27,22 +32,28 @@ export function inItems(needle: Operand, items: readonly Operand[], site: Site):
   };
 }
 
-/** Scalars only: one look-up, whatever the length of the list. Lists and objects are `===` none of them. */
-function inTable(needle: Operand, literals: readonly Json[]): Evaluate {
+/** Scalars only: one look-up, whatever the length of the list. False needs a value of the type of all of them. */
+function inTable(needle: Operand, literals: readonly Json[], site: Site): Evaluate {
   const table = new Set<Value>(literals);
+  const types = new Set(literals.map((each) => typeof each));
+  const [type] = types.size === 1 ? types : [];
+  const notFound = literals.length === 0 ? false : site.because('type', needle.read);
   return (root, item) => {
     const value = needle.evaluate(root, item);
-    return value instanceof Indeterminate ? value : table.has(value);
+    if (typeof value === type) return table.has(value);
+    if (value instanceof Indeterminate) return value;
+    return table.has(value) || notFound;
   };
 }
 
-/** `in` for a list of the checkpoint, as above, or for a text, which may hold another. */
+/** `in` for what the checkpoint has or what is computed: a list, as above, or a text, which may hold another. */
 export function inValue(needle: Operand, haystack: Operand, site: Site): Evaluate {
   const wrongNeedle = site.because('type', needle.read);
   const wrongHaystack = site.because('type', haystack.read);
-  const absentItem = site.because('absent', haystack.read === null ? null : `${haystack.read}[]`);
+  const items = haystack.read === null ? null : `${haystack.read}[]`;
+  const absentItem = site.because('absent', items);
   const overBudget = site.because('budget', haystack.read);
-  const compare = same(wrongHaystack, true);
+  const compare = same(site.because('type', needle.read ?? items), false);
   const inList = (value: Json, list: readonly Json[]): Value => {
     if (!spend(list.length)) return overBudget;
     let unknown: Indeterminate | undefined;

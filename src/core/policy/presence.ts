@@ -1,6 +1,7 @@
 /**
  * Paths that a condition reads without asking whether they are there. A policy acts where it cannot be decided,
- * so one that is about tools denies every step without a tool, unless it begins with `has(context.tool)`.
+ * so one that is about tools denies every step without a tool, unless it begins with `has(context.tool)`. Any
+ * other fact is best left unguarded: whoever could leave it out would escape a policy that asks for it first.
  * Proven by `test/core/policy/lint.test.ts`.
  */
 import type { PolicyAction } from '../../contract/policywords.ts';
@@ -13,7 +14,7 @@ import { pathText } from './textprint.ts';
 
 type Guards = readonly (readonly Segment[])[];
 
-/** One finding for each guard that is missing, with the condition that has it. */
+/** One finding for each guard that is missing; for that of the tool, with the condition that has it. */
 export function missingGuards(root: Clause, action: PolicyAction): readonly Finding[] {
   const found = new Map<string, Finding>();
   for (const { clause, path } of unguarded(root, [])) {
@@ -87,7 +88,7 @@ function bareReads(node: Node): readonly Path[] {
   }
 }
 
-/** The member of the context that says what kind of step it is; the path itself where it is no deeper. */
+/** The member of the context that a path is below; the path itself where it is no deeper. */
 const guardOf = (path: readonly Segment[]): readonly Segment[] => path.slice(0, 2);
 
 interface Missing extends Unguarded {
@@ -98,17 +99,23 @@ interface Missing extends Unguarded {
 
 function finding({ root, clause, path, guard, action }: Missing): Finding {
   const { decision } = decide(action, 'indeterminate');
-  const isNested = path.length > guard.length;
+  const found = { code: 'missing_guard', path: clause.path } as const;
+  if (!tellsSteps(guard)) {
+    const effect = `without it the policy answers ${decision} (fail closed)`;
+    const advice = 'a guard would let it be escaped by leaving that out';
+    const detail = `expected ${pathText(path)} in the checkpoint, got no guard for it: ${effect}; ${advice}`;
+    return { ...found, severity: 'info', detail };
+  }
   const effect = `where it is absent the policy answers ${decision}`;
-  // a flat field that can be left out is a way around a policy that asks for it first
-  const advice = isNested ? '' : '; keep it so if leaving the field out must not help';
   const exists: Node = { kind: 'call', op: 'exists', args: [{ kind: 'path', scope: 'root', path: guard }] };
   const rest = root.node.kind === 'call' && root.node.op === 'and' ? root.node.args : [root.node];
   return {
-    code: 'missing_guard',
-    severity: isNested ? 'warning' : 'info',
-    path: clause.path,
-    detail: `expected has(${pathText(guard)}) beside it, got ${pathText(path)} alone: ${effect}${advice}`,
+    ...found,
+    severity: 'warning',
+    detail: `expected has(${pathText(guard)}) beside it, got ${pathText(path)} alone: ${effect}`,
     fix: { kind: 'call', op: 'and', args: [exists, ...rest] },
   };
 }
+
+/** Whether a path is the member of the context by which steps that call a tool are told from others. */
+const tellsSteps = (path: readonly Segment[]): boolean => path[0] === 'context' && path[1] === 'tool';

@@ -1,6 +1,6 @@
 /**
  * Values of two types where one is meant, and clauses that no value can decide: a text is never above a number,
- * and nothing is equal to null. Proven by `test/core/policy/lint.test.ts`.
+ * nothing is equal to null, and a value is never outside a list of texts and numbers. Proven by `test/core/policy/lint.test.ts`.
  */
 import type { Json } from '../json.ts';
 import type { Node } from './ast.ts';
@@ -11,7 +11,11 @@ import { withValue } from './nearest.ts';
 import { neededType } from './operand.ts';
 import { pathText, printText } from './textprint.ts';
 
-export const typeConflicts = (root: Clause): readonly Finding[] => [...undecidable(root), ...mixed(root)];
+export const typeConflicts = (root: Clause): readonly Finding[] => [
+  ...undecidable(root),
+  ...mixed(root),
+  ...mixedLists(root),
+];
 
 /** Clauses of at most one path that are indeterminate for a value of each type. */
 function undecidable(root: Clause): readonly Finding[] {
@@ -66,6 +70,23 @@ function mixed(root: Clause): readonly Finding[] {
     found.set(taken.path, { code: 'type_conflict', severity: 'warning', path: leaf.path, detail });
   }
   return [...found.values()];
+}
+
+/** Lists of literals of two types after `in`, which for no value is false. */
+function mixedLists(root: Clause): readonly Finding[] {
+  return leavesOf(root)
+    .filter(({ node }) => node.kind === 'call' && node.op === 'in' && isMixed(node.args[1]))
+    .map(({ node, path }): Finding => {
+      const effect = 'what is none of them is of another type than some, which leaves it open';
+      const detail = `expected items of one type, got ${printText(node).slice(0, 120)}: ${effect}`;
+      return { code: 'type_conflict', severity: 'warning', path, detail };
+    });
+}
+
+function isMixed(list: Node | undefined): boolean {
+  if (list?.kind !== 'list') return false;
+  const types = list.items.map((item) => (item.kind === 'literal' ? typeof item.value : undefined));
+  return new Set(types.filter((type) => type !== undefined)).size > 1;
 }
 
 /** The path that a leaf is about, and the type that it takes it for. */

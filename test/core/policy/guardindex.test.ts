@@ -46,6 +46,49 @@ describe('the guard index', () => {
     expect(skipped).toBeGreaterThan(visited / 8); // else the property would show nothing
   });
 
+  it('names what is open or true, whatever value of whatever type is at a guarded path', () => {
+    const paths = fc
+      .constantFrom<Json>('env', 'tool.name', 'list', 'list.0')
+      .map((path): Json => ({ var: path }));
+    const texts = fc.uniqueArray(fc.constantFrom('prod', 'shell', ''), { maxLength: 3 });
+    const items = fc.oneof(texts, fc.uniqueArray(fc.nat(2), { minLength: 1 }), fc.constant([true]));
+    const values: fc.Arbitrary<Json> = fc.oneof(
+      fc.constantFrom<Json>('prod', 'shell', 'x', '', 0, 1, 7, true, false, null),
+      fc.constantFrom<Json>([], ['prod'], ['shell', 1], [[]], {}, { name: 'shell' }, { 0: 'prod' }),
+    );
+    const asked = fc.oneof(
+      fc.tuple(paths, items).map(([path, list]): Json => ({ in: [path, list as Json] })),
+      fc
+        .tuple(paths, fc.constantFrom<Json>('prod', 1, true))
+        .map(([path, value]): Json => ({ '==': [path, value] })),
+    );
+    const either = fc.array(asked, { minLength: 1, maxLength: 2 }).map((args): Json => ({ or: args }));
+    const contexts = fc.record({
+      env: values,
+      tool: fc.oneof(values, fc.record({ name: values })),
+      list: values,
+    });
+    const open = { list: 0, object: 0, number: 0 };
+    fc.assert(
+      fc.property(fc.array(either, { minLength: 1, maxLength: 20 }), contexts, (conditions, context) => {
+        const nodes = conditions.map((condition) => parseCondition(condition));
+        const truths = nodes.map((node) => compile(node).evaluate({ context }));
+        const found = new Set(indexOf(nodes).candidates({ context }));
+        for (const [at, truth] of truths.entries()) {
+          if (truth !== 'false') expect(found).toContain(at);
+          if (truth !== 'indeterminate') continue;
+          for (const value of Object.values(context)) {
+            if (Array.isArray(value)) open.list++;
+            else if (typeof value === 'object' && value !== null) open.object++;
+            else if (typeof value === 'number') open.number++;
+          }
+        }
+      }),
+      { seed: 1, numRuns: 3000 },
+    );
+    expect(Math.min(...Object.values(open))).toBeGreaterThan(1000);
+  });
+
   it('visits only what the value asks for', () => {
     const conditions: Json[] = [
       { 'tool.name': 'shell' },
@@ -60,17 +103,23 @@ describe('the guard index', () => {
     expect(visited('other')).toEqual([4]);
   });
 
-  it('visits what an absent or null path leaves open, and what == leaves open for another type', () => {
+  it('visits what an absent or null path leaves open, and what == and in leave open for another type', () => {
     const conditions: Json[] = [
       { env: 'prod' },
-      { env: { in: ['prod', 1] } },
+      { env: { in: ['prod', 'dev'] } },
       { '===': [{ var: 'env' }, 'prod'] },
+      { env: { in: ['prod', 1] } },
+      { or: [{ env: { in: [1, 2] } }, { env: 3 }] },
+      { env: { in: [] } },
     ];
-    expect(candidates(conditions, { context: {} })).toEqual([0, 1, 2]);
-    expect(candidates(conditions, { context: { env: null } })).toEqual([0, 1, 2]);
-    expect(candidates(conditions, { context: { env: 1 } })).toEqual([0, 1]);
-    expect(candidates(conditions, { context: { env: ['prod'] } })).toEqual([0]);
-    expect(candidates(conditions, { context: { env: 'test' } })).toEqual([]);
+    expect(candidates(conditions, { context: {} })).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(candidates(conditions, { context: { env: null } })).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(candidates(conditions, { context: { env: 1 } })).toEqual([0, 1, 3, 4]);
+    expect(candidates(conditions, { context: { env: 7 } })).toEqual([0, 1, 3]);
+    for (const env of [['prod'], [], {}, { prod: 1 }, true]) {
+      expect(candidates(conditions, { context: { env } })).toEqual([0, 1, 3, 4]);
+    }
+    expect(candidates(conditions, { context: { env: 'test' } })).toEqual([3, 4]);
   });
 
   it('skips what asks for a presence that is missing, but not where the place holds null', () => {
@@ -108,10 +157,12 @@ describe('the guard index', () => {
       { '==': [{ var: ['env', 'prod'] }, 'prod'] },
       { in: [{ var: 'env' }, ['prod', { var: 'user' }]] },
       { or: [{ env: 'prod' }, { env: 1 }] },
+      { in: [{ var: 'env' }, ['prod', 1]] },
+      { or: [{ in: [{ var: 'env' }, ['prod']] }, { in: [{ var: 'env' }, [1]] }] },
     ];
-    expect(candidates(conditions, { context: { env: 'test', user: 'x' } })).toEqual([0, 1, 2, 4, 5]);
-    expect(candidates(conditions, { context: { env: 1, user: 'x' } })).toEqual([0, 1, 2, 3, 4, 5]);
-    expect(candidates(conditions, { context: { user: 'x' } })).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(candidates(conditions, { context: { env: 'test', user: 'x' } })).toEqual([0, 1, 2, 4, 5, 6, 7]);
+    expect(candidates(conditions, { context: { env: 1, user: 'x' } })).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(candidates(conditions, { context: { user: 'x' } })).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
   it('skips what is false though its other conjuncts cost more than the budget', () => {

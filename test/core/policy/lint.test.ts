@@ -1,6 +1,8 @@
 /** The linter: what it is certain of no random checkpoint contradicts, and its repairs repair. */
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
+import type { Json } from '../../../src/core/json.ts';
+import type { Node } from '../../../src/core/policy/ast.ts';
 import { clausesOf } from '../../../src/core/policy/clause.ts';
 import { compile } from '../../../src/core/policy/compile.ts';
 import { lint, seenPaths } from '../../../src/core/policy/lint.ts';
@@ -8,6 +10,13 @@ import type { Finding, LintOptions } from '../../../src/core/policy/lint.ts';
 import { canBe } from '../../../src/core/policy/satisfiable.ts';
 import { parseText, printText } from '../../../src/core/policy/text.ts';
 import { anyCheckpoint, anyFields, anyPolicy, anyTree } from './trees.ts';
+
+/** The same about members of a tool. */
+function ofTool(node: Node): Node {
+  if (node.kind === 'call') return { ...node, args: node.args.map(ofTool) };
+  if (node.kind !== 'path' || node.path[0] !== 'context') return node;
+  return { ...node, path: ['context', 'tool', ...node.path.slice(1)] };
+}
 
 const findings = (text: string, options: Partial<LintOptions> = {}): readonly Finding[] =>
   lint(parseText(text), { action: 'deny', ...options });
@@ -49,6 +58,8 @@ describe('clauses that can never be true', () => {
     'some(a, @ == 1) && some(a, @ == 2)',
     'default(a, 1) == 1 && a != 2',
     'a in ["x"] && ends_with(a, "x")',
+    '!(a in ["x", "y"]) && a != "z"',
+    '!(a in [1, 2]) && a > 0',
   ])('not %s', (text) => {
     expect(found('never_matches', text)).toEqual([]);
   });
@@ -61,6 +72,9 @@ describe('clauses that can never be false', () => {
     ['a || !a', '$.or'],
     ['has(a) || true', '$.or'],
     ['b == 1 && (a == 1 || !(a == 1))', '$.and[1].or'],
+    ['a in ["x", 1]', '$.in'],
+    ['a in [true, false]', '$.in'],
+    ['a in ["x"] || a in [1]', '$.or'],
   ])('%s', (text, path) => {
     expect(found('always_matches', text)).toEqual([path]);
   });
@@ -93,7 +107,7 @@ it('what is said to be impossible happens for no checkpoint', () => {
 });
 
 describe('paths that are read without a guard', () => {
-  it('get one finding for each guard, and a fix that has it', () => {
+  it('of a tool get one finding, and a fix that has its guard', () => {
     const [finding, ...others] = findings('tool.name == "shell" && tool.args.path == "/etc"');
     expect(others).toEqual([]);
     expect(finding).toMatchObject({ code: 'missing_guard', severity: 'warning', path: '$.and[0].==' });
@@ -107,13 +121,30 @@ describe('paths that are read without a guard', () => {
     expect(lint(finding!.fix!, { action: 'deny' })).toEqual([]);
   });
 
-  it('are only mentioned where leaving out a flat field must not help', () => {
-    expect(findings('env == "production"', { action: 'allow' })).toMatchObject([
-      { code: 'missing_guard', severity: 'info', path: '$.==' },
-    ]);
-    expect(findings('env == "production"', { action: 'allow' })[0]!.detail).toMatch(
-      /the policy answers escalate; keep it so if leaving the field out must not help$/,
+  it('are only mentioned elsewhere, without a fix, as leaving the fact out must not help', () => {
+    const [tool, ...others] = findings(
+      'tool.name == "pay" && arguments.amount > 9 && env == "x" && step > 1',
     );
+    expect(tool).toMatchObject({ code: 'missing_guard', severity: 'warning', path: '$.and[0].==' });
+    expect(others).toEqual(
+      ['context.arguments.amount', 'context.env', 'step'].map((path, at) => ({
+        code: 'missing_guard',
+        severity: 'info',
+        path: `$.and[${at + 1}].${['>', '==', '>'][at]}`,
+        detail:
+          `expected ${path} in the checkpoint, got no guard for it: without it the policy answers deny ` +
+          '(fail closed); a guard would let it be escaped by leaving that out',
+      })),
+    );
+    expect(findings('env == "x"', { action: 'allow' })[0]!.detail).toMatch(
+      /answers escalate \(fail closed\)/,
+    );
+  });
+
+  it('keep their say over a checkpoint without the fact once the fix is followed', () => {
+    const [{ fix }] = findings('tool.name == "pay" && arguments.amount > 9') as [Finding];
+    expect(compile(fix!).evaluate({ context: { tool: { name: 'pay' } } })).toBe('indeterminate');
+    expect(compile(fix!).evaluate({ context: {} })).toBe('false');
   });
 
   test.each([
@@ -143,17 +174,23 @@ describe('paths that are read without a guard', () => {
     expect(found('missing_guard', text)).toHaveLength(1);
   });
 
-  it('every fix makes the finding go away', () => {
+  it('every fix makes the finding go away and leaves the others', () => {
+    const missing = (node: Node) =>
+      lint(node, { action: 'deny' }).filter(({ code }) => code === 'missing_guard');
+    let fixed = 0;
     fc.assert(
-      fc.property(anyPolicy, (node) => {
-        const [first, ...others] = lint(node, { action: 'deny' }).filter(
-          ({ code }) => code === 'missing_guard',
-        );
-        if (first === undefined) return;
-        const after = lint(first.fix!, { action: 'deny' }).filter(({ code }) => code === 'missing_guard');
-        expect(after).toHaveLength(others.length);
+      fc.property(anyPolicy, anyPolicy, (about, other) => {
+        const node: Node = { kind: 'call', op: 'or', args: [ofTool(about), other] };
+        const before = missing(node);
+        expect(before.filter(({ fix }) => fix !== undefined).length).toBeLessThan(2);
+        for (const { fix } of before) {
+          if (fix === undefined) continue;
+          expect(missing(fix)).toHaveLength(before.length - 1);
+          fixed++;
+        }
       }),
     );
+    expect(fixed).toBeGreaterThan(20);
   });
 });
 
@@ -185,16 +222,73 @@ describe('values of two types', () => {
     ['a == [1]', '$.==', 'error'],
     ['a in 5', '$.in', 'error'],
     ['1 == "x"', '$.==', 'error'],
+    ['a in ["x", 1]', '$.in', 'warning'],
+    ['[1] in ["a"]', '$.in', 'error'],
   ])('%s', (text, path, severity) => {
     expect(findings(text)).toContainEqual(expect.objectContaining({ code: 'type_conflict', path, severity }));
   });
 
-  test.each(['a == "1" || a == "2"', 'a in ["x", 1]', '"x" in a && a == 1', 'length(a) > 1', 'a.b == c.d'])(
-    'not %s',
-    (text) => {
-      expect(found('type_conflict', text)).toEqual([]);
-    },
-  );
+  test.each([
+    'a == "1" || a == "2"',
+    'a in ["x", "y"]',
+    'a in ["x", b]',
+    '"x" in a && a == 1',
+    'length(a) > 1',
+    'a.b == c.d',
+  ])('not %s', (text) => {
+    expect(found('type_conflict', text)).toEqual([]);
+  });
+});
+
+describe('a text that is asked for in a path', () => {
+  const ambiguous = (text: string) => findings(text).filter(({ code }) => code === 'ambiguous_in');
+
+  it('is told, with what takes a text only and what takes a list only', () => {
+    expect(ambiguous('"rm" in arguments.cmd')).toEqual([
+      {
+        code: 'ambiguous_in',
+        severity: 'warning',
+        path: '$.in',
+        detail:
+          'expected a list or a text to be asked for, got "rm" in context.arguments.cmd: a list that has it as an ' +
+          'item and a text that has it as a part are both accepted; write "rm" in substr(context.arguments.cmd, 0) ' +
+          'for a text, some(context.arguments.cmd, @ == "rm") for a list',
+      },
+    ]);
+  });
+
+  it('is a warning where the agent writes the value, else mentioned', () => {
+    expect(ambiguous('a == 1 || !("x" in said.topics)')).toMatchObject([
+      { severity: 'info', path: '$.or[1].![0].in' },
+    ]);
+    expect(ambiguous('some(list, "x" in @.tags)')).toMatchObject([{ severity: 'info', path: '$.some' }]);
+  });
+
+  test.each([
+    'a in ["x"]',
+    '1 in a',
+    'a in b',
+    '"x" in ["x", a]',
+    '"x" in substr(a, 0)',
+    'some(a, @ == "x")',
+  ])('not %s', (text) => {
+    expect(ambiguous(text)).toEqual([]);
+  });
+
+  test.each([
+    ['"rm" in cmd', 'x rm', 'true'],
+    ['"rm" in cmd', ['x rm'], 'false'], // the way around it
+    ['"rm" in substr(cmd, 0)', 'x rm', 'true'],
+    ['"rm" in substr(cmd, 0)', 'x', 'false'],
+    ['"rm" in substr(cmd, 0)', ['x rm'], 'indeterminate'],
+    ['"rm" in substr(cmd, 0)', {}, 'indeterminate'],
+    ['some(cmd, @ == "rm")', ['x', 'rm'], 'true'],
+    ['some(cmd, @ == "rm")', ['x'], 'false'],
+    ['some(cmd, @ == "rm")', ['x', ['rm']], 'indeterminate'],
+    ['some(cmd, @ == "rm")', 'x', 'indeterminate'],
+  ] as const)('%s for %j is %s', (text, cmd, truth) => {
+    expect(compile(parseText(text)).evaluate({ context: { cmd: structuredClone(cmd) as Json } })).toBe(truth);
+  });
 });
 
 it('a clause that stands twice is told, with the condition without it', () => {

@@ -149,9 +149,10 @@ function identical(a: Json, b: Json): boolean | null {
 }
 
 function among(needle: Json, items: readonly Answer[]): Answer {
-  const answers = items.map((item) =>
-    'unknown' in item ? item.unknown : (identical(needle, item.value) ?? 'type'),
-  );
+  const answers = items.map((item): boolean | Reason => {
+    if ('unknown' in item) return item.unknown;
+    return kind(needle) === kind(item.value) ? (identical(needle, item.value) ?? 'type') : 'type';
+  });
   if (answers.includes(true)) return known(true);
   const reason = answers.find((answer) => typeof answer === 'string');
   return reason === undefined ? known(false) : unknown(reason);

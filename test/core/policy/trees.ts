@@ -203,7 +203,11 @@ const sizeOf = (node: Node): number =>
  */
 export const anyPolicy: fc.Arbitrary<Node> = policies.filter((node) => sizeOf(node) <= 120);
 
-const members = fc.record({ a: small, b: small, c: small }, { requiredKeys: [] });
+const held: fc.Arbitrary<Json> = fc.oneof(
+  { weight: 9, arbitrary: small },
+  { weight: 1, arbitrary: fc.constantFrom<Json>([], ['x'], [1, 'y'], {}, { a: 1 }) },
+);
+const members = fc.record({ a: held, b: held, c: held }, { requiredKeys: [] });
 
 /** Checkpoints with the fields of `anyPolicy`. */
 export const anyFields: fc.Arbitrary<Checkpoint> = fc.record(

@@ -27,7 +27,10 @@ const itemPath = fc
 
 const scalar = fc.constantFrom<Exclude<Scalar, null>>('prod', 'shell', '', 0, 1, 2, true, false);
 const literals = fc.array(scalar, { maxLength: 3 }).map((values) => values.map(literal));
-const list = literals.map((items): Node => ({ kind: 'list', items }));
+const texts = fc
+  .array(fc.constantFrom('prod', 'shell', ''), { maxLength: 3 })
+  .map((values) => values.map(literal));
+const list = fc.oneof(literals, texts, texts).map((items): Node => ({ kind: 'list', items }));
 
 const { truth } = fc.letrec<{ truth: Node; value: Node; ofItem: Node }>((tie) => ({
   value: fc.oneof(
