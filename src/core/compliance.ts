@@ -5,15 +5,17 @@
  * for two things: which evaluation an event names, and what an evaluation decided from.
  * Proven by `test/core/compliance.test.ts`.
  */
-import type { ApprovalOutcome } from '../contract/approvals.ts';
 import { limits } from '../contract/limits.ts';
 import type { PolicyAction } from '../contract/policywords.ts';
+import type { ApprovalRecord } from './decided/approval.ts';
+import type { OpenedApproval } from './decided/evaluation.ts';
 import type { ListCommitment } from './graph.ts';
 import { hashText } from './hash.ts';
 import { canonicalize } from './json.ts';
 import { noPolicyActive } from './layers.ts';
 import { ListRoot } from './listroot.ts';
 import { type LayerResult, verdictOf } from './statement.ts';
+import { parseTimestamp } from './time.ts';
 
 /** Events of this type are governed: each is allowed by an evaluation that it names. */
 export const governedEventType = 'tool.call';
@@ -34,6 +36,8 @@ export interface EvaluatedLeaf {
   readonly policySetHash: string;
   readonly policyIndex: number | null;
   readonly combined: PolicyAction;
+  /** The approval that it opened, null where it opened none. */
+  readonly approval: OpenedApproval | null;
   readonly decisions: ListCommitment;
   /** The set that `gov.policy/1` leaves below its index put in force. */
   readonly inForce: { readonly policySetHash: string; readonly policyIndex: number | null };
@@ -44,6 +48,9 @@ export interface EvaluatedLeaf {
   /** The call that it decided. */
   readonly call: CallMade;
 }
+
+/** A decided approval of the run. */
+export type DecidedLeaf = Omit<ApprovalRecord, 'runId'> & { readonly index: number };
 
 /** A governed event of the run. */
 export interface GovernedEvent {
@@ -69,6 +76,7 @@ type CheckId = (typeof checkIds)[number];
 interface Known {
   readonly index: number;
   readonly combined: PolicyAction;
+  readonly approval: OpenedApproval | null;
   readonly whole: boolean;
   readonly call: CallMade;
   /** Index of the leaf that approved it; Infinity where none did. */
@@ -94,8 +102,7 @@ export class PolicyCompliance {
   private isGoverned = false;
 
   evaluation(leaf: EvaluatedLeaf): void {
-    const { index, id, policySetHash, policyIndex, combined, decisions, inForce, recomputes, whole, call } =
-      leaf;
+    const { index, id, policySetHash, policyIndex, combined, decisions, inForce, recomputes } = leaf;
     this.isGoverned = true;
     const item = { combined, decisions, id, index, policyIndex, policySetHash };
     this.decisions.add(`\0${canonicalize(item)}`);
@@ -106,17 +113,15 @@ export class PolicyCompliance {
     if (!wasInForce) this.violation('sets_were_in_force', index);
     if (recomputes === null) this.counts.notRecomputed++;
     if (recomputes === false) this.violation('decisions_recompute', index);
-    this.known.set(id, { index, combined, whole, call, approvedAt: Infinity, used: false });
+    const { approval, whole, call } = leaf;
+    this.known.set(id, { index, combined, approval, whole, call, approvedAt: Infinity, used: false });
   }
 
-  approval(approval: {
-    readonly index: number;
-    readonly evaluationId: string;
-    readonly outcome: ApprovalOutcome;
-  }): void {
-    const known = this.known.get(approval.evaluationId);
-    if (known === undefined || approval.outcome !== 'approved') return;
-    known.approvedAt = Math.min(known.approvedAt, approval.index);
+  /** Counts where it is the one that the evaluation opened, by another than who asked, while it was open. */
+  approval(given: DecidedLeaf): void {
+    const known = this.known.get(given.evaluationId);
+    if (known === undefined || !approves(given, known.approval)) return;
+    known.approvedAt = Math.min(known.approvedAt, given.index);
   }
 
   /** An evaluation by all policies in force serves one event, which comes after it. */
@@ -164,6 +169,12 @@ export class PolicyCompliance {
       this.firstViolation = { check, index };
     }
   }
+}
+
+function approves({ id, outcome, approver, at }: DecidedLeaf, opened: OpenedApproval | null): boolean {
+  if (opened === null || outcome !== 'approved' || id !== opened.id) return false;
+  const [atMs, expiresMs] = [parseTimestamp(at), parseTimestamp(opened.expiresAt)];
+  return approver !== opened.requestedBy && atMs !== null && expiresMs !== null && atMs < expiresMs;
 }
 
 /** What one side does not tell cannot be compared. */

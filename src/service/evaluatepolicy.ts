@@ -7,16 +7,21 @@
 import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
 import type { PolicyEvaluation, PolicyEvaluationRecord } from '../contract/governance.ts';
 import { limits } from '../contract/limits.ts';
-import type { PolicyAction } from '../contract/policywords.ts';
 import { GovError } from '../contract/problems.ts';
-import { draftEvaluation, openEvaluation, type Evaluation } from '../core/decided/evaluation.ts';
-import type { PolicySource, RecordedDecision } from '../core/decided/evaluation.ts';
+import {
+  draftEvaluation,
+  escalationReason,
+  openEvaluation,
+  type Evaluation,
+  type OpenedApproval,
+  type PolicySource,
+  type RecordedDecision,
+} from '../core/decided/evaluation.ts';
 import { openLeaf } from '../core/decided/leaf.ts';
 import { recordedDecision } from '../core/decided/said.ts';
 import { typeId } from '../core/id.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Checkpoint } from '../core/policy/compile.ts';
-import { counts } from '../core/policy/decision.ts';
 import type { SetSummary } from '../core/policy/set.ts';
 import type { LeafDraft, OtherDraft } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
@@ -160,8 +165,13 @@ async function decideIn(inForce: InForce, asked: Asked, services: Services): Pro
   });
   const { decisions: shadowed } = inForce.review.decide(checkpoint);
   const evaluatedMs = services.now();
+  const id = typeId('pev', evaluatedMs, services.randomBytes(10));
+  const approval =
+    summary.combined === 'escalate'
+      ? openApproval({ id, runId, decisions }, asked.caller, { evaluatedMs, services })
+      : null;
   const evaluation: Evaluation = {
-    id: typeId('pev', evaluatedMs, services.randomBytes(10)),
+    id,
     runId,
     policySource: source,
     policyCount: summary.total,
@@ -169,6 +179,7 @@ async function decideIn(inForce: InForce, asked: Asked, services: Services): Pro
     policySetHash: summary.policySetHash,
     policyIndex: inForce.policyIndex,
     combined: summary.combined,
+    approval: approval === null ? null : opened(approval),
     evaluatedAt: formatTimestamp(evaluatedMs),
     decisions,
     shadow: shadowed.map((each) => recordedDecision(inForce.review.get(each.policyId), each, '')),
@@ -176,31 +187,32 @@ async function decideIn(inForce: InForce, asked: Asked, services: Services): Pro
     readSet:
       inForce.reads.paths.length === 0 ? null : (inForce.reads.retain(checkpoint) as unknown as JsonObject),
   };
-  const approval = approvalOf(evaluation, asked.caller, { evaluatedMs, services });
   return { evaluation, summary, approval, evaluatedMs };
 }
 
-/** The approval that an escalation opens; null where nothing escalated. */
-function approvalOf(
-  { id, runId, combined, decisions }: Evaluation,
+/** The approval that an escalation opens. */
+function openApproval(
+  { id, runId, decisions }: Pick<Evaluation, 'id' | 'runId' | 'decisions'>,
   { keyId }: Caller,
   { evaluatedMs, services }: { evaluatedMs: number; services: Services },
-): StoredApproval | null {
-  if (combined !== 'escalate') return null;
-  const escalating = decisions.find(
-    ({ decision, outcome }) => decision === ('escalate' satisfies PolicyAction) && counts(outcome),
-  );
+): StoredApproval {
   return {
     approvalId: typeId('apr', evaluatedMs, services.randomBytes(10)),
     evaluationId: id,
     runId,
-    reason: escalating?.reasoning ?? '',
+    reason: escalationReason(decisions),
     requestedMs: evaluatedMs,
     requestedBy: keyId,
     expiresMs: evaluatedMs + limits.approvalHours * 3_600_000,
     decision: null,
   };
 }
+
+const opened = ({ approvalId, requestedBy, expiresMs }: StoredApproval): OpenedApproval => ({
+  id: approvalId,
+  requestedBy,
+  expiresAt: formatTimestamp(expiresMs),
+});
 
 /** The leaf. Its canonical form is made once: only where that is long are the checkpoint's bytes counted. */
 function draftDecided({ evaluation }: Decided, { checkpoint }: Asked, { salt }: Services): OtherDraft {

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
-import { type CallMade, type EvaluatedLeaf, PolicyCompliance } from '../../src/core/compliance.ts';
+import {
+  type CallMade,
+  type DecidedLeaf,
+  type EvaluatedLeaf,
+  PolicyCompliance,
+} from '../../src/core/compliance.ts';
 import { noPolicyActive } from '../../src/core/layers.ts';
 import { merkleRoot, leafHash } from '../../src/core/merkle.ts';
 import { canonicalize } from '../../src/core/json.ts';
@@ -10,11 +15,13 @@ import type { LayerResult } from '../../src/core/statement.ts';
 const set = { policySetHash: `sha256:${'a'.repeat(64)}`, policyIndex: 3 };
 const decisions = { n: 1, root: `sha256:${'b'.repeat(64)}` };
 const untold = { tool: null, argumentsHash: null };
+const approval = { id: 'apr_1', requestedBy: 'key_1', expiresAt: '2026-01-02T00:00:00.000Z' };
 const evaluated = (members: Partial<EvaluatedLeaf> = {}): EvaluatedLeaf => ({
   index: 10,
   id: 'pev_1',
   ...set,
   combined: 'allow',
+  approval,
   decisions,
   inForce: set,
   recomputes: true,
@@ -29,6 +36,7 @@ interface Story {
     index: number,
     evaluationId: string,
     outcome?: 'approved' | 'denied',
+    decided?: Partial<DecidedLeaf>,
   ])[];
   readonly calls?: readonly (readonly [
     index: number,
@@ -41,8 +49,9 @@ interface Story {
 function judge({ evaluations = [], approvals = [], calls = [] }: Story): LayerResult {
   const compliance = new PolicyCompliance();
   for (const each of evaluations) compliance.evaluation(evaluated(each));
-  for (const [index, evaluationId, outcome = 'approved'] of approvals) {
-    compliance.approval({ index, evaluationId, outcome });
+  for (const [index, evaluationId, outcome = 'approved', decided = {}] of approvals) {
+    const at = '2026-01-01T23:59:59.999Z';
+    compliance.approval({ index, evaluationId, outcome, id: 'apr_1', approver: 'key_2', at, ...decided });
   }
   for (const [index, evaluationId, policyActive = true, call = untold] of calls) {
     compliance.governed({ index, evaluationId, policyActive, call });
@@ -133,6 +142,31 @@ describe('policy compliance', () => {
     [
       'the approval of another evaluation',
       { evaluations: [{ combined: 'escalate' }], approvals: [[11, 'pev_2']], calls: [[12, 'pev_1']] },
+      ['escalations_approved'],
+    ],
+    ...(
+      [
+        ['by the key that asked', { approver: 'key_1' }],
+        ['once it expired', { at: '2026-01-02T00:00:00.000Z' }],
+        ['at no time', { at: '' }],
+        ['under another id', { id: 'apr_2' }],
+      ] as const
+    ).map(([how, decided]): [string, Story, string[]] => [
+      `an approval ${how}`,
+      {
+        evaluations: [{ combined: 'escalate' }],
+        approvals: [[11, 'pev_1', 'approved', decided]],
+        calls: [[12, 'pev_1']],
+      },
+      ['escalations_approved'],
+    ]),
+    [
+      'an approval that its evaluation did not open',
+      {
+        evaluations: [{ combined: 'escalate', approval: null }],
+        approvals: [[11, 'pev_1']],
+        calls: [[12, 'pev_1']],
+      },
       ['escalations_approved'],
     ],
     [

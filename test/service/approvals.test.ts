@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import Database from 'better-sqlite3';
+import { join } from 'node:path';
 import { limits } from '../../src/contract/limits.ts';
 import { startPlane, type TestPlane } from '../serving.ts';
 
@@ -27,6 +29,12 @@ async function escalate(runId = 'run-1'): Promise<{ approvalId: string; evaluati
   const answer = await plane.call('POST', '/governance/policy/evaluate', { body });
   expect(answer.body.combined).toBe('escalate');
   return answer.body;
+}
+/** Changes the database below every guard. */
+function alter(statement: string): void {
+  const db = new Database(join(plane.dataDir, 'gov.db'));
+  db.exec(`DROP TRIGGER IF EXISTS approval_update; ${statement}`);
+  db.close();
 }
 const decide = (approvalId: string, body: unknown, key = plane.keys['approver'] ?? '') =>
   plane.call('POST', `/approvals/${approvalId}/decision`, { body, key });
@@ -109,6 +117,38 @@ describe('approvals', () => {
     expect(over.status).toBe(400);
     const at = await decide(approvalId, { outcome: 'approved', comment: '𝄞'.repeat(limits.reasonChars) });
     expect(at.status).toBe(200);
+  });
+
+  it.each([
+    ['asked for by another', "requested_by = 'key_x'"],
+    ['open for longer', 'expires_ms = expires_ms + 86400000'],
+    ['of another run', "run_id = 'run-x'"],
+    ['asked for at another time', 'requested_ms = requested_ms + 1'],
+    ['of another evaluation', "evaluation_id = 'pev_x'"],
+    ['approved by nobody', "outcome = 'approved', decided_by = 'key_x', decided_ms = requested_ms"],
+  ])('that were altered in the database to be %s are neither decided nor answered', async (_, change) => {
+    const { approvalId } = await escalate();
+    alter(`UPDATE approval SET ${change} WHERE approval_id = '${approvalId}'`);
+    for (const key of [plane.key, plane.keys['approver']]) {
+      const decided = await decide(approvalId, { outcome: 'approved' }, key);
+      expect([decided.status, decided.body.code]).toEqual([503, 'STORAGE_FAULT']);
+    }
+    expect((await plane.call('GET', `/approvals/${approvalId}`)).body.code).toBe('STORAGE_FAULT');
+  });
+
+  it.each([
+    ['approved', "outcome = 'approved'"],
+    ['decided by another', "decided_by = 'key_x'"],
+    ['decided at another time', 'decided_ms = decided_ms + 1'],
+    ['told otherwise', "comment = 'fine'"],
+    ['open again', 'outcome = NULL, decided_by = NULL, decided_ms = NULL, comment = NULL'],
+  ])('that were denied and altered to be %s are not answered, nor decided again', async (_, change) => {
+    const { approvalId } = await escalate();
+    expect((await decide(approvalId, { outcome: 'denied', comment: 'no' })).status).toBe(200);
+    alter(`UPDATE approval SET ${change} WHERE approval_id = '${approvalId}'`);
+    const { status, body } = await plane.call('GET', `/approvals/${approvalId}`);
+    expect([status, body.code, body.tree]).toEqual([503, 'STORAGE_FAULT', 'audit']);
+    expect((await decide(approvalId, { outcome: 'approved' })).body.code).toBe('STORAGE_FAULT');
   });
 
   it('of others are not found', async () => {

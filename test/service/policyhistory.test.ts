@@ -25,6 +25,7 @@ const leaves: readonly Leaf[] = Array.from({ length: count }, (_, at) => {
       policySetHash: `sha256:${'0'.repeat(64)}`,
       policyIndex: null,
       combined: 'allow',
+      approval: null,
       evaluatedAt: formatTimestamp(startMs + at * minuteMs),
       decisions: [],
       shadow: [],

@@ -1,6 +1,10 @@
 /** Policies, approvals and leaves of decisions as store tests make them, each with the leaf that belongs to it. */
 import { draftApproval } from '../../src/core/decided/approval.ts';
-import { draftEvaluation, type Evaluation } from '../../src/core/decided/evaluation.ts';
+import {
+  draftEvaluation,
+  type Evaluation,
+  type RecordedDecision,
+} from '../../src/core/decided/evaluation.ts';
 import { draftPolicyChange, type PolicyChange } from '../../src/core/decided/policychange.ts';
 import { draftReplay } from '../../src/core/decided/replayed.ts';
 import { draftRiskDecision } from '../../src/core/decided/riskdecision.ts';
@@ -10,6 +14,7 @@ import { canonicalCondition } from '../../src/core/policy/canonical.ts';
 import { parseCondition } from '../../src/core/policy/parse.ts';
 import { policyHash } from '../../src/core/policy/policyhash.ts';
 import type { OtherDraft } from '../../src/core/record.ts';
+import { formatTimestamp } from '../../src/core/time.ts';
 import type {
   AppendRequest,
   Effect,
@@ -128,6 +133,7 @@ export const evaluation = (id: string, more: Partial<Evaluation> = {}): OtherDra
       policySetHash: 'sha256:none',
       policyIndex: null,
       combined: 'allow',
+      approval: null,
       evaluatedAt: at,
       decisions: [],
       shadow: [],
@@ -192,10 +198,27 @@ export const approval = (id: string, more: Partial<StoredApproval> = {}): Stored
   ...more,
 });
 
+const escalated = (reasoning: string): RecordedDecision => ({
+  decision: 'escalate',
+  outcome: 'matched',
+  policyHash: null,
+  policyId: 'pol_1',
+  reasoning,
+  severity: null,
+  version: 1,
+});
+
 /** An evaluation that escalates, and the approval that it opens. */
 export const openApproval = (id: string, more: Partial<StoredApproval> = {}): AppendRequest => {
   const made = approval(id, more);
-  const leaf = evaluation(id, { runId: made.runId, combined: 'escalate' });
+  const { approvalId, requestedBy, expiresMs, requestedMs, reason, runId } = made;
+  const leaf = evaluation(id, {
+    runId,
+    combined: 'escalate',
+    approval: { id: approvalId, requestedBy, expiresAt: formatTimestamp(expiresMs) },
+    evaluatedAt: formatTimestamp(requestedMs),
+    decisions: [escalated(reason)],
+  });
   return unmetered([leaf], [{ kind: 'openApproval', approval: made }]);
 };
 
@@ -205,7 +228,8 @@ export const decideApproval = (
   { atMs = startMs + 1, runId = 'r1' }: { atMs?: number; runId?: string } = {},
 ): AppendRequest => {
   const [approvalId, by] = [`apr_${id}`, 'key_2'];
-  const record = { id: approvalId, runId, evaluationId: `pev_${id}`, outcome, at };
-  const leaf = draftApproval({ ...record, approver: by, reason: 'seen' }, salt);
+  const at = formatTimestamp(atMs);
+  const record = { id: approvalId, runId, evaluationId: `pev_${id}`, outcome, approver: by, at };
+  const leaf = draftApproval({ ...record, reason: 'seen' }, salt);
   return unmetered([leaf], [{ kind: 'decideApproval', approvalId, outcome, by, comment: 'seen', atMs }]);
 };

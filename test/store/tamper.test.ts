@@ -163,6 +163,7 @@ describe('one changed row', () => {
   it.each([
     '{"_sd":[],"eventId":7,"runId":{},"runSeq":"x","type":"gov.event/1"}',
     '{"_sd":[],"id":{},"runId":[],"type":"gov.approval/1"}',
+    '{"_sd":[],"approval":{"id":[]},"type":"gov.evaluation/1"}',
     '{"_sd":[],"policyId":{},"type":"gov.policy/1","version":"1"}',
     '{"_sd":[],"type":{}}',
     'null',

@@ -115,12 +115,48 @@ describe('one changed row', () => {
     [
       'an approval of another evaluation',
       "UPDATE approval SET evaluation_id = 'pev_none' WHERE approval_id = 'apr_2'",
+      Array(2).fill('prj_a/approval/apr_2 approval_mismatch'),
+    ],
+    ...(
+      [
+        ['of another run', "run_id = 'r2'", 'apr_2'],
+        ['that another asked for', "requested_by = 'key_2'", 'apr_2'],
+        ['that is open for longer', 'expires_ms = expires_ms + 1', 'apr_2'],
+        ['that was asked for at another time', 'requested_ms = requested_ms + 1', 'apr_2'],
+        ['for another reason', "reason = 'none'", 'apr_2'],
+        ['under another id', "approval_id = 'apr_9'", 'apr_2'],
+        ['that was decided by another', "decided_by = 'key_1'", 'apr_1'],
+        ['that was decided at another time', 'decided_ms = decided_ms + 1', 'apr_1'],
+        ['with another comment', "comment = 'x'", 'apr_1'],
+        ['without its comment', 'comment = NULL', 'apr_1'],
+        [
+          'that is open again',
+          'outcome = NULL, decided_by = NULL, decided_ms = NULL, comment = NULL',
+          'apr_1',
+        ],
+      ] as const
+    ).map(([what, change, id]): [string, string, string[]] => [
+      `an approval ${what}`,
+      `UPDATE approval SET ${change} WHERE approval_id = '${id}'`,
+      [
+        `prj_a/approval/${id} approval_mismatch`,
+        ...(change.includes('apr_9') ? ['prj_a/approval/apr_9 approval_mismatch'] : []),
+      ],
+    ]),
+    [
+      'an approval that no evaluation opened',
+      "INSERT INTO approval SELECT project, 'apr_9', evaluation_id, run_id, reason, requested_ms, requested_by, expires_ms, NULL, NULL, NULL, NULL FROM approval WHERE approval_id = 'apr_2'",
+      ['prj_a/approval/apr_9 approval_mismatch'],
+    ],
+    [
+      'an open approval taken away',
+      "DELETE FROM approval WHERE approval_id = 'apr_2'",
       ['prj_a/approval/apr_2 approval_mismatch'],
     ],
     [
-      'an approval taken away',
+      'a decided approval taken away',
       "DELETE FROM approval WHERE approval_id = 'apr_1'",
-      ['prj_a/approval/apr_1 approval_mismatch'],
+      Array(2).fill('prj_a/approval/apr_1 approval_mismatch'),
     ],
   ])('%s is found at its position', async (_, statements, expected) => {
     const plane = copy();
@@ -128,6 +164,18 @@ describe('one changed row', () => {
     plane.sql(statements);
     const { problems } = await plane.fsck();
     expect(problems.map(({ position, kind }) => `${position} ${kind}`)).toEqual(expected);
+  });
+});
+
+describe('a reason that was erased', () => {
+  it('is not missed in the row', async () => {
+    const plane = copy();
+    plane.sql(
+      `DELETE FROM body WHERE idx IN (SELECT idx FROM decided WHERE type IN (1, 3) AND run_id = 'r1')`,
+    );
+    plane.sql("UPDATE approval SET comment = 'x', reason = 'y'");
+    const { problems } = await plane.fsck();
+    expect(new Set(problems.map(({ kind }) => kind))).toEqual(new Set(['body_missing']));
   });
 });
 

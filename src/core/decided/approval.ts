@@ -1,5 +1,6 @@
 /**
- * The leaf of a decided approval, `gov.approval/1` (docs/proofs.md, contract O9).
+ * The leaf of a decided approval, `gov.approval/1` (docs/proofs.md, contract O9): in clear who decided what, and
+ * when; committed the reason.
  * Proven by `test/core/decided/approval.test.ts`.
  */
 import type { ApprovalOutcome } from '../../contract/approvals.ts';
@@ -11,22 +12,26 @@ export interface ApprovalRecord {
   readonly runId: string;
   readonly evaluationId: string;
   readonly outcome: ApprovalOutcome;
+  /** Key id of the principal that decided. */
+  readonly approver: string;
   readonly at: string;
 }
 
 export function draftApproval(
-  approval: ApprovalRecord & { readonly approver: string; readonly reason: string | null },
+  approval: ApprovalRecord & { readonly reason: string | null },
   salt: () => string,
 ): OtherDraft {
-  const { runId, approver, reason, ...fields } = approval;
-  const committed: [string, string | null][] = [
-    ['/approver', approver],
-    ['/reason', reason],
-  ];
+  const { runId, reason, ...fields } = approval;
+  const committed: [string, string | null][] = [['/reason', reason]];
   return draftLeaf('gov.approval/1', fields, { runId, id: approval.id, committed, salt });
 }
 
-export function openApproval({ clear }: OpenLeaf): ApprovalRecord {
-  const { id, runId, evaluationId, outcome, at } = clear as unknown as ApprovalRecord;
-  return { id, runId, evaluationId, outcome, at };
+/** `reason` is null where none was given, undefined where it was erased. */
+export function openApproval({
+  clear,
+  committed,
+}: OpenLeaf): ApprovalRecord & { readonly reason: string | null | undefined } {
+  const { id, runId, evaluationId, outcome, approver, at } = clear as unknown as ApprovalRecord;
+  const reason = committed.get('reason') as string | null | undefined;
+  return { id, runId, evaluationId, outcome, approver, at, reason };
 }

@@ -1,12 +1,14 @@
 /**
  * The leaf of a policy evaluation, `gov.evaluation/1` (docs/proofs.md, contract O5): in clear which policy set
- * decided and what came out, committed the checkpoint, what of it the conditions read, and each decision.
+ * decided, what came out, and the approval that an escalation opened; committed the checkpoint, what of it the
+ * conditions read, and each decision.
  * Proven by `test/core/decided/evaluation.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { PolicyAction, PolicyOutcome, PolicySeverity } from '../../contract/policywords.ts';
 import { labelled } from '../hash.ts';
 import type { Json, JsonObject } from '../json.ts';
+import { counts } from '../policy/decision.ts';
 import { draftLeaf, type OtherDraft } from '../record.ts';
 import { hashesCommitment, type ListCommitment, type OpenLeaf } from './leaf.ts';
 import { spellingOf } from './said.ts';
@@ -25,6 +27,14 @@ export type RecordedDecision = {
 export const policySources = ['requested', 'active', 'tool'] as const;
 export type PolicySource = (typeof policySources)[number];
 
+/** The approval that an escalation opened, for the time until it expires. */
+export type OpenedApproval = {
+  readonly id: string;
+  /** Key id of the principal that asked, who never decides it. */
+  readonly requestedBy: string;
+  readonly expiresAt: string;
+};
+
 export interface Evaluation {
   readonly id: string;
   readonly runId: string;
@@ -37,6 +47,8 @@ export interface Evaluation {
   /** Index of the newest gov.policy/1 leaf when it was decided, null where there was none. */
   readonly policyIndex: number | null;
   readonly combined: PolicyAction;
+  /** Null where it opened none. */
+  readonly approval: OpenedApproval | null;
   readonly evaluatedAt: string;
   readonly decisions: readonly RecordedDecision[];
   /** Decisions of policies in review: recorded, not enforced. */
@@ -80,6 +92,7 @@ export function openEvaluation({ clear, committed }: OpenLeaf): Evaluation & { l
     policySetHash: fields.policySetHash,
     policyIndex: fields.policyIndex,
     combined: fields.combined,
+    approval: fields.approval,
     evaluatedAt: fields.evaluatedAt,
     decisions: list('decisions'),
     shadow: list('shadow'),
@@ -87,6 +100,12 @@ export function openEvaluation({ clear, committed }: OpenLeaf): Evaluation & { l
     readSet: object('readSet'),
     list: fields.decisions,
   };
+}
+
+/** Why an evaluation came to `escalate`: what the first policy that escalated says. */
+export function escalationReason(decisions: readonly RecordedDecision[]): string {
+  const escalating = decisions.find(({ decision, outcome }) => decision === 'escalate' && counts(outcome));
+  return escalating?.reasoning ?? '';
 }
 
 const argumentsLabel = 'gov.toolargs/v1';

@@ -1,11 +1,11 @@
 /**
- * `fsck`: the leaves of decisions against the rows that find them, the claims of snapshots, and approvals.
- * What the rows say beyond the leaves is looked up in one statement each, of one moment.
+ * `fsck`: the leaves of decisions against the rows that find them, and the claims of snapshots. What the rows say
+ * beyond the leaves is looked up in one statement each, of one moment.
  */
 import type { JsonObject } from '../../core/json.ts';
 import type { Check, CheckedProject } from '../fsck.ts';
 import type { IndexedLeaf } from '../port.ts';
-import type { RecordCheck } from './checkrecord.ts';
+import { shown, type RecordCheck } from './checkrecord.ts';
 import type { Value } from './connection.ts';
 import { isIndexed, typeNumbers } from './decided.ts';
 
@@ -31,7 +31,7 @@ export function decidedCheck({ db, problem }: Check, project: CheckedProject): R
   );
   let leaves = 0;
   const visit = (index: number, record: JsonObject): void => {
-    const type = text(record['type']);
+    const type = shown(record['type']);
     if (!isIndexed(type)) return;
     leaves += 1;
     const member = idMember[type];
@@ -52,18 +52,16 @@ export function decidedCheck({ db, problem }: Check, project: CheckedProject): R
   return { visit, finish };
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
-
 const describe = (type: string, runId: unknown, id: unknown): string =>
-  `a ${type} of run ${text(runId)} with id ${text(id)}`;
+  `a ${type} of run ${shown(runId)} with id ${shown(id)}`;
 
 /** Each run with a snapshot has its claim, and each claim its snapshot. */
 export function snapshotCheck({ db, problem }: Check, { no, projectId }: CheckedProject): RecordCheck {
   const find = db.prepare<Value[]>('SELECT 1 FROM run_snapshot WHERE project = ? AND run_id = ?');
   const visit = (_index: number, { type, runId }: JsonObject): void => {
-    if (type !== 'gov.snapshot/1' || find.get(no, text(runId)) !== undefined) return;
+    if (type !== 'gov.snapshot/1' || find.get(no, shown(runId)) !== undefined) return;
     const what = { expected: 'its run to be kept from a second snapshot', got: 'no such row' };
-    problem(`${projectId}/snapshot/${text(runId)}`, 'index_mismatch', what);
+    problem(`${projectId}/snapshot/${shown(runId)}`, 'index_mismatch', what);
   };
   const finish = (): void => {
     const rows = db
@@ -77,50 +75,6 @@ export function snapshotCheck({ db, problem }: Check, { no, projectId }: Checked
       const what = { expected: 'a gov.snapshot/1 leaf of the run', got: 'none' };
       problem(`${projectId}/snapshot/${runId}`, 'index_mismatch', what);
     }
-  };
-  return { visit, finish };
-}
-
-interface ApprovalRow {
-  readonly run_id: string;
-  readonly evaluation_id: string;
-  readonly outcome: string | null;
-}
-
-/** Each logged approval is decided so in its row; each row has its evaluation and, once decided, its leaf. */
-export function approvalCheck({ db, problem }: Check, { no, projectId }: CheckedProject): RecordCheck {
-  const find = db.prepare<Value[], ApprovalRow>(
-    'SELECT run_id, evaluation_id, outcome FROM approval WHERE project = ? AND approval_id = ?',
-  );
-  const visit = (_index: number, { type, id, runId, evaluationId, outcome }: JsonObject): void => {
-    if (type !== 'gov.approval/1') return;
-    const row = find.get(no, text(id));
-    const expected = `${text(outcome)}, for evaluation ${text(evaluationId)} of run ${text(runId)}`;
-    const got =
-      row === undefined
-        ? 'no such row'
-        : `${row.outcome ?? 'not decided'}, for evaluation ${row.evaluation_id} of run ${row.run_id}`;
-    if (got !== expected)
-      problem(`${projectId}/approval/${text(id)}`, 'approval_mismatch', { expected, got });
-  };
-  const without = (type: IndexedLeaf, member: string, condition: string): string[] =>
-    db
-      .prepare<Value[], string>(
-        `SELECT approval_id FROM approval a WHERE project = ? AND ${condition} AND NOT EXISTS (
-           SELECT 1 FROM decided d WHERE d.project = a.project AND d.id = a.${member}
-             AND d.type = ${typeNumbers[type]})`,
-      )
-      .pluck()
-      .all(no);
-  const finish = (): void => {
-    const report = (type: IndexedLeaf, member: string, condition: string): void => {
-      for (const id of without(type, member, condition)) {
-        const what = { expected: `its ${type} leaf`, got: 'none' };
-        problem(`${projectId}/approval/${id}`, 'approval_mismatch', what);
-      }
-    };
-    report('gov.evaluation/1', 'evaluation_id', 'true');
-    report('gov.approval/1', 'approval_id', 'outcome IS NOT NULL');
   };
   return { visit, finish };
 }

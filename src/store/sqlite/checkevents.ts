@@ -4,9 +4,10 @@ import { eventIndex } from '../../core/id.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Check, CheckedProject, FsckKind } from '../fsck.ts';
-import { approvalCheck, decidedCheck, snapshotCheck } from './checkdecided.ts';
+import { approvalCheck } from './checkapprovals.ts';
+import { decidedCheck, snapshotCheck } from './checkdecided.ts';
 import { policyCheck } from './checkpolicies.ts';
-import { parseRecord } from './checkrecord.ts';
+import { committedBy, parseRecord } from './checkrecord.ts';
 import type { Value } from './connection.ts';
 
 interface Row {
@@ -47,7 +48,8 @@ export function eventCheck(check: Check, project: CheckedProject): EventCheck {
       return problem('record_malformed', 'a record in canonical JSON', record.slice(0, 64));
     checkBody(parsed._sd, disclosures, { deep: check.deep, problem });
     if (parsed.type !== 'gov.event/1') {
-      for (const part of others) part.visit(idx, parsed as unknown as JsonObject);
+      const committed = committedBy({ idx, record, disclosures });
+      for (const part of others) part.visit(idx, parsed as unknown as JsonObject, committed);
       return;
     }
     events += 1;

@@ -1,12 +1,33 @@
 /** `fsck`: reading a record that may be anything, and what a part of the check does with it. */
+import { disclosuresMatch } from '../../core/bodies.ts';
+import { openLeaf } from '../../core/decided/leaf.ts';
 import { canonicalize, readJson, type Json, type JsonObject } from '../../core/json.ts';
 import type { EventRecord } from '../../core/record.ts';
 
 /** A part of the check that sees the records that are no events, in index order. */
 export interface RecordCheck {
-  visit(index: number, record: JsonObject): void;
+  visit(index: number, record: JsonObject, committed: Committed): void;
   finish(): void;
 }
+
+/** Opens the committed members of a record; none of them where its body is not the one that was logged. */
+export type Committed = () => ReadonlyMap<string, Json>;
+
+export const committedBy = (row: {
+  readonly idx: number;
+  readonly record: string;
+  readonly disclosures: string | null;
+}): Committed => {
+  const { idx: index, record, disclosures } = row;
+  return () =>
+    disclosures !== null && disclosuresMatch(record, disclosures)
+      ? openLeaf({ index, record, disclosures }).committed
+      : new Map();
+};
+
+/** A member of a record that may be anything, as it is shown and compared. */
+export const shown = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value ?? null);
 
 export type AnyRecord = Omit<EventRecord, 'type'> & { type: string };
 

@@ -33,6 +33,7 @@ const evaluation = (decisions: readonly RecordedDecision[]): Evaluation => ({
   policySetHash: `sha256:${'1'.repeat(64)}`,
   policyIndex: 4,
   combined: 'deny',
+  approval: { id: 'apr_1', requestedBy: 'key_1', expiresAt: '2026-01-02T00:00:00.000Z' },
   evaluatedAt: '2026-01-01T00:00:00.000Z',
   decisions,
   shadow: [decision],

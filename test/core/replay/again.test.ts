@@ -25,6 +25,7 @@ function recorded(checkpoint: JsonObject, ids: readonly string[] | null = null):
     policySetHash: summary.policySetHash,
     policyIndex: 3,
     combined: summary.combined,
+    approval: null,
     evaluatedAt: '2026-01-01T00:00:00Z',
     decisions: decisions.map((decision) => ({
       ...decision,
