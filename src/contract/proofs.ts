@@ -180,6 +180,11 @@ export const proofs = {
             'Events to enclose: none, records (hashes only, the default up to 10,000 events) or disclosed',
         }),
       ),
+      attestation: Type.Optional(
+        Type.Boolean({
+          description: 'true: with a DSSE envelope signed by the attestation key; default false',
+        }),
+      ),
     }),
     success: { 200: freeObject },
     statuses: [400, 401, 404, 500],

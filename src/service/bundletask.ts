@@ -43,7 +43,7 @@ export const bundle: Task<'bundle'> = async (context, { projectId, proofId, even
       proofCheckpoint,
       consistency: pathText(await consistencyAt(reader, projectId, { first: treeSize, second })),
       ...enclosed,
-      dsse,
+      ...(dsse === null ? {} : { dsse }),
     }),
   );
   return Buffer.from(text);

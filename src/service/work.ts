@@ -151,8 +151,8 @@ export interface Tasks {
       readonly projectId: string;
       readonly proofId: string;
       readonly events: EnclosedEvents;
-      /** About this very proof. */
-      readonly dsse: DsseEnvelope;
+      /** About this very proof, where it is wanted. */
+      readonly dsse: DsseEnvelope | null;
     };
     output: Uint8Array;
   };

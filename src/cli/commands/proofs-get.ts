@@ -18,7 +18,9 @@ export const run: Run<typeof spec> = async (invocation) => {
     const { body } = await client.getProof({ params });
     return out.one(body, viewOf('getProof'));
   }
-  const { bytes } = await client.getProofBundle({ params, query: { events: flags.events } });
+  const query =
+    flags.format === 'dsse' ? ({ events: 'none', attestation: true } as const) : { events: flags.events };
+  const { bytes } = await client.getProofBundle({ params, query });
   const document = convert(bytes, flags.format ?? 'govproof');
   await deliver(invocation, document);
 };
