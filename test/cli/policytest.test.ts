@@ -125,6 +125,17 @@ describe('policy lint', () => {
     expect(stdout).toContain('(missing_guard at $.==)');
     expect(stdout).toContain('fix: has(context.tool) && context.tool.name == "shell"');
   });
+
+  it('shows no repair that would let leaving a fact out escape the policy', async () => {
+    writeInto(folder, 'fact.policy', 'deny "fact"\nwhen has(tool) && "rm" in arguments.cmd');
+    const { code, stdout } = await gov('policy lint fact.policy', 200);
+    expect(stdout).toContain('info: expected context.arguments.cmd in the checkpoint, got no guard for it');
+    expect(stdout).toContain(
+      'warning: expected a list or a text to be asked for, got "rm" in context.arguments.cmd',
+    );
+    expect(stdout).not.toContain('fix:');
+    expect(code).toBe(0);
+  });
 });
 
 describe('the lines of a difference', () => {
