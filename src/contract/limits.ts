@@ -102,6 +102,7 @@ export const limits = {
   toolArgumentsBytes: 32 * KiB,
   toolPolicyIds: 100,
   toolDecisionSeconds: 60,
+  toolDecisionSlackSeconds: 30,
   approvalHours: 24,
   replaySteps: 200_000,
   statedPolicySets: 100,

@@ -20,11 +20,10 @@ import { parseTimestamp } from './time.ts';
 /** Events of this type are governed: each is allowed by an evaluation that it names. */
 export const governedEventType = 'tool.call';
 
-/** Where a governed event names the evaluation that decided it. */
-export const evaluationPointer = '/metadata/evaluationId';
-
-/** Which tool was called, and the hash of what it was called with; null where it is not told, or was erased. */
+/** Who called which tool, and the hash of what it was called with; null where it is not told, or was erased. */
 export interface CallMade {
+  /** JCS of the actor. */
+  readonly actor: string | null;
   readonly tool: string | null;
   readonly argumentsHash: string | null;
 }
@@ -47,6 +46,8 @@ export interface EvaluatedLeaf {
   readonly whole: boolean;
   /** The call that it decided. */
   readonly call: CallMade;
+  /** When it no longer serves, in Unix milliseconds, without an approval; Infinity where it has no end. */
+  readonly expiresMs: number;
 }
 
 /** A decided approval of the run. */
@@ -59,6 +60,8 @@ export interface GovernedEvent {
   readonly evaluationId: string | null;
   /** Whether any policy was in force when it was recorded. */
   readonly policyActive: boolean;
+  /** When it was recorded, in Unix milliseconds. */
+  readonly serverMs: number;
   /** The call that was made. */
   readonly call: CallMade;
 }
@@ -68,6 +71,7 @@ const checkIds = [
   'decisions_recompute',
   'every_governed_event_decided',
   'calls_as_evaluated',
+  'decisions_were_fresh',
   'nothing_ran_after_deny',
   'escalations_approved',
 ] as const;
@@ -79,6 +83,7 @@ interface Known {
   readonly approval: OpenedApproval | null;
   readonly whole: boolean;
   readonly call: CallMade;
+  readonly expiresMs: number;
   /** Index of the leaf that approved it; Infinity where none did. */
   approvedAt: number;
   used: boolean;
@@ -113,8 +118,17 @@ export class PolicyCompliance {
     if (!wasInForce) this.violation('sets_were_in_force', index);
     if (recomputes === null) this.counts.notRecomputed++;
     if (recomputes === false) this.violation('decisions_recompute', index);
-    const { approval, whole, call } = leaf;
-    this.known.set(id, { index, combined, approval, whole, call, approvedAt: Infinity, used: false });
+    const { approval, whole, call, expiresMs } = leaf;
+    this.known.set(id, {
+      index,
+      combined,
+      approval,
+      whole,
+      call,
+      expiresMs,
+      approvedAt: Infinity,
+      used: false,
+    });
   }
 
   /** Counts where it is the one that the evaluation opened, by another than who asked, while it was open. */
@@ -125,7 +139,7 @@ export class PolicyCompliance {
   }
 
   /** An evaluation by all policies in force serves one event, which comes after it. */
-  governed({ index, evaluationId, policyActive, call }: GovernedEvent): void {
+  governed({ index, evaluationId, policyActive, serverMs, call }: GovernedEvent): void {
     this.counts.governed++;
     if (policyActive) this.isGoverned = true;
     const known = evaluationId === null ? undefined : this.known.get(evaluationId);
@@ -136,7 +150,8 @@ export class PolicyCompliance {
     }
     if (known === undefined) return;
     known.used = true;
-    if (differs(known.call.tool, call.tool) || differs(known.call.argumentsHash, call.argumentsHash)) {
+    if (serverMs > lastUse(known)) this.violation('decisions_were_fresh', index);
+    if (callMembers.some((member) => differs(known.call[member], call[member]))) {
       this.violation('calls_as_evaluated', index);
     } else if (known.call.argumentsHash === null || call.argumentsHash === null) this.counts.uncompared++;
     if (known.combined === 'deny') this.violation('nothing_ran_after_deny', index);
@@ -177,6 +192,14 @@ function approves({ id, outcome, approver, at }: DecidedLeaf, opened: OpenedAppr
   return approver !== opened.requestedBy && atMs !== null && expiresMs !== null && atMs < expiresMs;
 }
 
+const callMembers = ['actor', 'tool', 'argumentsHash'] as const;
+
 /** What one side does not tell cannot be compared. */
 const differs = (evaluated: string | null, made: string | null): boolean =>
   evaluated !== null && made !== null && evaluated !== made;
+
+/** Until when a call may be recorded: as long as the decision serves or, once approved, the approval; and a little. */
+function lastUse({ approval, approvedAt, expiresMs }: Known): number {
+  const approvedMs = approval === null || approvedAt === Infinity ? null : parseTimestamp(approval.expiresAt);
+  return Math.max(expiresMs, approvedMs ?? 0) + limits.toolDecisionSlackSeconds * 1000;
+}

@@ -14,7 +14,7 @@ import type { LayerResult } from '../../src/core/statement.ts';
 
 const set = { policySetHash: `sha256:${'a'.repeat(64)}`, policyIndex: 3 };
 const decisions = { n: 1, root: `sha256:${'b'.repeat(64)}` };
-const untold = { tool: null, argumentsHash: null };
+const untold = { actor: null, tool: null, argumentsHash: null };
 const approval = { id: 'apr_1', requestedBy: 'key_1', expiresAt: '2026-01-02T00:00:00.000Z' };
 const evaluated = (members: Partial<EvaluatedLeaf> = {}): EvaluatedLeaf => ({
   index: 10,
@@ -27,6 +27,7 @@ const evaluated = (members: Partial<EvaluatedLeaf> = {}): EvaluatedLeaf => ({
   recomputes: true,
   whole: true,
   call: untold,
+  expiresMs: Infinity,
   ...members,
 });
 
@@ -43,6 +44,7 @@ interface Story {
     evaluationId: string | null,
     active?: boolean,
     call?: CallMade,
+    serverMs?: number,
   ])[];
 }
 
@@ -53,8 +55,8 @@ function judge({ evaluations = [], approvals = [], calls = [] }: Story): LayerRe
     const at = '2026-01-01T23:59:59.999Z';
     compliance.approval({ index, evaluationId, outcome, id: 'apr_1', approver: 'key_2', at, ...decided });
   }
-  for (const [index, evaluationId, policyActive = true, call = untold] of calls) {
-    compliance.governed({ index, evaluationId, policyActive, call });
+  for (const [index, evaluationId, policyActive = true, call = untold, serverMs = 0] of calls) {
+    compliance.governed({ index, evaluationId, policyActive, call, serverMs });
   }
   return compliance.finish();
 }
@@ -88,7 +90,7 @@ describe('policy compliance', () => {
       uncompared: 2,
       firstViolation: null,
     });
-    expect([checks.length, verdict]).toEqual([6, 'pass']);
+    expect([checks.length, verdict]).toEqual([7, 'pass']);
   });
 
   it.each<[string, Story, string[]]>([
@@ -224,17 +226,25 @@ describe('policy compliance', () => {
     expect(failed({ evaluations })).toEqual([]);
   });
 
-  it('fails where another tool or other arguments ran than were evaluated', () => {
-    const call = { tool: 'refund', argumentsHash: 'sha256:aa' };
+  it('fails where another tool, other arguments or another actor ran than were evaluated', () => {
+    const call = { actor: '"planner"', tool: 'refund', argumentsHash: 'sha256:aa' };
     const ran = (made: CallMade): LayerResult =>
       judge({ evaluations: [{ call }], calls: [[11, 'pev_1', true, made]] });
     expect(ran(call).verdict).toBe('pass');
     for (const other of [
-      { tool: 'transfer', argumentsHash: 'sha256:aa' },
-      { tool: 'refund', argumentsHash: 'sha256:bb' },
+      { ...call, tool: 'transfer' },
+      { ...call, argumentsHash: 'sha256:bb' },
+      { ...call, actor: '"intruder"' },
     ]) {
       expect(ran(other).claims['firstViolation']).toEqual({ check: 'calls_as_evaluated', index: 11 });
     }
+  });
+
+  it('lets a decision serve until it expires, and a little', () => {
+    const at = (serverMs: number): string[] =>
+      failed({ evaluations: [{ expiresMs: 60_000 }], calls: [[11, 'pev_1', true, untold, serverMs]] });
+    const lastMs = 60_000 + limits.toolDecisionSlackSeconds * 1000;
+    expect([at(lastMs), at(lastMs + 1)]).toEqual([[], ['decisions_were_fresh']]);
   });
 
   it('fails where not every policy in force was asked', () => {
