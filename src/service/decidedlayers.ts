@@ -3,9 +3,8 @@
  * `decision_lineage`, `replay_determinism`. Whatever was recorded or changed at or above it is not looked at, so
  * that a layer that is computed again gives the same text. Proven by `test/service/compliance.test.ts`.
  */
-import { valuesAt } from '../core/bodies.ts';
+import { limits } from '../contract/limits.ts';
 import {
-  evaluationPointer,
   governedEventType,
   PolicyCompliance,
   type CallMade,
@@ -19,10 +18,13 @@ import { openRiskDecision } from '../core/decided/riskdecision.ts';
 import { openSnapshot } from '../core/decided/snapshot.ts';
 import { DecisionLineage } from '../core/decisionlineage.ts';
 import { replayDeterminism } from '../core/determinism.ts';
-import type { JsonObject } from '../core/json.ts';
+import type { Disclosure } from '../core/disclosure.ts';
+import { canonicalize, readJson, type Json, type JsonObject } from '../core/json.ts';
 import { noPolicyActive, replayNotRun } from '../core/layers.ts';
+import { rebuild } from '../core/record.ts';
 import { recomputes } from '../core/replay/again.ts';
 import type { LayerResult } from '../core/statement.ts';
+import { parseTimestamp } from '../core/time.ts';
 import type { IndexedLeaf, Leaf } from '../store/port.ts';
 import { LoggedPolicies, type LoggedSet } from './loggedpolicies.ts';
 import { runEvents } from './runevents.ts';
@@ -73,6 +75,7 @@ export async function policyCompliance(context: TaskContext, run: RunAt): Promis
       recomputes: recomputed,
       whole: asksAll(evaluation, inForce),
       call: callDecided(evaluation),
+      expiresMs: expiryOf(evaluation),
     });
     evaluations++;
   }
@@ -86,7 +89,9 @@ export async function policyCompliance(context: TaskContext, run: RunAt): Promis
   for await (const chunk of runEvents(context, run, events)) {
     for (const { index, clear, disclosures } of chunk) {
       if (clear?.eventType !== governedEventType) continue;
-      compliance.governed({ index, policyActive: timeline.activeAt(index), ...toldBy(disclosures) });
+      const serverMs = parseTimestamp(clear.serverTimestamp) ?? Infinity;
+      const policyActive = timeline.activeAt(index);
+      compliance.governed({ index, policyActive, serverMs, ...toldBy(disclosures) });
     }
   }
   return compliance.finish();
@@ -96,18 +101,29 @@ export async function policyCompliance(context: TaskContext, run: RunAt): Promis
 const isComplete = ({ set, unknown, policySetHash }: LoggedSet): boolean =>
   unknown.length === 0 && set.policySetHash === policySetHash;
 
-const told = [evaluationPointer, '/metadata/argumentsHash', '/resource/name', '/resource/type'] as const;
-const toldSet: ReadonlySet<string> = new Set(told);
-
 /** What a governed event says of itself; its writer was a client. */
 function toldBy(disclosures: string | null): Pick<GovernedEvent, 'evaluationId' | 'call'> {
-  const values = disclosures === null ? null : valuesAt(disclosures, toldSet);
-  const [evaluationId = null, callHash = null, name = null, type = null] = told.map((pointer) => {
-    const value = values?.get(pointer);
-    return typeof value === 'string' ? value : null;
-  });
-  return { evaluationId, call: { tool: type === 'tool' ? name : null, argumentsHash: callHash } };
+  const event =
+    disclosures === null
+      ? new Map<string, Json>()
+      : rebuild(readJson(disclosures) as unknown as Disclosure[]);
+  const metadata = objectOf(event.get('metadata'));
+  const resource = objectOf(event.get('resource'));
+  return {
+    evaluationId: textOf(metadata?.['evaluationId']),
+    call: {
+      actor: canonicalOf(event.get('actor')),
+      tool: resource?.['type'] === 'tool' ? textOf(resource['name']) : null,
+      argumentsHash: textOf(metadata?.['argumentsHash']),
+    },
+  };
 }
+
+const objectOf = (value: Json | undefined): JsonObject | null =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+const textOf = (value: Json | undefined): string | null => (typeof value === 'string' ? value : null);
+const canonicalOf = (value: Json | undefined): string | null =>
+  value === undefined || value === null ? null : canonicalize(value);
 
 /** Whether an evaluation asked every policy in force; where its list was erased, as far as the counts tell. */
 function asksAll({ policyIds, policySource, policyCount }: Evaluation, { set, unknown }: LoggedSet): boolean {
@@ -116,22 +132,20 @@ function asksAll({ policyIds, policySource, policyCount }: Evaluation, { set, un
   return set.versions().every(({ policyId }) => asked.has(policyId));
 }
 
-/** The tool call that an evaluation was asked about, as its checkpoint has it. */
+/** The tool call that an evaluation was asked about, as its checkpoint has it; its members are a client's. */
 function callDecided({ checkpoint }: Evaluation): CallMade {
-  const context = objectAt(checkpoint, 'context');
-  const name = objectAt(context, 'tool')?.['name'];
-  const given = objectAt(context, 'arguments');
+  const context = objectOf(checkpoint?.['context']);
+  const given = objectOf(context?.['arguments']);
   return {
-    tool: typeof name === 'string' ? name : null,
+    actor: canonicalOf(context?.['actor']),
+    tool: textOf(objectOf(context?.['tool'])?.['name']),
     argumentsHash: given === null ? null : argumentsHash(given).hash,
   };
 }
 
-/** A checkpoint's members are a client's. */
-function objectAt(object: JsonObject | null, name: string): JsonObject | null {
-  const value = object !== null && Object.hasOwn(object, name) ? object[name] : null;
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
-}
+/** When a decision about a tool call ends (contract M10); others do not. */
+const expiryOf = ({ policySource, evaluatedAt }: Evaluation): number =>
+  policySource === 'tool' ? (parseTimestamp(evaluatedAt) ?? 0) + limits.toolDecisionSeconds * 1000 : Infinity;
 
 /** Cost: 30 µs a decision. */
 export async function decisionLineage(context: TaskContext, run: RunAt): Promise<LayerResult> {
