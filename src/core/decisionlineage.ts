@@ -1,6 +1,6 @@
 /**
  * The layer `decision_lineage` (docs/proofs.md): each risk decision of the run follows from the inputs and the
- * configuration that were recorded with it. Proven by `test/core/decisionlineage.test.ts`.
+ * configuration that were recorded with it, and the configuration was the one in force. Proven by `test/core/decisionlineage.test.ts`.
  */
 import type { RiskRecord } from './decided/riskdecision.ts';
 import { hashText } from './hash.ts';
@@ -20,10 +20,12 @@ export class DecisionLineage {
   private inputsRecompute = true;
   private actionsMatch = true;
 
-  add(index: number, record: RiskRecord): void {
+  /** `inForce`: the hash of the configuration that the leaves below its index put in force. */
+  add(index: number, record: RiskRecord, inForce: string): void {
     const { id, action, score, deterministicInputsHash, configHash } = record;
     const item = { action, configHash, deterministicInputsHash, id, index, score };
     this.decisions.add(`\0${canonicalize(item)}`);
+    this.actionsMatch &&= configHash === inForce;
     const verdict = this.again.decide(record);
     if (verdict === null) return;
     this.recomputed++;

@@ -24,6 +24,7 @@ export type LeafType =
   | 'gov.snapshot/1'
   | 'gov.replay/1'
   | 'gov.policy/1'
+  | 'gov.config/1'
   | 'gov.key/1'
   | 'gov.epoch/1';
 

@@ -26,6 +26,7 @@ import { recomputes } from '../core/replay/again.ts';
 import type { LayerResult } from '../core/statement.ts';
 import { parseTimestamp } from '../core/time.ts';
 import type { IndexedLeaf, Leaf } from '../store/port.ts';
+import { LoggedConfigs } from './loggedconfigs.ts';
 import { LoggedPolicies, type LoggedSet } from './loggedpolicies.ts';
 import { runEvents } from './runevents.ts';
 import type { RunOf, TaskContext } from './work.ts';
@@ -150,9 +151,10 @@ const expiryOf = ({ policySource, evaluatedAt }: Evaluation): number =>
 /** Cost: 30 µs a decision. */
 export async function decisionLineage(context: TaskContext, run: RunAt): Promise<LayerResult> {
   const lineage = new DecisionLineage();
+  const configs = new LoggedConfigs(context, run, run.treeSize);
   const range = { type: 'gov.decision/1', beforeIndex: run.treeSize } as const;
   for await (const leaf of decidedLeaves(context, run, range))
-    lineage.add(leaf.index, openRiskDecision(leaf));
+    lineage.add(leaf.index, openRiskDecision(leaf), await configs.at(leaf.index));
   return lineage.finish();
 }
 

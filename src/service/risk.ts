@@ -1,24 +1,28 @@
 /**
  * Risk Routing (interface §2.3, §4.3; contract F7-F9, O3): scores a moment of a run, routes it, records it as
- * leaf `gov.decision/1` with everything that it was computed from. Proven by `test/service/risk.test.ts`.
+ * leaf `gov.decision/1` with everything that it was computed from. The configuration that it is recorded with is the
+ * one in force at its place in the log: where it changed meanwhile, it is decided again. A change is leaf
+ * `gov.config/1`, audit event and row in one append. Proven by `test/service/risk.test.ts`.
  */
 import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import type { RiskConfigInput, RiskDecision, RiskRouterConfig } from '../contract/risk.ts';
 import { openLeaf } from '../core/decided/leaf.ts';
+import { draftConfigChange } from '../core/decided/riskconfig.ts';
 import { draftRiskDecision, openRiskDecision, type RiskRecord } from '../core/decided/riskdecision.ts';
 import { typeId } from '../core/id.ts';
 import { canonicalize, type Json, type JsonObject } from '../core/json.ts';
 import { checkRiskConfig, riskRouter, type RiskRouter, type RiskSettings } from '../core/risk/config.ts';
-import { canonicalInputs } from '../core/risk/inputs.ts';
+import { canonicalInputs, type CanonicalInputs } from '../core/risk/inputs.ts';
 import { bands, evaluateRisk } from '../core/risk/router.ts';
 import { formatTimestamp } from '../core/time.ts';
-import { append } from './append.ts';
+import { append, appendOrStale } from './append.ts';
 import { idempotencyWrite, type Handlers } from './call.ts';
 import { pageLimit, sizedPage } from './pages.ts';
 import { routerOf } from './riskrouter.ts';
 import { fieldError } from './schema.ts';
+import type { Services } from './services.ts';
 import { riskConfigured } from './system.ts';
 
 export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskConfig' | 'listRiskDecisions'> =
@@ -29,26 +33,24 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
       if (isSystemRun(runId)) {
         throw fieldError({ pointer: '/runId', in: 'body', code: 'NOT_ALLOWED', detail: systemRunRefusal });
       }
-      const router = await routerOf(services.store, projectId);
       const inputs = canonicalInputs(given);
-      const verdict = evaluateRisk(inputs, router);
-      const atMs = services.now();
-      const decision: RiskRecord = {
-        id: typeId('rsk', atMs, services.randomBytes(10)),
-        runId,
-        ...verdict,
-        evaluatedAt: formatTimestamp(atMs),
-        // both are JSON by their types
-        inputs: { ...inputs, config: router.config as unknown as JsonObject },
-      };
-      const answer = { status: 200, body: decisionBody(decision) } as const;
-      const stored = await append(services, {
-        projectId,
-        leaves: [draftRiskDecision(decision, services.salt)],
-        meter: { op: 'risk_decision', units: 1 },
-        ...idempotencyWrite(idempotency, answer),
+      for (let attempt = 0; attempt < attempts; attempt++) {
+        const router = await routerOf(services.store, projectId);
+        const decision = decideBy(router, { runId, inputs, services });
+        const answer = { status: 200, body: decisionBody(decision) } as const;
+        const stored = await appendOrStale(services, {
+          projectId,
+          leaves: [draftRiskDecision(decision, services.salt)],
+          meter: { op: 'risk_decision', units: 1 },
+          inForce: { configIndex: router.configIndex },
+          ...idempotencyWrite(idempotency, answer),
+        });
+        if ('replayed' in stored) return stored;
+        if (stored.outcome === 'stored') return answer;
+      }
+      throw new GovError('OVERLOADED', 'the configuration kept changing meanwhile; repeat later', {
+        retryAfterSeconds: limits.overloadRetrySeconds,
       });
-      return 'replayed' in stored ? stored : answer;
     },
 
     async getRiskConfig({ caller }, { store }) {
@@ -62,9 +64,19 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
       const answered = configBody(router);
       refuseOtherBands(sentBands, answered.bands);
       const atMs = services.now();
+      const changed = {
+        configHash: router.configHash,
+        at: formatTimestamp(atMs),
+        // JSON by its type
+        config: router.config as unknown as JsonObject,
+        actor: caller.keyId,
+      };
       await append(services, {
         projectId: caller.project.projectId,
-        leaves: [riskConfigured(router, { nowMs: atMs, salt: services.salt, by: caller })],
+        leaves: [
+          draftConfigChange(changed, services.salt),
+          riskConfigured(router, { nowMs: atMs, salt: services.salt, by: caller }),
+        ],
         meter: { op: 'none', units: 0 },
         effects: [{ kind: 'saveRiskConfig', config: router.text, atMs }],
       });
@@ -93,6 +105,24 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
       return { status: 200, body: { data: items, nextCursor } };
     },
   };
+
+const attempts = 5;
+
+function decideBy(
+  router: RiskRouter,
+  of: { readonly runId: string; readonly inputs: CanonicalInputs; readonly services: Services },
+): RiskRecord {
+  const { runId, inputs, services } = of;
+  const atMs = services.now();
+  return {
+    id: typeId('rsk', atMs, services.randomBytes(10)),
+    runId,
+    ...evaluateRisk(inputs, router),
+    evaluatedAt: formatTimestamp(atMs),
+    // both are JSON by their types
+    inputs: { ...inputs, config: router.config as unknown as JsonObject },
+  };
+}
 
 function decisionBody({ inputs: _inputs, factors, ...decision }: RiskRecord): RiskDecision {
   return { ...decision, factors: [...factors] };

@@ -1,12 +1,13 @@
 /**
  * Checks a data directory from the records up: records → leaf hashes → tiles → heads and every signed
  * checkpoint; runs gap-free, server time monotonic, counters; bodies against what records committed to;
- * metering leaves against the audit leaves they cover; policies, approvals and the index of decisions against
- * their leaves. Reads only, also beside a serving process; memory grows with log n and the number of policies.
+ * metering leaves against the audit leaves they cover; policies, the risk router's configuration, approvals,
+ * replays and the index of decisions against their leaves. Reads only, also beside a serving process; memory grows with log n and the number of policies.
  * Proven by `test/store/fsck.test.ts`, `test/store/tamper.test.ts` and `test/store/tampergoverned.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { GovError } from '../contract/problems.ts';
+import { checkConfig } from './sqlite/checkconfig.ts';
 import { checkHeads } from './sqlite/checkheads.ts';
 import { checkAuditLog, checkMeteringLog } from './sqlite/checklog.ts';
 import { checkRuns } from './sqlite/checkruns.ts';
@@ -37,6 +38,7 @@ export type FsckKind =
   | 'meter_ref'
   | 'index_mismatch'
   | 'policy_mismatch'
+  | 'config_mismatch'
   | 'approval_mismatch'
   | 'heads_mismatch'
   | 'file_corrupt';
@@ -130,6 +132,7 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
       await readable(check, `${projectId}/audit`, () => checkAuditLog(check, project));
       await readable(check, `${projectId}/metering`, () => checkMeteringLog(check, project));
       await readable(check, `${projectId}/run`, () => checkRuns(check, project));
+      await readable(check, `${projectId}/risk_config`, () => checkConfig(check, project));
     }
     await readable(check, 'heads', () => {
       const heads = opening(files.heads, () => openHeads(files.heads, { readonly: true }));

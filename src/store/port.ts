@@ -30,6 +30,7 @@ import type {
   StoredPolicy,
   StoredPolicyVersion,
   StoredProof,
+  StoredRiskConfig,
 } from './stored.ts';
 
 export type * from './stored.ts';
@@ -91,8 +92,11 @@ export interface AppendRequest {
   readonly fingerprints?: ReadonlyMap<number, string>;
   /** Refused as `stale` when the run no longer has exactly this many events. */
   readonly expect?: { readonly runId: string; readonly events: number };
-  /** Refused as `outdated` when the newest gov.policy/1 leaf of the project has another index; null: there is none. */
-  readonly inForce?: { readonly policyIndex: number | null };
+  /**
+   * Refused as `outdated` when the newest gov.policy/1 or gov.config/1 leaf of the project has another index than is
+   * given; null: there is none.
+   */
+  readonly inForce?: { readonly policyIndex?: number | null; readonly configIndex?: number | null };
   /** A leaf that is a `conflict` refuses the request (VALIDATION_ERROR); else that leaf alone is left out. */
   readonly whole?: boolean;
   readonly effects?: readonly Effect[];
@@ -299,8 +303,7 @@ export interface StoreReader {
   }>;
   /** The newest versions of policies in review: evaluated, never enforced. */
   policiesInReview(projectId: string): Promise<ActivePolicy[]>;
-  /** JSON of the risk router configuration, or null before any PUT. */
-  riskConfig(projectId: string): Promise<string | null>;
+  riskConfig(projectId: string): Promise<StoredRiskConfig>;
   approval(projectId: string, approvalId: string): Promise<StoredApproval | null>;
   /** `status` is judged at `atMs`: what is not decided is pending, then expired. */
   approvals(

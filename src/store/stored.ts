@@ -43,6 +43,14 @@ export interface ActivePolicy extends StoredPolicyVersion {
   readonly name: string;
 }
 
+/** The risk router's configuration, of one moment with the log. */
+export interface StoredRiskConfig {
+  /** JSON, or null before any was put. */
+  readonly config: string | null;
+  /** Index of the newest gov.config/1 leaf, null where there is none. */
+  readonly configIndex: number | null;
+}
+
 export interface StoredApproval {
   readonly approvalId: string;
   readonly evaluationId: string;
@@ -177,5 +185,6 @@ export const indexedLeaves = [
   'gov.snapshot/1',
   'gov.replay/1',
   'gov.policy/1',
+  'gov.config/1',
 ] as const;
 export type IndexedLeaf = (typeof indexedLeaves)[number];

@@ -18,9 +18,10 @@ function decision(id: string, members: Partial<RiskRecord> = {}): RiskRecord {
     ...members,
   };
 }
+let inForce = router.configHash;
 function judge(...records: RiskRecord[]) {
   const lineage = new DecisionLineage();
-  for (const [at, record] of records.entries()) lineage.add(at, record);
+  for (const [at, record] of records.entries()) lineage.add(at, record, inForce);
   return lineage.finish();
 }
 const failed = (...records: RiskRecord[]): string[] =>
@@ -44,9 +45,18 @@ describe('decision lineage', () => {
     ['a would-be action', { wouldBeAction: 'block' }, 'action_matches_config'],
     ['factors that are not its own', { factors: [] }, 'action_matches_config'],
     ['another hash of its inputs', { deterministicInputsHash: 'sha256:x' }, 'inputs_recompute'],
-    ['another hash of its configuration', { configHash: 'sha256:x' }, 'inputs_recompute'],
   ])('fails by name for a decision with %s', (_, members, check) => {
     expect(failed(decision('rsk_1'), decision('rsk_2', members))).toEqual([check]);
+  });
+
+  it('fails for a decision by a configuration that was not in force, also once its inputs were erased', () => {
+    const both = ['inputs_recompute', 'action_matches_config'];
+    expect(failed(decision('rsk_1', { configHash: 'sha256:x' }))).toEqual(both);
+    inForce = 'sha256:other';
+    expect(failed(decision('rsk_1'))).toEqual(['action_matches_config']);
+    inForce = router.configHash;
+    const erased = decision('rsk_2', { inputs: null, configHash: 'sha256:x' });
+    expect(failed(decision('rsk_1'), erased)).toEqual(['action_matches_config']);
   });
 
   it('counts decisions whose inputs were erased, and shows nothing where all were', () => {

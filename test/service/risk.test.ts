@@ -1,8 +1,11 @@
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
+import Database from 'better-sqlite3';
+import { join } from 'node:path';
 import { canonicalize } from '../../src/core/json.ts';
 import { event, startPlane, type TestPlane } from '../serving.ts';
+import { governing } from './governed.ts';
 
 let plane: TestPlane;
 beforeAll(async () => {
@@ -180,5 +183,76 @@ describe('risk configuration', () => {
     expect(list.body.data).toEqual([body]);
     const events = await plane.call('GET', '/events?runId=run-kept');
     expect(events.body.events).toHaveLength(1);
+  });
+});
+
+describe('a configuration that was altered in the database', () => {
+  const strict = {
+    mode: 'strict',
+    thresholds: { allow: 0, flag: 0.3, escalate: 0.6, block: 0.9 },
+    defaultAction: 'allow',
+  };
+  const codes = async (own: TestPlane): Promise<unknown[]> => [
+    (await own.call('POST', '/risk/evaluate', { body: { runId: 'r' } })).body.code,
+    (await own.call('GET', '/risk/config')).body.code,
+    (
+      await own.call('POST', '/mcp/tools/evaluate', {
+        body: { runId: 'r', tool: { name: 't' }, arguments: {} },
+      })
+    ).body.code,
+  ];
+  const faults = Array(3).fill('STORAGE_FAULT');
+
+  it.each([
+    ['another mode', "UPDATE risk_config SET config = replace(config, 'strict', 'monitor')"],
+    ['none', 'DELETE FROM risk_config'],
+    ['no JSON', "UPDATE risk_config SET config = ''"],
+  ])('to %s decides nothing, until it is restored or put anew', async (_, statement) => {
+    const own = await startPlane();
+    await own.call('PUT', '/risk/config', { body: strict });
+    const db = new Database(join(own.dataDir, 'gov.db'));
+    const kept = db.prepare<[], { config: string; updated_ms: number }>('SELECT * FROM risk_config').get()!;
+    db.exec(statement);
+    expect(await codes(own)).toEqual(faults);
+    db.prepare('INSERT OR REPLACE INTO risk_config VALUES (1, ?, ?)').run(kept.config, kept.updated_ms);
+    expect(await codes(own)).toEqual([undefined, undefined, undefined]);
+    db.exec(statement);
+    expect(await codes(own)).toEqual(faults);
+    expect((await own.call('PUT', '/risk/config', { body: strict })).status).toBe(200);
+    expect(await codes(own)).toEqual([undefined, undefined, undefined]);
+    db.close();
+    await own.end();
+  });
+
+  it('back to one that was in force before decides nothing, also where that one was decided by', async () => {
+    const own = await startPlane();
+    const db = new Database(join(own.dataDir, 'gov.db'));
+    const config = () => db.prepare('SELECT config FROM risk_config').pluck().get();
+    await own.call('PUT', '/risk/config', { body: { ...strict, mode: 'monitor' } });
+    const before = config();
+    await own.call('POST', '/risk/evaluate', { body: { runId: 'r' } });
+    await own.call('PUT', '/risk/config', { body: strict });
+    db.prepare('UPDATE risk_config SET config = ?').run(before);
+    expect(await codes(own)).toEqual(faults);
+    db.close();
+    await own.end();
+  });
+
+  it('is not needed to have every decision by the configuration in force at its place, while it changes', async () => {
+    const own = await startPlane();
+    const here = governing(own);
+    await here.ran('busy', {}, 'output.delivered');
+    const modes = ['strict', 'monitor', 'permissive', 'adaptive'];
+    await Promise.all(
+      Array.from({ length: 40 }, (_, n) =>
+        n % 4 === 0
+          ? own.call('PUT', '/risk/config', { body: { ...strict, mode: modes[(n / 4) % 4] } })
+          : here.risk('busy'),
+      ),
+    );
+    const { verified, claims } = await here.layer('busy', 'decision_lineage');
+    expect(claims).toMatchObject({ decisions: { n: 30 }, notRecomputed: 0 });
+    expect(verified).toBe(true);
+    await own.end();
   });
 });

@@ -8,11 +8,13 @@ import {
 import { draftPolicyChange, type PolicyChange } from '../../src/core/decided/policychange.ts';
 import { draftReplay } from '../../src/core/decided/replayed.ts';
 import { draftRiskDecision } from '../../src/core/decided/riskdecision.ts';
+import { draftConfigChange } from '../../src/core/decided/riskconfig.ts';
 import { draftSnapshot } from '../../src/core/decided/snapshot.ts';
 import { canonicalize } from '../../src/core/json.ts';
 import { canonicalCondition } from '../../src/core/policy/canonical.ts';
 import { parseCondition } from '../../src/core/policy/parse.ts';
 import { policyHash } from '../../src/core/policy/policyhash.ts';
+import { riskConfigHash } from '../../src/core/risk/config.ts';
 import type { OtherDraft } from '../../src/core/record.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
 import type {
@@ -160,6 +162,17 @@ export const riskDecision = (id: string, runId = 'r1'): OtherDraft =>
     },
     salt,
   );
+
+/** A configuration of the risk router, by its text, and its leaf. */
+export const configure = (config: string, atMs = startMs): AppendRequest => {
+  const changed = {
+    configHash: riskConfigHash(config),
+    at: formatTimestamp(atMs),
+    config: {},
+    actor: 'key_1',
+  };
+  return unmetered([draftConfigChange(changed, salt)], [{ kind: 'saveRiskConfig', config, atMs }]);
+};
 
 export const snapshot = (runId = 'r1'): OtherDraft =>
   draftSnapshot(

@@ -16,6 +16,7 @@ import {
 } from './fixture.ts';
 import {
   addVersion,
+  configure,
   createPolicy,
   decideApproval,
   evaluation,
@@ -57,7 +58,7 @@ export class TestPlane {
 
   /**
    * After the events: two policies of two versions, one of them in force; a run with a snapshot and evaluations,
-   * one approval denied, one open.
+   * one approval denied, one open; the risk router, configured twice.
    */
   async governed(): Promise<this> {
     const store = this.open();
@@ -73,6 +74,8 @@ export class TestPlane {
       openApproval('1'),
       openApproval('2'),
       decideApproval('1', 'denied'),
+      configure('{}'),
+      configure('{"mode":"strict"}'),
     ];
     for (const each of requests) await stored(store, each);
     await store.close();

@@ -103,6 +103,32 @@ describe('one changed row', () => {
       ['prj_a/policy/pol_1/2 policy_mismatch', 'prj_a/policy_version policy_mismatch'],
     ],
     [
+      'another configuration of the risk router',
+      "UPDATE risk_config SET config = replace(config, 'strict', 'monitor')",
+      ['prj_a/risk_config config_mismatch'],
+    ],
+    [
+      'the configuration before it',
+      "UPDATE risk_config SET config = '{}'",
+      ['prj_a/risk_config config_mismatch'],
+    ],
+    [
+      'another time of the configuration',
+      'UPDATE risk_config SET updated_ms = updated_ms + 1',
+      ['prj_a/risk_config config_mismatch'],
+    ],
+    ['no configuration', 'DELETE FROM risk_config', ['prj_a/risk_config config_mismatch']],
+    [
+      'a configuration that no leaf finds',
+      'DELETE FROM decided WHERE type = 7',
+      [
+        'prj_a/audit/23 index_mismatch',
+        'prj_a/audit/24 index_mismatch',
+        'prj_a/decided index_mismatch',
+        'prj_a/risk_config config_mismatch',
+      ],
+    ],
+    [
       'an approval that was denied',
       "UPDATE approval SET outcome = 'approved' WHERE approval_id = 'apr_1'",
       ['prj_a/approval/apr_1 approval_mismatch'],

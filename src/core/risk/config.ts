@@ -77,9 +77,15 @@ export function effectiveConfig(settings: RiskSettings): RiskConfig {
 export function riskRouter(settings: RiskSettings): RiskRouter {
   const config = effectiveConfig(settings);
   const text = canonicalize(config as unknown as Json); // numbers, texts and records of them
-  const configHash = sha256Text(`gov.riskconfig/v1\n{"algorithm":"${riskAlgorithm}","config":${text}}`);
-  return { config, text, configHash };
+  return { config, text, configHash: riskConfigHash(text) };
 }
+
+/** The hash of a configuration by its JCS text. */
+export const riskConfigHash = (text: string): string =>
+  sha256Text(`gov.riskconfig/v1\n{"algorithm":"${riskAlgorithm}","config":${text}}`);
+
+/** What is in force in a log before its first `gov.config/1` leaf; of another default, proofs made before it fail. */
+export const defaultConfigHash = riskRouter(defaultRiskConfig).configHash;
 
 /**
  * Refuses what the contract's schema cannot say: a signal without a name or with too long a one, and a range

@@ -52,9 +52,12 @@ const newestTotals = sql<{ record: string }>(
 const types = sql<{ name: string; type_no: number }>(
   'SELECT name, type_no FROM event_type WHERE project = $1',
 );
-const newestPolicy = sql<{ idx: number }>(
-  `SELECT idx FROM decided WHERE project = $1 AND type = ${typeNumbers['gov.policy/1']} ORDER BY idx DESC LIMIT 1`,
-);
+const newestLeaf = (type: 'gov.policy/1' | 'gov.config/1') =>
+  sql<{ idx: number }>(
+    `SELECT idx FROM decided WHERE project = $1 AND type = ${typeNumbers[type]} ORDER BY idx DESC LIMIT 1`,
+  );
+const newestPolicy = newestLeaf('gov.policy/1');
+const newestConfig = newestLeaf('gov.config/1');
 const newestRun = sql<{ run_no: number }>(
   'SELECT run_no FROM run WHERE project = $1 ORDER BY run_no DESC LIMIT 1',
 );
@@ -71,10 +74,11 @@ export async function openLedger(
   heads: BothHeads,
 ): Promise<OpenLedger> {
   const wanted = [...edgeTiles('audit', heads.audit.size), ...edgeTiles('metering', heads.metering.size)];
-  const [totals, names, policy, runs, parts] = await run([
+  const [totals, names, policy, config, runs, parts] = await run([
     step(newestTotals, no, heads.metering.size),
     step(types, no),
     step(newestPolicy, no),
+    step(newestConfig, no),
     step(newestRun, no),
     step(
       tileParts,
@@ -111,6 +115,7 @@ export async function openLedger(
     lastMs: heads.audit.last_ms,
     totals: totalsOf(heads.metering.size, totals.rows[0]?.record),
     policyIndex: policy.rows[0]?.idx ?? null,
+    configIndex: config.rows[0]?.idx ?? null,
     runs: new Map(),
     types: new Map(names.rows.map(({ name, type_no }) => [name, type_no])),
     nextRunNo: (runs.rows[0]?.run_no ?? 0) + 1,

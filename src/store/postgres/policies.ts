@@ -40,9 +40,12 @@ const evaluated = (status: 'active' | 'review', version: string) =>
   );
 const active = evaluated('active', 'active_version');
 const inReview = evaluated('review', 'latest_version');
-const newestChange = sql<{ idx: number }>(
-  `SELECT idx FROM decided WHERE project = $1 AND type = ${typeNumbers['gov.policy/1']} ORDER BY idx DESC LIMIT 1`,
-);
+const newestLeaf = (type: 'gov.policy/1' | 'gov.config/1') =>
+  sql<{ idx: number }>(
+    `SELECT idx FROM decided WHERE project = $1 AND type = ${typeNumbers[type]} ORDER BY idx DESC LIMIT 1`,
+  );
+const newestChange = newestLeaf('gov.policy/1');
+const newestConfig = newestLeaf('gov.config/1');
 const config = sql<{ config: string }>('SELECT config FROM risk_config WHERE project = $1');
 
 type PolicyReads = Pick<
@@ -94,7 +97,12 @@ export function policyReads(database: Database, numberOf: ProjectNumber): Policy
     },
     riskConfig: async (projectId) => {
       const project = await numberOf(projectId);
-      return (await database.read({ project }, [step(config, project)]))[0].rows[0]?.config ?? null;
+      // one moment, as above
+      const [{ rows }, newest] = await database.readAtOnce({ project }, [
+        step(config, project),
+        step(newestConfig, project),
+      ]);
+      return { config: rows[0]?.config ?? null, configIndex: newest.rows[0]?.idx ?? null };
     },
   };
 }

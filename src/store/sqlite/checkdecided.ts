@@ -17,6 +17,7 @@ const idMember: Readonly<Record<IndexedLeaf, string | null>> = {
   'gov.snapshot/1': null,
   'gov.replay/1': 'replayId',
   'gov.policy/1': null,
+  'gov.config/1': null,
 };
 
 interface DecidedRow {

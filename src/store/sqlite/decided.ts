@@ -13,6 +13,7 @@ export const typeNumbers: Readonly<Record<IndexedLeaf, number>> = {
   'gov.snapshot/1': 4,
   'gov.replay/1': 5,
   'gov.policy/1': 6,
+  'gov.config/1': 7,
 };
 
 export const isIndexed = (type: string): type is IndexedLeaf => Object.hasOwn(typeNumbers, type);

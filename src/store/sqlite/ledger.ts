@@ -35,6 +35,8 @@ export interface Ledger {
   totals: Totals;
   /** Index of the newest gov.policy/1 leaf, null where there is none. */
   policyIndex: number | null;
+  /** As above, of gov.config/1. */
+  configIndex: number | null;
   /** Recently written runs, least recently first; the tables hold the others. */
   readonly runs: Map<string, RunState>;
   readonly types: Map<string, number>;
@@ -99,13 +101,15 @@ export function openLedger(db: Connection, projectId: string): Ledger {
       'SELECT name, type_no FROM event_type WHERE project = ?',
     )
     .all(no);
+  const newest = newestReader(db);
   return {
     no,
     audit: audit.edge,
     metering: metering.edge,
     lastMs: audit.lastMs,
     totals: readTotals(db, no, metering.edge.size),
-    policyIndex: newestReader(db)(no, 'gov.policy/1'),
+    policyIndex: newest(no, 'gov.policy/1'),
+    configIndex: newest(no, 'gov.config/1'),
     runs: new Map(),
     types: new Map(types.map(({ name, type_no }) => [name, type_no])),
   };

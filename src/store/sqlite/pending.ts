@@ -4,7 +4,7 @@
  */
 import type { Totals } from '../../core/metering.ts';
 import type { LeafDraft } from '../../core/record.ts';
-import type { Assigned } from '../port.ts';
+import type { AppendRequest, Assigned } from '../port.ts';
 import type { Ledger, RunState } from './ledger.ts';
 
 /** A leaf with its place, not yet a row. */
@@ -36,6 +36,7 @@ export class Pending {
   lastMs: number;
   totals: Totals;
   policyIndex: number | null;
+  configIndex: number | null;
   readonly hashes: Buffer[] = [];
   readonly meterHashes: Buffer[] = [];
   /** By position among the leaves of this transaction. */
@@ -51,6 +52,7 @@ export class Pending {
     this.lastMs = ledger.lastMs;
     this.totals = ledger.totals;
     this.policyIndex = ledger.policyIndex;
+    this.configIndex = ledger.configIndex;
   }
 
   get size(): number {
@@ -66,6 +68,14 @@ export class Pending {
     return this.eventIds[index - this.ledger.audit.size] ?? null;
   }
 
+  /** Whether what was decided was decided by what is in force now, as far as it says. */
+  isCurrent({ policyIndex, configIndex }: NonNullable<AppendRequest['inForce']>): boolean {
+    return (
+      (policyIndex === undefined || policyIndex === this.policyIndex) &&
+      (configIndex === undefined || configIndex === this.configIndex)
+    );
+  }
+
   /** Takes over an accepted plan. */
   accept(plan: Plan): void {
     this.lastMs = plan.serverMs;
@@ -75,6 +85,7 @@ export class Pending {
       this.hashes.push(leaf);
       this.eventIds.push(event?.eventId ?? null);
       if (draft.kind === 'other' && draft.type === 'gov.policy/1') this.policyIndex = index;
+      if (draft.kind === 'other' && draft.type === 'gov.config/1') this.configIndex = index;
       if (event === null) continue;
       raise(this.typeEvents, event.typeNo);
       let byType = this.runTypeEvents.get(event.run.no);

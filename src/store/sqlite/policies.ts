@@ -29,11 +29,17 @@ type PolicyReads = Pick<
 
 export function policyReads(db: Connection, numberOf: ProjectNumber): PolicyReads {
   const config = db.prepare<Value[], string>('SELECT config FROM risk_config WHERE project = ?').pluck();
+  const newest = newestReader(db);
+  // one read transaction, as below
+  const configured = db.transaction((project: number) => ({
+    config: config.get(project) ?? null,
+    configIndex: newest(project, 'gov.config/1'),
+  }));
   return {
     ...policyRows(db, numberOf),
     ...versionRows(db, numberOf),
     ...evaluatedRows(db, numberOf),
-    riskConfig: async (projectId) => config.get(numberOf(projectId)) ?? null,
+    riskConfig: async (projectId) => configured(numberOf(projectId)),
   };
 }
 

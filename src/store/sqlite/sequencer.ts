@@ -73,7 +73,7 @@ export class Sequencer {
       const events = this.runOf(pending, expect.runId)?.events ?? 0;
       if (events !== expect.events) return { outcome: 'stale', events };
     }
-    if (inForce !== undefined && inForce.policyIndex !== pending.policyIndex) return { outcome: 'outdated' };
+    if (inForce !== undefined && !pending.isCurrent(inForce)) return { outcome: 'outdated' };
     const plan = this.plan(pending, request);
     if (request.whole === true && plan.assigned.some(({ outcome }) => outcome === 'conflict'))
       throw conflict();
@@ -90,12 +90,13 @@ export class Sequencer {
 
   /** COMMIT returned: what was pending is durable. */
   settle(): void {
-    for (const { ledger, lastMs, totals, policyIndex, runs, types } of this.pending.values()) {
+    for (const { ledger, lastMs, totals, policyIndex, configIndex, runs, types } of this.pending.values()) {
       ledger.audit.settle();
       ledger.metering.settle();
       ledger.lastMs = lastMs;
       ledger.totals = totals;
       ledger.policyIndex = policyIndex;
+      ledger.configIndex = configIndex;
       for (const [name, no] of types) ledger.types.set(name, no);
       for (const [runId, run] of runs) {
         ledger.runs.delete(runId);

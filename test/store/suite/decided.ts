@@ -3,10 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { draftApproval } from '../../../src/core/decided/approval.ts';
 import { openEvaluation } from '../../../src/core/decided/evaluation.ts';
 import { openLeaf } from '../../../src/core/decided/leaf.ts';
+import type { OtherDraft } from '../../../src/core/record.ts';
 import { indexedLeaves } from '../../../src/store/stored.ts';
 import type { Effect, IndexedLeaf, Store } from '../../../src/store/port.ts';
 import { appended, codeOf, event, genesis, projectOf, request, salt, stored } from '../fixture.ts';
-import { evaluation, policyLeaf, replay, riskDecision, snapshot, unmetered } from '../governance.ts';
+import {
+  configure,
+  evaluation,
+  policyLeaf,
+  replay,
+  riskDecision,
+  snapshot,
+  unmetered,
+} from '../governance.ts';
 import { open } from '../engine.ts';
 
 const approvalLeaf = draftApproval(
@@ -21,6 +30,8 @@ const approvalLeaf = draftApproval(
   },
   salt,
 );
+
+const [configLeaf] = configure('{}').leaves;
 
 const indexes = async (
   store: Store,
@@ -37,6 +48,7 @@ describe('a leaf of a decision', () => {
     ['gov.replay/1', replay('1'), 'rpl_1'],
     ['gov.snapshot/1', snapshot(), null],
     ['gov.policy/1', policyLeaf('1'), null],
+    ['gov.config/1', configLeaf as OtherDraft, null],
   ] as const)('of type %s is found again with its body', async (type, draft, id) => {
     const { store, reopen, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));

@@ -4,6 +4,7 @@ import type { AppendRequest, Store } from '../../../src/store/port.ts';
 import { codeOf, event, genesis, projectOf, request, startMs, stored } from '../fixture.ts';
 import {
   addVersion,
+  configure,
   createPolicy,
   movePolicy,
   policy,
@@ -223,7 +224,7 @@ describe('a request that was decided by the policies in force', () => {
     });
     expect(await store.append(outdated)).toEqual({ outcome: 'outdated' });
     expect((await store.head('prj_a', 'audit')).size).toBe(size);
-    expect(await store.riskConfig('prj_a')).toBeNull();
+    expect((await store.riskConfig('prj_a')).config).toBeNull();
     expect(await store.keptResponse('prj_a', 'k')).toBeNull();
     expect((await store.append({ ...outdated, inForce: { policyIndex: null } })).outcome).toBe('stored');
     await drop();
@@ -234,12 +235,31 @@ describe('the configuration of the risk router', () => {
   it('is none before the first one, then the newest, of its own project', async () => {
     const { store, reopen, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
-    expect(await store.riskConfig('prj_a')).toBeNull();
-    const save = (config: string) => unmetered([], [{ kind: 'saveRiskConfig', config, atMs: startMs }]);
-    await does(store, save('{"one":1}'), save('{"two":2}'));
+    expect(await store.riskConfig('prj_a')).toEqual({ config: null, configIndex: null });
+    await does(store, configure('{"one":1}'), request([event()]), configure('{"two":2}'));
     const again = await reopen();
-    expect(await again.riskConfig('prj_a')).toBe('{"two":2}');
-    expect(await again.riskConfig('prj_b')).toBeNull();
+    expect(await again.riskConfig('prj_a')).toEqual({ config: '{"two":2}', configIndex: 3 });
+    expect(await again.riskConfig('prj_b')).toEqual({ config: null, configIndex: null });
+    await drop();
+  });
+
+  it('outdates what was decided by the one before it, and nothing else', async () => {
+    const { store, reopen, drop } = await open();
+    const decided = (inForce: AppendRequest['inForce']) =>
+      request([event()], inForce === undefined ? {} : { inForce });
+    const outcomes = async (of: Store): Promise<string[]> => {
+      const asked = [null, 1, 2].map((configIndex) => of.append(decided({ configIndex })));
+      return (await Promise.all(asked)).map(({ outcome }) => outcome);
+    };
+    const [first, , second] = await Promise.all([
+      store.append(decided({ configIndex: null, policyIndex: null })),
+      store.append(configure('{}')),
+      store.append(decided({ configIndex: null })),
+    ]);
+    expect([first.outcome, second.outcome]).toEqual(['stored', 'outdated']);
+    expect((await store.riskConfig('prj_a')).configIndex).toBe(2);
+    expect(await outcomes(store)).toEqual(['outdated', 'outdated', 'stored']);
+    expect(await outcomes(await reopen())).toEqual(['outdated', 'outdated', 'stored']);
     await drop();
   });
 });
