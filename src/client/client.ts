@@ -62,6 +62,8 @@ export type CallInput<Row extends Operation> = Part<'params', Input<Row>['params
   ([Input<Row>['body']] extends [undefined] ? unknown : { readonly body: Input<Row>['body'] }) & {
     /** For POST; a random one is made where none is given, and kept over retries. */
     readonly idempotencyKey?: string | undefined;
+    /** The ETag of an earlier answer: PRECONDITION_FAILED where the resource has another by now. */
+    readonly ifMatch?: Row extends { ifMatch: true } ? string | undefined : never;
     readonly signal?: AbortSignal | undefined;
     /** Deadline of one attempt of this call. */
     readonly timeoutMs?: number | undefined;
@@ -91,6 +93,7 @@ export interface UncheckedInput {
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
   readonly idempotencyKey?: string | undefined;
+  readonly ifMatch?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
 }
@@ -175,6 +178,7 @@ function headersOf(
   };
   if (options.apiKey !== undefined) headers['authorization'] = `Bearer ${options.apiKey}`;
   if (body !== undefined) headers['content-type'] = 'application/json';
+  if (input.ifMatch !== undefined) headers['if-match'] = input.ifMatch;
   if (row.method === 'POST') headers['idempotency-key'] = input.idempotencyKey ?? crypto.randomUUID();
   return headers;
 }

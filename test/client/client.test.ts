@@ -56,6 +56,16 @@ describe('the client', () => {
     expect(server.seen.map((each) => each.url)).toEqual(['/api/v1/events/..%2Fproofs']);
   });
 
+  it('sends the ETag of an earlier answer where the operation compares it', async () => {
+    server.handle = (_seen, response) => json(response, 200, {});
+    const params = { policyId: 'p' };
+    await client().publishPolicy({ params, body: {}, ifMatch: '"3"' });
+    await client().publishPolicy({ params, body: {} });
+    expect(server.seen.map(({ headers }) => headers['if-match'])).toEqual(['"3"', undefined]);
+    // @ts-expect-error -- an event has no earlier answer to compare
+    void (() => client().createEvent({ body: {} as never, ifMatch: '"3"' }));
+  });
+
   it('sends a body as JSON with a random idempotency key, and keeps a given one', async () => {
     server.handle = (_seen, response) => json(response, 202, { jobId: 'job_1' });
     await client().createProof({ body: { runId: 'r', async: true } });
