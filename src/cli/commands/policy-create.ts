@@ -83,6 +83,11 @@ async function update(file: PolicyFile, found: Policy, client: Client): Promise<
   if (versionOf(file, latestVersion).policyHash === latest.policyHash)
     return { did: 'unchanged', policy: found };
   const { policyId } = file;
-  const { body } = await client.addPolicyVersion({ params: { policyId }, body: proposed(file) });
+  const { body } = await client.addPolicyVersion({
+    params: { policyId },
+    body: proposed(file),
+    // another change since it was read may have made this very version
+    ifMatch: `"${found.revision}"`,
+  });
   return { did: 'version added', policy: { ...found, latestVersion: body.version, latest: body } };
 }
