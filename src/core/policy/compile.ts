@@ -41,7 +41,7 @@ export type Truth = 'true' | 'false' | 'indeterminate';
 
 export interface Condition {
   readonly node: Node;
-  /** Cost: linear in the nodes and in the items of the lists that it walks, of which a budget bounds the number. */
+  /** Cost: linear in the nodes and in what is asked of the items of lists, which a budget bounds (`budget.ts`). */
   evaluate(checkpoint: Checkpoint): Truth;
   /** Why a condition is indeterminate; null where it is true or false. */
   why(checkpoint: Checkpoint): Indeterminate | null;
@@ -143,8 +143,9 @@ function compileCall(node: Call, place: Place): Evaluate {
     case 'all':
     case 'none': {
       const list = operandOf(args[0] as Node, place);
-      const items = `${list.read ?? ''}[]`;
-      return iterator(list, compileNode(args[1] as Node, { asTruth: true, items }), site, op);
+      const predicate = args[1] as Node;
+      const evaluate = compileNode(predicate, { asTruth: true, items: `${list.read ?? ''}[]` });
+      return iterator(list, { node: predicate, evaluate }, site, op);
     }
     case 'in': {
       const [needle, within] = args as [Node, Node];

@@ -5,7 +5,7 @@
  * `test/core/policy/compile.test.ts` and `test/core/policy/reference.test.ts`.
  */
 import type { Json } from '../json.ts';
-import { isShort, mayWorkOn, spend } from './budget.ts';
+import { isShort, mayWorkOn, spend, unitsOf } from './budget.ts';
 import { same } from './comparison.ts';
 import type { Evaluate, Operand, Site } from './evaluate.ts';
 import { Indeterminate, truthOf } from './indeterminate.ts';
@@ -82,10 +82,11 @@ export function inValue(needle: Operand, haystack: Operand, site: Site): Evaluat
  */
 export function iterator(
   list: Operand,
-  predicate: Evaluate,
+  { node, evaluate }: Pick<Operand, 'node' | 'evaluate'>,
   site: Site,
   op: 'some' | 'all' | 'none',
 ): Evaluate {
+  const units = unitsOf(node);
   const wrongType = site.because('type', list.read);
   const overBudget = site.because('budget', list.read);
   const decides = op !== 'all';
@@ -94,10 +95,10 @@ export function iterator(
     const items = list.evaluate(root, item);
     if (!Array.isArray(items)) return items instanceof Indeterminate ? items : wrongType;
     if (items.length === 0) return op === 'none';
-    if (!spend(items.length)) return overBudget;
+    if (!spend(items.length * units)) return overBudget;
     let unknown: Indeterminate | undefined;
     for (const each of items) {
-      const truth = truthOf(predicate(root, each));
+      const truth = truthOf(evaluate(root, each));
       if (truth === decides) return decided;
       if (typeof truth !== 'boolean') unknown ??= truth;
     }

@@ -13,7 +13,7 @@ export interface Version {
   readonly prerelease: readonly string[];
 }
 
-const maxChars = 256;
+export const versionChars = 256;
 const number = '(0|[1-9]\\d{0,14})';
 const identifiers = '[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*';
 const grammar = new RegExp(
@@ -22,7 +22,7 @@ const grammar = new RegExp(
 
 /** The version that a text spells, null where it spells none. Cost: linear, the text is at most 256 characters. */
 export function parseVersion(text: string): Version | null {
-  const match = text.length > maxChars ? null : grammar.exec(text);
+  const match = text.length > versionChars ? null : grammar.exec(text);
   if (match === null) return null;
   const [, major, minor, patch, suffix] = match;
   const prerelease = suffix?.split('.') ?? [];

@@ -6,7 +6,7 @@ import { isShort, mayWorkOn, spendText } from './budget.ts';
 import type { Evaluate, Operand, Site } from './evaluate.ts';
 import { Indeterminate } from './indeterminate.ts';
 import type { Value } from './indeterminate.ts';
-import { compareVersions, parseVersion, versionOperators } from './semver.ts';
+import { compareVersions, parseVersion, versionChars, versionOperators } from './semver.ts';
 import type { Version, VersionOperator } from './semver.ts';
 
 type Take<T> = (value: Value) => T | Indeterminate;
@@ -123,10 +123,14 @@ export function semVer(operands: readonly Operand[], site: Site): Evaluate {
 /** A version of a text or of a number such as 1.2; one that is written out is read once. */
 function versionOf({ node, read }: Operand, site: Site): Take<Version> {
   const wrongType = site.because('type', read);
+  const overBudget = site.because('budget', read);
   const take: Take<Version> = (value) => {
     if (value instanceof Indeterminate) return value;
-    const isText = typeof value === 'string' || typeof value === 'number';
-    return (isText ? parseVersion(String(value)) : null) ?? wrongType;
+    if (typeof value !== 'string' && typeof value !== 'number') return wrongType;
+    const text = String(value);
+    // a longer one is none, which costs nothing to see
+    if (text.length <= versionChars && !spendText(text.length)) return overBudget;
+    return parseVersion(text) ?? wrongType;
   };
   if (node.kind !== 'literal' || node.value === null) return take;
   const version = take(node.value);

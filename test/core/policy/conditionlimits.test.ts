@@ -117,40 +117,89 @@ describe('the budget of an evaluation', () => {
     expect(reason(condition, { a: `xé${'x'.repeat(most - 2)}` })).toBe('budget context.a');
   });
 
-  it.each<[string, Json]>([
-    ['in', { in: ['z', { val: [[2], 's'] }] }],
-    ['starts_with', { starts_with: [{ val: [[2], 's'] }, 'z'] }],
-    ['substr', { '==': [{ substr: [{ val: [[2], 's'] }, 0, 1] }, 'z'] }],
-    ['length', { '==': [{ length: { val: [[2], 's'] } }, 0] }],
-    ['cat', { '==': [{ cat: [{ val: [[2], 's'] }, ''] }, 'z'] }],
-    ['==', { '==': [{ val: [[2], 's'] }, { val: [[2], 't'] }] }],
-    ['<', { '>': [{ val: [[2], 's'] }, { val: [[2], 't'] }] }],
-    ['== of a literal', { '==': [{ val: [[2], 's'] }, 'y'.repeat(4000)] }],
+  it.each<[string, number, Json]>([
+    ['in', 1, { in: ['z', { val: [[2], 's'] }] }],
+    ['starts_with', 1, { starts_with: [{ val: [[2], 's'] }, 'z'] }],
+    ['substr', 3, { '==': [{ substr: [{ val: [[2], 's'] }, 0, 1] }, 'z'] }],
+    ['length', 2, { '==': [{ length: { val: [[2], 's'] } }, 0] }],
+    ['cat', 2, { '==': [{ cat: [{ val: [[2], 's'] }, ''] }, 'z'] }],
+    ['==', 1, { '==': [{ val: [[2], 's'] }, { val: [[2], 't'] }] }],
+    ['<', 1, { '>': [{ val: [[2], 's'] }, { val: [[2], 't'] }] }],
+    ['sem_ver', 2, { sem_ver: [{ val: [[2], 's'] }, '=', '2.0.0'] }],
+    ['== of a literal', 1, { '==': [{ val: [[2], 's'] }, 'y'.repeat(4000)] }],
   ])(
     'counts one more unit for every 64 characters of a text, so that a list costs more: %s',
-    (_op, predicate) => {
+    (op, units, predicate) => {
       const condition = { some: [{ var: 'a' }, predicate] };
-      const texts = (length: number): JsonObject => ({
-        s: 'x'.repeat(length),
+      const texts = (length: number): { s: string; t: string } => ({
+        s: op === 'sem_ver' ? `1.0.0-${'x'.repeat(length - 6)}` : 'x'.repeat(length),
         t: `${'x'.repeat(length - 1)}y`,
       });
-      expect(reason(condition, { a: list(n), ...texts(63) })).toBe(false);
-      expect(reason(condition, { a: list(n / 2), ...texts(64) })).toBe(false);
-      expect(reason(condition, { a: list(n / 2 + 1), ...texts(64) })).toMatch(/^budget/);
-      expect(reason(condition, { a: list(n / 8), ...texts(64 * 7) })).toBe(false);
-      expect(reason(condition, { a: list(n / 8 + 1), ...texts(64 * 7) })).toMatch(/^budget/);
+      for (const ofText of op === 'sem_ver' ? [0, 1, 2] : [0, 1, 7]) {
+        const most = Math.floor(n / (units + ofText));
+        const { s, t } = texts(ofText * 64 + 63);
+        expect(reason(condition, { a: list(most), s, t })).toBe(false);
+        expect(reason(condition, { a: list(most + 1), s, t })).toMatch(/^budget/);
+      }
     },
   );
 
-  it('bounds the time of the worst condition', () => {
+  it.each<[string, number, Json]>([
+    ['a comparison', 1, { '==': [{ var: 'v' }, 1] }],
+    ['a path', 1, { var: 'v' }],
+    ['each clause of or', 150, { or: list(150).map(() => ({ '==': [{ var: 'v' }, 2] })) }],
+    ['each clause of and', 150, { and: list(150).map(() => ({ '==': [{ var: 'v' }, 1] })) }],
+    ['a negation and its clauses', 4, { '!': { or: list(3).map(() => ({ var: 'v' })) } }],
+    ['each step of arithmetic', 100, { '>': [{ '+': list(100).map(() => ({ var: 'v' })) }, 0] }],
+    ['each path of missing', 4, { missing: ['v', 'w', 'x', 'y'] }],
+    ['each item that is computed', 4, { in: [5, [{ var: 'v' }, { var: 'v' }, { var: 'v' }]] }],
+    ['a list that is written out', 1, { in: [{ var: 'v' }, list(1000)] }],
+    ['a default', 2, { '==': [{ var: ['w', { var: 'v' }] }, 1] }],
+  ])('is spent for each item on %s: %i', (_name, units, predicate) => {
+    const condition = { all: [{ var: 'a' }, { or: [predicate, true] }] };
+    // the literal of the or is a clause as well
+    const most = Math.floor(n / (units + 1));
+    const items = (count: number): Json[] => Array.from({ length: count }, () => ({ v: 1 }));
+    expect(reason(condition, { a: items(most) })).toBe(true);
+    expect(reason(condition, { a: items(most + 1) })).toBe('budget context.a');
+  });
+
+  it.each([1, 66, 67, 100, 9999, 10_000, 15_000])(
+    'bounds what is read, whoever sends the list: %i items and 150 clauses',
+    (length) => {
+      let reads = 0;
+      const item = Object.defineProperty({}, 'v', { enumerable: true, get: () => (reads++, 0) }) as Json;
+      const clauses = Array.from({ length: 150 }, (_, at) => ({ '==': [{ var: 'v' }, at + 1] }));
+      const condition = compile(parseCondition({ some: [{ var: 'a' }, { or: clauses }] }));
+      const fits = length * 150 <= n;
+      expect(condition.evaluate({ context: { a: Array(length).fill(item) } })).toBe(
+        fits ? 'false' : 'indeterminate',
+      );
+      expect(reads).toBe(fits ? length * 150 : 0);
+    },
+  );
+
+  it('bounds what iterators within iterators read', () => {
+    let reads = 0;
+    const item = Object.defineProperty({}, 'v', { enumerable: true, get: () => (reads++, 0) }) as Json;
+    const inner = { some: [{ var: 'l' }, { or: list(20).map(() => ({ '==': [{ var: 'v' }, 1] })) }] };
+    const condition = compile(parseCondition({ some: [{ var: 'a' }, { or: [inner, inner, inner] }] }));
+    const rows = Array.from({ length: 500 }, () => ({ l: Array(100).fill(item) as Json[] }));
+    expect(condition.evaluate({ context: { a: rows } })).toBe('indeterminate');
+    expect(reads).toBeGreaterThan(n / 2);
+    expect(reads).toBeLessThanOrEqual(n);
+  });
+
+  it('bounds the searches through texts', () => {
     const most = 'a'.repeat(limits.conditionStringBytes - 1);
     const searches = Array.from({ length: 120 }, (_, at) => ({
       in: [`${'a'.repeat(300)}b${at}`, { val: [[2], 's'] }],
     }));
     const condition = compile(parseCondition({ some: [{ var: 'a' }, { or: searches }] }));
-    const start = performance.now();
-    expect(condition.evaluate({ context: { a: list(n / 2), s: most } })).toBe('indeterminate');
-    expect(performance.now() - start).toBeLessThan(2000); // without units for texts: 10 s
+    const perSearch = Math.floor(most.length / 64);
+    const fits = Math.floor(n / (120 + 120 * perSearch));
+    expect(condition.evaluate({ context: { a: list(fits), s: most } })).toBe('false');
+    expect(condition.evaluate({ context: { a: list(fits + 1), s: most } })).toBe('indeterminate');
   });
 
   it('evaluates each operand once, however deep', () => {

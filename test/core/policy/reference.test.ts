@@ -43,6 +43,24 @@ describe('any condition', () => {
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(2500);
   });
 
+  it('goes beyond its budget where the interpreter does, for long lists', () => {
+    const seen = { within: 0, beyond: 0 };
+    const times = fc.constantFrom(400, 1000, 1700, 2500, 3400);
+    fc.assert(
+      fc.property(conditions({ total: true }), contexts, times, (predicate, context, count) => {
+        const list = { kind: 'path', scope: 'root', path: ['context', 'long'] } as const;
+        const node: Node = { kind: 'call', op: 'all', args: [list, predicate] };
+        const long = { ...context, long: Array(count).fill(context) as Json[] };
+        const { why, evaluate } = compile(node);
+        const answer = why(at(long))?.reason ?? evaluate(at(long)) === 'true';
+        expect(answer).toBe(referenceTruth(node, long));
+        seen[answer === 'budget' ? 'beyond' : 'within']++;
+      }),
+      { numRuns: 500, seed },
+    );
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(100);
+  });
+
   it('is the same again after it was written canonically', () => {
     fc.assert(
       fc.property(conditions({ total: true }), (node) => {

@@ -127,8 +127,9 @@ function iterate(op: 'some' | 'all' | 'none', [list, predicate]: readonly Node[]
   if ('unknown' in items) return items;
   if (!Array.isArray(items.value)) return unknown('type');
   if (items.value.length === 0) return known(op === 'none');
-  if (items.value.length > scope.budget.left) return unknown('budget');
-  scope.budget.left -= items.value.length;
+  const cost = items.value.length * Math.max(1, costOf(predicate!));
+  if (cost > scope.budget.left) return unknown('budget');
+  scope.budget.left -= cost;
   const decides = op !== 'all';
   const reasons: Reason[] = [];
   for (const item of items.value) {
@@ -137,6 +138,26 @@ function iterate(op: 'some' | 'all' | 'none', [list, predicate]: readonly Node[]
     if (typeof answer === 'string') reasons.push(answer);
   }
   return reasons.length > 0 ? unknown(reasons[0]!) : known(op !== 'some');
+}
+
+/** What a predicate costs for one item: a unit for each comparison, computation or path that stands as a clause. */
+function costOf(node: Node, asClause = true): number {
+  const all = (nodes: readonly Node[], clauses: boolean): number =>
+    nodes.map((each) => costOf(each, clauses)).reduce((sum, cost) => sum + cost, 0);
+  if (node.kind === 'path') {
+    const instead = node.fallback === undefined ? 0 : 1 + costOf(node.fallback, false);
+    return (asClause ? 1 : 0) + instead;
+  }
+  if (node.kind === 'literal') return asClause ? 1 : 0;
+  if (node.kind === 'list') {
+    const written = node.items.every((item) => item.kind === 'literal');
+    return written ? (asClause ? 1 : 0) : all(node.items, true);
+  }
+  const { op, args } = node;
+  if (op === 'missing') return args.length;
+  if (['and', 'or', '!', '!!', 'if'].includes(op)) return all(args, true) + (args.length > 1 ? 0 : 1);
+  if (['some', 'all', 'none'].includes(op)) return 1 + costOf(args[0]!, false);
+  return Math.max(1, args.length - 1) + all(args, false);
 }
 
 const kind = (value: Json): string =>
