@@ -7,6 +7,7 @@ import { formatTimestamp } from '../core/time.ts';
 import type { StoredJob } from '../store/port.ts';
 import { keepAnswer, notFound, type Handlers } from './call.ts';
 import { byAge, pageLimit, sizedPage, timeRange } from './pages.ts';
+import { resultOf } from './replayresult.ts';
 
 const time = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
 
@@ -15,9 +16,12 @@ export const retryAfter = { 'retry-after': '1' } as const;
 
 export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
   async getJob({ params, caller }, { store }) {
-    const job = await store.job(caller.project.projectId, params.jobId);
+    const { projectId } = caller.project;
+    const job = await store.job(projectId, params.jobId);
     if (job === null) throw notFound('job');
-    if (job.status === 'completed') return { status: 200, raw: completedBody(job) };
+    if (job.status === 'completed') {
+      return { status: 200, raw: completedBody(job, await resultOf(store, projectId, job)) };
+    }
     return {
       status: 200,
       body: { ...identity(job), ...times(job) },
@@ -70,9 +74,9 @@ export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
 };
 
 /** A result can be tens of megabytes, so it goes out as the text that it is. */
-const completedBody = (job: StoredJob): Buffer => {
+const completedBody = (job: StoredJob, result: string): Buffer => {
   const [head, tail] = [JSON.stringify(identity(job)), JSON.stringify(times(job))];
-  return Buffer.from(`${head.slice(0, -1)},"result":${job.result ?? 'null'},${tail.slice(1)}`);
+  return Buffer.from(`${head.slice(0, -1)},"result":${result},${tail.slice(1)}`);
 };
 
 const times = ({ createdMs, completedMs }: StoredJob) => ({

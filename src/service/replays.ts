@@ -17,6 +17,7 @@ import { append } from './append.ts';
 import { idempotencyWrite, notFound, type Caller, type Handlers, type Idempotency } from './call.ts';
 import { retryAfter } from './jobs.ts';
 import { byAge, pageLimit, sizedPage } from './pages.ts';
+import { loggedResult } from './replayresult.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
 import { snapshotOf } from './runsnapshot.ts';
@@ -57,9 +58,9 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
   },
 
   async getReplay({ params, caller }, { store }) {
-    const job = await store.jobWithResult(caller.project.projectId, params.replayId);
-    if (job === null || job.status !== 'completed' || job.result === null) throw notFound('replay');
-    return { status: 200, raw: Buffer.from(job.result) };
+    const result = await loggedResult(store, caller.project.projectId, params.replayId);
+    if (result === null) throw notFound('replay');
+    return { status: 200, raw: Buffer.from(result) };
   },
 };
 

@@ -7,6 +7,7 @@ import type { GraphReplayRequest, ReplayRequest, ReplayResult } from '../contrac
 import { listCommitment } from '../core/decided/leaf.ts';
 import type { ReplayRecord } from '../core/decided/replayed.ts';
 import type { Snapshot } from '../core/decided/snapshot.ts';
+import { sha256Text } from '../core/hash.ts';
 import { readJson } from '../core/json.ts';
 import { ReplayCollector } from '../core/replay/collector.ts';
 import { formatTimestamp } from '../core/time.ts';
@@ -35,6 +36,7 @@ export const replay: Task<'replay'> = async (context, input) => {
     summary,
     ...(report.truncated ? { truncated: true } : {}),
   };
+  const text = JSON.stringify(result);
   const record: Omit<ReplayRecord, 'at'> = {
     replayId,
     runId,
@@ -44,12 +46,14 @@ export const replay: Task<'replay'> = async (context, input) => {
     replayed: again,
     notReplayable: summary.notReplayable,
     mismatches,
+    warnings: warnings.length,
     driftCount,
     snapshot,
     drift: listCommitment(driftDiagnostics),
+    result: sha256Text(text),
   };
   const counts = { steps: summary.steps, warnings: warnings.length, drift: driftCount };
-  return { record, result: JSON.stringify(result), summary: JSON.stringify(counts), declaration, altered };
+  return { record, result: text, summary: JSON.stringify(counts), declaration, altered };
 };
 
 interface Outcome extends Pick<Replayed, 'declaration' | 'altered'> {

@@ -40,6 +40,7 @@ export type FsckKind =
   | 'policy_mismatch'
   | 'config_mismatch'
   | 'approval_mismatch'
+  | 'replay_mismatch'
   | 'heads_mismatch'
   | 'file_corrupt';
 

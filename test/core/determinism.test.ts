@@ -16,10 +16,12 @@ const replay: ReplayRecord = {
   replayed: 3,
   notReplayable: 1,
   mismatches: none,
+  warnings: 1,
   driftCount: 2,
   at: '2026-01-01T00:00:00.000Z',
   snapshot,
   drift: { n: 2, root: 'sha256:x' },
+  result: `sha256:${'c'.repeat(64)}`,
 };
 const judge = (members: Partial<ReplayRecord> = {}, facts: Partial<ReplayFacts> = {}) =>
   replayDeterminism({
@@ -67,6 +69,7 @@ describe('replay determinism', () => {
       ...replay,
       snapshot: null,
       drift: null,
+      result: null,
     });
   });
 });

@@ -84,6 +84,65 @@ describe('a replay of what was altered in the database', () => {
   });
 });
 
+describe('the result of a replay', () => {
+  it('is answered only as its leaf commits to it', async () => {
+    const own = await startPlane();
+    const here = governing(own);
+    await here.ran('run', {}, 'output.delivered');
+    const { jobId, result } = await here.replay({ runId: 'run' });
+    const { replayId } = result;
+    const db = new Database(join(own.dataDir, 'gov.db'));
+    const kept = db.prepare<[], Record<string, unknown>>('SELECT * FROM job').get()!;
+    const restore = db.prepare(
+      'UPDATE job SET result = :result, run_id = :run_id, result_id = :result_id, status = :status',
+    );
+    const paths = [`/replay/${replayId}`, `/jobs/${jobId}`];
+    const answers = () =>
+      Promise.all(
+        paths.map(async (path) => {
+          const { status, body } = await own.call('GET', path);
+          return [status, body.code, body.index];
+        }),
+      );
+    const leaf = db.prepare('SELECT idx FROM decided WHERE type = 5').pluck().get();
+    const fault = [503, 'STORAGE_FAULT', leaf];
+    const whole = [200, undefined, undefined];
+    expect(await answers()).toEqual([whole, whole]);
+    for (const [change, expected] of [
+      [`result = replace(result, '"status":"match"', '"status":"mismatch"')`, [fault, fault]],
+      [`result = result || ' '`, [fault, fault]],
+      ['result = NULL', [fault, fault]],
+      [`run_id = 'other'`, [fault, fault]],
+      [`result_id = NULL`, [fault, [503, 'STORAGE_FAULT', undefined]]],
+      [`result_id = 'rpl_x'`, [fault, [503, 'STORAGE_FAULT', undefined]]],
+      [`status = 'failed'`, [fault, whole]],
+    ] as const) {
+      db.exec(`UPDATE job SET ${change}`);
+      expect([change, await answers()]).toEqual([change, expected]);
+      restore.run(kept);
+    }
+    expect(await answers()).toEqual([whole, whole]);
+    db.exec('DELETE FROM job');
+    expect(await answers()).toEqual([fault, [404, 'NOT_FOUND', undefined]]);
+    db.close();
+    await own.end();
+  });
+
+  it('that no leaf commits to is not answered', async () => {
+    const own = await startPlane();
+    const here = governing(own);
+    await here.ran('run', {}, 'output.delivered');
+    const { jobId, result } = await here.replay({ runId: 'run' });
+    const db = new Database(join(own.dataDir, 'gov.db'));
+    db.exec(`DROP TRIGGER decided_delete; DELETE FROM decided WHERE type = 5`);
+    for (const path of [`/replay/${result.replayId}`, `/jobs/${jobId}`]) {
+      expect((await own.call('GET', path)).body.code).toBe('STORAGE_FAULT');
+    }
+    db.close();
+    await own.end();
+  });
+});
+
 describe('a worker that lost its lease', () => {
   it('is refused: the replay is recorded once, by the one that has it', { timeout: 60_000 }, async () => {
     const own = await startPlane();

@@ -6,10 +6,11 @@ import {
   type RecordedDecision,
 } from '../../src/core/decided/evaluation.ts';
 import { draftPolicyChange, type PolicyChange } from '../../src/core/decided/policychange.ts';
-import { draftReplay } from '../../src/core/decided/replayed.ts';
+import { draftReplay, type ReplayRecord } from '../../src/core/decided/replayed.ts';
 import { draftRiskDecision } from '../../src/core/decided/riskdecision.ts';
 import { draftConfigChange } from '../../src/core/decided/riskconfig.ts';
 import { draftSnapshot } from '../../src/core/decided/snapshot.ts';
+import { sha256Text } from '../../src/core/hash.ts';
 import { canonicalize } from '../../src/core/json.ts';
 import { canonicalCondition } from '../../src/core/policy/canonical.ts';
 import { parseCondition } from '../../src/core/policy/parse.ts';
@@ -181,7 +182,7 @@ export const snapshot = (runId = 'r1'): OtherDraft =>
     salt,
   );
 
-export const replay = (id: string, runId = 'r1'): OtherDraft => {
+export const replay = (id: string, runId = 'r1', more: Partial<ReplayRecord> = {}): OtherDraft => {
   const none = { n: 0, root: 'sha256:empty' };
   const counts = { treeSize: 1, steps: 0, replayed: 0, notReplayable: 0, mismatches: none };
   return draftReplay(
@@ -190,12 +191,32 @@ export const replay = (id: string, runId = 'r1'): OtherDraft => {
       runId,
       kind: 'decisions',
       ...counts,
+      warnings: 2,
       driftCount: 0,
       at,
       snapshot: null,
       drift: none,
+      result: null,
+      ...more,
     },
     salt,
+  );
+};
+
+/** A job of a replay, accepted. */
+export const acceptReplay = (id: string, createdMs = startMs): AppendRequest => {
+  const named = { jobId: `job_${id}`, resultId: `rpl_${id}`, runId: 'r1' };
+  return unmetered([], [{ kind: 'enqueueJob', job: { ...named, type: 'replay', request: '{}', createdMs } }]);
+};
+
+/** The same, completed by whoever has its lease. */
+export const completeReplay = (id: string, lease: string, atMs = startMs + 1): AppendRequest => {
+  const result = `{"replayId":"rpl_${id}"}`;
+  const summary = '{"steps":0,"warnings":2,"drift":0}';
+  const logged = { at: formatTimestamp(atMs), result: sha256Text(result) };
+  return unmetered(
+    [replay(id, 'r1', logged)],
+    [{ kind: 'completeJob', jobId: `job_${id}`, lease, result, summary, atMs }],
   );
 };
 

@@ -12,10 +12,13 @@ import {
   projectOf,
   request,
   seededBytes,
+  startMs,
   stored,
 } from './fixture.ts';
 import {
+  acceptReplay,
   addVersion,
+  completeReplay,
   configure,
   createPolicy,
   decideApproval,
@@ -58,7 +61,8 @@ export class TestPlane {
 
   /**
    * After the events: two policies of two versions, one of them in force; a run with a snapshot and evaluations,
-   * one approval denied, one open; the risk router, configured twice.
+   * one approval denied, one open; the risk router, configured twice;
+   * one replay completed, one not.
    */
   async governed(): Promise<this> {
     const store = this.open();
@@ -78,6 +82,11 @@ export class TestPlane {
       configure('{"mode":"strict"}'),
     ];
     for (const each of requests) await stored(store, each);
+    for (const id of ['1', '2']) {
+      await stored(store, acceptReplay(id));
+      const claimed = await store.claimJob(startMs, 1000);
+      if (id === '1') await stored(store, completeReplay(id, claimed?.lease ?? ''));
+    }
     await store.close();
     return this;
   }

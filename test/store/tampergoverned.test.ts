@@ -128,6 +128,38 @@ describe('one changed row', () => {
         'prj_a/risk_config config_mismatch',
       ],
     ],
+    ...(
+      [
+        ['another result', `result = replace(result, 'rpl', 'rpl ')`],
+        ['no result', 'result = NULL'],
+        ['another summary', `summary = '{"steps":1,"warnings":2,"drift":0}'`],
+        ['no summary', 'summary = NULL'],
+        ['another run', "run_id = 'r2'"],
+        ['another type', "type = 'proof'"],
+        ['another status', "status = 'failed'"],
+        ['another time', 'completed_ms = completed_ms + 1'],
+      ] as const
+    ).map(([what, change]): [string, string, string[]] => [
+      `a replay of ${what}`,
+      `UPDATE job SET ${change} WHERE job_id = 'job_1'`,
+      ['prj_a/replay/rpl_1 replay_mismatch'],
+    ]),
+    [
+      'a replay under another id',
+      "UPDATE job SET result_id = 'rpl_9' WHERE job_id = 'job_1'",
+      ['prj_a/replay/rpl_1 replay_mismatch', 'prj_a/job/job_1 replay_mismatch'],
+    ],
+    [
+      'a replay without its id',
+      "UPDATE job SET result_id = NULL WHERE job_id = 'job_1'",
+      ['prj_a/replay/rpl_1 replay_mismatch', 'prj_a/job/job_1 replay_mismatch'],
+    ],
+    ['a replay taken away', "DELETE FROM job WHERE job_id = 'job_1'", ['prj_a/replay/rpl_1 replay_mismatch']],
+    [
+      'a replay that nobody logged',
+      "UPDATE job SET status = 'completed', result = '{}' WHERE job_id = 'job_2'",
+      ['prj_a/job/job_2 replay_mismatch'],
+    ],
     [
       'an approval that was denied',
       "UPDATE approval SET outcome = 'approved' WHERE approval_id = 'apr_1'",
@@ -193,13 +225,15 @@ describe('one changed row', () => {
   });
 });
 
-describe('a reason that was erased', () => {
-  it('is not missed in the row', async () => {
+describe('what was erased from the log', () => {
+  it('is not missed in its row', async () => {
     const plane = copy();
     plane.sql(
-      `DELETE FROM body WHERE idx IN (SELECT idx FROM decided WHERE type IN (1, 3) AND run_id = 'r1')`,
+      `DELETE FROM body WHERE idx IN (SELECT idx FROM decided WHERE type IN (1, 3, 5) AND run_id = 'r1')`,
     );
-    plane.sql("UPDATE approval SET comment = 'x', reason = 'y'");
+    plane.sql(
+      "UPDATE approval SET comment = 'x', reason = 'y'; UPDATE job SET result = 'x' WHERE job_id = 'job_1'",
+    );
     const { problems } = await plane.fsck();
     expect(new Set(problems.map(({ kind }) => kind))).toEqual(new Set(['body_missing']));
   });

@@ -1,6 +1,6 @@
 /**
  * The leaf of a replay, `gov.replay/1` (docs/proofs.md): how many steps were compared, how many of them were
- * decisions that were made again, which did not match, and against which snapshot. Proven by `test/core/decided/replayed.test.ts`.
+ * decisions that were made again, which did not match, and against which snapshot; and the result. Proven by `test/core/decided/replayed.test.ts`.
  */
 import type { Json } from '../json.ts';
 import { draftLeaf, type OtherDraft } from '../record.ts';
@@ -20,7 +20,8 @@ export interface ReplayRecord {
   readonly notReplayable: number;
   /** Steps that diverged, of {index, eventId, status}: mismatch, missing or extra. */
   readonly mismatches: ListCommitment;
-  /** How many drift diagnostics, answered or not. */
+  /** How many warnings were answered; how many drift diagnostics there were, answered or not. */
+  readonly warnings: number;
   readonly driftCount: number;
   readonly at: string;
   /** The snapshot that the run was held to: the one given, else its own; null where there is neither. */
@@ -30,19 +31,22 @@ export interface ReplayRecord {
    * they show values of payloads. Null once that was erased.
    */
   readonly drift: ListCommitment | null;
+  /** SHA-256 of the whole result as it is stored and answered: committed with a salt, as above. */
+  readonly result: string | null;
 }
 
 export function draftReplay(replay: ReplayRecord, salt: () => string): OtherDraft {
-  const { runId, snapshot, drift, ...fields } = replay;
+  const { runId, snapshot, drift, result, ...fields } = replay;
   const committed: [string, Json][] = [
     ['/snapshot', snapshot],
     ['/drift', drift],
+    ['/result', result],
   ];
   return draftLeaf('gov.replay/1', { ...fields }, { runId, id: replay.replayId, committed, salt });
 }
 
 export function openReplay({ clear, committed }: OpenLeaf): ReplayRecord {
-  const record = clear as unknown as Omit<ReplayRecord, 'snapshot' | 'drift'>;
+  const record = clear as unknown as Omit<ReplayRecord, 'snapshot' | 'drift' | 'result'>;
   return {
     replayId: record.replayId,
     runId: record.runId,
@@ -52,9 +56,11 @@ export function openReplay({ clear, committed }: OpenLeaf): ReplayRecord {
     replayed: record.replayed,
     notReplayable: record.notReplayable,
     mismatches: record.mismatches,
+    warnings: record.warnings,
     driftCount: record.driftCount,
     at: record.at,
     snapshot: (committed.get('snapshot') ?? null) as Snapshot | null,
     drift: (committed.get('drift') ?? null) as ListCommitment | null,
+    result: (committed.get('result') ?? null) as string | null,
   };
 }

@@ -8,25 +8,18 @@ import { escalationReason, openEvaluation } from '../../core/decided/evaluation.
 import type { Json, JsonObject } from '../../core/json.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Check, CheckedProject } from '../fsck.ts';
+import { columnCheck, type Columns } from './checkcolumns.ts';
 import { shown, type Committed, type RecordCheck } from './checkrecord.ts';
 import type { Connection, Value } from './connection.ts';
 import { typeNumbers } from './decided.ts';
 import { positionSql } from './position.ts';
 
-type Row = Readonly<Record<string, string | number | null>>;
-/** What leaves give of the columns of a row. */
-type Columns = Readonly<Record<string, string | number | null>>;
-
-export function approvalCheck({ db, problem }: Check, { no, projectId }: CheckedProject): RecordCheck {
-  const find = db.prepare<Value[], Row>('SELECT * FROM approval WHERE project = ? AND approval_id = ?');
-  const compare = (id: string, logged: Columns): void => {
-    const row = find.get(no, id);
-    const names = Object.keys(logged).filter((name) => row === undefined || row[name] !== logged[name]);
-    if (names.length === 0) return;
-    const told = (of: Columns): string => names.map((name) => `${name} ${of[name] ?? 'null'}`).join(', ');
-    const got = row === undefined ? 'no such row' : told(row);
-    problem(`${projectId}/approval/${id}`, 'approval_mismatch', { expected: told(logged), got });
-  };
+export function approvalCheck(check: Check, { no, projectId }: CheckedProject): RecordCheck {
+  const { db, problem } = check;
+  const find = db.prepare<Value[], Columns>('SELECT * FROM approval WHERE project = ? AND approval_id = ?');
+  const compareColumns = columnCheck(check, 'approval_mismatch');
+  const compare = (id: string, logged: Columns): void =>
+    compareColumns(`${projectId}/approval/${id}`, find.get(no, id), logged);
   const visit = (index: number, record: JsonObject, committed: Committed): void => {
     if (record['type'] === 'gov.evaluation/1' && isObject(record['approval'])) {
       compare(shown(record['approval']['id']), openedBy(index, record, committed));

@@ -7,6 +7,7 @@ import type { Check, CheckedProject, FsckKind } from '../fsck.ts';
 import { approvalCheck } from './checkapprovals.ts';
 import { decidedCheck, snapshotCheck } from './checkdecided.ts';
 import { policyCheck } from './checkpolicies.ts';
+import { replayCheck } from './checkreplays.ts';
 import { committedBy, parseRecord } from './checkrecord.ts';
 import type { Value } from './connection.ts';
 
@@ -35,7 +36,7 @@ export function eventCheck(check: Check, project: CheckedProject): EventCheck {
      LEFT JOIN event_type t ON t.type_no = e.type_no AND t.project = e.project
      WHERE run.project = ? AND run.run_id = ?`,
   );
-  const others = [decidedCheck, snapshotCheck, approvalCheck, policyCheck].map((part) =>
+  const others = [decidedCheck, snapshotCheck, approvalCheck, replayCheck, policyCheck].map((part) =>
     part(check, project),
   );
   let newest = '';

@@ -1,0 +1,41 @@
+/**
+ * The result of a replay as it may be answered: it is kept with its job, and its `gov.replay/1` leaf commits to the
+ * text. Proven by `test/service/replayfaults.test.ts`.
+ */
+import { openLeaf } from '../core/decided/leaf.ts';
+import { openReplay } from '../core/decided/replayed.ts';
+import { sha256Text } from '../core/hash.ts';
+import type { Leaf, StoredJob, StoreReader } from '../store/port.ts';
+import { contradiction } from './contradiction.ts';
+
+/**
+ * The text of a result, null where there is none yet. STORAGE_FAULT where job and leaf contradict each other, or the
+ * commitment was erased. Cost: a leaf, and a SHA-256 of the text.
+ */
+export async function loggedResult(
+  store: StoreReader,
+  projectId: string,
+  replayId: string,
+): Promise<string | null> {
+  // before the job: a replay that is logged is completed
+  const before = await store.leafOf(projectId, 'gov.replay/1', replayId);
+  const job = await store.jobWithResult(projectId, replayId);
+  if (before === null && job?.status !== 'completed') return null;
+  return heldAgainst(replayId, job, before ?? (await store.leafOf(projectId, 'gov.replay/1', replayId)));
+}
+
+/** The result of a completed job; of any but a replay as it is stored. */
+export async function resultOf(store: StoreReader, projectId: string, job: StoredJob): Promise<string> {
+  const { type, jobId, resultId, result } = job;
+  if (type !== 'replay' && resultId === null) return result ?? 'null';
+  const leaf = resultId === null ? null : await store.leafOf(projectId, 'gov.replay/1', resultId);
+  return heldAgainst(resultId ?? `of job ${jobId}`, job, leaf);
+}
+
+function heldAgainst(replayId: string, job: StoredJob | null, leaf: Leaf | null): string {
+  const logged = leaf === null ? null : openReplay(openLeaf(leaf));
+  const result = job?.status === 'completed' && job.runId === logged?.runId ? job.result : null;
+  if (result === null || sha256Text(result) !== logged?.result)
+    throw contradiction(`the result of replay ${replayId}`, leaf);
+  return result;
+}
