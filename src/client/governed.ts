@@ -123,7 +123,7 @@ class Invocation {
   async grant(): Promise<Granted> {
     const { signal } = this.#options;
     const { body: decision } = await this.#client
-      .evaluateTool({ body: this.#call, idempotencyKey: `invoke-${this.#id}`, signal })
+      .evaluateTool({ body: { ...this.#call, dryRun: false }, idempotencyKey: `invoke-${this.#id}`, signal })
       .catch((failure: unknown) => {
         if (this.#opensOn(failure)) return { body: null };
         throw failure;

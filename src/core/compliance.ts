@@ -83,6 +83,8 @@ interface Known {
   readonly approval: OpenedApproval | null;
   readonly whole: boolean;
   readonly call: CallMade;
+  /** Whether what it decided from was erased, so that its call is not known. */
+  readonly erased: boolean;
   readonly expiresMs: number;
   /** Index of the leaf that approved it; Infinity where none did. */
   approvedAt: number;
@@ -125,6 +127,7 @@ export class PolicyCompliance {
       approval,
       whole,
       call,
+      erased: recomputes === null,
       expiresMs,
       approvedAt: Infinity,
       used: false,
@@ -151,9 +154,8 @@ export class PolicyCompliance {
     if (known === undefined) return;
     known.used = true;
     if (serverMs > lastUse(known)) this.violation('decisions_were_fresh', index);
-    if (callMembers.some((member) => differs(known.call[member], call[member]))) {
-      this.violation('calls_as_evaluated', index);
-    } else if (known.call.argumentsHash === null || call.argumentsHash === null) this.counts.uncompared++;
+    if (known.erased) this.counts.uncompared++;
+    else if (!isSameCall(known.call, call)) this.violation('calls_as_evaluated', index);
     if (known.combined === 'deny') this.violation('nothing_ran_after_deny', index);
     if (known.combined === 'escalate' && !(known.approvedAt < index)) {
       this.violation('escalations_approved', index);
@@ -192,11 +194,13 @@ function approves({ id, outcome, approver, at }: DecidedLeaf, opened: OpenedAppr
   return approver !== opened.requestedBy && atMs !== null && expiresMs !== null && atMs < expiresMs;
 }
 
-const callMembers = ['actor', 'tool', 'argumentsHash'] as const;
-
-/** What one side does not tell cannot be compared. */
-const differs = (evaluated: string | null, made: string | null): boolean =>
-  evaluated !== null && made !== null && evaluated !== made;
+/** What a side does not tell is not the same: an event without its arguments could be any call. */
+const isSameCall = (evaluated: CallMade, made: CallMade): boolean =>
+  made.tool !== null &&
+  made.tool === evaluated.tool &&
+  made.argumentsHash !== null &&
+  made.argumentsHash === evaluated.argumentsHash &&
+  (evaluated.actor === null || made.actor === evaluated.actor);
 
 /** Until when a call may be recorded: as long as the decision serves or, once approved, the approval; and a little. */
 function lastUse({ approval, approvedAt, expiresMs }: Known): number {

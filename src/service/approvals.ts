@@ -9,12 +9,14 @@ import { GovError } from '../contract/problems.ts';
 import { draftApproval, openApproval } from '../core/decided/approval.ts';
 import { openEvaluation, type Evaluation } from '../core/decided/evaluation.ts';
 import { openLeaf } from '../core/decided/leaf.ts';
+import type { Checkpoint } from '../core/policy/compile.ts';
 import { formatTimestamp, parseTimestamp } from '../core/time.ts';
 import type { StoredApproval, StoreReader } from '../store/port.ts';
 import { append } from './append.ts';
-import { idempotencyWrite, notFound, type Handlers } from './call.ts';
+import { idempotencyWrite, notFound, type Caller, type Handlers } from './call.ts';
 import { contradiction } from './contradiction.ts';
 import { byAge, listPage, pageLimit } from './pages.ts';
+import type { Services } from './services.ts';
 import { approvalDecided } from './system.ts';
 
 export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decideApproval'> = {
@@ -53,6 +55,7 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
       const detail = `expected another key than the one that asked (${requestedBy}) to decide; use an approver's key`;
       throw new GovError('FORBIDDEN', detail);
     }
+    if (outcome === 'approved') await refuseDenied(services, caller, evaluationId);
     const atMs = services.now();
     const at = formatTimestamp(atMs);
     const decided = { ...approval, decision: { outcome, by: caller.keyId, comment, atMs } };
@@ -71,6 +74,22 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
     return 'replayed' in stored ? stored : answer;
   },
 };
+
+/** CONFLICT where the policies in force by now deny what was escalated: an approval does not undo a deny. */
+async function refuseDenied(services: Services, { project }: Caller, evaluationId: string): Promise<void> {
+  const { projectId } = project;
+  const leaf = await services.store.leafOf(projectId, 'gov.evaluation/1', evaluationId);
+  const { checkpoint = null, policyIds = null } = leaf === null ? {} : openEvaluation(openLeaf(leaf));
+  if (checkpoint === null) {
+    throw new GovError('CONFLICT', 'expected what was escalated, but it was erased; evaluate again');
+  }
+  const { set } = await services.policySets.current(projectId);
+  // recorded by `recordEvaluation`, from a checked body
+  const { summary } = set.decide(checkpoint as unknown as Checkpoint, { ids: policyIds ?? [] });
+  if (summary.combined !== 'deny') return;
+  const detail = `expected nothing that denies it, but ${summary.decidedBy.join(', ')} denies by now; evaluate again`;
+  throw new GovError('CONFLICT', detail, { extensions: { decidedBy: summary.decidedBy } });
+}
 
 /**
  * The approval as it stands, null where there is none. STORAGE_FAULT where its row says otherwise than the leaves:

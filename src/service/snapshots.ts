@@ -25,6 +25,10 @@ export const snapshots: Pick<Handlers, 'getSnapshot' | 'putSnapshot'> = {
     if (isSystemRun(runId)) {
       throw fieldError({ pointer: '/runId', in: 'path', code: 'NOT_ALLOWED', detail: systemRunRefusal });
     }
+    if (snapshotFields.every((field) => body[field] === '')) {
+      const detail = 'expected at least one of its members to be told: the first snapshot of a run stays';
+      throw fieldError({ pointer: '', in: 'body', code: 'TOO_SHORT', detail });
+    }
     const kept = await claimSnapshot(services, { projectId: caller.project.projectId, runId }, body);
     const other = snapshotFields.filter((field) => kept[field] !== body[field]);
     if (other.length === 0) return { status: 200, body: { runId, ...kept } };

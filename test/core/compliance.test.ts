@@ -15,6 +15,7 @@ import type { LayerResult } from '../../src/core/statement.ts';
 const set = { policySetHash: `sha256:${'a'.repeat(64)}`, policyIndex: 3 };
 const decisions = { n: 1, root: `sha256:${'b'.repeat(64)}` };
 const untold = { actor: null, tool: null, argumentsHash: null };
+const search = { actor: null, tool: 'search', argumentsHash: 'sha256:00' };
 const approval = { id: 'apr_1', requestedBy: 'key_1', expiresAt: '2026-01-02T00:00:00.000Z' };
 const evaluated = (members: Partial<EvaluatedLeaf> = {}): EvaluatedLeaf => ({
   index: 10,
@@ -26,7 +27,7 @@ const evaluated = (members: Partial<EvaluatedLeaf> = {}): EvaluatedLeaf => ({
   inForce: set,
   recomputes: true,
   whole: true,
-  call: untold,
+  call: search,
   expiresMs: Infinity,
   ...members,
 });
@@ -55,7 +56,7 @@ function judge({ evaluations = [], approvals = [], calls = [] }: Story): LayerRe
     const at = '2026-01-01T23:59:59.999Z';
     compliance.approval({ index, evaluationId, outcome, id: 'apr_1', approver: 'key_2', at, ...decided });
   }
-  for (const [index, evaluationId, policyActive = true, call = untold, serverMs = 0] of calls) {
+  for (const [index, evaluationId, policyActive = true, call = search, serverMs = 0] of calls) {
     compliance.governed({ index, evaluationId, policyActive, call, serverMs });
   }
   return compliance.finish();
@@ -87,7 +88,7 @@ describe('policy compliance', () => {
       notRecomputed: 0,
       governed: 2,
       undecided: 0,
-      uncompared: 2,
+      uncompared: 0,
       firstViolation: null,
     });
     expect([checks.length, verdict]).toEqual([7, 'pass']);
@@ -242,7 +243,7 @@ describe('policy compliance', () => {
 
   it('lets a decision serve until it expires, and a little', () => {
     const at = (serverMs: number): string[] =>
-      failed({ evaluations: [{ expiresMs: 60_000 }], calls: [[11, 'pev_1', true, untold, serverMs]] });
+      failed({ evaluations: [{ expiresMs: 60_000 }], calls: [[11, 'pev_1', true, search, serverMs]] });
     const lastMs = 60_000 + limits.toolDecisionSlackSeconds * 1000;
     expect([at(lastMs), at(lastMs + 1)]).toEqual([[], ['decisions_were_fresh']]);
   });
@@ -253,8 +254,20 @@ describe('policy compliance', () => {
     ]);
   });
 
-  it('counts the calls that do not tell what they were called with', () => {
-    const { claims, verdict } = judge({ evaluations: [{}], calls: [[11, 'pev_1']] });
+  it('fails where an event or an evaluation does not tell the call', () => {
+    for (const story of [
+      { evaluations: [{}], calls: [[11, 'pev_1', true, untold]] },
+      { evaluations: [{ call: untold }], calls: [[11, 'pev_1']] },
+    ] satisfies Story[]) {
+      expect(failed(story)).toEqual(['calls_as_evaluated']);
+    }
+  });
+
+  it('counts the calls whose evaluation was erased', () => {
+    const { claims, verdict } = judge({
+      evaluations: [{ call: untold, recomputes: null }],
+      calls: [[11, 'pev_1']],
+    });
     expect([claims['uncompared'], verdict]).toEqual([1, 'pass']);
   });
 });

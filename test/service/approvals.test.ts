@@ -108,6 +108,17 @@ describe('approvals', () => {
     ]);
   });
 
+  it('do not undo what a policy denies by now', async () => {
+    const { approvalId } = await escalate('run-denied');
+    const body = { policyId: 'stop', name: 'Stop', condition: {}, action: 'deny' };
+    await plane.call('POST', '/governance/policies', { body });
+    await plane.call('POST', '/governance/policies/stop/publish', { body: {} });
+    const refused = await decide(approvalId, { outcome: 'approved' });
+    expect(refused).toMatchObject({ status: 409, body: { decidedBy: ['stop'] } });
+    await plane.call('POST', '/governance/policies/stop/transition', { body: { targetStatus: 'disabled' } });
+    expect((await decide(approvalId, { outcome: 'approved' })).status).toBe(200);
+  });
+
   it('have a comment of at most a thousand characters', async () => {
     const { approvalId } = await escalate();
     const over = await decide(approvalId, {

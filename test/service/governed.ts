@@ -34,6 +34,8 @@ export function governing(plane: Pick<TestPlane, 'call' | 'keys'>) {
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
     return answer.body;
   };
+  /** What each evaluation decided. */
+  const calls = new Map<string, { tool: string; argumentsHash: string }>();
   return {
     must,
     /** A policy in force; a further version where it is there already. */
@@ -47,20 +49,23 @@ export function governing(plane: Pick<TestPlane, 'call' | 'keys'>) {
     },
     disable: (policyId: string) =>
       must('POST', `/governance/policies/${policyId}/transition`, { targetStatus: 'disabled' }),
-    tool: (runId: string, name: string, more: Record<string, unknown> = {}): Promise<Decided> =>
-      must('POST', '/mcp/tools/evaluate', { tool: { name }, arguments: {}, runId, ...more }),
-    /** What ran, and by which decision; `tool` where it tells its name. */
-    ran: (runId: string, metadata: Record<string, unknown> = {}, eventType = 'tool.call', tool?: string) =>
-      must(
+    async tool(runId: string, name: string, more: Record<string, unknown> = {}): Promise<Decided> {
+      const body = { tool: { name }, arguments: {}, runId, ...more };
+      const decided: Decided = await must('POST', '/mcp/tools/evaluate', body);
+      calls.set(decided.evaluationId, { tool: name, argumentsHash: decided.argumentsHash });
+      return decided;
+    },
+    /** What ran, and by which decision: the call that was decided, where the metadata do not say another. */
+    ran: (runId: string, metadata: Record<string, unknown> = {}, eventType = 'tool.call', tool?: string) => {
+      const call = calls.get(String(metadata['evaluationId']));
+      const told = call === undefined ? {} : { argumentsHash: call.argumentsHash };
+      const resource = { name: tool ?? call?.tool ?? 'ledger', type: 'tool' };
+      return must(
         'POST',
         '/events',
-        event({
-          runId,
-          eventType,
-          metadata,
-          resource: { name: tool ?? 'ledger', type: tool === undefined ? 'account' : 'tool' },
-        }),
-      ),
+        event({ runId, eventType, resource, metadata: { ...told, ...metadata } }),
+      );
+    },
     decide: (approvalId: string | null, outcome: 'approved' | 'denied') =>
       must('POST', `/approvals/${approvalId}/decision`, { outcome }, plane.keys['person']),
     risk: (runId: string) =>

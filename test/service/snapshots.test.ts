@@ -36,6 +36,12 @@ describe('a snapshot of a run', () => {
     expect(leaves()[0]).not.toContain(snapshot.modelRoute);
   });
 
+  it('that tells nothing is refused, since it would stay', async () => {
+    const nothing = { policyHash: '', modelRoute: '', toolRegistryHash: '', configStateHash: '' };
+    expect((await put('run-empty', nothing)).status).toBe(400);
+    expect((await plane.call('GET', '/governance/snapshots/run-empty')).status).toBe(404);
+  });
+
   it('stays: the same again is answered, another one refused with what differs', async () => {
     expect((await put('run-1')).status).toBe(200);
     const other = await put('run-1', { ...snapshot, modelRoute: 'other', configStateHash: 'x' });
