@@ -11,7 +11,12 @@ import {
   type GovernedEvent,
 } from '../core/compliance.ts';
 import { openApproval } from '../core/decided/approval.ts';
-import { argumentsHash, openEvaluation, type Evaluation } from '../core/decided/evaluation.ts';
+import {
+  argumentsHash,
+  openEvaluation,
+  type Evaluation,
+  type OpenEvaluation,
+} from '../core/decided/evaluation.ts';
 import { openLeaf, type OpenLeaf } from '../core/decided/leaf.ts';
 import { openReplay, type ReplayRecord } from '../core/decided/replayed.ts';
 import { openRiskDecision } from '../core/decided/riskdecision.ts';
@@ -126,9 +131,9 @@ const textOf = (value: Json | undefined): string | null => (typeof value === 'st
 const canonicalOf = (value: Json | undefined): string | null =>
   value === undefined || value === null ? null : canonicalize(value);
 
-/** Whether an evaluation asked every policy in force; where its list was erased, as far as the counts tell. */
-function asksAll({ policyIds, policySource, policyCount }: Evaluation, { set, unknown }: LoggedSet): boolean {
-  if (policyIds === null) return policySource === 'active' || policyCount === set.size + unknown.length;
+/** Whether an evaluation asked every policy in force; not where those that it picked were erased. */
+function asksAll({ picked, policyIds }: OpenEvaluation, { set }: LoggedSet): boolean {
+  if (!picked) return true;
   const asked = new Set(policyIds);
   return set.versions().every(({ policyId }) => asked.has(policyId));
 }

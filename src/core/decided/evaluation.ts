@@ -73,13 +73,21 @@ export function draftEvaluation(evaluation: Evaluation, salt: () => string): Oth
   if (shadow.length > 0) committed.push(['/shadow', [...shadow]]);
   if (decisions.length > limits.policiesListed) committed.push(['/decisions', [...decisions]]);
   else committed.push(...listed.map(({ commitment }) => commitment));
-  const fields = { ...clear, decisions: hashesCommitment(listed.map(({ leaf }) => leaf)) };
+  const picked = policyIds !== null;
+  const fields = { ...clear, picked, decisions: hashesCommitment(listed.map(({ leaf }) => leaf)) };
   return draftLeaf('gov.evaluation/1', fields, { runId, id: evaluation.id, committed, salt });
 }
 
-/** What a stored leaf tells; erased members are null or left out, `decisionsRoot` says what was committed to. */
-export function openEvaluation({ clear, committed }: OpenLeaf): Evaluation & { list: ListCommitment } {
-  const fields = clear as unknown as Omit<Evaluation, 'decisions'> & { decisions: ListCommitment };
+/** An evaluation as its leaf tells it: erased members are null or left out. */
+export interface OpenEvaluation extends Evaluation {
+  /** What was committed to. */
+  readonly list: ListCommitment;
+  /** Whether the caller picked the policies, also where their ids were erased. */
+  readonly picked: boolean;
+}
+
+export function openEvaluation({ clear, committed }: OpenLeaf): OpenEvaluation {
+  const fields = clear as unknown as Omit<OpenEvaluation, 'decisions'> & { decisions: ListCommitment };
   const object = (name: string): JsonObject | null => (committed.get(name) ?? null) as JsonObject | null;
   const list = (name: string): RecordedDecision[] =>
     Object.values(committed.get(name) ?? {}) as unknown as RecordedDecision[];
@@ -99,6 +107,7 @@ export function openEvaluation({ clear, committed }: OpenLeaf): Evaluation & { l
     checkpoint: object('checkpoint'),
     readSet: object('readSet'),
     list: fields.decisions,
+    picked: fields.picked,
   };
 }
 
