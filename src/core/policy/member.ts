@@ -5,6 +5,7 @@ import { type Checkpoint, compile, type Condition, type Truth } from './compile.
 import { decide } from './decision.ts';
 import { type Guards, guardsOf } from './guard.ts';
 import { parseCondition } from './parse.ts';
+import { leafOf } from './policyhash.ts';
 import { readPaths } from './readset.ts';
 
 export interface PolicyVersion {
@@ -40,6 +41,7 @@ export class Member {
   readonly policy: PolicyVersion;
   readonly compiled: Compiled;
   private readonly answers: Readonly<Record<Truth, PolicyDecision>>;
+  private hashed: Buffer | undefined;
 
   private constructor(policy: PolicyVersion, compiled: Compiled) {
     const { policyId, version, action, severity } = policy;
@@ -72,6 +74,12 @@ export class Member {
       return undefined;
     }
     return name === policy.name ? this : new Member(policy, this.compiled);
+  }
+
+  /** Its leaf hash in the tree of a set: one object, by which two trees know what they share. */
+  get leaf(): Buffer {
+    this.hashed ??= leafOf(this.policy);
+    return this.hashed;
   }
 
   get condition(): Condition {

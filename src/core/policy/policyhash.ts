@@ -99,7 +99,8 @@ function inOrder<P extends PolicyInSet>(policies: readonly P[]): P[] {
   return keyed.map(({ policy }) => policy);
 }
 
-function leafOf({ policyId, policyHash }: PolicyInSet): Buffer {
+/** The leaf hash of a policy in a set; an Error where its hash is none. */
+export function leafOf({ policyId, policyHash }: PolicyInSet): Buffer {
   const raw = parseHash(policyHash);
   if (raw === null) throw new Error(`expected the policyHash of ${policyId}, got ${policyHash}`);
   return leafHash(raw);
