@@ -12,12 +12,12 @@ import { addUnits, meterRecord, meterRef } from '../core/metering.ts';
 import { leafHash } from '../core/merkle.ts';
 import { sealEvent, serverTime, type EventDraft, type LeafDraft } from '../core/record.ts';
 import type { AppendOutcome, AppendRequest, Assigned, Effect, StoredResponse } from './port.ts';
-import { answerOf } from './sqlite/answer.ts';
-import type { ClientEvents, KeptAnswers } from './sqlite/kept.ts';
-import { heldRuns, type Ledger, type RunState } from './sqlite/ledger.ts';
-import { Pending, type Entry, type Plan } from './sqlite/pending.ts';
-import type { RandomPool } from './sqlite/random.ts';
-import type { MeterRow } from './sqlite/rows.ts';
+import { answerOf } from './answer.ts';
+import type { ClientEvents, KeptAnswers } from './kept.ts';
+import { heldRuns, type Ledger, type RunState } from './ledger.ts';
+import { Pending, type Entry, type Plan } from './pending.ts';
+import type { RandomPool } from './random.ts';
+import type { MeterRow } from './pending.ts';
 
 /** What an engine gives: what its tables hold, with what requests before in the same commit added. */
 export interface SequencerParts {

@@ -2,7 +2,7 @@
 import type { ApprovalOutcome } from '../../contract/approvals.ts';
 import { limits } from '../../contract/limits.ts';
 import type { StoredApproval, StoreReader } from '../port.ts';
-import { endOfTime } from '../sqlite/filter.ts';
+import { endOfTime } from '../bounds.ts';
 import type { Database } from './database.ts';
 import type { ProjectNumber } from './readleaves.ts';
 import { sql, step, type Param, type Sql } from './wire.ts';

@@ -7,7 +7,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { Checkpoint } from '../../core/checkpoint.ts';
 import { rootFromTiles, rootPlan } from '../../core/tile.ts';
 import type { Store, TreeHead, TreeName } from '../port.ts';
-import { treeNumber } from '../sqlite/trees.ts';
+import { treeNumber } from '../trees.ts';
 import { arrayOf } from './arrays.ts';
 import type { Database } from './database.ts';
 import { problemOf } from './faults.ts';

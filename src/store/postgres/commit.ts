@@ -12,7 +12,7 @@ import { GovError } from '../../contract/problems.ts';
 import { applyEffect } from '../effects.ts';
 import type { AppendOutcome, AppendRequest } from '../port.ts';
 import { Sequencer } from '../sequencer.ts';
-import type { RandomPool } from '../sqlite/random.ts';
+import type { RandomPool } from '../random.ts';
 import type { Database, Transaction } from './database.ts';
 import { effectRows } from './effects.ts';
 import { factsOf, lookupsOf, noFacts, type Facts } from './facts.ts';

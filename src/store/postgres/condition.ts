@@ -3,7 +3,7 @@
  * which is asked every second; and what an operator must know until the end, such as an altered leaf.
  */
 import type { GovError } from '../../contract/problems.ts';
-import { isAltered } from '../sqlite/readleaves.ts';
+import { isAltered } from '../altered.ts';
 import type { Database } from './database.ts';
 import { problemOf, troubleOf } from './faults.ts';
 import { sql, step } from './wire.ts';

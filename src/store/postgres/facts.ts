@@ -3,8 +3,8 @@
  * so that nothing of it changes until COMMIT. Only what its requests name is asked for.
  */
 import type { AppendRequest, Effect, StoredApproval, StoredPolicy } from '../port.ts';
-import type { Kept } from '../sqlite/kept.ts';
-import type { RunState } from '../sqlite/ledger.ts';
+import type { Kept } from '../kept.ts';
+import type { RunState } from '../ledger.ts';
 import { textArray } from './arrays.ts';
 import { positionBits } from './schema.ts';
 import { sql, step, type Param, type Result, type Sql, type Step } from './wire.ts';

@@ -7,7 +7,7 @@
 import { GovError } from '../../contract/problems.ts';
 import { emptyRoot } from '../../core/merkle.ts';
 import type { Store, StoreReader } from '../port.ts';
-import { RandomPool } from '../sqlite/random.ts';
+import { RandomPool } from '../random.ts';
 import { approvalReads } from './approvals.ts';
 import { checkpointSaver } from './checkpoints.ts';
 import { Committer, type Settled } from './commit.ts';

@@ -7,7 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { JobStatus, JobType } from '../../contract/jobs.ts';
 import type { Store, StoredJob, StoreReader } from '../port.ts';
-import { endOfTime } from '../sqlite/filter.ts';
+import { endOfTime } from '../bounds.ts';
 import type { Database } from './database.ts';
 import { keptRequestSql } from './effects.ts';
 import type { ProjectNumber } from './readleaves.ts';

@@ -1,7 +1,7 @@
 /** Reads of policies, their versions, and the risk router's configuration. Proven by `test/store/suite/policies.ts`. */
 import type { ActivePolicy, StoredPolicy, StoredPolicyVersion, StoreReader } from '../port.ts';
-import { typeNumbers } from '../sqlite/decided.ts';
-import { endOfTime } from '../sqlite/filter.ts';
+import { typeNumbers } from '../decided.ts';
+import { endOfTime } from '../bounds.ts';
 import type { Database } from './database.ts';
 import type { ProjectNumber } from './readleaves.ts';
 import { sql, step } from './wire.ts';

@@ -3,9 +3,9 @@
  * Proven by `test/store/suite/decided.ts`.
  */
 import type { IndexedLeaf, Leaf, StoreReader } from '../port.ts';
-import { typeNumbers } from '../sqlite/decided.ts';
-import { endOfTime } from '../sqlite/filter.ts';
-import { altered } from '../sqlite/readleaves.ts';
+import { typeNumbers } from '../decided.ts';
+import { endOfTime } from '../bounds.ts';
+import { altered } from '../altered.ts';
 import type { Database } from './database.ts';
 import { checkLeaves, leafColumns, leafJoins, type LeafRow, type ProjectNumber } from './readleaves.ts';
 import { sql, step } from './wire.ts';

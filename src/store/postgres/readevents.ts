@@ -4,7 +4,7 @@
  * Proven by the store suite.
  */
 import type { Leaf, StoreReader } from '../port.ts';
-import { endOfTime } from '../sqlite/filter.ts';
+import { endOfTime } from '../bounds.ts';
 import type { Database } from './database.ts';
 import { checkLeaves, leafColumns, leafJoins, type LeafRow, type ProjectNumber } from './readleaves.ts';
 import { positionBits } from './schema.ts';

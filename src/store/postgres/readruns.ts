@@ -3,9 +3,9 @@
  * within a time range is counted by its narrow rows. Proven by the store suite.
  */
 import type { RunSummary, StoreReader } from '../port.ts';
-import { typeNumbers } from '../sqlite/decided.ts';
-import { endOfTime } from '../sqlite/filter.ts';
-import { altered } from '../sqlite/readleaves.ts';
+import { typeNumbers } from '../decided.ts';
+import { endOfTime } from '../bounds.ts';
+import { altered } from '../altered.ts';
 import { arrayOf } from './arrays.ts';
 import type { Database } from './database.ts';
 import { checkLeaves, leafColumns, leafJoins, type LeafRow, type ProjectNumber } from './readleaves.ts';

@@ -1,8 +1,8 @@
 /** Reads of what requests keep beside the log: graphs, proofs, checkpoints, kept answers, keys. Proven by the store suite. */
 import type { ApiKeyRow, GraphPart, RunGraphState, StoredGraph, StoredProof, StoreReader } from '../port.ts';
-import { endOfTime } from '../sqlite/filter.ts';
-import { projectOf } from '../sqlite/readleaves.ts';
-import { treeNumber } from '../sqlite/trees.ts';
+import { endOfTime } from '../bounds.ts';
+import { projectOf } from '../project.ts';
+import { treeNumber } from '../trees.ts';
 import type { Database } from './database.ts';
 import { keptOf } from './facts.ts';
 import type { ProjectNumber } from './readleaves.ts';

@@ -2,13 +2,12 @@
  * The rows of one commit, as columns: each table gets one INSERT of arrays, whatever the number of its rows, so
  * nothing is parsed or planned per row. Nothing here reads what it wrote.
  */
-import { typeNumber } from '../sqlite/decided.ts';
-import type { Entry, Pending } from '../sqlite/pending.ts';
-import type { MeterRow } from '../sqlite/rows.ts';
-import { partHashes } from '../sqlite/tiles.ts';
-import { treeNumber } from '../sqlite/trees.ts';
-import { hashBytes } from '../../core/merkle.ts';
-import { tileWidth, type TileEdge } from '../../core/tile.ts';
+import { typeNumber } from '../decided.ts';
+import type { Entry, Pending } from '../pending.ts';
+import type { MeterRow } from '../pending.ts';
+import { changedParts } from '../tileparts.ts';
+import { treeNumber } from '../trees.ts';
+import type { TileEdge } from '../../core/tile.ts';
 import type { TreeName } from '../port.ts';
 import { arrayOf, type Cell, type ColumnType } from './arrays.ts';
 import { sql, step, type Sql, type Step } from './wire.ts';
@@ -206,16 +205,9 @@ function treeSteps(tree: TreeName, { ledger, lastMs }: Pending, hashes: readonly
 }
 
 function tileRows(project: number, tree: number, change: { edge: TileEdge; storedSize: number }): Rows {
-  const { edge, storedSize } = change;
   const rows = new Rows(tables.tile);
-  const partBytes = partHashes * hashBytes;
-  for (const { level, index, hashes } of edge.changed()) {
-    const storedHashes = Math.floor(storedSize / tileWidth ** level) - index * tileWidth;
-    const first = Math.floor(Math.max(0, storedHashes) / partHashes);
-    for (let part = first; part * partBytes < hashes.length; part++) {
-      const bytes = hashes.subarray(part * partBytes, (part + 1) * partBytes);
-      rows.add(project, tree, level, index, part, bytes);
-    }
+  for (const { level, index, part, hashes } of changedParts(change.edge, change.storedSize)) {
+    rows.add(project, tree, level, index, part, hashes);
   }
   return rows;
 }

@@ -3,11 +3,12 @@
  * clock: one that nobody decided is pending until it expires. Proven by `test/store/suite/approvals.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { GovError } from '../../contract/problems.ts';
 import type { ApprovalOutcome } from '../../contract/approvals.ts';
-import type { GovernanceEffect, StoredApproval, StoreReader } from '../port.ts';
+import type { EffectRows } from '../effects.ts';
+import type { StoredApproval, StoreReader } from '../port.ts';
+import type { Current } from './effects.ts';
 import type { Connection, Value } from './connection.ts';
-import { endOfTime } from './filter.ts';
+import { endOfTime } from '../bounds.ts';
 import type { ProjectNumber } from './readleaves.ts';
 import type { Prepare } from './statement.ts';
 
@@ -107,33 +108,16 @@ function condition({ status, atMs }: Filter): Condition {
   }
 }
 
-type EffectOf<Kind extends GovernanceEffect['kind']> = Extract<GovernanceEffect, { kind: Kind }>;
-
-export interface ApprovalWriter {
-  open(project: number, approval: StoredApproval): void;
-  decide(project: number, effect: EffectOf<'decideApproval'>): void;
-}
-
-export function approvalWriter(prepare: Prepare): ApprovalWriter {
-  return { open: opener(prepare), decide: decider(prepare) };
-}
-
-function opener(prepare: Prepare): ApprovalWriter['open'] {
+/** The rows of approvals, of the project whose effect is being applied. */
+export function approvalRows(
+  prepare: Prepare,
+  current: Current,
+): Pick<EffectRows, 'openApproval' | 'approval' | 'decideApproval'> {
   const insert = prepare(
     'open approval',
     `INSERT INTO approval (project, approval_id, evaluation_id, run_id, reason, requested_ms, requested_by,
        expires_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  return (project, approval) => {
-    const { approvalId, evaluationId, runId, reason, requestedMs, requestedBy, expiresMs } = approval;
-    if (expiresMs - requestedMs > openMs || approval.decision !== null) {
-      throw new Error(`expected an undecided approval that is open for at most ${openMs} ms: ${approvalId}`);
-    }
-    insert.run(project, approvalId, evaluationId, runId, reason, requestedMs, requestedBy, expiresMs);
-  };
-}
-
-function decider(prepare: Prepare): ApprovalWriter['decide'] {
   const find = prepare<ApprovalRow>(
     'find approval',
     `SELECT ${columns} FROM approval WHERE project = ? AND approval_id = ?`,
@@ -143,22 +127,17 @@ function decider(prepare: Prepare): ApprovalWriter['decide'] {
     `UPDATE approval SET outcome = ?, decided_by = ?, comment = ?, decided_ms = ?
      WHERE project = ? AND approval_id = ?`,
   );
-  return (project, { approvalId, outcome, by, comment, atMs }) => {
-    const row = find.get(project, approvalId);
-    if (row === undefined) throw new GovError('NOT_FOUND', `no approval ${approvalId}`);
-    const decision = decisionOf(row);
-    if (decision !== null) {
-      const { outcome: first, by: whom, atMs: when } = decision;
-      const found = `it was ${first} by ${whom} at ${new Date(when).toISOString()}`;
-      throw new GovError('CONFLICT', `expected a pending approval, but of ${approvalId}: ${found}`);
-    }
-    if (atMs >= row.expires_ms) {
-      const since = new Date(row.expires_ms).toISOString();
-      throw new GovError(
-        'CONFLICT',
-        `expected a pending approval, but ${approvalId} expired at ${since}; evaluate again to ask anew`,
-      );
-    }
-    decide.run(outcome, by, comment, atMs, project, approvalId);
+  return {
+    openApproval: ({ approvalId, evaluationId, runId, reason, requestedMs, requestedBy, expiresMs }) => {
+      const texts = [approvalId, evaluationId, runId, reason];
+      insert.run(current.project, ...texts, requestedMs, requestedBy, expiresMs);
+    },
+    approval: (approvalId) => {
+      const row = find.get(current.project, approvalId);
+      return row === undefined ? null : approvalOf(row);
+    },
+    decideApproval: ({ approvalId, outcome, by, comment, atMs }) => {
+      decide.run(outcome, by, comment, atMs, current.project, approvalId);
+    },
   };
 }

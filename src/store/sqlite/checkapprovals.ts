@@ -11,7 +11,7 @@ import type { Check, CheckedProject } from '../fsck.ts';
 import { columnCheck, type Columns } from './checkcolumns.ts';
 import { shown, type Committed, type RecordCheck } from './checkrecord.ts';
 import type { Connection, Value } from './connection.ts';
-import { typeNumbers } from './decided.ts';
+import { typeNumbers } from '../decided.ts';
 import { positionSql } from './position.ts';
 
 export function approvalCheck(check: Check, { no, projectId }: CheckedProject): RecordCheck {

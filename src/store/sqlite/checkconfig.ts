@@ -5,7 +5,7 @@ import { parseTimestamp } from '../../core/time.ts';
 import type { Check, CheckedProject } from '../fsck.ts';
 import { parseRecord, shown } from './checkrecord.ts';
 import type { Value } from './connection.ts';
-import { typeNumbers } from './decided.ts';
+import { typeNumbers } from '../decided.ts';
 import { positionSql } from './position.ts';
 
 interface Configured {

@@ -7,7 +7,7 @@ import type { Check, CheckedProject } from '../fsck.ts';
 import type { IndexedLeaf } from '../port.ts';
 import { shown, type RecordCheck } from './checkrecord.ts';
 import type { Value } from './connection.ts';
-import { isIndexed, typeNumbers } from './decided.ts';
+import { isIndexed, typeNumbers } from '../decided.ts';
 
 /** The member under which a leaf is found by id; null where its type has none. */
 const idMember: Readonly<Record<IndexedLeaf, string | null>> = {

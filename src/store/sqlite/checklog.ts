@@ -6,7 +6,7 @@ import { eventCheck } from './checkevents.ts';
 import { meterCheck } from './checkmeter.ts';
 import { endOf, positionBits, positionOf } from './position.ts';
 import { TreeCheck } from './checktree.ts';
-import { recordTable, treeNumber } from './trees.ts';
+import { recordTable, treeNumber } from '../trees.ts';
 
 /** Records read at a time. */
 const step = 1000;

@@ -12,7 +12,7 @@ import type { Heads } from './heads.ts';
 import type { ProjectNumber } from './readleaves.ts';
 import type { Note } from './tasks.ts';
 import { tileReader } from './tiles.ts';
-import { treeNumber } from './trees.ts';
+import { treeNumber } from '../trees.ts';
 
 export interface CheckpointSaverOptions {
   readonly reading: Connection;

@@ -7,7 +7,7 @@ import type { Check, CheckedProject } from '../fsck.ts';
 import { columnCheck, type Columns } from './checkcolumns.ts';
 import { shown, type Committed, type RecordCheck } from './checkrecord.ts';
 import type { Value } from './connection.ts';
-import { typeNumbers } from './decided.ts';
+import { typeNumbers } from '../decided.ts';
 
 /** Results are read one at a time. Cost: a SHA-256 of each. */
 export function replayCheck(check: Check, { no, projectId }: CheckedProject): RecordCheck {

@@ -11,7 +11,7 @@ import type { Check, CheckedProject } from '../fsck.ts';
 import type { TreeName } from '../port.ts';
 import type { Value } from './connection.ts';
 import { tileReader } from './tiles.ts';
-import { treeNumber } from './trees.ts';
+import { treeNumber } from '../trees.ts';
 
 /** A root that must be met at some size. */
 interface Milestone {

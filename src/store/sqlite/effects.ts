@@ -1,96 +1,71 @@
-/**
- * Rows that belong to a request's transaction beside its leaves. Each effect checks before it writes; what it
- * refuses refuses the request, whose savepoint takes back the effects before it.
- */
-import { GovError } from '../../contract/problems.ts';
-import type { Assigned, Effect, NewJob } from '../port.ts';
-import { governanceWriter } from './governance.ts';
+/** The rows of effects, read and written one by one in the transaction of their request; `../effects.ts` judges. */
+import { applyEffect, type EffectRows } from '../effects.ts';
+import type { Assigned, Effect } from '../port.ts';
+import { approvalRows } from './approvals.ts';
 import { keptRequestSql } from './jobs.ts';
+import { policyRows } from './policychanges.ts';
 import type { Prepare } from './statement.ts';
 
 /** Applies one effect of a request, whose leaves have their places, for the project with this number. */
 export type EffectWriter = (project: number, effect: Effect, assigned: readonly Assigned[]) => void;
 
+/** The project whose effect is being applied. */
+export interface Current {
+  project: number;
+}
+
 export function effectWriter(prepare: Prepare): EffectWriter {
-  const saveProof = proofWriter(prepare);
-  const saveGraph = graphWriter(prepare);
-  const runGraphs = runGraphWriter(prepare);
-  const jobs = jobWriter(prepare);
-  const govern = governanceWriter(prepare);
+  const current: Current = { project: 0 };
+  const rows: EffectRows = {
+    ...proofRows(prepare, current),
+    ...runGraphRows(prepare, current),
+    ...jobRows(prepare, current),
+    ...policyRows(prepare, current),
+    ...approvalRows(prepare, current),
+    ...claimRows(prepare, current),
+  };
   return (project, effect, assigned) => {
-    switch (effect.kind) {
-      case 'saveProof':
-        return saveProof(project, effect, placeOf(effect, assigned));
-      case 'saveGraph':
-        return saveGraph(project, effect, placeOf(effect, assigned));
-      case 'declareGraph':
-        return runGraphs.declare(project, effect);
-      case 'sealGraph':
-        return runGraphs.seal(project, effect, placeOf(effect, assigned));
-      case 'enqueueJob':
-        return jobs.enqueue(project, effect.job);
-      case 'completeJob':
-        return jobs.complete(project, effect);
-      case 'createPolicy':
-      case 'addPolicyVersion':
-      case 'movePolicy':
-      case 'saveRiskConfig':
-      case 'claimSnapshot':
-      case 'openApproval':
-      case 'decideApproval':
-        return govern(project, effect);
-    }
+    current.project = project;
+    applyEffect(rows, effect, assigned);
   };
 }
 
-type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
+type Of<Names extends keyof EffectRows> = Pick<EffectRows, Names>;
 
-interface Place {
-  readonly index: number;
-  readonly serverMs: number;
-}
-
-function placeOf({ kind, leaf }: { kind: string; leaf: number }, assigned: readonly Assigned[]): Place {
-  const place = assigned[leaf];
-  if (place?.outcome === 'appended') return place;
-  throw new Error(`expected leaf ${leaf} of the request to be appended for ${kind}, got ${place?.outcome}`);
-}
-
-function proofWriter(prepare: Prepare) {
-  const insert = prepare(
+function proofRows(prepare: Prepare, current: Current): Of<'saveProof' | 'saveGraph'> {
+  const saveProof = prepare(
     'save proof',
     `INSERT INTO proof (project, proof_id, run_id, created_ms, proof, preimage, statements, tree_size,
        graph_index, leaf_index) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  return (project: number, { proof }: EffectOf<'saveProof'>, { index }: Place): void => {
-    insert.run(
-      project,
-      proof.proofId,
-      proof.runId,
-      proof.createdMs,
-      proof.proof,
-      proof.preimage,
-      JSON.stringify(Object.entries(proof.statements)),
-      proof.treeSize,
-      proof.graphIndex,
-      index,
-    );
-  };
-}
-
-function graphWriter(prepare: Prepare) {
-  const insert = prepare(
+  const saveGraph = prepare(
     'save graph',
     `INSERT INTO graph (project, graph_id, run_id, leaf_index, events, declaration_hash, root_hash, summary)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  return (project: number, { graph }: EffectOf<'saveGraph'>, { index }: Place): void => {
-    const { graphId, runId, events, declarationHash, rootHash, summary } = graph;
-    insert.run(project, graphId, runId, index, events, declarationHash, rootHash, summary);
+  return {
+    saveProof: ({
+      proofId,
+      runId,
+      createdMs,
+      proof,
+      preimage,
+      statements,
+      treeSize,
+      graphIndex,
+      leafIndex,
+    }) => {
+      const texts = JSON.stringify(Object.entries(statements));
+      const numbers = [treeSize, graphIndex, leafIndex];
+      saveProof.run(current.project, proofId, runId, createdMs, proof, preimage, texts, ...numbers);
+    },
+    saveGraph: ({ graphId, runId, leafIndex, events, declarationHash, rootHash, summary }) => {
+      saveGraph.run(current.project, graphId, runId, leafIndex, events, declarationHash, rootHash, summary);
+    },
   };
 }
 
-function runGraphWriter(prepare: Prepare) {
+function runGraphRows(prepare: Prepare, current: Current): Of<'isSealed' | 'declareGraph' | 'sealGraph'> {
   const sealedAt = prepare<{ sealed_ms: number | null }>(
     'find seal',
     'SELECT sealed_ms FROM run_graph WHERE project = ? AND run_id = ?',
@@ -105,24 +80,18 @@ function runGraphWriter(prepare: Prepare) {
     `INSERT INTO run_graph (project, run_id, sealed_hash, sealed_ms) VALUES (?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET sealed_hash = excluded.sealed_hash, sealed_ms = excluded.sealed_ms`,
   );
-  const refuseSealed = (project: number, runId: string): void => {
-    if ((sealedAt.get(project, runId)?.sealed_ms ?? null) !== null) {
-      throw new GovError('GRAPH_SEALED', `the graph of run ${runId} is sealed and does not change any more`);
-    }
-  };
   return {
-    declare: (project: number, effect: EffectOf<'declareGraph'>): void => {
-      refuseSealed(project, effect.runId);
-      declare.run(project, effect.runId, effect.declaration, effect.atMs);
+    isSealed: (runId) => (sealedAt.get(current.project, runId)?.sealed_ms ?? null) !== null,
+    declareGraph: ({ runId, declaration, atMs }) => {
+      declare.run(current.project, runId, declaration, atMs);
     },
-    seal: (project: number, effect: EffectOf<'sealGraph'>, { serverMs }: Place): void => {
-      refuseSealed(project, effect.runId);
-      seal.run(project, effect.runId, effect.rootHash, serverMs);
+    sealGraph: (runId, { rootHash, atMs }) => {
+      seal.run(current.project, runId, rootHash, atMs);
     },
   };
 }
 
-function jobWriter(prepare: Prepare) {
+function jobRows(prepare: Prepare, current: Current): Of<'enqueueJob' | 'completeJob'> {
   const enqueue = prepare(
     'enqueue job',
     `INSERT INTO job (project, job_id, type, run_id, request, result_id, created_ms, status, attempt,
@@ -135,15 +104,28 @@ function jobWriter(prepare: Prepare) {
      WHERE project = ? AND job_id = ? AND lease = ? AND status = 'processing'`,
   );
   return {
-    enqueue: (project: number, job: NewJob): void => {
-      const { jobId, type, runId, request, resultId = null, createdMs } = job;
-      enqueue.run(project, jobId, type, runId, request, resultId, createdMs, createdMs);
+    enqueueJob: ({ jobId, type, runId, request, resultId = null, createdMs }) => {
+      enqueue.run(current.project, jobId, type, runId, request, resultId, createdMs, createdMs);
     },
-    complete: (project: number, effect: EffectOf<'completeJob'>): void => {
-      const { result, summary = null, atMs, jobId, lease } = effect;
-      if (complete.run(result, summary, atMs, project, jobId, lease).changes === 0) {
-        throw new GovError('CONFLICT', `the lease of job ${jobId} was lost; another worker has it`);
-      }
+    completeJob: ({ jobId, lease, result, summary = null, atMs }) =>
+      complete.run(result, summary, atMs, current.project, jobId, lease).changes === 1,
+  };
+}
+
+function claimRows(prepare: Prepare, current: Current): Of<'saveRiskConfig' | 'claimSnapshot'> {
+  const saveConfig = prepare(
+    'save risk config',
+    `INSERT INTO risk_config (project, config, updated_ms) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET config = excluded.config, updated_ms = excluded.updated_ms`,
+  );
+  const claimSnapshot = prepare(
+    'claim snapshot',
+    'INSERT INTO run_snapshot (project, run_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  );
+  return {
+    saveRiskConfig: ({ config, atMs }) => {
+      saveConfig.run(current.project, config, atMs);
     },
+    claimSnapshot: (runId) => claimSnapshot.run(current.project, runId).changes === 1,
   };
 }

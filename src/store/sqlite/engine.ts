@@ -6,8 +6,8 @@ import type { GovError } from '../../contract/problems.ts';
 import type { Connection } from './connection.ts';
 import type { Faults } from './faults.ts';
 import { jobMoves } from './jobs.ts';
-import { RandomPool } from './random.ts';
-import { Sequencer } from './sequencer.ts';
+import { RandomPool } from '../random.ts';
+import { openSequencer } from './sequencer.ts';
 import { preparer } from './statement.ts';
 import { taskStatements } from './tasks.ts';
 import { walKeeper } from './wal.ts';
@@ -57,7 +57,7 @@ export interface Settle {
 export function openEngine(options: EngineOptions): LocalEngine {
   const { db, clock, randomBytes, faults, stopped, filled } = options;
   const prepare = preparer(db, faults);
-  const sequencer = new Sequencer({ db, prepare, clock, random: new RandomPool(randomBytes) });
+  const sequencer = openSequencer({ db, prepare, clock, random: new RandomPool(randomBytes) });
   const committed = (): void => {
     try {
       wal.committed();

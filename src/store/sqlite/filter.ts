@@ -1,8 +1,7 @@
 /** Event filters as bounds that columns compare with, and the narrow facts of a run that reads start from. */
+import { endOfTime } from '../bounds.ts';
 import type { EventFilter } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
-
-export const endOfTime = Number.MAX_SAFE_INTEGER;
 
 /** Inclusive, for `BETWEEN`. */
 export interface Bounds {

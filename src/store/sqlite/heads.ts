@@ -14,7 +14,7 @@ import { migrate } from './migrate.ts';
 import { headsApplicationId, headsMigrations } from './schema.ts';
 import { preparer } from './statement.ts';
 import { tileReader } from './tiles.ts';
-import { treeNumber } from './trees.ts';
+import { treeNumber } from '../trees.ts';
 
 export interface Heads {
   find(origin: string): TreeHead | null;

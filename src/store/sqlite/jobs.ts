@@ -7,7 +7,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { JobStatus, JobType } from '../../contract/jobs.ts';
 import type { ClaimedJob, StoredJob, StoreReader } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
-import { endOfTime } from './filter.ts';
+import { endOfTime } from '../bounds.ts';
 import type { ProjectNumber } from './readleaves.ts';
 import type { Prepare } from './statement.ts';
 

@@ -1,5 +1,6 @@
 /** Rows that make a repeat the same as the first time: kept answers, and clients' own event ids. */
 import { GovError } from '../../contract/problems.ts';
+import type { ClientEvents, Kept, KeptAnswers } from '../kept.ts';
 import type { StoredResponse } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
 import { positionOf } from './position.ts';
@@ -10,11 +11,6 @@ interface KeptRow {
   status: number;
   headers: string;
   body: string;
-}
-
-export interface Kept {
-  readonly fingerprint: string;
-  readonly response: StoredResponse;
 }
 
 const selectKept = 'SELECT fingerprint, status, headers, body FROM idempotency WHERE project = ? AND key = ?';
@@ -37,11 +33,6 @@ export function keptReader(db: Connection): (project: number, key: string) => Ke
   return (project, key) => keptOf(select.get(project, key));
 }
 
-export interface KeptAnswers {
-  find(project: number, key: string): Kept | null;
-  save(project: number, key: string, answer: Kept & { readonly atMs: number }): void;
-}
-
 export function keptAnswers(prepare: Prepare): KeptAnswers {
   const find = prepare<KeptRow>('find kept answer', selectKept);
   const save = prepare(
@@ -56,17 +47,6 @@ export function keptAnswers(prepare: Prepare): KeptAnswers {
       save.run(project, key, fingerprint, atMs, status, JSON.stringify(headers), body);
     },
   };
-}
-
-export interface ClientEvents {
-  /** Takes a client's event id for a leaf; answers the leaf that has it already, null where it was free. */
-  claim(
-    project: number,
-    clientEventId: string,
-    event: { readonly index: number; readonly fingerprint: string },
-  ): { readonly index: number; readonly fingerprint: string } | null;
-  /** The event id in a stored record. */
-  eventId(project: number, index: number): string;
 }
 
 export function clientEvents(prepare: Prepare): ClientEvents {

@@ -1,49 +1,14 @@
-/**
- * What the writer knows of one project in memory: both trees' right edges, the newest totals and server time,
- * the runs written lately. Everything here is read from the tables when first needed, and simply forgotten
- * when a transaction fails, so it never says more than the disk does.
- */
+/** Reads what the writer knows of a project (`../ledger.ts`) from the tables. */
 import { GovError } from '../../contract/problems.ts';
 import { zeroTotals, type Totals } from '../../core/metering.ts';
 import { TileEdge } from '../../core/tile.ts';
+import type { Ledger, RunState } from '../ledger.ts';
+import { treeNumber } from '../trees.ts';
 import type { Connection, Value } from './connection.ts';
-import { newestReader } from './decided.ts';
+import { newestReader } from './newest.ts';
 import { positionOf } from './position.ts';
 import type { Prepare } from './statement.ts';
 import { tileReader } from './tiles.ts';
-import { treeNumber } from './trees.ts';
-
-/** A row of `run`. */
-export interface RunState {
-  readonly no: number;
-  readonly runId: string;
-  events: number;
-  readonly firstIndex: number;
-  lastIndex: number;
-  /** Smallest and largest client timestamp. */
-  firstMs: number;
-  lastMs: number;
-  lastServerMs: number;
-  aiSystemId: string | null;
-}
-
-export interface Ledger {
-  readonly no: number;
-  readonly audit: TileEdge;
-  readonly metering: TileEdge;
-  lastMs: number;
-  totals: Totals;
-  /** Index of the newest gov.policy/1 leaf, null where there is none. */
-  policyIndex: number | null;
-  /** As above, of gov.config/1. */
-  configIndex: number | null;
-  /** Recently written runs, least recently first; the tables hold the others. */
-  readonly runs: Map<string, RunState>;
-  readonly types: Map<string, number>;
-}
-
-/** Runs kept in memory per project: about 3 MB. */
-export const heldRuns = 10_000;
 
 interface RunRow {
   run_no: number;

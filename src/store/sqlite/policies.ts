@@ -1,8 +1,8 @@
 /** Reads of policies, their versions, and the risk router's configuration. Proven by `test/store/suite/policies.ts`. */
 import type { ActivePolicy, StoredPolicy, StoredPolicyVersion, StoreReader } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
-import { newestReader } from './decided.ts';
-import { endOfTime } from './filter.ts';
+import { newestReader } from './newest.ts';
+import { endOfTime } from '../bounds.ts';
 import type { ProjectNumber } from './readleaves.ts';
 
 const policyColumns = `policy_id AS policyId, name, description, status, active_version AS activeVersion,

@@ -4,9 +4,10 @@
  */
 import type { IndexedLeaf, Leaf, StoreReader } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
-import { typeNumbers } from './decided.ts';
+import { typeNumbers } from '../decided.ts';
 import { positionOf, positionSql } from './position.ts';
-import { altered, leafChecker, type LeafRow, type ProjectNumber } from './readleaves.ts';
+import { altered } from '../altered.ts';
+import { leafChecker, type LeafRow, type ProjectNumber } from './readleaves.ts';
 
 /** SQL: index of the newest evaluation of the run in row `run`, or NULL. */
 export const newestEvaluationSql = `(SELECT max(d.idx) FROM decided d

@@ -6,12 +6,14 @@
 import { GovError } from '../../contract/problems.ts';
 import { disclosuresAt, disclosuresMatch } from '../../core/bodies.ts';
 import { leafHash } from '../../core/merkle.ts';
-import type { Bodies, Leaf, Project, StoreReader, TreeHead, TreeName } from '../port.ts';
+import { altered } from '../altered.ts';
+import type { Bodies, Leaf, StoreReader, TreeHead, TreeName } from '../port.ts';
+import { projectOf, type ProjectRow } from '../project.ts';
 import type { Connection, Value } from './connection.ts';
 import { readTotals } from './ledger.ts';
 import { positionOf } from './position.ts';
 import { leafHashReader, tileReader } from './tiles.ts';
-import { recordTable, treeNumber } from './trees.ts';
+import { recordTable, treeNumber } from '../trees.ts';
 
 /** A leaf as the tables have it; `record` is null where the row is missing. */
 export interface LeafRow {
@@ -67,35 +69,6 @@ function committedOf(record: string, disclosures: string, bodies: Bodies): strin
   if (typeof bodies === 'object') return disclosuresAt(record, disclosures, bodies.at) ?? undefined;
   return disclosuresMatch(record, disclosures) ? disclosures : undefined;
 }
-
-export const altered = (tree: TreeName, index: number, what: string): GovError =>
-  new GovError(
-    'STORAGE_FAULT',
-    `leaf ${index} of the ${tree} log ${what}; run gov log fsck --deep, and restore what it names from a backup`,
-    { extensions: { tree, index } },
-  );
-
-/** Whether an error says that a stored leaf is not what was logged. */
-export const isAltered = (error: unknown): error is GovError =>
-  error instanceof GovError &&
-  error.code === 'STORAGE_FAULT' &&
-  typeof error.extensions['index'] === 'number';
-
-interface ProjectRow {
-  project_id: string;
-  organization_id: string;
-  environment: Project['environment'];
-  audit_origin: string;
-  metering_origin: string;
-}
-
-export const projectOf = (row: ProjectRow): Project => ({
-  projectId: row.project_id,
-  organizationId: row.organization_id,
-  environment: row.environment,
-  auditOrigin: row.audit_origin,
-  meteringOrigin: row.metering_origin,
-});
 
 type LeafReads = Pick<StoreReader, 'project' | 'head' | 'totals' | 'leaves' | 'leaf' | 'tiles'>;
 

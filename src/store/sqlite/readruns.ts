@@ -6,15 +6,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RunSummary, StoreReader } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
 import { combinedReader, newestEvaluationSql } from './readdecided.ts';
-import {
-  allWithin,
-  boundsReader,
-  endOfTime,
-  factsReader,
-  someWithin,
-  type Bounds,
-  type RunFacts,
-} from './filter.ts';
+import { allWithin, boundsReader, factsReader, someWithin, type Bounds, type RunFacts } from './filter.ts';
+import { endOfTime } from '../bounds.ts';
 import type { ProjectNumber } from './readleaves.ts';
 
 /** Rows looked at between two turns of the event loop: runs (10 ms), narrow rows of one run (10 ms). */

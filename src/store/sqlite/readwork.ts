@@ -1,10 +1,11 @@
 /** Reads of what requests keep beside the log: graphs, proofs, checkpoints, kept answers, keys. Proven by the store suite. */
 import type { ApiKeyRow, GraphPart, StoredGraph, StoredProof, StoreReader } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
-import { endOfTime } from './filter.ts';
+import { endOfTime } from '../bounds.ts';
 import { keptReader } from './kept.ts';
-import { projectOf, type ProjectNumber } from './readleaves.ts';
-import { treeNumber } from './trees.ts';
+import { projectOf } from '../project.ts';
+import { type ProjectNumber } from './readleaves.ts';
+import { treeNumber } from '../trees.ts';
 
 type WorkReads = Pick<
   StoreReader,

@@ -3,23 +3,15 @@
  * reads what it wrote.
  */
 import { GovError } from '../../contract/problems.ts';
+import { typeNumber } from '../decided.ts';
+import type { RunState } from '../ledger.ts';
+import type { Entry, MeterRow, Pending } from '../pending.ts';
 import type { TreeName } from '../port.ts';
-import { typeNumber } from './decided.ts';
-import type { RunState } from './ledger.ts';
-import type { Entry, Pending } from './pending.ts';
+import { treeNumber } from '../trees.ts';
+
 import { positionOf } from './position.ts';
 import { RowBuffer, type Prepare, type Statement } from './statement.ts';
 import { tileWriter, type TileWriter } from './tiles.ts';
-import { treeNumber } from './trees.ts';
-
-/** A metering leaf and the audit leaves it covers. */
-export interface MeterRow {
-  readonly index: number;
-  readonly firstIndex: number;
-  readonly count: number;
-  readonly nonce: Buffer;
-  readonly record: string;
-}
 
 export class CommitRows {
   private readonly leaves: RowBuffer;

@@ -1,26 +1,17 @@
 /**
- * The sequencer: gives drafts their place in the log, inside the transaction of one commit. Requests are
- * planned one by one in memory, each seeing those before it; rows are written together at the end (`flush`).
- * A request that is refused leaves no trace, because its plan is dropped before anything of it is kept.
- *
- * A crash before COMMIT leaves nothing of the commit, a crash after it everything: records, bodies, tiles,
- * run rows, counters, metering leaves, kept answers, effects and heads are one transaction.
- * Proven by the store suite and `test/store/crash.test.ts`.
+ * The sequencer over one connection: looks up while it plans, inside the transaction of a commit, and writes
+ * the rows of all requests together before COMMIT. Proven by the store suite and `test/store/crash.test.ts`.
  */
-import { GovError } from '../../contract/problems.ts';
-import { addUnits, meterRecord, meterRef } from '../../core/metering.ts';
-import { leafHash } from '../../core/merkle.ts';
-import { sealEvent, serverTime, type EventDraft, type LeafDraft } from '../../core/record.ts';
-import type { AppendOutcome, AppendRequest, Assigned, StoredResponse } from '../port.ts';
-import { answerOf } from './answer.ts';
+import type { AppendOutcome, AppendRequest } from '../port.ts';
+import type { RandomPool } from '../random.ts';
+import { Sequencer } from '../sequencer.ts';
 import type { Connection, Value } from './connection.ts';
-import { effectWriter, type EffectWriter } from './effects.ts';
-import { clientEvents, keptAnswers, type ClientEvents, type KeptAnswers } from './kept.ts';
-import { heldRuns, openLedger, runReader, type Ledger, type RunReader, type RunState } from './ledger.ts';
-import { Pending, type Plan } from './pending.ts';
-import type { RandomPool } from './random.ts';
+import { effectWriter } from './effects.ts';
+import { clientEvents, keptAnswers } from './kept.ts';
+import { openLedger, runReader } from './ledger.ts';
 import { CommitRows } from './rows.ts';
 import type { Prepare } from './statement.ts';
+import type { Participant } from './writer.ts';
 
 export interface SequencerOptions {
   readonly db: Connection;
@@ -29,254 +20,36 @@ export interface SequencerOptions {
   readonly random: RandomPool;
 }
 
-export class Sequencer {
-  private readonly db: Connection;
-  private readonly clock: { now(): number };
-  private readonly random: RandomPool;
-  private readonly rows: CommitRows;
-  private readonly kept: KeptAnswers;
-  private readonly clients: ClientEvents;
-  private readonly applyEffect: EffectWriter;
-  private readonly readRun: RunReader;
-  private readonly ledgers = new Map<string, Ledger>();
-  private readonly pending = new Map<string, Pending>();
-  private nextRunNo: number;
-  private nextTypeNo: number;
-
-  constructor({ db, prepare, clock, random }: SequencerOptions) {
-    this.db = db;
-    this.clock = clock;
-    this.random = random;
-    this.rows = new CommitRows(prepare);
-    this.kept = keptAnswers(prepare);
-    this.clients = clientEvents(prepare);
-    this.applyEffect = effectWriter(prepare);
-    this.readRun = runReader(prepare);
-    const next = (sql: string): number => db.prepare<Value[], number>(sql).pluck().get() ?? 1;
-    this.nextRunNo = next('SELECT max(run_no) + 1 FROM run');
-    this.nextTypeNo = next('SELECT max(type_no) + 1 FROM event_type');
-  }
-
+export interface CommitSequencer extends Participant {
   /** Plans one request. Whatever it throws, nothing of the request is kept in memory. */
-  append(request: AppendRequest): AppendOutcome {
-    const pending = this.pendingOf(request.projectId);
-    const { idempotency, expect, inForce } = request;
-    if (idempotency !== undefined) {
-      const kept = this.kept.find(pending.ledger.no, idempotency.key);
-      if (kept !== null) {
-        return kept.fingerprint === idempotency.fingerprint
-          ? { outcome: 'replayed', response: kept.response }
-          : { outcome: 'key_reused' };
-      }
-    }
-    if (expect !== undefined) {
-      const events = this.runOf(pending, expect.runId)?.events ?? 0;
-      if (events !== expect.events) return { outcome: 'stale', events };
-    }
-    if (inForce !== undefined && !pending.isCurrent(inForce)) return { outcome: 'outdated' };
-    const plan = this.plan(pending, request);
-    if (request.whole === true && plan.assigned.some(({ outcome }) => outcome === 'conflict'))
-      throw conflict();
-    for (const effect of request.effects ?? []) this.applyEffect(pending.ledger.no, effect, plan.assigned);
-    const response = this.keepAnswer(pending, request, plan);
-    this.accept(pending, request, plan);
-    return { outcome: 'stored', assigned: plan.assigned, response };
-  }
-
-  /** Writes the rows of everything accepted since the last `settle`. */
-  flush(): void {
-    this.rows.flush(this.pending.values());
-  }
-
-  /** COMMIT returned: what was pending is durable. */
-  settle(): void {
-    for (const { ledger, lastMs, totals, policyIndex, configIndex, runs, types } of this.pending.values()) {
-      ledger.audit.settle();
-      ledger.metering.settle();
-      ledger.lastMs = lastMs;
-      ledger.totals = totals;
-      ledger.policyIndex = policyIndex;
-      ledger.configIndex = configIndex;
-      for (const [name, no] of types) ledger.types.set(name, no);
-      for (const [runId, run] of runs) {
-        ledger.runs.delete(runId);
-        ledger.runs.set(runId, run);
-      }
-      for (const runId of ledger.runs.keys()) {
-        if (ledger.runs.size <= heldRuns) break;
-        ledger.runs.delete(runId);
-      }
-    }
-    this.pending.clear();
-  }
-
-  /** The transaction failed: what the ledgers of its projects knew is read again when next needed. */
-  forget(): void {
-    for (const projectId of this.pending.keys()) this.ledgers.delete(projectId);
-    this.pending.clear();
-    this.rows.clear();
-  }
-
-  private pendingOf(projectId: string): Pending {
-    let pending = this.pending.get(projectId);
-    if (pending !== undefined) return pending;
-    let ledger = this.ledgers.get(projectId);
-    if (ledger === undefined) {
-      ledger = openLedger(this.db, projectId);
-      this.ledgers.set(projectId, ledger);
-    }
-    pending = new Pending(ledger);
-    this.pending.set(projectId, pending);
-    return pending;
-  }
-
-  private plan(pending: Pending, request: AppendRequest): Plan {
-    const plan: Plan = {
-      serverMs: Math.max(this.clock.now(), pending.lastMs),
-      entries: [],
-      assigned: [],
-      runs: new Map(),
-      types: new Map(),
-    };
-    request.leaves.forEach((draft, position) => {
-      plan.assigned.push(
-        this.assign(pending, plan, { draft, fingerprint: request.fingerprints?.get(position) }),
-      );
-    });
-    return plan;
-  }
-
-  private assign(
-    pending: Pending,
-    plan: Plan,
-    { draft, fingerprint }: { draft: LeafDraft; fingerprint: string | undefined },
-  ): Assigned {
-    const index = pending.size + plan.entries.length;
-    const { serverMs } = plan;
-    if (draft.kind === 'other') {
-      const leaf = leafHash(draft.record);
-      plan.entries.push({ draft, index, record: draft.record, leaf, event: null });
-      return { outcome: 'appended', index, eventId: null, runSeq: null, serverMs };
-    }
-    const earlier = this.claimClientId(pending, plan, { draft, index, fingerprint });
-    if (earlier !== null) return earlier;
-    const run = this.extendRun(pending, plan, { draft, index });
-    const runSeq = run.events - 1;
-    const random = this.random.bits26();
-    const { eventId, record, leaf } = sealEvent(draft, { index, runSeq, serverMs, random });
-    const typeNo = this.typeOf(pending, plan, draft.eventType);
-    plan.entries.push({ draft, index, record, leaf, event: { eventId, run, runSeq, typeNo } });
-    return { outcome: 'appended', index, eventId, runSeq, serverMs };
-  }
-
-  /** What became of an event whose client id is known already, or null where it is a new one. */
-  private claimClientId(
-    pending: Pending,
-    plan: Plan,
-    event: { draft: EventDraft; index: number; fingerprint: string | undefined },
-  ): Assigned | null {
-    const { draft, index, fingerprint } = event;
-    if (draft.clientEventId === null) return null;
-    if (fingerprint === undefined) throw new Error('an event with a clientEventId needs a fingerprint');
-    const project = pending.ledger.no;
-    const earlier = this.clients.claim(project, draft.clientEventId, { index, fingerprint });
-    if (earlier === null) return null;
-    if (earlier.fingerprint !== fingerprint) return { outcome: 'conflict' };
-    const eventId =
-      plan.entries[earlier.index - pending.size]?.event?.eventId ??
-      pending.eventIdAt(earlier.index) ??
-      this.clients.eventId(project, earlier.index);
-    return { outcome: 'duplicate', index: earlier.index, eventId };
-  }
-
-  /** The event's run with the event counted in. */
-  private extendRun(
-    pending: Pending,
-    plan: Plan,
-    { draft, index }: { draft: EventDraft; index: number },
-  ): RunState {
-    const { runId, timestampMs, aiSystemId } = draft;
-    let run = plan.runs.get(runId);
-    if (run === undefined) {
-      const known = this.runOf(pending, runId);
-      run = known === null ? this.newRun(draft, index) : { ...known };
-      plan.runs.set(runId, run);
-    }
-    run.events += 1;
-    run.lastIndex = index;
-    run.firstMs = Math.min(run.firstMs, timestampMs);
-    run.lastMs = Math.max(run.lastMs, timestampMs);
-    run.lastServerMs = plan.serverMs;
-    run.aiSystemId ??= aiSystemId;
-    return run;
-  }
-
-  /** Numbers of refused plans stay unused. */
-  private newRun({ runId, timestampMs }: EventDraft, index: number): RunState {
-    return {
-      no: this.nextRunNo++,
-      runId,
-      events: 0,
-      firstIndex: index,
-      lastIndex: index,
-      firstMs: timestampMs,
-      lastMs: timestampMs,
-      lastServerMs: 0,
-      aiSystemId: null,
-    };
-  }
-
-  private runOf({ ledger, runs }: Pending, runId: string): RunState | null {
-    return runs.get(runId) ?? ledger.runs.get(runId) ?? this.readRun(ledger.no, runId);
-  }
-
-  private typeOf({ ledger, types }: Pending, plan: Plan, name: string): number {
-    const known = ledger.types.get(name) ?? types.get(name) ?? plan.types.get(name);
-    if (known !== undefined) return known;
-    const no = this.nextTypeNo++;
-    plan.types.set(name, no);
-    return no;
-  }
-
-  private keepAnswer(pending: Pending, request: AppendRequest, plan: Plan): StoredResponse | null {
-    if (request.idempotency === undefined) return null;
-    const { key, fingerprint, response: answer } = request.idempotency;
-    const response = answerOf(answer, plan.assigned);
-    this.kept.save(pending.ledger.no, key, { fingerprint, response, atMs: plan.serverMs });
-    return response;
-  }
-
-  /** From here on nothing throws but a storage fault, which fails the whole commit. */
-  private accept(pending: Pending, request: AppendRequest, plan: Plan): void {
-    this.meter(pending, request, plan);
-    for (const entry of plan.entries) this.rows.addEntry(pending.ledger.no, entry);
-    pending.accept(plan);
-  }
-
-  /** Adds the metering leaf: one for each request that appended or is counted. */
-  private meter(pending: Pending, { meter }: AppendRequest, { entries, serverMs }: Plan): void {
-    const units = meter.units === 'accepted' ? (meter.op === 'none' ? 0 : entries.length) : meter.units;
-    if (entries.length === 0 && units === 0) return;
-    const totals = addUnits(pending.totals, meter.op, units);
-    const nonce = this.random.bytes(16);
-    const firstIndex = pending.size;
-    const ref = meterRef(
-      nonce,
-      firstIndex,
-      entries.map(({ leaf }) => leaf),
-    );
-    const record = meterRecord({ op: meter.op, units, at: serverTime(serverMs), ref, totals });
-    const index = pending.meterSize;
-    this.rows.addMeter(pending.ledger.no, { index, firstIndex, count: entries.length, nonce, record });
-    pending.meterHashes.push(leafHash(record));
-    pending.totals = totals;
-  }
+  append(request: AppendRequest): AppendOutcome;
 }
 
-function conflict(): GovError {
-  const detail = 'expected a fresh clientEventId, or the very content it was used with before';
-  const pointer = '/clientEventId';
-  return new GovError('VALIDATION_ERROR', `body ${pointer}: ${detail}`, {
-    errors: [{ pointer, in: 'body', code: 'CLIENT_EVENT_ID_CONFLICT', detail }],
+export function openSequencer({ db, prepare, clock, random }: SequencerOptions): CommitSequencer {
+  const rows = new CommitRows(prepare);
+  const next = (sql: string): number => db.prepare<Value[], number>(sql).pluck().get() ?? 1;
+  // of all projects, so that numbers are the order in which runs of the store were first seen
+  let runNo = next('SELECT max(run_no) + 1 FROM run');
+  let typeNo = next('SELECT max(type_no) + 1 FROM event_type');
+  const sequencer = new Sequencer({
+    clock,
+    random,
+    openLedger: (projectId) => openLedger(db, projectId),
+    kept: keptAnswers(prepare),
+    clients: clientEvents(prepare),
+    readRun: runReader(prepare),
+    applyEffect: effectWriter(prepare),
+    nextRunNo: () => runNo++,
+    nextTypeNo: () => typeNo++,
+    rows,
   });
+  return {
+    append: (request) => sequencer.append(request),
+    flush: () => rows.flush(sequencer.added),
+    settle: () => sequencer.settle(),
+    forget: () => {
+      sequencer.forget();
+      rows.clear();
+    },
+  };
 }

@@ -9,7 +9,7 @@ import type { Connection, Value } from './connection.ts';
 import { logHeads, type LogHead } from './heads.ts';
 import { endOf, positionOf } from './position.ts';
 import { leafHashReader, tileReader } from './tiles.ts';
-import { recordTable } from './trees.ts';
+import { recordTable } from '../trees.ts';
 
 export const tailLeaves = 10_000;
 

@@ -1,16 +1,12 @@
-/**
- * Hash tiles in rows: a tile is up to eight rows of up to 32 hashes, so that a commit of one leaf rewrites at
- * most 1 KiB of its tile instead of 8. A row only ever grows; triggers hold it to that.
- */
+/** Hash tiles in rows, as `../tileparts.ts` cuts them; triggers hold a row to growing. */
 import { GovError } from '../../contract/problems.ts';
 import { hashBytes } from '../../core/merkle.ts';
 import { tileWidth, type TileEdge } from '../../core/tile.ts';
 import type { TreeName } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
 import type { Prepare } from './statement.ts';
-import { treeNumber } from './trees.ts';
-
-export const partHashes = 32;
+import { changedParts, partHashes } from '../tileparts.ts';
+import { treeNumber } from '../trees.ts';
 
 /** Stores what `edge.changed()` says; `storedSize` is the tree size that the tables hold. */
 export type TileWriter = (
@@ -26,13 +22,8 @@ export function tileWriter(prepare: Prepare): TileWriter {
      ON CONFLICT DO UPDATE SET hashes = excluded.hashes`,
   );
   return (project, tree, { edge, storedSize }) => {
-    for (const { level, index, hashes } of edge.changed()) {
-      const storedHashes = Math.floor(storedSize / tileWidth ** level) - index * tileWidth;
-      const first = Math.floor(Math.max(0, storedHashes) / partHashes);
-      for (let part = first; part * partHashes * hashBytes < hashes.length; part++) {
-        const bytes = hashes.subarray(part * partHashes * hashBytes, (part + 1) * partHashes * hashBytes);
-        save.run(project, treeNumber(tree), level, index, part, bytes);
-      }
+    for (const { level, index, part, hashes } of changedParts(edge, storedSize)) {
+      save.run(project, treeNumber(tree), level, index, part, hashes);
     }
   };
 }

@@ -14,7 +14,7 @@ import type {
   StoredJob,
 } from '../port.ts';
 import type { JobFailure, JobMoves } from './jobs.ts';
-import type { Sequencer } from './sequencer.ts';
+import type { CommitSequencer } from './sequencer.ts';
 import type { Note, TaskStatements } from './tasks.ts';
 import type { Work } from './writer.ts';
 
@@ -58,7 +58,7 @@ export type Write = { [Name in Verb]: WriteOf<Name> }[Verb];
 export type ResultOf<Name extends Verb> = Results[Name];
 
 export interface WriteStatements {
-  readonly sequencer: Sequencer;
+  readonly sequencer: CommitSequencer;
   readonly tasks: TaskStatements;
   readonly jobs: JobMoves;
 }

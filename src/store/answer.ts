@@ -1,5 +1,5 @@
 /** Fills the template of an answer with the event ids that its request got. Proven by the store suite. */
-import type { Assigned, IdempotencyWrite, StoredResponse, TextTemplate } from '../port.ts';
+import type { Assigned, IdempotencyWrite, StoredResponse, TextTemplate } from './port.ts';
 
 /** The answer to keep; one that names no event is given as it is. */
 export function answerOf(

@@ -1,5 +1,5 @@
 /** How the two trees of a project are numbered in the tables. */
-import type { TreeName } from '../port.ts';
+import type { TreeName } from './port.ts';
 
 export const treeNumber = (tree: TreeName): number => (tree === 'audit' ? 0 : 1);
 

@@ -2,9 +2,9 @@
  * What one open transaction has added to a project so far, beyond what the ledger knows to be durable; and the
  * plan of one request, which becomes part of it only when the whole request is accepted.
  */
-import type { Totals } from '../../core/metering.ts';
-import type { LeafDraft } from '../../core/record.ts';
-import type { AppendRequest, Assigned } from '../port.ts';
+import type { Totals } from '../core/metering.ts';
+import type { LeafDraft } from '../core/record.ts';
+import type { AppendRequest, Assigned } from './port.ts';
 import type { Ledger, RunState } from './ledger.ts';
 
 /** A leaf with its place, not yet a row. */
@@ -20,6 +20,15 @@ export interface Entry {
     readonly runSeq: number;
     readonly typeNo: number;
   } | null;
+}
+
+/** A metering leaf and the audit leaves it covers. */
+export interface MeterRow {
+  readonly index: number;
+  readonly firstIndex: number;
+  readonly count: number;
+  readonly nonce: Buffer;
+  readonly record: string;
 }
 
 export interface Plan {

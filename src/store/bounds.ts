@@ -1,0 +1,2 @@
+/** Later than any time, beyond any index and any version: where a list starts that has no position yet. */
+export const endOfTime = Number.MAX_SAFE_INTEGER;

@@ -1,0 +1,39 @@
+/**
+ * What a writer knows of one project in memory: both trees' right edges, the newest totals and server time,
+ * the runs written lately. Engines read it from their tables when first needed, and forget it when a transaction
+ * fails, so it never says more than the disk does.
+ */
+import type { Totals } from '../core/metering.ts';
+import type { TileEdge } from '../core/tile.ts';
+
+/** A row of `run`. */
+export interface RunState {
+  readonly no: number;
+  readonly runId: string;
+  events: number;
+  readonly firstIndex: number;
+  lastIndex: number;
+  /** Smallest and largest client timestamp. */
+  firstMs: number;
+  lastMs: number;
+  lastServerMs: number;
+  aiSystemId: string | null;
+}
+
+export interface Ledger {
+  readonly no: number;
+  readonly audit: TileEdge;
+  readonly metering: TileEdge;
+  lastMs: number;
+  totals: Totals;
+  /** Index of the newest gov.policy/1 leaf, null where there is none. */
+  policyIndex: number | null;
+  /** As above, of gov.config/1. */
+  configIndex: number | null;
+  /** Recently written runs, least recently first; the tables hold the others. */
+  readonly runs: Map<string, RunState>;
+  readonly types: Map<string, number>;
+}
+
+/** Runs kept in memory per project: about 3 MB. */
+export const heldRuns = 10_000;
