@@ -15,4 +15,5 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./suite/approvals.ts');
   await import('./suite/decided.ts');
   await import('./suite/checkpoints.ts');
+  await import('./suite/texts.ts');
 }

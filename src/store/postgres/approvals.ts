@@ -5,6 +5,7 @@ import type { StoredApproval, StoreReader } from '../port.ts';
 import { endOfTime } from '../bounds.ts';
 import type { Database } from './database.ts';
 import type { ProjectNumber } from './readleaves.ts';
+import { read, readOrNull } from './texts.ts';
 import { sql, step, type Param, type Sql } from './wire.ts';
 
 const openMs = limits.approvalHours * 3_600_000;
@@ -80,12 +81,13 @@ export function approvalReads(
 }
 
 const approvalOf = (row: ApprovalRow): StoredApproval => {
-  const { outcome, decided_by: by, decided_ms: atMs, comment } = row;
+  const { outcome, decided_by: by, decided_ms: atMs } = row;
+  const comment = readOrNull(row.comment);
   return {
     approvalId: row.approval_id,
     evaluationId: row.evaluation_id,
     runId: row.run_id,
-    reason: row.reason,
+    reason: read(row.reason),
     requestedMs: row.requested_ms,
     requestedBy: row.requested_by,
     expiresMs: row.expires_ms,

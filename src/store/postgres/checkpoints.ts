@@ -23,8 +23,9 @@ const noteAt = sql<{ note: string }>(
   'SELECT note FROM checkpoint WHERE project = $1 AND tree = $2 AND size = $3',
 );
 const wantedTiles = sql<{ level: number; n: number; hashes: Buffer }>(
-  `SELECT t.level, t.n, t.hashes FROM unnest($3::int4[], $4::int8[]) AS w(level, n)
-   JOIN tile t ON t.project = $1 AND t.tree = $2 AND t.level = w.level AND t.n = w.n ORDER BY t.level, t.n, t.part`,
+  `SELECT w.level, w.n, t.hashes FROM unnest($3::int4[], $4::int8[]) AS w(level, n)
+   CROSS JOIN LATERAL (SELECT part, hashes FROM tile
+     WHERE project = $1 AND tree = $2 AND level = w.level AND n = w.n OFFSET 0) t ORDER BY w.level, w.n, t.part`,
 );
 const raiseAnchor = sql(
   `INSERT INTO head_anchor (project, tree, origin, size, root) VALUES ($1, $2, $3, $4, $5)

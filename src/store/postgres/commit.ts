@@ -8,18 +8,13 @@
  * Proven by the store suite and `test/store/postgres/processes.test.ts`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { GovError } from '../../contract/problems.ts';
-import { applyEffect } from '../effects.ts';
-import type { AppendOutcome, AppendRequest } from '../port.ts';
-import { Sequencer } from '../sequencer.ts';
+import type { AppendRequest } from '../port.ts';
 import type { RandomPool } from '../random.ts';
 import type { Database, Transaction } from './database.ts';
-import { effectRows } from './effects.ts';
 import { factsOf, lookupsOf, noFacts, type Facts } from './facts.ts';
 import { problemOf, stateOf, troubleOf, type Faults } from './faults.ts';
 import { bothHeads, isCurrent, lockHeads, openLedger, type HeadRow, type OpenLedger } from './ledger.ts';
-import { CommitRows } from './rows.ts';
-import { Undo } from './undo.ts';
+import { CommitPlan, type Settled } from './plan.ts';
 import { step, type Result, type Step } from './wire.ts';
 
 /** Tries of a commit that met others at the same rows. */
@@ -31,11 +26,6 @@ export interface CommitterOptions {
   readonly random: RandomPool;
   readonly faults?: Faults | undefined;
 }
-
-/** What became of one request. */
-export type Settled =
-  | { readonly done: true; readonly outcome: AppendOutcome }
-  | { readonly done: false; readonly error: unknown };
 
 export class Committer {
   private readonly options: CommitterOptions;
@@ -96,7 +86,7 @@ export class Committer {
           await faults?.before('read', transaction.backend);
           return this.read(transaction, { project, requests, first });
         });
-        const commit = new Commit({ ...this.options, ledger, facts });
+        const commit = new CommitPlan({ ...this.options, ledger, facts });
         const settled = requests.map((request) => commit.plan(request));
         const steps = commit.steps();
         if (steps.length > 0 || first.length > 0) {
@@ -152,105 +142,5 @@ async function before<Value>(body: () => Promise<Value>): Promise<Value> {
   } catch (error) {
     if (error instanceof Sent) throw error.cause;
     throw error instanceof Unsent ? error : new Unsent('before the commit', { cause: error });
-  }
-}
-
-/** The plan of one commit. */
-class Commit {
-  private readonly ledger: OpenLedger;
-  private readonly rows = new CommitRows();
-  private readonly undo = new Undo();
-  private readonly written: Step[] = [];
-  private readonly sequencer: Sequencer;
-
-  constructor({
-    clock,
-    random,
-    ledger,
-    facts,
-  }: Omit<CommitterOptions, 'database'> & { ledger: OpenLedger; facts: Facts }) {
-    this.ledger = ledger;
-    const effects = effectRows({
-      project: ledger.no,
-      facts,
-      undo: this.undo,
-      write: (made) => this.write(made),
-    });
-    this.sequencer = new Sequencer({
-      clock,
-      random,
-      openLedger: () => ledger,
-      kept: this.keptAnswers(facts),
-      clients: this.clientEvents(facts),
-      readRun: (_, runId) => facts.runs.get(runId) ?? null,
-      applyEffect: (_, effect, assigned) => applyEffect(effects, effect, assigned),
-      nextRunNo: () => ledger.nextRunNo++,
-      nextTypeNo: () => ledger.nextTypeNo++,
-      rows: this.rows,
-    });
-  }
-
-  /** Plans one request; what is refused leaves nothing. */
-  plan(request: AppendRequest): Settled {
-    try {
-      const outcome = this.sequencer.append(request);
-      this.undo.keep();
-      return { done: true, outcome };
-    } catch (error) {
-      this.undo.back();
-      return { done: false, error: error instanceof GovError ? error : problemOf(error) };
-    }
-  }
-
-  /** Everything to be written, once. */
-  steps(): Step[] {
-    return [...this.written, ...this.rows.steps(this.sequencer.added)];
-  }
-
-  /** COMMIT returned. */
-  settle(): void {
-    this.sequencer.settle();
-    this.ledger.runs.clear(); // looked up anew by each commit that names them
-  }
-
-  private write(made: Step): void {
-    const count = this.written.length;
-    this.undo.add(() => (this.written.length = count));
-    this.written.push(made);
-  }
-
-  private keptAnswers({ kept }: Facts): ConstructorParameters<typeof Sequencer>[0]['kept'] {
-    return {
-      find: (_, key) => kept.get(key) ?? null,
-      save: (project, key, { fingerprint, response, atMs }) => {
-        const { status, headers, body } = response;
-        const { kept: rows } = this.rows;
-        const { count } = rows;
-        this.undo.set(kept, key, { fingerprint, response });
-        this.undo.add(() => rows.cut(count));
-        rows.add(project, key, fingerprint, atMs, status, JSON.stringify(headers), body);
-      },
-    };
-  }
-
-  private clientEvents({ clients }: Facts): ConstructorParameters<typeof Sequencer>[0]['clients'] {
-    return {
-      claim: (project, clientEventId, { index, fingerprint }) => {
-        const earlier = clients.get(clientEventId);
-        if (earlier !== undefined) return earlier;
-        const { clients: rows } = this.rows;
-        const { count } = rows;
-        this.undo.set(clients, clientEventId, { index, fingerprint, eventId: null });
-        this.undo.add(() => rows.cut(count));
-        rows.add(project, clientEventId, index, fingerprint);
-        return null;
-      },
-      eventId: (_, index) => {
-        for (const event of clients.values()) {
-          if (event.index === index && event.eventId !== null) return event.eventId;
-        }
-        throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; run fsck`);
-      },
-    };
   }
 }

@@ -10,37 +10,49 @@ import { positionOf } from '../sqlite/position.ts';
 import { mainApplicationId, mainMigrations } from '../sqlite/schema.ts';
 import type { Database } from './database.ts';
 import { positionBits } from './schema.ts';
+import { read } from './texts.ts';
 import { sql, step, type Sql } from './wire.ts';
 
 type Row = Readonly<Record<string, Value>>;
 
-/** In an order in which each row refers to rows before it only. */
-const tables: Readonly<Record<string, string>> = {
-  project: 'project_id, organization_id, environment, audit_origin, metering_origin',
-  head: 'tree, size, root, last_ms',
-  leaf: 'position, record',
-  body: 'position, disclosures',
-  meter: 'position, first_index, leaf_count, nonce, record',
-  tile: 'tree, level, n, part, hashes',
-  checkpoint: 'tree, size, root, note',
-  event_type: 'type_no, name',
-  run: 'run_no, run_id, events, first_index, last_index, first_ms, last_ms, last_server_ms, ai_system_id',
-  run_event: 'run_no, run_seq, idx, type_no, at_ms',
-  run_type: 'run_no, type_no, events',
-  type_total: 'type_no, events',
-  client_event: 'client_event_id, idx, fingerprint',
-  decided: 'type, idx, run_id, id',
-  run_snapshot: 'run_id',
-  policy: `policy_id, name, description, status, active_version, last_active_version, latest_version, revision,
-    created_ms, created_by, updated_ms`,
-  policy_version: `policy_id, version, condition, normalized, action, severity, policy_hash, created_ms, created_by,
-    published`,
-  approval: `approval_id, evaluation_id, run_id, reason, requested_ms, requested_by, expires_ms, outcome, decided_by,
-    comment, decided_ms`,
-};
+/** What no check reads: digests of keys, kept answers, rows of graphs. */
+const left: ReadonlySet<string> = new Set(['api_key', 'idempotency', 'graph_part']);
+
+interface Table {
+  readonly name: string;
+  /** Without the project's number. */
+  readonly columns: readonly string[];
+}
+
+/** Tables in the order in which they were made: each refers to those before it only. */
+function tablesOf(db: Connection): Table[] {
+  const names = db.prepare<[], { name: string }>(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid",
+  );
+  const columns = db.prepare<[string], { name: string }>('SELECT name FROM pragma_table_info(?)');
+  return names
+    .all()
+    .filter(({ name }) => !left.has(name))
+    .map(({ name }) => ({
+      name,
+      columns: columns.all(name).flatMap((column) => (column.name === 'project' ? [] : [column.name])),
+    }));
+}
+
+/** Columns of texts that people wrote (`texts.ts`). */
+const written = new Set([
+  'policy.name',
+  'policy.description',
+  'approval.reason',
+  'approval.comment',
+  'job.error_summary',
+]);
 
 /** Rows that are in memory at a time. */
 const rowsAtOnce = 2000;
+/** Of tables whose rows may be large. */
+const wideRowsAtOnce = 20;
+const wide: ReadonlySet<string> = new Set(['job', 'proof']);
 
 interface Source {
   readonly open: Sql;
@@ -48,20 +60,26 @@ interface Source {
   readonly close: Sql;
 }
 
+const atOnce = (name: string): number => (wide.has(name) ? wideRowsAtOnce : rowsAtOnce);
+
+const sources = new Map<string, Source>();
+
 /** The tenant is the scope of the transaction: row-level security shows nothing else. */
-const sources: ReadonlyMap<string, Source> = new Map(
-  Object.entries(tables).map(([table, columns]) => {
-    const selected = columns.replace('position', `position & ${2 ** positionBits - 1} AS position`);
-    return [
-      table,
-      {
-        open: sql(`DECLARE copy_${table} NO SCROLL CURSOR FOR SELECT ${selected} FROM ${table}`),
-        next: sql<Row>(`FETCH ${rowsAtOnce} FROM copy_${table}`),
-        close: sql(`CLOSE copy_${table}`),
-      },
-    ];
-  }),
-);
+function sourceOf({ name, columns }: Table): Source {
+  let source = sources.get(name);
+  if (source === undefined) {
+    const selected = columns.map((column) =>
+      column === 'position' ? `position & ${2 ** positionBits - 1} AS position` : column,
+    );
+    source = {
+      open: sql(`DECLARE copy_${name} NO SCROLL CURSOR FOR SELECT ${selected.join(', ')} FROM ${name}`),
+      next: sql<Row>(`FETCH ${atOnce(name)} FROM copy_${name}`),
+      close: sql(`CLOSE copy_${name}`),
+    };
+    sources.set(name, source);
+  }
+  return source;
+}
 
 const anchors = sql<{ origin: string; size: number; root: Buffer }>(
   'SELECT origin, size, root FROM head_anchor WHERE project = $1',
@@ -78,13 +96,14 @@ export async function copyProject(database: Database, project: number, dataDir: 
     db.pragma('synchronous = OFF'); // a copy that a crash breaks is made anew
     migrate(db, mainMigrations);
     await database.moment({ project }, async (run) => {
-      for (const [table, source] of sources) {
+      for (const table of tablesOf(db)) {
+        const source = sourceOf(table);
         await run([step(source.open)]);
         const insert = inserter(db, table);
         for (;;) {
           const [{ rows }] = await run([step(source.next)]);
           insert(rows);
-          if (rows.length < rowsAtOnce) break;
+          if (rows.length < atOnce(table.name)) break;
         }
         await run([step(source.close)]);
       }
@@ -97,17 +116,17 @@ export async function copyProject(database: Database, project: number, dataDir: 
   }
 }
 
-function inserter(db: Connection, table: string): (rows: readonly Row[]) => void {
-  const columns = (tables[table] ?? '').split(',').map((name) => name.trim());
-  const hasPosition = columns.includes('position');
-  const names = hasPosition ? columns : ['project', ...columns];
+function inserter(db: Connection, { name: table, columns }: Table): (rows: readonly Row[]) => void {
+  const names = columns.includes('position') ? columns : ['project', ...columns];
   const insert = db.prepare<Value[]>(
     `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
   );
   const valuesOf = (row: Row): Value[] =>
     names.map((name) => {
       if (name === 'project') return copied;
-      return name === 'position' ? positionOf(copied, Number(row[name])) : (row[name] ?? null);
+      const value = row[name] ?? null;
+      if (name === 'position') return positionOf(copied, Number(value));
+      return typeof value === 'string' && written.has(`${table}.${name}`) ? read(value) : value;
     });
   return db.transaction((rows: readonly Row[]) => {
     for (const row of rows) insert.run(...valuesOf(row));

@@ -4,8 +4,9 @@
  * mostly one tenant: `SET LOCAL`, so that nothing of it stays on the connection.
  * Proven by `test/store/postgres/database.test.ts`.
  */
-import { Pool, type Client } from 'pg';
+import { Pool, type Client, type PoolClient } from 'pg';
 import { GovError } from '../../contract/problems.ts';
+import { startupOptions, verify } from './connection.ts';
 import { problemOf, troubleOf } from './faults.ts';
 import { pipeline, sql, step, type Result, type Results, type Step } from './wire.ts';
 
@@ -14,6 +15,8 @@ export interface DatabaseOptions {
   readonly url: string;
   /** At most this many connections. */
   readonly connections?: number;
+  /** How long a verb waits for one of them, or for a new one. */
+  readonly waitMs?: number;
 }
 
 /** Whose rows a transaction sees; policies of the tables read it (`security.ts`). */
@@ -35,41 +38,16 @@ export interface Transaction {
   commit<const Steps extends readonly Step[]>(steps: Steps): Promise<Results<Steps>>;
 }
 
-const waitMs = 10_000;
-
-/** What the server is told at the start of a connection, and must answer when asked. */
-const settings: Readonly<Record<string, string>> = {
-  synchronous_commit: 'on', // COMMIT returns after the log is on the disk, here and on a synchronous standby
-  row_security: 'on',
-  search_path: 'gov',
-  default_transaction_isolation: 'read committed',
-  idle_in_transaction_session_timeout: '30s',
-  lock_timeout: '10s',
-  client_encoding: 'UTF8',
-  standard_conforming_strings: 'on',
-  jit: 'off',
-  // Every statement goes by a key or an index that leads with the tenant. Plans are made once, and statistics
-  // that lag behind a bulk load cannot turn one into a scan.
-  plan_cache_mode: 'force_generic_plan',
-  enable_seqscan: 'off',
-  enable_bitmapscan: 'off',
-  enable_hashjoin: 'off',
-  enable_mergejoin: 'off',
-};
-
 export class Database {
   private readonly pool: Pool;
   private closing: Promise<void> | undefined;
 
-  constructor({ url, connections = 8 }: DatabaseOptions) {
-    const options = Object.entries(settings).map(
-      ([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`,
-    );
+  constructor({ url, connections = 8, waitMs = 10_000 }: DatabaseOptions) {
     this.pool = new Pool({
       connectionString: url,
       max: connections,
       connectionTimeoutMillis: waitMs,
-      options: options.join(' '),
+      options: startupOptions,
       application_name: 'gov',
       keepAlive: true,
       onConnect: async (client) => {
@@ -165,9 +143,20 @@ export class Database {
     await (this.closing ??= this.pool.end());
   }
 
+  private async connection(): Promise<PoolClient> {
+    try {
+      return await this.pool.connect();
+    } catch (error) {
+      const { idleCount, totalCount, options } = this.pool;
+      if (idleCount > 0 || totalCount < options.max || !isTimeout(error)) throw error;
+      const problem = `expected one of ${options.max} connections to be free in time, got none`;
+      throw new GovError('OVERLOADED', problem, { cause: error, retryAfterSeconds: 1 });
+    }
+  }
+
   /** A connection that broke is not used again. */
   private async use<Value>(body: (client: Client) => Promise<Value>): Promise<Value> {
-    const client = await this.pool.connect();
+    const client = await this.connection();
     let broken = false;
     try {
       return await body(client as unknown as Client);
@@ -181,6 +170,7 @@ export class Database {
 }
 
 const ignore = (): void => {};
+const isTimeout = (error: unknown): boolean => error instanceof Error && error.message.includes('timeout');
 const begin = sql('BEGIN');
 const beginMoment = sql('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
 const commit = sql('COMMIT');
@@ -200,43 +190,4 @@ export function scoped(scope: Scope): Step {
   if ('projectId' in scope) return step(setProjectId, scope.projectId);
   if ('digest' in scope) return step(setDigest, Buffer.from(scope.digest).toString('hex'));
   return step(setDuty, scope.duty);
-}
-
-interface Served {
-  readonly role: string;
-  readonly free: boolean;
-  readonly owner: boolean | null;
-  readonly fsync: string;
-}
-
-/** Reads back what a connection rests on. STORAGE_FAULT where a setting does not hold; CONFLICT for its role. */
-async function verify(client: Client): Promise<void> {
-  const { rows } = await client.query<{ name: string; setting: string; unit: string | null }>(
-    'SELECT name, current_setting(name) AS setting, unit FROM pg_settings WHERE name = ANY($1)',
-    [Object.keys(settings)],
-  );
-  const found = new Map(rows.map(({ name, setting }) => [name, setting]));
-  for (const [name, value] of Object.entries(settings)) {
-    if (found.get(name) !== value) refuse(`setting ${name} = ${value}`, String(found.get(name)));
-  }
-  const { rows: roles } = await client.query<Served>(
-    `SELECT current_user AS role, current_setting('fsync') AS fsync, rolsuper OR rolbypassrls AS free,
-       (SELECT pg_has_role(nspowner, 'MEMBER') FROM pg_namespace WHERE nspname = 'gov') AS owner
-     FROM pg_roles WHERE rolname = current_user`,
-  );
-  const served = roles[0];
-  if (served?.fsync !== 'on') refuse('fsync = on', String(served?.fsync));
-  if (served?.owner === null) refuse('tables of gov', 'none; run gov service migrate first');
-  if (served?.free === true || served?.owner === true) {
-    throw new GovError(
-      'CONFLICT',
-      `expected an ordinary role that row-level security binds, got ${served.role}, which is ` +
-        `${served.free ? 'a superuser or bypasses it' : 'the owner of the tables'}; serve as the role that ` +
-        'gov service migrate grants to',
-    );
-  }
-}
-
-function refuse(expected: string, got: string): never {
-  throw new GovError('STORAGE_FAULT', `PostgreSQL: expected ${expected}, got ${got}; refusing to serve`);
 }

@@ -5,6 +5,7 @@
 import type { EffectRows } from '../effects.ts';
 import { limits } from '../../contract/limits.ts';
 import { versionKey, type Facts } from './facts.ts';
+import { kept, keptOrNull } from './texts.ts';
 import type { Undo } from './undo.ts';
 import { sql, step, type Step } from './wire.ts';
 
@@ -132,7 +133,7 @@ function policyRows({
       const { revision, createdMs, createdBy, updatedMs } = made;
       undo.set(facts.policies, policyId, { revision, status, latestVersion });
       if (status === 'active') countActive(1);
-      const texts = [policyId, name, description, status];
+      const texts = [policyId, kept(name), keptOrNull(description), status];
       const versions = [activeVersion, lastActiveVersion, latestVersion, revision];
       write(step(createPolicy, project, ...texts, ...versions, createdMs, createdBy, updatedMs));
     },
@@ -205,14 +206,14 @@ function approvalRows({
   return {
     openApproval: ({ approvalId, evaluationId, runId, reason, requestedMs, requestedBy, expiresMs }) => {
       undo.set(facts.approvals, approvalId, { expiresMs, decision: null });
-      const texts = [approvalId, evaluationId, runId, reason];
+      const texts = [approvalId, evaluationId, runId, kept(reason)];
       write(step(openApproval, project, ...texts, requestedMs, requestedBy, expiresMs));
     },
     approval: (approvalId) => facts.approvals.get(approvalId) ?? null,
     decideApproval: ({ approvalId, outcome, by, comment, atMs }) => {
       const expiresMs = facts.approvals.get(approvalId)?.expiresMs ?? 0;
       undo.set(facts.approvals, approvalId, { expiresMs, decision: { outcome, by, comment, atMs } });
-      write(step(decideApproval, project, approvalId, outcome, by, comment, atMs));
+      write(step(decideApproval, project, approvalId, outcome, by, keptOrNull(comment), atMs));
     },
   };
 }

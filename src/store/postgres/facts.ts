@@ -2,11 +2,12 @@
  * What a commit must know before it is planned: looked up in one round trip, under the lock on the project's heads,
  * so that nothing of it changes until COMMIT. Only what its requests name is asked for.
  */
-import type { AppendRequest, Effect, StoredApproval, StoredPolicy } from '../port.ts';
+import type { AppendRequest, StoredApproval, StoredPolicy } from '../port.ts';
 import type { Kept } from '../kept.ts';
 import type { RunState } from '../ledger.ts';
 import { textArray } from './arrays.ts';
-import { positionBits } from './schema.ts';
+import { named } from './named.ts';
+import { located } from './readleaves.ts';
 import { sql, step, type Param, type Result, type Sql, type Step } from './wire.ts';
 
 export interface ClientEvent {
@@ -98,38 +99,6 @@ export function factsOf(lookups: readonly Lookup[], results: readonly Result[]):
 
 type Take<Row> = (row: Row, facts: Facts) => void;
 
-function named(requests: readonly AppendRequest[], effects: readonly Effect[]) {
-  const ids = {
-    keys: new Set<string>(),
-    clients: new Set<string>(),
-    runs: new Set<string>(),
-    seals: new Set<string>(),
-    snapshots: new Set<string>(),
-    jobs: new Set<string>(),
-    policies: new Set<string>(),
-    approvals: new Set<string>(),
-  };
-  for (const { idempotency, expect, leaves } of requests) {
-    if (idempotency !== undefined) ids.keys.add(idempotency.key);
-    if (expect !== undefined) ids.runs.add(expect.runId);
-    for (const draft of leaves) {
-      if (draft.kind !== 'event') continue;
-      ids.runs.add(draft.runId);
-      if (draft.clientEventId !== null) ids.clients.add(draft.clientEventId);
-    }
-  }
-  for (const effect of effects) {
-    if (effect.kind === 'declareGraph' || effect.kind === 'sealGraph') ids.seals.add(effect.runId);
-    else if (effect.kind === 'claimSnapshot') ids.snapshots.add(effect.runId);
-    else if (effect.kind === 'completeJob') ids.jobs.add(effect.jobId);
-    else if (effect.kind === 'createPolicy') ids.policies.add(effect.policy.policyId);
-    else if (effect.kind === 'addPolicyVersion') ids.policies.add(effect.version.policyId);
-    else if (effect.kind === 'movePolicy') ids.policies.add(effect.policyId);
-    else if (effect.kind === 'decideApproval') ids.approvals.add(effect.approvalId);
-  }
-  return ids;
-}
-
 interface KeptRow {
   key: string;
   fingerprint: string;
@@ -157,9 +126,10 @@ interface ClientRow {
 }
 
 const clientEvents = sql<ClientRow>(
-  `SELECT client_event_id, idx, fingerprint, record FROM client_event c
-   LEFT JOIN leaf ON position = ($1::int8 << ${positionBits}) + idx
-   WHERE project = $1 AND client_event_id = ANY($2::text[])`,
+  `SELECT c.client_event_id, c.idx, c.fingerprint, l.record FROM ${located(
+    `SELECT client_event_id, idx, fingerprint FROM client_event
+     WHERE project = $1 AND client_event_id = ANY($2::text[])`,
+  )} c LEFT JOIN LATERAL (SELECT record FROM leaf WHERE position = c.position OFFSET 0) l ON true`,
 );
 
 const takeClient: Take<ClientRow> = ({ client_event_id: id, idx, fingerprint, record }, { clients }) => {
@@ -205,8 +175,8 @@ const snapshots = sql<{ run_id: string }>(
 );
 // Locked, because leases are also moved without the lock on the heads.
 const leases = sql<{ job_id: string; lease: string }>(
-  `SELECT job_id, lease FROM job WHERE project = $1 AND job_id = ANY($2::text[])
-     AND status = 'processing' AND lease IS NOT NULL ORDER BY job_id FOR UPDATE`,
+  `SELECT job_id, lease FROM job WHERE project = $1 AND job_id = ANY($2::text[]) AND lease IS NOT NULL
+   ORDER BY job_id FOR UPDATE`,
 );
 
 interface PolicyRow {

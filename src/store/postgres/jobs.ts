@@ -11,6 +11,7 @@ import { endOfTime } from '../bounds.ts';
 import type { Database } from './database.ts';
 import { keptRequestSql } from './effects.ts';
 import type { ProjectNumber } from './readleaves.ts';
+import { kept, readOrNull } from './texts.ts';
 import { sql, step } from './wire.ts';
 
 interface JobRow {
@@ -46,7 +47,7 @@ const jobOf = (row: JobRow): StoredJob => ({
   result: row.result,
   resultId: row.result_id,
   summary: row.summary,
-  errorSummary: row.error_summary,
+  errorSummary: readOrNull(row.error_summary),
 });
 
 const one = sql<JobRow>(`SELECT ${listed}, result FROM job WHERE project = $1 AND job_id = $2`);
@@ -109,7 +110,8 @@ const claim = sql<ClaimedRow>(
      (SELECT project_id FROM project p WHERE p.project = j.project) AS project_id`,
 );
 
-const held = "WHERE project = $1 AND job_id = $2 AND lease = $3 AND status = 'processing'";
+/** A job in work is one that has a lease. Asking for its status would let the index of due jobs of all projects in. */
+const held = 'WHERE project = $1 AND job_id = $2 AND lease = $3';
 const renew = sql(`UPDATE job SET due_ms = $4 ${held}`);
 const fail = sql(
   `UPDATE job SET status = 'failed', lease = NULL, completed_ms = $4, error_summary = $5, request = ${keptRequestSql}
@@ -156,7 +158,7 @@ export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: 
     },
     failJob: async (projectId, jobId, { lease, errorSummary, atMs, retryAtMs }) => {
       const project = await numberOf(projectId);
-      const summary = errorSummary.slice(0, limits.jobErrorChars);
+      const summary = kept(errorSummary.slice(0, limits.jobErrorChars));
       // Without the lease the job is another worker's: nothing to do.
       const move =
         retryAtMs === null

@@ -62,9 +62,10 @@ const newestRun = sql<{ run_no: number }>(
   'SELECT run_no FROM run WHERE project = $1 ORDER BY run_no DESC LIMIT 1',
 );
 const tileParts = sql<{ tree: number; level: number; n: number; hashes: Buffer }>(
-  `SELECT t.tree, t.level, t.n, t.hashes FROM unnest($2::int4[], $3::int4[], $4::int8[]) AS w(tree, level, n)
-   JOIN tile t ON t.project = $1 AND t.tree = w.tree AND t.level = w.level AND t.n = w.n
-   ORDER BY t.tree, t.level, t.n, t.part`,
+  `SELECT w.tree, w.level, w.n, t.hashes FROM unnest($2::int4[], $3::int4[], $4::int8[]) AS w(tree, level, n)
+   CROSS JOIN LATERAL (SELECT part, hashes FROM tile
+     WHERE project = $1 AND tree = w.tree AND level = w.level AND n = w.n OFFSET 0) t
+   ORDER BY w.tree, w.level, w.n, t.part`,
 );
 
 /** Reads a project's state under the lock on its heads. STORAGE_FAULT where heads and tiles disagree. */

@@ -4,6 +4,7 @@ import { typeNumbers } from '../decided.ts';
 import { endOfTime } from '../bounds.ts';
 import type { Database } from './database.ts';
 import type { ProjectNumber } from './readleaves.ts';
+import { read, readOrNull } from './texts.ts';
 import { sql, step } from './wire.ts';
 
 const policyColumns = `policy_id AS "policyId", name, description, status, active_version AS "activeVersion",
@@ -35,7 +36,8 @@ const versionPage = sql<StoredPolicyVersion>(
 const evaluated = (status: 'active' | 'review', version: string) =>
   sql<ActivePolicy>(
     `SELECT p.name, ${versionColumns} FROM policy p
-     JOIN policy_version v ON v.project = $1 AND v.policy_id = p.policy_id AND v.version = p.${version}
+     CROSS JOIN LATERAL (SELECT * FROM policy_version
+       WHERE project = $1 AND policy_id = p.policy_id AND version = p.${version} OFFSET 0) v
      WHERE p.project = $1 AND p.status = '${status}'`,
   );
 const active = evaluated('active', 'active_version');
@@ -64,13 +66,13 @@ export function policyReads(database: Database, numberOf: ProjectNumber): Policy
     policy: async (projectId, policyId) => {
       const project = await numberOf(projectId);
       const [{ rows }] = await database.read({ project }, [step(onePolicy, project, policyId)]);
-      return rows[0] ?? null;
+      return rows[0] === undefined ? null : policyOf(rows[0]);
     },
     policies: async (projectId, { status }, { after, limit }) => {
       const project = await numberOf(projectId);
       const values = [project, after?.ms ?? endOfTime, after?.id ?? '', limit];
       const wanted = status === undefined ? step(page, ...values) : step(pageOfStatus, ...values, status);
-      return (await database.read({ project }, [wanted]))[0].rows;
+      return (await database.read({ project }, [wanted]))[0].rows.map(policyOf);
     },
     policyVersion: async (projectId, policyId, version) => {
       const project = await numberOf(projectId);
@@ -107,5 +109,13 @@ export function policyReads(database: Database, numberOf: ProjectNumber): Policy
   };
 }
 
+const policyOf = (row: StoredPolicy): StoredPolicy => ({
+  ...row,
+  name: read(row.name),
+  description: readOrNull(row.description),
+});
+
 const sorted = (rows: readonly ActivePolicy[]): ActivePolicy[] =>
-  rows.toSorted((one, other) => (one.policyId < other.policyId ? -1 : 1));
+  rows
+    .map((row) => ({ ...row, name: read(row.name) }))
+    .toSorted((one, other) => (one.policyId < other.policyId ? -1 : 1));

@@ -7,7 +7,7 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { AppendOutcome, AppendRequest } from '../port.ts';
-import type { Settled } from './commit.ts';
+import type { Settled } from './plan.ts';
 
 interface Queued {
   readonly request: AppendRequest;

@@ -7,18 +7,26 @@ import { typeNumbers } from '../decided.ts';
 import { endOfTime } from '../bounds.ts';
 import { altered } from '../altered.ts';
 import type { Database } from './database.ts';
-import { checkLeaves, leafColumns, leafJoins, type LeafRow, type ProjectNumber } from './readleaves.ts';
+import {
+  checkLeaves,
+  leafColumns,
+  leafJoins,
+  located,
+  type LeafRow,
+  type ProjectNumber,
+} from './readleaves.ts';
 import { sql, step } from './wire.ts';
 
 const byId = sql<LeafRow>(
-  `SELECT ${leafColumns('d')} FROM decided d ${leafJoins('d')}
-   WHERE d.project = $1 AND d.type = $2 AND d.id = $3 ORDER BY d.idx LIMIT 1`,
+  `SELECT ${leafColumns('d')} FROM ${located(
+    'SELECT idx FROM decided WHERE project = $1 AND type = $2 AND id = $3',
+  )} d ${leafJoins('d')} ORDER BY d.idx`,
 );
 
 const selectPage = (ofRun: string, order: 'ASC' | 'DESC') =>
   sql<LeafRow>(
-    `SELECT ${leafColumns('d')} FROM (SELECT idx FROM decided WHERE project = $1 AND type = $2
-       AND idx >= $3 AND idx < $4 ${ofRun} ORDER BY idx ${order} LIMIT $5) d
+    `SELECT ${leafColumns('d')} FROM ${located(`SELECT idx FROM decided WHERE project = $1 AND type = $2
+       AND idx >= $3 AND idx < $4 ${ofRun} ORDER BY idx ${order} LIMIT $5`)} d
      ${leafJoins('d')} ORDER BY d.idx ${order}`,
   );
 const pages = { asc: selectPage('', 'ASC'), desc: selectPage('', 'DESC') };

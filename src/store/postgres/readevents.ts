@@ -6,7 +6,14 @@
 import type { Leaf, StoreReader } from '../port.ts';
 import { endOfTime } from '../bounds.ts';
 import type { Database } from './database.ts';
-import { checkLeaves, leafColumns, leafJoins, type LeafRow, type ProjectNumber } from './readleaves.ts';
+import {
+  checkLeaves,
+  leafColumns,
+  leafJoins,
+  located,
+  type LeafRow,
+  type ProjectNumber,
+} from './readleaves.ts';
 import { positionBits } from './schema.ts';
 import { sql, step } from './wire.ts';
 
@@ -22,10 +29,10 @@ const runEventsBelow = sql<{ n: number }>(`SELECT ${below('$3::int8')} AS n FROM
 
 const selectRun = (bodies: boolean) =>
   sql<LeafRow>(
-    `SELECT ${leafColumns('e', bodies)} FROM ${theRun}
-     CROSS JOIN LATERAL (SELECT idx, run_seq FROM run_event e WHERE e.project = $1 AND e.run_no = r.run_no
-       AND e.run_seq >= $3::int8 AND e.run_seq < least($3::int8 + $5::int8, ${below('$4::int8')})
-       ORDER BY e.run_seq) e
+    `SELECT ${leafColumns('e', bodies)} FROM ${located(`SELECT v.idx, v.run_seq FROM ${theRun}
+       CROSS JOIN LATERAL (SELECT idx, run_seq FROM run_event e WHERE e.project = $1 AND e.run_no = r.run_no
+         AND e.run_seq >= $3::int8 AND e.run_seq < least($3::int8 + $5::int8, ${below('$4::int8')})
+         ORDER BY e.run_seq) v`)} e
      ${leafJoins('e', bodies)} ORDER BY e.run_seq`,
   );
 const wholeRun = selectRun(true);
@@ -34,11 +41,11 @@ const recordsOfRun = selectRun(false);
 /** `$3`, `$4`: indexes from and to; `$5`: a type or null; `$6`, `$7`: times; `$8`: how many. */
 const selectPage = (order: 'ASC' | 'DESC') =>
   sql<LeafRow>(
-    `SELECT ${leafColumns('e')} FROM ${theRun}
-     CROSS JOIN LATERAL (SELECT idx, run_seq FROM run_event e WHERE e.project = $1 AND e.run_no = r.run_no
-       AND e.run_seq >= ${below('$3::int8')} AND e.run_seq < ${below('$4::int8')}
-       AND ($5::text IS NULL OR e.type_no = (SELECT type_no FROM event_type WHERE project = $1 AND name = $5))
-       AND e.at_ms BETWEEN $6::int8 AND $7::int8 ORDER BY e.run_seq ${order} LIMIT $8) e
+    `SELECT ${leafColumns('e')} FROM ${located(`SELECT v.idx, v.run_seq FROM ${theRun}
+       CROSS JOIN LATERAL (SELECT idx, run_seq FROM run_event e WHERE e.project = $1 AND e.run_no = r.run_no
+         AND e.run_seq >= ${below('$3::int8')} AND e.run_seq < ${below('$4::int8')}
+         AND ($5::text IS NULL OR e.type_no = (SELECT type_no FROM event_type WHERE project = $1 AND name = $5))
+         AND e.at_ms BETWEEN $6::int8 AND $7::int8 ORDER BY e.run_seq ${order} LIMIT $8) v`)} e
      ${leafJoins('e')} ORDER BY e.run_seq ${order}`,
   );
 const pages = { asc: selectPage('ASC'), desc: selectPage('DESC') };
@@ -47,10 +54,10 @@ const pages = { asc: selectPage('ASC'), desc: selectPage('DESC') };
 // text comparison finds exactly what parsing would.
 const ending = '"type":"gov.event/1"}';
 const tail = sql<LeafRow>(
-  `SELECT ${leafColumns('e')} FROM (SELECT position & ${2 ** positionBits - 1} AS idx FROM leaf
+  `SELECT ${leafColumns('e')} FROM ${located(`SELECT position & ${2 ** positionBits - 1} AS idx FROM leaf
      WHERE position > ($1::int8 << ${positionBits}) + $2::int8 AND position < ($1::int8 + 1) << ${positionBits}
        AND right(record, ${ending.length}) = '${ending}' AND strpos(record, $3) > 0
-     ORDER BY position LIMIT $4) e
+     ORDER BY leaf.position LIMIT $4`)} e
    ${leafJoins('e')} ORDER BY e.idx`,
 );
 

@@ -25,23 +25,34 @@ export interface LeafRow {
   readonly hash: Buffer | null;
 }
 
-/** SQL: the position of the leaf that `row` names by `idx`, in project `$1`. */
-const positionOf = (row: string): string => `($1::int8 << ${positionBits}) + ${row}.idx`;
+/**
+ * SQL: the rows of `query`, which name leaves of project `$1` by `idx`, with the keys that their rows have elsewhere.
+ * Fenced by OFFSET, as are the look-ups by them: below row-level security a condition that computes with a column
+ * uses no index, since an operator that can fail could tell what it saw; and a look-up stays one, whatever the
+ * statistics say.
+ */
+export const located = (query: string): string =>
+  `(SELECT x.*, ($1::int8 << ${positionBits}) + x.idx AS position, x.idx >> 8 AS tile,
+     ((x.idx & 255) / ${partHashes})::smallint AS part FROM (${query}) x OFFSET 0)`;
 
 /** SQL: the stored hash of the leaf that `row` names, of tile row `t`. */
 const hashOf = (row: string): string =>
   `substr(t.hashes, ((${row}.idx & ${partHashes - 1}) * ${hashBytes})::integer + 1, ${hashBytes})`;
 
 const tileOf = (row: string, tree: TreeName): string =>
-  `LEFT JOIN tile t ON t.project = $1 AND t.tree = ${treeNumber(tree)} AND t.level = 0 AND t.n = ${row}.idx >> 8
-     AND t.part = (${row}.idx & 255) / ${partHashes}`;
+  `LEFT JOIN LATERAL (SELECT hashes FROM tile WHERE project = $1 AND tree = ${treeNumber(tree)} AND level = 0
+     AND n = ${row}.tile AND part = ${row}.part OFFSET 0) t ON true`;
 
-/** SQL: columns and joins of `LeafRow` for audit leaves that rows of `row` name. */
+const recordOf = (row: string): string =>
+  `LEFT JOIN LATERAL (SELECT record FROM leaf WHERE position = ${row}.position OFFSET 0) l ON true`;
+const bodyOf = (row: string): string =>
+  `LEFT JOIN LATERAL (SELECT disclosures FROM body WHERE position = ${row}.position OFFSET 0) b ON true`;
+
+/** SQL: columns and joins of `LeafRow` for the audit leaves of a `located` row. */
 export const leafColumns = (row: string, bodies = true): string =>
   `${row}.idx, l.record, ${bodies ? 'b.disclosures' : 'NULL AS disclosures'}, ${hashOf(row)} AS hash`;
 export const leafJoins = (row: string, bodies = true): string =>
-  `LEFT JOIN leaf l ON l.position = ${positionOf(row)}
-   ${bodies ? `LEFT JOIN body b ON b.position = ${positionOf(row)}` : ''} ${tileOf(row, 'audit')}`;
+  `${recordOf(row)} ${bodies ? bodyOf(row) : ''} ${tileOf(row, 'audit')}`;
 
 /** Rows as leaves; STORAGE_FAULT with the position where one is not what was logged. Cost: 8 µs with its bodies. */
 export function checkLeaves(tree: TreeName, rows: readonly LeafRow[], bodies: Bodies = true): Leaf[] {
@@ -100,27 +111,29 @@ const heldNumbers = 100_000;
 
 const selectHead = sql<TreeHead>('SELECT size, root FROM head WHERE project = $1 AND tree = $2');
 const newestMeter = sql<{ size: number; record: string | null }>(
-  `SELECT size, record FROM head
-   LEFT JOIN meter ON position = (head.project::int8 << ${positionBits}) + size - 1 WHERE project = $1 AND tree = 1`,
+  `SELECT h.size, m.record FROM (SELECT size, ($1::int8 << ${positionBits}) + size - 1 AS position FROM head
+     WHERE project = $1 AND tree = 1 OFFSET 0) h LEFT JOIN meter m ON m.position = h.position`,
 );
-const one = sql<LeafRow>(`SELECT ${leafColumns('i')} FROM (SELECT $2::int8 AS idx) i ${leafJoins('i')}`);
+const one = sql<LeafRow>(
+  `SELECT ${leafColumns('i')} FROM ${located('SELECT $2::int8 AS idx')} i ${leafJoins('i')}`,
+);
 
 /** A range of records; one that is missing is no row. */
 const rangeOf = (tree: TreeName, bodies: boolean) => {
-  const idx = `r.position & ${2 ** positionBits - 1}`;
+  const records = `SELECT position & ${2 ** positionBits - 1} AS idx, record FROM ${recordTable(tree)}
+    WHERE position >= ($1::int8 << ${positionBits}) + $2::int8 AND position < ($1::int8 << ${positionBits}) + $3::int8`;
   return sql<LeafRow>(
     `SELECT i.idx, i.record, ${bodies ? 'b.disclosures' : 'NULL AS disclosures'}, ${hashOf('i')} AS hash
-     FROM (SELECT ${idx} AS idx, position, record FROM ${recordTable(tree)} r
-       WHERE position >= ($1::int8 << ${positionBits}) + $2::int8
-         AND position < ($1::int8 << ${positionBits}) + $3::int8) i
-     ${bodies ? 'LEFT JOIN body b ON b.position = i.position' : ''} ${tileOf('i', tree)} ORDER BY i.position`,
+     FROM ${located(records)} i ${bodies ? bodyOf('i') : ''} ${tileOf('i', tree)}
+     ORDER BY i.idx`,
   );
 };
 const ranges = { audit: rangeOf('audit', true), metering: rangeOf('metering', false) };
 
 const wantedTiles = sql<{ at: number; hashes: Buffer }>(
   `SELECT w.at, t.hashes FROM unnest($3::int4[], $4::int8[]) WITH ORDINALITY AS w(level, n, at)
-   JOIN tile t ON t.project = $1 AND t.tree = $2 AND t.level = w.level AND t.n = w.n ORDER BY w.at, t.part`,
+   CROSS JOIN LATERAL (SELECT part, hashes FROM tile
+     WHERE project = $1 AND tree = $2 AND level = w.level AND n = w.n OFFSET 0) t ORDER BY w.at, t.part`,
 );
 
 type LeafReads = Pick<StoreReader, 'project' | 'head' | 'totals' | 'leaves' | 'leaf' | 'tiles'>;

@@ -8,7 +8,14 @@ import { endOfTime } from '../bounds.ts';
 import { altered } from '../altered.ts';
 import { arrayOf } from './arrays.ts';
 import type { Database } from './database.ts';
-import { checkLeaves, leafColumns, leafJoins, type LeafRow, type ProjectNumber } from './readleaves.ts';
+import {
+  checkLeaves,
+  leafColumns,
+  leafJoins,
+  located,
+  type LeafRow,
+  type ProjectNumber,
+} from './readleaves.ts';
 import { sql, step } from './wire.ts';
 
 interface RunRow {
@@ -51,7 +58,8 @@ const pageOfRun = selectPage(
 );
 
 const evaluations = sql<LeafRow>(
-  `SELECT ${leafColumns('i', false)} FROM unnest($2::int8[]) AS i(idx) ${leafJoins('i', false)}`,
+  `SELECT ${leafColumns('i', false)} FROM ${located('SELECT idx FROM unnest($2::int8[]) AS u(idx)')} i
+   ${leafJoins('i', false)}`,
 );
 
 type RunReads = Pick<StoreReader, 'run' | 'runs' | 'countEvents'>;

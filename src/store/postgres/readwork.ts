@@ -6,6 +6,7 @@ import { treeNumber } from '../trees.ts';
 import type { Database } from './database.ts';
 import { keptOf } from './facts.ts';
 import type { ProjectNumber } from './readleaves.ts';
+import { read } from './texts.ts';
 import { sql, step, type Sql } from './wire.ts';
 
 type Of<Names extends keyof StoreReader> = Pick<StoreReader, Names>;
@@ -177,7 +178,7 @@ const keyOf = (row: KeyRow): ApiKeyRow => ({
   digest: row.digest,
   prefix: row.prefix,
   last4: row.last4,
-  name: row.name,
+  name: read(row.name),
   scopes: JSON.parse(row.scopes) as string[],
   createdMs: row.created_ms,
   expiresMs: row.expires_ms,

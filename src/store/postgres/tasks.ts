@@ -3,6 +3,7 @@ import { limits } from '../../contract/limits.ts';
 import type { Store } from '../port.ts';
 import type { Database } from './database.ts';
 import type { ProjectNumber } from './readleaves.ts';
+import { kept } from './texts.ts';
 import { sql, step } from './wire.ts';
 
 const hourMs = 3_600_000;
@@ -44,7 +45,7 @@ export function tasks(
     saveApiKey: async (key) => {
       const { keyId, digest, prefix, last4, name, scopes, createdMs, expiresMs, revokedMs } = key;
       const project = await numberOf(key.projectId);
-      const texts = [prefix, last4, name, JSON.stringify(scopes)];
+      const texts = [prefix, last4, kept(name), JSON.stringify(scopes)];
       const times = [createdMs, expiresMs, revokedMs];
       await database.write({ project }, [
         step(saveKey, project, keyId, Buffer.from(digest), ...texts, ...times),

@@ -18,10 +18,17 @@ export interface Sql<Row = unknown> {
   readonly row?: Row;
 }
 
-let statements = 0;
+const statements: Sql[] = [];
+
+/** Every statement that was named so far, for tests that look at all of them. */
+export const namedStatements = (): readonly Sql[] => statements;
 
 /** Names a statement, so that each connection prepares it once. Call it once per statement, not per use. */
-export const sql = <Row = unknown>(text: string): Sql<Row> => ({ name: `gov${statements++}`, text });
+export function sql<Row = unknown>(text: string): Sql<Row> {
+  const statement = { name: `gov${statements.length}`, text };
+  statements.push(statement);
+  return statement;
+}
 
 export interface Step<Row = unknown> {
   readonly statement: Sql<Row>;

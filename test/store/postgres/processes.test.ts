@@ -220,3 +220,85 @@ describe.skipIf(missing !== null)('a connection that ends', () => {
     await processes.drop();
   });
 });
+
+describe.skipIf(missing !== null)('a commit', () => {
+  /** Fails the n-th write with what the server would say. */
+  const failing = (code: string, times: number): Faults => ({
+    before: async (step) => {
+      if (step === 'write' && (times -= 1) >= 0) throw Object.assign(new Error(`thrown ${code}`), { code });
+    },
+  });
+
+  it.each(['40001', '40P01'])(
+    'that met others at the same rows (%s) is tried again, at most six times',
+    async (code) => {
+      const processes = await Processes.on(server);
+      const lucky = await processes.start({ faults: failing(code, 5) });
+      expect((await appended(lucky, request([event(), event()])))[1]).toMatchObject({ index: 2, runSeq: 1 });
+      const unlucky = await processes.start({ faults: failing(code, 6) });
+      expect(await codeOf(unlucky.append(request([event()])))).toBe('OVERLOADED');
+      expect((await appended(unlucky, request([event()])))[0]).toMatchObject({ index: 3, runSeq: 2 });
+      await processes.drop();
+    },
+  );
+
+  it.each([
+    ['53100', 'STORAGE_FULL'],
+    ['58030', 'STORAGE_FAULT'],
+    ['53200', 'OVERLOADED'],
+  ])('that the server fails with %s is refused as %s, and the next one is stored', async (code, problem) => {
+    const processes = await Processes.on(server);
+    const store = await processes.start({ faults: failing(code, 1) });
+    expect(await codeOf(store.append(request([event()])))).toBe(problem);
+    expect((await appended(store, request([event()])))[0]).toMatchObject({ index: 1, runSeq: 0 });
+    await assertWhole(store, ['r1']);
+    await processes.drop();
+  });
+
+  it('loses only the request whose row the database refuses', async () => {
+    const processes = await Processes.on(server);
+    const store = processes.first;
+    const job = { jobId: 'job_1', type: 'proof', runId: 'r1', request: '{}', createdMs: startMs } as const;
+    const made = () => request([event()], { effects: [{ kind: 'enqueueJob', job }] });
+    const codes = await Promise.all(
+      [made(), request([event()]), made(), request([event()])].map((each) => codeOf(store.append(each))),
+    );
+    expect(codes).toEqual(['none', 'none', 'INTERNAL', 'none']);
+    expect((await store.run('prj_a', 'r1'))?.events).toBe(3);
+    await assertWhole(store, ['r1']);
+    expect(store.condition()).toEqual({ writable: true, reasons: [], queued: 0 });
+    await processes.drop();
+  });
+
+  it('leaves other verbs waiting for a free connection, which are refused as OVERLOADED after a while', async () => {
+    const processes = await Processes.on(server);
+    const held = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    const faults: Faults = {
+      before: async () => {
+        reached.resolve();
+        await held.promise;
+      },
+    };
+    const store = await processes.start({ connections: 1, waitMs: 300, faults });
+    const waiting = appended(store, request([event()]));
+    await reached.promise;
+    expect(await codeOf(store.head('prj_a', 'audit'))).toBe('OVERLOADED');
+    held.resolve();
+    expect((await waiting)[0]).toMatchObject({ index: 1 });
+    expect((await store.head('prj_a', 'audit')).size).toBe(2);
+    await processes.drop();
+  });
+
+  it('that cannot have the lock in time is refused as OVERLOADED', async () => {
+    const processes = await Processes.on(server);
+    const blocked = new Client({ connectionString: processes.database.superuser });
+    await blocked.connect();
+    await blocked.query('BEGIN; SELECT FROM gov.head WHERE project = 1 FOR UPDATE');
+    expect(await codeOf(processes.first.append(request([event()])))).toBe('OVERLOADED');
+    await blocked.query('ROLLBACK');
+    await blocked.end();
+    expect((await appended(processes.first, request([event()])))[0]).toMatchObject({ index: 1 });
+    await processes.drop();
+  }, 30_000);
+});

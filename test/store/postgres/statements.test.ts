@@ -1,0 +1,90 @@
+/**
+ * Every statement carries its tenant, and goes by a key or an index that leads with it: its plan, made for any values
+ * by the role that serves, has no scan of a whole table. Needs PostgreSQL 16 for such plans.
+ */
+import { Client } from 'pg';
+import { describe, expect, it } from 'vitest';
+import { fsckPostgres } from '../../../src/store/postgres/fsck.ts';
+import { namedStatements } from '../../../src/store/postgres/wire.ts';
+import { missing, server } from './described.ts';
+import { fillTenants } from './filled.ts';
+
+/** What belongs to no tenant: settings, credentials, work of all projects. */
+const acrossTenants: readonly RegExp[] = [
+  /^SELECT (?:set_config|pg_is_in_recovery|nextval|version FROM version|move_head)/,
+  /WHERE digest = \$1$/,
+  /^(?:BEGIN|COMMIT|ROLLBACK|DECLARE|FETCH|CLOSE)/,
+  /^SELECT project AS no FROM project/,
+  /^SELECT project, project_id.* WHERE project_id = \$1$/s,
+  /^WITH due AS/,
+  /^(?:UPDATE job SET request = NULL|DELETE FROM (?:idempotency|graph_part))/,
+];
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Total Cost': number;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly Plans?: readonly Plan[];
+}
+
+/** A walk over the 200 rows of one tenant costs about 1,000, one over the 60,000 of all some 3,000 or more. */
+const dear = 2000;
+
+const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
+
+describe.skipIf(missing !== null)('a statement', () => {
+  const tenants = namedStatements().filter(({ text }) => !acrossTenants.some((each) => each.test(text)));
+
+  it('names its tenant, unless it belongs to none', () => {
+    expect(typeof fsckPostgres).toBe('function'); // its statements are among them
+    expect(namedStatements().length).toBeGreaterThan(90);
+    expect(tenants.length).toBeGreaterThan(60);
+    const without = tenants.filter(
+      ({ text }) => !text.startsWith('INSERT') && !/\bproject = \$1|\(\$1::int8 (?:<<|\+ 1)/.test(text),
+    );
+    expect(without.map(({ text }) => text)).toEqual([]);
+  });
+
+  it('goes by an index that leads with the tenant, whatever the values', async ({ skip }) => {
+    const database = await server.database();
+    const client = new Client({
+      connectionString: database.serving,
+      // as the connections of the engine, which make no other plans
+      options: ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin']
+        .map((name) => `-c enable_${name}=off`)
+        .join(' '),
+    });
+    await client.connect();
+    const { rows: versions } = await client.query<{ v: number }>(
+      "SELECT current_setting('server_version_num')::int AS v",
+    );
+    const isOld = versions[0]!.v < 160_000;
+    const found: string[] = [];
+    if (!isOld) {
+      const superuser = new Client({ connectionString: database.superuser });
+      await superuser.connect();
+      await fillTenants(superuser);
+      await superuser.end();
+      await client.query("SET search_path = gov; SET gov.project = '1'");
+      for (const { text } of tenants.filter((each) => !each.text.startsWith('INSERT'))) {
+        const { rows } = await client.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(
+          `EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`,
+        );
+        const plan = rows[0]!['QUERY PLAN'][0]!.Plan;
+        if (plan['Total Cost'] > (text.includes('count(*)') ? 10_000 : dear))
+          found.push(`cost ${plan['Total Cost']}: ${text}`);
+        for (const node of nodes(plan)) {
+          if (node['Relation Name'] === undefined || /^(?:ModifyTable|LockRows)$/.test(node['Node Type']))
+            continue;
+          const byTenant = /\b(?:project|"?position"?)\b/.test(node['Index Cond'] ?? '');
+          if (!byTenant) found.push(`${node['Node Type']} ${node['Relation Name']}: ${text}`);
+        }
+      }
+    }
+    await client.end();
+    await database.drop();
+    skip(isOld, 'PostgreSQL 16 makes generic plans');
+    expect(found).toEqual([]);
+  }, 60_000);
+});
