@@ -16,6 +16,7 @@ import { notFound, type Caller, type Handlers } from './call.ts';
 import { pageLimit, sizedPage, byAge } from './pages.ts';
 import { changePolicy, etag, inTurn, type Change } from './policychange.ts';
 import { publishTo, rollbackTo, transitionTo } from './policymoves.ts';
+import { versionOf } from './policyset.ts';
 import { policyBody, policyBytes, versionBody, versionBytes, wholePolicy } from './policyview.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
@@ -58,8 +59,10 @@ export const policies: Pick<
         from: null,
         to: 'draft',
         reason: null,
+        named: { name: policy.name, description: policy.description },
         effect: { kind: 'createPolicy', policy, version },
         revision: 1,
+        standing: {},
       };
       const headers = { location: `${basePath}/governance/policies/${policyId}` };
       return {
@@ -115,7 +118,7 @@ export const policies: Pick<
     const { body, caller } = call;
     const proposed = readProposed(body, '/condition');
     return changePolicy(call, services, async (policy, atMs) => {
-      const { policyId, latestVersion, status, revision } = policy;
+      const { policyId, name, latestVersion, status, revision } = policy;
       if (latestVersion >= limits.policyVersions) throw tooManyVersions(policyId);
       const version = newVersion(proposed, { policyId, version: latestVersion + 1, caller, atMs });
       const change: Change = {
@@ -126,6 +129,7 @@ export const policies: Pick<
         reason: null,
         effect: { kind: 'addPolicyVersion', version, revision },
         revision: revision + 1,
+        standing: status === 'review' ? { review: versionOf(version, name) } : {},
       };
       return { change, answer: { status: 201, body: versionBody(version) } };
     });

@@ -7,10 +7,10 @@
 import { limits } from '../contract/limits.ts';
 import type { PolicyStatus } from '../contract/policywords.ts';
 import { GovError } from '../contract/problems.ts';
-import { draftPolicyChange, type PolicyChangeEvent } from '../core/decided/policychange.ts';
+import { draftPolicyChange, type PolicyChangeEvent, type PolicyName } from '../core/decided/policychange.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { GovernanceEffect, StoredPolicy } from '../store/port.ts';
-import { append } from './append.ts';
+import { appendOrStale } from './append.ts';
 import {
   idempotencyWrite,
   keepAnswer,
@@ -21,6 +21,7 @@ import {
   type Replayed,
 } from './call.ts';
 import { systemRun } from './judge.ts';
+import type { Standing } from './policyset.ts';
 import type { Services } from './services.ts';
 import { policyChanged } from './system.ts';
 
@@ -42,9 +43,12 @@ export interface Change {
   readonly from: PolicyStatus | null;
   readonly to: PolicyStatus;
   readonly reason: string | null;
+  /** Where the policy is created. */
+  readonly named?: PolicyName;
   readonly effect: GovernanceEffect;
   /** Of the policy after it. */
   readonly revision: number;
+  readonly standing: Omit<Standing, 'policyId'>;
 }
 
 /** What a request comes to: a change and its answer, or an answer alone where everything is as asked already. */
@@ -88,7 +92,9 @@ export function inTurn<const Answer extends PlainAnswer>(
       const { change, answer } = await judge(atMs);
       if (change === null) return keepAnswer(asking, services, answer);
       try {
-        return await appendChange(asking, services, { change, answer, atMs });
+        const stored = await appendChange(asking, services, { change, answer, atMs });
+        if (stored !== null) return stored;
+        if (attempt === attempts) throw busy(change.policyId);
       } catch (error) {
         const changedMeanwhile = error instanceof GovError && error.code === 'CONFLICT';
         if (!changedMeanwhile) throw error;
@@ -98,36 +104,41 @@ export function inTurn<const Answer extends PlainAnswer>(
   });
 }
 
-const busy = (policyId: string, cause: unknown): GovError =>
+const busy = (policyId: string, cause?: unknown): GovError =>
   new GovError('OVERLOADED', `policy ${policyId} kept changing meanwhile; repeat later`, {
     cause,
     retryAfterSeconds: limits.overloadRetrySeconds,
   });
 
+/** Null where another process changed a policy meanwhile. */
 async function appendChange<Answer extends PlainAnswer>(
   { caller, idempotency }: Asking,
   services: Services,
   { change, answer, atMs }: { change: Change; answer: Answer; atMs: number },
-): Promise<Answer | Replayed> {
+): Promise<Answer | Replayed | null> {
   const { projectId } = caller.project;
-  const { effect, revision, ...told } = change;
+  const { effect, revision, standing, ...told } = change;
   const recorded = { ...told, at: formatTimestamp(atMs), actor: caller.keyId };
   const answered = {
     ...answer,
     headers: { ...('headers' in answer ? (answer.headers as object) : {}), ...etag(revision) },
   };
-  const stored = await append(services, {
-    projectId,
-    leaves: [
-      draftPolicyChange(recorded, services.salt),
-      policyChanged(told, { nowMs: atMs, salt: services.salt, by: caller }),
-    ],
-    meter: { op: 'none', units: 0 },
-    effects: [effect],
-    ...idempotencyWrite(idempotency, answered),
-  });
-  services.policySets.changed(projectId);
-  return 'replayed' in stored ? stored : answered;
+  const { policyId } = change;
+  const stored = await services.policySets.change(projectId, { policyId, ...standing }, (before) =>
+    appendOrStale(services, {
+      projectId,
+      leaves: [
+        draftPolicyChange(recorded, services.salt),
+        policyChanged(told, { nowMs: atMs, salt: services.salt, by: caller }),
+      ],
+      meter: { op: 'none', units: 0 },
+      ...(before === null ? {} : { inForce: { policyIndex: before.policyIndex } }),
+      effects: [effect],
+      ...idempotencyWrite(idempotency, answered),
+    }),
+  );
+  if ('replayed' in stored) return stored;
+  return stored.outcome === 'stored' ? answered : null;
 }
 
 /** `*`, or a list of entity tags of which one must be the policy's (RFC 9110 §13.1.1). The header is an attacker's. */

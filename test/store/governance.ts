@@ -5,7 +5,11 @@ import {
   type Evaluation,
   type RecordedDecision,
 } from '../../src/core/decided/evaluation.ts';
-import { draftPolicyChange, type PolicyChange } from '../../src/core/decided/policychange.ts';
+import {
+  draftPolicyChange,
+  type PolicyChange,
+  type PolicyName,
+} from '../../src/core/decided/policychange.ts';
 import { draftReplay, type ReplayRecord } from '../../src/core/decided/replayed.ts';
 import { draftRiskDecision } from '../../src/core/decided/riskdecision.ts';
 import { draftConfigChange } from '../../src/core/decided/riskconfig.ts';
@@ -71,7 +75,7 @@ export function version(
     condition: JSON.stringify(condition, null, 1),
     normalized: canonicalize(normalized),
     policyHash: policyHash({ ...hashed, condition: normalized }),
-    createdMs: startMs + number,
+    createdMs: startMs + number - 1,
     createdBy: 'key_1',
     published: false,
     ...more,
@@ -83,9 +87,18 @@ export const policyLeaf = (
   id: string,
   change: Partial<PolicyChange> = {},
   of: StoredPolicyVersion = version(id, change.version),
+  named?: PolicyName,
 ): OtherDraft => {
-  const named = { policyId: of.policyId, version: of.version, policyHash: of.policyHash };
-  const made = { event: 'created', from: null, to: 'draft', at, ...change, ...named } as const;
+  const about = { policyId: of.policyId, version: of.version, policyHash: of.policyHash };
+  const made = {
+    event: 'created',
+    from: null,
+    to: 'draft',
+    at: formatTimestamp(of.createdMs),
+    ...change,
+    ...about,
+    ...(named === undefined ? {} : { named }),
+  } as const;
   return draftPolicyChange({ ...made, reason: null, actor: 'key_1' }, salt);
 };
 
@@ -94,9 +107,11 @@ export function createPolicy(
   { more = {}, of = {} }: { more?: Partial<StoredPolicy>; of?: Partial<StoredPolicyVersion> } = {},
 ): AppendRequest {
   const first = version(id, 1, of);
+  const made = policy(id, more);
+  const { name, description } = made;
   return unmetered(
-    [policyLeaf(id, {}, first)],
-    [{ kind: 'createPolicy', policy: policy(id, more), version: first }],
+    [policyLeaf(id, {}, first, { name, description })],
+    [{ kind: 'createPolicy', policy: made, version: first }],
   );
 }
 
@@ -112,14 +127,16 @@ export function movePolicy(
   status: StoredPolicy['status'],
   { revision, active = 1, atMs = startMs }: { revision: number; active?: number; atMs?: number },
 ): AppendRequest {
-  const leaf = policyLeaf(id, { version: active, event: 'transition', from: 'draft', to: status });
+  const from = status === 'disabled' ? 'active' : 'draft';
+  const at = formatTimestamp(atMs);
+  const leaf = policyLeaf(id, { version: active, event: 'transition', from, to: status, at });
   const effect: Effect = {
     kind: 'movePolicy',
     policyId: `pol_${id}`,
     revision,
     status,
     activeVersion: status === 'active' ? active : null,
-    lastActiveVersion: status === 'active' ? null : active,
+    lastActiveVersion: status === 'active' || status === 'disabled' ? active : null,
     atMs,
   };
   return unmetered([leaf], [effect]);

@@ -100,8 +100,39 @@ describe('one changed row', () => {
     [
       'a version taken away',
       "DELETE FROM policy_version WHERE policy_id = 'pol_1' AND version = 2",
-      ['prj_a/policy/pol_1/2 policy_mismatch', 'prj_a/policy_version policy_mismatch'],
+      ['prj_a/policy/pol_1/2 policy_mismatch'],
     ],
+    [
+      'a version that no leaf made',
+      "INSERT INTO policy_version SELECT project, policy_id, 3, condition, normalized, action, severity, policy_hash, created_ms, created_by, 0 FROM policy_version WHERE policy_id = 'pol_1' AND version = 2",
+      Array(3).fill('prj_a/policy/pol_1/3 policy_mismatch'),
+    ],
+    ...[
+      ['published', 'published = 1', 2],
+      ['not published', 'published = 0', 1],
+      ['made by another', "created_by = 'key_9'", 2],
+      ['made at another time', 'created_ms = created_ms + 1', 2],
+    ].map(([what, change, version]): [string, string, string[]] => [
+      `a version ${what}`,
+      `UPDATE policy_version SET ${change} WHERE policy_id = 'pol_1' AND version = ${version}`,
+      [`prj_a/policy/pol_1/${version} policy_mismatch`],
+    ]),
+    ...[
+      ['another version that was active last', 'last_active_version = 2'],
+      ['none that was active last', 'last_active_version = NULL'],
+      ['a version in force though disabled', 'active_version = 1'],
+      ['another newest version', 'latest_version = 3'],
+      ['another revision', 'revision = revision + 1'],
+      ['another maker', "created_by = 'key_9'"],
+      ['another time of making', 'created_ms = created_ms + 1'],
+      ['another time of changing', 'updated_ms = updated_ms + 1'],
+      ['another name', "name = 'other'"],
+      ['another description', "description = 'other'"],
+    ].map(([what, change]): [string, string, string[]] => [
+      `a policy of ${what}`,
+      `UPDATE policy SET ${change} WHERE policy_id = 'pol_2'`,
+      ['prj_a/policy/pol_2 policy_mismatch'],
+    ]),
     [
       'another configuration of the risk router',
       "UPDATE risk_config SET config = replace(config, 'strict', 'monitor')",
@@ -222,6 +253,16 @@ describe('one changed row', () => {
     plane.sql(statements);
     const { problems } = await plane.fsck();
     expect(problems.map(({ position, kind }) => `${position} ${kind}`)).toEqual(expected);
+  });
+});
+
+describe('a policy whose leaves were erased', () => {
+  it('is not missed in its row', async () => {
+    const plane = copy();
+    plane.sql('DELETE FROM body WHERE idx IN (SELECT idx FROM decided WHERE type = 6)');
+    plane.sql("UPDATE policy SET name = 'x', created_by = 'x'; UPDATE policy_version SET created_by = 'x'");
+    const { problems } = await plane.fsck();
+    expect(new Set(problems.map(({ kind }) => kind))).toEqual(new Set(['body_missing']));
   });
 });
 

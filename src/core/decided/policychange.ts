@@ -28,25 +28,42 @@ export interface PolicyChange {
   readonly at: string;
 }
 
+/** What a policy is called, from its creation on. */
+export interface PolicyName {
+  readonly name: string;
+  readonly description: string | null;
+}
+
+/** `named` where the policy is created. */
 export function draftPolicyChange(
-  change: PolicyChange & { readonly reason: string | null; readonly actor: string },
+  change: PolicyChange & {
+    readonly reason: string | null;
+    readonly actor: string;
+    readonly named?: PolicyName;
+  },
   salt: () => string,
 ): OtherDraft {
-  const { reason, actor, ...fields } = change;
+  const { reason, actor, named, ...fields } = change;
   const committed: [string, string | null][] = [
     ['/actor', actor],
     ['/reason', reason],
   ];
+  if (named !== undefined) committed.push(['/name', named.name], ['/description', named.description]);
   return draftLeaf('gov.policy/1', { ...fields }, { committed, salt });
 }
 
+/** Members that were erased, or that no such leaf has, are null. */
 export function openPolicyChange({ clear, committed }: OpenLeaf): PolicyChange & {
   readonly reason: string | null;
   readonly actor: string | null;
+  readonly named: PolicyName | null;
 } {
   const { policyId, version, policyHash, event, from, to, at } = clear as unknown as PolicyChange;
   const text = (name: string): string | null => (committed.get(name) ?? null) as string | null;
-  return { policyId, version, policyHash, event, from, to, at, reason: text('reason'), actor: text('actor') };
+  const name = text('name');
+  const named = name === null ? null : { name, description: text('description') };
+  const told = { reason: text('reason'), actor: text('actor'), named };
+  return { policyId, version, policyHash, event, from, to, at, ...told };
 }
 
 /** Policy id → version and hash in force. */

@@ -1,57 +1,41 @@
 /**
- * `fsck`: policies against their gov.policy/1 leaves: the status of each, the version in force, the hash of every
- * version; and each version against its hash. Memory grows with the number of policies.
+ * `fsck`: policies against their gov.policy/1 leaves: every column of each, and of every version; name and maker
+ * where the bodies of these leaves stand; and each version against its hash.
  */
-import { applyPolicyChange, openPolicyChange, type InForce } from '../../core/decided/policychange.ts';
+import { openPolicyChange } from '../../core/decided/policychange.ts';
 import { readJson, type JsonObject } from '../../core/json.ts';
 import { policyHash as hashOf } from '../../core/policy/policyhash.ts';
 import type { Check, CheckedProject } from '../fsck.ts';
 import type { StoredPolicyVersion } from '../port.ts';
-import { parseRecord, type RecordCheck } from './checkrecord.ts';
+import { columnCheck, type Columns } from './checkcolumns.ts';
+import { PolicyLives } from './checkpolicylife.ts';
+import { committedBy, parseRecord, type Committed, type RecordCheck } from './checkrecord.ts';
 import type { Value } from './connection.ts';
 import { typeNumbers } from './decided.ts';
 import { positionSql } from './position.ts';
 
-interface PolicyRow {
-  readonly policy_id: string;
-  readonly status: string;
-  readonly active_version: number | null;
-  readonly policy_hash: string | null;
-}
-
 export function policyCheck(check: Check, project: CheckedProject): RecordCheck {
-  const { no, projectId, auditSize } = project;
+  const { no, auditSize } = project;
   const checkVersion = versionCheck(check, project);
-  const inForce: InForce = new Map();
-  /** Policy id → status after its newest leaf. */
-  const statuses = new Map<string, string>();
-  let versions = 0;
-  const visit = (index: number, record: JsonObject): void => {
+  const lives = new PolicyLives();
+  const visit = (index: number, record: JsonObject, committed: Committed): void => {
     if (record['type'] !== 'gov.policy/1') return;
-    const change = openPolicyChange({ index, clear: record, committed: new Map() });
-    const { policyId, version, policyHash, event, to } = change;
+    const { policyId, version } = record;
     if (typeof policyId !== 'string' || typeof version !== 'number') return; // the altered record is reported
-    applyPolicyChange(inForce, change);
-    statuses.set(policyId, to);
-    if (event === 'created' || event === 'version_added') versions += 1;
-    checkVersion(policyId, version, policyHash);
+    const change = openPolicyChange({ index, clear: record, committed: committed() });
+    lives.add(change);
+    checkVersion(policyId, version, change.policyHash);
   };
   const finish = (): void => {
     checkHashes(check, project);
     check.db.exec('BEGIN');
     try {
-      for (const { idx, record } of newerLeaves(check, no, auditSize)) {
-        const parsed = parseRecord(record);
-        if (parsed !== null) visit(idx, parsed as unknown as JsonObject);
+      for (const leaf of newerLeaves(check, no, auditSize)) {
+        const parsed = parseRecord(leaf.record);
+        if (parsed !== null) visit(leaf.idx, parsed as unknown as JsonObject, committedBy(leaf));
       }
-      checkRows(check, project, { inForce, statuses });
-      const rows = check.db
-        .prepare<Value[], number>('SELECT count(*) FROM policy_version WHERE project = ?')
-        .pluck()
-        .get(no);
-      if (rows === versions) return;
-      const expected = `${versions} versions, as the leaves say`;
-      check.problem(`${projectId}/policy_version`, 'policy_mismatch', { expected, got: `${rows ?? 0}` });
+      checkPolicies(check, project, lives);
+      checkVersions(check, project, lives);
     } finally {
       check.db.exec('COMMIT');
     }
@@ -60,10 +44,11 @@ export function policyCheck(check: Check, project: CheckedProject): RecordCheck 
 }
 
 /** Changes that were made beside the check: the rows show them already. */
-function newerLeaves({ db }: Check, project: number, from: number): { idx: number; record: string }[] {
+function newerLeaves({ db }: Check, project: number, from: number) {
   return db
-    .prepare<Value[], { idx: number; record: string }>(
-      `SELECT d.idx, leaf.record FROM decided d JOIN leaf ON leaf.position = ${positionSql('d')}
+    .prepare<Value[], { idx: number; record: string; disclosures: string | null }>(
+      `SELECT d.idx, leaf.record, body.disclosures FROM decided d
+       JOIN leaf ON leaf.position = ${positionSql('d')} LEFT JOIN body ON body.position = leaf.position
        WHERE d.project = ? AND d.type = ${typeNumbers['gov.policy/1']} AND d.idx >= ? ORDER BY d.idx`,
     )
     .all(project, from);
@@ -116,42 +101,36 @@ function recomputed({ policyId, version, action, severity }: HashedRow, conditio
   }
 }
 
-interface Policies {
-  readonly inForce: InForce;
-  readonly statuses: Map<string, string>;
+function checkPolicies(check: Check, { no, projectId }: CheckedProject, lives: PolicyLives): void {
+  const compare = columnCheck(check, 'policy_mismatch');
+  const rows = check.db
+    .prepare<Value[], Columns & { readonly policy_id: string }>('SELECT * FROM policy WHERE project = ?')
+    .iterate(no);
+  const missing = new Map(lives.policies());
+  for (const row of rows) {
+    const position = `${projectId}/policy/${row.policy_id}`;
+    const logged = missing.get(row.policy_id);
+    missing.delete(row.policy_id);
+    if (logged === undefined) check.problem(position, 'policy_mismatch', unlogged);
+    else compare(position, row, logged);
+  }
+  for (const [policyId, logged] of missing) compare(`${projectId}/policy/${policyId}`, undefined, logged);
 }
 
-function checkRows(
-  { db, problem }: Check,
-  { no, projectId }: CheckedProject,
-  { inForce, statuses }: Policies,
-): void {
-  const rows = db
-    .prepare<Value[], PolicyRow>(
-      `SELECT p.policy_id, p.status, p.active_version, v.policy_hash FROM policy p
-       LEFT JOIN policy_version v ON v.project = p.project AND v.policy_id = p.policy_id
-         AND v.version = p.active_version
-       WHERE p.project = ?`,
+const unlogged = { expected: 'no such row: no leaf made it', got: 'one' };
+
+/** Those that leaves name are there: `versionCheck`. */
+function checkVersions(check: Check, { no, projectId }: CheckedProject, lives: PolicyLives): void {
+  const compare = columnCheck(check, 'policy_mismatch');
+  const rows = check.db
+    .prepare<Value[], Columns & { readonly policy_id: string; readonly version: number }>(
+      'SELECT policy_id, version, published, created_ms, created_by FROM policy_version WHERE project = ?',
     )
     .iterate(no);
-  const missing = new Set(statuses.keys());
-  for (const { policy_id: policyId, status, active_version: version, policy_hash: policyHash } of rows) {
-    missing.delete(policyId);
-    const expected = standing(statuses.get(policyId), inForce.get(policyId));
-    const got = standing(status, status === 'active' ? { version, policyHash } : undefined);
-    if (got !== expected) problem(`${projectId}/policy/${policyId}`, 'policy_mismatch', { expected, got });
+  for (const row of rows) {
+    const position = `${projectId}/policy/${row.policy_id}/${row.version}`;
+    const logged = lives.version(row.policy_id, row.version);
+    if (logged === undefined) check.problem(position, 'policy_mismatch', unlogged);
+    else compare(position, row, logged);
   }
-  for (const policyId of missing) {
-    const expected = standing(statuses.get(policyId), inForce.get(policyId));
-    problem(`${projectId}/policy/${policyId}`, 'policy_mismatch', { expected, got: 'no such row' });
-  }
-}
-
-function standing(
-  status: string | undefined,
-  inForce: { readonly version: number | null; readonly policyHash: string | null } | undefined,
-): string {
-  if (status === undefined) return 'no such policy';
-  if (inForce === undefined) return `${status}, no version in force`;
-  return `${status}, version ${inForce.version} in force (${inForce.policyHash})`;
 }

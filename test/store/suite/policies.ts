@@ -44,6 +44,7 @@ describe('a policy', () => {
       policy('1', {
         status: 'active',
         activeVersion: 2,
+        lastActiveVersion: 2,
         latestVersion: 2,
         revision: 3,
         updatedMs: startMs + 50,
