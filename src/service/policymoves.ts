@@ -9,6 +9,7 @@ import { publish, rollback, transition, type Move, type PolicyLife } from '../co
 import type { StoredPolicy, StoredPolicyVersion } from '../store/port.ts';
 import type { Caller, PlainAnswer } from './call.ts';
 import type { Judgement } from './policychange.ts';
+import { versionOf } from './policyset.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
 
@@ -83,12 +84,15 @@ async function judged<const Answer extends PlainAnswer>(
 ): Promise<Judgement<Answer>> {
   const { event, move, life, answer } = result;
   if (!move.changed) return { change: null, answer };
-  const { policyId, revision, latestVersion } = policy;
+  const { policyId, name, revision, latestVersion } = policy;
   const { status, activeVersion, previousStatus, previousVersion } = move;
   if (status === 'active') await refuseTooManyActive(services, caller, policyId);
   const about = activeVersion ?? previousVersion ?? latestVersion;
-  const version = life.version(about);
-  if (version === undefined) throw new Error(`policy ${policyId} has no version ${about}`);
+  const versionAt = (at: number): StoredPolicyVersion => {
+    const found = life.version(at);
+    if (found === undefined) throw new Error(`policy ${policyId} has no version ${at}`);
+    return found;
+  };
   const effect = {
     kind: 'movePolicy',
     policyId,
@@ -102,12 +106,16 @@ async function judged<const Answer extends PlainAnswer>(
     policyId,
     event,
     version: about,
-    policyHash: version.policyHash,
+    policyHash: versionAt(about).policyHash,
     from: previousStatus,
     to: status,
     reason: reason ?? null,
     effect,
     revision: revision + 1,
+    standing: {
+      active: status === 'active' ? versionOf(versionAt(about), name) : null,
+      review: status === 'review' ? versionOf(versionAt(latestVersion), name) : null,
+    },
   };
   return { change, answer };
 }
