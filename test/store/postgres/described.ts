@@ -19,7 +19,7 @@ function absent(why: string): Server {
   const fail = (): never => {
     throw new Error(`expected PostgreSQL, got none: ${why}`);
   };
-  return { url: '', database: fail, stop: async () => {} };
+  return { url: '', database: fail, crash: null, stop: async () => {} };
 }
 
 /** Engines on one database, each as in a process of its own; project `prj_a` exists. */

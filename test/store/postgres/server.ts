@@ -26,6 +26,8 @@ export interface Server {
   readonly url: string;
   /** A new database with the newest tables; URLs of its owner and of the role that serves. */
   database(): Promise<TestDatabase>;
+  /** Kills it as a power cut would, and starts it again; null where it is not ours. */
+  readonly crash: (() => Promise<void>) | null;
   stop(): Promise<void>;
 }
 
@@ -48,7 +50,7 @@ export async function startServer(
   options: ServerOptions = {},
 ): Promise<Server | { readonly missing: string }> {
   const given = process.env['GOV_TEST_POSTGRES'];
-  if (given !== undefined && given !== '') return serverAt(given, async () => {});
+  if (given !== undefined && given !== '') return serverAt(given, { stop: async () => {}, crash: null });
   const binaries = findBinaries();
   if (typeof binaries !== 'string') return binaries;
   return startEmbedded(binaries, options);
@@ -111,28 +113,63 @@ async function startEmbedded(binaries: string, options: ServerOptions): Promise<
     ...options.settings,
   };
   const set = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child = spawn(join(binaries, 'postgres'), ['-D', data, ...set], { ...run, stdio: 'ignore' });
-  const kill = () => child.kill('SIGINT'); // fast shutdown
-  process.once('exit', kill);
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const stop = async (): Promise<void> => {
-    kill();
-    await ended;
-    process.off('exit', kill);
-    rmSync(passwords, { force: true });
-    dropFolder(folder);
-  };
   const url = `postgres://postgres:test@127.0.0.1:${port}/postgres`;
+  const start = () => startProcess(join(binaries, 'postgres'), ['-D', data, ...set], { url, run });
+  let running = await start();
+  return serverAt(url, {
+    stop: async () => {
+      await running.end('SIGINT'); // fast shutdown
+      rmSync(passwords, { force: true });
+      dropFolder(folder);
+    },
+    crash: async () => {
+      await running.end('SIGKILL');
+      running = await start();
+    },
+  });
+}
+
+interface Process {
+  end(signal: 'SIGINT' | 'SIGKILL'): Promise<void>;
+}
+
+/** Starts a server and waits until it answers. Again, while processes of one that was killed still leave. */
+async function startProcess(
+  postgres: string,
+  options: readonly string[],
+  { url, run }: { url: string; run: object },
+): Promise<Process> {
   for (let tries = 0; ; tries += 1) {
-    const client = new Client({ connectionString: url });
-    try {
-      await client.connect();
-      await client.end();
-      return serverAt(url, stop);
-    } catch (error) {
-      if (tries === 200 || child.exitCode !== null) throw error;
+    const child = spawn(postgres, options, { ...run, stdio: 'ignore' });
+    const kill = () => child.kill('SIGINT');
+    process.once('exit', kill);
+    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    void ended.then(() => process.off('exit', kill));
+    while (child.exitCode === null) {
+      if (await answers(url)) {
+        return {
+          end: async (signal) => {
+            child.kill(signal);
+            await ended;
+          },
+        };
+      }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
+    if (tries === 20) throw new Error(`PostgreSQL ended with ${child.exitCode} at its start`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2000 });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -147,9 +184,21 @@ async function freePort(): Promise<number> {
 const serving = 'gov_test_serving';
 const owner = 'gov_test_owner';
 
-async function serverAt(url: string, stop: () => Promise<void>): Promise<Server> {
-  const admin = new Client({ connectionString: url });
-  await admin.connect();
+interface Control {
+  stop(): Promise<void>;
+  readonly crash: (() => Promise<void>) | null;
+}
+
+async function serverAt(url: string, { stop, crash }: Control): Promise<Server> {
+  const ask = async (statement: string) => {
+    const admin = new Client({ connectionString: url });
+    await admin.connect();
+    try {
+      return await admin.query(statement);
+    } finally {
+      await admin.end();
+    }
+  };
   const prefix = `gov_test_${process.pid}`;
   const template = `${prefix}_template`;
   let count = 0;
@@ -160,17 +209,18 @@ async function serverAt(url: string, stop: () => Promise<void>): Promise<Server>
     return made.href;
   };
   for (const role of [serving, owner]) {
-    const { rowCount } = await admin.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [role]);
-    if (rowCount === 0) await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD 'test'`);
+    const { rowCount } = await ask(`SELECT 1 FROM pg_roles WHERE rolname = '${role}'`);
+    if (rowCount === 0) await ask(`CREATE ROLE ${role} LOGIN PASSWORD 'test'`);
   }
-  await admin.query(`CREATE DATABASE ${template} OWNER ${owner} TEMPLATE template0`);
+  await ask(`CREATE DATABASE ${template} OWNER ${owner} TEMPLATE template0`);
   await migrate({ url: at(template, owner), role: serving });
-  const drop = (name: string) => admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  const drop = (name: string) => ask(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
   return {
     url,
+    crash,
     database: async () => {
       const name = `${prefix}_${(count += 1)}`;
-      await admin.query(`CREATE DATABASE ${name} OWNER ${owner} TEMPLATE ${template}`);
+      await ask(`CREATE DATABASE ${name} OWNER ${owner} TEMPLATE ${template}`);
       return {
         superuser: at(name),
         owner: at(name, owner),
@@ -180,7 +230,6 @@ async function serverAt(url: string, stop: () => Promise<void>): Promise<Server>
     },
     stop: async () => {
       await drop(template);
-      await admin.end();
       await stop();
     },
   };

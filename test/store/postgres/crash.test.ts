@@ -1,0 +1,66 @@
+/** A server that is killed under load: what was acknowledged is there, nothing is there by half, and writing heals. */
+import { describe, expect, it } from 'vitest';
+import { fsckPostgres } from '../../../src/store/postgres/fsck.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { appended, event, request } from '../fixture.ts';
+import { missing, Processes, server } from './described.ts';
+
+/** Appends until told to stop; ids of events by what became of them. */
+async function load(store: Store, name: string, writing: { on: boolean }) {
+  const became = { acknowledged: new Map<string, number>(), refused: new Set<string>() };
+  for (let round = 0; writing.on; round += 1) {
+    const made = [0, 1, 2].map((at) => event({ runId: `r${at}`, clientEventId: `${name}-${round}-${at}` }));
+    const ids = made.map(({ clientEventId }) => clientEventId ?? '');
+    try {
+      const places = await appended(store, request(made));
+      places.forEach(({ index }, at) => became.acknowledged.set(ids[at]!, index));
+    } catch (error) {
+      expect(error).toMatchObject({ code: expect.stringMatching(/^(?:STORAGE_FAULT|OVERLOADED)$/) });
+      for (const id of ids) became.refused.add(id);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+  return became;
+}
+
+describe.skipIf(missing !== null || server.crash === null)('a server that is killed under load', () => {
+  it('has every acknowledged event afterwards, once, and whole requests only', async () => {
+    const processes = await Processes.on(server);
+    const stores = [processes.first, await processes.start()];
+    const writing = { on: true };
+    const loads = stores.map((store, at) => load(store, `p${at}`, writing));
+    for (let time = 0; time < 3; time += 1) {
+      const { size } = await stores[0]!.head('prj_a', 'audit');
+      await expect
+        .poll(async () => (await stores[1]!.head('prj_a', 'audit')).size)
+        .toBeGreaterThan(size + 20);
+      await server.crash!();
+    }
+    await expect
+      .poll(() => stores.every((store) => store.condition().writable), { timeout: 10_000 })
+      .toBe(true);
+    const { size: recovered } = await stores[0]!.head('prj_a', 'audit');
+    await expect
+      .poll(async () => (await stores[0]!.head('prj_a', 'audit')).size)
+      .toBeGreaterThan(recovered + 20);
+    writing.on = false;
+    const became = await Promise.all(loads);
+    const acknowledged = new Map(became.flatMap((each) => [...each.acknowledged]));
+    const refused = new Set(became.flatMap((each) => [...each.refused]));
+    expect(refused.size).toBeGreaterThan(0);
+    const found = new Map<string, number>();
+    const { size } = await stores[0]!.head('prj_a', 'audit');
+    for (const { index, disclosures } of await stores[0]!.leaves('prj_a', 'audit', { from: 1, to: size })) {
+      const [, id] = /"\/clientEventId","([^"]+)"/.exec(disclosures ?? '') ?? [];
+      expect(found.has(id!)).toBe(false);
+      found.set(id!, index);
+    }
+    for (const [id, index] of acknowledged) expect([id, found.get(id)]).toEqual([id, index]);
+    for (const id of found.keys()) expect(acknowledged.has(id) || refused.has(id)).toBe(true);
+    const rounds = new Map<string, number>();
+    for (const id of found.keys()) rounds.set(id.slice(0, -2), (rounds.get(id.slice(0, -2)) ?? 0) + 1);
+    expect(new Set(rounds.values())).toEqual(new Set([3]));
+    expect((await fsckPostgres({ url: processes.database.serving, deep: true })).problems).toEqual([]);
+    await processes.drop();
+  }, 60_000);
+});
