@@ -11,7 +11,7 @@ import { columnCheck, type Columns } from './checkcolumns.ts';
 import { PolicyLives } from './checkpolicylife.ts';
 import { committedBy, parseRecord, type Committed, type RecordCheck } from './checkrecord.ts';
 import type { Value } from './connection.ts';
-import { typeNumbers } from './decided.ts';
+import { typeNumbers } from '../decided.ts';
 import { positionSql } from './position.ts';
 
 export function policyCheck(check: Check, project: CheckedProject): RecordCheck {
