@@ -58,13 +58,9 @@ export function governing(plane: Pick<TestPlane, 'call' | 'keys'>) {
     /** What ran, and by which decision: the call that was decided, where the metadata do not say another. */
     ran: (runId: string, metadata: Record<string, unknown> = {}, eventType = 'tool.call', tool?: string) => {
       const call = calls.get(String(metadata['evaluationId']));
-      const told = call === undefined ? {} : { argumentsHash: call.argumentsHash };
       const resource = { name: tool ?? call?.tool ?? 'ledger', type: 'tool' };
-      return must(
-        'POST',
-        '/events',
-        event({ runId, eventType, resource, metadata: { ...told, ...metadata } }),
-      );
+      const told = { argumentsHash: call?.argumentsHash, ...metadata };
+      return must('POST', '/events', event({ runId, eventType, resource, metadata: told }));
     },
     decide: (approvalId: string | null, outcome: 'approved' | 'denied') =>
       must('POST', `/approvals/${approvalId}/decision`, { outcome }, plane.keys['person']),
