@@ -36,10 +36,15 @@ export class Condition {
     } catch (error) {
       const problem = problemOf(error);
       const altered: boolean = isAltered(problem);
-      if (altered) this.notice(`integrity_violation: ${problem.message}`);
+      if (altered) this.note(problem);
       else if (['lost', 'full', 'fault'].includes(troubleOf(problem.cause ?? error))) this.enter(problem);
       throw problem;
     }
+  }
+
+  /** Takes note of an altered leaf, where the error says so. */
+  note(error: unknown): void {
+    if (isAltered(error)) this.notice(`integrity_violation: ${error.message}`);
   }
 
   close(): void {

@@ -39,15 +39,34 @@ export interface PostgresOptions extends DatabaseOptions {
   readonly onWarning?: (text: string) => void;
 }
 
+export interface PostgresStore extends Store {
+  /** Takes note of an altered leaf that a reader in another thread met, where the error says so. */
+  note(error: unknown): void;
+}
+
 /**
  * Opens the store. Throws STORAGE_FAULT where the database cannot be reached or a setting does not hold, CONFLICT
  * where its tables are not of this release or the role is one that row-level security does not bind.
  */
-export async function openPostgres(options: PostgresOptions): Promise<Store> {
+export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
   const database = new Database(options);
   try {
     await assertVersion(database);
     return assemble(database, options);
+  } catch (error) {
+    await database.close();
+    throw problemOf(error);
+  }
+}
+
+/** The reading half alone, for worker threads. Throws as `openPostgres` does. */
+export async function openPostgresReader(
+  options: DatabaseOptions,
+): Promise<StoreReader & { close(): Promise<void> }> {
+  const database = new Database(options);
+  try {
+    await assertVersion(database);
+    return { ...reads(database, projectNumbers(database)), close: () => database.close() };
   } catch (error) {
     await database.close();
     throw problemOf(error);
@@ -64,7 +83,10 @@ async function assertVersion(database: Database): Promise<void> {
   throw new GovError('CONFLICT', `expected database version ${newestVersion}, got ${found}; ${advice}`);
 }
 
-function assemble(database: Database, { clock, randomBytes, faults, onWarning }: PostgresOptions): Store {
+function assemble(
+  database: Database,
+  { clock, randomBytes, faults, onWarning }: PostgresOptions,
+): PostgresStore {
   const random = new RandomPool(randomBytes);
   const numberOf = projectNumbers(database);
   const committer = new Committer({ database, clock, random, faults });
@@ -89,6 +111,7 @@ function assemble(database: Database, { clock, randomBytes, faults, onWarning }:
     ...watched(writes, condition, () => queue.refuseClosed()),
     append: (request) => queue.append(request),
     condition: () => ({ ...condition.current, queued: queue.queued }),
+    note: (error) => condition.note(error),
     close: () => (closing ??= close()),
   };
 }
