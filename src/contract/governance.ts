@@ -71,6 +71,13 @@ const SimulatedDecision = Type.Object({
 });
 export type SimulatedDecision = Static<typeof SimulatedDecision>;
 
+const explained = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    description: `How many of the decisions have trace, witness and nearest: at most ${limits.decisionsExplained}, the gravest`,
+  }),
+);
+
 const Counts = Type.Object({
   allow: Type.Integer(),
   warn: Type.Integer(),
@@ -87,6 +94,11 @@ const Summary = Type.Object({
   maxSeverity: nullable(severity),
   policySetHash: sha256Hash,
   engine: Type.String(),
+  truncated: Type.Optional(
+    Type.Literal(true, {
+      description: `More than ${limits.decisionsListed} policies have a say: the gravest are listed, all are counted`,
+    }),
+  ),
 });
 export type PolicySummary = Static<typeof Summary>;
 
@@ -239,6 +251,7 @@ export const governance = {
         simulatedVersion: version,
         decisions: Type.Array(SimulatedDecision),
         summary: Summary,
+        explained,
         simulatedAt: timestamp('When it was evaluated'),
       }),
     },
@@ -314,6 +327,7 @@ export const governance = {
         policyCount: Type.Integer({ minimum: 0 }),
         decisions: Type.Array(SimulatedDecision),
         summary: Summary,
+        explained,
         simulatedAt: timestamp('When it was evaluated'),
       }),
     },

@@ -79,6 +79,9 @@ export const limits = {
   conditionStringBytes: 4 * KiB,
   traceClauses: 64,
   nearestEvaluations: 256,
+  nearestUnits: 100_000,
+  reasoningUnits: 40_000,
+  turnUnits: 50_000,
 
   // governance, risk, replay, tools, approvals (contract F9, G4, G6, M9, O5, O9)
   policyIds: 1000,
@@ -87,6 +90,9 @@ export const limits = {
   policyVersions: 10_000,
   policiesActive: 10_000,
   policiesListed: 200,
+  decisionsListed: 1000,
+  decisionsReasoned: 200,
+  decisionsExplained: 50,
   reasonChars: 1000,
   reasoningChars: 512,
   sampleCheckpoints: 50,

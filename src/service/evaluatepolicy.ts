@@ -15,7 +15,6 @@ import {
   type Evaluation,
   type OpenedApproval,
   type PolicySource,
-  type RecordedDecision,
 } from '../core/decided/evaluation.ts';
 import { openLeaf } from '../core/decided/leaf.ts';
 import { recordedDecision } from '../core/decided/said.ts';
@@ -37,10 +36,11 @@ import {
 } from './call.ts';
 import { refuseLarge } from './checkpointinput.ts';
 import { pageLimit, sizedPage } from './pages.ts';
-import { idlePolicies, reasonOf, summaryBody } from './policydecisions.ts';
+import { idlePolicies, reasonsOf, summaryBody } from './policydecisions.ts';
 import type { InForce } from './policyset.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
+import { inTurns } from './turns.ts';
 
 export const evaluations: Pick<Handlers, 'evaluatePolicy' | 'listPolicyEvaluations'> = {
   async evaluatePolicy({ body, caller, idempotency }, services) {
@@ -158,12 +158,13 @@ export async function decideOnly(services: Services, asked: Asked): Promise<Deci
 async function decideIn(inForce: InForce, asked: Asked, services: Services): Promise<Decided> {
   const { runId, checkpoint, policyIds, source } = asked;
   const idle = await idlePolicies(services.store, inForce, asked);
-  const { decisions: said, summary } = inForce.set.decide(checkpoint, { ids: policyIds });
-  const decisions = said.map((decision): RecordedDecision => {
-    const member = inForce.set.get(decision.policyId);
-    return recordedDecision(member, decision, reasonOf(member, checkpoint, idle.get(decision.policyId)));
-  });
-  const { decisions: shadowed } = inForce.review.decide(checkpoint);
+  const { set, review } = inForce;
+  const { decisions: said, summary } = await inTurns(set.deciding(checkpoint, { ids: policyIds }));
+  const reasons = await inTurns(reasonsOf({ decisions: said, set, checkpoint, idle }));
+  const decisions = said.map((decision, at) =>
+    recordedDecision(set.get(decision.policyId), decision, reasons[at] ?? ''),
+  );
+  const { decisions: shadowed } = await inTurns(review.deciding(checkpoint));
   const evaluatedMs = services.now();
   const id = typeId('pev', evaluatedMs, services.randomBytes(10));
   const approval =
@@ -182,7 +183,7 @@ async function decideIn(inForce: InForce, asked: Asked, services: Services): Pro
     approval: approval === null ? null : opened(approval),
     evaluatedAt: formatTimestamp(evaluatedMs),
     decisions,
-    shadow: shadowed.map((each) => recordedDecision(inForce.review.get(each.policyId), each, '')),
+    shadow: shadowed.map((each) => recordedDecision(review.get(each.policyId), each, '')),
     checkpoint: checkpoint as unknown as JsonObject,
     readSet:
       inForce.reads.paths.length === 0 ? null : (inForce.reads.retain(checkpoint) as unknown as JsonObject),

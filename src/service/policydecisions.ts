@@ -3,8 +3,10 @@ import { limits } from '../contract/limits.ts';
 import type { PolicySummary } from '../contract/governance.ts';
 import type { FieldError } from '../contract/problems.ts';
 import type { Checkpoint } from '../core/policy/compile.ts';
-import { reasoning } from '../core/policy/reasoning.ts';
-import type { Member, SetSummary } from '../core/policy/set.ts';
+import { gravest } from '../core/policy/decision.ts';
+import { reasoning, unexplained } from '../core/policy/reasoning.ts';
+import type { Member, PolicyDecision, PolicySet, SetSummary } from '../core/policy/set.ts';
+import { Turn, type InTurns } from '../core/policy/turn.ts';
 import type { StoreReader } from '../store/port.ts';
 import type { Caller } from './call.ts';
 import type { IdlePolicy, InForce } from './policyset.ts';
@@ -35,12 +37,35 @@ export async function idlePolicies(
   throw refusal({ errors: unknown.slice(0, limits.fieldErrors), truncated });
 }
 
+/** What was decided, and what is known of the policies. */
+export interface Said {
+  readonly decisions: readonly PolicyDecision[];
+  readonly set: PolicySet;
+  readonly checkpoint: Checkpoint;
+  readonly idle: ReadonlyMap<string, IdlePolicy>;
+}
+
+/**
+ * Why each policy decided, in the order of the decisions: of `limits.decisionsReasoned`, the gravest, in full. A
+ * function of set and checkpoint alone. Cost: about 30 µs for each of those, in turns.
+ */
+export function* reasonsOf({ decisions, set, checkpoint, idle }: Said): InTurns<string[]> {
+  const reasoned = new Set(gravest(decisions, limits.decisionsReasoned));
+  const turn = new Turn();
+  const reasons: string[] = [];
+  for (const decision of decisions) {
+    const member = set.get(decision.policyId);
+    const isBrief = member !== undefined && !reasoned.has(decision);
+    reasons.push(isBrief ? unexplained(decision) : reasonOf(member, checkpoint, idle.get(decision.policyId)));
+    if (!turn.isOver) continue;
+    yield;
+    turn.begin();
+  }
+  return reasons;
+}
+
 /** Why a policy decided; of one that is not in force, that it is not. */
-export function reasonOf(
-  member: Member | undefined,
-  checkpoint: Checkpoint,
-  idle: IdlePolicy | undefined,
-): string {
+function reasonOf(member: Member | undefined, checkpoint: Checkpoint, idle: IdlePolicy | undefined): string {
   if (member === undefined) return `inactive: the policy is ${spelled(idle)}, not active`;
   const { action, version } = member.policy;
   return reasoning({ action, version, node: member.condition.node, checkpoint });

@@ -3,15 +3,16 @@
  * the impact of a proposed version on samples and on recorded checkpoints.
  * Proven by `test/service/simulate.test.ts`.
  */
-import type { SimulatedDecision } from '../contract/governance.ts';
+import type { PolicySummary, SimulatedDecision } from '../contract/governance.ts';
 import { limits } from '../contract/limits.ts';
 import { readJson } from '../core/json.ts';
 import type { Checkpoint } from '../core/policy/compile.ts';
-import { counts } from '../core/policy/decision.ts';
+import { counts, gravest } from '../core/policy/decision.ts';
 import { explain } from '../core/policy/explain.ts';
 import { compare, changeCounts, type Side } from '../core/policy/impact.ts';
 import { reasoning } from '../core/policy/reasoning.ts';
-import { PolicySet, type PolicyDecision, type PolicyVersion } from '../core/policy/set.ts';
+import { PolicySet, type Member, type PolicyDecision, type PolicyVersion } from '../core/policy/set.ts';
+import { Turn, type InTurns } from '../core/policy/turn.ts';
 import { judge } from '../core/policy/witness.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { StoredPolicy } from '../store/port.ts';
@@ -19,10 +20,11 @@ import { keepAnswer, notFound, type Caller, type Handlers } from './call.ts';
 import { readCheckpoint } from './checkpointinput.ts';
 import { timeRange } from './pages.ts';
 import { readProposed } from './policies.ts';
-import { idlePolicies, reasonOf, summaryBody } from './policydecisions.ts';
+import { idlePolicies, reasonsOf, summaryBody } from './policydecisions.ts';
 import { versionOf, type IdlePolicy } from './policyset.ts';
 import { sideOf } from './policyhistory.ts';
 import type { Services } from './services.ts';
+import { inTurns } from './turns.ts';
 import type { HistorySide, PolicyHistory } from './work.ts';
 
 export const simulations: Pick<
@@ -50,7 +52,7 @@ export const simulations: Pick<
       inForce.set,
     );
     const asked = { set, ids: [policy.policyId, ...others], idle };
-    const { decisions, summary } = simulated(asked, checkpoint, body.explain ?? true);
+    const { summary, ...said } = await inTurns(simulating(asked, checkpoint, body.explain ?? true));
     const { policySetHash } = inForce.set;
     return keepAnswer(call, services, {
       status: 200,
@@ -58,7 +60,7 @@ export const simulations: Pick<
         policyId: policy.policyId,
         policyName: policy.name,
         simulatedVersion: newest.version,
-        decisions,
+        ...said,
         summary: { ...summary, policySetHash },
         simulatedAt: formatTimestamp(services.now()),
       },
@@ -72,17 +74,13 @@ export const simulations: Pick<
     const ids = body.policyIds ?? [];
     const asked = { caller, policyIds: ids, pointer: '/policyIds' };
     const idle = await idlePolicies(services.store, inForce, asked);
-    const { decisions, summary } = simulated(
-      { set: inForce.set, ids, idle },
-      checkpoint,
-      body.explain ?? true,
-    );
+    const simulation = { set: inForce.set, ids, idle };
+    const said = await inTurns(simulating(simulation, checkpoint, body.explain ?? true));
     return keepAnswer(call, services, {
       status: 200,
       body: {
-        policyCount: summary.total,
-        decisions,
-        summary,
+        policyCount: said.summary.total,
+        ...said,
         simulatedAt: formatTimestamp(services.now()),
       },
     });
@@ -102,15 +100,7 @@ export const simulations: Pick<
     const samples = body.sampleCheckpoints.map((sample, at) =>
       readCheckpoint(sample, `/sampleCheckpoints/${at}`),
     );
-    const comparisons = samples.map((checkpoint, index) => {
-      const { node } = after.condition;
-      return {
-        index,
-        ...compare(checkpoint, before, after),
-        reasoning: reasoning({ action: after.action, version, node, checkpoint }),
-        clauses: judge(node, checkpoint).deciders.map(({ clause }) => clause.path),
-      };
-    });
+    const comparisons = await inTurns(comparing(samples, { before, after, version }));
     const changed = comparisons.filter((comparison) => comparison.changed).length;
     return keepAnswer(call, services, {
       status: 200,
@@ -157,6 +147,29 @@ export const simulations: Pick<
   },
 };
 
+/** What each sample comes to, before and after. */
+function* comparing(
+  samples: readonly Checkpoint[],
+  { before, after, version }: { before: Side | null; after: Side; version: number },
+) {
+  const { action, condition } = after;
+  const { node } = condition;
+  const turn = new Turn();
+  const comparisons = [];
+  for (const [index, checkpoint] of samples.entries()) {
+    comparisons.push({
+      index,
+      ...compare(checkpoint, before, after),
+      reasoning: reasoning({ action, version, node, checkpoint }),
+      clauses: judge(node, checkpoint).deciders.map(({ clause }) => clause.path),
+    });
+    if (!turn.isOver) continue;
+    yield;
+    turn.begin();
+  }
+  return comparisons;
+}
+
 async function requirePolicy(
   { store }: Services,
   { project }: Caller,
@@ -175,34 +188,44 @@ interface Simulation {
   readonly idle: ReadonlyMap<string, IdlePolicy>;
 }
 
-function simulated({ set, ids, idle }: Simulation, checkpoint: Checkpoint, explained: boolean) {
-  const { decisions, summary } = set.decide(checkpoint, { ids });
-  return {
-    decisions: decisions.map((decision) =>
-      simulatedDecision({ set, ids, idle }, { decision, checkpoint, explained }),
-    ),
-    summary: summaryBody(summary),
-  };
+/** In turns, as a trace costs a hundred times what a decision does. */
+function* simulating(
+  { set, ids, idle }: Simulation,
+  checkpoint: Checkpoint,
+  isExplained: boolean,
+): InTurns<{ decisions: SimulatedDecision[]; summary: PolicySummary; explained?: number }> {
+  const { decisions: said, summary } = yield* set.deciding(checkpoint, { ids });
+  const reasons = yield* reasonsOf({ decisions: said, set, checkpoint, idle });
+  const explained = new Set(isExplained ? toExplain(said, set) : []);
+  const turn = new Turn();
+  const decisions: SimulatedDecision[] = [];
+  for (const [at, decision] of said.entries()) {
+    const { policyId } = decision;
+    const member = set.get(policyId);
+    const policyName = member?.policy.name ?? idle.get(policyId)?.name ?? '';
+    const told = { ...decision, policyName, reasoning: reasons[at] ?? '' };
+    const isTraced = member !== undefined && explained.has(decision);
+    decisions.push(isTraced ? { ...told, ...explanation(member, checkpoint) } : told);
+    if (!turn.isOver) continue;
+    yield;
+    turn.begin();
+  }
+  const counted = isExplained ? { explained: explained.size } : {};
+  return { decisions, summary: summaryBody(summary), ...counted };
 }
 
-function simulatedDecision(
-  { set, idle }: Simulation,
-  asked: { decision: PolicyDecision; checkpoint: Checkpoint; explained: boolean },
-): SimulatedDecision {
-  const { decision, checkpoint, explained } = asked;
-  const member = set.get(decision.policyId);
-  const other = idle.get(decision.policyId);
-  const told = {
-    ...decision,
-    policyName: member?.policy.name ?? other?.name ?? '',
-    reasoning: reasonOf(member, checkpoint, other),
-  };
-  if (!explained || member === undefined) return told;
-  // of a large set only what has a say is traced
-  if (set.size > limits.policiesListed && !counts(decision.outcome)) return told;
-  const { trace, witness, nearest } = explain(member.condition.node, checkpoint);
+/** Of those in force at most `limits.decisionsExplained`, the gravest; of a large set only what has a say. */
+function toExplain(decisions: readonly PolicyDecision[], set: PolicySet): readonly PolicyDecision[] {
+  const isLarge = set.size > limits.policiesListed;
+  const traced = decisions.filter(
+    ({ policyId, outcome }) => (!isLarge || counts(outcome)) && set.get(policyId) !== undefined,
+  );
+  return gravest(traced, limits.decisionsExplained);
+}
+
+function explanation({ condition }: Member, checkpoint: Checkpoint) {
+  const { trace, witness, nearest } = explain(condition.node, checkpoint);
   return {
-    ...told,
     trace: trace.map((entry) => ({ ...entry, reads: { ...entry.reads } })),
     witness: [...witness],
     nearest: nearest.map((change) => ({ ...change })),

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
 import { applyPolicyChange, type InForce, type PolicyChange } from '../../src/core/decided/policychange.ts';
 import { policySetHash } from '../../src/core/policy/policyhash.ts';
+import { governing } from './governed.ts';
 import { event, startPlane, type Answer, type CallOptions, type TestPlane } from '../serving.ts';
 
 let plane: TestPlane;
@@ -338,5 +339,26 @@ describe('many active policies', () => {
     expect(all.body.decisions.length).toBeGreaterThan(limits.policiesListed);
     const [whole] = (await records('?limit=1')).data;
     expect(whole.decisions).toHaveLength(all.body.decisions.length);
+    // the gravest are explained, the others named
+    const isBrief = ({ reasoning }: { reasoning: string }): boolean =>
+      reasoning.includes('no room to explain');
+    expect(all.body.decisions.filter(isBrief)).toHaveLength(
+      all.body.decisions.length - limits.decisionsReasoned,
+    );
+    expect(all.body.decisions.filter(isBrief).every(({ decision }: Said) => decision === 'warn')).toBe(true);
+    expect(whole.decisions).toEqual(
+      all.body.decisions.map((each: object) => expect.objectContaining(each) as unknown),
+    );
+    const simulated = await plane.call('POST', '/governance/policies/simulate', { body: { checkpoint: {} } });
+    expect(simulated.body.explained).toBe(limits.decisionsExplained);
+    const traced = simulated.body.decisions.filter((each: object) => 'trace' in each);
+    expect(traced).toHaveLength(limits.decisionsExplained);
+    expect(traced.map(({ decision }: Said) => decision)).toContain('deny');
+    // and it is held against its leaf as any other
+    const governed = governing(plane);
+    await governed.ran('run-1', {}, 'agent.started');
+    expect((await governed.layer('run-1', 'policy_compliance')).failed).not.toContain('decisions_recompute');
+    const { result } = await governed.replay({ runId: 'run-1' });
+    expect(result.steps.filter(({ status }: { status: string }) => status !== 'match')).toEqual([]);
   });
 });

@@ -11,9 +11,23 @@ import type { Node } from './ast.ts';
 import { iterates } from './signature.ts';
 
 let unitsLeft: number = limits.conditionUnits;
+/** Of the evaluations before this one. */
+let done = 0;
+
+/** What an evaluation that walks no list costs, next to a unit. */
+const evaluationUnits = 16;
 
 export function resetBudget(): void {
+  done += limits.conditionUnits - unitsLeft + evaluationUnits;
   unitsLeft = limits.conditionUnits;
+}
+
+/** Units of all evaluations so far, of this thread: what was done between two calls is their difference. */
+export const workDone = (): number => done + limits.conditionUnits - unitsLeft;
+
+/** Counts other work, of about 0.1 µs a unit. */
+export function addWork(units: number): void {
+  done += units;
 }
 
 /**

@@ -52,6 +52,16 @@ export function combine(
 /** 0 for allow, 1 for warn, 2 for escalate, 3 for deny. */
 export const restriction = (action: PolicyAction): number => policyActions.indexOf(action);
 
+/** The gravest of many decisions, in the order given; of those that are alike, the first. */
+export function gravest<D extends Decision>(decisions: readonly D[], most: number): readonly D[] {
+  if (decisions.length <= most) return decisions;
+  const kept = new Set<D>();
+  for (const action of policyActions.toReversed()) {
+    for (const each of decisions) if (each.decision === action && kept.size < most) kept.add(each);
+  }
+  return decisions.filter((each) => kept.has(each));
+}
+
 export const directions = ['tightened', 'loosened', 'same'] as const;
 export type Direction = (typeof directions)[number];
 

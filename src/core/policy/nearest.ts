@@ -1,12 +1,14 @@
 /**
  * The nearest change: the fewest facts, one or two, that would have to be otherwise for the outcome to be
  * another. Each answer was tried: the condition was evaluated with the changed checkpoint, so what is named
- * does change the outcome. None is named where none was found within `limits.nearestEvaluations`.
+ * does change the outcome. None is named where none was found within `limits.nearestEvaluations` and the units of
+ * `limits.nearestUnits`.
  * Proven by `test/core/policy/nearest.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { Segment } from './ast.ts';
+import { addWork, workDone } from './budget.ts';
 import type { Checkpoint, Truth } from './compile.ts';
 import type { Masks } from './echo.ts';
 import { movesOf } from './move.ts';
@@ -56,10 +58,14 @@ function* pairs(moves: readonly Move[]): Iterable<readonly Move[]> {
   }
 }
 
+/** Of changing a checkpoint and evaluating a condition of many clauses: 5 µs. */
+const triedUnits = 50;
+
 class Search {
   private readonly root: Judged;
   private readonly checkpoint: Checkpoint;
   private left: number = limits.nearestEvaluations;
+  private readonly begun = workDone();
 
   constructor(root: Judged, checkpoint: Checkpoint) {
     this.root = root;
@@ -70,7 +76,7 @@ class Search {
   among(tries: Iterable<readonly Move[]>): readonly Move[] | undefined {
     let second: readonly Move[] | undefined;
     for (const moves of tries) {
-      if (this.left === 0) break;
+      if (this.left === 0 || workDone() - this.begun > limits.nearestUnits) break;
       const truth = this.after(moves);
       if (truth === undefined || truth === 'indeterminate' || truth === this.root.truth) continue;
       if (truth === 'false' || this.root.truth === 'false') return moves;
@@ -84,6 +90,7 @@ class Search {
     for (const { path, set } of moves) changed = changed && withValue(changed, path, set);
     if (changed === undefined) return undefined;
     this.left--;
+    addWork(triedUnits);
     return this.root.clause.condition.evaluate(changed);
   }
 }

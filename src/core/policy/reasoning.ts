@@ -6,6 +6,8 @@
  *   not matched    deny v3 not matched: context.env = "staging", "production" needed at $.and[0].===
  *   indeterminate  deny (fail closed): context.resource.sizeBytes absent, number needed at $.and[3].>
  *
+ *   of one of many deny v3: matched; there is no room to explain the decisions of all policies
+ *
  * Values under a mask are printed `‹masked›`, and so is what they were compared with. Proven by
  * `test/core/policy/reasoning.test.ts` (golden texts).
  */
@@ -14,9 +16,11 @@ import type { PolicyAction } from '../../contract/policywords.ts';
 import type { Node, Segment } from './ast.ts';
 import type { Clause } from './clause.ts';
 import type { Checkpoint } from './compile.ts';
+import { addWork } from './budget.ts';
 import { decide } from './decision.ts';
 import { cutText } from './echo.ts';
 import type { Masks } from './echo.ts';
+import type { PolicyDecision } from './member.ts';
 import { Phrasebook } from './phrase.ts';
 import { judge } from './witness.ts';
 import type { Judged } from './witness.ts';
@@ -33,6 +37,7 @@ export interface Reasoned {
 
 /** The sentence. Cost: evaluates each clause once. */
 export function reasoning({ action, version, node, checkpoint, masked = [] }: Reasoned): string {
+  addWork(reasoningUnits);
   const root = judge(node, checkpoint);
   const phrases = new Phrasebook(checkpoint, masked);
   const { deciders, truth } = root;
@@ -52,6 +57,13 @@ export function reasoning({ action, version, node, checkpoint, masked = [] }: Re
     }
   }
 }
+
+/** Of the sentence alone: 30 µs. */
+const reasoningUnits = 300;
+
+/** What stands for the sentence where more policies decided than are explained. Cost: nothing. */
+export const unexplained = ({ decision, version, outcome }: PolicyDecision): string =>
+  `${decision} v${version}: ${outcome}; there is no room to explain the decisions of all policies`;
 
 /** As many parts as there is room for; how many more there are is always said. */
 function sentence(head: string, parts: readonly Judged[], phrase: (part: Judged) => string): string {

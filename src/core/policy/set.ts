@@ -9,12 +9,13 @@ import type { PolicyAction, PolicySeverity } from '../../contract/policywords.ts
 import { hashText } from '../hash.ts';
 import { engine } from './ast.ts';
 import type { Checkpoint } from './compile.ts';
-import { combine, counts, graver, inactive } from './decision.ts';
+import { combine, counts, graver, gravest, inactive } from './decision.ts';
 import { Member, type PolicyDecision, type PolicyVersion } from './member.ts';
 import { MemberIndex } from './memberindex.ts';
 import type { InForceProof } from './policyhash.ts';
 import { type ReadSet, readSet } from './readset.ts';
 import { SetTree } from './settree.ts';
+import { atOnce, type InTurns, Turn } from './turn.ts';
 
 export type { Member, PolicyDecision, PolicyVersion } from './member.ts';
 
@@ -31,6 +32,8 @@ export interface SetSummary {
   readonly maxSeverity: PolicySeverity | null;
   readonly policySetHash: string;
   readonly engine: string;
+  /** Present where more policies have a say than are listed: the gravest are, all are counted. */
+  readonly truncated?: true;
 }
 
 export interface SetDecision {
@@ -153,57 +156,66 @@ export class PolicySet {
   /**
    * What the policies say. Asked for by id, each is listed once, in the order asked; one that the set does not
    * hold is inactive (whether it exists is for the caller to know). Else they are listed by id, and where there
-   * are more than `policiesListed`, only those that matched or are indeterminate (contract O5).
+   * are more than `policiesListed`, only those that matched or are indeterminate (contract O5), of which at most
+   * `decisionsListed`, the gravest. What is listed hangs on set and checkpoint alone, so it can be recomputed.
    */
-  decide(checkpoint: Checkpoint, { ids = [], defaultDecision }: DecideOptions = {}): SetDecision {
+  decide(checkpoint: Checkpoint, options?: DecideOptions): SetDecision {
+    return atOnce(this.deciding(checkpoint, options));
+  }
+
+  /** As above, in turns: ten thousand policies, or lists in the checkpoint, hold up nobody for long. */
+  *deciding(checkpoint: Checkpoint, { ids = [], defaultDecision }: DecideOptions = {}): InTurns<SetDecision> {
     if (ids.length > 0) {
-      const decisions = [...new Set(ids)].map((id) => this.get(id)?.decide(checkpoint) ?? idle(id));
+      const asked = [...new Set(ids)].map((id) => this.get(id) ?? id);
+      const decisions = yield* decisionsOf(asked, checkpoint);
       return this.answer(decisions, decisions.length, defaultDecision);
     }
     if (this.size <= limits.policiesListed) {
-      const decisions = this.list.map((member) => member.decide(checkpoint));
-      return this.answer(decisions, this.size, defaultDecision);
+      return this.answer(yield* decisionsOf(this.list, checkpoint), this.size, defaultDecision);
     }
-    return this.answer(this.voices(checkpoint), this.size, defaultDecision);
+    return this.answer(yield* this.voices(checkpoint), this.size, defaultDecision);
   }
 
   /** What the policies that have a say decide, in the order of their ids. */
-  private voices(checkpoint: Checkpoint): PolicyDecision[] {
-    if (this.size <= indexedPolicies) {
-      const decisions = this.list.map((member) => member.decide(checkpoint));
-      return decisions.filter(({ outcome }) => counts(outcome));
-    }
+  private *voices(checkpoint: Checkpoint): InTurns<PolicyDecision[]> {
+    const candidates = this.candidates(checkpoint);
+    const decisions = yield* decisionsOf(candidates ?? this.list, checkpoint);
+    const voices = decisions.filter(({ outcome }) => counts(outcome));
+    return candidates === null ? voices : voices.sort((a, b) => (a.policyId < b.policyId ? -1 : 1));
+  }
+
+  /** Those that may have a say, in no order; null where asking all, in order, costs less. */
+  private candidates(checkpoint: Checkpoint): readonly Member[] | null {
+    if (this.size <= indexedPolicies) return null;
     this.index ??= MemberIndex.of(this.list);
     const candidates = this.index.candidates(checkpoint);
-    // where many have a say, asking all in order costs less than sorting
-    const isSorted = candidates.length > this.size / 4;
-    const decisions = (isSorted ? this.list : candidates).map((member) => member.decide(checkpoint));
-    const voices = decisions.filter(({ outcome }) => counts(outcome));
-    return isSorted ? voices : voices.sort((a, b) => (a.policyId < b.policyId ? -1 : 1));
+    return candidates.length > this.size / 4 ? null : candidates;
   }
 
   /** `total` ≥ the decisions: the others did not match. */
   private answer(
-    decisions: readonly PolicyDecision[],
+    all: readonly PolicyDecision[],
     total: number,
     defaultDecision: PolicyAction | undefined,
   ): SetDecision {
-    const byDecision = { allow: total - decisions.length, warn: 0, escalate: 0, deny: 0 };
+    const byDecision = { allow: total - all.length, warn: 0, escalate: 0, deny: 0 };
     const byOutcome = { matched: 0, not_matched: 0, indeterminate: 0, inactive: 0 };
     let maxSeverity: PolicySeverity | null = null;
-    for (const { decision, outcome, severity } of decisions) {
+    for (const { decision, outcome, severity } of all) {
       byDecision[decision]++;
       byOutcome[outcome]++;
       if (decision !== 'allow') maxSeverity = graver(maxSeverity, severity);
     }
-    const combined = combine(decisions, defaultDecision);
+    const decisions = gravest(all, limits.decisionsListed);
+    const combined = combine(all, defaultDecision);
     const decidedBy = decisions
       .filter(({ decision, outcome }) => decision === combined && counts(outcome))
       .map(({ policyId }) => policyId);
     const { matched, indeterminate } = byOutcome;
     const { policySetHash } = this;
     const summary = { total, matched, indeterminate, byDecision, combined, decidedBy, maxSeverity };
-    return { decisions, summary: { ...summary, policySetHash, engine } };
+    const truncated = decisions.length < all.length ? ({ truncated: true } as const) : {};
+    return { decisions, summary: { ...summary, policySetHash, engine, ...truncated } };
   }
 
   private changed(at: number, before: Member | undefined, after: Member | undefined): PolicySet {
@@ -259,5 +271,21 @@ const readSame = ({ compiled: one }: Member, { compiled: other }: Member): boole
 
 const areSame = (one: ReadonlySet<string>, other: ReadonlySet<string>): boolean =>
   one.size === other.size && [...one].every((name) => other.has(name));
+
+/** A policy that the set does not hold is given by its id. */
+function* decisionsOf(
+  asked: readonly (Member | string)[],
+  checkpoint: Checkpoint,
+): InTurns<PolicyDecision[]> {
+  const turn = new Turn();
+  const decisions: PolicyDecision[] = [];
+  for (const each of asked) {
+    decisions.push(typeof each === 'string' ? idle(each) : each.decide(checkpoint));
+    if (!turn.isOver) continue;
+    yield;
+    turn.begin();
+  }
+  return decisions;
+}
 
 const idle = (policyId: string): PolicyDecision => ({ policyId, version: null, ...inactive, severity: null });

@@ -4,27 +4,45 @@
  * are: with only its paths left in the checkpoint, a condition that was true or false is so still. Of several
  * such operands the one that takes the fewest paths is named. Proven by `test/core/policy/explain.test.ts`.
  */
+import { limits } from '../../contract/limits.ts';
 import type { Node } from './ast.ts';
+import { workDone } from './budget.ts';
 import { clausesOf } from './clause.ts';
 import type { Clause } from './clause.ts';
 import type { Checkpoint, Truth } from './compile.ts';
 
-/** A clause and what it answered. What is below it is judged when it is asked for, which most of it never is. */
+/** What all clauses of a condition may cost together: each has a budget of its own, and there may be hundreds. */
+interface Allowance {
+  units: number;
+}
+
+/**
+ * A clause and what it answered. What is below it is judged when it is asked for, which most of it never is; where
+ * that would cost too much, it is taken for indeterminate.
+ */
 export class Judged {
   readonly clause: Clause;
   readonly truth: Truth;
   private readonly checkpoint: Checkpoint;
+  private readonly allowance: Allowance;
   private below: readonly Judged[] | undefined;
   private found: readonly Judged[] | undefined;
 
-  constructor(clause: Clause, checkpoint: Checkpoint) {
+  constructor(
+    clause: Clause,
+    checkpoint: Checkpoint,
+    allowance: Allowance = { units: limits.reasoningUnits },
+  ) {
+    const before = workDone();
     this.clause = clause;
-    this.truth = clause.condition.evaluate(checkpoint);
+    this.truth = allowance.units > 0 ? clause.condition.evaluate(checkpoint) : 'indeterminate';
     this.checkpoint = checkpoint;
+    this.allowance = allowance;
+    allowance.units -= workDone() - before;
   }
 
   get parts(): readonly Judged[] {
-    this.below ??= this.clause.parts.map((part) => new Judged(part, this.checkpoint));
+    this.below ??= this.clause.parts.map((part) => new Judged(part, this.checkpoint, this.allowance));
     return this.below;
   }
 
