@@ -5,6 +5,7 @@
  * Proven by `test/core/policy/explain.test.ts`.
  */
 import type { Node } from './ast.ts';
+import { addWork } from './budget.ts';
 import { compile } from './compile.ts';
 import type { Condition } from './compile.ts';
 import { pathText } from './textprint.ts';
@@ -27,6 +28,9 @@ export interface Clause {
   readonly condition: Condition;
 }
 
+/** Of compiling a clause: 10 µs. */
+const compiledUnits = 100;
+
 const known = new WeakMap<Node, Clause>();
 
 /** The clauses of a condition. Cost: compiles each once for as long as the node lives. */
@@ -34,6 +38,7 @@ export function clausesOf(node: Node): Clause {
   let clause = known.get(node);
   if (clause === undefined) {
     clause = clauseAt(node, '$');
+    addWork(allOf(clause).length * compiledUnits);
     known.set(node, clause);
   }
   return clause;
