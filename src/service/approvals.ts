@@ -17,6 +17,7 @@ import { idempotencyWrite, notFound, type Caller, type Handlers } from './call.t
 import { contradiction } from './contradiction.ts';
 import { byAge, listPage, pageLimit } from './pages.ts';
 import type { Services } from './services.ts';
+import { inTurns } from './turns.ts';
 import { approvalDecided } from './system.ts';
 
 export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decideApproval'> = {
@@ -85,10 +86,12 @@ async function refuseDenied(services: Services, { project }: Caller, evaluationI
   }
   const { set } = await services.policySets.current(projectId);
   // recorded by `recordEvaluation`, from a checked body
-  const { summary } = set.decide(checkpoint as unknown as Checkpoint, { ids: policyIds ?? [] });
+  const asked = set.deciding(checkpoint as unknown as Checkpoint, { ids: policyIds ?? [] });
+  const { summary } = await inTurns(asked);
   if (summary.combined !== 'deny') return;
-  const detail = `expected nothing that denies it, but ${summary.decidedBy.join(', ')} denies by now; evaluate again`;
-  throw new GovError('CONFLICT', detail, { extensions: { decidedBy: summary.decidedBy } });
+  const decidedBy = summary.decidedBy.slice(0, limits.fieldErrors);
+  const detail = `expected nothing that denies it, but ${decidedBy.join(', ')} denies by now; evaluate again`;
+  throw new GovError('CONFLICT', detail, { extensions: { decidedBy } });
 }
 
 /**
