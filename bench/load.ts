@@ -56,6 +56,9 @@ function responseLength(bytes: Buffer): number {
   return bytes.length >= end + 4 + length ? end + 4 + length : 0;
 }
 
+/** Below `limits.requestsPerSocket`. */
+const requestsPerSocket = 900;
+
 async function run(options: LoadOptions): Promise<LoadResult> {
   const requests = prepare(options);
   const latencies: number[] = [];
@@ -65,11 +68,14 @@ async function run(options: LoadOptions): Promise<LoadResult> {
   const start = performance.now();
   const over = () => next >= most || performance.now() - start > options.seconds * 1000;
 
-  const drive = (socket: Socket, done: () => void): void => {
+  const drive = (socket: Socket, done: () => void, again: () => void): void => {
     let sent = 0;
+    let answered = 0;
     let held: Buffer = Buffer.alloc(0);
     const send = () => {
       if (over()) return void socket.end(done);
+      // a server ends a socket after so many requests; one that it ends itself would count as a failure
+      if (answered === requestsPerSocket) return void socket.end(again);
       sent = performance.now();
       socket.write(requests[next++ % requests.length] ?? Buffer.alloc(0));
     };
@@ -78,6 +84,7 @@ async function run(options: LoadOptions): Promise<LoadResult> {
       const length = responseLength(held);
       if (length === 0) return;
       latencies.push(performance.now() - sent);
+      answered += 1;
       if (!held.toString('latin1', 9, 12).startsWith('20')) failed += 1;
       held = held.subarray(length);
       if (options.pauseMs === undefined) send();
@@ -85,18 +92,13 @@ async function run(options: LoadOptions): Promise<LoadResult> {
     });
     send();
   };
-  await Promise.all(
-    Array.from(
-      { length: options.connections },
-      () =>
-        new Promise<void>((resolve, reject) => {
-          const socket = connect({ port: options.port, host: '127.0.0.1', noDelay: true }, () =>
-            drive(socket, resolve),
-          );
-          socket.on('error', reject);
-        }),
-    ),
-  );
+  const open = (resolve: () => void, reject: (error: Error) => void): void => {
+    const socket = connect({ port: options.port, host: '127.0.0.1', noDelay: true }, () =>
+      drive(socket, resolve, () => open(resolve, reject)),
+    );
+    socket.on('error', reject);
+  };
+  await Promise.all(Array.from({ length: options.connections }, () => new Promise<void>(open)));
   const { user, system } = process.cpuUsage();
   return {
     requests: latencies.length,
