@@ -122,7 +122,7 @@ export async function startPlane(
   const port = await freePort();
   const start = performance.now();
   const args = [
-    '--max-semi-space-size=16', // as bin/gov does
+    '--max-semi-space-size=8', // as bin/gov does
     ...(options.node ?? []),
     entry,
     'plane',

@@ -65,7 +65,8 @@ export function openParts(options: OpenOptions): Parts {
       reconcileHeads(writing, heads, { rebuild: rebuildHeads });
       verifyTails(writing);
     });
-    const reading = connectReader(files.main);
+    // what is read again and again, heads and tiles, is held above the store
+    const reading = connectReader(files.main, 4096);
     opened.push(() => reading.close());
     faults?.opened?.(writing);
     return { writing, reading, heads, close };

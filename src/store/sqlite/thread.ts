@@ -21,7 +21,7 @@ let nowMs = 0;
 let outcomes: Settled[] = [];
 
 const engine = openEngine({
-  db: connect((workerData as ThreadStart).path, { applicationId: mainApplicationId, cacheKiB: 16_384 }),
+  db: connect((workerData as ThreadStart).path, { applicationId: mainApplicationId, cacheKiB: 12_288 }),
   clock: { now: () => nowMs },
   randomBytes,
   stopped: (error) => tell('fault', error),
