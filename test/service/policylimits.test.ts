@@ -3,21 +3,29 @@ import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
+import { planeServe, type RunningPlane } from '../../plane/serve.ts';
+import { silentLog } from '../../src/service/log.ts';
 import { startPlane, type Answer, type TestPlane } from '../serving.ts';
 
 let plane: TestPlane;
+/** Where it listens after it was started again. */
+let base = '';
+let again: RunningPlane | undefined;
 beforeAll(async () => {
   plane = await startPlane();
   await create({ policyId: 'force-a' });
   await post('force-a/publish', {});
 });
-afterAll(() => plane.end());
+afterAll(async () => {
+  await again?.close();
+  await plane.end();
+});
 
 const noShell = { condition: { 'tool.name': 'shell' }, action: 'deny', severity: 'high' };
 const create = (members: Record<string, unknown>): Promise<Answer> =>
   plane.call('POST', '/governance/policies', { body: { name: 'No shell', ...noShell, ...members } });
 const post = (path: string, body: unknown): Promise<Answer> =>
-  plane.call('POST', `/governance/policies/${path}`, { body });
+  plane.call('POST', `${base}/governance/policies/${path}`, { body });
 const move = (policyId: string, targetStatus: string): Promise<Answer> =>
   post(`${policyId}/transition`, { targetStatus });
 
@@ -69,8 +77,10 @@ describe('the numbers of policies and versions', () => {
        FROM policy WHERE policy_id = 'force-a'`,
       rows,
     );
-    // a change, so that what is in memory is read again
-    await move('over', 'review');
+    // what is in memory is read again
+    await plane.close();
+    again = await planeServe({ dataDir: plane.dataDir, log: silentLog, env: {}, overloadDelayMs: 60_000 });
+    base = again.baseUrl;
     expect((await move('last', 'active')).status).toBe(200);
     const over = await move('over', 'active');
     expect([over.status, over.body.errors[0].code]).toEqual([400, 'TOO_MANY']);

@@ -7,6 +7,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -16,7 +17,7 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { Client } from 'pg';
 import { dropFolder, newFolder } from '../fixture.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
@@ -75,7 +76,7 @@ function findBinaries(): string | { readonly missing: string } {
     if (existsSync(path)) continue;
     mkdirSync(dirname(path), { recursive: true });
     try {
-      symlinkSync(join(root, source), path);
+      symlinkSync(relative(dirname(path), join(root, source)), path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // another test was faster
     }
@@ -85,7 +86,7 @@ function findBinaries(): string | { readonly missing: string } {
 
 const nobody = 65_534;
 
-async function startEmbedded(binaries: string, options: ServerOptions): Promise<Server> {
+async function startEmbedded(installed: string, options: ServerOptions): Promise<Server> {
   const { folder = newFolder() } = options;
   const data = join(folder, 'data');
   const isRoot = process.getuid?.() === 0;
@@ -94,8 +95,8 @@ async function startEmbedded(binaries: string, options: ServerOptions): Promise<
     chmodSync(folder, 0o755);
     mkdirSync(data);
     chownSync(data, nobody, nobody);
-    for (const name of ['postgres', 'initdb', 'pg_ctl']) chmodSync(join(binaries, name), 0o755);
   }
+  const binaries = isRoot ? copiedBinaries(installed, folder) : installed;
   const passwords = join(folder, 'password');
   writeFileSync(passwords, 'test');
   const initdb = ['-D', data, '-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${passwords}`];
@@ -127,6 +128,14 @@ async function startEmbedded(binaries: string, options: ServerOptions): Promise<
       running = await start();
     },
   });
+}
+
+/** Where the project is root's alone, another user cannot reach the installed ones. */
+function copiedBinaries(installed: string, folder: string): string {
+  const copy = join(folder, 'postgres');
+  cpSync(dirname(installed), copy, { recursive: true, verbatimSymlinks: true });
+  for (const name of ['postgres', 'initdb', 'pg_ctl']) chmodSync(join(copy, 'bin', name), 0o755);
+  return join(copy, 'bin');
 }
 
 interface Process {
