@@ -5,7 +5,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { JobStatus, JobType } from '../../contract/jobs.ts';
+import { jobColumns, jobOf, type JobRow } from '../jobrow.ts';
 import type { Store, StoredJob, StoreReader } from '../port.ts';
 import { endOfTime } from '../bounds.ts';
 import type { Database } from './database.ts';
@@ -14,41 +14,10 @@ import type { ProjectNumber } from './readleaves.ts';
 import { kept, readOrNull } from './texts.ts';
 import { sql, step } from './wire.ts';
 
-interface JobRow {
-  job_id: string;
-  type: JobType;
-  run_id: string;
-  request: string | null;
-  created_ms: number;
-  status: JobStatus;
-  attempt: number;
-  started_ms: number | null;
-  completed_ms: number | null;
-  result: string | null;
-  result_id: string | null;
-  summary: string | null;
-  error_summary: string | null;
-}
+const listed = `${jobColumns}, ${keptRequestSql} AS request`;
 
-const others = `job_id, type, run_id, created_ms, status, attempt, started_ms, completed_ms, result_id, summary,
-  error_summary`;
-const listed = `${others}, ${keptRequestSql} AS request`;
-
-const jobOf = (row: JobRow): StoredJob => ({
-  jobId: row.job_id,
-  type: row.type,
-  runId: row.run_id,
-  request: row.request,
-  createdMs: row.created_ms,
-  status: row.status,
-  attempt: row.attempt,
-  startedMs: row.started_ms,
-  completedMs: row.completed_ms,
-  result: row.result,
-  resultId: row.result_id,
-  summary: row.summary,
-  errorSummary: readOrNull(row.error_summary),
-});
+/** With the error as it was told. */
+const readJob = (row: JobRow): StoredJob => jobOf({ ...row, error_summary: readOrNull(row.error_summary) });
 
 const one = sql<JobRow>(`SELECT ${listed}, result FROM job WHERE project = $1 AND job_id = $2`);
 const withResult = sql<JobRow>(`SELECT ${listed}, result FROM job WHERE project = $1 AND result_id = $2`);
@@ -66,7 +35,7 @@ export function jobReads(
   const find = async (statement: typeof one, projectId: string, id: string): Promise<StoredJob | null> => {
     const project = await numberOf(projectId);
     const [{ rows }] = await database.read({ project }, [step(statement, project, id)]);
-    return rows[0] === undefined ? null : jobOf(rows[0]);
+    return rows[0] === undefined ? null : readJob(rows[0]);
   };
   return {
     job: (projectId, jobId) => find(one, projectId, jobId),
@@ -76,7 +45,7 @@ export function jobReads(
       const { type = null, status = null, runId = null, startMs = 0, endMs = endOfTime } = filter;
       const position = [after?.ms ?? endOfTime, after?.id ?? ''];
       const wanted = step(page, project, ...position, startMs, endMs, type, status, runId, limit);
-      return (await database.read({ project }, [wanted]))[0].rows.map(jobOf);
+      return (await database.read({ project }, [wanted]))[0].rows.map(readJob);
     },
   };
 }
@@ -103,7 +72,7 @@ const claim = sql<ClaimedRow>(
      error_summary = CASE WHEN ${lost} THEN 'the worker was lost ${limits.jobAttempts} times' ELSE j.error_summary END,
      request = CASE WHEN ${lost} THEN ${keptRequestSql} ELSE request END
    FROM due WHERE j.project = due.project AND j.job_id = due.job_id
-   RETURNING ${others
+   RETURNING ${jobColumns
      .split(', ')
      .map((name) => `j.${name.trim()}`)
      .join(', ')}, j.request, j.result, j.attempts_before,
@@ -121,12 +90,12 @@ const putBack = sql(
   `UPDATE job SET status = 'pending', lease = NULL, due_ms = $4, attempt = attempt + 1, error_summary = $5 ${held}`,
 );
 const findLocked = sql<JobRow>(
-  `SELECT ${others}, request, result FROM job WHERE project = $1 AND job_id = $2 FOR UPDATE`,
+  `SELECT ${jobColumns}, request, result FROM job WHERE project = $1 AND job_id = $2 FOR UPDATE`,
 );
 const retry = sql<JobRow>(
   `UPDATE job SET status = 'pending', attempt = attempt + 1, attempts_before = attempt, due_ms = $3,
      started_ms = NULL, completed_ms = NULL, result = NULL, summary = NULL, error_summary = NULL
-   WHERE project = $1 AND job_id = $2 RETURNING ${others}, request, result`,
+   WHERE project = $1 AND job_id = $2 RETURNING ${jobColumns}, request, result`,
 );
 
 type JobMoves = Pick<Store, 'claimJob' | 'renewJob' | 'failJob' | 'retryJob'>;
@@ -142,7 +111,7 @@ export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: 
       if (row === undefined) return null;
       if (row.status === 'failed') continue;
       const tries = row.attempt - row.attempts_before;
-      return { ...jobOf(row), request: row.request ?? '', projectId: row.project_id, lease, tries };
+      return { ...readJob(row), request: row.request ?? '', projectId: row.project_id, lease, tries };
     }
   };
   return {
@@ -173,7 +142,7 @@ export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: 
         refuseRetry(jobId, rows[0]);
         const [retried] = await commit([step(retry, project, jobId, atMs)]);
         if (retried.rows[0] === undefined) throw new Error(`job ${jobId} vanished inside a transaction`);
-        return jobOf(retried.rows[0]);
+        return readJob(retried.rows[0]);
       });
     },
   };

@@ -3,9 +3,9 @@
  * clock: one that nobody decided is pending until it expires. Proven by `test/store/suite/approvals.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import type { ApprovalOutcome } from '../../contract/approvals.ts';
+import { approvalColumns, approvalOf, type ApprovalRow } from '../approvalrow.ts';
 import type { EffectRows } from '../effects.ts';
-import type { StoredApproval, StoreReader } from '../port.ts';
+import type { StoreReader } from '../port.ts';
 import type { Current } from './effects.ts';
 import type { Connection, Value } from './connection.ts';
 import { endOfTime } from '../bounds.ts';
@@ -14,45 +14,12 @@ import type { Prepare } from './statement.ts';
 
 const openMs = limits.approvalHours * 3_600_000;
 
-interface ApprovalRow {
-  approval_id: string;
-  evaluation_id: string;
-  run_id: string;
-  reason: string;
-  requested_ms: number;
-  requested_by: string;
-  expires_ms: number;
-  outcome: ApprovalOutcome | null;
-  decided_by: string | null;
-  comment: string | null;
-  decided_ms: number | null;
-}
-
-const columns = `approval_id, evaluation_id, run_id, reason, requested_ms, requested_by, expires_ms, outcome,
-  decided_by, comment, decided_ms`;
-
-const approvalOf = (row: ApprovalRow): StoredApproval => ({
-  approvalId: row.approval_id,
-  evaluationId: row.evaluation_id,
-  runId: row.run_id,
-  reason: row.reason,
-  requestedMs: row.requested_ms,
-  requestedBy: row.requested_by,
-  expiresMs: row.expires_ms,
-  decision: decisionOf(row),
-});
-
-function decisionOf(row: ApprovalRow): StoredApproval['decision'] {
-  const { outcome, decided_by: by, decided_ms: atMs, comment } = row;
-  return outcome === null || by === null || atMs === null ? null : { outcome, by, comment, atMs };
-}
-
 export function approvalReads(
   db: Connection,
   numberOf: ProjectNumber,
 ): Pick<StoreReader, 'approval' | 'approvals'> {
   const one = db.prepare<Value[], ApprovalRow>(
-    `SELECT ${columns} FROM approval WHERE project = ? AND approval_id = ?`,
+    `SELECT ${approvalColumns} FROM approval WHERE project = ? AND approval_id = ?`,
   );
   const page = pageStatements(db);
   return {
@@ -74,7 +41,7 @@ export function approvalReads(
 function pageStatements(db: Connection) {
   const select = (conditions: string) =>
     db.prepare<Value[], ApprovalRow>(
-      `SELECT ${columns} FROM approval WHERE project = ? ${conditions} AND (requested_ms, approval_id) < (?, ?)
+      `SELECT ${approvalColumns} FROM approval WHERE project = ? ${conditions} AND (requested_ms, approval_id) < (?, ?)
        ORDER BY requested_ms DESC, approval_id DESC LIMIT ?`,
     );
   const statements = new Map<string, ReturnType<typeof select>>();
@@ -120,7 +87,7 @@ export function approvalRows(
   );
   const find = prepare<ApprovalRow>(
     'find approval',
-    `SELECT ${columns} FROM approval WHERE project = ? AND approval_id = ?`,
+    `SELECT ${approvalColumns} FROM approval WHERE project = ? AND approval_id = ?`,
   );
   const decide = prepare(
     'decide approval',

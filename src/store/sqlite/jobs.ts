@@ -4,52 +4,18 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { JobStatus, JobType } from '../../contract/jobs.ts';
+import { jobColumns, jobOf, type JobRow } from '../jobrow.ts';
 import type { ClaimedJob, StoredJob, StoreReader } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
 import { endOfTime } from '../bounds.ts';
 import type { ProjectNumber } from './readleaves.ts';
 import type { Prepare } from './statement.ts';
 
-interface JobRow {
-  job_id: string;
-  type: JobType;
-  run_id: string;
-  request: string | null;
-  created_ms: number;
-  status: JobStatus;
-  attempt: number;
-  started_ms: number | null;
-  completed_ms: number | null;
-  result: string | null;
-  result_id: string | null;
-  summary: string | null;
-  error_summary: string | null;
-}
-
-const others = `job_id, type, run_id, created_ms, status, attempt, started_ms, completed_ms, result_id, summary,
-  error_summary`;
-const columns = `${others}, request, result`;
+const columns = `${jobColumns}, request, result`;
 
 /** The request of a job as it is kept: a larger one only until the job has ended (contract H5). */
 export const keptRequestSql = `CASE WHEN octet_length(request) <= ${limits.jobRequestBytes} THEN request END`;
-const listed = `${others}, ${keptRequestSql} AS request`;
-
-const jobOf = (row: JobRow): StoredJob => ({
-  jobId: row.job_id,
-  type: row.type,
-  runId: row.run_id,
-  request: row.request,
-  createdMs: row.created_ms,
-  status: row.status,
-  attempt: row.attempt,
-  startedMs: row.started_ms,
-  completedMs: row.completed_ms,
-  result: row.result,
-  resultId: row.result_id,
-  summary: row.summary,
-  errorSummary: row.error_summary,
-});
+const listed = `${jobColumns}, ${keptRequestSql} AS request`;
 
 type JobReads = Pick<StoreReader, 'job' | 'jobWithResult' | 'jobs'>;
 
