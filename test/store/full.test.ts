@@ -2,11 +2,12 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type Database from 'better-sqlite3';
+import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { fsckStore } from '../../src/store/fsck.ts';
 import { openStore } from '../../src/store/sqlite/index.ts';
 import { openReserve } from '../../src/store/sqlite/reserve.ts';
+import { walKeeper } from '../../src/store/sqlite/wal.ts';
 import {
   codeOf,
   dropFolder,
@@ -107,6 +108,34 @@ describe.skipIf(!mayMount)(
       expect((await store.append(big())).outcome).toBe('stored');
       await store.close();
       expect((await fsckStore({ dataDir, deep: true })).problems).toEqual([]);
+    });
+
+    it('forgets a copy of the log that was begun before space returned', async () => {
+      const folder = newFolder();
+      undo.push(() => dropFolder(folder));
+      try {
+        execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', folder], { stdio: 'pipe' });
+      } catch {
+        return; // as above
+      }
+      undo.push(() => execFileSync('umount', ['-l', folder]));
+      const db = new Database(join(folder, 'log.db'));
+      db.pragma('journal_mode = WAL');
+      db.pragma('wal_autocheckpoint = 0');
+      db.exec('CREATE TABLE t (x BLOB)');
+      for (let row = 0; row < 6; row += 1) db.prepare('INSERT INTO t VALUES (zeroblob(1000000))').run();
+      fill(join(folder, 'filler'));
+      const told = async (heal: boolean): Promise<unknown[]> => {
+        const failures: unknown[] = [];
+        const keeper = walKeeper(db, (error) => failures.push(error));
+        keeper.committed();
+        if (heal) keeper.healed();
+        await keeper.close();
+        return failures;
+      };
+      expect(await told(false)).toMatchObject([{ code: 'SQLITE_FULL' }]);
+      expect(await told(true)).toEqual([]);
+      db.close();
     });
   },
 );

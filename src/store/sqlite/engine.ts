@@ -82,7 +82,10 @@ export function openEngine(options: EngineOptions): LocalEngine {
       return writer.queued;
     },
     report: (error) => writer.report(error),
-    heal: () => writer.heal(),
+    heal: () => {
+      writer.heal();
+      wal.healed();
+    },
     drain: () => writer.drain(),
     close: async () => {
       await writer.drain();

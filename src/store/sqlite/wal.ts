@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { pageBytes, type Connection } from './connection.ts';
+import { troubleOf } from './faults.ts';
 
 const MiB = 1024 * 1024;
 /** What waits to be copied before the worker is asked. */
@@ -26,6 +27,8 @@ interface WalState {
 export interface WalKeeper {
   /** Called after each commit; throws what a checkpoint throws. Cost: 10 µs where nothing is to be done. */
   committed(): void;
+  /** Space has returned: that the disk was full for a copy begun before says nothing any more. */
+  healed(): void;
   /** Ends the worker. */
   close(): Promise<void>;
 }
@@ -48,7 +51,7 @@ export function walKeeper(db: Connection, failed: (error: unknown) => void): Wal
       finish(db, log * pageBytes);
     }
   };
-  return { committed, close: () => copier.close() };
+  return { committed, healed: () => copier.healed(), close: () => copier.close() };
 }
 
 /** Copies the rest, so that the next commit starts the log over; cuts a log that had grown too long. */
@@ -94,6 +97,7 @@ class Copier {
   busy = false;
   /** No worker could be had; the writer copies by itself. */
   broken = false;
+  private wasFull = false;
   private worker: Worker | null = null;
   private readonly path: string;
   private readonly failed: (error: unknown) => void;
@@ -103,8 +107,13 @@ class Copier {
     this.failed = failed;
   }
 
+  healed(): void {
+    this.wasFull = this.busy;
+  }
+
   copy(): void {
     this.busy = true;
+    this.wasFull = false;
     this.worker ??= this.start();
     this.worker.postMessage('copy');
   }
@@ -126,7 +135,9 @@ class Copier {
     worker.unref();
     worker.on('message', (error: { message: string; code: string } | null) => {
       this.busy = false;
-      if (error !== null) this.failed(new Database.SqliteError(error.message, error.code));
+      if (error === null) return;
+      const failure = new Database.SqliteError(error.message, error.code);
+      if (!(this.wasFull && troubleOf(failure) === 'full')) this.failed(failure);
     });
     worker.on('error', () => {
       this.busy = false;
