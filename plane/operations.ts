@@ -1,4 +1,10 @@
-/** What a plane serves: the recording, proving and reading groups for one tenant. */
+/** What a plane serves: the recording, proving, deciding and reading groups for one tenant. */
+import type { Operation, Tag } from '../src/contract/operation.ts';
 import { table, type OperationId } from '../src/contract/table.ts';
 
-export const planeOperations: readonly OperationId[] = Object.keys(table) as OperationId[];
+/** Groups of the hosted service alone: they need people and many projects. */
+const hosted: ReadonlySet<Tag> = new Set(['Auth', 'Billing', 'Metering', 'Projects'] as const);
+
+export const planeOperations: readonly OperationId[] = Object.entries<Operation>(table)
+  .filter(([, { tag }]) => !hosted.has(tag))
+  .map(([id]) => id as OperationId);

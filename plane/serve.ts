@@ -163,6 +163,7 @@ function openPlane(config: PlaneConfig, log: Log, rebuildHeads: boolean): Opened
     verifierKeys: (origin) => signers(origin).map(({ verifierKey }) => verifierKey),
     probe: createProbe(dataDir, now),
     counts: { skewedEvents: 0 },
+    hosting: null,
     version,
     log,
     debugging: config.logLevel === 'debug',

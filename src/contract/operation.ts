@@ -12,6 +12,10 @@ export type Tag =
   | 'Causal Graphs'
   | 'Governance'
   | 'Jobs'
+  | 'Auth'
+  | 'Billing'
+  | 'Metering'
+  | 'Projects'
   | 'Health'
   | 'Log';
 export type Stability = 'stable' | 'beta' | 'deprecated';
@@ -71,6 +75,27 @@ export interface TextBody {
   readonly mediaType: string;
 }
 
+/** An answer without a body (204). */
+export interface NoBody {
+  readonly empty: true;
+}
+
+/**
+ * Who may call. `project`: a key of the project with the row's scope, or a person of its organization who names it by
+ * `Gov-Project`. `organization`: the same, where a person need not name a project. `caller`: whoever has a credential.
+ * `idToken`: someone with an ID token of the identity provider. `anyone`.
+ */
+export type Access = 'project' | 'organization' | 'caller' | 'idToken' | 'anyone';
+
+/** What is said of an operation that is going to be removed (contract A11). */
+export interface Deprecation {
+  /** Unix seconds: since when, and when it goes. */
+  readonly since: number;
+  readonly sunset: number;
+  /** Where the way to its successor is described. */
+  readonly link: string;
+}
+
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Relative to the base URL; path parameters in braces. */
@@ -78,8 +103,11 @@ export interface Operation {
   readonly tag: Tag;
   readonly stability: Stability;
   readonly origin: 'specification' | 'extension';
-  /** `null`: no credential is asked for. */
+  /** `null`: none is asked for. */
   readonly scope: Scope | null;
+  /** Where absent: `project` with a scope, `anyone` without. */
+  readonly access?: Access;
+  readonly deprecation?: Deprecation;
   readonly meters?: MeteredType;
   /** One sentence, used in OpenAPI and in `--help`. */
   readonly summary: string;
@@ -94,7 +122,7 @@ export interface Operation {
   readonly ifMatch?: true;
   /** Largest accepted body; `limits.bodyBytes` where absent. */
   readonly bodyBytes?: number;
-  readonly success: Readonly<Record<number, TSchema | TextBody>>;
+  readonly success: Readonly<Record<number, TSchema | TextBody | NoBody>>;
   /** Documented statuses beside success; transport-level ones are shared by every operation. */
   readonly statuses: readonly number[];
 }
@@ -118,7 +146,13 @@ export type Output<Row extends Operation> = {
     readonly status: Status;
     readonly body: Row['success'][Status] extends TSchema
       ? Static<Row['success'][Status]>
-      : string | Uint8Array;
+      : Row['success'][Status] extends NoBody
+        ? null
+        : string | Uint8Array;
     readonly headers?: Readonly<Record<string, string>>;
   };
 }[keyof Row['success'] & number];
+
+/** Who may call an operation. */
+export const accessOf = ({ access, scope }: Operation): Access =>
+  access ?? (scope === null ? 'anyone' : 'project');

@@ -1,13 +1,18 @@
 /** THE TABLE: every operation, once. A row without a handler does not compile (`service/handlers.ts`). */
 import { approvals } from './approvals.ts';
+import { auth } from './auth.ts';
+import { billing } from './billing.ts';
 import { events } from './events.ts';
 import { governance } from './governance.ts';
 import { graphs } from './graphs.ts';
 import { health } from './health.ts';
 import { jobs } from './jobs.ts';
+import { keys } from './keys.ts';
 import { log } from './log.ts';
+import { metering } from './metering.ts';
 import type { Operation } from './operation.ts';
 import { policies } from './policies.ts';
+import { projects } from './projects.ts';
 import { proofs } from './proofs.ts';
 import { replay } from './replay.ts';
 import { risk } from './risk.ts';
@@ -24,6 +29,11 @@ export const table = {
   ...tools,
   ...approvals,
   ...jobs,
+  ...auth,
+  ...projects,
+  ...keys,
+  ...metering,
+  ...billing,
   ...health,
   ...log,
 } as const satisfies Record<string, Operation>;

@@ -9,6 +9,7 @@ import type { Scope } from '../contract/operation.ts';
 import { GovError } from '../contract/problems.ts';
 import { allows, type Caller } from '../service/call.ts';
 import { keyDigest, tokenKind } from '../service/keys.ts';
+import { planeRules } from '../service/settings.ts';
 import type { ApiKeyRow, Project, StoreReader } from '../store/port.ts';
 
 /** Request headers as Node gives them. */
@@ -83,7 +84,13 @@ export class Credentials {
     const nowMs = this.#now();
     const known: Known = {
       key: found.key,
-      caller: { keyId: found.key.keyId, project: found.project, scopes: found.key.scopes },
+      caller: {
+        id: found.key.keyId,
+        type: 'api_key',
+        project: found.project,
+        scopes: found.key.scopes,
+        rules: planeRules,
+      },
       untilMs: nowMs + limits.credentialCacheSeconds * 1000,
     };
     const caller = this.#accept(known, environment, nowMs);

@@ -32,7 +32,7 @@ export function readIdempotency(
   if (header === undefined) return null;
   const key = unwrap(String(header));
   const { caller, method, route, url } = request;
-  const scope = ['gov.idempotency/1', caller.project.projectId, caller.keyId, method, route, key];
+  const scope = ['gov.idempotency/1', caller.project.projectId, caller.id, method, route, key];
   const body = request.body === undefined ? '' : canonicalize(request.body as Json);
   return {
     key: sha256(JSON.stringify(scope)).toString('hex'),

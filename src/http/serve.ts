@@ -38,7 +38,7 @@ function answered(
   stats.answered(status, ms);
   if (!services.debugging) return;
   const { id: requestId, caller } = request;
-  services.log.debug({ requestId, operation: id, status, ms, keyId: caller?.keyId ?? null }, 'answered');
+  services.log.debug({ requestId, operation: id, status, ms, caller: caller?.id ?? null }, 'answered');
 }
 
 async function execute(route: Route, request: FastifyRequest): Promise<Written> {
@@ -59,7 +59,7 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written> 
   const idempotency =
     caller === null || header === undefined ? null : readIdempotency(header, { ...keyed, caller });
   const ifMatch = row.ifMatch === true ? (request.headers['if-match'] ?? null) : null;
-  const call = { params, query, body, caller, basePath: route.basePath, idempotency, ifMatch };
+  const call = { params, query, body, caller, basePath: route.basePath, idempotency, ifMatch, presented: null };
   // `call` holds exactly what the row's schemas accepted, which is what the handler's type says
   const work = (): Promise<PlainAnswer | Replayed | WrittenBody> =>
     route.handler(call as never, route.services);

@@ -83,10 +83,10 @@ export class Streams {
         new Sockets({ noServer: true, maxPayload: 1024, perMessageDeflate: false, clientTracking: false }),
     );
     const sockets = await this.#sockets;
-    const { keyId } = subscription.caller;
-    this.#requireRoom(keyId);
+    const { id } = subscription.caller;
+    this.#requireRoom(id);
     sockets.handleUpgrade(request, socket, head, (client) => {
-      this.#open.set(client, keyId);
+      this.#open.set(client, id);
       client.on('close', () => this.#open.delete(client));
       feed(client, subscription, this.#options);
     });

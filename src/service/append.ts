@@ -26,10 +26,23 @@ export async function appendOrStale(
       return { replayed: result.response };
     case 'key_reused':
       throw new GovError('IDEMPOTENCY_KEY_REUSE', 'expected a fresh Idempotency-Key for another request');
+    case 'over_quota':
+      throw overQuota(request, result);
     case 'stale':
     case 'outdated':
       return result;
   }
+}
+
+/** QUOTA_EXCEEDED with what contract C6 tells: which quota, how much of it is used, when it begins anew. */
+function overQuota(
+  { meter }: AppendRequest,
+  { used, units }: Extract<AppendOutcome, { outcome: 'over_quota' }>,
+): GovError {
+  const limit = meter.limit ?? 0;
+  const remaining = Math.max(0, limit - used);
+  const detail = `expected at most ${remaining} more ${meter.op} this month (quota ${limit}), got ${units}`;
+  return new GovError('QUOTA_EXCEEDED', detail, { extensions: { remaining } });
 }
 
 /** As above, for a request without `expect` and `inForce`. */

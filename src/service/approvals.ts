@@ -52,16 +52,16 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
     if (approval === null) throw notFound('approval');
     const { approvalId, runId, evaluationId, requestedBy } = approval;
     const { outcome, comment = null } = body;
-    if (requestedBy === caller.keyId) {
+    if (requestedBy === caller.id) {
       const detail = `expected another key than the one that asked (${requestedBy}) to decide; use an approver's key`;
       throw new GovError('FORBIDDEN', detail);
     }
     if (outcome === 'approved') await refuseDenied(services, caller, evaluationId);
     const atMs = services.now();
     const at = formatTimestamp(atMs);
-    const decided = { ...approval, decision: { outcome, by: caller.keyId, comment, atMs } };
+    const decided = { ...approval, decision: { outcome, by: caller.id, comment, atMs } };
     const answer = { status: 200, body: approvalBody(decided, atMs) } as const;
-    const recorded = { id: approvalId, runId, evaluationId, outcome, approver: caller.keyId, at };
+    const recorded = { id: approvalId, runId, evaluationId, outcome, approver: caller.id, at };
     const stored = await append(services, {
       projectId,
       leaves: [
@@ -69,7 +69,7 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
         approvalDecided(recorded, { nowMs: atMs, salt: services.salt, by: caller }),
       ],
       meter: { op: 'none', units: 0 },
-      effects: [{ kind: 'decideApproval', approvalId, outcome, by: caller.keyId, comment, atMs }],
+      effects: [{ kind: 'decideApproval', approvalId, outcome, by: caller.id, comment, atMs }],
       ...idempotencyWrite(idempotency, answer),
     });
     return 'replayed' in stored ? stored : answer;

@@ -2,17 +2,37 @@
  * What passes between the HTTP layer and a handler: the checked input of one call with its tenant, and the
  * answer. Nothing here knows HTTP beyond status codes and header names.
  */
-import type { Input, Operation, Output, Scope } from '../contract/operation.ts';
+import type { Input, MeteredType, Operation, Output, Scope } from '../contract/operation.ts';
 import { GovError } from '../contract/problems.ts';
 import type { OperationId, Table } from '../contract/table.ts';
 import type { IdempotencyWrite, Project, StoredResponse } from '../store/port.ts';
 import type { Services } from './services.ts';
+import type { StoredSettings } from './settings.ts';
 
-/** Who calls: the key decides the tenant. */
+/** Who calls. A key decides its project; a person names it, or acts on the organization. */
 export interface Caller {
-  readonly keyId: string;
+  /** Key or user id. */
+  readonly id: string;
+  readonly type: 'api_key' | 'person';
+  /** Where an operation is of the organization and a person named none: the home project of the environment. */
   readonly project: Project;
   readonly scopes: readonly string[];
+  readonly rules: TenantRules;
+}
+
+/** What holds in the project of a call. */
+export interface TenantRules {
+  /** Units a month; null: unlimited. */
+  readonly quotas: Readonly<Record<MeteredType, number | null>>;
+  readonly settings: StoredSettings;
+}
+
+/** What an Auth operation is called with, as it came. */
+export interface Presented {
+  /** Of `Authorization: Bearer`. */
+  readonly bearer: string | null;
+  /** Of the session cookie. */
+  readonly cookie: string | null;
 }
 
 /** A client's Idempotency-Key, scoped and hashed, with the fingerprint of the request it came with. */
@@ -22,7 +42,13 @@ export interface Idempotency {
 }
 
 export interface Call<Row extends Operation> extends Input<Row> {
-  readonly caller: Row['scope'] extends null ? Caller | null : Caller;
+  readonly caller: Row['scope'] extends null
+    ? Row extends { readonly access: 'caller' }
+      ? Caller
+      : Caller | null
+    : Caller;
+  /** Null but on Auth operations. */
+  readonly presented: Presented | null;
   /** `/api/v1` or `/sandbox/api/v1`, for Location headers. */
   readonly basePath: string;
   readonly idempotency: Idempotency | null;

@@ -194,7 +194,7 @@ async function decideIn(inForce: InForce, asked: Asked, services: Services): Pro
 /** The approval that an escalation opens. */
 function openApproval(
   { id, runId, decisions }: Pick<Evaluation, 'id' | 'runId' | 'decisions'>,
-  { keyId }: Caller,
+  { id: callerId }: Caller,
   { evaluatedMs, services }: { evaluatedMs: number; services: Services },
 ): StoredApproval {
   return {
@@ -203,7 +203,7 @@ function openApproval(
     runId,
     reason: escalationReason(decisions),
     requestedMs: evaluatedMs,
-    requestedBy: keyId,
+    requestedBy: callerId,
     expiresMs: evaluatedMs + limits.approvalHours * 3_600_000,
     decision: null,
   };

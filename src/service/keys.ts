@@ -6,7 +6,6 @@
  */
 import { crc32 } from 'node:zlib';
 import { limits } from '../contract/limits.ts';
-import type { Scope } from '../contract/operation.ts';
 import { sha256 } from '../core/hash.ts';
 import { typeId } from '../core/id.ts';
 import type { ApiKeyRow, Project } from '../store/port.ts';
@@ -52,10 +51,14 @@ export function createKey(
   project: Project,
   options: {
     name: string;
-    scopes: readonly Scope[];
+    scopes: readonly string[];
     nowMs: number;
     randomBytes: (size: number) => Uint8Array;
-    expiresMs?: number;
+    /** Key or user id; the operator where absent. */
+    createdBy?: string;
+    description?: string | null;
+    expiresMs?: number | null;
+    rotatedFrom?: string;
   },
 ): { token: string; row: ApiKeyRow } {
   const token = createToken(kindOf(project.environment), options.randomBytes);
@@ -66,10 +69,15 @@ export function createKey(
     prefix: token.slice(0, limits.keyPrefixChars),
     last4: token.slice(-4),
     name: options.name,
+    description: options.description ?? null,
     scopes: options.scopes,
     createdMs: options.nowMs,
+    createdBy: options.createdBy ?? 'operator',
+    updatedMs: options.nowMs,
+    lastUsedMs: null,
     expiresMs: options.expiresMs ?? null,
     revokedMs: null,
+    rotatedFrom: options.rotatedFrom ?? null,
   };
   return { token, row };
 }

@@ -50,7 +50,7 @@ export const policies: Pick<
         latestVersion: 1,
         revision: 1,
         createdMs: atMs,
-        createdBy: caller.keyId,
+        createdBy: caller.id,
         updatedMs: atMs,
       };
       const change: Change = {
@@ -210,7 +210,7 @@ function newVersion(
     severity,
     policyHash: policyHash({ policyId, version, condition: normalized, action, severity }),
     createdMs: of.atMs,
-    createdBy: of.caller.keyId,
+    createdBy: of.caller.id,
     published: false,
   };
 }

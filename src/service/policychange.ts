@@ -118,7 +118,7 @@ async function appendChange<Answer extends PlainAnswer>(
 ): Promise<Answer | Replayed | null> {
   const { projectId } = caller.project;
   const { effect, revision, standing, ...told } = change;
-  const recorded = { ...told, at: formatTimestamp(atMs), actor: caller.keyId };
+  const recorded = { ...told, at: formatTimestamp(atMs), actor: caller.id };
   const answered = {
     ...answer,
     headers: { ...('headers' in answer ? (answer.headers as object) : {}), ...etag(revision) },

@@ -69,7 +69,7 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
         at: formatTimestamp(atMs),
         // JSON by its type
         config: router.config as unknown as JsonObject,
-        actor: caller.keyId,
+        actor: caller.id,
       };
       await append(services, {
         projectId: caller.project.projectId,

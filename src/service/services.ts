@@ -3,6 +3,7 @@ import type { DsseEnvelope } from '../core/dsse.ts';
 import type { Store } from '../store/port.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import type { Cursors } from './cursors.ts';
+import type { Hosting } from './hosting.ts';
 import type { Log } from './log.ts';
 import type { PolicySets } from './policyset.ts';
 import type { Runs } from './runs.ts';
@@ -33,6 +34,8 @@ export interface Services {
   readonly probe: () => Promise<readonly string[]>;
   /** Counted since the start, for the metrics. */
   readonly counts: Counts;
+  /** Null on a plane. */
+  readonly hosting: Hosting | null;
   readonly version: string;
   readonly log: Log;
   /** Whether `log.debug` is written anywhere. */

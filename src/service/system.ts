@@ -38,7 +38,7 @@ export const keyCreated = (
     {
       eventType: 'api_key.created',
       action: 'create',
-      actor: { id: context.by?.keyId ?? 'operator', type: context.by === undefined ? 'operator' : 'api_key' },
+      actor: { id: context.by?.id ?? 'operator', type: context.by?.type ?? 'operator' },
       resource: { id: key.keyId, type: 'api_key' },
       metadata: { name: key.name, prefix: key.prefix, scopes: [...key.scopes] },
     },
@@ -54,7 +54,7 @@ export const graphCommitted = (
     {
       eventType: 'graph.committed',
       action: 'commit',
-      actor: { id: context.by.keyId, type: 'api_key' },
+      actor: { id: context.by.id, type: context.by.type },
       resource: { id: graph.runId, type: 'graph' },
       metadata: { rootHash: graph.rootHash },
     },
@@ -70,7 +70,7 @@ export const riskConfigured = (
     {
       eventType: 'risk.config_changed',
       action: 'configure',
-      actor: { id: context.by.keyId, type: 'api_key' },
+      actor: { id: context.by.id, type: context.by.type },
       resource: { id: 'risk', type: 'risk_config' },
       // a configuration is JSON
       metadata: { config: config as unknown as JsonObject, configHash },
@@ -88,7 +88,7 @@ export const approvalDecided = (
     {
       eventType: `approval.${outcome}`,
       action: outcome === 'approved' ? 'approve' : 'deny',
-      actor: { id: context.by.keyId, type: 'api_key' },
+      actor: { id: context.by.id, type: context.by.type },
       resource: { id, type: 'approval' },
       metadata: { runId, evaluationId },
     },
@@ -116,7 +116,7 @@ export const policyChanged = (
     {
       eventType,
       action,
-      actor: { id: context.by.keyId, type: 'api_key' },
+      actor: { id: context.by.id, type: context.by.type },
       resource: { id: policyId, type: 'policy' },
       metadata: { policyId, version, from, to, reason, policyHash },
     },

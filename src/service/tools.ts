@@ -45,7 +45,7 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
     if (body.dryRun === true) return answerOf({ ...(await decideOnly(services, asked)), approval: null });
     return recordEvaluation(services, asked, (decided) => {
       const answer = answerOf(decided);
-      const actor = body.actor ?? { id: caller.keyId, type: 'api_key' };
+      const actor = body.actor ?? { id: caller.id, type: caller.type };
       const context = { runId: asked.runId, actor, nowMs: decided.evaluatedMs, salt: services.salt };
       return { answer, idempotency, leaves: [toolEvaluated(body, answer.body, context)] };
     });

@@ -16,6 +16,7 @@ import type { JobStatus, JobType } from '../contract/jobs.ts';
 import type { Checkpoint } from '../core/checkpoint.ts';
 import type { MeterOp, Totals } from '../core/metering.ts';
 import type { LeafDraft } from '../core/record.ts';
+import type { ApiKeyRow, TenantEffect, TenantReader, TenantStore } from './tenancy.ts';
 import type {
   ActivePolicy,
   ClaimedJob,
@@ -34,6 +35,7 @@ import type {
 } from './stored.ts';
 
 export type * from './stored.ts';
+export type * from './tenancy.ts';
 
 /** The two trees of a project. */
 export type TreeName = 'audit' | 'metering';
@@ -84,7 +86,12 @@ export interface AppendRequest {
   /** May be empty (an accepted asynchronous proof appends nothing but is metered). */
   readonly leaves: readonly LeafDraft[];
   /** Units `accepted` = leaves appended by this request, duplicates not counted. */
-  readonly meter: { readonly op: MeterOp; readonly units: number | 'accepted' };
+  readonly meter: {
+    readonly op: MeterOp;
+    readonly units: number | 'accepted';
+    /** Refused as `over_quota` where the month of the append would hold more units of this kind. Null: no limit. */
+    readonly limit?: number | null;
+  };
   /**
    * Keyed fingerprint of each event draft that carries a clientEventId, by position: equal content is answered
    * with the original event, other content is refused as `client_event_id_conflict`.
@@ -120,7 +127,11 @@ export type AppendOutcome =
       readonly outcome: 'stored';
       readonly assigned: readonly Assigned[];
       readonly response: StoredResponse | null;
+      /** Units of the metered kind in this month, with these; 0 where nothing is metered. */
+      readonly used: number;
     }
+  /** `used`: units before this request. */
+  | { readonly outcome: 'over_quota'; readonly used: number; readonly units: number }
   | { readonly outcome: 'replayed'; readonly response: StoredResponse }
   | { readonly outcome: 'key_reused' }
   | { readonly outcome: 'stale'; readonly events: number }
@@ -132,6 +143,7 @@ export type AppendOutcome =
  */
 export type Effect =
   | GovernanceEffect
+  | TenantEffect
   | { readonly kind: 'saveProof'; readonly proof: Omit<StoredProof, 'leafIndex'>; readonly leaf: number }
   | { readonly kind: 'saveGraph'; readonly graph: Omit<StoredGraph, 'leafIndex'>; readonly leaf: number }
   /** Refused with GRAPH_SEALED. */
@@ -196,19 +208,6 @@ export interface TreeHead {
   readonly root: Buffer;
 }
 
-export interface ApiKeyRow {
-  readonly keyId: string;
-  readonly projectId: string;
-  readonly digest: Buffer;
-  readonly prefix: string;
-  readonly last4: string;
-  readonly name: string;
-  readonly scopes: readonly string[];
-  readonly createdMs: number;
-  readonly expiresMs: number | null;
-  readonly revokedMs: number | null;
-}
-
 /** Pages: `after` is the position of the last row seen, in the list's own order. */
 export interface Page<Position> {
   readonly after?: Position;
@@ -221,7 +220,7 @@ export interface ByAge {
   readonly id: string;
 }
 
-export interface StoreReader {
+export interface StoreReader extends TenantReader {
   project(projectId: string): Promise<Project | null>;
   head(projectId: string, tree: TreeName): Promise<TreeHead>;
   /** Totals after the newest metering leaf. */
@@ -337,13 +336,9 @@ export interface StoreReader {
     projectId: string,
     key: string,
   ): Promise<{ readonly fingerprint: string; readonly response: StoredResponse } | null>;
-
-  /** Across projects: the credential decides the tenant. */
-  apiKey(digest: Uint8Array): Promise<{ readonly key: ApiKeyRow; readonly project: Project } | null>;
-  apiKeys(projectId: string): Promise<ApiKeyRow[]>;
 }
 
-export interface Store extends StoreReader {
+export interface Store extends StoreReader, TenantStore {
   createProject(project: Project, genesis: LeafDraft): Promise<void>;
   append(request: AppendRequest): Promise<AppendOutcome>;
   /** Rows of a graph that is about to be logged; parts that no leaf ever names are swept at start. */
@@ -375,6 +370,7 @@ export interface Store extends StoreReader {
   /** Puts a failed job back to pending under the same id; refuses NOT_FOUND, JOB_NOT_RETRYABLE, JOB_PAYLOAD_UNAVAILABLE. */
   retryJob(projectId: string, jobId: string, atMs: number): Promise<StoredJob>;
 
+  /** Of a plane that is being made, or mended by hand; else a key is saved by an effect. */
   saveApiKey(key: ApiKeyRow): Promise<void>;
   /** Drops idempotency records and job requests past their time. */
   sweep(nowMs: number): Promise<void>;

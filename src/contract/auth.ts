@@ -1,0 +1,137 @@
+/** Auth: sign-up, sessions, tokens of the command line (interface §4.8; decisions A15, B14-B16, I1, I2). */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { operation } from './operation.ts';
+import { exact, nullable, oneOf, serviceId, timestamp } from './shapes.ts';
+
+/** By which a person names the project of a call (decision A15). */
+export const projectHeader = 'gov-project';
+export const sessionCookie = '__Host-gov_session';
+
+export const environments = ['production', 'sandbox'] as const;
+export type Environment = (typeof environments)[number];
+
+/** A name for people: no C0 or C1 control characters, and not only spaces. */
+export const displayName = (maxLength: number, description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength,
+    pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+    description,
+  });
+
+const idToken = Type.String({
+  minLength: 1,
+  maxLength: limits.idTokenChars,
+  description: 'ID token of the identity provider, a JWT',
+});
+const apiKey = (kind: string) =>
+  Type.String({ pattern: `^gov_${kind}_[0-9A-Za-z]{38}$`, description: 'Shown this once' });
+const Success = Type.Object({ success: Type.Boolean() });
+
+const SignedUp = Type.Object({
+  orgId: serviceId('org'),
+  projectId: Type.String({ description: 'The sandbox project' }),
+  apiKeys: Type.Object({ sandbox: apiKey('test'), production: apiKey('live') }),
+});
+export type SignedUp = Static<typeof SignedUp>;
+
+/** How to get an ID token that this service takes. */
+const AuthConfiguration = Type.Object({
+  issuer: Type.String({ format: 'uri' }),
+  clientId: Type.String(),
+  scopes: Type.Array(Type.String()),
+});
+export type AuthConfiguration = Static<typeof AuthConfiguration>;
+
+const Identity = Type.Object({
+  type: oneOf(['api_key', 'person']),
+  id: Type.String({ description: 'keyId or user id' }),
+  name: nullable(Type.String()),
+  organizationId: Type.String(),
+  organizationName: nullable(Type.String()),
+  projectId: Type.String({ description: 'The project that calls act on' }),
+  projectName: nullable(Type.String()),
+  environment: oneOf(environments),
+  scopes: Type.Array(Type.String()),
+  expiresAt: nullable(timestamp('When the credential ends')),
+});
+export type Identity = Static<typeof Identity>;
+
+const specified = { tag: 'Auth', stability: 'stable', origin: 'specification', scope: null } as const;
+const extension = { tag: 'Auth', stability: 'beta', origin: 'extension', scope: null } as const;
+
+export const auth = {
+  signUp: operation({
+    ...specified,
+    method: 'POST',
+    path: '/auth/signup',
+    access: 'idToken',
+    summary: 'Create an organization with a sandbox and a production project, and a key for each',
+    body: exact({
+      name: displayName(limits.accountNameChars, 'Your name'),
+      organizationName: displayName(limits.accountNameChars, 'Name of the organization'),
+    }),
+    success: { 201: SignedUp },
+    statuses: [400, 401, 409, 500],
+  }),
+  openSession: operation({
+    ...specified,
+    method: 'POST',
+    path: '/auth/session',
+    summary: 'Sign in: sets the session cookie',
+    body: exact({ idToken }),
+    success: { 200: Success },
+    statuses: [400, 401, 500],
+  }),
+  closeSession: operation({
+    ...specified,
+    method: 'DELETE',
+    path: '/auth/session',
+    summary: 'Sign out: ends the session and clears its cookie',
+    success: { 200: Success },
+    statuses: [500],
+  }),
+  createCliToken: operation({
+    ...extension,
+    method: 'POST',
+    path: '/auth/tokens',
+    summary: 'Sign in on a command line: a token in exchange for an ID token',
+    body: exact({ idToken }),
+    success: {
+      201: Type.Object({
+        token: apiKey('cli'),
+        organizationId: serviceId('org'),
+        expiresAt: timestamp('When it ends at the latest'),
+      }),
+    },
+    statuses: [400, 401, 500],
+  }),
+  revokeCliToken: operation({
+    ...extension,
+    method: 'DELETE',
+    path: '/auth/tokens',
+    access: 'caller',
+    summary: 'Sign out on a command line: ends the token that the call is made with',
+    success: { 200: Success },
+    statuses: [401, 500],
+  }),
+  getIdentity: operation({
+    ...extension,
+    method: 'GET',
+    path: '/auth/identity',
+    access: 'caller',
+    summary: 'Who the credential of the call belongs to',
+    success: { 200: Identity },
+    statuses: [401, 404, 500],
+  }),
+  getAuthConfiguration: operation({
+    ...extension,
+    method: 'GET',
+    path: '/auth/configuration',
+    summary: 'Where people sign in',
+    success: { 200: AuthConfiguration },
+    statuses: [404, 500],
+  }),
+} as const;

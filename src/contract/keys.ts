@@ -1,0 +1,128 @@
+/** Project API keys (interface §4.14; decisions B3-B8, M1-M8). */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { displayName, environments } from './auth.ts';
+import { limits } from './limits.ts';
+import { operation, scopes } from './operation.ts';
+import { cursorQuery, exact, limitQuery, nullable, oneOf, page, serviceId, timestamp } from './shapes.ts';
+
+export const keyStatuses = ['active', 'revoked', 'expired'] as const;
+
+const ApiKeyRecord = Type.Object({
+  keyId: serviceId('key'),
+  name: Type.String(),
+  description: nullable(Type.String()),
+  prefix: Type.String({ description: 'First characters of the key' }),
+  last4: Type.String(),
+  environment: oneOf(environments),
+  scopes: Type.Array(oneOf(scopes)),
+  status: oneOf(keyStatuses),
+  createdAt: timestamp('When it was created'),
+  createdBy: Type.String({ description: 'Key or user that created it, or operator' }),
+  updatedAt: timestamp('When it was changed last'),
+  lastUsedAt: nullable(timestamp('To the minute')),
+  expiresAt: nullable(timestamp('When it ends; null: never')),
+  revokedAt: nullable(timestamp('When it was, or will be, revoked')),
+  rotatedFromKeyId: nullable(Type.String()),
+});
+export type ApiKeyRecord = Static<typeof ApiKeyRecord>;
+
+const CreatedKey = Type.Object({
+  key: Type.String({ pattern: '^gov_(live|test)_[0-9A-Za-z]{38}$', description: 'Shown this once' }),
+  record: ApiKeyRecord,
+});
+
+const name = displayName(limits.keyNameChars, 'What it is for');
+const keyScopes = Type.Array(oneOf(scopes), {
+  minItems: 1,
+  maxItems: limits.keyScopes,
+  uniqueItems: true,
+  description: 'At most those of the caller; default: all of the caller’s',
+});
+const expiresAt = nullable(timestamp('When it ends, at most ten years from now'));
+const description = Type.String({ maxLength: limits.keyDescriptionChars });
+const params = exact({ keyId: serviceId('key') });
+const specified = { tag: 'Projects', stability: 'stable', origin: 'specification' } as const;
+/** Decision M8. */
+const statuses = [400, 401, 403, 404, 429, 500];
+
+export const keys = {
+  createApiKey: operation({
+    ...specified,
+    method: 'POST',
+    path: '/api-keys',
+    scope: 'keys:write',
+    summary: 'Create an API key of the project; it is shown this once',
+    body: exact({
+      name,
+      scopes: Type.Optional(keyScopes),
+      expiresAt: Type.Optional(expiresAt),
+      description: Type.Optional(nullable(description)),
+    }),
+    success: { 201: CreatedKey },
+    statuses,
+  }),
+  listApiKeys: operation({
+    ...specified,
+    method: 'GET',
+    path: '/api-keys',
+    scope: 'keys:read',
+    command: 'keys list',
+    summary: 'List the API keys of the project, newest first',
+    query: exact({
+      includeRevoked: Type.Optional(Type.Boolean({ description: 'Also those that are revoked' })),
+      cursor: cursorQuery,
+      limit: limitQuery(limits.pageDefault, limits.pageMax),
+    }),
+    success: { 200: page(ApiKeyRecord) },
+    statuses,
+  }),
+  updateApiKey: operation({
+    ...specified,
+    method: 'PUT',
+    path: '/api-keys/{keyId}',
+    scope: 'keys:write',
+    summary: 'Change name, description, scopes or end of an API key',
+    params,
+    body: Type.Object(
+      {
+        name: Type.Optional(name),
+        description: Type.Optional(nullable(description)),
+        scopes: Type.Optional(keyScopes),
+        expiresAt: Type.Optional(expiresAt),
+      },
+      { additionalProperties: false, minProperties: 1 },
+    ),
+    success: { 200: ApiKeyRecord },
+    statuses,
+  }),
+  revokeApiKey: operation({
+    ...specified,
+    method: 'DELETE',
+    path: '/api-keys/{keyId}',
+    scope: 'keys:write',
+    summary: 'Revoke an API key',
+    params,
+    success: { 204: { empty: true } },
+    statuses,
+  }),
+  rotateApiKey: operation({
+    ...specified,
+    method: 'POST',
+    path: '/api-keys/{keyId}/rotate',
+    scope: 'keys:write',
+    summary: 'Replace an API key by a new one of the same name and scopes',
+    params,
+    query: exact({
+      overlapSeconds: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: limits.keyOverlapSeconds,
+          description: 'How long the old key still works; default 0',
+        }),
+      ),
+    }),
+    success: { 201: CreatedKey },
+    statuses,
+  }),
+} as const;

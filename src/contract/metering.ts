@@ -1,0 +1,68 @@
+/** Metering and quotas (interface §1 rule 2, §8; decisions I7-I10, C6). Extensions. */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { meteredTypes, operation } from './operation.ts';
+import { exact, nullable, oneOf, timestamp } from './shapes.ts';
+
+const Usage = Type.Object({
+  period: Type.String({ pattern: '^[0-9]{4}-[0-9]{2}$', description: 'Calendar month, UTC' }),
+  items: Type.Array(
+    Type.Object({
+      type: oneOf(meteredTypes),
+      used: Type.Integer({ minimum: 0 }),
+      limit: nullable(Type.Integer({ minimum: 0, description: 'null: unlimited' })),
+      remaining: nullable(Type.Integer({ minimum: 0 })),
+      resetAt: timestamp('When the next period begins'),
+    }),
+  ),
+});
+export type Usage = Static<typeof Usage>;
+
+const Thresholds = exact({
+  percents: Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), {
+    minItems: 1,
+    maxItems: limits.thresholds,
+    uniqueItems: true,
+    description: 'Of a quota; each is told once a month, as an audit event',
+  }),
+});
+
+const extension = { tag: 'Metering', stability: 'beta', origin: 'extension' } as const;
+
+export const metering = {
+  getUsage: operation({
+    ...extension,
+    method: 'GET',
+    path: '/metering/usage',
+    scope: 'projects:read',
+    summary: 'Metered operations of a month beside their quotas',
+    query: exact({
+      period: Type.Optional(
+        Type.String({ pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$', maxLength: 7, description: 'Default: this month' }),
+      ),
+    }),
+    success: { 200: Usage },
+    statuses: [400, 401, 500],
+  }),
+  getThresholds: operation({
+    ...extension,
+    method: 'GET',
+    path: '/metering/thresholds',
+    scope: 'projects:read',
+    command: 'usage thresholds',
+    summary: 'At which percentages of a quota it is told',
+    success: { 200: Thresholds },
+    statuses: [401, 500],
+  }),
+  putThresholds: operation({
+    ...extension,
+    method: 'PUT',
+    path: '/metering/thresholds',
+    scope: 'projects:write',
+    summary: 'Set the percentages of a quota at which it is told',
+    body: Thresholds,
+    success: { 200: Thresholds },
+    statuses: [400, 401, 500],
+  }),
+} as const;

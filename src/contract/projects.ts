@@ -1,0 +1,131 @@
+/** Projects and their settings (interface §4.10; decisions I3-I5, O11, G11, Z11). */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { displayName, environments } from './auth.ts';
+import { limits } from './limits.ts';
+import { operation } from './operation.ts';
+import { exact, nullable, oneOf, serviceId, timestamp } from './shapes.ts';
+
+export const auditFailureModes = ['strict', 'best_effort'] as const;
+export const quotaModes = ['block', 'overage'] as const;
+
+const settings = {
+  retentionDays: nullable(
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.retentionDays,
+      description: 'Bodies are kept so long; null: for good. At least 183 in production',
+    }),
+  ),
+  auditFailureMode: oneOf(auditFailureModes),
+  timezone: Type.String({ minLength: 1, maxLength: 64, description: 'IANA name, such as Europe/Zurich' }),
+  webhookDefaults: Type.Record(Type.String(), Type.Unknown(), {
+    maxProperties: limits.webhookDefaults,
+    description: 'Defaults for webhook endpoints',
+  }),
+  redactionKeys: Type.Array(
+    Type.String({ pattern: '^(/([^~/]|~[01])*)+$', maxLength: limits.redactionKeyChars }),
+    {
+      maxItems: limits.redactionKeys,
+      description: 'JSON pointers into events; what they name is replaced before it is hashed',
+    },
+  ),
+  requireTwoPersonPublish: Type.Boolean({ description: 'Whoever wrote a version does not publish it' }),
+  quotaMode: oneOf(quotaModes),
+};
+
+/** As they stand: every member. */
+const ProjectSettings = Type.Object(settings);
+export type ProjectSettings = Static<typeof ProjectSettings>;
+
+const Project = Type.Object({
+  id: serviceId('prj'),
+  name: Type.String(),
+  environment: oneOf(environments),
+  createdAt: timestamp('When it was created'),
+});
+
+const ProjectDetail = Type.Object({
+  ...Project.properties,
+  updatedAt: timestamp('When it was changed last'),
+  settings: ProjectSettings,
+});
+export type ProjectDetail = Static<typeof ProjectDetail>;
+
+const name = displayName(limits.projectNameChars, 'Unique in the organization and environment');
+const params = exact({ projectId: serviceId('prj') });
+const specified = {
+  tag: 'Projects',
+  stability: 'stable',
+  origin: 'specification',
+  access: 'organization',
+} as const;
+
+export const projects = {
+  createProject: operation({
+    ...specified,
+    method: 'POST',
+    path: '/projects',
+    scope: 'projects:write',
+    summary: 'Create a project in the organization',
+    body: exact({ name, environment: oneOf(environments) }),
+    success: { 201: Project },
+    statuses: [400, 401, 500],
+  }),
+  listProjects: operation({
+    ...specified,
+    method: 'GET',
+    path: '/projects',
+    scope: 'projects:read',
+    command: 'projects list',
+    summary: 'List the projects of the organization, newest first',
+    success: { 200: Type.Object({ data: Type.Array(ProjectDetail) }) },
+    statuses: [401, 500],
+  }),
+  getProject: operation({
+    ...specified,
+    method: 'GET',
+    path: '/projects/{projectId}',
+    scope: 'projects:read',
+    command: 'projects get',
+    summary: 'Get one project with its settings',
+    params,
+    success: { 200: ProjectDetail },
+    statuses: [401, 404, 500],
+  }),
+  updateProject: operation({
+    ...specified,
+    method: 'PUT',
+    path: '/projects/{projectId}',
+    scope: 'projects:write',
+    summary: 'Change the name or settings of a project; settings that are not named stay',
+    params,
+    body: Type.Object(
+      {
+        name: Type.Optional(name),
+        settings: Type.Optional(
+          Type.Object(
+            Object.fromEntries(
+              Object.entries(settings).map(([key, schema]) => [key, Type.Optional(schema)]),
+            ) as { [Key in keyof typeof settings]: ReturnType<typeof Type.Optional<(typeof settings)[Key]>> },
+            { additionalProperties: false },
+          ),
+        ),
+      },
+      { additionalProperties: false, minProperties: 1 },
+    ),
+    readOnly: ['id', 'environment', 'createdAt', 'updatedAt'],
+    success: { 200: ProjectDetail },
+    statuses: [400, 401, 404, 500],
+  }),
+  deleteProject: operation({
+    ...specified,
+    method: 'DELETE',
+    path: '/projects/{projectId}',
+    scope: 'projects:write',
+    summary: 'Delete a project: its keys stop working, its data are kept',
+    params,
+    success: { 200: Type.Object({ deleted: Type.Boolean() }) },
+    statuses: [401, 404, 500],
+  }),
+} as const;

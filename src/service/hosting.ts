@@ -1,0 +1,50 @@
+/**
+ * What a hosted service has and a plane has not: people, projects that are made while it runs, a payment provider.
+ * `host/hosting.ts` puts it together.
+ */
+import type { AuthConfiguration, Environment } from '../contract/auth.ts';
+import type { LeafDraft } from '../core/record.ts';
+import type { Project } from '../store/port.ts';
+import type { Quotas } from './settings.ts';
+
+export interface Hosting {
+  /** Null where no identity provider is configured: nobody can sign in or up then. */
+  readonly identity: IdentityProvider | null;
+  /** Null where no payment provider is configured. */
+  readonly portal: BillingPortal | null;
+  readonly quotas: Readonly<Record<Environment, Quotas>>;
+  /** Hosts that the portal may lead back to. */
+  readonly returnHosts: readonly string[];
+  /** A new project of an organization: its ids, the origins of its logs, and its genesis leaf with the keys. */
+  makeProject(organizationId: string, environment: Environment): { project: Project; genesis: LeafDraft };
+  /** AES-256-GCM under a key of the installation, for kept answers that show a secret. */
+  readonly seal: Seal;
+}
+
+export interface Seal {
+  seal(text: string): string;
+  /** Null for what was not sealed here. */
+  open(sealed: string): string | null;
+}
+
+/** What a verified ID token says. */
+export interface VerifiedPerson {
+  readonly issuer: string;
+  readonly subject: string;
+  /** Null unless verified. */
+  readonly email: string | null;
+}
+
+export interface IdentityProvider {
+  readonly configuration: AuthConfiguration;
+  /**
+   * INVALID_CREDENTIAL, one text for all faults. `freshSignIn`: the person must have signed in within
+   * `limits.signInAgeSeconds`.
+   */
+  verify(idToken: string, options: { readonly freshSignIn: boolean }): Promise<VerifiedPerson>;
+}
+
+export interface BillingPortal {
+  /** URL of a session of the portal. OVERLOADED where the provider cannot be reached. */
+  open(customerId: string, returnUrl: string): Promise<string>;
+}
