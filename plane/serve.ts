@@ -145,7 +145,8 @@ function openPlane(config: PlaneConfig, log: Log, rebuildHeads: boolean): Opened
     onWarning: (text) => log.warn({}, text),
   });
   const { signers } = keys;
-  const work = new ThreadWork(storeFiles(dataDir).main, log, (error) => store.note(error));
+  const source = { engine: 'sqlite', path: storeFiles(dataDir).main } as const;
+  const work = new ThreadWork(source, log, (error) => store.note(error));
   const services: Services = {
     store,
     now,

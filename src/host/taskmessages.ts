@@ -1,6 +1,12 @@
 /** What passes between the main thread and the worker thread, by structured clone. */
 import type { Failure } from '../contract/failure.ts';
 import type { TaskHost, TaskName } from '../service/work.ts';
+import type { DatabaseOptions } from '../store/postgres/database.ts';
+
+/** The store that the worker thread reads: a database file, or a database that it connects to. */
+export type ReaderSource =
+  | { readonly engine: 'sqlite'; readonly path: string }
+  | ({ readonly engine: 'postgres' } & DatabaseOptions);
 
 export type ToWorker =
   | { readonly kind: 'run'; readonly task: number; readonly name: TaskName; readonly input: unknown }

@@ -8,7 +8,7 @@ import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import type { Log } from '../service/log.ts';
 import type { TaskHost, TaskName, TaskOptions, Tasks, Work } from '../service/work.ts';
-import type { ToMain, ToWorker } from './taskmessages.ts';
+import type { ReaderSource, ToMain, ToWorker } from './taskmessages.ts';
 
 const lightAtOnce = 8;
 const heavyAtOnce = 1;
@@ -26,7 +26,7 @@ interface Pending {
 const entry = new URL('./worker.ts', import.meta.url);
 
 export class ThreadWork implements Work {
-  readonly #path: string;
+  readonly #source: ReaderSource;
   readonly #log: Log;
   readonly #failed: (error: Error) => void;
   readonly #waiting: Pending[] = [];
@@ -35,9 +35,9 @@ export class ThreadWork implements Work {
   #taskCount = 0;
   #closed = false;
 
-  /** `path`: the database file to read. `failed` is told what a task failed with. */
-  constructor(path: string, log: Log, failed: (error: Error) => void = () => {}) {
-    this.#path = path;
+  /** `failed` is told what a task failed with. */
+  constructor(source: ReaderSource, log: Log, failed: (error: Error) => void = () => {}) {
+    this.#source = source;
     this.#log = log;
     this.#failed = failed;
   }
@@ -89,7 +89,7 @@ export class ThreadWork implements Work {
 
   #startWorker(): Worker {
     const worker = new Worker(entry, {
-      workerData: { path: this.#path },
+      workerData: this.#source,
       resourceLimits: { maxOldGenerationSizeMb: limits.taskThreadMiB, maxYoungGenerationSizeMb: youngMiB },
       stdout: false,
       stderr: false,

@@ -7,16 +7,32 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { errorOf, failureOf } from '../contract/failure.ts';
 import { tasks } from '../service/tasks.ts';
 import type { TaskHost, TaskName } from '../service/work.ts';
-import { openReader } from '../store/sqlite/reader.ts';
-import type { ToMain, ToWorker } from './taskmessages.ts';
+import type { StoreReader } from '../store/port.ts';
+import type { ReaderSource, ToMain, ToWorker } from './taskmessages.ts';
 
 const turnMs = 5;
 
 if (parentPort === null) throw new Error('this file is a worker thread');
 const port = parentPort;
-const reader = openReader((workerData as { path: string }).path);
+const openedReader = await opener(workerData as ReaderSource);
 const calls = new Map<number, { resolve: () => void; reject: (error: Error) => void }>();
 let callCount = 0;
+
+/** Loads the engine. A file is opened at once; a database where a task needs it, again until it can be reached. */
+async function opener(source: ReaderSource): Promise<() => Promise<StoreReader>> {
+  if (source.engine === 'sqlite') {
+    const { openReader } = await import('../store/sqlite/reader.ts');
+    const reader = openReader(source.path);
+    return async () => reader;
+  }
+  const { openPostgresReader } = await import('../store/postgres/index.ts');
+  let opening: Promise<StoreReader> | undefined;
+  return () =>
+    (opening ??= openPostgresReader(source).catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    }));
+}
 
 const send = (message: ToMain): void => port.postMessage(message);
 
@@ -42,7 +58,7 @@ function breather(): () => Promise<void> {
 
 async function run(task: number, name: TaskName, input: unknown): Promise<void> {
   try {
-    const context = { reader, host: hostOf(task), breathe: breather() };
+    const context = { reader: await openedReader(), host: hostOf(task), breathe: breather() };
     // the main thread sends to each task the input that `Tasks` pairs with its name
     const output: unknown = await tasks[name](context, input as never);
     send({ kind: 'done', task, output });

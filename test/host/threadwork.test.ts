@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
+import type { ReaderSource } from '../../src/host/taskmessages.ts';
 import { ThreadWork } from '../../src/host/threadwork.ts';
 import type { Log } from '../../src/service/log.ts';
 import { silentLog } from '../../src/service/log.ts';
@@ -11,11 +12,13 @@ import { event, startPlane, type TestPlane } from '../serving.ts';
 let plane: TestPlane;
 let projectId: string;
 const works: ThreadWork[] = [];
-const work = (log: Log = silentLog, path = join(plane.dataDir, 'gov.db')): ThreadWork => {
-  const made = new ThreadWork(path, log);
+const workOn = (source: ReaderSource, log: Log = silentLog): ThreadWork => {
+  const made = new ThreadWork(source, log);
   works.push(made);
   return made;
 };
+const work = (log?: Log, file = 'gov.db'): ThreadWork =>
+  workOn({ engine: 'sqlite', path: join(plane.dataDir, file) }, log);
 
 beforeAll(async () => {
   plane = await startPlane();
@@ -63,10 +66,7 @@ describe('work in a thread', () => {
 
   it('that dies fails what ran in it, is logged, and is replaced', async () => {
     const logged: string[] = [];
-    const on = work(
-      { ...silentLog, error: (_fields, message) => logged.push(message) },
-      join(plane.dataDir, 'nothing.db'),
-    );
+    const on = work({ ...silentLog, error: (_fields, message) => logged.push(message) }, 'nothing.db');
     await expect(on.run('graphBody', of(), { events: 1 })).rejects.toMatchObject({ code: 'INTERNAL' });
     await expect(on.run('graphBody', of(), { events: 1 })).rejects.toMatchObject({ code: 'INTERNAL' });
     expect(logged).toEqual(['the worker thread died', 'the worker thread died']);
