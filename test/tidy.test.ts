@@ -43,7 +43,7 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
       may: ['src/contract/', 'src/core/', 'src/client/', 'commander', 'ajv', 'csv-parse', 'node:'],
       lazy: ['src/host/', 'plane/'],
     },
-    'src/host/': { may: ['src/', 'ajv', 'typebox', 'pino', 'prom-client', 'node:'] },
+    'src/host/': { may: ['src/', 'ajv', 'jose', 'typebox', 'pino', 'prom-client', 'node:'] },
     'plane/': { may: ['src/', 'ajv', 'typebox', 'pino', 'node:'] },
   };
 /** These never import it, whatever stands above. */
