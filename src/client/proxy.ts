@@ -33,7 +33,8 @@ function matches(host: string, port: string, entry: string): boolean {
   return host === wanted || (isIP(host) === 0 && host.endsWith(`.${wanted}`));
 }
 
-const isLoopback = (host: string): boolean =>
+/** Whether a host, without brackets, is this machine by its name. */
+export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || host === '::1' || inRange(host, '127.0.0.0/8');
 
 /** The proxy's URL, or undefined for a direct connection. Loopback is always direct. */
