@@ -9,18 +9,17 @@ import { GovError } from '../src/contract/problems.ts';
 import { formatTrust } from '../src/core/checkpoint.ts';
 import { typeId } from '../src/core/id.ts';
 import { parseVerifierKey } from '../src/core/notekey.ts';
-import { draftLeaf } from '../src/core/record.ts';
-import { formatTimestamp } from '../src/core/time.ts';
 import { now, randomBytes } from '../src/host/clock.ts';
 import { parseAddress, readPlaneFile, type PlaneFile } from '../src/host/config.ts';
 import { syncDirectory, writePrivate } from '../src/host/files.ts';
+import { genesisLeaf } from '../src/host/genesis.ts';
+import { createKeys, type HostKeys } from '../src/host/keys.ts';
 import { Checkpoints } from '../src/service/checkpoints.ts';
 import { createKey } from '../src/service/keys.ts';
 import { silentLog } from '../src/service/log.ts';
 import { keyCreated } from '../src/service/system.ts';
 import type { Project } from '../src/store/port.ts';
 import { openStore } from '../src/store/sqlite/index.ts';
-import { createKeys, type PlaneKeys } from './keys.ts';
 
 export interface InitOptions {
   readonly dataDir: string;
@@ -123,22 +122,12 @@ interface Tokens {
 }
 
 /** Genesis, the two local keys, their events, and a first checkpoint. Returns the keys in clear. */
-async function fillStore(dataDir: string, file: PlaneFile, keys: PlaneKeys): Promise<Tokens> {
+async function fillStore(dataDir: string, file: PlaneFile, keys: HostKeys): Promise<Tokens> {
   const project = projectOf(file);
   const { projectId } = project;
   const store = await openStore({ dataDir, clock: { now }, randomBytes });
   try {
-    const genesis = draftLeaf('gov.genesis/1', {
-      origin: file.origin,
-      meteringOrigin: file.meteringOrigin,
-      projectId,
-      organizationId: file.organizationId,
-      environment: file.environment,
-      keys: keys.signers(file.origin).map(({ verifierKey }) => verifierKey),
-      attestationKey: keys.attestationKey,
-      createdAt: formatTimestamp(now()),
-    });
-    await store.createProject(project, genesis);
+    await store.createProject(project, genesisLeaf(project, keys, now()));
     const made = { nowMs: now(), randomBytes };
     const operatorKey = createKey(project, { name: 'local operator', scopes: ['*'], ...made });
     const approverKey = createKey(project, { ...approver, ...made });

@@ -13,7 +13,8 @@ import type { Address } from './config.ts';
 export interface MetricsSource {
   readonly stats: readonly OperationStats[];
   readonly store: Store;
-  readonly projectId: string;
+  /** Whose log is measured; null where there are many. */
+  readonly projectId: string | null;
   readonly startedMs: number;
   readonly counts: Counts;
 }
@@ -81,27 +82,34 @@ function renderer(source: MetricsSource): () => Promise<{ type: string; text: st
   };
 }
 
+const gauge = (name: string, help: string, value: number): string[] => [
+  `# HELP ${name} ${help}`,
+  `# TYPE ${name} gauge`,
+  `${name} ${value}`,
+];
+
 async function storeLines({ store, projectId, startedMs, counts }: MetricsSource): Promise<string[]> {
   const { writable, queued } = store.condition();
+  return [
+    ...gauge('gov_writable', '1 while the store accepts writes', writable ? 1 : 0),
+    ...gauge('gov_write_queue', 'Requests that wait for a commit', queued),
+    ...gauge('gov_started_seconds', 'Unix time of the start', startedMs / 1000),
+    '# HELP gov_skewed_events_total Events whose clock was off by more than five minutes',
+    '# TYPE gov_skewed_events_total counter',
+    `gov_skewed_events_total ${counts.skewedEvents}`,
+    ...(projectId === null ? [] : await logLines(store, projectId)),
+  ];
+}
+
+async function logLines(store: Store, projectId: string): Promise<string[]> {
   const [audit, metering, totals] = await Promise.all([
     store.head(projectId, 'audit'),
     store.head(projectId, 'metering'),
     store.totals(projectId),
   ]);
-  const gauge = (name: string, help: string, value: number): string[] => [
-    `# HELP ${name} ${help}`,
-    `# TYPE ${name} gauge`,
-    `${name} ${value}`,
-  ];
   return [
-    ...gauge('gov_writable', '1 while the store accepts writes', writable ? 1 : 0),
-    ...gauge('gov_write_queue', 'Requests that wait for a commit', queued),
     ...gauge('gov_log_leaves', 'Leaves of the audit log', audit.size),
     ...gauge('gov_metering_leaves', 'Leaves of the metering log', metering.size),
-    ...gauge('gov_started_seconds', 'Unix time of the start', startedMs / 1000),
-    '# HELP gov_skewed_events_total Events whose clock was off by more than five minutes',
-    '# TYPE gov_skewed_events_total counter',
-    `gov_skewed_events_total ${counts.skewedEvents}`,
     '# HELP gov_metered_units_total Metered units by type',
     '# TYPE gov_metered_units_total counter',
     ...Object.entries(totals).map(([type, units]) => `gov_metered_units_total{type="${type}"} ${units}`),

@@ -1,4 +1,4 @@
-/** What handlers work with; `plane/serve.ts` puts it together, tests do the same with a temporary store. */
+/** What handlers work with; `host/assemble.ts` puts it together. */
 import type { DsseEnvelope } from '../core/dsse.ts';
 import type { Store } from '../store/port.ts';
 import type { Checkpoints } from './checkpoints.ts';

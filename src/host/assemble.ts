@@ -1,0 +1,76 @@
+/**
+ * Puts a serving process together around a store: keys, caches, jobs, checkpoints. A plane and the hosted service
+ * are made here alike; `run.ts` serves what comes out. Proven by `test/plane/lifecycle.test.ts`.
+ */
+import { version } from '../client/version.ts';
+import { saltPool } from '../core/disclosure.ts';
+import { Checkpoints } from '../service/checkpoints.ts';
+import { Cursors } from '../service/cursors.ts';
+import type { Hosting } from '../service/hosting.ts';
+import { JobWorker } from '../service/jobworker.ts';
+import type { Log } from '../service/log.ts';
+import { PolicySets } from '../service/policyset.ts';
+import { Runs } from '../service/runs.ts';
+import { deriveSecrets } from '../service/secrets.ts';
+import type { Services } from '../service/services.ts';
+import { Tail } from '../service/tail.ts';
+import type { Work } from '../service/work.ts';
+import type { Store } from '../store/port.ts';
+import { now, randomBytes } from './clock.ts';
+import type { HostKeys } from './keys.ts';
+
+/** An opened store with what reads it beside. */
+export interface Engine {
+  readonly store: Store;
+  readonly work: Work;
+  /** As `Services.probe`. */
+  readonly probe: () => Promise<readonly string[]>;
+  /** Why writing stopped for good, or null; the process drains and ends then. */
+  readonly faulted: () => string | null;
+}
+
+export interface Parts {
+  readonly engine: Engine;
+  readonly keys: HostKeys;
+  /** Null on a plane. */
+  readonly hosting: Hosting | null;
+  readonly log: Log;
+  /** Whether `log.debug` is written anywhere. */
+  readonly debugging: boolean;
+}
+
+export interface Assembled {
+  readonly engine: Engine;
+  readonly services: Services;
+  readonly jobs: JobWorker;
+}
+
+export function assemble({ engine, keys, hosting, log, debugging }: Parts): Assembled {
+  const { store, work, probe } = engine;
+  const { signers, attest, storeKey } = keys;
+  const secrets = deriveSecrets(storeKey);
+  const services: Services = {
+    store,
+    now,
+    randomBytes,
+    salt: saltPool(randomBytes),
+    fingerprint: secrets.fingerprint,
+    cursors: new Cursors(secrets.cursorKey, randomBytes),
+    tail: new Tail(),
+    checkpoints: new Checkpoints({ store, now, log, signers }),
+    runs: new Runs(),
+    policySets: new PolicySets(store),
+    work,
+    wakeJobs: () => jobs.wake(),
+    attest,
+    verifierKeys: (origin) => signers(origin).map(({ verifierKey }) => verifierKey),
+    probe,
+    counts: { skewedEvents: 0 },
+    hosting,
+    version,
+    log,
+    debugging,
+  };
+  const jobs = new JobWorker(services);
+  return { engine, services, jobs };
+}

@@ -1,0 +1,144 @@
+/**
+ * Serves what `assemble.ts` made: listens, signs checkpoints, works off jobs, sweeps; and ends in order on a signal
+ * or a storage fault. What is not needed to listen is loaded later. Proven by `test/plane/lifecycle.test.ts`.
+ */
+import { rmSync } from 'node:fs';
+import { version } from '../client/version.ts';
+import { GovError } from '../contract/problems.ts';
+import { createServer, type HttpServer, type ServerOptions } from '../http/server.ts';
+import { handlers } from '../service/handlers.ts';
+import { startSweeping } from '../service/sweep.ts';
+import type { Assembled } from './assemble.ts';
+import { now } from './clock.ts';
+import type { Address } from './config.ts';
+import { replacePrivate } from './files.ts';
+import { untilStopped } from './lifecycle.ts';
+import type { MetricsServer } from './metrics.ts';
+
+export interface RunOptions {
+  readonly listen: Address;
+  readonly metricsListen: Address | null;
+  readonly http: Omit<ServerOptions, 'services' | 'handlers'>;
+  /** Below the origin: what clients are told as the address. */
+  readonly basePath: string;
+  /** By which local commands find the process; null where there is none. */
+  readonly runFile: string | null;
+  /** The one project of a plane; null where there are many, none of which is touched at the start. */
+  readonly projectId: string | null;
+  /** `performance.now()` of the start. */
+  readonly startedAt: number;
+}
+
+export interface Running {
+  /** `http://127.0.0.1:7460/api/v1`, or the sandbox path where a plane is one. */
+  readonly baseUrl: string;
+  readonly metricsUrl: string | null;
+  /** Milliseconds from the call to the first accepted connection. */
+  readonly startedInMs: number;
+  /** Stops accepting, drains for at most 30 s, closes. Safe to call twice. */
+  close(): Promise<void>;
+  /** Resolves with the exit code after a signal or a storage fault; installs signal handlers. */
+  untilStopped(): Promise<number>;
+}
+
+/** CONFLICT where an address is taken. What was assembled is closed where it cannot be served. */
+export async function run(assembled: Assembled, options: RunOptions): Promise<Running> {
+  const { services, engine, jobs } = assembled;
+  const { log } = services;
+  const server = createServer({ ...options.http, services, handlers });
+  try {
+    const origin = await server
+      .listen(options.listen)
+      .catch((cause: unknown) =>
+        refuseAddress({ flag: '--listen HOST:PORT', address: options.listen }, cause),
+      );
+    const startedInMs = performance.now() - options.startedAt;
+    const baseUrl = reachable(origin) + options.basePath;
+    const metrics = await startMetrics(assembled, server, options);
+    const metricsUrl = metrics?.url ?? null;
+    announce(options.runFile, { baseUrl, metricsUrl });
+    if (options.projectId !== null) services.checkpoints.grew(options.projectId);
+    services.checkpoints.start();
+    jobs.start();
+    const stopSweeping = startSweeping(services);
+    log.info({ baseUrl, metricsUrl, startedInMs: Math.round(startedInMs) }, 'serving');
+    const { runFile } = options;
+    const close = once(() => stop({ ...assembled, server, metrics, runFile, stopSweeping }));
+    return {
+      baseUrl,
+      metricsUrl,
+      startedInMs,
+      close,
+      untilStopped: () => untilStopped({ close, fault: engine.faulted, log }),
+    };
+  } catch (error) {
+    await server.close(0);
+    await engine.work.close();
+    await engine.store.close();
+    throw error;
+  }
+}
+
+/** An origin that a client on this machine can use: nobody connects to "any address". */
+const reachable = (origin: string): string =>
+  origin.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+
+/** CONFLICT, naming the flag that chooses another address. */
+function refuseAddress({ flag, address }: { flag: string; address: Address }, cause: unknown): never {
+  const why = {
+    EADDRINUSE: 'another program listens there',
+    EACCES: 'this user may not listen there',
+    EADDRNOTAVAIL: 'this machine does not have that address',
+  }[cause instanceof Error && 'code' in cause ? String(cause.code) : ''];
+  if (why === undefined) throw cause;
+  const detail = `expected ${address.host}:${address.port} to be free, but ${why}; give ${flag}`;
+  throw new GovError('CONFLICT', detail, { cause });
+}
+
+async function startMetrics(
+  { services }: Assembled,
+  { stats }: HttpServer,
+  { metricsListen, projectId }: RunOptions,
+): Promise<MetricsServer | null> {
+  if (metricsListen === null) return null;
+  const { serveMetrics } = await import('./metrics.ts');
+  const { store, counts } = services;
+  const source = { stats, store, counts, projectId, startedMs: now() };
+  return serveMetrics(metricsListen, source).catch((cause: unknown) =>
+    refuseAddress({ flag: '--metrics-listen HOST:PORT or off', address: metricsListen }, cause),
+  );
+}
+
+function announce(runFile: string | null, urls: { baseUrl: string; metricsUrl: string | null }): void {
+  if (runFile === null) return;
+  const startedAt = new Date(now()).toISOString();
+  replacePrivate(runFile, `${JSON.stringify({ pid: process.pid, ...urls, startedAt, version })}\n`);
+}
+
+/** In this order, so that whatever was accepted is finished and stored. */
+async function stop(
+  running: Assembled & {
+    server: HttpServer;
+    metrics: MetricsServer | null;
+    runFile: string | null;
+    stopSweeping: () => void;
+  },
+): Promise<void> {
+  const { server, metrics, runFile, services, engine, jobs } = running;
+  if (runFile !== null) rmSync(runFile, { force: true });
+  running.stopSweeping();
+  const jobsStopped = jobs.stop();
+  await server.close();
+  await engine.work.close();
+  await jobsStopped;
+  await services.checkpoints.signGrown();
+  await services.checkpoints.stop();
+  await metrics?.close();
+  await engine.store.close();
+  services.log.info({}, 'stopped');
+}
+
+function once(action: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => (done ??= action());
+}

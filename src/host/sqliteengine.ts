@@ -1,0 +1,30 @@
+/** The SQLite engine of a serving process: the store in a data directory, its worker thread, its probe. */
+import type { Log } from '../service/log.ts';
+import { openStore, storeFiles } from '../store/sqlite/index.ts';
+import type { Engine } from './assemble.ts';
+import { now, randomBytes } from './clock.ts';
+import { createProbe } from './probe.ts';
+import { ThreadWork } from './threadwork.ts';
+
+/** Throws as `openStore`. */
+export function sqliteEngine(
+  dataDir: string,
+  { log, rebuildHeads }: { readonly log: Log; readonly rebuildHeads: boolean },
+): Engine {
+  let fault: string | null = null;
+  if (rebuildHeads) {
+    log.warn({}, 'heads.db is rebuilt from the database: an older copy of both would not be found out');
+  }
+  const store = openStore({
+    dataDir,
+    rebuildHeads,
+    thread: true,
+    clock: { now },
+    randomBytes,
+    onFault: (error) => (fault = error.message),
+    onWarning: (text) => log.warn({}, text),
+  });
+  const source = { engine: 'sqlite', path: storeFiles(dataDir).main } as const;
+  const work = new ThreadWork(source, log, (error) => store.note(error));
+  return { store, work, probe: createProbe(dataDir, now), faulted: () => fault };
+}
