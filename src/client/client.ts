@@ -4,6 +4,7 @@
  * `test/client/client.test.ts` proves it against a real server.
  */
 import type { Agent } from 'node:http';
+import { projectHeader } from '../contract/authwords.ts';
 import { limits } from '../contract/limits.ts';
 import type { Input, Operation, Output } from '../contract/operation.ts';
 import { table } from '../contract/table.ts';
@@ -20,6 +21,8 @@ export interface ClientOptions {
   readonly baseUrl: string;
   /** Sent as `Authorization: Bearer`; only to the host of `baseUrl`. */
   readonly apiKey?: string | undefined;
+  /** The project that calls act on, where `apiKey` is the token of a person; a key has its own. */
+  readonly project?: string | undefined;
   /** Deadline of one attempt; default `limits.clientTimeoutSeconds`. */
   readonly timeoutMs?: number;
   /** Further attempts after the first; default `limits.clientRetries`. */
@@ -176,12 +179,18 @@ function headersOf(
     accept: 'application/json, application/problem+json, */*;q=0.1',
     'user-agent': options.userAgent ?? `gov/${version} node/${process.versions.node}`,
   };
-  if (options.apiKey !== undefined) headers['authorization'] = `Bearer ${options.apiKey}`;
+  Object.assign(headers, credentialHeaders(options));
   if (body !== undefined) headers['content-type'] = 'application/json';
   if (input.ifMatch !== undefined) headers['if-match'] = input.ifMatch;
   if (row.method === 'POST') headers['idempotency-key'] = input.idempotencyKey ?? crypto.randomUUID();
   return headers;
 }
+
+/** Who calls, and for which project. */
+export const credentialHeaders = ({ apiKey, project }: ClientOptions): Record<string, string> => ({
+  ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+  ...(project === undefined ? {} : { [projectHeader]: project }),
+});
 
 /** Path with its parameters and the query. Throws where a parameter would change the path's shape. */
 function pathOf(row: Operation, input: UncheckedInput): string {
@@ -201,6 +210,7 @@ function pathOf(row: Operation, input: UncheckedInput): string {
 }
 
 function bodyOf(reply: Reply, success: Operation['success'][number]): unknown {
+  if ('empty' in success) return null;
   if (!('mediaType' in success)) return jsonOf(reply);
   return String(success.mediaType).startsWith('text/') ? textOf(reply) : reply.bytes;
 }

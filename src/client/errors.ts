@@ -32,7 +32,9 @@ export class GovApiError extends Error {
     this.code = textOr(problem['code'], `HTTP_${status}`);
     this.requestId = textOr(problem['requestId'], headers['x-request-id'] ?? '') || undefined;
     this.errors = Array.isArray(problem['errors']) ? problem['errors'].filter(isFieldError) : [];
-    this.retryAfterSeconds = retryAfter(headers['retry-after'], Date.parse(headers['date'] ?? ''));
+    this.retryAfterSeconds =
+      retryAfter(headers['retry-after'], Date.parse(headers['date'] ?? '')) ??
+      spentUntil(headers['ratelimit']);
     this.retryable =
       typeof problem['retryable'] === 'boolean' ? problem['retryable'] : transientStatuses.has(status);
   }
@@ -55,6 +57,20 @@ export function retryAfter(header: string | undefined, serverTimeMs: number): nu
   if (Number.isNaN(at)) return undefined;
   const from = Number.isNaN(serverTimeMs) ? Date.now() : serverTimeMs;
   return Math.max(0, Math.ceil((at - from) / 1000));
+}
+
+/**
+ * Seconds until no policy of a `RateLimit` field is spent (draft-ietf-httpapi-ratelimit-headers, contract D9);
+ * undefined where none is, or the field is of another form.
+ */
+export function spentUntil(header: string | undefined): number | undefined {
+  const waits = [...(header ?? '').matchAll(/"[^"]{0,128}"((?:;\s*[a-z*][a-z0-9_.*-]*=[^;,]+)*)/g)].flatMap(
+    ([, parameters = '']) => {
+      const { r, t } = Object.fromEntries(parameters.split(/;\s*/).map((each) => each.trim().split('=')));
+      return r === '0' && /^[0-9]{1,9}$/.test(t ?? '') ? [Number(t)] : [];
+    },
+  );
+  return waits.length === 0 ? undefined : Math.max(...waits);
 }
 
 interface NetworkErrorOptions {

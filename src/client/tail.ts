@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
 import type { AuditEvent } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
+import { credentialHeaders } from './client.ts';
 import type { Client } from './client.ts';
 import { GovApiError, GovNetworkError } from './errors.ts';
 import { isTransient, pause, retryDelayMs } from './retry.ts';
@@ -81,9 +82,8 @@ class EventStream {
     options.signal?.throwIfAborted();
     const { WebSocket: Socket } = await import('ws');
     const { connection, options: settings } = client;
-    const headers = settings.apiKey === undefined ? {} : { authorization: `Bearer ${settings.apiKey}` };
     const socket = new Socket(addressOf(client, options), {
-      headers,
+      headers: credentialHeaders(settings),
       agent: await connection.agent(),
       maxPayload: limits.bodyBytes,
       handshakeTimeout: settings.timeoutMs ?? limits.clientTimeoutSeconds * 1000,

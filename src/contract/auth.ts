@@ -1,16 +1,13 @@
 /** Auth: sign-up, sessions, tokens of the command line (interface §4.8; decisions A15, B14-B16, I1, I2). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { environments } from './authwords.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { exact, nullable, oneOf, serviceId, timestamp } from './shapes.ts';
 
-/** By which a person names the project of a call (decision A15). */
-export const projectHeader = 'gov-project';
-export const sessionCookie = '__Host-gov_session';
-
-export const environments = ['production', 'sandbox'] as const;
-export type Environment = (typeof environments)[number];
+export { environments, projectHeader, sessionCookie } from './authwords.ts';
+export type { Environment } from './authwords.ts';
 
 /** A name for people: no C0 or C1 control characters, and not only spaces. */
 export const displayName = (maxLength: number, description: string) =>

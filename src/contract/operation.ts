@@ -144,10 +144,11 @@ export interface Input<Row extends Operation> {
 export type Output<Row extends Operation> = {
   [Status in keyof Row['success'] & number]: {
     readonly status: Status;
-    readonly body: Row['success'][Status] extends TSchema
-      ? Static<Row['success'][Status]>
-      : Row['success'][Status] extends NoBody
-        ? null
+    // first, since anything is a TSchema
+    readonly body: Row['success'][Status] extends NoBody
+      ? null
+      : Row['success'][Status] extends TSchema
+        ? Static<Row['success'][Status]>
         : string | Uint8Array;
     readonly headers?: Readonly<Record<string, string>>;
   };

@@ -56,6 +56,20 @@ describe('the client', () => {
     expect(server.seen.map((each) => each.url)).toEqual(['/api/v1/events/..%2Fproofs']);
   });
 
+  it('names the project of a person’s call, and none otherwise', async () => {
+    server.handle = (_seen, response) => json(response, 200, { count: 1 });
+    await client({ apiKey: 'gov_cli_x', project: 'prj_1' }).countEvents();
+    await client().countEvents();
+    expect(server.seen.map(({ headers }) => headers['gov-project'])).toEqual(['prj_1', undefined]);
+  });
+
+  it('answers null for 204, which has no body', async () => {
+    server.handle = (_seen, response) => response.writeHead(204).end();
+    const answer = await client().revokeApiKey({ params: { keyId: 'key_1' } });
+    expectTypeOf(answer.body).toEqualTypeOf<null>();
+    expect(answer).toMatchObject({ status: 204, body: null });
+  });
+
   it('sends the ETag of an earlier answer where the operation compares it', async () => {
     server.handle = (_seen, response) => json(response, 200, {});
     const params = { policyId: 'p' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GovApiError, GovNetworkError, retryAfter } from '../../src/client/errors.ts';
+import { GovApiError, GovNetworkError, retryAfter, spentUntil } from '../../src/client/errors.ts';
 import { isTransient, pause, retryDelayMs } from '../../src/client/retry.ts';
 import { limits } from '../../src/contract/limits.ts';
 
@@ -36,6 +36,12 @@ describe('the delay', () => {
     expect(retryDelayMs(api(503, { 'retry-after': '61' }), 0, 0)).toBeNull();
   });
 
+  it('is what RateLimit says where there is no Retry-After', () => {
+    expect(retryDelayMs(api(429, { ratelimit: '"default";r=0;t=7' }), 0, 0)).toBe(7000);
+    expect(retryDelayMs(api(429, { ratelimit: '"default";r=0;t=7', 'retry-after': '9' }), 0, 0)).toBe(9000);
+    expect(retryDelayMs(api(429, { ratelimit: '"default";r=0;t=61' }), 0, 0)).toBeNull();
+  });
+
   it('is none for what is final', () => expect(retryDelayMs(api(404), 0, 0)).toBeNull());
 });
 
@@ -46,6 +52,29 @@ describe('Retry-After', () => {
     expect(retryAfter('Wed, 21 Oct 2026 07:28:09 GMT', Date.parse(date))).toBe(9);
     expect(retryAfter('Wed, 21 Oct 2026 07:27:00 GMT', Date.parse(date))).toBe(0);
     for (const bad of ['soon', '-1', '', '1e3']) expect(retryAfter(bad, 0)).toBeUndefined();
+  });
+});
+
+describe('RateLimit', () => {
+  it.each([
+    ['"default";r=0;t=3', 3],
+    ['"default"; r=0; t=3', 3],
+    ['"a";r=0;t=2, "b";r=0;t=5, "c";r=1;t=60', 5],
+    ['"default";r=1;t=3', undefined],
+    ['"default";r=0', undefined],
+    ['"default";r=0;t=-1', undefined],
+    ['limit=10, remaining=0, reset=3', undefined],
+    ['', undefined],
+    [undefined, undefined],
+  ])('%j: until no policy is spent, %s seconds', (header, expected) => {
+    expect(spentUntil(header)).toBe(expected);
+  });
+
+  it('of any length is read in time that grows with it alone', () => {
+    const startedAt = performance.now();
+    spentUntil(`"${'"a";r='.repeat(50_000)}`);
+    spentUntil(`"a"${';r=0'.repeat(50_000)}`);
+    expect(performance.now() - startedAt).toBeLessThan(1000);
   });
 });
 
