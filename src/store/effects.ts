@@ -1,7 +1,7 @@
 /**
  * What effects of a request must meet, whatever the engine: each is judged by rows as the requests before it left
  * them, then written. What is refused refuses its request. Proven by `test/store/suite/work.ts`, `jobs.ts`,
- * `policies.ts`, `approvals.ts` and `decided.ts`.
+ * `policies.ts`, `approvals.ts` and `decided.ts`. Those of tenants are judged in `tenants.ts`.
  */
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
@@ -16,11 +16,12 @@ import type {
   StoredPolicyVersion,
   StoredProof,
 } from './port.ts';
+import { applyTenantEffect, type TenantRows } from './tenants.ts';
 
 export type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
 /** The rows that effects read and write, of one project. */
-export interface EffectRows {
+export interface EffectRows extends TenantRows {
   saveProof(proof: StoredProof): void;
   saveGraph(graph: StoredGraph): void;
   isSealed(runId: string): boolean;
@@ -67,8 +68,16 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
     case 'completeJob':
       if (rows.completeJob(effect)) return;
       throw new GovError('CONFLICT', `the lease of job ${effect.jobId} was lost; another worker has it`);
-    default:
+    case 'createPolicy':
+    case 'addPolicyVersion':
+    case 'movePolicy':
+    case 'saveRiskConfig':
+    case 'claimSnapshot':
+    case 'openApproval':
+    case 'decideApproval':
       return govern(rows, effect);
+    default:
+      return applyTenantEffect(rows, effect);
   }
 }
 

@@ -18,6 +18,7 @@ export interface ClientEvents {
     clientEventId: string,
     event: { readonly index: number; readonly fingerprint: string },
   ): { readonly index: number; readonly fingerprint: string } | null;
+  has(project: number, clientEventId: string): boolean;
   /** The event id in a stored record. */
   eventId(project: number, index: number): string;
 }

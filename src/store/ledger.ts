@@ -5,6 +5,7 @@
  */
 import type { Totals } from '../core/metering.ts';
 import type { TileEdge } from '../core/tile.ts';
+import type { Period } from './quota.ts';
 
 /** A row of `run`. */
 export interface RunState {
@@ -24,8 +25,11 @@ export interface Ledger {
   readonly no: number;
   readonly audit: TileEdge;
   readonly metering: TileEdge;
+  /** The newest server time of both trees. */
   lastMs: number;
   totals: Totals;
+  /** The newest one, null before anything was metered. */
+  period: Period | null;
   /** Index of the newest gov.policy/1 leaf, null where there is none. */
   policyIndex: number | null;
   /** As above, of gov.config/1. */

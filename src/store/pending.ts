@@ -6,6 +6,7 @@ import type { Totals } from '../core/metering.ts';
 import type { LeafDraft } from '../core/record.ts';
 import type { AppendRequest, Assigned } from './port.ts';
 import type { Ledger, RunState } from './ledger.ts';
+import type { Period } from './quota.ts';
 
 /** A leaf with its place, not yet a row. */
 export interface Entry {
@@ -33,6 +34,8 @@ export interface MeterRow {
 
 export interface Plan {
   readonly serverMs: number;
+  /** That it is metered in. */
+  readonly period: Period;
   readonly entries: Entry[];
   readonly assigned: Assigned[];
   /** Copies, changed as if the request were accepted. */
@@ -44,6 +47,7 @@ export class Pending {
   readonly ledger: Ledger;
   lastMs: number;
   totals: Totals;
+  period: Period | null;
   policyIndex: number | null;
   configIndex: number | null;
   readonly hashes: Buffer[] = [];
@@ -60,6 +64,7 @@ export class Pending {
     this.ledger = ledger;
     this.lastMs = ledger.lastMs;
     this.totals = ledger.totals;
+    this.period = ledger.period;
     this.policyIndex = ledger.policyIndex;
     this.configIndex = ledger.configIndex;
   }

@@ -15,9 +15,9 @@ import type { AppendOutcome, AppendRequest, Assigned, Effect, StoredResponse } f
 import { answerOf } from './answer.ts';
 import type { ClientEvents, KeptAnswers } from './kept.ts';
 import { heldRuns, type Ledger, type RunState } from './ledger.ts';
-import { Pending, type Entry, type Plan } from './pending.ts';
+import { Pending, type Entry, type MeterRow, type Plan } from './pending.ts';
+import { periodAt, usedOf, type Period } from './quota.ts';
 import type { RandomPool } from './random.ts';
-import type { MeterRow } from './pending.ts';
 
 /** What an engine gives: what its tables hold, with what requests before in the same commit added. */
 export interface SequencerParts {
@@ -36,6 +36,8 @@ export interface SequencerParts {
   readonly rows: {
     addEntry(project: number, entry: Entry): void;
     addMeter(project: number, row: MeterRow): void;
+    /** The first metered append of a month. */
+    addPeriod(project: number, period: Period): void;
   };
 }
 
@@ -56,37 +58,37 @@ export class Sequencer {
   /** Plans one request. Whatever it throws, nothing of the request is kept in memory. */
   append(request: AppendRequest): AppendOutcome {
     const pending = this.pendingOf(request.projectId);
-    const { idempotency, expect, inForce } = request;
-    if (idempotency !== undefined) {
-      const kept = this.parts.kept.find(pending.ledger.no, idempotency.key);
-      if (kept !== null) {
-        return kept.fingerprint === idempotency.fingerprint
-          ? { outcome: 'replayed', response: kept.response }
-          : { outcome: 'key_reused' };
-      }
-    }
+    const { expect, inForce } = request;
+    const repeated = this.repeated(pending, request);
+    if (repeated !== null) return repeated;
+    const plan = this.newPlan(pending);
+    const refused = this.overQuota(pending, request, plan.period);
+    if (refused !== null) return refused;
     if (expect !== undefined) {
       const events = this.runOf(pending, expect.runId)?.events ?? 0;
       if (events !== expect.events) return { outcome: 'stale', events };
     }
     if (inForce !== undefined && !pending.isCurrent(inForce)) return { outcome: 'outdated' };
-    const plan = this.plan(pending, request);
+    this.assignAll(pending, plan, request);
     if (request.whole === true && plan.assigned.some(({ outcome }) => outcome === 'conflict'))
       throw conflict();
     for (const effect of request.effects ?? [])
       this.parts.applyEffect(pending.ledger.no, effect, plan.assigned);
     const response = this.keepAnswer(pending, request, plan);
     this.accept(pending, request, plan);
-    return { outcome: 'stored', assigned: plan.assigned, response };
+    const used = usedOf(request.meter.op, plan.period, pending.totals);
+    return { outcome: 'stored', assigned: plan.assigned, response, used };
   }
 
   /** COMMIT returned: what was pending is durable. */
   settle(): void {
-    for (const { ledger, lastMs, totals, policyIndex, configIndex, runs, types } of this.pending.values()) {
+    for (const pending of this.pending.values()) {
+      const { ledger, lastMs, totals, period, policyIndex, configIndex, runs, types } = pending;
       ledger.audit.settle();
       ledger.metering.settle();
       ledger.lastMs = lastMs;
       ledger.totals = totals;
+      ledger.period = period;
       ledger.policyIndex = policyIndex;
       ledger.configIndex = configIndex;
       for (const [name, no] of types) ledger.types.set(name, no);
@@ -121,20 +123,59 @@ export class Sequencer {
     return pending;
   }
 
-  private plan(pending: Pending, request: AppendRequest): Plan {
-    const plan: Plan = {
-      serverMs: Math.max(this.parts.clock.now(), pending.lastMs),
+  /** What became of the request that the key of this one was used with, or null where it is a new one. */
+  private repeated({ ledger }: Pending, { idempotency }: AppendRequest): AppendOutcome | null {
+    const kept = idempotency === undefined ? null : this.parts.kept.find(ledger.no, idempotency.key);
+    if (kept === null) return null;
+    return kept.fingerprint === idempotency?.fingerprint
+      ? { outcome: 'replayed', response: kept.response }
+      : { outcome: 'key_reused' };
+  }
+
+  /** Decided by look-ups alone, since nothing that a request wrote may stay when it is refused. */
+  private overQuota(
+    pending: Pending,
+    { meter, leaves }: AppendRequest,
+    period: Period,
+  ): AppendOutcome | null {
+    const { op, limit = null } = meter;
+    if (op === 'none' || limit === null) return null;
+    const used = usedOf(op, period, pending.totals);
+    const most = meter.units === 'accepted' ? leaves.length : meter.units;
+    if (used + most <= limit) return null;
+    const units = meter.units === 'accepted' ? this.countFresh(pending, leaves) : meter.units;
+    return units === 0 || used + units <= limit ? null : { outcome: 'over_quota', used, units };
+  }
+
+  /** Leaves that would be appended: not those whose client id is known, or comes a second time. */
+  private countFresh({ ledger }: Pending, leaves: readonly LeafDraft[]): number {
+    const seen = new Set<string>();
+    let fresh = 0;
+    for (const draft of leaves) {
+      const id = draft.kind === 'event' ? draft.clientEventId : null;
+      if (id !== null && (seen.has(id) || this.parts.clients.has(ledger.no, id))) continue;
+      if (id !== null) seen.add(id);
+      fresh += 1;
+    }
+    return fresh;
+  }
+
+  private newPlan({ lastMs, period, totals }: Pending): Plan {
+    const serverMs = Math.max(this.parts.clock.now(), lastMs);
+    return {
+      serverMs,
+      period: periodAt(period, serverMs, totals),
       entries: [],
       assigned: [],
       runs: new Map(),
       types: new Map(),
     };
-    request.leaves.forEach((draft, position) => {
-      plan.assigned.push(
-        this.assign(pending, plan, { draft, fingerprint: request.fingerprints?.get(position) }),
-      );
+  }
+
+  private assignAll(pending: Pending, plan: Plan, { leaves, fingerprints }: AppendRequest): void {
+    leaves.forEach((draft, position) => {
+      plan.assigned.push(this.assign(pending, plan, { draft, fingerprint: fingerprints?.get(position) }));
     });
-    return plan;
   }
 
   private assign(
@@ -245,7 +286,7 @@ export class Sequencer {
   }
 
   /** Adds the metering leaf: one for each request that appended or is counted. */
-  private meter(pending: Pending, { meter }: AppendRequest, { entries, serverMs }: Plan): void {
+  private meter(pending: Pending, { meter }: AppendRequest, { entries, serverMs, period }: Plan): void {
     const units = meter.units === 'accepted' ? (meter.op === 'none' ? 0 : entries.length) : meter.units;
     if (entries.length === 0 && units === 0) return;
     const totals = addUnits(pending.totals, meter.op, units);
@@ -261,6 +302,9 @@ export class Sequencer {
     this.parts.rows.addMeter(pending.ledger.no, { index, firstIndex, count: entries.length, nonce, record });
     pending.meterHashes.push(leafHash(record));
     pending.totals = totals;
+    if (units === 0 || period === pending.period) return;
+    this.parts.rows.addPeriod(pending.ledger.no, period);
+    pending.period = period;
   }
 }
 

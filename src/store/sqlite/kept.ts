@@ -69,6 +69,7 @@ export function clientEvents(prepare: Prepare): ClientEvents {
       if (take.run(project, clientEventId, index, fingerprint).changes === 1) return null;
       return find.get(project, clientEventId) ?? null;
     },
+    has: (project, clientEventId) => find.get(project, clientEventId) !== undefined,
     eventId: (project, index) => {
       const row = record.get(positionOf(project, index));
       if (row === undefined) throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; run fsck`);

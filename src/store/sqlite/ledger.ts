@@ -3,6 +3,7 @@ import { GovError } from '../../contract/problems.ts';
 import { zeroTotals, type Totals } from '../../core/metering.ts';
 import { TileEdge } from '../../core/tile.ts';
 import type { Ledger, RunState } from '../ledger.ts';
+import { baseOf, type Period } from '../quota.ts';
 import { treeNumber } from '../trees.ts';
 import type { Connection, Value } from './connection.ts';
 import { newestReader } from './newest.ts';
@@ -71,13 +72,23 @@ export function openLedger(db: Connection, projectId: string): Ledger {
     no,
     audit: audit.edge,
     metering: metering.edge,
-    lastMs: audit.lastMs,
+    lastMs: Math.max(audit.lastMs, metering.lastMs),
     totals: readTotals(db, no, metering.edge.size),
+    period: newestPeriod(db, no),
     policyIndex: newest(no, 'gov.policy/1'),
     configIndex: newest(no, 'gov.config/1'),
     runs: new Map(),
     types: new Map(types.map(({ name, type_no }) => [name, type_no])),
   };
+}
+
+function newestPeriod(db: Connection, project: number): Period | null {
+  const row = db
+    .prepare<Value[], { month: string; base: string }>(
+      'SELECT month, base FROM period WHERE project = ? ORDER BY month DESC LIMIT 1',
+    )
+    .get(project);
+  return row === undefined ? null : { month: row.month, base: baseOf(row.base) };
 }
 
 function openTree(

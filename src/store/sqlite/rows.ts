@@ -7,6 +7,7 @@ import { typeNumber } from '../decided.ts';
 import type { RunState } from '../ledger.ts';
 import type { Entry, MeterRow, Pending } from '../pending.ts';
 import type { TreeName } from '../port.ts';
+import { baseText, type Period } from '../quota.ts';
 import { treeNumber } from '../trees.ts';
 
 import { positionOf } from './position.ts';
@@ -19,6 +20,7 @@ export class CommitRows {
   private readonly runEvents: RowBuffer;
   private readonly meters: RowBuffer;
   private readonly decided: RowBuffer;
+  private readonly periods: RowBuffer;
   private readonly saveTiles: TileWriter;
   private readonly moveHead: Statement;
   private readonly saveType: Statement;
@@ -34,6 +36,7 @@ export class CommitRows {
     const ofMeter = ['position', 'first_index', 'leaf_count', 'nonce', 'record'];
     this.meters = new RowBuffer(prepare, 'meter', ofMeter);
     this.decided = new RowBuffer(prepare, 'decided', ['project', 'type', 'idx', 'run_id', 'id']);
+    this.periods = new RowBuffer(prepare, 'period', ['project', 'month', 'base']);
     this.saveTiles = tileWriter(prepare);
     this.moveHead = prepare(
       'move head',
@@ -80,6 +83,10 @@ export class CommitRows {
     this.meters.add([positionOf(project, index), firstIndex, count, nonce, record]);
   }
 
+  addPeriod(project: number, period: Period): void {
+    this.periods.add([project, period.month, baseText(period)]);
+  }
+
   /** Writes everything of the commit but COMMIT itself. */
   flush(projects: Iterable<Pending>): void {
     this.leaves.flush();
@@ -87,6 +94,7 @@ export class CommitRows {
     this.runEvents.flush();
     this.meters.flush();
     this.decided.flush();
+    this.periods.flush();
     for (const pending of projects) {
       this.flushRuns(pending);
       this.flushTree('audit', pending, pending.hashes);
@@ -96,7 +104,8 @@ export class CommitRows {
 
   /** The transaction failed. */
   clear(): void {
-    for (const rows of [this.leaves, this.bodies, this.runEvents, this.meters, this.decided]) rows.clear();
+    const { leaves, bodies, runEvents, meters, decided, periods } = this;
+    for (const rows of [leaves, bodies, runEvents, meters, decided, periods]) rows.clear();
   }
 
   private flushRuns({ ledger, runs, types, typeEvents, runTypeEvents }: Pending): void {

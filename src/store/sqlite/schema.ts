@@ -1,7 +1,7 @@
 /**
  * Tables of the two database files, as numbered migrations. Every table leads with the project's number (in
- * leaf tables as the upper half of the row id, see `position.ts`), so every statement carries the tenant. Leaf tables are append-only by trigger; bodies (`body`) are not, since
- * they are what erasure erases.
+ * leaf tables as the upper half of the row id, see `position.ts`) or an organization's id, so every statement carries
+ * the tenant. Leaf tables are append-only by trigger; bodies (`body`) are not, since they are what erasure erases.
  *
  * Indexes are the dearest part of a row, so there are few: no index on event ids (the id carries the leaf
  * index), none on times (a run's events are a narrow scan, whole runs are counted by `run_type`).
@@ -10,6 +10,7 @@
 
 import { positionBits } from './position.ts';
 import { governance, governanceAppendOnly } from './schemagovernance.ts';
+import { tenants, tenantsAppendOnly } from './schematenants.ts';
 
 export interface Migration {
   readonly version: number;
@@ -33,20 +34,6 @@ CREATE TABLE project (
   environment TEXT NOT NULL CHECK (environment IN ('production', 'sandbox')),
   audit_origin TEXT NOT NULL UNIQUE,
   metering_origin TEXT NOT NULL UNIQUE
-) STRICT;
-
-CREATE TABLE api_key (
-  project INTEGER NOT NULL REFERENCES project,
-  key_id TEXT NOT NULL,
-  digest BLOB NOT NULL UNIQUE,
-  prefix TEXT NOT NULL,
-  last4 TEXT NOT NULL,
-  name TEXT NOT NULL,
-  scopes TEXT NOT NULL,
-  created_ms INTEGER NOT NULL,
-  expires_ms INTEGER,
-  revoked_ms INTEGER,
-  PRIMARY KEY (project, key_id)
 ) STRICT;
 ${appendOnly('project')}`;
 
@@ -256,10 +243,10 @@ CREATE TABLE job (
 CREATE UNIQUE INDEX job_result ON job (project, result_id) WHERE result_id IS NOT NULL;
 CREATE INDEX job_age ON job (project, created_ms, job_id);
 CREATE INDEX job_due ON job (due_ms) WHERE status IN ('pending', 'processing');
-${['proof', 'graph', ...governanceAppendOnly].map(appendOnly).join('')}`;
+${['proof', 'graph', ...governanceAppendOnly, ...tenantsAppendOnly].map(appendOnly).join('')}`;
 
 export const mainMigrations: readonly Migration[] = [
-  { version: 1, sql: project + log + runs + governance + work },
+  { version: 1, sql: project + tenants + log + runs + governance + work },
 ];
 
 /** The second file: the newest signed head of each tree, by origin. */

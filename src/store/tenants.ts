@@ -1,0 +1,133 @@
+/**
+ * What changes of tenants must meet, whatever the engine: effects on keys, projects and sessions, and new tenants.
+ * Each is judged by rows as the requests before it left them, then written. Proven by `test/store/suite/tenants.ts`.
+ */
+import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
+import type { Project } from './port.ts';
+import type { ApiKeyRow, NewTenant, StoredProject, StoredSession, TenantEffect } from './tenancy.ts';
+
+type EffectOf<Kind extends TenantEffect['kind']> = Extract<TenantEffect, { kind: Kind }>;
+
+/** What of a project may change. */
+export type Profile = Pick<StoredProject, 'name' | 'settings' | 'quotas' | 'deletedMs'>;
+
+/** The rows that effects read and write: of the project that is appended to, and of its organization. */
+export interface TenantRows {
+  /** Keys without a `revokedMs`, be it ahead. */
+  unrevokedKeys(): number;
+  addApiKey(key: ApiKeyRow): void;
+  apiKey(keyId: string): Pick<ApiKeyRow, 'revokedMs'> | null;
+  changeApiKey(effect: EffectOf<'changeApiKey'>): void;
+  revokeApiKey(effect: EffectOf<'revokeApiKey'>): void;
+  /** Null for a project of a plane. */
+  profile(): Profile | null;
+  /** Whether another project of its organization and environment, not deleted, has this `nameKey`. */
+  isNameTaken(key: string): boolean;
+  saveProfile(profile: Profile, updatedMs: number): void;
+  openSession(session: StoredSession): void;
+  /** Changes nothing where it is ended. */
+  endSession(effect: EffectOf<'endSession'>): void;
+  setCustomer(effect: EffectOf<'setCustomer'>): void;
+}
+
+/** By which names of projects are compared: without case, and however accents are encoded. */
+export const nameKey = (name: string): string => name.normalize('NFC').toLowerCase();
+
+export function applyTenantEffect(rows: TenantRows, effect: TenantEffect): void {
+  switch (effect.kind) {
+    case 'saveApiKey':
+      return addApiKey(rows, effect.key);
+    case 'changeApiKey':
+      livingKey(rows, effect);
+      return rows.changeApiKey(effect);
+    case 'revokeApiKey': {
+      const { revokedMs } = livingKey(rows, effect);
+      // one that ends already does not live longer
+      return rows.revokeApiKey({
+        ...effect,
+        revokedMs: Math.min(effect.revokedMs, revokedMs ?? effect.revokedMs),
+      });
+    }
+    case 'changeProject':
+      return changeProject(rows, effect);
+    case 'openSession':
+      return rows.openSession(effect.session);
+    case 'endSession':
+      return rows.endSession(effect);
+    case 'setCustomer':
+      return rows.setCustomer(effect);
+  }
+}
+
+function addApiKey(rows: TenantRows, key: ApiKeyRow): void {
+  if (rows.unrevokedKeys() >= limits.keysPerProject) {
+    throw new GovError(
+      'CONFLICT',
+      `expected at most ${limits.keysPerProject} keys of a project, got one more; revoke one that is not used`,
+    );
+  }
+  rows.addApiKey(key);
+}
+
+function livingKey(rows: TenantRows, { keyId, atMs }: { keyId: string; atMs: number }) {
+  const key = rows.apiKey(keyId);
+  if (key === null || (key.revokedMs !== null && key.revokedMs <= atMs)) {
+    throw new GovError('NOT_FOUND', `no key ${keyId}`);
+  }
+  return key;
+}
+
+function changeProject(rows: TenantRows, effect: EffectOf<'changeProject'>): void {
+  const before = rows.profile();
+  const { name, deletedMs, atMs } = effect;
+  if (before === null || (before.deletedMs !== null && deletedMs !== null)) {
+    throw new GovError('NOT_FOUND', 'no such project');
+  }
+  const after: Profile = {
+    name: name ?? before.name,
+    settings: effect.settings ?? before.settings,
+    quotas: effect.quotas ?? before.quotas,
+    deletedMs: deletedMs === undefined ? before.deletedMs : deletedMs,
+  };
+  const claims = name !== undefined || (before.deletedMs !== null && after.deletedMs === null);
+  if (claims && after.deletedMs === null && rows.isNameTaken(nameKey(after.name))) throw taken(after.name);
+  rows.saveProfile(after, atMs);
+}
+
+/** What a store knows of a new tenant's surroundings. */
+export interface TenantSurroundings {
+  /** Whether (issuer, subject) is known. */
+  readonly userExists: boolean;
+  /** Projects of the organization that are not deleted. */
+  readonly projects: number;
+  isNameTaken(environment: Project['environment'], key: string): boolean;
+}
+
+/** Refuses a tenant that cannot be made; nothing may have been written yet. */
+export function judgeTenant({ projects }: NewTenant, known: TenantSurroundings): void {
+  if (known.userExists) {
+    throw new GovError('USER_EXISTS', 'expected a person who is not known here; sign in instead');
+  }
+  const most = limits.projectsPerOrganization;
+  if (known.projects + projects.length > most) {
+    throw new GovError(
+      'CONFLICT',
+      `expected at most ${most} projects of an organization, got one more; delete one first`,
+    );
+  }
+  const names = new Set<string>();
+  for (const { stored } of projects) {
+    const { environment } = stored.project;
+    const key = nameKey(stored.name);
+    const own = `${environment}/${key}`;
+    if (names.has(own) || known.isNameTaken(environment, key)) throw taken(stored.name);
+    names.add(own);
+  }
+}
+
+const taken = (name: string): GovError =>
+  new GovError(
+    'NAME_TAKEN',
+    `expected a name that no project of this environment has, got ${JSON.stringify(name)}`,
+  );
