@@ -10,10 +10,11 @@ import { formatTrust } from '../src/core/checkpoint.ts';
 import { typeId } from '../src/core/id.ts';
 import { parseVerifierKey } from '../src/core/notekey.ts';
 import { now, randomBytes } from '../src/host/clock.ts';
-import { parseAddress, readPlaneFile, type PlaneFile } from '../src/host/config.ts';
+import { readPlaneFile, type PlaneFile } from '../src/host/config.ts';
 import { syncDirectory, writePrivate } from '../src/host/files.ts';
 import { genesisLeaf } from '../src/host/genesis.ts';
 import { createKeys, type HostKeys } from '../src/host/keys.ts';
+import { parseAddress, parseOptionalAddress } from '../src/host/layers.ts';
 import { Checkpoints } from '../src/service/checkpoints.ts';
 import { createKey } from '../src/service/keys.ts';
 import { silentLog } from '../src/service/log.ts';
@@ -80,8 +81,8 @@ function planeFile(dataDir: string, options: InitOptions): PlaneFile {
     metricsListen = defaultMetricsListen,
     environment = 'production',
   } = options;
-  parseAddress(listen, '--listen');
-  if (metricsListen !== 'off') parseAddress(metricsListen, '--metrics-listen');
+  parseAddress({ value: listen, from: '--listen' });
+  parseOptionalAddress({ value: metricsListen, from: '--metrics-listen' });
   const nowMs = now();
   const projectId = typeId('prj', nowMs, randomBytes(10));
   return {

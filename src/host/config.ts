@@ -1,12 +1,22 @@
 /**
- * Configuration of a plane: flag > GOV_* environment > plane.json > default. Every value is checked, and an
- * error names the layer it came from. Proven by `test/host/config.test.ts`.
+ * Configuration of a plane: flag > GOV_* environment > plane.json > default.
+ * Proven by `test/host/config.test.ts`.
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { GovError } from '../contract/problems.ts';
-import { explain, type JsonSchema } from '../service/explain.ts';
-import { logLevels, type LogLevel } from './log.ts';
+import type { JsonSchema } from '../service/explain.ts';
+import {
+  layers,
+  oneOf,
+  parseAddress,
+  parseLogLevel,
+  parseOptionalAddress,
+  readConfigFile,
+  servingMembers,
+  text,
+  type Address,
+  type Variables,
+} from './layers.ts';
+import type { LogLevel } from './log.ts';
 
 /** `plane.json`, as `plane init` writes it. */
 export interface PlaneFile {
@@ -24,13 +34,9 @@ export interface PlaneFile {
   readonly memoryMiB?: number;
 }
 
-const text = (maxLength: number): JsonSchema => ({ type: 'string', minLength: 1, maxLength });
 const typeIdOf = (prefix: string): JsonSchema => ({
   type: 'string',
   pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`,
-});
-const oneOf = (values: readonly string[]): JsonSchema => ({
-  anyOf: values.map((value) => ({ const: value })),
 });
 
 const planeFileSchema: JsonSchema = {
@@ -45,25 +51,16 @@ const planeFileSchema: JsonSchema = {
     'meteringOrigin',
   ],
   properties: {
-    listen: text(255),
-    metricsListen: { anyOf: [text(255), { type: 'null' }] },
+    ...servingMembers,
     projectId: typeIdOf('prj'),
     organizationId: typeIdOf('org'),
     environment: oneOf(['production', 'sandbox']),
     origin: text(255),
     meteringOrigin: text(255),
     name: text(100),
-    problemBase: { type: 'string', pattern: '^https?://[^\\s]+$', maxLength: 255 },
-    logLevel: oneOf(logLevels),
-    memoryMiB: { type: 'integer', minimum: 128, maximum: 1_048_576 },
   },
   additionalProperties: false,
 };
-
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
 
 export interface PlaneConfig extends Omit<PlaneFile, 'listen' | 'metricsListen' | 'logLevel'> {
   readonly dataDir: string;
@@ -79,63 +76,27 @@ export interface PlaneFlags {
   readonly logLevel?: string | undefined;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-const invalid = (from: string, expected: string, cause?: unknown): GovError =>
-  new GovError('VALIDATION_ERROR', `${from}: expected ${expected}`, { cause });
-
 /** Reads and checks the configuration; VALIDATION_ERROR names the file, variable or flag at fault. */
-export function readPlaneConfig(dataDir: string, flags: PlaneFlags, env: Environment): PlaneConfig {
+export function readPlaneConfig(dataDir: string, flags: PlaneFlags, env: Variables): PlaneConfig {
   const path = join(dataDir, 'plane.json');
   const file = readPlaneFile(path);
-  const pick = (flag: keyof PlaneFlags, name: string, fallback: string): { text: string; from: string } => {
-    const given = flags[flag];
-    if (given !== undefined)
-      return { text: given, from: `--${flag.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}` };
-    const set = env[name];
-    return set === undefined || set === '' ? { text: fallback, from: path } : { text: set, from: name };
-  };
-  const listen = pick('listen', 'GOV_LISTEN', file.listen);
-  const metrics = pick('metricsListen', 'GOV_METRICS_LISTEN', file.metricsListen ?? 'off');
-  const level = pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info');
-  const logLevel = logLevels.find((known) => known === level.text);
-  if (logLevel === undefined) throw invalid(level.from, `one of ${logLevels.join(', ')}, got ${level.text}`);
+  const pick = layers<keyof PlaneFlags>(flags, env, path);
   return {
     ...file,
     dataDir,
-    listen: parseAddress(listen.text, listen.from),
-    metricsListen: metrics.text === 'off' ? null : parseAddress(metrics.text, metrics.from),
-    logLevel,
+    logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),
+    listen: parseAddress(pick('listen', 'GOV_LISTEN', file.listen)),
+    metricsListen: parseOptionalAddress(
+      pick('metricsListen', 'GOV_METRICS_LISTEN', file.metricsListen ?? 'off'),
+    ),
   };
 }
 
 /** Reads `plane.json`; NOT_FOUND where there is none. */
-export function readPlaneFile(path: string): PlaneFile {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new GovError('NOT_FOUND', `expected a plane at ${path}; make one with gov plane init`, { cause });
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw invalid(path, 'JSON', cause);
-  }
-  const [fault] = explain(planeFileSchema, value, { in: 'body' }).errors;
-  if (fault !== undefined) throw invalid(`${path} ${fault.pointer}`, fault.detail.replace(/^expected /, ''));
-  return value as PlaneFile;
-}
-
-const addressForm = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s/]+)):([0-9]{1,5})$/;
-
-/** `host:port`, with brackets around an IPv6 address. Port 0 lets the system choose. */
-export function parseAddress(text: string, from: string): Address {
-  const [, v6, name, digits] = addressForm.exec(text) ?? [];
-  const host = v6 ?? name;
-  const port = Number(digits);
-  if (host === undefined || port > 65_535)
-    throw invalid(from, `host:port, such as 127.0.0.1:7460, got ${text}`);
-  return { host, port };
-}
+export const readPlaneFile = (path: string): PlaneFile =>
+  // the schema holds what the type says
+  readConfigFile(
+    path,
+    planeFileSchema,
+    `expected a plane at ${path}; make one with gov plane init`,
+  ) as PlaneFile;

@@ -8,7 +8,7 @@ import { cpuUsage } from 'node:process';
 import { secondsBuckets, type OperationStats } from '../http/stats.ts';
 import type { Counts } from '../service/services.ts';
 import type { Store } from '../store/port.ts';
-import type { Address } from './config.ts';
+import type { Address } from './layers.ts';
 
 export interface MetricsSource {
   readonly stats: readonly OperationStats[];

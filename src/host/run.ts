@@ -10,7 +10,7 @@ import { handlers } from '../service/handlers.ts';
 import { startSweeping } from '../service/sweep.ts';
 import type { Assembled } from './assemble.ts';
 import { now } from './clock.ts';
-import type { Address } from './config.ts';
+import type { Address } from './layers.ts';
 import { replacePrivate } from './files.ts';
 import { untilStopped } from './lifecycle.ts';
 import type { MetricsServer } from './metrics.ts';

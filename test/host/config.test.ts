@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { parseAddress, readPlaneConfig, type PlaneFlags } from '../../src/host/config.ts';
+import { readPlaneConfig, type PlaneFlags } from '../../src/host/config.ts';
+import { parseAddress } from '../../src/host/layers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-config-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -57,11 +58,13 @@ describe('plane.json', () => {
 });
 
 describe('an address', () => {
+  const parse = (value: string) => parseAddress({ value, from: 'x' });
+
   it('is host:port, with brackets around IPv6', () => {
-    expect(parseAddress('localhost:80', 'x')).toEqual({ host: 'localhost', port: 80 });
-    expect(parseAddress('[::1]:0', 'x')).toEqual({ host: '::1', port: 0 });
+    expect(parse('localhost:80')).toEqual({ host: 'localhost', port: 80 });
+    expect(parse('[::1]:0')).toEqual({ host: '::1', port: 0 });
     for (const text of ['', ':80', '80', 'a:b', 'a:65536', '::1:80', 'a b:80', 'http://a:80', 'a:80/']) {
-      expect(() => parseAddress(text, 'x'), text).toThrow(/^x: expected host:port/);
+      expect(() => parse(text), text).toThrow(/^x: expected host:port/);
     }
   });
 });
