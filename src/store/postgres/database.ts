@@ -19,15 +19,19 @@ export interface DatabaseOptions {
   readonly waitMs?: number;
 }
 
-/** Whose rows a transaction sees; policies of the tables read it (`security.ts`). */
+/** Whose rows a transaction sees; policies of the tables read it (`rules.ts`). */
 export type Scope =
   | { readonly project: number }
   /** The row of the project alone, to find its number. */
   | { readonly projectId: string }
-  /** The one key with this digest: the credential names its tenant. */
+  /** An organization with its people, sessions and projects; nothing of what is in the projects. */
+  | { readonly organizationId: string }
+  /** The one person whom an issuer calls so. */
+  | { readonly issuer: string; readonly subject: string }
+  /** The one key or session with this digest: the credential names its tenant. */
   | { readonly digest: Uint8Array }
-  /** Jobs of all projects, kept answers past their time: what belongs to no caller. */
-  | { readonly duty: 'jobs' | 'sweep' | 'check' };
+  /** Jobs of all projects, kept answers past their time, sizes of logs: what belongs to no caller. */
+  | { readonly duty: 'jobs' | 'sweep' | 'check' | 'watch' | 'installation' };
 
 /** A transaction that is open. */
 export interface Transaction {
@@ -181,13 +185,19 @@ const dropFirst = <Steps extends readonly Step[]>(results: readonly Result[]): R
 
 const setProject = sql("SELECT set_config('gov.project', $1, true)");
 const setProjectId = sql("SELECT set_config('gov.project_id', $1, true)");
+const setOrganization = sql("SELECT set_config('gov.organization', $1, true)");
+const setPerson = sql(
+  "SELECT set_config('gov.issuer', $1, true), set_config('gov.subject', $2, true)",
+);
 const setDigest = sql("SELECT set_config('gov.digest', $1, true)");
 const setDuty = sql("SELECT set_config('gov.duty', $1, true)");
 
-/** SET LOCAL of what the policies compare with. */
+/** SET LOCAL of what the policies compare with; adds to what the transaction sees already. */
 export function scoped(scope: Scope): Step {
   if ('project' in scope) return step(setProject, scope.project);
   if ('projectId' in scope) return step(setProjectId, scope.projectId);
+  if ('organizationId' in scope) return step(setOrganization, scope.organizationId);
+  if ('issuer' in scope) return step(setPerson, scope.issuer, scope.subject);
   if ('digest' in scope) return step(setDigest, Buffer.from(scope.digest).toString('hex'));
   return step(setDuty, scope.duty);
 }

@@ -5,6 +5,7 @@
  * Proven by `test/store/postgres/database.test.ts` and the store suite.
  */
 import { governanceTables } from './schemagovernance.ts';
+import { peopleTables, projectTables } from './schematenancy.ts';
 import { security } from './security.ts';
 
 export interface Migration {
@@ -16,31 +17,6 @@ export interface Migration {
 export const positionBits = 36;
 
 const id = 'text COLLATE "C"';
-
-const projects = `
-CREATE TABLE project (
-  project integer PRIMARY KEY CHECK (project > 0 AND project < ${2 ** 27}),
-  project_id ${id} NOT NULL UNIQUE,
-  organization_id ${id} NOT NULL,
-  environment text NOT NULL CHECK (environment IN ('production', 'sandbox')),
-  audit_origin ${id} NOT NULL UNIQUE,
-  metering_origin ${id} NOT NULL UNIQUE
-);
-CREATE SEQUENCE project_number AS integer;
-
-CREATE TABLE api_key (
-  project integer NOT NULL REFERENCES project,
-  key_id ${id} NOT NULL,
-  digest bytea NOT NULL UNIQUE,
-  prefix text NOT NULL,
-  last4 text NOT NULL,
-  name text NOT NULL,
-  scopes text NOT NULL,
-  created_ms bigint NOT NULL,
-  expires_ms bigint,
-  revoked_ms bigint,
-  PRIMARY KEY (project, key_id)
-);`;
 
 /** Trees: 0 audit, 1 metering. A tile's row `part` holds up to 32 of its hashes and only ever grows. */
 const log = `
@@ -82,6 +58,9 @@ CREATE TABLE checkpoint (
   note text NOT NULL,
   PRIMARY KEY (project, tree, size)
 );
+
+-- Projects whose logs have leaves that no checkpoint covers, maybe: kept with the commit, removed with the note.
+CREATE TABLE grown (project integer PRIMARY KEY);
 
 -- What SQLite keeps in a second file: the newest signed head of each tree, written before it is signed.
 CREATE TABLE head_anchor (
@@ -243,7 +222,7 @@ CREATE INDEX job_ended ON job (completed_ms) WHERE request IS NOT NULL AND statu
 
 /** `role`: the ordinary role that serving processes work under. */
 export const migrations = (role: string): readonly Migration[] => [
-  { version: 1, sql: projects + log + runs + governanceTables + work + security(role) },
+  { version: 1, sql: projectTables + peopleTables + log + runs + governanceTables + work + security(role) },
 ];
 
 /** The version that this release needs. */

@@ -1,0 +1,181 @@
+/**
+ * Who sees and changes which rows: a rule for each table. Policies compare with settings that `database.ts` sets for one
+ * transaction (`Scope`); where none is set, nothing is seen and nothing taken. Several may be set: a project of an
+ * organization. Proven by `test/store/postgres/database.test.ts`.
+ */
+
+/** Evaluated once per statement, not per row: the subselect makes it a constant of the plan. */
+const tenant = "(SELECT nullif(current_setting('gov.project', true), '')::integer)";
+const namedProject = "(SELECT current_setting('gov.project_id', true))";
+const credential = "(SELECT decode(nullif(current_setting('gov.digest', true), ''), 'hex'))";
+const organization = "(SELECT nullif(current_setting('gov.organization', true), ''))";
+const issuer = "(SELECT nullif(current_setting('gov.issuer', true), ''))";
+const subject = "(SELECT current_setting('gov.subject', true))";
+const onDuty = (...duties: readonly string[]): string =>
+  `(SELECT current_setting('gov.duty', true)) IN (${duties.map((duty) => `'${duty}'`).join(', ')})`;
+
+const own = `project = ${tenant}`;
+const ownOrganization = `organization_id = ${organization}`;
+const ownPosition = `(position >> 36) = ${tenant}`;
+
+export interface TableRules {
+  /** Which rows are seen; also which are written, unless `writes` says otherwise. */
+  readonly sees: string;
+  readonly writes?: string;
+  /** What the serving role may do. */
+  readonly may: string;
+  /** Raised on a change that its condition meets; null: on every change. Deletes raise unless `may` has them. */
+  readonly changes: { readonly when: string; readonly message: string } | 'any' | null;
+}
+
+const appendOnly = (sees = own): TableRules => ({ sees, may: 'SELECT, INSERT', changes: null });
+
+/** SQL: whether one of these columns changes. */
+function changed(names: string): string {
+  const row = (of: string): string =>
+    `(${names
+      .split(' ')
+      .map((name) => `${of}.${name}`)
+      .join(', ')})`;
+  return `${row('NEW')} IS DISTINCT FROM ${row('OLD')}`;
+}
+
+export const tables: Readonly<Record<string, TableRules>> = {
+  project: {
+    sees: `${own} OR ${ownOrganization} OR project_id = ${namedProject} OR ${onDuty('jobs', 'check', 'watch')}`,
+    writes: own,
+    may: 'SELECT, INSERT',
+    changes: null,
+  },
+  project_profile: {
+    sees: `${own} OR ${ownOrganization}`,
+    writes: `${own} AND ${ownOrganization}`,
+    may: 'SELECT, INSERT, UPDATE',
+    changes: {
+      when: changed('project organization_id environment created_ms'),
+      message: 'a project stays where it was made',
+    },
+  },
+  organization: {
+    sees: ownOrganization,
+    may: 'SELECT, INSERT, UPDATE',
+    changes: {
+      when: changed('organization_id home_production home_sandbox created_ms'),
+      message: 'an organization keeps its projects',
+    },
+  },
+  person: {
+    sees: `${ownOrganization} OR (issuer = ${issuer} AND subject = ${subject})`,
+    writes: ownOrganization,
+    may: 'SELECT, INSERT',
+    changes: null,
+  },
+  session: {
+    sees: `${ownOrganization} OR digest = ${credential}`,
+    may: 'SELECT, INSERT, UPDATE',
+    changes: {
+      when: `OLD.ended_ms IS NOT NULL OR NEW.last_used_ms < OLD.last_used_ms
+        OR ${changed('digest kind user_id organization_id created_ms expires_ms')}`,
+      message: 'a session is used until it ends, and nothing else of it changes',
+    },
+  },
+  installation: { sees: onDuty('installation'), may: 'SELECT, INSERT', changes: null },
+  period: appendOnly(),
+  grown: {
+    sees: `${own} OR ${onDuty('watch')}`,
+    writes: own,
+    may: 'SELECT, INSERT, DELETE',
+    changes: null,
+  },
+  api_key: {
+    sees: `${own} OR digest = ${credential}`,
+    writes: own,
+    may: 'SELECT, INSERT, UPDATE',
+    changes: 'any',
+  },
+  head: {
+    sees: `${own} OR ${onDuty('watch')}`,
+    writes: own,
+    may: 'SELECT, INSERT, UPDATE',
+    changes: {
+      when: `NEW.size < OLD.size OR NEW.last_ms < OLD.last_ms OR ${changed('project tree')}`,
+      message: 'a head never goes backwards',
+    },
+  },
+  leaf: appendOnly(ownPosition),
+  // Bodies are what erasure erases.
+  body: { sees: ownPosition, may: 'SELECT, INSERT', changes: 'any' },
+  meter: appendOnly(ownPosition),
+  tile: {
+    sees: own,
+    may: 'SELECT, INSERT, UPDATE',
+    changes: {
+      when: `octet_length(NEW.hashes) < octet_length(OLD.hashes)
+        OR substr(NEW.hashes, 1, octet_length(OLD.hashes)) <> OLD.hashes
+        OR ${changed('project tree level n part')}`,
+      message: 'a tile only grows',
+    },
+  },
+  checkpoint: { ...appendOnly(), sees: `${own} OR ${onDuty('watch')}`, writes: own },
+  head_anchor: {
+    sees: own,
+    may: 'SELECT, INSERT, UPDATE',
+    changes: {
+      when: `NEW.size < OLD.size OR ${changed('project tree origin')}`,
+      message: 'a head never goes backwards',
+    },
+  },
+  event_type: appendOnly(),
+  run: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
+  run_event: appendOnly(),
+  run_type: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
+  type_total: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
+  client_event: appendOnly(),
+  idempotency: {
+    sees: `${own} OR ${onDuty('sweep')}`,
+    writes: own,
+    may: 'SELECT, INSERT, DELETE',
+    changes: null,
+  },
+  proof: appendOnly(),
+  graph: { ...appendOnly(), sees: `${own} OR ${onDuty('sweep')}`, writes: own },
+  graph_part: {
+    sees: `${own} OR ${onDuty('sweep')}`,
+    writes: own,
+    may: 'SELECT, INSERT, DELETE',
+    changes: null,
+  },
+  run_graph: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
+  job: { sees: `${own} OR ${onDuty('jobs', 'sweep')}`, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
+  decided: appendOnly(),
+  run_snapshot: appendOnly(),
+  policy: {
+    sees: own,
+    may: 'SELECT, INSERT, UPDATE',
+    changes: {
+      when: `NEW.revision <> OLD.revision + 1 OR NEW.latest_version < OLD.latest_version
+        OR ${changed('project policy_id created_ms created_by')}`,
+      message: 'a change of a policy raises its revision by one',
+    },
+  },
+  policy_version: {
+    sees: own,
+    may: 'SELECT, INSERT, UPDATE',
+    changes: {
+      when: `NOT (OLD.published = 0 AND NEW.published = 1) OR ${changed('project policy_id version condition normalized action severity policy_hash created_ms created_by')}`,
+      message: 'a policy version never changes but to be published',
+    },
+  },
+  risk_config: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
+  approval: {
+    sees: own,
+    may: 'SELECT, INSERT, UPDATE',
+    changes: {
+      when: `OLD.outcome IS NOT NULL OR NEW.outcome IS NULL OR ${changed('project approval_id evaluation_id run_id reason requested_ms requested_by expires_ms')}`,
+      message: 'an approval is decided once, and nothing else of it changes',
+    },
+  },
+};
+
+/** Names of the tables that hold a tenant's rows: all. */
+export const tableNames = Object.keys(tables);
