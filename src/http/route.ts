@@ -51,6 +51,8 @@ const named: Readonly<Record<string, string>> = {
   jobId: 'job',
   runId: 'graph',
   policyId: 'policy',
+  projectId: 'project',
+  keyId: 'API key',
   '*': 'tile',
 };
 

@@ -80,8 +80,10 @@ export const allows = (scopes: readonly string[], scope: Scope): boolean =>
   scopes.includes(scope) || scopes.includes('*');
 
 /** The one answer for what is missing, malformed, or another tenant's (contract A16). */
-export const notFound = (what: string): GovError =>
-  new GovError('NOT_FOUND', `no ${what} of this project has this ${what === 'tile' ? 'path' : 'id'}`);
+export const notFound = (what: string): GovError => {
+  const where = what === 'project' ? 'organization' : 'project';
+  return new GovError('NOT_FOUND', `no ${what} of this ${where} has this ${what === 'tile' ? 'path' : 'id'}`);
+};
 
 export interface PlainAnswer {
   readonly status: number;
@@ -97,6 +99,30 @@ export function idempotencyWrite(
   if (idempotency === null) return {};
   const { status, body, headers = {} } = answer;
   return { idempotency: { ...idempotency, response: { status, body: JSON.stringify(body), headers } } };
+}
+
+/** Begins the body of a kept answer that is sealed. */
+const sealedMark = 'sealed:';
+
+/** As above for an answer that shows a secret: it is kept sealed, and opened by `openKept` alone (contract D6). */
+export function sealedWrite(
+  idempotency: Idempotency | null,
+  answer: PlainAnswer,
+  { hosting }: Pick<Services, 'hosting'>,
+): { idempotency?: IdempotencyWrite } {
+  if (idempotency === null) return {};
+  if (hosting === null) throw new Error('only a hosted service answers with secrets');
+  const { status, body, headers = {} } = answer;
+  const text = sealedMark + hosting.seal.seal(JSON.stringify(body));
+  return { idempotency: { ...idempotency, response: { status, body: text, headers } } };
+}
+
+/** A kept answer as it was given. STORAGE_FAULT where it was sealed by another installation, or altered. */
+export function openKept(kept: StoredResponse, { hosting }: Pick<Services, 'hosting'>): StoredResponse {
+  if (!kept.body.startsWith(sealedMark)) return kept;
+  const body = hosting?.seal.open(kept.body.slice(sealedMark.length)) ?? null;
+  if (body !== null) return { ...kept, body };
+  throw new GovError('STORAGE_FAULT', 'expected a kept answer that was sealed with the keys of this service');
 }
 
 /**

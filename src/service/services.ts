@@ -1,6 +1,9 @@
 /** What handlers work with; `host/assemble.ts` puts it together. */
+import type { ProblemCode } from '../contract/problems.ts';
+import type { OperationId } from '../contract/table.ts';
 import type { DsseEnvelope } from '../core/dsse.ts';
 import type { Store } from '../store/port.ts';
+import type { Caller } from './call.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import type { Cursors } from './cursors.ts';
 import type { Hosting } from './hosting.ts';
@@ -36,10 +39,27 @@ export interface Services {
   readonly counts: Counts;
   /** Null on a plane. */
   readonly hosting: Hosting | null;
+  /**
+   * Drops at once what is remembered of a credential, or of all credentials of a project: the key, user or project
+   * with this id was changed here. Set by whoever remembers; other processes forget within
+   * `limits.credentialCacheSeconds`.
+   */
+  forgetCredential?: (id: string) => void;
+  /**
+   * Says that a known key or person was refused: without the scope (403), or with a credential that has ended (401).
+   * Returns at once and never throws. Absent on a plane.
+   */
+  readonly denied?: (who: Pick<Caller, 'id' | 'type' | 'project'>, refused: Refused) => void;
   readonly version: string;
   readonly log: Log;
   /** Whether `log.debug` is written anywhere. */
   readonly debugging: boolean;
+}
+
+/** What was refused, and why. */
+export interface Refused {
+  readonly operation: OperationId;
+  readonly code: ProblemCode;
 }
 
 export interface Counts {
