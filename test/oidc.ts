@@ -6,7 +6,7 @@ import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import Provider from 'oidc-provider';
+import { Provider } from 'oidc-provider';
 import type { Adapter, AdapterPayload, Configuration } from 'oidc-provider';
 
 export interface ProviderOptions {
@@ -42,16 +42,15 @@ const scopes = ['openid', 'email'];
 const personHeader = 'x-test-person';
 
 export async function startProvider(options: ProviderOptions = {}): Promise<TestProvider> {
-  let provider: Provider | undefined;
-  let serve: (request: IncomingMessage, response: ServerResponse) => Promise<void> = async () => {};
-  const server = createServer((request, response) => {
-    const isQuestion = request.url?.startsWith('/interaction/') === true && provider !== undefined;
-    void (isQuestion ? answer(provider!, request, response) : serve(request, response));
-  });
+  const server = createServer();
   await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  provider = new Provider(issuer, configurationOf(options));
-  serve = provider.callback();
+  const provider = new Provider(issuer, configurationOf(options));
+  const serve = provider.callback();
+  server.on('request', (request, response) => {
+    const isQuestion = request.url?.startsWith('/interaction/') === true;
+    void (isQuestion ? answer(provider, request, response) : serve(request, response));
+  });
   return {
     issuer,
     clientId: testClientId,
