@@ -33,6 +33,8 @@ export interface VerifiedPerson {
   readonly subject: string;
   /** Null unless verified. */
   readonly email: string | null;
+  /** Until when the token is accepted. */
+  readonly expiresMs: number;
 }
 
 export interface IdentityProvider {
