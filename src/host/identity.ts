@@ -123,7 +123,7 @@ function checkClaims({ sub, aud, azp, scope, scp, typ }: JWTPayload, clientId: s
 
 /** When the person gave their proof; where the issuer does not say it, when the token was made. */
 function checkSignIn({ auth_time: authTime, iat }: JWTPayload, nowSeconds: number): void {
-  const at = authTime ?? iat;
+  const at = authTime === undefined ? iat : authTime;
   if (typeof at !== 'number' || at > nowSeconds + limits.idTokenSkewSeconds) throw new Unfit('sign-in time');
   if (nowSeconds - at > limits.signInAgeSeconds) throw new Unfit('an old sign-in');
 }

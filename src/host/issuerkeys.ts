@@ -1,7 +1,7 @@
 /**
  * The signing keys of an identity provider (RFC 7517), from nowhere but the provider itself: its discovery document
  * (OpenID Connect Discovery 1.0 §4) names where they are. They are kept, read again in time and for a key that is not
- * known yet, so that the provider can change keys while the service runs. Proven by `test/host/identity.test.ts`.
+ * known yet, so that the provider can change keys while the service runs. Proven by `test/host/issuerkeys.test.ts`.
  */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWSHeaderParameters } from 'jose';
 import { isLoopback } from '../client/proxy.ts';
