@@ -5,6 +5,7 @@
 import { version } from '../client/version.ts';
 import { saltPool } from '../core/disclosure.ts';
 import { Checkpoints } from '../service/checkpoints.ts';
+import { Credentials } from '../service/credentials.ts';
 import { Cursors } from '../service/cursors.ts';
 import type { Hosting } from '../service/hosting.ts';
 import { JobWorker } from '../service/jobworker.ts';
@@ -49,6 +50,7 @@ export function assemble({ engine, keys, hosting, log, debugging }: Parts): Asse
   const { store, work, probe } = engine;
   const { signers, attest, storeKey } = keys;
   const secrets = deriveSecrets(storeKey);
+  const credentials = new Credentials({ store, now, hosting });
   const services: Services = {
     store,
     now,
@@ -67,6 +69,8 @@ export function assemble({ engine, keys, hosting, log, debugging }: Parts): Asse
     probe,
     counts: { skewedEvents: 0 },
     hosting,
+    credentials,
+    forgetCredential: (id) => credentials.forget(id),
     version,
     log,
     debugging,

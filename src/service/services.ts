@@ -5,6 +5,7 @@ import type { DsseEnvelope } from '../core/dsse.ts';
 import type { Store } from '../store/port.ts';
 import type { Caller } from './call.ts';
 import type { Checkpoints } from './checkpoints.ts';
+import type { Credentials } from './credentials.ts';
 import type { Cursors } from './cursors.ts';
 import type { Hosting } from './hosting.ts';
 import type { Log } from './log.ts';
@@ -39,12 +40,13 @@ export interface Services {
   readonly counts: Counts;
   /** Null on a plane. */
   readonly hosting: Hosting | null;
+  readonly credentials: Credentials;
   /**
    * Drops at once what is remembered of a credential, or of all credentials of a project: the key, user or project
-   * with this id was changed here. Set by whoever remembers; other processes forget within
-   * `limits.credentialCacheSeconds`.
+   * with this id was changed here. Other processes forget within `limits.credentialCacheSeconds`. O(n) of what is
+   * remembered.
    */
-  forgetCredential?: (id: string) => void;
+  readonly forgetCredential: (id: string) => void;
   /**
    * Says that a known key or person was refused: without the scope (403), or with a credential that has ended (401).
    * Returns at once and never throws. Absent on a plane.
