@@ -372,7 +372,7 @@ export interface Store extends StoreReader, TenantStore {
 
   /** Of a plane that is being made, or mended by hand; else a key is saved by an effect. */
   saveApiKey(key: ApiKeyRow): Promise<void>;
-  /** Drops idempotency records and job requests past their time. */
+  /** Drops idempotency records, job requests and sessions past their time. */
   sweep(nowMs: number): Promise<void>;
   /**
    * What `/health` reports; never throws. Each reason begins with its code: `storage_full: …`, `storage_fault: …`,

@@ -11,7 +11,14 @@ import { GovError } from '../contract/problems.ts';
 import { addUnits, meterRecord, meterRef } from '../core/metering.ts';
 import { leafHash } from '../core/merkle.ts';
 import { sealEvent, serverTime, type EventDraft, type LeafDraft } from '../core/record.ts';
-import type { AppendOutcome, AppendRequest, Assigned, Effect, StoredResponse } from './port.ts';
+import type {
+  AppendOutcome,
+  AppendRequest,
+  Assigned,
+  Effect,
+  IdempotencyWrite,
+  StoredResponse,
+} from './port.ts';
 import { answerOf } from './answer.ts';
 import type { ClientEvents, KeptAnswers } from './kept.ts';
 import { heldRuns, type Ledger, type RunState } from './ledger.ts';
@@ -41,6 +48,10 @@ export interface SequencerParts {
   };
 }
 
+export type Repeated = Extract<AppendOutcome, { outcome: 'replayed' | 'key_reused' }>;
+
+type IdempotencyKey = Pick<IdempotencyWrite, 'key' | 'fingerprint'>;
+
 export class Sequencer {
   private readonly parts: SequencerParts;
   private readonly ledgers = new Map<string, Ledger>();
@@ -58,8 +69,8 @@ export class Sequencer {
   /** Plans one request. Whatever it throws, nothing of the request is kept in memory. */
   append(request: AppendRequest): AppendOutcome {
     const pending = this.pendingOf(request.projectId);
-    const { expect, inForce } = request;
-    const repeated = this.repeated(pending, request);
+    const { idempotency, expect, inForce } = request;
+    const repeated = idempotency === undefined ? null : this.find(pending, idempotency);
     if (repeated !== null) return repeated;
     const plan = this.newPlan(pending);
     const refused = this.overQuota(pending, request, plan.period);
@@ -78,6 +89,11 @@ export class Sequencer {
     this.accept(pending, request, plan);
     const used = usedOf(request.meter.op, plan.period, pending.totals);
     return { outcome: 'stored', assigned: plan.assigned, response, used };
+  }
+
+  /** What became of the request that an idempotency key was used with, or null where the key is new. */
+  repeated(projectId: string, idempotency: IdempotencyKey): Repeated | null {
+    return this.find(this.pendingOf(projectId), idempotency);
   }
 
   /** COMMIT returned: what was pending is durable. */
@@ -123,11 +139,10 @@ export class Sequencer {
     return pending;
   }
 
-  /** What became of the request that the key of this one was used with, or null where it is a new one. */
-  private repeated({ ledger }: Pending, { idempotency }: AppendRequest): AppendOutcome | null {
-    const kept = idempotency === undefined ? null : this.parts.kept.find(ledger.no, idempotency.key);
+  private find({ ledger }: Pending, { key, fingerprint }: IdempotencyKey): Repeated | null {
+    const kept = this.parts.kept.find(ledger.no, key);
     if (kept === null) return null;
-    return kept.fingerprint === idempotency?.fingerprint
+    return kept.fingerprint === fingerprint
       ? { outcome: 'replayed', response: kept.response }
       : { outcome: 'key_reused' };
   }

@@ -176,11 +176,7 @@ export interface TenantReader {
   } | null>;
   apiKeyOf(projectId: string, keyId: string): Promise<ApiKeyRow | null>;
   /** Newest first. `liveAtMs`: only those that are not revoked then. */
-  apiKeys(
-    projectId: string,
-    filter: { readonly liveAtMs?: number },
-    page: Page<ByAge>,
-  ): Promise<ApiKeyRow[]>;
+  apiKeys(projectId: string, filter: { readonly liveAtMs?: number }, page: Page<ByAge>): Promise<ApiKeyRow[]>;
 
   /** What the first process of an installation said about it (its keys), or null. */
   installation(): Promise<string | null>;

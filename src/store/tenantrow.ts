@@ -1,13 +1,7 @@
 /** Rows of tenants as both engines keep them. Proven by `test/store/suite/tenants.ts`. */
 import type { MeteredType } from '../contract/operation.ts';
 import { projectOf, type ProjectRow } from './project.ts';
-import type {
-  ApiKeyRow,
-  StoredOrganization,
-  StoredProject,
-  StoredSession,
-  StoredUser,
-} from './tenancy.ts';
+import type { ApiKeyRow, StoredOrganization, StoredProject, StoredSession, StoredUser } from './tenancy.ts';
 
 export interface KeyRow {
   key_id: string;

@@ -31,6 +31,9 @@ export interface TenantRows {
   setCustomer(effect: EffectOf<'setCustomer'>): void;
 }
 
+/** How long a session is kept after it has run out. */
+export const sessionKeptMs = 24 * 3_600_000;
+
 /** By which names of projects are compared: without case, and however accents are encoded. */
 export const nameKey = (name: string): string => name.normalize('NFC').toLowerCase();
 

@@ -28,6 +28,7 @@ const storedAt = (index: number): Stored => ({
   outcome: 'stored',
   assigned: [{ outcome: 'appended', index, eventId: null, runSeq: null, serverMs: 0 }],
   response: null,
+  used: 0,
 });
 
 /** A store that counts how often all is read of it. */

@@ -15,5 +15,6 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./suite/approvals.ts');
   await import('./suite/decided.ts');
   await import('./suite/checkpoints.ts');
+  await import('./suite/quota.ts');
   await import('./suite/texts.ts');
 }

@@ -5,6 +5,7 @@ import { approvalRows } from './approvals.ts';
 import { keptRequestSql } from './jobs.ts';
 import { policyRows } from './policychanges.ts';
 import type { Prepare } from './statement.ts';
+import { tenantRows } from './tenants.ts';
 
 /** Applies one effect of a request, whose leaves have their places, for the project with this number. */
 export type EffectWriter = (project: number, effect: Effect, assigned: readonly Assigned[]) => void;
@@ -23,6 +24,7 @@ export function effectWriter(prepare: Prepare): EffectWriter {
     ...policyRows(prepare, current),
     ...approvalRows(prepare, current),
     ...claimRows(prepare, current),
+    ...tenantRows(prepare, current),
   };
   return (project, effect, assigned) => {
     current.project = project;

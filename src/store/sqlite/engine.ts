@@ -10,6 +10,7 @@ import { RandomPool } from '../random.ts';
 import { openSequencer } from './sequencer.ts';
 import { preparer } from './statement.ts';
 import { taskStatements } from './tasks.ts';
+import { tenantTasks } from './tenants.ts';
 import { walKeeper } from './wal.ts';
 import { Writer } from './writer.ts';
 import { workOf, type ResultOf, type Verb, type Write, type WriteOf } from './writes.ts';
@@ -68,7 +69,8 @@ export function openEngine(options: EngineOptions): LocalEngine {
   const writer = new Writer({ db, participant: sequencer, faults, committed, stopped, filled });
   const wal = walKeeper(db, (error) => writer.report(error));
   const tasks = taskStatements(prepare);
-  const statements = { sequencer, tasks, jobs: jobMoves(prepare) };
+  const tenants = tenantTasks({ prepare, createProject: (project) => tasks.createProject(project) });
+  const statements = { sequencer, tasks, jobs: jobMoves(prepare), tenants };
   const take = (write: Write, settle: Settle): void => writer.take(workOf(write, statements), settle);
   return {
     take,

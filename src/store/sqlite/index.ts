@@ -154,6 +154,9 @@ function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): 
   return {
     append: (request) => engine.write({ verb: 'append', request }),
     createProject: (project, genesis) => engine.write({ verb: 'createProject', project, genesis }),
+    createTenant: (tenant) => engine.write({ verb: 'createTenant', tenant }),
+    claimInstallation: (text) => engine.write({ verb: 'claimInstallation', text }),
+    used: (uses) => engine.write({ verb: 'used', uses }),
     stageGraphPart: async (projectId, graphId, part) =>
       engine.write({ verb: 'stageGraphPart', project: numberOf(projectId), graphId, part }),
     saveCheckpoint: checkpointSaver({
@@ -177,7 +180,7 @@ function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): 
       engine.write({ verb: 'retryJob', project: numberOf(projectId), jobId, atMs }),
     saveApiKey: async (key) => engine.write({ verb: 'saveApiKey', project: numberOf(key.projectId), key }),
     sweep: async (nowMs) => {
-      await engine.write({ verb: 'sweepRequests', nowMs });
+      await engine.write({ verb: 'sweepOld', nowMs });
       while (await engine.write({ verb: 'sweepAnswers', nowMs }));
     },
   };

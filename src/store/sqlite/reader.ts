@@ -12,6 +12,7 @@ import { eventReads } from './readevents.ts';
 import { isAltered } from '../altered.ts';
 import { leafReads, projectNumbers } from './readleaves.ts';
 import { runReads } from './readruns.ts';
+import { tenantReads } from './readtenants.ts';
 import { workReads } from './readwork.ts';
 import { mainApplicationId, mainMigrations } from './schema.ts';
 
@@ -26,6 +27,7 @@ export function storeReader(db: Connection): StoreReader {
     ...policyReads(db, numberOf),
     ...approvalReads(db, numberOf),
     ...jobReads(db, numberOf),
+    ...tenantReads(db, numberOf),
   };
 }
 

@@ -1,9 +1,8 @@
-/** Reads of what requests keep beside the log: graphs, proofs, checkpoints, kept answers, keys. Proven by the store suite. */
-import type { ApiKeyRow, GraphPart, StoredGraph, StoredProof, StoreReader } from '../port.ts';
+/** Reads of what requests keep beside the log: graphs, proofs, checkpoints, kept answers. Proven by the store suite. */
+import type { GraphPart, StoredGraph, StoredProof, StoreReader } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
 import { endOfTime } from '../bounds.ts';
 import { keptReader } from './kept.ts';
-import { projectOf } from '../project.ts';
 import { type ProjectNumber } from './readleaves.ts';
 import { treeNumber } from '../trees.ts';
 
@@ -18,8 +17,6 @@ type WorkReads = Pick<
   | 'checkpointFrom'
   | 'checkpointBelow'
   | 'keptResponse'
-  | 'apiKey'
-  | 'apiKeys'
 >;
 
 export function workReads(db: Connection, numberOf: ProjectNumber): WorkReads {
@@ -28,7 +25,6 @@ export function workReads(db: Connection, numberOf: ProjectNumber): WorkReads {
     ...graphReads(db, numberOf),
     ...proofReads(db, numberOf),
     ...checkpointReads(db, numberOf),
-    ...keyReads(db, numberOf),
     keptResponse: async (projectId, key) => kept(numberOf(projectId), key),
   };
 }
@@ -145,58 +141,5 @@ function checkpointReads(
       from.get(numberOf(projectId), treeNumber(tree), size) ?? null,
     checkpointBelow: async (projectId, tree, size) =>
       below.get(numberOf(projectId), treeNumber(tree), size) ?? null,
-  };
-}
-
-interface KeyRow {
-  key_id: string;
-  project_id: string;
-  digest: Buffer;
-  prefix: string;
-  last4: string;
-  name: string;
-  scopes: string;
-  created_ms: number;
-  expires_ms: number | null;
-  revoked_ms: number | null;
-}
-
-interface KeyAndProjectRow extends KeyRow {
-  organization_id: string;
-  environment: 'production' | 'sandbox';
-  audit_origin: string;
-  metering_origin: string;
-}
-
-const keyOf = (row: KeyRow): ApiKeyRow => ({
-  keyId: row.key_id,
-  projectId: row.project_id,
-  digest: row.digest,
-  prefix: row.prefix,
-  last4: row.last4,
-  name: row.name,
-  scopes: JSON.parse(row.scopes) as string[],
-  createdMs: row.created_ms,
-  expiresMs: row.expires_ms,
-  revokedMs: row.revoked_ms,
-});
-
-function keyReads(db: Connection, numberOf: ProjectNumber): Pick<StoreReader, 'apiKey' | 'apiKeys'> {
-  const columns = `key_id, project_id, digest, prefix, last4, name, scopes, created_ms, expires_ms, revoked_ms`;
-  // The one statement without a tenant: the credential is what names it.
-  const byDigest = db.prepare<Value[], KeyAndProjectRow>(
-    `SELECT ${columns}, organization_id, environment, audit_origin, metering_origin
-     FROM api_key JOIN project USING (project) WHERE digest = ?`,
-  );
-  const ofProject = db.prepare<Value[], KeyRow>(
-    `SELECT ${columns} FROM api_key JOIN project USING (project)
-     WHERE project = ? ORDER BY created_ms DESC, key_id DESC`,
-  );
-  return {
-    apiKey: async (digest) => {
-      const row = byDigest.get(digest);
-      return row === undefined ? null : { key: keyOf(row), project: projectOf(row) };
-    },
-    apiKeys: async (projectId) => ofProject.all(numberOf(projectId)).map(keyOf),
   };
 }

@@ -2,9 +2,9 @@
  * The sequencer over one connection: looks up while it plans, inside the transaction of a commit, and writes
  * the rows of all requests together before COMMIT. Proven by the store suite and `test/store/crash.test.ts`.
  */
-import type { AppendOutcome, AppendRequest } from '../port.ts';
+import type { AppendOutcome, AppendRequest, NewTenant } from '../port.ts';
 import type { RandomPool } from '../random.ts';
-import { Sequencer } from '../sequencer.ts';
+import { Sequencer, type Repeated } from '../sequencer.ts';
 import type { Connection, Value } from './connection.ts';
 import { effectWriter } from './effects.ts';
 import { clientEvents, keptAnswers } from './kept.ts';
@@ -23,6 +23,8 @@ export interface SequencerOptions {
 export interface CommitSequencer extends Participant {
   /** Plans one request. Whatever it throws, nothing of the request is kept in memory. */
   append(request: AppendRequest): AppendOutcome;
+  /** What became of the request that the key was used with, or null where it is new. */
+  repeated(idempotency: NonNullable<NewTenant['idempotency']>): Repeated | null;
 }
 
 export function openSequencer({ db, prepare, clock, random }: SequencerOptions): CommitSequencer {
@@ -45,6 +47,7 @@ export function openSequencer({ db, prepare, clock, random }: SequencerOptions):
   });
   return {
     append: (request) => sequencer.append(request),
+    repeated: (idempotency) => sequencer.repeated(idempotency.projectId, idempotency),
     flush: () => rows.flush(sequencer.added),
     settle: () => sequencer.settle(),
     forget: () => {

@@ -1,7 +1,10 @@
 /** Writes beside the log: projects, keys, jobs, checkpoints, staged graph rows, and what is swept. */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
+import { emptyRoot } from '../../core/merkle.ts';
 import type { ApiKeyRow, GraphPart, Project } from '../port.ts';
+import { keyColumns, keyValues } from '../tenantrow.ts';
+import { sessionKeptMs } from '../tenants.ts';
 import type { Prepare } from './statement.ts';
 
 const hourMs = 3_600_000;
@@ -18,12 +21,15 @@ export interface Note {
 }
 
 export interface TaskStatements {
-  createProject(project: Project, root: Buffer): void;
+  /** With empty logs; answers its number. */
+  createProject(project: Project): number;
   saveApiKey(project: number, key: ApiKeyRow): void;
   stageGraphPart(project: number, graphId: string, part: GraphPart): void;
   saveNote(project: number, note: Note): void;
   /** Drops the requests of jobs that ended long ago. */
   sweepRequests(nowMs: number): void;
+  /** Drops sessions that ran out long ago. */
+  sweepSessions(nowMs: number): void;
   /** Drops some kept answers that are past their time; false once nothing is left. */
   sweepAnswers(nowMs: number): boolean;
   /** Drops rows of graphs that were never logged. */
@@ -47,13 +53,11 @@ function projectTasks(
     'create head',
     'INSERT INTO head (project, tree, size, root, last_ms) VALUES (?, ?, 0, ?, 0)',
   );
+  const changed = keyColumns.filter((column) => column !== 'key_id');
   const key = prepare(
     'save api key',
-    `INSERT INTO api_key (project, key_id, digest, prefix, last4, name, scopes, created_ms, expires_ms, revoked_ms)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (project, key_id) DO UPDATE SET digest = excluded.digest, prefix = excluded.prefix,
-       last4 = excluded.last4, name = excluded.name, scopes = excluded.scopes,
-       expires_ms = excluded.expires_ms, revoked_ms = excluded.revoked_ms`,
+    `INSERT INTO api_key (project, ${keyColumns.join(', ')}) VALUES (?${', ?'.repeat(keyColumns.length)})
+     ON CONFLICT (project, key_id) DO UPDATE SET ${changed.map((each) => `${each} = excluded.${each}`).join(', ')}`,
   );
   const part = prepare(
     'stage graph part',
@@ -64,17 +68,17 @@ function projectTasks(
     'INSERT INTO checkpoint (project, tree, size, root, note) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   );
   return {
-    createProject: (made, root) => {
-      const { projectId, organizationId, environment, auditOrigin, meteringOrigin } = made;
+    createProject: ({ projectId, organizationId, environment, auditOrigin, meteringOrigin }) => {
       if (known.get(projectId) !== undefined) {
         throw new GovError('CONFLICT', `expected a new project, but ${projectId} exists`);
       }
       const row = project.get(projectId, organizationId, environment, auditOrigin, meteringOrigin);
-      for (const tree of [0, 1]) head.run(row?.project ?? null, tree, root);
+      if (row === undefined) throw new Error(`expected a number for ${projectId}, got none`);
+      for (const tree of [0, 1]) head.run(row.project, tree, emptyRoot);
+      return row.project;
     },
-    saveApiKey: (no, { keyId, digest, prefix, last4, name, scopes, createdMs, expiresMs, revokedMs }) => {
-      const scopeText = JSON.stringify(scopes);
-      key.run(no, keyId, digest, prefix, last4, name, scopeText, createdMs, expiresMs, revokedMs);
+    saveApiKey: (no, made) => {
+      key.run(no, ...keyValues(made));
     },
     stageGraphPart: (no, graphId, { list, part: number, items }) => {
       part.run(no, graphId, list, number, items);
@@ -87,7 +91,7 @@ function projectTasks(
 
 function sweepTasks(
   prepare: Prepare,
-): Pick<TaskStatements, 'sweepRequests' | 'sweepAnswers' | 'sweepStaged'> {
+): Pick<TaskStatements, 'sweepRequests' | 'sweepSessions' | 'sweepAnswers' | 'sweepStaged'> {
   // Answers are numbered in the order of their time, near enough: the oldest come first.
   const answers = prepare(
     'sweep answers',
@@ -99,6 +103,7 @@ function sweepTasks(
     `UPDATE job SET request = NULL
      WHERE request IS NOT NULL AND status IN ('completed', 'failed') AND completed_ms < ?`,
   );
+  const sessions = prepare('sweep sessions', 'DELETE FROM session WHERE expires_ms < ?');
   const staged = prepare(
     'sweep staged parts',
     `DELETE FROM graph_part WHERE NOT EXISTS (
@@ -107,6 +112,9 @@ function sweepTasks(
   return {
     sweepRequests: (nowMs) => {
       requests.run(nowMs - limits.jobRequestDays * dayMs);
+    },
+    sweepSessions: (nowMs) => {
+      sessions.run(nowMs - sessionKeptMs);
     },
     sweepAnswers: (nowMs) => answers.run(nowMs - limits.idempotencyHours * hourMs).changes > 0,
     sweepStaged: () => {

@@ -2,20 +2,23 @@
  * The writes of a store as plain data, since they may cross to the thread that does them, and what each does in
  * its transaction. Proven by the store suite.
  */
-import { emptyRoot } from '../../core/merkle.ts';
 import type { LeafDraft } from '../../core/record.ts';
 import type {
   ApiKeyRow,
   AppendOutcome,
   AppendRequest,
   ClaimedJob,
+  Created,
   GraphPart,
+  NewTenant,
   Project,
   StoredJob,
+  Use,
 } from '../port.ts';
 import type { JobFailure, JobMoves } from './jobs.ts';
 import type { CommitSequencer } from './sequencer.ts';
 import type { Note, TaskStatements } from './tasks.ts';
+import type { TenantTasks } from './tenants.ts';
 import type { Work } from './writer.ts';
 
 interface Lease {
@@ -27,6 +30,9 @@ interface Lease {
 interface Inputs {
   append: { readonly request: AppendRequest };
   createProject: { readonly project: Project; readonly genesis: LeafDraft };
+  createTenant: { readonly tenant: NewTenant };
+  claimInstallation: { readonly text: string };
+  used: { readonly uses: readonly Use[] };
   stageGraphPart: { readonly project: number; readonly graphId: string; readonly part: GraphPart };
   saveNote: { readonly project: number; readonly note: Note };
   claimJob: { readonly nowMs: number; readonly lease: Lease };
@@ -34,13 +40,16 @@ interface Inputs {
   failJob: { readonly project: number; readonly jobId: string; readonly failure: JobFailure };
   retryJob: { readonly project: number; readonly jobId: string; readonly atMs: number };
   saveApiKey: { readonly project: number; readonly key: ApiKeyRow };
-  sweepRequests: { readonly nowMs: number };
+  sweepOld: { readonly nowMs: number };
   sweepAnswers: { readonly nowMs: number };
 }
 
 interface Results extends Record<keyof Inputs, unknown> {
   append: AppendOutcome;
   createProject: void;
+  createTenant: Created;
+  claimInstallation: string;
+  used: void;
   stageGraphPart: void;
   saveNote: void;
   claimJob: ClaimedJob | null;
@@ -48,7 +57,7 @@ interface Results extends Record<keyof Inputs, unknown> {
   failJob: void;
   retryJob: StoredJob;
   saveApiKey: void;
-  sweepRequests: void;
+  sweepOld: void;
   sweepAnswers: boolean;
 }
 
@@ -61,25 +70,31 @@ export interface WriteStatements {
   readonly sequencer: CommitSequencer;
   readonly tasks: TaskStatements;
   readonly jobs: JobMoves;
+  readonly tenants: TenantTasks;
 }
 
 /** The write as the writer takes it; its result is `ResultOf` its verb. */
 export const workOf = (write: Write, statements: WriteStatements): Work<unknown> => ({
   bytes: bytesOf(write),
-  isolated: write.verb !== 'append' || isIsolated(write.request),
+  isolated: write.verb === 'append' ? isIsolated(write.request) : write.verb !== 'createTenant',
   run: () => perform(write, statements),
 });
 
-function perform(write: Write, { sequencer, tasks, jobs }: WriteStatements): Results[Verb] {
+function perform(write: Write, statements: WriteStatements): Results[Verb] {
+  const { sequencer, tasks, jobs, tenants } = statements;
   switch (write.verb) {
     case 'append':
       return sequencer.append(write.request);
-    case 'createProject': {
-      tasks.createProject(write.project, emptyRoot);
-      const { projectId } = write.project;
-      sequencer.append({ projectId, leaves: [write.genesis], meter: { op: 'none', units: 0 } });
+    case 'createProject':
+      tasks.createProject(write.project);
+      sequencer.append(unmetered(write.project.projectId, [write.genesis]));
       return undefined;
-    }
+    case 'createTenant':
+      return createTenant(write.tenant, statements);
+    case 'claimInstallation':
+      return tenants.claim(write.text);
+    case 'used':
+      return tenants.used(write.uses);
     case 'stageGraphPart':
       return tasks.stageGraphPart(write.project, write.graphId, write.part);
     case 'saveNote':
@@ -94,11 +109,33 @@ function perform(write: Write, { sequencer, tasks, jobs }: WriteStatements): Res
       return jobs.retry(write.project, write.jobId, write.atMs);
     case 'saveApiKey':
       return tasks.saveApiKey(write.project, write.key);
-    case 'sweepRequests':
-      return tasks.sweepRequests(write.nowMs);
+    case 'sweepOld':
+      tasks.sweepRequests(write.nowMs);
+      return tasks.sweepSessions(write.nowMs);
     case 'sweepAnswers':
       return tasks.sweepAnswers(write.nowMs);
   }
+}
+
+const unmetered = (projectId: string, leaves: readonly LeafDraft[]): AppendRequest => ({
+  projectId,
+  leaves,
+  meter: { op: 'none', units: 0 },
+});
+
+/**
+ * Not isolated, since the logs of several projects could not be taken back alone: whatever refuses a tenant does so
+ * before anything of it is written, and what fails after that fails the transaction.
+ */
+function createTenant(tenant: NewTenant, { sequencer, tenants }: WriteStatements): Created {
+  const { idempotency, projects } = tenant;
+  const repeated = idempotency === undefined ? null : sequencer.repeated(idempotency);
+  if (repeated !== null) return repeated;
+  tenants.judge(tenant);
+  tenants.create(tenant);
+  if (idempotency !== undefined) sequencer.append({ ...unmetered(idempotency.projectId, []), idempotency });
+  for (const { stored, leaves } of projects) sequencer.append(unmetered(stored.project.projectId, leaves));
+  return { outcome: 'stored' };
 }
 
 /** A request of one event can be refused only before it wrote anything. */
@@ -112,11 +149,15 @@ export function bytesOf(write: Write): number {
       return requestBytes(write.request);
     case 'createProject':
       return draftBytes(write.genesis);
+    case 'createTenant':
+      return tenantBytes(write.tenant);
     case 'stageGraphPart':
       return write.part.items.length;
     case 'saveNote':
       return write.note.note.length;
-    case 'sweepRequests':
+    case 'used':
+      return write.uses.length * 64;
+    case 'sweepOld':
     case 'sweepAnswers':
       return 0;
     default:
@@ -130,5 +171,14 @@ const draftBytes = (draft: LeafDraft): number =>
 function requestBytes({ leaves }: AppendRequest): number {
   let bytes = 0;
   for (const draft of leaves) bytes += draftBytes(draft);
+  return bytes;
+}
+
+function tenantBytes({ projects }: NewTenant): number {
+  let bytes = 0;
+  for (const { leaves, keys } of projects) {
+    bytes += 1024 * (1 + keys.length);
+    for (const draft of leaves) bytes += draftBytes(draft);
+  }
   return bytes;
 }

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { request, startMs, stored } from '../fixture.ts';
 import { createPolicy, decideApproval, openApproval } from '../governance.ts';
+import { apiKey } from '../tenants.ts';
 import { open } from '../engine.ts';
 
 const texts = ['nul \0 nul', '\\0 \\\\', 'quotes \' " $1 {}', 'grüße 🚀 \u2028\t\r\n', ''];
@@ -15,18 +16,7 @@ describe.each(texts.map((text) => [JSON.stringify(text), text] as const))('a tex
     const decided = decideApproval('1', 'denied');
     const effects = decided.effects!.map((effect) => ({ ...effect, comment: text }));
     await stored(store, { ...decided, effects });
-    const digest = Buffer.alloc(32, 1);
-    const times = { createdMs: 0, expiresMs: null, revokedMs: null };
-    const key = {
-      keyId: 'key_1',
-      projectId: 'prj_a',
-      digest,
-      prefix: 'p',
-      last4: 'l',
-      name,
-      scopes: [],
-      ...times,
-    };
+    const key = apiKey('1', { name, description: text });
     await store.saveApiKey(key);
     const job = { jobId: 'job_1', type: 'proof', runId: 'r1', request: '{}', createdMs: startMs } as const;
     await stored(store, request([], { effects: [{ kind: 'enqueueJob', job }] }));
@@ -38,7 +28,7 @@ describe.each(texts.map((text) => [JSON.stringify(text), text] as const))('a tex
       reason: text,
       decision: { comment: text },
     });
-    expect((await again.apiKey(digest))?.key.name).toBe(name);
+    expect((await again.apiKey(key.digest))?.key).toEqual(key);
     expect((await again.job('prj_a', 'job_1'))?.errorSummary).toBe(text);
     await drop();
   });

@@ -1,8 +1,8 @@
-/** Effects: proofs, graphs and their seals; staged graph rows; keys. */
+/** Effects: proofs, graphs and their seals; staged graph rows. */
 import { describe, expect, it } from 'vitest';
 import { draftLeaf } from '../../../src/core/record.ts';
 import type { Effect, Store, StoredGraph, StoredProof } from '../../../src/store/port.ts';
-import { appended, codeOf, event, genesis, projectOf, request, startMs, stored } from '../fixture.ts';
+import { appended, codeOf, event, request, startMs, stored } from '../fixture.ts';
 import { open } from '../engine.ts';
 
 const none = { op: 'none', units: 0 } as const;
@@ -147,34 +147,6 @@ describe('graphs', () => {
     expect(await read('grp_lost', 'nodes')).toEqual([]);
     expect(await again.graphAt('prj_a', 1)).toEqual({ ...graph('1'), leafIndex: 1 });
     expect(await again.graphAt('prj_a', 2)).toBeNull();
-    await drop();
-  });
-});
-
-describe('keys', () => {
-  it('are found by digest across projects, and listed and changed in their own', async () => {
-    const { store, reopen, drop } = await open();
-    await store.createProject(projectOf('b'), genesis('b'));
-    const key = {
-      keyId: 'key_1',
-      projectId: 'prj_b',
-      digest: Buffer.alloc(32, 1),
-      prefix: 'gov_live',
-      last4: 'abcd',
-      name: 'ci',
-      scopes: ['events:write', 'log:read'],
-      createdMs: startMs,
-      expiresMs: null,
-      revokedMs: null,
-    };
-    await store.saveApiKey(key);
-    expect(await store.apiKey(key.digest)).toEqual({ key, project: projectOf('b') });
-    expect(await store.apiKey(Buffer.alloc(32, 2))).toBeNull();
-    await store.saveApiKey({ ...key, revokedMs: startMs + 1 });
-    const again = await reopen();
-    expect((await again.apiKey(key.digest))?.key.revokedMs).toBe(startMs + 1);
-    expect(await again.apiKeys('prj_b')).toEqual([{ ...key, revokedMs: startMs + 1 }]);
-    expect(await again.apiKeys('prj_a')).toEqual([]);
     await drop();
   });
 });

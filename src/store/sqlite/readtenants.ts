@@ -1,0 +1,178 @@
+/** Reads of tenants: organizations, people, sessions, projects, keys, usage. Proven by `test/store/suite/tenants.ts`. */
+import { zeroTotals, type Totals } from '../../core/metering.ts';
+import { endOfTime } from '../bounds.ts';
+import type { StoredProject, TenantReader } from '../port.ts';
+import { projectOf, type ProjectRow } from '../project.ts';
+import { baseOf, usedBetween } from '../quota.ts';
+import {
+  keyColumns,
+  keyOf,
+  organizationColumns,
+  organizationOf,
+  personColumns,
+  personOf,
+  sessionColumns,
+  sessionOf,
+  storedProjectOf,
+  type KeyRow,
+  type OrganizationRow,
+  type PersonRow,
+  type ProfileRow,
+  type SessionRow,
+} from '../tenantrow.ts';
+import type { Connection, Value } from './connection.ts';
+import { positionBits } from './position.ts';
+import type { ProjectNumber } from './readleaves.ts';
+
+export const tenantReads = (db: Connection, numberOf: ProjectNumber): TenantReader => ({
+  ...peopleReads(db),
+  ...projectReads(db),
+  ...usageReads(db, numberOf),
+  ...keyReads(db, numberOf),
+});
+
+type Of<Names extends keyof TenantReader> = Pick<TenantReader, Names>;
+
+const columns = (names: readonly string[], table: string): string =>
+  names.map((name) => `${table}.${name}`).join(', ');
+
+const organizationSql = columns(organizationColumns, 'organization');
+const personSql = columns(personColumns, 'person');
+const sessionSql = columns(sessionColumns, 'session');
+
+function peopleReads(db: Connection): Of<'organization' | 'user' | 'session' | 'installation'> {
+  const organization = db.prepare<Value[], OrganizationRow>(
+    `SELECT ${organizationSql} FROM organization WHERE organization_id = ?`,
+  );
+  // These name no tenant either: who signs in, and with which token, is what decides it.
+  const person = db.prepare<Value[], PersonRow>(
+    `SELECT ${personSql} FROM person WHERE issuer = ? AND subject = ?`,
+  );
+  const session = db.prepare<Value[], SessionRow>(`SELECT ${sessionSql} FROM session WHERE digest = ?`);
+  const personOfId = db.prepare<Value[], PersonRow>(
+    `SELECT ${personSql} FROM person WHERE user_id = ? AND organization_id = ?`,
+  );
+  const signedIn = db.transaction((digest: Uint8Array) => {
+    const row = session.get(digest);
+    const user = row === undefined ? undefined : personOfId.get(row.user_id, row.organization_id);
+    const its = row === undefined ? undefined : organization.get(row.organization_id);
+    if (row === undefined || user === undefined || its === undefined) return null;
+    return { session: sessionOf(row), user: personOf(user), organization: organizationOf(its) };
+  });
+  const installation = db.prepare<Value[], string>('SELECT text FROM installation').pluck();
+  return {
+    organization: async (organizationId) => {
+      const row = organization.get(organizationId);
+      return row === undefined ? null : organizationOf(row);
+    },
+    user: async (issuer, subject) => {
+      const row = person.get(issuer, subject);
+      return row === undefined ? null : personOf(row);
+    },
+    session: async (digest) => signedIn(digest),
+    installation: async () => installation.get() ?? null,
+  };
+}
+
+const projectSql = `project.project_id, project.organization_id, project.environment, project.audit_origin,
+  project.metering_origin`;
+const profileSql = 'f.name, f.settings, f.quotas, f.created_ms, f.updated_ms, f.deleted_ms';
+
+function projectReads(db: Connection): Of<'projects' | 'storedProject'> {
+  const all = db.prepare<Value[], ProjectRow & ProfileRow>(
+    `SELECT ${projectSql}, ${profileSql} FROM project_profile f JOIN project USING (project)
+     WHERE f.organization_id = ? AND f.deleted_ms IS NULL ORDER BY f.created_ms DESC, project_id DESC`,
+  );
+  const one = profileReader(db);
+  return {
+    projects: async (organizationId) => all.all(organizationId).map(storedProjectOf),
+    storedProject: async (organizationId, projectId) => one(organizationId, projectId),
+  };
+}
+
+/** Reads a project with its profile; null where it has none, as on a plane, or belongs to another organization. */
+function profileReader(db: Connection): (organizationId: string, projectId: string) => StoredProject | null {
+  const select = db.prepare<Value[], ProjectRow & ProfileRow>(
+    `SELECT ${projectSql}, ${profileSql} FROM project JOIN project_profile f USING (project)
+     WHERE project.project_id = ? AND project.organization_id = ?`,
+  );
+  return (organizationId, projectId) => {
+    const row = select.get(projectId, organizationId);
+    return row === undefined ? null : storedProjectOf(row);
+  };
+}
+
+interface UsageRow {
+  project_id: string;
+  base: string | null;
+  /** Totals before the next month in which something was metered. */
+  next: string | null;
+  newest: string | null;
+}
+
+const usageSql = `SELECT project_id,
+    (SELECT base FROM period n WHERE n.project = p.project AND n.month = ?) AS base,
+    (SELECT base FROM period n WHERE n.project = p.project AND n.month > ? ORDER BY n.month LIMIT 1) AS next,
+    (SELECT record FROM meter WHERE position = (p.project << ${positionBits}) + head.size - 1) AS newest
+  FROM project p JOIN head ON head.project = p.project AND head.tree = 1`;
+
+/** Nothing was metered in a month without a row; one that no other month followed goes on. */
+function usedOf({ base, next, newest }: UsageRow): ReturnType<typeof usedBetween> {
+  if (base === null || newest === null) return zeroTotals;
+  const end = next === null ? (JSON.parse(newest) as { totals: Totals }).totals : baseOf(next);
+  return usedBetween(baseOf(base), end);
+}
+
+function usageReads(db: Connection, numberOf: ProjectNumber): Of<'usage' | 'usageOf'> {
+  const ofProject = db.prepare<Value[], UsageRow>(`${usageSql} WHERE p.project = ?`);
+  const ofOrganization = db.prepare<Value[], UsageRow>(
+    `${usageSql} JOIN project_profile f ON f.project = p.project
+     WHERE f.organization_id = ? AND f.deleted_ms IS NULL ORDER BY f.created_ms DESC, project_id DESC`,
+  );
+  return {
+    usage: async (projectId, month) => {
+      const row = ofProject.get(month, month, numberOf(projectId));
+      return row === undefined ? zeroTotals : usedOf(row);
+    },
+    usageOf: async (organizationId, month) =>
+      ofOrganization
+        .all(month, month, organizationId)
+        .map((row) => ({ projectId: row.project_id, used: usedOf(row) })),
+  };
+}
+
+function keyReads(db: Connection, numberOf: ProjectNumber): Of<'apiKey' | 'apiKeyOf' | 'apiKeys'> {
+  const keySql = columns(keyColumns, 'k');
+  // The credential is what names the tenant.
+  const byDigest = db.prepare<Value[], KeyRow & ProjectRow>(
+    `SELECT ${keySql}, ${projectSql} FROM api_key k JOIN project USING (project) WHERE k.digest = ?`,
+  );
+  const profile = profileReader(db);
+  const found = db.transaction((digest: Uint8Array) => {
+    const row = byDigest.get(digest);
+    if (row === undefined) return null;
+    const project = projectOf(row);
+    return { key: keyOf(row), project, stored: profile(project.organizationId, project.projectId) };
+  });
+  const select = (condition: string) =>
+    db.prepare<Value[], KeyRow>(
+      `SELECT ${keySql}, project_id FROM api_key k JOIN project USING (project) WHERE k.project = ? ${condition}`,
+    );
+  const one = select('AND k.key_id = ?');
+  const page = 'AND (k.created_ms, k.key_id) < (?, ?)';
+  const order = 'ORDER BY k.created_ms DESC, k.key_id DESC LIMIT ?';
+  const all = select(`${page} ${order}`);
+  const living = select(`${page} AND (k.revoked_ms IS NULL OR k.revoked_ms > ?) ${order}`);
+  return {
+    apiKey: async (digest) => found(digest),
+    apiKeyOf: async (projectId, keyId) => {
+      const row = one.get(numberOf(projectId), keyId);
+      return row === undefined ? null : keyOf(row);
+    },
+    apiKeys: async (projectId, { liveAtMs }, { after, limit }) => {
+      const from = [numberOf(projectId), after?.ms ?? endOfTime, after?.id ?? ''];
+      const rows = liveAtMs === undefined ? all.all(...from, limit) : living.all(...from, liveAtMs, limit);
+      return rows.map(keyOf);
+    },
+  };
+}
