@@ -1,17 +1,15 @@
 /**
- * `gov plane init`: makes a plane's data directory, offline. Everything is made in a directory beside it and
- * renamed at the end, so a crash leaves no half plane; an existing one is never touched.
+ * `gov plane init`: makes a plane's data directory, offline, whole or not at all; an existing one is never touched.
  * Proven by `test/plane/init.test.ts`.
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
-import { GovError } from '../src/contract/problems.ts';
+import { existsSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { formatTrust } from '../src/core/checkpoint.ts';
 import { typeId } from '../src/core/id.ts';
 import { parseVerifierKey } from '../src/core/notekey.ts';
 import { now, randomBytes } from '../src/host/clock.ts';
 import { readPlaneFile, type PlaneFile } from '../src/host/config.ts';
-import { syncDirectory, writePrivate } from '../src/host/files.ts';
+import { makeDirectory, syncDirectory, writePrivate } from '../src/host/files.ts';
 import { genesisLeaf } from '../src/host/genesis.ts';
 import { createKeys, type HostKeys } from '../src/host/keys.ts';
 import { parseAddress, parseOptionalAddress } from '../src/host/layers.ts';
@@ -55,23 +53,8 @@ export async function planeInit(options: InitOptions): Promise<Initialised> {
   if (existsSync(join(dataDir, 'plane.json'))) {
     return describe(dataDir, readPlaneFile(join(dataDir, 'plane.json')), false);
   }
-  if (existsSync(dataDir) && readdirSync(dataDir).length > 0) {
-    throw new GovError(
-      'CONFLICT',
-      `expected ${dataDir} to be absent or empty, but it holds files of something else`,
-    );
-  }
   const file = planeFile(dataDir, options);
-  mkdirSync(dirname(dataDir), { recursive: true, mode: 0o700 });
-  const draft = mkdtempSync(`${dataDir}.init-`); // mode 0700
-  try {
-    await fill(draft, file);
-    renameSync(draft, dataDir);
-  } catch (error) {
-    rmSync(draft, { recursive: true, force: true });
-    throw error;
-  }
-  syncDirectory(dirname(dataDir));
+  await makeDirectory(dataDir, (draft) => fill(draft, file));
   return describe(dataDir, file, true);
 }
 
@@ -108,7 +91,6 @@ async function fill(dataDir: string, file: PlaneFile): Promise<void> {
   writePrivate(join(dataDir, 'approver.key'), `${tokens.approver}\n`);
   writePrivate(join(dataDir, 'plane.json'), `${JSON.stringify(file, null, 2)}\n`);
   syncDirectory(join(dataDir, 'keys'));
-  syncDirectory(dataDir);
 }
 
 /** Who decides approvals: another key than the operator's, since the key that asks may not decide. */

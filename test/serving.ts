@@ -85,10 +85,10 @@ export async function startPlane(options: StartOptions = {}): Promise<TestPlane>
   const { environment = 'production', extraKeys = {}, ...serve } = options;
   await planeInit({ dataDir, listen: '127.0.0.1:0', metricsListen: '127.0.0.1:0', environment });
   const keys = await addKeys(dataDir, extraKeys);
-  const seen = new Set<string>();
   const plane = await planeServe({ log, env: {}, overloadDelayMs: 60_000, ...serve, dataDir });
   const key = readFileSync(join(dataDir, 'local.key'), 'utf8').trim();
   const { origin, port } = new URL(plane.baseUrl);
+  const { call, seen } = checkedCalls(plane.baseUrl);
   return {
     ...plane,
     dataDir,
@@ -97,13 +97,7 @@ export async function startPlane(options: StartOptions = {}): Promise<TestPlane>
     key,
     keys,
     seen,
-    call: async (method, path, callOptions = {}) => {
-      const url = path.startsWith('http') ? path : `${plane.baseUrl}${path}`;
-      const answer = await send(method, url, { key, ...callOptions });
-      const id = checkAnswer(method, new URL(url).pathname, answer);
-      if (id !== null) seen.add(`${id} ${answer.status}`);
-      return answer;
-    },
+    call: (method, path, callOptions = {}) => call(method, path, { key, ...callOptions }),
     end: async () => {
       await plane.close();
       rmSync(folder, { recursive: true, force: true });
@@ -141,6 +135,20 @@ async function addKeys(
   }
   await store.close();
   return tokens;
+}
+
+/** Calls below an address whose answers are held against the contract; `seen`: `operation status` of each so far. */
+export function checkedCalls(baseUrl: string, seen = new Set<string>()): Pick<TestPlane, 'call' | 'seen'> {
+  return {
+    seen,
+    call: async (method, path, options = {}) => {
+      const url = path.startsWith('http') ? path : `${baseUrl}${path}`;
+      const answer = await send(method, url, options);
+      const id = checkAnswer(method, new URL(url).pathname, answer);
+      if (id !== null) seen.add(`${id} ${answer.status}`);
+      return answer;
+    },
+  };
 }
 
 /** One request over a socket of its own; no retries, nothing added but what is said here. */
@@ -213,6 +221,10 @@ export function checkAnswer(method: string, pathname: string, answer: Answer): O
     if (row !== null && ![...row.statuses, ...sharedStatuses].includes(status)) {
       throw new Error(`undocumented status: ${at}`);
     }
+    return id;
+  }
+  if ('empty' in success) {
+    if (answer.text !== '') throw new Error(`expected no body: ${at}`);
     return id;
   }
   if ('mediaType' in success) {

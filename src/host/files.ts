@@ -1,5 +1,17 @@
 /** Small private files, written so that a crash leaves the old content or the new, never half. */
-import { closeSync, fsyncSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { GovError } from '../contract/problems.ts';
 
@@ -19,6 +31,30 @@ export function replacePrivate(path: string, content: string): void {
   const fresh = `${path}.${process.pid}.tmp`;
   writePrivate(fresh, content);
   renameSync(fresh, path);
+  syncDirectory(dirname(path));
+}
+
+/**
+ * Makes a directory of mode 0700, whole or not at all: it is filled beside its place and renamed at the end, so a
+ * crash leaves no half of it. CONFLICT where the place holds something already.
+ */
+export async function makeDirectory(path: string, fill: (draft: string) => Promise<void>): Promise<void> {
+  if (existsSync(path) && readdirSync(path).length > 0) {
+    throw new GovError(
+      'CONFLICT',
+      `expected ${path} to be absent or empty, but it holds files of something else`,
+    );
+  }
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = mkdtempSync(`${path}.init-`); // mode 0700
+  try {
+    await fill(draft);
+    syncDirectory(draft);
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    throw error;
+  }
   syncDirectory(dirname(path));
 }
 

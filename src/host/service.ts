@@ -1,0 +1,91 @@
+/**
+ * `gov service serve`: the configuration, store and keys of a hosted service, put together and served. On PostgreSQL
+ * any number of such processes serve one database, on SQLite one its directory. Nothing is done per project at the
+ * start. Proven by `test/host/service.test.ts`.
+ */
+import { join, resolve } from 'node:path';
+import { table, type OperationId } from '../contract/table.ts';
+import type { ServerOptions } from '../http/server.ts';
+import { basePaths } from '../http/route.ts';
+import type { Log } from '../service/log.ts';
+import { assemble, type Assembled, type Engine } from './assemble.ts';
+import { createHosting, refuseOtherKeys } from './hosting.ts';
+import { readKeys } from './keys.ts';
+import { createLog } from './log.ts';
+import { run, type Running, type RunOptions } from './run.ts';
+import { readServiceConfig, type ServiceConfig, type ServiceFlags } from './serviceconfig.ts';
+
+export interface ServiceOptions extends ServiceFlags {
+  readonly dataDir: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** SQLite: take the newest signed notes of the database as the truth where `heads.db` was lost or is older. */
+  readonly rebuildHeads?: boolean | undefined;
+  /** Where logs go; stderr where absent. */
+  readonly log?: Log;
+  /** Lag of the event loop from which load is shed; tests share their loop with the server. */
+  readonly overloadDelayMs?: number;
+  readonly timeouts?: NonNullable<ServerOptions['timeouts']>;
+}
+
+const operations = Object.keys(table) as OperationId[];
+
+/** As `openService`, and CONFLICT where an address is taken. */
+export async function serviceServe(options: ServiceOptions): Promise<Running> {
+  const { assembled, serving } = await openService(options);
+  return run(assembled, serving);
+}
+
+/**
+ * Everything of a service but its listener. VALIDATION_ERROR for a bad configuration, CONFLICT where another process
+ * serves the directory or the database has other tables than this release, STORAGE_FAULT where the store cannot be
+ * opened or belongs to other keys.
+ */
+export async function openService(
+  options: ServiceOptions,
+): Promise<{ readonly assembled: Assembled; readonly serving: RunOptions }> {
+  const startedAt = performance.now();
+  const config = readServiceConfig(resolve(options.dataDir), options, options.env ?? process.env);
+  const log = options.log ?? createLog(config.logLevel);
+  const keys = readKeys(config.dataDir);
+  const hosting = await createHosting(config, keys, log);
+  const engine = await openEngine(config, { log, rebuildHeads: options.rebuildHeads ?? false });
+  try {
+    await refuseOtherKeys(engine.store, keys);
+  } catch (error) {
+    await engine.store.close();
+    throw error;
+  }
+  const assembled = assemble({ engine, keys, hosting, log, debugging: config.logLevel === 'debug' });
+  return { assembled, serving: { ...servingOf(config, options), startedAt } };
+}
+
+function servingOf(config: ServiceConfig, options: ServiceOptions): Omit<RunOptions, 'startedAt'> {
+  const { dataDir, listen, metricsListen, problemBase, memoryMiB, database } = config;
+  return {
+    listen,
+    metricsListen,
+    http: {
+      operations,
+      ...(problemBase === null ? {} : { problemBase }),
+      overload: {
+        ...(memoryMiB === null ? {} : { memoryBytes: memoryMiB * 1024 * 1024 }),
+        ...(options.overloadDelayMs === undefined ? {} : { delayMs: options.overloadDelayMs }),
+      },
+      ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
+    },
+    basePath: basePaths.production,
+    // several processes may share one directory where the database is elsewhere
+    runFile: database === null ? join(dataDir, 'run.json') : null,
+    projectId: null,
+  };
+}
+
+/** Loads the engine that is configured, and no other. */
+export async function openEngine(
+  { dataDir, database, connections }: Pick<ServiceConfig, 'dataDir' | 'database' | 'connections'>,
+  options: { readonly log: Log; readonly rebuildHeads: boolean },
+): Promise<Engine> {
+  if (database === null) return (await import('./sqliteengine.ts')).sqliteEngine(dataDir, options);
+  const { postgresEngine } = await import('./postgresengine.ts');
+  return postgresEngine({ url: database, connections }, options.log);
+}

@@ -1,0 +1,265 @@
+/**
+ * Configuration of the hosted service: flag > GOV_* environment > service.json > default. Secrets stand in files that
+ * only their owner reads, or in the environment, never in flags, which every user of the machine can list.
+ * Proven by `test/host/serviceconfig.test.ts`.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Environment } from '../contract/authwords.ts';
+import { limits } from '../contract/limits.ts';
+import { meteredTypes } from '../contract/operation.ts';
+import { GovError } from '../contract/problems.ts';
+import type { JsonSchema } from '../service/explain.ts';
+import { defaultQuotas, type Quotas } from '../service/settings.ts';
+import { refuseReadableByOthers } from './files.ts';
+import type { IssuerConfig } from './identity.ts';
+import {
+  invalid,
+  layers,
+  orNull,
+  parseAddress,
+  parseLogLevel,
+  parseOptionalAddress,
+  readConfigFile,
+  servingMembers,
+  text,
+  whole,
+  type Address,
+  type Picked,
+  type Variables,
+} from './layers.ts';
+import type { LogLevel } from './log.ts';
+
+/** `service.json`, as `gov service init` writes it; every process of an installation has the same. */
+export interface ServiceFile {
+  readonly listen: string;
+  readonly metricsListen: string | null;
+  /** Begins the origin of every log; of new projects alone where it is changed. */
+  readonly name: string;
+  /** Origin by which clients reach the service, such as https://gov.example.com. */
+  readonly publicUrl?: string;
+  /** `postgres://role@host/database`; absent: SQLite in the data directory. */
+  readonly database?: string;
+  readonly connections?: number;
+  readonly issuer?: IssuerConfig;
+  readonly billing?: { readonly stripeKeyFile?: string; readonly baseUrl?: string };
+  readonly quotas?: Readonly<Partial<Record<Environment, Partial<Quotas>>>>;
+  readonly rates?: Partial<Rates>;
+  readonly corsOrigins?: readonly string[];
+  readonly trustedProxies?: readonly string[];
+  readonly returnHosts?: readonly string[];
+  readonly problemBase?: string;
+  readonly logLevel?: LogLevel;
+  readonly memoryMiB?: number;
+}
+
+/** Rate limits (contract D8); 0: off. */
+export interface Rates {
+  readonly keyPerSecond: number;
+  readonly keyBurst: number;
+  readonly eventsPerSecond: number;
+  /** Per address. */
+  readonly anonymousPerSecond: number;
+  readonly authPerMinute: number;
+}
+
+export const defaultRates: Rates = {
+  keyPerSecond: limits.rateKeyPerSecond,
+  keyBurst: limits.rateKeyBurst,
+  eventsPerSecond: limits.rateEventsPerSecond,
+  anonymousPerSecond: limits.rateAnonymousPerSecond,
+  authPerMinute: limits.rateAuthPerMinute,
+};
+
+/** Connections of a process to its database, beside the few of its worker thread. */
+const defaultConnections = 8;
+
+const object = (properties: Readonly<Record<string, JsonSchema>>, required: string[] = []): JsonSchema => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+});
+const list = (items: JsonSchema): JsonSchema => ({ type: 'array', items, maxItems: 100 });
+const matching = (pattern: string): JsonSchema => ({ type: 'string', pattern, maxLength: 255 });
+const every = (names: readonly string[], schema: JsonSchema): Readonly<Record<string, JsonSchema>> =>
+  Object.fromEntries(names.map((name) => [name, schema]));
+
+const url = matching('^https?://[^\\s]+$');
+const quota = object(every(meteredTypes, orNull(whole(0, Number.MAX_SAFE_INTEGER))));
+/** Of a note's key name (C2SP signed-note): no space, no plus sign. */
+export const logNamePattern = '^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$';
+
+const serviceFileSchema = object(
+  {
+    ...servingMembers,
+    name: matching(logNamePattern),
+    publicUrl: url,
+    database: text(2048),
+    connections: whole(1, 1000),
+    issuer: object(
+      {
+        url,
+        clientId: text(255),
+        audience: text(255),
+        algorithms: list(text(16)),
+        jwksUri: url,
+      },
+      ['url', 'clientId'],
+    ),
+    billing: object({ stripeKeyFile: text(4096), baseUrl: url }),
+    quotas: object({ production: quota, sandbox: quota }),
+    rates: object(every(Object.keys(defaultRates), whole(0, 1_000_000))),
+    corsOrigins: list(url),
+    trustedProxies: list(matching('^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$')),
+    returnHosts: list(matching('^[A-Za-z0-9.-]+(?::[0-9]{1,5})?$')),
+  },
+  ['listen', 'metricsListen', 'name'],
+);
+
+export interface ServiceConfig {
+  readonly dataDir: string;
+  readonly listen: Address;
+  readonly metricsListen: Address | null;
+  readonly logName: string;
+  /** An origin; null: the listener's own. */
+  readonly publicUrl: string | null;
+  /** Null: SQLite in the data directory. */
+  readonly database: string | null;
+  readonly connections: number;
+  readonly issuer: IssuerConfig | null;
+  readonly billing: { readonly stripeKey: string; readonly baseUrl: string | null } | null;
+  readonly quotas: Readonly<Record<Environment, Quotas>>;
+  readonly rates: Rates;
+  readonly corsOrigins: readonly string[];
+  /** Addresses and CIDR ranges whose X-Forwarded-* headers are believed. */
+  readonly trustedProxies: readonly string[];
+  readonly returnHosts: readonly string[];
+  readonly problemBase: string | null;
+  readonly logLevel: LogLevel;
+  readonly memoryMiB: number | null;
+}
+
+/** What flags may set. `metricsListen: 'off'` serves no metrics. */
+export interface ServiceFlags {
+  readonly listen?: string | undefined;
+  readonly metricsListen?: string | undefined;
+  readonly publicUrl?: string | undefined;
+  /** Without a password. */
+  readonly database?: string | undefined;
+  readonly connections?: string | undefined;
+  readonly logLevel?: string | undefined;
+}
+
+/**
+ * Reads and checks the configuration. VALIDATION_ERROR names the file, variable or flag at fault; NOT_FOUND where
+ * there is none; FORBIDDEN where others may read a file with secrets. No message shows a secret.
+ */
+export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Variables): ServiceConfig {
+  const path = join(dataDir, 'service.json');
+  const file = readServiceFile(path);
+  const pick = layers<keyof ServiceFlags>(flags, env, path);
+  const { issuer, memoryMiB = null, problemBase, rates } = file;
+  const publicUrl = parseOrigin(pick('publicUrl', 'GOV_PUBLIC_URL', file.publicUrl ?? null));
+  for (const origin of file.corsOrigins ?? []) parseOrigin({ value: origin, from: `${path} /corsOrigins` });
+  return {
+    dataDir,
+    listen: parseAddress(pick('listen', 'GOV_LISTEN', file.listen)),
+    metricsListen: parseOptionalAddress(
+      pick('metricsListen', 'GOV_METRICS_LISTEN', file.metricsListen ?? 'off'),
+    ),
+    logName: file.name,
+    publicUrl,
+    database: databaseOf(flags.database, env, { value: file.database ?? null, from: path }),
+    connections: parseConnections(
+      pick('connections', 'GOV_CONNECTIONS', String(file.connections ?? defaultConnections)),
+    ),
+    issuer: issuer ?? null,
+    billing: billingOf(file, env),
+    quotas: {
+      production: { ...defaultQuotas.production, ...file.quotas?.production },
+      sandbox: { ...defaultQuotas.sandbox, ...file.quotas?.sandbox },
+    },
+    rates: { ...defaultRates, ...rates },
+    corsOrigins: file.corsOrigins ?? [],
+    trustedProxies: file.trustedProxies ?? [],
+    returnHosts: file.returnHosts ?? [],
+    problemBase: problemBase ?? publicUrl,
+    logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),
+    memoryMiB,
+  };
+}
+
+/** Reads `service.json`; NOT_FOUND where there is none, FORBIDDEN where others may read it. */
+export function readServiceFile(path: string): ServiceFile {
+  const missing = `expected a service at ${path}; make one with gov service init`;
+  const file = readConfigFile(path, serviceFileSchema, missing);
+  refuseReadableByOthers(path);
+  return file as ServiceFile; // the schema holds what the type says
+}
+
+/** Where the database is, or null for SQLite: `--database`, GOV_DATABASE, GOV_DATABASE_FILE, service.json. */
+export function databaseOf(
+  flag: string | undefined,
+  env: Variables,
+  file: Picked<string | null>,
+): string | null {
+  if (flag !== undefined) {
+    const checked = checkDatabase({ value: flag, from: '--database' });
+    if (new URL(checked).password === '') return checked;
+    throw invalid('--database', 'no password, which every user could list; put the URL into GOV_DATABASE');
+  }
+  const secret = secretOf(env, 'GOV_DATABASE');
+  if (secret !== null) return checkDatabase(secret);
+  return file.value === null ? null : checkDatabase({ value: file.value, from: file.from });
+}
+
+/** The URL is not shown: it may hold a password. */
+function checkDatabase({ value, from }: Picked): string {
+  if (URL.canParse(value) && /^postgres(?:ql)?:$/.test(new URL(value).protocol)) return value;
+  throw invalid(from, 'a URL such as postgres://gov_serving@127.0.0.1:5432/gov, got another text');
+}
+
+function billingOf({ billing }: ServiceFile, env: Variables): ServiceConfig['billing'] {
+  const file = billing?.stripeKeyFile;
+  const key = secretOf(env, 'GOV_STRIPE_KEY') ?? (file === undefined ? null : secretFile(file));
+  if (key === null) return null;
+  return { stripeKey: key.value, baseUrl: billing?.baseUrl ?? null };
+}
+
+/** A secret in the variable NAME, or in the file that NAME_FILE names. */
+function secretOf(env: Variables, name: string): Picked | null {
+  const value = env[name];
+  if (value !== undefined && value !== '') return { value, from: name };
+  const path = env[`${name}_FILE`];
+  return path === undefined || path === '' ? null : secretFile(path);
+}
+
+function secretFile(path: string): Picked {
+  let value: string;
+  try {
+    value = readFileSync(path, 'utf8').trim();
+  } catch (cause) {
+    throw new GovError('VALIDATION_ERROR', `expected a secret in the file ${path}, which cannot be read`, {
+      cause,
+    });
+  }
+  refuseReadableByOthers(path);
+  if (value === '') throw invalid(path, 'a secret, got an empty file');
+  return { value, from: path };
+}
+
+export function parseOrigin({ value, from }: Picked<string | null>): string | null {
+  if (value === null) return null;
+  const parsed = URL.canParse(value) ? new URL(value) : null;
+  if (parsed !== null && /^https?:$/.test(parsed.protocol) && value.replace(/\/$/, '') === parsed.origin) {
+    return parsed.origin;
+  }
+  throw invalid(from, `an origin without a path, such as https://gov.example.com, got ${value}`);
+}
+
+function parseConnections({ value, from }: Picked): number {
+  const count = /^[0-9]{1,4}$/.test(value) ? Number(value) : 0;
+  if (count >= 1 && count <= 1000) return count;
+  throw invalid(from, `1 to 1000 connections, got ${value}`);
+}
