@@ -15,7 +15,7 @@ import { factsOf, lookupsOf, noFacts, type Facts } from './facts.ts';
 import { problemOf, stateOf, troubleOf, type Faults } from './faults.ts';
 import { bothHeads, isCurrent, lockHeads, openLedger, type HeadRow, type OpenLedger } from './ledger.ts';
 import { CommitPlan, type Settled } from './plan.ts';
-import { step, type Result, type Step } from './wire.ts';
+import { step, type Result } from './wire.ts';
 
 /** Tries of a commit that met others at the same rows. */
 const tries = 6;
@@ -36,17 +36,13 @@ export class Committer {
   }
 
   /**
-   * Settles requests of one project, in their order. `first` are steps that come before them, in the same
-   * transaction. Commits of one project must not overlap. Rejects where none of them was stored.
+   * Settles requests of one project, in their order. Commits of one project must not overlap. Rejects where none of
+   * them was stored.
    */
-  async commit(
-    project: number,
-    requests: readonly AppendRequest[],
-    first: readonly Step[] = [],
-  ): Promise<Settled[]> {
+  async commit(project: number, requests: readonly AppendRequest[]): Promise<Settled[]> {
     for (let tried = 1; ; tried += 1) {
       try {
-        return await this.attempt(project, requests, first);
+        return await this.attempt(project, requests);
       } catch (error) {
         this.ledgers.delete(project);
         const unsent = error instanceof Unsent;
@@ -74,22 +70,18 @@ export class Committer {
     return settled;
   }
 
-  private async attempt(
-    project: number,
-    requests: readonly AppendRequest[],
-    first: readonly Step[],
-  ): Promise<Settled[]> {
+  private async attempt(project: number, requests: readonly AppendRequest[]): Promise<Settled[]> {
     const { database, faults } = this.options;
     return before(() =>
       database.transaction({ project }, async (transaction) => {
         const { ledger, facts } = await before(async () => {
           await faults?.before('read', transaction.backend);
-          return this.read(transaction, { project, requests, first });
+          return this.read(transaction, project, requests);
         });
         const commit = new CommitPlan({ ...this.options, ledger, facts });
         const settled = requests.map((request) => commit.plan(request));
         const steps = commit.steps();
-        if (steps.length > 0 || first.length > 0) {
+        if (steps.length > 0) {
           await before(async () => faults?.before('write', transaction.backend));
           await transaction.commit(steps).catch((error: unknown) => {
             throw new Sent(error);
@@ -105,19 +97,15 @@ export class Committer {
   /** Locks the heads, looks up what the requests name, and reads the ledger where another process moved a head. */
   private async read(
     transaction: Transaction,
-    {
-      project,
-      requests,
-      first,
-    }: { project: number; requests: readonly AppendRequest[]; first: readonly Step[] },
+    project: number,
+    requests: readonly AppendRequest[],
   ): Promise<{ ledger: OpenLedger; facts: Facts }> {
     const lookups = lookupsOf(project, requests);
     const results: readonly Result[] = await transaction.run([
-      ...first,
       step(lockHeads, project),
       ...lookups.map((lookup) => lookup.step),
     ]);
-    const [locked, ...found] = results.slice(first.length);
+    const [locked, ...found] = results;
     const heads = bothHeads(project, (locked?.rows ?? []) as HeadRow[]); // the rows of `lockHeads`
     const held = this.ledgers.get(project);
     const ledger =

@@ -186,9 +186,7 @@ const dropFirst = <Steps extends readonly Step[]>(results: readonly Result[]): R
 const setProject = sql("SELECT set_config('gov.project', $1, true)");
 const setProjectId = sql("SELECT set_config('gov.project_id', $1, true)");
 const setOrganization = sql("SELECT set_config('gov.organization', $1, true)");
-const setPerson = sql(
-  "SELECT set_config('gov.issuer', $1, true), set_config('gov.subject', $2, true)",
-);
+const setPerson = sql("SELECT set_config('gov.issuer', $1, true), set_config('gov.subject', $2, true)");
 const setDigest = sql("SELECT set_config('gov.digest', $1, true)");
 const setDuty = sql("SELECT set_config('gov.duty', $1, true)");
 

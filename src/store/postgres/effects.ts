@@ -6,6 +6,7 @@ import type { EffectRows } from '../effects.ts';
 import { limits } from '../../contract/limits.ts';
 import { versionKey, type Facts } from './facts.ts';
 import { kept, keptOrNull } from './texts.ts';
+import { tenantRows } from './tenantrows.ts';
 import type { Undo } from './undo.ts';
 import { sql, step, type Step } from './wire.ts';
 
@@ -25,6 +26,7 @@ export function effectRows(writing: Writing): EffectRows {
     ...versionRows(writing),
     ...approvalRows(writing),
     ...claims(writing),
+    ...tenantRows(writing),
   };
 }
 

@@ -8,6 +8,7 @@ import type { RunState } from '../ledger.ts';
 import { textArray } from './arrays.ts';
 import { named } from './named.ts';
 import { located } from './readleaves.ts';
+import { noTenantFacts, tenantLookups, type TenantFacts } from './tenantfacts.ts';
 import { sql, step, type Param, type Result, type Sql, type Step } from './wire.ts';
 
 export interface ClientEvent {
@@ -20,7 +21,7 @@ export interface ClientEvent {
 export type PolicyState = Pick<StoredPolicy, 'revision' | 'status' | 'latestVersion'>;
 export type ApprovalState = Pick<StoredApproval, 'expiresMs' | 'decision'>;
 
-export interface Facts {
+export interface Facts extends TenantFacts {
   readonly kept: Map<string, Kept>;
   readonly clients: Map<string, ClientEvent>;
   readonly runs: Map<string, RunState>;
@@ -48,10 +49,11 @@ export const noFacts = (): Facts => ({
   versions: new Map(),
   active: 0,
   approvals: new Map(),
+  ...noTenantFacts(),
 });
 
 /** A look-up, and what its rows say. */
-interface Lookup {
+export interface Lookup {
   readonly step: Step;
   readonly take: (rows: readonly unknown[], facts: Facts) => void;
 }
@@ -88,6 +90,7 @@ export function lookupsOf(project: number, requests: readonly AppendRequest[]): 
       take: ([row], facts) => (facts.active = (row as { n: number }).n),
     });
   }
+  lookups.push(...tenantLookups(project, effects));
   return lookups;
 }
 

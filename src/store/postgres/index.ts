@@ -5,7 +5,6 @@
  * Proven by `test/store/postgres.test.ts` (the store suite) and the tests in `test/store/postgres`.
  */
 import { GovError } from '../../contract/problems.ts';
-import { emptyRoot } from '../../core/merkle.ts';
 import type { Store, StoreReader } from '../port.ts';
 import { RandomPool } from '../random.ts';
 import { approvalReads } from './approvals.ts';
@@ -13,18 +12,19 @@ import { checkpointSaver } from './checkpoints.ts';
 import { Committer } from './commit.ts';
 import { Condition } from './condition.ts';
 import { Database, type DatabaseOptions } from './database.ts';
-import { problemOf, stateOf, type Faults } from './faults.ts';
+import { problemOf, type Faults } from './faults.ts';
 import { jobMoves, jobReads } from './jobs.ts';
 import { policyReads } from './policies.ts';
 import { decidedReads } from './readdecided.ts';
 import { eventReads } from './readevents.ts';
 import { leafReads, projectNumbers, type ProjectNumber } from './readleaves.ts';
 import { runReads } from './readruns.ts';
-import type { Settled } from './plan.ts';
+import { tenantMaker } from './maketenant.ts';
 import { newestVersion } from './schema.ts';
 import { tasks } from './tasks.ts';
 import { WriteQueue } from './queue.ts';
 import { sql, step } from './wire.ts';
+import { tenantReads } from './readtenants.ts';
 import { workReads } from './readwork.ts';
 
 export type { Faults } from './faults.ts';
@@ -95,7 +95,7 @@ function assemble(
     condition.watch(async () => committer.commit(await numberOf(projectId), requests)),
   );
   const writes: Writes = {
-    createProject: projectMaker(database, committer),
+    ...tenantMaker({ database, numberOf, clock, random }),
     ...tasks(database, numberOf, () => clock.now()),
     ...jobMoves(database, numberOf, () => random.bytes(16).toString('base64url')),
     saveCheckpoint: checkpointSaver(database, numberOf),
@@ -127,6 +127,7 @@ const reads = (database: Database, numberOf: ProjectNumber): StoreReader => ({
   ...policyReads(database, numberOf),
   ...approvalReads(database, numberOf),
   ...jobReads(database, numberOf),
+  ...tenantReads(database, numberOf),
 });
 
 /** The same verbs; what goes wrong below them becomes a problem, and is told to `condition`. */
@@ -144,38 +145,4 @@ function watched<Verbs extends object>(verbs: Verbs, condition: Condition, enter
   return Object.fromEntries(
     Object.entries(verbs).map(([name, verb]) => [name, watch(verb as () => unknown)]),
   ) as Verbs;
-}
-
-const nextNumber = sql<{ no: number }>("SELECT nextval('project_number')::integer AS no");
-const insertProject = sql(
-  `INSERT INTO project (project, project_id, organization_id, environment, audit_origin, metering_origin)
-   VALUES ($1, $2, $3, $4, $5, $6)`,
-);
-const insertHeads = sql(
-  'INSERT INTO head (project, tree, size, root, last_ms) VALUES ($1, 0, 0, $2, 0), ($1, 1, 0, $2, 0)',
-);
-
-/** A project, its heads and its genesis leaf in one transaction. A number whose project was refused stays unused. */
-function projectMaker(database: Database, committer: Committer): Store['createProject'] {
-  return async (project, genesis) => {
-    const { projectId, organizationId, environment, auditOrigin, meteringOrigin } = project;
-    const [{ rows }] = await database.write({ projectId }, [step(nextNumber)]);
-    const no = rows[0]?.no ?? 0;
-    const request = { projectId, leaves: [genesis], meter: { op: 'none', units: 0 } } as const;
-    const made = await committer
-      .commit(
-        no,
-        [request],
-        [
-          step(insertProject, no, projectId, organizationId, environment, auditOrigin, meteringOrigin),
-          step(insertHeads, no, emptyRoot),
-        ],
-      )
-      .catch((error: unknown): never => {
-        if (stateOf(error) !== '23505') throw error;
-        throw new GovError('CONFLICT', `expected a new project, but ${projectId} exists`);
-      });
-    const refused = made.find((each): each is Extract<Settled, { done: false }> => !each.done);
-    if (refused !== undefined) throw refused.error;
-  };
 }

@@ -8,6 +8,7 @@ import { rootPlan, TileEdge, type TileId } from '../../core/tile.ts';
 import type { TreeName } from '../port.ts';
 import { typeNumbers } from '../decided.ts';
 import type { Ledger } from '../ledger.ts';
+import { baseOf, type Period } from '../quota.ts';
 import { treeNumber } from '../trees.ts';
 import { arrayOf } from './arrays.ts';
 import type { Transaction } from './database.ts';
@@ -52,6 +53,9 @@ const newestTotals = sql<{ record: string }>(
 const types = sql<{ name: string; type_no: number }>(
   'SELECT name, type_no FROM event_type WHERE project = $1',
 );
+const newestPeriod = sql<{ month: string; base: string }>(
+  'SELECT month, base FROM period WHERE project = $1 ORDER BY month DESC LIMIT 1',
+);
 const newestLeaf = (type: 'gov.policy/1' | 'gov.config/1') =>
   sql<{ idx: number }>(
     `SELECT idx FROM decided WHERE project = $1 AND type = ${typeNumbers[type]} ORDER BY idx DESC LIMIT 1`,
@@ -75,8 +79,9 @@ export async function openLedger(
   heads: BothHeads,
 ): Promise<OpenLedger> {
   const wanted = [...edgeTiles('audit', heads.audit.size), ...edgeTiles('metering', heads.metering.size)];
-  const [totals, names, policy, config, runs, parts] = await run([
+  const [totals, periods, names, policy, config, runs, parts] = await run([
     step(newestTotals, no, heads.metering.size),
+    step(newestPeriod, no),
     step(types, no),
     step(newestPolicy, no),
     step(newestConfig, no),
@@ -113,8 +118,9 @@ export async function openLedger(
     no,
     audit: edge('audit'),
     metering: edge('metering'),
-    lastMs: heads.audit.last_ms,
+    lastMs: Math.max(heads.audit.last_ms, heads.metering.last_ms),
     totals: totalsOf(heads.metering.size, totals.rows[0]?.record),
+    period: periodOf(periods.rows[0]),
     policyIndex: policy.rows[0]?.idx ?? null,
     configIndex: config.rows[0]?.idx ?? null,
     runs: new Map(),
@@ -123,6 +129,25 @@ export async function openLedger(
     nextTypeNo: Math.max(0, ...names.rows.map(({ type_no }) => type_no)) + 1,
   };
 }
+
+/** The state of a project that has just been made. */
+export const emptyLedger = (no: number): OpenLedger => ({
+  no,
+  audit: TileEdge.from(0, () => Buffer.alloc(0)),
+  metering: TileEdge.from(0, () => Buffer.alloc(0)),
+  lastMs: 0,
+  totals: zeroTotals,
+  period: null,
+  policyIndex: null,
+  configIndex: null,
+  runs: new Map(),
+  types: new Map(),
+  nextRunNo: 1,
+  nextTypeNo: 1,
+});
+
+const periodOf = (row: { month: string; base: string } | undefined): Period | null =>
+  row === undefined ? null : { month: row.month, base: baseOf(row.base) };
 
 /** The tiles of the right edge, which lead to the root too. */
 function edgeTiles(tree: TreeName, size: number): (TileId & { tree: number })[] {

@@ -110,6 +110,7 @@ export class CommitPlan {
         rows.add(project, clientEventId, index, fingerprint);
         return null;
       },
+      has: (_, clientEventId) => clients.has(clientEventId),
       eventId: (_, index) => {
         for (const event of clients.values()) {
           if (event.index === index && event.eventId !== null) return event.eventId;

@@ -1,12 +1,10 @@
-/** Reads of what requests keep beside the log: graphs, proofs, checkpoints, kept answers, keys. Proven by the store suite. */
-import type { ApiKeyRow, GraphPart, RunGraphState, StoredGraph, StoredProof, StoreReader } from '../port.ts';
+/** Reads of what requests keep beside the log: graphs, proofs, checkpoints, kept answers. Proven by the store suite. */
+import type { GraphPart, RunGraphState, StoredGraph, StoredProof, StoreReader } from '../port.ts';
 import { endOfTime } from '../bounds.ts';
-import { projectOf } from '../project.ts';
 import { treeNumber } from '../trees.ts';
 import type { Database } from './database.ts';
 import { keptOf } from './facts.ts';
 import type { ProjectNumber } from './readleaves.ts';
-import { read } from './texts.ts';
 import { sql, step, type Sql } from './wire.ts';
 
 type Of<Names extends keyof StoreReader> = Pick<StoreReader, Names>;
@@ -15,7 +13,6 @@ export const workReads = (database: Database, numberOf: ProjectNumber) => ({
   ...graphReads(database, numberOf),
   ...proofReads(database, numberOf),
   ...checkpointReads(database, numberOf),
-  ...keyReads(database, numberOf),
   ...keptReads(database, numberOf),
 });
 
@@ -144,58 +141,3 @@ const keptReads = (database: Database, numberOf: ProjectNumber): Of<'keptRespons
     return rows[0] === undefined ? null : keptOf(rows[0]);
   },
 });
-
-interface KeyRow {
-  key_id: string;
-  project_id: string;
-  digest: Buffer;
-  prefix: string;
-  last4: string;
-  name: string;
-  scopes: string;
-  created_ms: number;
-  expires_ms: number | null;
-  revoked_ms: number | null;
-}
-
-const keyColumns = `key_id, project_id, digest, prefix, last4, name, scopes, created_ms, expires_ms, revoked_ms`;
-/** The credential names its tenant: the policy shows its row alone, then its project. */
-const enterByDigest = sql(
-  `SELECT set_config('gov.project', coalesce((SELECT project::text FROM api_key WHERE digest = $1), ''), true)`,
-);
-const byDigest = sql<KeyRow & Parameters<typeof projectOf>[0]>(
-  `SELECT ${keyColumns}, organization_id, environment, audit_origin, metering_origin
-   FROM api_key JOIN project USING (project) WHERE digest = $1`,
-);
-const keysOf = sql<KeyRow>(
-  `SELECT ${keyColumns} FROM api_key JOIN project USING (project)
-   WHERE project = $1 ORDER BY created_ms DESC, key_id DESC`,
-);
-
-const keyOf = (row: KeyRow): ApiKeyRow => ({
-  keyId: row.key_id,
-  projectId: row.project_id,
-  digest: row.digest,
-  prefix: row.prefix,
-  last4: row.last4,
-  name: read(row.name),
-  scopes: JSON.parse(row.scopes) as string[],
-  createdMs: row.created_ms,
-  expiresMs: row.expires_ms,
-  revokedMs: row.revoked_ms,
-});
-
-function keyReads(database: Database, numberOf: ProjectNumber): Of<'apiKey' | 'apiKeys'> {
-  return {
-    apiKey: async (digest) => {
-      const bytes = Buffer.from(digest);
-      const steps = [step(enterByDigest, bytes), step(byDigest, bytes)] as const;
-      const row = (await database.read({ digest }, steps))[1].rows[0];
-      return row === undefined ? null : { key: keyOf(row), project: projectOf(row) };
-    },
-    apiKeys: async (projectId) => {
-      const project = await numberOf(projectId);
-      return (await database.read({ project }, [step(keysOf, project)]))[0].rows.map(keyOf);
-    },
-  };
-}

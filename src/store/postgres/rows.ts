@@ -5,6 +5,7 @@
 import { typeNumber } from '../decided.ts';
 import type { Entry, Pending } from '../pending.ts';
 import type { MeterRow } from '../pending.ts';
+import { baseText, type Period } from '../quota.ts';
 import { changedParts } from '../tileparts.ts';
 import { treeNumber } from '../trees.ts';
 import type { TileEdge } from '../../core/tile.ts';
@@ -88,6 +89,7 @@ const tables = {
     nonce: 'bytea',
     record: 'text',
   }),
+  period: new Table('period', { project: 'int4', month: 'text', base: 'text' }),
   decided: new Table('decided', { project: 'int4', type: 'int4', idx: 'int8', run_id: 'text', id: 'text' }),
   client: new Table('client_event', {
     project: 'int4',
@@ -133,11 +135,14 @@ const moveHead = sql(
   'SELECT move_head($1::integer, $2::smallint, $3::bigint, $4::bigint, $5::bytea, $6::bigint)',
 );
 
+const markGrown = sql('INSERT INTO grown (project) VALUES ($1) ON CONFLICT DO NOTHING');
+
 export class CommitRows {
   private readonly leaves = new Rows(tables.leaf);
   private readonly bodies = new Rows(tables.body);
   private readonly runEvents = new Rows(tables.runEvent);
   private readonly meters = new Rows(tables.meter);
+  private readonly periods = new Rows(tables.period);
   private readonly decided = new Rows(tables.decided);
   readonly clients = new Rows(tables.client);
   readonly kept = new Rows(tables.kept);
@@ -158,11 +163,17 @@ export class CommitRows {
     this.meters.add({ project, index }, firstIndex, count, nonce, record);
   }
 
+  addPeriod(project: number, period: Period): void {
+    this.periods.add(project, period.month, baseText(period));
+  }
+
   /** All of the commit but its effects and COMMIT; the heads come last, by compare-and-swap. */
   steps(added: Iterable<Pending>): Step[] {
-    const { leaves, bodies, runEvents, meters, decided, clients, kept } = this;
-    const steps = [leaves, bodies, runEvents, meters, decided, clients, kept].flatMap((rows) => rows.steps());
+    const { leaves, bodies, runEvents, meters, periods, decided, clients, kept } = this;
+    const rows = [leaves, bodies, runEvents, meters, periods, decided, clients, kept];
+    const steps = rows.flatMap((each) => each.steps());
     for (const pending of added) {
+      if (pending.meterHashes.length > 0) steps.push(step(markGrown, pending.ledger.no));
       steps.push(...runSteps(pending));
       steps.push(...treeSteps('audit', pending, pending.hashes));
       steps.push(...treeSteps('metering', pending, pending.meterHashes));

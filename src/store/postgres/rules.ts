@@ -71,8 +71,9 @@ export const tables: Readonly<Record<string, TableRules>> = {
     changes: null,
   },
   session: {
-    sees: `${ownOrganization} OR digest = ${credential}`,
-    may: 'SELECT, INSERT, UPDATE',
+    sees: `${ownOrganization} OR digest = ${credential} OR ${onDuty('sweep')}`,
+    writes: `${ownOrganization} OR digest = ${credential}`,
+    may: 'SELECT, INSERT, UPDATE, DELETE',
     changes: {
       when: `OLD.ended_ms IS NOT NULL OR NEW.last_used_ms < OLD.last_used_ms
         OR ${changed('digest kind user_id organization_id created_ms expires_ms')}`,

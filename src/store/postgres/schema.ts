@@ -222,7 +222,7 @@ CREATE INDEX job_ended ON job (completed_ms) WHERE request IS NOT NULL AND statu
 
 /** `role`: the ordinary role that serving processes work under. */
 export const migrations = (role: string): readonly Migration[] => [
-  { version: 1, sql: projectTables + peopleTables + log + runs + governanceTables + work + security(role) },
+  { version: 1, sql: peopleTables + projectTables + log + runs + governanceTables + work + security(role) },
 ];
 
 /** The version that this release needs. */

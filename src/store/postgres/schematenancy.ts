@@ -19,8 +19,8 @@ CREATE SEQUENCE project_number AS integer;
 
 CREATE TABLE project_profile (
   project integer PRIMARY KEY REFERENCES project,
-  organization_id ${id} NOT NULL,
-  environment text NOT NULL,
+  organization_id ${id} NOT NULL REFERENCES organization,
+  environment text NOT NULL CHECK (environment IN ('production', 'sandbox')),
   name text NOT NULL,
   name_key ${id} NOT NULL,
   settings text NOT NULL,
@@ -30,7 +30,6 @@ CREATE TABLE project_profile (
   deleted_ms bigint
 );
 CREATE UNIQUE INDEX project_name ON project_profile (organization_id, environment, name_key) WHERE deleted_ms IS NULL;
-CREATE INDEX project_age ON project_profile (organization_id, created_ms, project) WHERE deleted_ms IS NULL;
 
 CREATE TABLE api_key (
   project integer NOT NULL REFERENCES project,
@@ -84,12 +83,13 @@ CREATE TABLE session (
   digest bytea PRIMARY KEY,
   kind text NOT NULL CHECK (kind IN ('browser', 'cli')),
   user_id ${id} NOT NULL REFERENCES person,
-  organization_id ${id} NOT NULL,
+  organization_id ${id} NOT NULL REFERENCES organization,
   created_ms bigint NOT NULL,
   last_used_ms bigint NOT NULL,
   expires_ms bigint NOT NULL,
   ended_ms bigint
 );
+CREATE INDEX session_expiry ON session (expires_ms);
 
 CREATE TABLE installation (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),

@@ -1,10 +1,12 @@
-/** Writes beside the log: keys, staged graph rows, and what is swept. */
+/** Writes beside the log: keys, uses of credentials, staged graph rows, what is swept, the installation's own row. */
 import { limits } from '../../contract/limits.ts';
-import type { Store } from '../port.ts';
-import type { Database } from './database.ts';
+import type { Store, Use } from '../port.ts';
+import { minuteOf } from '../tenantrow.ts';
+import { sessionKeptMs } from '../tenants.ts';
+import { scoped, type Database } from './database.ts';
 import type { ProjectNumber } from './readleaves.ts';
-import { kept } from './texts.ts';
-import { sql, step } from './wire.ts';
+import { putKey } from './tenantrows.ts';
+import { sql, step, type Step } from './wire.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -13,13 +15,37 @@ const sweepRows = 1000;
 /** After this time nobody logs a graph any more whose parts were staged. */
 const stagedMs = dayMs;
 
-const saveKey = sql(
-  `INSERT INTO api_key (project, key_id, digest, prefix, last4, name, scopes, created_ms, expires_ms, revoked_ms)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-   ON CONFLICT (project, key_id) DO UPDATE SET digest = excluded.digest, prefix = excluded.prefix,
-     last4 = excluded.last4, name = excluded.name, scopes = excluded.scopes,
-     expires_ms = excluded.expires_ms, revoked_ms = excluded.revoked_ms`,
+/** Uses that are noted in one transaction. */
+const usesAtOnce = 200;
+const useKey = sql(
+  `UPDATE api_key SET last_used_ms = $3::int8
+   WHERE project = $1 AND key_id = $2 AND coalesce(last_used_ms, 0) < $3::int8`,
 );
+const useSession = sql(
+  `UPDATE session SET last_used_ms = $2::int8
+   WHERE digest = $1 AND ended_ms IS NULL AND last_used_ms < $2::int8`,
+);
+
+/** In one order, so that two processes never wait for each other. */
+async function useSteps(uses: readonly Use[], numberOf: ProjectNumber): Promise<Step[]> {
+  const steps: { order: string; steps: Step[] }[] = [];
+  for (const use of uses) {
+    const minute = minuteOf(use.atMs);
+    if ('digest' in use) {
+      const digest = Buffer.from(use.digest);
+      const noted = step(useSession, digest, minute);
+      steps.push({ order: digest.toString('hex'), steps: [scoped(use), noted] });
+    } else {
+      const project = await numberOf(use.projectId);
+      const noted = step(useKey, project, use.keyId, minute);
+      steps.push({ order: `${project} ${use.keyId}`, steps: [scoped({ project }), noted] });
+    }
+  }
+  return steps.toSorted((a, b) => (a.order < b.order ? -1 : 1)).flatMap((each) => each.steps);
+}
+
+const claim = sql('INSERT INTO installation (text) VALUES ($1) ON CONFLICT DO NOTHING');
+const claimed = sql<{ text: string }>('SELECT text FROM installation');
 const stagePart = sql(
   'INSERT INTO graph_part (project, graph_id, list, part, items, staged_ms) VALUES ($1, $2, $3, $4, $5, $6)',
 );
@@ -36,20 +62,26 @@ const sweepStaged = sql(
      AND NOT EXISTS (SELECT FROM graph g WHERE g.project = p.project AND g.graph_id = p.graph_id)`,
 );
 
+const sweepSessions = sql('DELETE FROM session WHERE expires_ms < $1');
+
 export function tasks(
   database: Database,
   numberOf: ProjectNumber,
   now: () => number,
-): Pick<Store, 'saveApiKey' | 'stageGraphPart' | 'sweep'> {
+): Pick<Store, 'saveApiKey' | 'claimInstallation' | 'used' | 'stageGraphPart' | 'sweep'> {
   return {
     saveApiKey: async (key) => {
-      const { keyId, digest, prefix, last4, name, scopes, createdMs, expiresMs, revokedMs } = key;
       const project = await numberOf(key.projectId);
-      const texts = [prefix, last4, kept(name), JSON.stringify(scopes)];
-      const times = [createdMs, expiresMs, revokedMs];
-      await database.write({ project }, [
-        step(saveKey, project, keyId, Buffer.from(digest), ...texts, ...times),
-      ]);
+      await database.write({ project }, [putKey(project, key)]);
+    },
+    claimInstallation: async (text) => {
+      const [, { rows }] = await database.write({ duty: 'installation' }, [step(claim, text), step(claimed)]);
+      return rows[0]?.text ?? text;
+    },
+    used: async (uses) => {
+      for (let from = 0; from < uses.length; from += usesAtOnce) {
+        await database.write({ project: 0 }, await useSteps(uses.slice(from, from + usesAtOnce), numberOf));
+      }
     },
     stageGraphPart: async (projectId, graphId, { list, part, items }) => {
       const project = await numberOf(projectId);
@@ -61,6 +93,7 @@ export function tasks(
       await database.write(scope, [
         step(sweepRequests, nowMs - limits.jobRequestDays * dayMs),
         step(sweepStaged, nowMs - stagedMs),
+        step(sweepSessions, nowMs - sessionKeptMs),
       ]);
       for (;;) {
         const wanted = step(sweepAnswers, nowMs - limits.idempotencyHours * hourMs);

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { migrate, openPostgres } from '../../../src/store/postgres/index.ts';
 import { newestVersion } from '../../../src/store/postgres/schema.ts';
-import { tableNames } from '../../../src/store/postgres/security.ts';
+import { tableNames } from '../../../src/store/postgres/rules.ts';
 import { openStore, storeFiles } from '../../../src/store/sqlite/index.ts';
 import { connectReader } from '../../../src/store/sqlite/reader.ts';
 import {

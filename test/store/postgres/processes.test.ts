@@ -78,10 +78,15 @@ describe.skipIf(missing !== null)('two processes', () => {
       prefix: 'p',
       last4: 'last',
       name: 'n',
+      description: null,
       scopes: ['events:write'],
       createdMs: 0,
+      createdBy: 'operator',
+      updatedMs: 0,
+      lastUsedMs: null,
       expiresMs: null,
       revokedMs: null,
+      rotatedFrom: null,
     };
     await one.saveApiKey(key);
     expect((await other.apiKey(key.digest))?.key.revokedMs).toBeNull();

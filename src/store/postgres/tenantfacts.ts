@@ -1,0 +1,104 @@
+/**
+ * What effects on tenants must know, looked up as the rest of the facts of a commit (`facts.ts`). Where an effect
+ * concerns the organization, the transaction enters its scope as well; a change of a project also locks the
+ * organization's row, so that no two of its projects take one name at the same time.
+ */
+import type { ApiKeyRow, Effect } from '../port.ts';
+import { quotasOf, type ProfileRow } from '../tenantrow.ts';
+import { nameKey, type Profile } from '../tenants.ts';
+import { textArray } from './arrays.ts';
+import type { Facts, Lookup } from './facts.ts';
+import { read } from './texts.ts';
+import { sql, step, type Step } from './wire.ts';
+
+export interface TenantFacts {
+  /** Keys that are not revoked. */
+  unrevoked: number;
+  readonly keys: Map<string, Pick<ApiKeyRow, 'revokedMs'>>;
+  profile: Profile | null;
+  /** Those of other projects of its organization and environment, among the ones that may be taken. */
+  readonly names: Set<string>;
+}
+
+export const noTenantFacts = (): TenantFacts => ({
+  unrevoked: 0,
+  keys: new Map(),
+  profile: null,
+  names: new Set(),
+});
+
+const enterOrganization = sql(
+  `SELECT set_config('gov.organization', organization_id, true) FROM project WHERE project = $1`,
+);
+const lockOrganization = sql(
+  `SELECT organization_id FROM organization
+   WHERE organization_id = (SELECT organization_id FROM project WHERE project = $1)
+   FOR NO KEY UPDATE`,
+);
+const profileOf = sql<Pick<ProfileRow, 'name' | 'settings' | 'quotas' | 'deleted_ms'>>(
+  'SELECT name, settings, quotas, deleted_ms FROM project_profile WHERE project = $1',
+);
+const namesakes = sql<{ name_key: string }>(
+  `SELECT other.name_key FROM project_profile own JOIN project_profile other
+     ON other.organization_id = own.organization_id AND other.environment = own.environment
+       AND other.name_key = ANY($2::text[] || own.name_key) AND other.deleted_ms IS NULL
+       AND other.project <> own.project
+   WHERE own.project = $1`,
+);
+const unrevoked = sql<{ n: number }>(
+  'SELECT count(*) AS n FROM api_key WHERE project = $1 AND revoked_ms IS NULL',
+);
+const keysOf = sql<{ key_id: string; revoked_ms: number | null }>(
+  'SELECT key_id, revoked_ms FROM api_key WHERE project = $1 AND key_id = ANY($2::text[])',
+);
+
+const ofOrganization: ReadonlySet<Effect['kind']> = new Set([
+  'changeProject',
+  'openSession',
+  'endSession',
+  'setCustomer',
+]);
+
+/** The look-ups that these effects need, in their order. */
+export function tenantLookups(project: number, effects: readonly Effect[]): Lookup[] {
+  const lookups: Lookup[] = [];
+  const look = <Row>(wanted: Step<Row>, take: (row: Row, facts: Facts) => void): void => {
+    lookups.push({
+      step: wanted,
+      take: (rows, facts) => {
+        for (const row of rows) take(row as Row, facts); // rows of this very statement
+      },
+    });
+  };
+  if (effects.some(({ kind }) => ofOrganization.has(kind))) look(step(enterOrganization, project), () => {});
+  const changes = effects.filter((effect) => effect.kind === 'changeProject');
+  if (changes.length > 0) {
+    const names = changes.flatMap(({ name }) => (name === undefined ? [] : [nameKey(name)]));
+    look(step(lockOrganization, project), () => {});
+    look(step(profileOf, project), takeProfile);
+    look(step(namesakes, project, textArray(names)), ({ name_key: key }, facts) => facts.names.add(key));
+  }
+  if (effects.some(({ kind }) => kind === 'saveApiKey' || kind === 'revokeApiKey'))
+    look(step(unrevoked, project), ({ n }, facts) => (facts.unrevoked = n));
+  const keys = effects.flatMap((effect) =>
+    effect.kind === 'changeApiKey' || effect.kind === 'revokeApiKey' ? [effect.keyId] : [],
+  );
+  if (keys.length > 0) {
+    look(step(keysOf, project, textArray(keys)), ({ key_id: keyId, revoked_ms: revokedMs }, facts) =>
+      facts.keys.set(keyId, { revokedMs }),
+    );
+  }
+  return lookups;
+}
+
+function takeProfile(
+  {
+    name,
+    settings,
+    quotas,
+    deleted_ms: deletedMs,
+  }: Pick<ProfileRow, 'name' | 'settings' | 'quotas' | 'deleted_ms'>,
+  facts: Facts,
+): void {
+  facts.profile = { name: read(name), settings, quotas: quotasOf(quotas), deletedMs };
+}

@@ -1,0 +1,113 @@
+/** The rows that effects on tenants read and write, as `effects.ts` does for the others; `../tenants.ts` judges. */
+import type { ApiKeyRow, StoredSession } from '../port.ts';
+import { keyColumns, keyValues, sessionColumns } from '../tenantrow.ts';
+import { nameKey, type TenantRows } from '../tenants.ts';
+import type { Writing } from './effects.ts';
+import { kept, keptOrNull } from './texts.ts';
+import { sql, step, type Sql, type Step } from './wire.ts';
+
+/** A statement that inserts one row. */
+export const insertInto = (table: string, columns: readonly string[]): Sql =>
+  sql(
+    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map((_, at) => `$${at + 1}`).join(', ')})`,
+  );
+
+const insertKey = insertInto('api_key', ['project', ...keyColumns]);
+const changeable = keyColumns.filter((column) => column !== 'key_id' && column !== 'created_ms');
+const replaceKey = sql(
+  `${insertKey.text} ON CONFLICT (project, key_id) DO UPDATE SET
+   ${changeable.map((column) => `${column} = excluded.${column}`).join(', ')}`,
+);
+
+const keyStep = (statement: Sql, project: number, key: ApiKeyRow): Step => {
+  const texts = { name: kept(key.name), description: keptOrNull(key.description) };
+  return step(statement, project, ...keyValues({ ...key, ...texts, digest: Buffer.from(key.digest) }));
+};
+export const addKey = (project: number, key: ApiKeyRow): Step => keyStep(insertKey, project, key);
+/** Also where there is one with this id. */
+export const putKey = (project: number, key: ApiKeyRow): Step => keyStep(replaceKey, project, key);
+
+type Of<Names extends keyof TenantRows> = Pick<TenantRows, Names>;
+
+export const tenantRows = (writing: Writing): TenantRows => ({
+  ...keyRows(writing),
+  ...profileRows(writing),
+  ...organizationRows(writing),
+});
+
+const changeKey = sql(
+  `UPDATE api_key SET name = $3, description = $4, scopes = $5, expires_ms = $6, updated_ms = $7
+   WHERE project = $1 AND key_id = $2`,
+);
+const revokeKey = sql(
+  'UPDATE api_key SET revoked_ms = $3, updated_ms = $4 WHERE project = $1 AND key_id = $2',
+);
+
+function keyRows({
+  project,
+  facts,
+  undo,
+  write,
+}: Writing): Of<'unrevokedKeys' | 'addApiKey' | 'apiKey' | 'changeApiKey' | 'revokeApiKey'> {
+  const count = (more: number): void => {
+    facts.unrevoked += more;
+    undo.add(() => (facts.unrevoked -= more));
+  };
+  return {
+    unrevokedKeys: () => facts.unrevoked,
+    addApiKey: (key) => {
+      const { keyId, revokedMs } = key;
+      if (revokedMs === null) count(1);
+      undo.set(facts.keys, keyId, { revokedMs });
+      write(addKey(project, key));
+    },
+    apiKey: (keyId) => facts.keys.get(keyId) ?? null,
+    changeApiKey: ({ keyId, name, description, scopes, expiresMs, atMs }) => {
+      const texts = [kept(name), keptOrNull(description), JSON.stringify(scopes)];
+      write(step(changeKey, project, keyId, ...texts, expiresMs, atMs));
+    },
+    revokeApiKey: ({ keyId, revokedMs, atMs }) => {
+      if (facts.keys.get(keyId)?.revokedMs === null) count(-1);
+      undo.set(facts.keys, keyId, { revokedMs });
+      write(step(revokeKey, project, keyId, revokedMs, atMs));
+    },
+  };
+}
+
+const saveProfile = sql(
+  `UPDATE project_profile SET name = $2, name_key = $3, settings = $4, quotas = $5, deleted_ms = $6, updated_ms = $7
+   WHERE project = $1`,
+);
+
+const profileRows = ({
+  project,
+  facts,
+  undo,
+  write,
+}: Writing): Of<'profile' | 'isNameTaken' | 'saveProfile'> => ({
+  profile: () => facts.profile,
+  isNameTaken: (key) => facts.names.has(key),
+  saveProfile: (profile, updatedMs) => {
+    const before = facts.profile;
+    facts.profile = profile;
+    undo.add(() => (facts.profile = before));
+    const { name, settings, quotas, deletedMs } = profile;
+    const texts = [kept(name), nameKey(name), settings, JSON.stringify(quotas)];
+    write(step(saveProfile, project, ...texts, deletedMs, updatedMs));
+  },
+});
+
+const insertSession = insertInto('session', sessionColumns);
+const endSession = sql('UPDATE session SET ended_ms = $2 WHERE digest = $1 AND ended_ms IS NULL');
+const setCustomer = sql('UPDATE organization SET customer_id = $2 WHERE organization_id = $1');
+
+const sessionValues = (session: StoredSession) => {
+  const { digest, kind, userId, organizationId, createdMs, lastUsedMs, expiresMs, endedMs } = session;
+  return [Buffer.from(digest), kind, userId, organizationId, createdMs, lastUsedMs, expiresMs, endedMs];
+};
+
+const organizationRows = ({ write }: Writing): Of<'openSession' | 'endSession' | 'setCustomer'> => ({
+  openSession: (session) => write(step(insertSession, ...sessionValues(session))),
+  endSession: ({ digest, atMs }) => write(step(endSession, Buffer.from(digest), atMs)),
+  setCustomer: ({ organizationId, customerId }) => write(step(setCustomer, organizationId, customerId)),
+});
