@@ -1,8 +1,9 @@
 /**
  * Checks a data directory from the records up: records → leaf hashes → tiles → heads and every signed
  * checkpoint; runs gap-free, server time monotonic, counters; bodies against what records committed to;
- * metering leaves against the audit leaves they cover; policies, the risk router's configuration, approvals,
- * replays and the index of decisions against their leaves. Reads only, also beside a serving process; memory grows with log n and the number of policy versions.
+ * metering leaves against the audit leaves they cover, months against metering leaves; policies, the risk router's
+ * configuration, approvals, replays and the index of decisions against their leaves. Reads only, also beside a serving
+ * process; memory grows with log n and the number of policy versions.
  * Proven by `test/store/fsck.test.ts`, `test/store/tamper.test.ts` and `test/store/tampergoverned.test.ts`.
  */
 import { existsSync } from 'node:fs';
@@ -36,6 +37,7 @@ export type FsckKind =
   | 'meter_totals'
   | 'meter_coverage'
   | 'meter_ref'
+  | 'period_mismatch'
   | 'index_mismatch'
   | 'policy_mismatch'
   | 'config_mismatch'

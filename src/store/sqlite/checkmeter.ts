@@ -1,9 +1,10 @@
-/** `fsck`: metering leaves: totals that follow from one another, and audit leaves covered once each. */
+/** `fsck`: metering leaves: totals that follow from one another, audit leaves covered once each, and months. */
 import { GovError } from '../../contract/problems.ts';
 import { addUnits, meterRef, zeroTotals, type MeterLeaf, type Totals } from '../../core/metering.ts';
 import { canonicalize, readJson } from '../../core/json.ts';
 import type { Check, CheckedProject, FsckKind } from '../fsck.ts';
 import type { MeterRow } from './checklog.ts';
+import { periodCheck } from './checkperiods.ts';
 import { leafHashReader } from './tiles.ts';
 
 export interface MeterCheck {
@@ -14,6 +15,7 @@ export interface MeterCheck {
 
 export function meterCheck(check: Check, project: CheckedProject): MeterCheck {
   const hashes = leafHashReader(check.db);
+  const periods = periodCheck(check, project);
   let totals: Totals = zeroTotals;
   let covered = 0;
   return {
@@ -27,6 +29,7 @@ export function meterCheck(check: Check, project: CheckedProject): MeterCheck {
         const expected = `${leaf.units} ${leaf.op} more than ${canonicalize(totals)}`;
         problem('meter_totals', expected, canonicalize(leaf.totals));
       }
+      periods.visit(leaf, totals);
       totals = leaf.totals;
       if (firstIndex !== covered)
         problem('meter_coverage', `audit leaves from ${covered}`, `from ${firstIndex}`);
@@ -36,6 +39,7 @@ export function meterCheck(check: Check, project: CheckedProject): MeterCheck {
       if (ref !== leaf.ref) problem('meter_ref', ref ?? 'the hashes of the leaves it covers', leaf.ref);
     },
     finish: () => {
+      periods.finish();
       if (covered === project.auditSize) return;
       const expected = `audit leaves up to ${project.auditSize} covered`;
       const position = `${project.projectId}/metering/${project.meteringSize}`;

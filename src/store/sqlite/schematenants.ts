@@ -94,7 +94,7 @@ CREATE TRIGGER api_key_delete BEFORE DELETE ON api_key BEGIN SELECT RAISE(ABORT,
 
 CREATE TABLE period (
   project INTEGER NOT NULL,
-  month TEXT NOT NULL,
+  month TEXT NOT NULL CHECK (month GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]'),
   base TEXT NOT NULL,
   PRIMARY KEY (project, month)
 ) STRICT, WITHOUT ROWID;
