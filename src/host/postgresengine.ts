@@ -3,6 +3,7 @@ import type { Log } from '../service/log.ts';
 import { openPostgres } from '../store/postgres/index.ts';
 import type { Engine } from './assemble.ts';
 import { now, randomBytes } from './clock.ts';
+import { createDatabaseProbe } from './probe.ts';
 import { ThreadWork } from './threadwork.ts';
 
 /** What the worker thread reads with, beside the connections of the process. */
@@ -22,5 +23,5 @@ export async function postgresEngine(
   });
   const source = { engine: 'postgres', url, connections: readingConnections } as const;
   const work = new ThreadWork(source, log, (error) => store.note(error));
-  return { store, work, probe: async () => [], faulted: () => null };
+  return { store, work, probe: createDatabaseProbe(store.probe, now), faulted: () => null };
 }

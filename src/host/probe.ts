@@ -1,22 +1,49 @@
 /**
  * Whether a write now would be durable (contract N8): writes and syncs a small file beside the database, off
- * the main thread, and looks at free disk space. Nothing is written unless somebody asks, and at most once a
- * second then. Proven by `test/host/probe.test.ts`.
+ * the main thread, and looks at free disk space; or commits to a database that is elsewhere. Nothing is written unless
+ * somebody asks, and at most once a second then. Proven by `test/host/probe.test.ts`.
  */
 import { open, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const lastsMs = 1000;
+/** How long a database may take. */
+const patienceMs = 3000;
 const leastFree = { share: 0.05, bytes: 512 * 1024 * 1024 } as const;
 
 /** Answers reasons: `write_probe_failed`, `disk_space_low`. */
-export function createProbe(dataDir: string, now: () => number): () => Promise<readonly string[]> {
+export const createProbe = (dataDir: string, now: () => number): (() => Promise<readonly string[]>) =>
+  remembered(now, () => probe(dataDir));
+
+/** The same of a database: `commit` rejects where one that changes nothing is not durable. */
+export const createDatabaseProbe = (
+  commit: () => Promise<void>,
+  now: () => number,
+): (() => Promise<readonly string[]>) =>
+  remembered(now, async () => {
+    let late: NodeJS.Timeout | undefined;
+    const patience = new Promise<boolean>((resolve) => {
+      late = setTimeout(() => resolve(false), patienceMs);
+      late.unref();
+    });
+    const committed = commit().then(
+      () => true,
+      () => false,
+    );
+    const isDurable = await Promise.race([committed, patience]);
+    clearTimeout(late);
+    return isDurable ? [] : ['write_probe_failed'];
+  });
+
+/** The answer for whoever asks within a second of the first. */
+function remembered(
+  now: () => number,
+  ask: () => Promise<readonly string[]>,
+): () => Promise<readonly string[]> {
   let last: { atMs: number; reasons: Promise<readonly string[]> } | undefined;
   return () => {
     const nowMs = now();
-    if (last === undefined || Math.abs(nowMs - last.atMs) > lastsMs) {
-      last = { atMs: nowMs, reasons: probe(dataDir) };
-    }
+    if (last === undefined || Math.abs(nowMs - last.atMs) > lastsMs) last = { atMs: nowMs, reasons: ask() };
     return last.reasons;
   };
 }

@@ -1,8 +1,8 @@
 import { chmodSync, mkdtempSync, rmSync, statSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { createProbe } from '../../src/host/probe.ts';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { createDatabaseProbe, createProbe } from '../../src/host/probe.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-probe-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -28,5 +28,32 @@ describe('the write probe', () => {
     mkdirSync(join(blocked, 'probe'), { recursive: true });
     chmodSync(blocked, 0o700);
     expect(await createProbe(blocked, () => 0)()).toEqual(['write_probe_failed']);
+  });
+});
+
+describe('the probe of a database', () => {
+  it('commits at most once a second, and tells a commit that failed', async () => {
+    let nowMs = 0;
+    const commits = [async () => {}, async () => Promise.reject(new Error('no')), async () => {}];
+    const commit = vi.fn(async () => commits.shift()?.());
+    const probe = createDatabaseProbe(commit, () => nowMs);
+    expect(await Promise.all([probe(), probe()])).toEqual([[], []]);
+    expect(commit).toHaveBeenCalledTimes(1);
+    nowMs = 1001;
+    expect(await probe()).toEqual(['write_probe_failed']);
+    nowMs = 2002;
+    expect(await probe()).toEqual([]);
+  });
+
+  it('waits three seconds for one that does not end', async () => {
+    vi.useFakeTimers();
+    const probe = createDatabaseProbe(
+      () => new Promise(() => {}),
+      () => 0,
+    );
+    const asked = probe();
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(await asked).toEqual(['write_probe_failed']);
+    vi.useRealTimers();
   });
 });

@@ -10,6 +10,8 @@ import { sql, step } from './wire.ts';
 
 const probeMs = 1000;
 const probe = sql('SELECT pg_is_in_recovery()');
+/** A record in the log of the database that changes nothing: COMMIT waits until it is on the disk. */
+const writeProbe = sql("SELECT pg_logical_emit_message(true, 'gov', '')");
 
 export class Condition {
   private readonly database: Database;
@@ -40,6 +42,11 @@ export class Condition {
       else if (['lost', 'full', 'fault'].includes(troubleOf(problem.cause ?? error))) this.enter(problem);
       throw problem;
     }
+  }
+
+  /** Commits something that changes nothing. Rejects where a write now would not be durable. */
+  async probe(): Promise<void> {
+    await this.watch(async () => this.database.write({ project: 0 }, [step(writeProbe)]));
   }
 
   /** Takes note of an altered leaf, where the error says so. */

@@ -40,6 +40,8 @@ export interface PostgresOptions extends DatabaseOptions {
 }
 
 export interface PostgresStore extends Store {
+  /** Commits something that changes nothing. Rejects where a write now would not be durable. */
+  probe(): Promise<void>;
   /** Takes note of an altered leaf that a reader in another thread met, where the error says so. */
   note(error: unknown): void;
 }
@@ -111,6 +113,7 @@ function assemble(
     ...watched(writes, condition, () => queue.refuseClosed()),
     append: (request) => queue.append(request),
     condition: () => ({ ...condition.current, queued: queue.queued }),
+    probe: async () => condition.probe(),
     note: (error) => condition.note(error),
     close: () => (closing ??= close()),
   };

@@ -11,7 +11,7 @@ import { fillTenants } from './filled.ts';
 
 /** What belongs to no tenant: settings, credentials, work of all projects. */
 const acrossTenants: readonly RegExp[] = [
-  /^SELECT (?:set_config|pg_is_in_recovery|nextval|version FROM version|move_head)/,
+  /^SELECT (?:set_config|pg_is_in_recovery|pg_logical_emit_message|nextval|version FROM version|move_head)/,
   /WHERE digest = \$1$/,
   /^(?:BEGIN|COMMIT|ROLLBACK|DECLARE|FETCH|CLOSE)/,
   /^SELECT project AS no FROM project/,
