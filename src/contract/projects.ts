@@ -24,10 +24,15 @@ const settings = {
     description: 'Defaults for webhook endpoints',
   }),
   redactionKeys: Type.Array(
-    Type.String({ pattern: '^(/([^~/]|~[01])*)+$', maxLength: limits.redactionKeyChars }),
+    Type.String({
+      pattern: '^/(actor|resource|metadata)(/([^~/]|~[01])*)*$',
+      maxLength: limits.redactionKeyChars,
+    }),
     {
       maxItems: limits.redactionKeys,
-      description: 'JSON pointers into events; what they name is replaced before it is hashed',
+      uniqueItems: true,
+      description:
+        'JSON pointers into actor, resource and metadata; what they name is replaced before it is hashed',
     },
   ),
   requireTwoPersonPublish: Type.Boolean({ description: 'Whoever wrote a version does not publish it' }),
@@ -53,6 +58,8 @@ const ProjectDetail = Type.Object({
 export type ProjectDetail = Static<typeof ProjectDetail>;
 
 const name = displayName(limits.projectNameChars, 'Unique in the organization and environment');
+/** Decision A4. */
+const readOnly = Type.Optional(Type.Unknown({ description: 'As it was answered; it cannot be set' }));
 const params = exact({ projectId: serviceId('prj') });
 const specified = {
   tag: 'Projects',
@@ -111,10 +118,13 @@ export const projects = {
             { additionalProperties: false },
           ),
         ),
+        id: readOnly,
+        environment: readOnly,
+        createdAt: readOnly,
+        updatedAt: readOnly,
       },
       { additionalProperties: false, minProperties: 1 },
     ),
-    readOnly: ['id', 'environment', 'createdAt', 'updatedAt'],
     success: { 200: ProjectDetail },
     statuses: [400, 401, 404, 500],
   }),

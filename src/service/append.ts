@@ -1,19 +1,26 @@
 /**
  * The one way in which handlers append: everything of a request in one durable transaction, then whoever
  * waits for events is woken. A crash before the store answers leaves all of the request or none of it.
+ * What is metered goes through `quota.ts`.
  */
 import { GovError } from '../contract/problems.ts';
 import type { AppendOutcome, AppendRequest } from '../store/port.ts';
 import type { Replayed } from './call.ts';
+import { endOfMonth, monthOf } from './month.ts';
 import type { Services } from './services.ts';
 
 export type Stored = Extract<AppendOutcome, { outcome: 'stored' }>;
+export type Refused = Extract<AppendOutcome, { outcome: 'stale' | 'outdated' }>;
 
-/** IDEMPOTENCY_KEY_REUSE, CLIENT_EVENT_ID_CONFLICT of a `whole` request, STORAGE_FULL, STORAGE_FAULT, and what effects refuse with. */
+/** The meter of what is not counted. */
+export const unmetered: AppendRequest['meter'] = { op: 'none', units: 0 };
+
+/** IDEMPOTENCY_KEY_REUSE, QUOTA_EXCEEDED, CLIENT_EVENT_ID_CONFLICT of a `whole` request, STORAGE_FULL, STORAGE_FAULT, and what effects refuse with. */
 export async function appendOrStale(
-  { store, tail, checkpoints }: Services,
+  services: Services,
   request: AppendRequest,
-): Promise<Stored | Replayed | Extract<AppendOutcome, { outcome: 'stale' | 'outdated' }>> {
+): Promise<Stored | Replayed | Refused> {
+  const { store, tail, checkpoints, now } = services;
   const result = await store.append(request);
   switch (result.outcome) {
     case 'stored':
@@ -25,24 +32,47 @@ export async function appendOrStale(
     case 'replayed':
       return { replayed: result.response };
     case 'key_reused':
-      throw new GovError('IDEMPOTENCY_KEY_REUSE', 'expected a fresh Idempotency-Key for another request');
-    case 'over_quota':
-      throw overQuota(request, result);
+      throw keyReused();
+    case 'over_quota': {
+      const { op, limit } = request.meter;
+      throw overQuota({ type: op, limit: limit ?? 0, used: result.used, units: result.units }, now());
+    }
     case 'stale':
     case 'outdated':
       return result;
   }
 }
 
+export const keyReused = (): GovError =>
+  new GovError('IDEMPOTENCY_KEY_REUSE', 'expected a fresh Idempotency-Key for another request');
+
+/** A request that a month's quota has no room for. */
+interface Excess {
+  readonly type: AppendRequest['meter']['op'];
+  readonly limit: number;
+  /** Units before the request, and those that it asks for. */
+  readonly used: number;
+  readonly units: number;
+}
+
+const daySeconds = 86_400;
+
 /** QUOTA_EXCEEDED with what contract C6 tells: which quota, how much of it is used, when it begins anew. */
-function overQuota(
-  { meter }: AppendRequest,
-  { used, units }: Extract<AppendOutcome, { outcome: 'over_quota' }>,
-): GovError {
-  const limit = meter.limit ?? 0;
+export function overQuota({ type, limit, used, units }: Excess, nowMs: number): GovError {
   const remaining = Math.max(0, limit - used);
-  const detail = `expected at most ${remaining} more ${meter.op} this month (quota ${limit}), got ${units}`;
-  return new GovError('QUOTA_EXCEEDED', detail, { extensions: { remaining } });
+  const resetMs = endOfMonth(monthOf(nowMs));
+  const resetAt = new Date(resetMs).toISOString();
+  const detail =
+    `expected at most ${remaining} more of ${type} this month (${used} of ${limit} are used), got ${units}; ` +
+    `wait until ${resetAt}, or ask the operator for more`;
+  return new GovError('QUOTA_EXCEEDED', detail, {
+    extensions: {
+      'violated-policies': [`${type}-month`],
+      quota: { type, limit, used, remaining, resetAt },
+      remaining,
+    },
+    retryAfterSeconds: Math.min(daySeconds, Math.ceil((resetMs - nowMs) / 1000)),
+  });
 }
 
 /** As above, for a request without `expect` and `inForce`. */

@@ -12,10 +12,11 @@ import { openLeaf } from '../core/decided/leaf.ts';
 import type { Checkpoint } from '../core/policy/compile.ts';
 import { formatTimestamp, parseTimestamp } from '../core/time.ts';
 import type { StoredApproval, StoreReader } from '../store/port.ts';
-import { append } from './append.ts';
+import { append, unmetered } from './append.ts';
 import { idempotencyWrite, notFound, type Caller, type Handlers } from './call.ts';
 import { contradiction } from './contradiction.ts';
 import { byAge, listPage, pageLimit } from './pages.ts';
+import { isSamePrincipal } from './principals.ts';
 import type { Services } from './services.ts';
 import { inTurns } from './turns.ts';
 import { approvalDecided } from './system.ts';
@@ -52,7 +53,7 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
     if (approval === null) throw notFound('approval');
     const { approvalId, runId, evaluationId, requestedBy } = approval;
     const { outcome, comment = null } = body;
-    if (requestedBy === caller.id) {
+    if (await isSamePrincipal(services.store, projectId, [requestedBy, caller.id])) {
       const detail = `expected another key than the one that asked (${requestedBy}) to decide; use an approver's key`;
       throw new GovError('FORBIDDEN', detail);
     }
@@ -68,7 +69,7 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
         draftApproval({ ...recorded, reason: comment }, services.salt),
         approvalDecided(recorded, { nowMs: atMs, salt: services.salt, by: caller }),
       ],
-      meter: { op: 'none', units: 0 },
+      meter: unmetered,
       effects: [{ kind: 'decideApproval', approvalId, outcome, by: caller.id, comment, atMs }],
       ...idempotencyWrite(idempotency, answer),
     });

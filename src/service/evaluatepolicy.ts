@@ -25,7 +25,7 @@ import type { SetSummary } from '../core/policy/set.ts';
 import type { LeafDraft, OtherDraft } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { Effect, Leaf, StoredApproval } from '../store/port.ts';
-import { appendOrStale } from './append.ts';
+import { appendOrStale, unmetered } from './append.ts';
 import {
   idempotencyWrite,
   type Caller,
@@ -136,7 +136,7 @@ export async function recordEvaluation<const Answer extends PlainAnswer>(
     const stored = await appendOrStale(services, {
       projectId,
       leaves: [leaf, ...leaves],
-      meter: { op: 'none', units: 0 },
+      meter: unmetered,
       inForce: { policyIndex: inForce.policyIndex },
       effects,
       ...idempotencyWrite(idempotency, answer),

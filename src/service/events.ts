@@ -10,11 +10,13 @@ import { eventIndex } from '../core/id.ts';
 import { openEvent, type EventDraft } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { Leaf, RunSummary } from '../store/port.ts';
-import { append } from './append.ts';
-import { notFound, type Handlers } from './call.ts';
+import { append, unmetered } from './append.ts';
+import { notFound, type Caller, type Handlers } from './call.ts';
 import { judgeEvent, loadEventCheck, type Judged } from './judge.ts';
 import { listPage, pageLimit, timeRange } from './pages.ts';
+import { appendMetered } from './quota.ts';
 import { batchAnswer, batchTemplate, createdAnswer, createdTemplate } from './recorded.ts';
+import { redactionOf, type Redact } from './redaction.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
 
@@ -23,13 +25,11 @@ export const events: Pick<
   'createEvent' | 'createEvents' | 'listEvents' | 'countEvents' | 'getEvent' | 'listRuns'
 > = {
   async createEvent({ body, caller, basePath, idempotency }, services) {
-    const judged = judgeEvent(body, services);
+    const judged = judgeEvent(body, services, redactionOf(caller, services));
     if ('fault' in judged) throw fieldError(judged.fault);
     if (services.runs.holding) await services.runs.free(caller.project.projectId, [body.runId]);
-    const stored = await append(services, {
-      projectId: caller.project.projectId,
+    const stored = await appendMetered(services, asEvents(caller), {
       leaves: [judged.draft],
-      meter: { op: 'audit_event', units: 'accepted' },
       ...(judged.fingerprint === null ? {} : { fingerprints: new Map([[0, judged.fingerprint]]) }),
       whole: true,
       ...(idempotency === null
@@ -40,7 +40,7 @@ export const events: Pick<
   },
 
   async createEvents({ body, caller, idempotency }, services) {
-    const results = await judgeAll(body.events, services);
+    const results = await judgeAll(body.events, services, redactionOf(caller, services));
     const leaves: EventDraft[] = [];
     const fingerprints = new Map<number, string>();
     for (const result of results) {
@@ -52,13 +52,13 @@ export const events: Pick<
     if (services.runs.holding) {
       await services.runs.free(caller.project.projectId, new Set(leaves.map(({ runId }) => runId)));
     }
-    const stored = await append(services, {
-      projectId: caller.project.projectId,
-      leaves,
-      meter: leaves.length === 0 ? { op: 'none', units: 0 } : { op: 'audit_event', units: 'accepted' },
-      fingerprints,
-      ...(idempotency === null ? {} : { idempotency: { ...idempotency, response: batchTemplate(results) } }),
-    });
+    const kept =
+      idempotency === null ? {} : { idempotency: { ...idempotency, response: batchTemplate(results) } };
+    const { projectId } = caller.project;
+    const stored =
+      leaves.length === 0
+        ? await append(services, { projectId, leaves, meter: unmetered, ...kept })
+        : await appendMetered(services, asEvents(caller), { leaves, fingerprints, ...kept });
     return 'replayed' in stored ? stored : batchAnswer(results, stored.assigned);
   },
 
@@ -114,6 +114,9 @@ export const events: Pick<
   },
 };
 
+/** Duplicates and rejected events count nothing (contract I8, E11). */
+const asEvents = (caller: Caller) => ({ caller, op: 'audit_event', units: 'accepted' }) as const;
+
 const turnMs = 10;
 
 /** Says when other requests should have their turn, and gives it to them. */
@@ -129,7 +132,7 @@ function turns(): { isOver(): boolean; next(): Promise<void> } {
 }
 
 /** Judges a batch, giving way to other requests now and then: one of 16 MiB takes a few hundred milliseconds. */
-async function judgeAll(inputs: readonly unknown[], services: Services): Promise<Judged[]> {
+async function judgeAll(inputs: readonly unknown[], services: Services, redact: Redact): Promise<Judged[]> {
   const check = await loadEventCheck();
   const results: Judged[] = [];
   const turn = turns();
@@ -137,7 +140,7 @@ async function judgeAll(inputs: readonly unknown[], services: Services): Promise
     if (turn.isOver()) await turn.next();
     const [fault] = check(input)?.errors ?? [];
     // the check has just accepted it as an event
-    results.push(fault === undefined ? judgeEvent(input as EventInput, services) : { fault });
+    results.push(fault === undefined ? judgeEvent(input as EventInput, services, redact) : { fault });
   }
   return results;
 }

@@ -1,5 +1,8 @@
 /** Every handler by operation. A row of the table without one does not compile. */
+import { apiKeys } from './apikeys.ts';
 import { approvals } from './approvals.ts';
+import { auth } from './auth.ts';
+import { billing } from './billing.ts';
 import type { Handlers } from './call.ts';
 import { evaluations } from './evaluatepolicy.ts';
 import { events } from './events.ts';
@@ -7,7 +10,9 @@ import { graphs } from './graphs.ts';
 import { health } from './health.ts';
 import { jobs } from './jobs.ts';
 import { log } from './logread.ts';
+import { metering } from './metering.ts';
 import { policies } from './policies.ts';
+import { projects } from './projects.ts';
 import { proofs } from './proofs.ts';
 import { replays } from './replays.ts';
 import { risk } from './risk.ts';
@@ -28,6 +33,11 @@ export const handlers: Handlers = {
   ...tools,
   ...approvals,
   ...jobs,
+  ...projects,
+  ...apiKeys,
+  ...metering,
+  ...billing,
   ...health,
   ...log,
+  ...auth,
 };

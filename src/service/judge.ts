@@ -11,6 +11,7 @@ import { canonicalize, type Json } from '../core/json.ts';
 import { draftEvent, type EventDraft } from '../core/record.ts';
 import { futureRefusal, parseTimestamp } from '../core/time.ts';
 import { plain, type FieldCode } from './explain.ts';
+import type { Redact } from './redaction.ts';
 import { loadCheck, type Check } from './schema.ts';
 import type { Services } from './services.ts';
 
@@ -29,8 +30,11 @@ const fault = (pointer: string, code: string, detail: string, limit?: number): {
   fault: { pointer, in: 'body', code, detail, ...(limit === undefined ? {} : { limit }) },
 });
 
-/** Judges an event that matches the schema. The client controls it. Cost: 20 to 50 µs. */
-export function judgeEvent(input: EventInput, services: Services): Judged {
+/**
+ * Judges an event that matches the schema, and drafts it as the project redacts it: what is committed to, and its
+ * canonical sizes, are those of the redacted event. The client controls it. Cost: 20 to 50 µs.
+ */
+export function judgeEvent(input: EventInput, services: Services, redact: Redact = null): Judged {
   const { now, salt, fingerprint, counts } = services;
   if (isSystemRun(input.runId)) return fault('/runId', 'NOT_ALLOWED', systemRunRefusal);
   const timestampMs = parseTimestamp(input.timestamp);
@@ -47,11 +51,14 @@ export function judgeEvent(input: EventInput, services: Services): Judged {
     const detail = `expected at most ${limits.metadataDepth} levels`;
     return fault('/metadata', 'TOO_DEEP', detail, limits.metadataDepth);
   }
-  const draft = draftEvent(input, timestampMs, salt);
+  const redacted = redact === null ? { event: input } : redact(input);
+  if ('fault' in redacted) return redacted;
+  const draft = draftEvent(redacted.event, timestampMs, salt);
   if ('code' in draft) return fault(draft.pointer, draft.code.toUpperCase(), draft.detail);
   if (Math.abs(skewMs) > limits.recordedSkewSeconds * 1000) counts.skewedEvents += 1;
   if (draft.clientEventId === null) return { draft, fingerprint: null };
-  // absent metadata is empty metadata; an event is JSON by now
+  // as it was sent, so that a repeat is one whatever is redacted by then; absent metadata is empty metadata; an event
+  // is JSON by now
   const whole = { metadata: {}, ...input } as unknown as Json;
   return { draft, fingerprint: fingerprint(canonicalize(whole)) };
 }

@@ -10,7 +10,7 @@ import { GovError } from '../contract/problems.ts';
 import { draftPolicyChange, type PolicyChangeEvent, type PolicyName } from '../core/decided/policychange.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { GovernanceEffect, StoredPolicy } from '../store/port.ts';
-import { appendOrStale } from './append.ts';
+import { appendOrStale, unmetered } from './append.ts';
 import {
   idempotencyWrite,
   keepAnswer,
@@ -131,7 +131,7 @@ async function appendChange<Answer extends PlainAnswer>(
         draftPolicyChange(recorded, services.salt),
         policyChanged(told, { nowMs: atMs, salt: services.salt, by: caller }),
       ],
-      meter: { op: 'none', units: 0 },
+      meter: unmetered,
       ...(before === null ? {} : { inForce: { policyIndex: before.policyIndex } }),
       effects: [effect],
       ...idempotencyWrite(idempotency, answered),

@@ -1,9 +1,11 @@
 /**
  * The moves of a policy's life cycle (interface §3.1; contract G1-G3): what publish, transition and rollback come
- * to, from how the policy stands. Nothing here writes. Proven by `test/service/policies.test.ts`.
+ * to, from how the policy stands, and who may make it (contract G11). Nothing here writes. Proven by
+ * `test/service/policies.test.ts` and `twopersons.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
 import type { PolicyStatus } from '../contract/policywords.ts';
+import { GovError } from '../contract/problems.ts';
 import type { PolicyChangeEvent } from '../core/decided/policychange.ts';
 import { publish, rollback, transition, type Move, type PolicyLife } from '../core/policy/lifecycle.ts';
 import type { StoredPolicy, StoredPolicyVersion } from '../store/port.ts';
@@ -12,6 +14,7 @@ import type { Judgement } from './policychange.ts';
 import { versionOf } from './policyset.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
+import { isSamePrincipal } from './principals.ts';
 
 /** The policy as it stands, and who asks for what. */
 interface Asked {
@@ -93,6 +96,7 @@ async function judged<const Answer extends PlainAnswer>(
     if (found === undefined) throw new Error(`policy ${policyId} has no version ${at}`);
     return found;
   };
+  if (status === 'active') await refuseAuthor(services, caller, versionAt(about));
   const effect = {
     kind: 'movePolicy',
     policyId,
@@ -118,6 +122,20 @@ async function judged<const Answer extends PlainAnswer>(
     },
   };
   return { change, answer };
+}
+
+/** FORBIDDEN where the project asks for two people, and whoever puts a version in force wrote it (contract G11). */
+async function refuseAuthor(
+  { store }: Services,
+  { id, project, rules }: Caller,
+  { version, createdBy }: StoredPolicyVersion,
+): Promise<void> {
+  if (!rules.settings.requireTwoPersonPublish) return;
+  if (!(await isSamePrincipal(store, project.projectId, [id, createdBy]))) return;
+  const detail =
+    `expected another key or person than ${createdBy}, which wrote version ${version}, to put it in force; ` +
+    'use the credential of a reviewer with scope governance:manage';
+  throw new GovError('FORBIDDEN', detail, { extensions: { author: createdBy, version } });
 }
 
 /** Changes of a project are judged one after the other, so the bound is exact. */

@@ -9,11 +9,11 @@ import { typeId } from '../core/id.ts';
 import { canonicalize, type Json } from '../core/json.ts';
 import { chooseLayers } from '../core/layers.ts';
 import { inTotoPayload } from '../core/proof.ts';
-import { append } from './append.ts';
 import { idempotencyWrite, keepAnswer, notFound, type Call, type Handlers } from './call.ts';
 import { retryAfter } from './jobs.ts';
 import { byAge, listPage, pageLimit } from './pages.ts';
-import { prove, provedAnswer } from './prove.ts';
+import { asProof, prove, provedAnswer } from './prove.ts';
+import { appendMetered, requireRoom } from './quota.ts';
 import { noEvents } from './runevents.ts';
 import { fieldError, refusal } from './schema.ts';
 import type { Services } from './services.ts';
@@ -34,7 +34,8 @@ export const proofs: Pick<
     if (events === 0) throw noEvents(runId);
     if (body.async === true) return enqueue(call, services);
     if (events > limits.syncProofEvents) throw tooLarge(runId, events);
-    const by = { kind: 'call', idempotency, basePath } as const;
+    await requireRoom(services, caller, 'compliance_proof');
+    const by = { kind: 'call', caller, idempotency, basePath } as const;
     const proved = await prove(services, { projectId, runId, layers, schemaVersion, by });
     return 'replayed' in proved ? proved : provedAnswer(proved.proof, basePath);
   },
@@ -134,10 +135,8 @@ async function enqueue(
     headers: { location: `${basePath}/jobs/${jobId}`, ...retryAfter },
   } as const;
   const request = canonicalize(body as ProofRequest as unknown as Json);
-  const stored = await append(services, {
-    projectId: caller.project.projectId,
+  const stored = await appendMetered(services, asProof(caller), {
     leaves: [],
-    meter: { op: 'compliance_proof', units: 1 },
     effects: [
       {
         kind: 'enqueueJob',

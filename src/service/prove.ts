@@ -13,10 +13,11 @@ import { composeProof, proofLeafFields } from '../core/proof.ts';
 import { draftLeaf } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { AppendRequest, Effect, StoredProof } from '../store/port.ts';
-import { append } from './append.ts';
-import type { Idempotency, Replayed } from './call.ts';
+import { append, unmetered } from './append.ts';
+import type { Caller, Idempotency, Replayed } from './call.ts';
 import { idempotencyWrite } from './call.ts';
 import { currentGraph } from './graphlog.ts';
+import { appendMetered } from './quota.ts';
 import { noEvents } from './runevents.ts';
 import type { Services } from './services.ts';
 import type { Layers, RunOf } from './work.ts';
@@ -26,7 +27,12 @@ export interface ProveRequest extends RunOf {
   readonly schemaVersion: string;
   /** A synchronous proof is metered here; an asynchronous one was when it was accepted. */
   readonly by:
-    | { readonly kind: 'call'; readonly idempotency: Idempotency | null; readonly basePath: string }
+    | {
+        readonly kind: 'call';
+        readonly caller: Caller;
+        readonly idempotency: Idempotency | null;
+        readonly basePath: string;
+      }
     | { readonly kind: 'job'; readonly jobId: string; readonly lease: string };
 }
 
@@ -58,7 +64,12 @@ export async function prove(
   const timestamp = formatTimestamp(timestampMs);
   const composed = composeProof({ proofId, runId, schemaVersion, timestamp, layers: computed.layers });
   const draft = { ...composed, computed, graphIndex: graph?.leafIndex ?? null };
-  const stored = await append(services, appendRequest(services, request, draft));
+  const made = appendRequest(services, request, draft);
+  const { by } = request;
+  const stored =
+    by.kind === 'call'
+      ? await appendMetered(services, asProof(by.caller), made)
+      : await append(services, { ...made, projectId, meter: unmetered });
   if ('replayed' in stored) return stored;
   await signOver(services, projectId);
   return { proof: composed.proof };
@@ -71,9 +82,9 @@ async function notBefore({ store, now }: Services, { projectId, runId }: RunOf):
 
 function appendRequest(
   { now }: Services,
-  { projectId, runId, by }: ProveRequest,
+  { runId, by }: ProveRequest,
   draft: { proof: ComplianceProof; preimage: string; computed: Layers; graphIndex: number | null },
-): AppendRequest {
+): Omit<AppendRequest, 'projectId' | 'meter'> {
   const { proof, preimage, computed, graphIndex } = draft;
   // a proof is JSON by its type
   const text = canonicalize(proof as unknown as Json);
@@ -101,13 +112,13 @@ function appendRequest(
           },
         ];
   return {
-    projectId,
     leaves: [draftLeaf('gov.proof/1', proofLeafFields(proof), { runId })],
-    meter: by.kind === 'call' ? { op: 'compliance_proof', units: 1 } : { op: 'none', units: 0 },
     effects: [{ kind: 'saveProof', proof: saved, leaf: 0 }, ...completed],
     ...(by.kind === 'call' ? idempotencyWrite(by.idempotency, provedAnswer(proof, by.basePath)) : {}),
   };
 }
+
+export const asProof = (caller: Caller) => ({ caller, op: 'compliance_proof', units: 1 }) as const;
 
 export const provedAnswer = (proof: ComplianceProof, basePath: string) =>
   ({ status: 201, body: proof, headers: { location: `${basePath}/proofs/${proof.proofId}` } }) as const;

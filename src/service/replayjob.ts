@@ -9,7 +9,7 @@ import type { ReplayRequest } from '../contract/replay.ts';
 import { draftReplay } from '../core/decided/replayed.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { ClaimedJob, Effect } from '../store/port.ts';
-import { append } from './append.ts';
+import { append, unmetered } from './append.ts';
 import type { Services } from './services.ts';
 import type { Replayed } from './work.ts';
 
@@ -67,7 +67,7 @@ async function complete(services: Services, job: ClaimedJob, replayed: Replayed)
   await append(services, {
     projectId,
     leaves: [draftReplay({ ...record, at: formatTimestamp(atMs) }, services.salt)],
-    meter: { op: 'none', units: 0 },
+    meter: unmetered,
     effects,
   });
 }

@@ -13,10 +13,10 @@ import { typeId } from '../core/id.ts';
 import { canonicalize, type Json } from '../core/json.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { Effect, StoredJob } from '../store/port.ts';
-import { append } from './append.ts';
 import { idempotencyWrite, notFound, type Caller, type Handlers, type Idempotency } from './call.ts';
 import { retryAfter } from './jobs.ts';
 import { byAge, pageLimit, sizedPage } from './pages.ts';
+import { appendMetered } from './quota.ts';
 import { loggedResult } from './replayresult.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
@@ -102,13 +102,15 @@ async function enqueue(call: Accepting, services: Services, snapshot: SnapshotIn
   const isFirst =
     snapshot !== null && (await snapshotOf(services.store, { projectId, runId: body.runId })) === null;
   const store = (claimed: SnapshotInput | null) =>
-    append(services, {
-      projectId,
-      leaves: claimed === null ? [] : [draftSnapshot(body.runId, claimed, services.salt)],
-      meter: { op: 'replay_verification', units: 1 },
-      effects: claimed === null ? [job] : [{ kind: 'claimSnapshot', runId: body.runId }, job],
-      ...idempotencyWrite(call.idempotency, answer),
-    });
+    appendMetered(
+      services,
+      { caller, op: 'replay_verification', units: 1 },
+      {
+        leaves: claimed === null ? [] : [draftSnapshot(body.runId, claimed, services.salt)],
+        effects: claimed === null ? [job] : [{ kind: 'claimSnapshot', runId: body.runId }, job],
+        ...idempotencyWrite(call.idempotency, answer),
+      },
+    );
   const stored = await store(isFirst ? snapshot : null).catch((error: unknown) => {
     const claimedMeanwhile = isFirst && error instanceof GovError && error.code === 'CONFLICT';
     if (!claimedMeanwhile) throw error;

@@ -17,9 +17,10 @@ import { checkRiskConfig, riskRouter, type RiskRouter, type RiskSettings } from 
 import { canonicalInputs, type CanonicalInputs } from '../core/risk/inputs.ts';
 import { bands, evaluateRisk } from '../core/risk/router.ts';
 import { formatTimestamp } from '../core/time.ts';
-import { append, appendOrStale } from './append.ts';
+import { append, unmetered } from './append.ts';
 import { idempotencyWrite, type Handlers } from './call.ts';
 import { pageLimit, sizedPage } from './pages.ts';
+import { appendMeteredOrStale } from './quota.ts';
 import { routerOf } from './riskrouter.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
@@ -38,10 +39,9 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
         const router = await routerOf(services.store, projectId);
         const decision = decideBy(router, { runId, inputs, services });
         const answer = { status: 200, body: decisionBody(decision) } as const;
-        const stored = await appendOrStale(services, {
-          projectId,
+        const counted = { caller, op: 'risk_decision', units: 1 } as const;
+        const stored = await appendMeteredOrStale(services, counted, {
           leaves: [draftRiskDecision(decision, services.salt)],
-          meter: { op: 'risk_decision', units: 1 },
           inForce: { configIndex: router.configIndex },
           ...idempotencyWrite(idempotency, answer),
         });
@@ -77,7 +77,7 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
           draftConfigChange(changed, services.salt),
           riskConfigured(router, { nowMs: atMs, salt: services.salt, by: caller }),
         ],
-        meter: { op: 'none', units: 0 },
+        meter: unmetered,
         effects: [{ kind: 'saveRiskConfig', config: router.text, atMs }],
       });
       return { status: 200, body: answered };

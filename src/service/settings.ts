@@ -1,8 +1,11 @@
 /** Settings of a project (contract I4, I9, I11): what is kept, with the defaults of what was never set. */
+import { limits } from '../contract/limits.ts';
 import type { MeteredType } from '../contract/operation.ts';
 import type { ProjectSettings } from '../contract/projects.ts';
+import { canonicalize, type Json, type JsonObject } from '../core/json.ts';
 import type { Project, StoredProject } from '../store/port.ts';
 import type { TenantRules } from './call.ts';
+import { fieldError } from './schema.ts';
 
 /** Beside what `PUT /projects/{id}` sets: what billing and metering set. */
 export interface StoredSettings extends ProjectSettings {
@@ -56,3 +59,80 @@ export const settingsOf = ({ settings }: Pick<StoredProject, 'settings'>): Store
   ...defaultSettings,
   ...(JSON.parse(settings) as Partial<StoredSettings>),
 });
+
+/** What a change of settings comes to. */
+export interface SettingsChange {
+  readonly after: StoredSettings;
+  /** As it is stored: defaults are not. */
+  readonly text: string;
+  /** What differs; empty where nothing does. */
+  readonly changes: JsonObject;
+}
+
+/**
+ * The settings of a project with some of them set; the others stay. VALIDATION_ERROR for what no schema can tell: time
+ * zones, how long production is kept at least, size in all. `pointer`: where the settings stand in the body.
+ */
+export function settingsChange(
+  stored: StoredProject,
+  set: Partial<StoredSettings>,
+  pointer = '/settings',
+): SettingsChange {
+  const before = settingsOf(stored);
+  const after = { ...before, ...set };
+  const text = JSON.stringify({ ...(JSON.parse(stored.settings) as object), ...set });
+  requireZone(after, pointer);
+  requireRetention(after, stored.project, pointer);
+  requireSize(text, pointer);
+  return { after, text, changes: changesOf(before, after) };
+}
+
+/** Members that differ, each with what it was and what it is. Both sides are JSON. */
+export function changesOf(before: object, after: object): JsonObject {
+  const old = new Map(Object.entries(before) as [string, Json][]);
+  const changes: Record<string, Json> = {};
+  for (const [name, to] of Object.entries(after) as [string, Json][]) {
+    const from = old.get(name) ?? null;
+    if (canonicalize(from) === canonicalize(to)) continue;
+    // they may hold what opens other systems
+    changes[name] = name === 'webhookDefaults' ? true : { from, to };
+  }
+  return changes;
+}
+
+function requireZone({ timezone }: StoredSettings, pointer: string): void {
+  if (isTimeZone(timezone)) return;
+  const detail = 'expected the IANA name of a time zone, such as Europe/Zurich or UTC';
+  throw fieldError({ pointer: `${pointer}/timezone`, in: 'body', code: 'BAD_FORMAT', detail });
+}
+
+/** Offsets such as +01:00, which Intl takes too, name no zone. */
+function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+/** Six months, for what is logged of high-risk systems: Regulation (EU) 2024/1689, Articles 19 and 26(6). */
+function requireRetention(
+  { retentionDays }: StoredSettings,
+  { environment }: Project,
+  pointer: string,
+): void {
+  const limit = limits.retentionDaysProduction;
+  if (environment !== 'production' || retentionDays === null || retentionDays >= limit) return;
+  const detail = `expected at least ${limit} days in production, or null to keep everything, got ${retentionDays}`;
+  throw fieldError({ pointer: `${pointer}/retentionDays`, in: 'body', code: 'TOO_SMALL', detail, limit });
+}
+
+function requireSize(text: string, pointer: string): void {
+  const bytes = Buffer.byteLength(text);
+  const limit = limits.settingsBytes;
+  if (bytes <= limit) return;
+  const detail = `expected settings of at most ${limit} bytes in all, got ${bytes}`;
+  throw fieldError({ pointer, in: 'body', code: 'TOO_LARGE', detail, limit });
+}

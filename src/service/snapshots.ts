@@ -5,7 +5,7 @@
 import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
 import { GovError } from '../contract/problems.ts';
 import { draftSnapshot, snapshotFields, type Snapshot } from '../core/decided/snapshot.ts';
-import { append } from './append.ts';
+import { append, unmetered } from './append.ts';
 import { notFound, type Handlers } from './call.ts';
 import { snapshotOf } from './runsnapshot.ts';
 import { fieldError } from './schema.ts';
@@ -46,7 +46,7 @@ export async function claimSnapshot(services: Services, of: RunOf, snapshot: Sna
     await append(services, {
       projectId,
       leaves: [draftSnapshot(runId, snapshot, services.salt)],
-      meter: { op: 'none', units: 0 },
+      meter: unmetered,
       effects: [{ kind: 'claimSnapshot', runId }],
     });
     return snapshot;

@@ -19,6 +19,7 @@ interface SystemEvent {
   readonly actor: { readonly id: string; readonly type: string };
   readonly resource: { readonly id: string; readonly type: string };
   readonly metadata: JsonObject;
+  readonly clientEventId?: string;
 }
 
 /** Drafts a system event; its members are our own, so a refusal is a bug. */
@@ -32,7 +33,11 @@ export function systemEvent(event: SystemEvent, context: { nowMs: number; salt: 
 /** A key was made; by whom is known only where another key asked for it. */
 export const keyCreated = (
   key: ApiKeyRow,
-  context: { nowMs: number; randomBytes: (size: number) => Buffer; by?: Caller },
+  context: {
+    nowMs: number;
+    randomBytes: (size: number) => Buffer;
+    by?: { readonly id: string; readonly type: string };
+  },
 ): EventDraft =>
   systemEvent(
     {

@@ -1,0 +1,102 @@
+/**
+ * Billing (interface §4.9; contract I6, I10, I11): the payment provider's portal, what the projects of an organization
+ * used, and how long a project keeps its bodies. Proven by `test/service/billing.test.ts`.
+ */
+import type { BillingSummary } from '../contract/billing.ts';
+import { GovError } from '../contract/problems.ts';
+import { append, unmetered } from './append.ts';
+import { sealedWrite, type Call, type Handlers } from './call.ts';
+import type { Table } from '../contract/table.ts';
+import { monthOf } from './month.ts';
+import { portalOpened, retentionChanged } from './projectevents.ts';
+import { hostingOf } from './projects.ts';
+import { checkedReturnUrl } from './returnurl.ts';
+import type { Services } from './services.ts';
+import { settingsChange, settingsOf, type StoredSettings } from './settings.ts';
+import { changeProject, livingProject, organizationOf } from './tenantchange.ts';
+
+export const billing: Pick<
+  Handlers,
+  'openBillingPortal' | 'getBillingSummary' | 'getRetention' | 'putRetention'
+> = {
+  async openBillingPortal(call, services) {
+    const { body, caller, basePath } = call;
+    const { portal, returnHosts } = hostingOf(services);
+    const returnUrl = checkedReturnUrl(body.returnUrl, {
+      hosts: returnHosts,
+      sandbox: basePath.startsWith('/sandbox/'),
+    });
+    const { customerId } = await organizationOf(services, caller.project);
+    if (customerId === null || portal === null) throw noCustomer();
+    const url = await portal.open(customerId, returnUrl);
+    return tellPortalOpened(call, services, { status: 200, body: { url } } as const);
+  },
+
+  async getBillingSummary({ caller }, services) {
+    const { store, now } = services;
+    const { organizationId, customerId } = await organizationOf(services, caller.project);
+    const period = monthOf(now());
+    const [found, usage] = await Promise.all([
+      store.projects(organizationId),
+      store.usageOf(organizationId, period),
+    ]);
+    const used = new Map(usage.map((each) => [each.projectId, each.used]));
+    const projects = found.flatMap(({ project, name }): BillingSummary['projects'] => {
+      const { projectId, environment } = project;
+      const counted = used.get(projectId);
+      // one that was made between the two reads
+      if (counted === undefined) return [];
+      return [{ projectId, name, environment, used: { ...counted } }];
+    });
+    return { status: 200, body: { organizationId, period, hasCustomer: customerId !== null, projects } };
+  },
+
+  async getRetention({ caller }, services) {
+    return { status: 200, body: retentionOf(settingsOf(await livingProject(services, caller))) };
+  },
+
+  async putRetention({ body, caller }, services) {
+    const { retentionDays, legalHold } = body;
+    const changed = await changeProject(services, { caller }, (stored, nowMs) => {
+      const { changes, text } = settingsChange(stored, { retentionDays, legalHold }, '');
+      if (Object.keys(changes).length === 0) return null;
+      return {
+        effect: { settings: text },
+        event: () => retentionChanged(stored, { nowMs, salt: services.salt, by: caller }, changes),
+      };
+    });
+    return { status: 200, body: retentionOf(settingsOf(changed)) };
+  },
+};
+
+const retentionOf = ({ retentionDays, legalHold }: StoredSettings) => ({ retentionDays, legalHold });
+
+const noCustomer = (): GovError =>
+  new GovError(
+    'NOT_FOUND',
+    'the organization has no customer at the payment provider yet; the operator of the service enters it',
+  );
+
+/**
+ * Tells the organization that its portal was opened, and keeps the answer, sealed since the URL lets whoever has it in.
+ * The event stands in the home project; a repeat is looked for in the project of the call.
+ */
+async function tellPortalOpened<
+  Answer extends { readonly status: 200; readonly body: { readonly url: string } },
+>({ caller, idempotency }: Call<Table['openBillingPortal']>, services: Services, answer: Answer) {
+  const { organizationId, projectId, environment } = caller.project;
+  const { home } = await organizationOf(services, caller.project);
+  const event = portalOpened(organizationId, { nowMs: services.now(), salt: services.salt, by: caller });
+  const kept = sealedWrite(idempotency, answer, services);
+  const isHome = home[environment] === projectId;
+  const told = await append(services, {
+    projectId: home[environment],
+    leaves: [event],
+    meter: unmetered,
+    ...(isHome ? kept : {}),
+  });
+  if ('replayed' in told) return told;
+  if (isHome || kept.idempotency === undefined) return answer;
+  const stored = await append(services, { projectId, leaves: [], meter: unmetered, ...kept });
+  return 'replayed' in stored ? stored : answer;
+}

@@ -1,0 +1,119 @@
+/**
+ * Projects of an organization and their settings (interface §4.10; contract I3-I5, Z11). Proven by
+ * `test/service/projects.test.ts`.
+ */
+import type { ProjectDetail } from '../contract/projects.ts';
+import { formatTimestamp } from '../core/time.ts';
+import type { StoredProject } from '../store/port.ts';
+import { keyReused } from './append.ts';
+import { idempotencyWrite, type Handlers } from './call.ts';
+import { projectCreated, projectDeleted, projectUpdated } from './projectevents.ts';
+import { fieldError } from './schema.ts';
+import type { Services } from './services.ts';
+import { changesOf, settingsChange, settingsOf } from './settings.ts';
+import { changeProject, livingProject, tellHome } from './tenantchange.ts';
+
+export const projects: Pick<
+  Handlers,
+  'createProject' | 'listProjects' | 'getProject' | 'updateProject' | 'deleteProject'
+> = {
+  async createProject({ body, caller, basePath, idempotency }, services) {
+    const { organizationId, projectId: calledFrom } = caller.project;
+    const { project, genesis } = hostingOf(services).makeProject(organizationId, body.environment);
+    const nowMs = services.now();
+    const stored: StoredProject = {
+      project,
+      name: body.name,
+      settings: '{}',
+      quotas: {},
+      createdMs: nowMs,
+      updatedMs: nowMs,
+      deletedMs: null,
+    };
+    const event = () => projectCreated(stored, { nowMs, salt: services.salt, by: caller });
+    const { projectId: id } = project;
+    const answer = {
+      status: 201,
+      body: { id, name: body.name, environment: body.environment, createdAt: formatTimestamp(nowMs) },
+      headers: { location: `${basePath}/projects/${id}` },
+    } as const;
+    const kept = idempotencyWrite(idempotency, answer).idempotency;
+    const created = await services.store.createTenant({
+      organization: null,
+      user: null,
+      projects: [{ stored, leaves: [genesis, event()], keys: [] }],
+      ...(kept === undefined ? {} : { idempotency: { ...kept, projectId: calledFrom } }),
+    });
+    if (created.outcome === 'key_reused') throw keyReused();
+    if (created.outcome === 'replayed') return { replayed: created.response };
+    services.checkpoints.grew(id);
+    await tellHome(services, project, event);
+    return answer;
+  },
+
+  async listProjects({ caller }, { store }) {
+    const found = await store.projects(caller.project.organizationId);
+    return { status: 200, body: { data: found.map(projectBody) } };
+  },
+
+  async getProject({ params, caller }, services) {
+    return { status: 200, body: projectBody(await livingProject(services, caller, params.projectId)) };
+  },
+
+  async updateProject({ params, body, caller }, services) {
+    const { name, settings = {}, ...readOnly } = body;
+    const { projectId } = params;
+    const changed = await changeProject(services, { caller, projectId }, (stored, nowMs) => {
+      refuseReadOnly(readOnly, projectBody(stored));
+      const named = name === undefined ? {} : { name };
+      const change = settingsChange(stored, settings);
+      const changes = { ...changesOf({ name: stored.name }, named), ...change.changes };
+      if (Object.keys(changes).length === 0) return null;
+      return {
+        effect: { ...named, settings: change.text },
+        event: () => projectUpdated(stored, { nowMs, salt: services.salt, by: caller }, changes),
+      };
+    });
+    return { status: 200, body: projectBody(changed) };
+  },
+
+  async deleteProject({ params, caller }, services) {
+    await changeProject(services, { caller, projectId: params.projectId }, (stored, nowMs) => ({
+      effect: { deletedMs: nowMs },
+      event: () => projectDeleted(stored, { nowMs, salt: services.salt, by: caller }),
+    }));
+    return { status: 200, body: { deleted: true } };
+  },
+};
+
+export function hostingOf({ hosting }: Pick<Services, 'hosting'>) {
+  if (hosting === null) throw new Error('expected a hosted service: a plane has one project');
+  return hosting;
+}
+
+function projectBody(stored: StoredProject): ProjectDetail {
+  const { project, name, createdMs, updatedMs } = stored;
+  const { legalHold: _hold, thresholds: _thresholds, ...settings } = settingsOf(stored);
+  return {
+    id: project.projectId,
+    name,
+    environment: project.environment,
+    createdAt: formatTimestamp(createdMs),
+    updatedAt: formatTimestamp(updatedMs),
+    settings,
+  };
+}
+
+/** READ_ONLY_FIELD: what an answer says of a project may be put back, and nothing else (contract A4). */
+function refuseReadOnly(sent: Readonly<Record<string, unknown>>, body: ProjectDetail): void {
+  for (const [name, value] of Object.entries(sent)) {
+    const is = body[name as keyof ProjectDetail];
+    if (value === is) continue;
+    throw fieldError({
+      pointer: `/${name}`,
+      in: 'body',
+      code: 'READ_ONLY_FIELD',
+      detail: `expected no ${name}, or the one it has: ${String(is)}; it cannot be set`,
+    });
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Quotas (contract I7-I9, E11): what is metered is appended with the limit of its month, and the store refuses what has
+ * no room before anything of it is written. Once the use of a quota has passed a threshold, an event of the project says
+ * so, once a month: its clientEventId names month and percentage, so whoever tells it again changes nothing.
+ * Proven by `test/service/quota.test.ts`.
+ */
+import type { MeteredType } from '../contract/operation.ts';
+import type { AppendRequest, Store } from '../store/port.ts';
+import { append, appendOrStale, overQuota, unmetered } from './append.ts';
+import type { Caller } from './call.ts';
+import { monthOf } from './month.ts';
+import { thresholdReached } from './projectevents.ts';
+import type { Services } from './services.ts';
+
+/** What a request counts as, and against whose quota. */
+export interface Counted {
+  readonly caller: Caller;
+  readonly op: MeteredType;
+  readonly units: number | 'accepted';
+}
+
+/** The meter of an append. Without a limit where there is none, and where going over it is paid for. */
+export function metered({ caller, op, units }: Counted): AppendRequest['meter'] {
+  const { quotas, settings } = caller.rules;
+  return { op, units, limit: settings.quotaMode === 'overage' ? null : quotas[op] };
+}
+
+type Uncounted = Omit<AppendRequest, 'projectId' | 'meter'>;
+
+const counting =
+  <Outcome extends object>(appendBy: (services: Services, request: AppendRequest) => Promise<Outcome>) =>
+  async (services: Services, counted: Counted, request: Uncounted): Promise<Outcome> => {
+    const { projectId } = counted.caller.project;
+    // before it: what is appended right after midnight does not count for the month that has ended
+    const atMs = services.now();
+    const stored = await appendBy(services, { ...request, projectId, meter: metered(counted) });
+    if ('used' in stored && typeof stored.used === 'number') {
+      tellThresholds(services, counted, { used: stored.used, atMs });
+    }
+    return stored;
+  };
+
+/** Appends to the project of the caller, as `append`. */
+export const appendMetered = counting(append);
+/** As above, as `appendOrStale`. */
+export const appendMeteredOrStale = counting(appendOrStale);
+
+/**
+ * QUOTA_EXCEEDED where there is no room for one more unit: for work that is dear, before it is begun. The append
+ * judges for good. Cost: one read.
+ */
+export async function requireRoom(services: Services, caller: Caller, op: MeteredType): Promise<void> {
+  const { limit = null } = metered({ caller, op, units: 1 });
+  if (limit === null) return;
+  const nowMs = services.now();
+  const used = (await services.store.usage(caller.project.projectId, monthOf(nowMs)))[op];
+  if (used + 1 > limit) throw overQuota({ type: op, limit, used, units: 1 }, nowMs);
+}
+
+/** The highest percentage that was told of a quota. */
+interface Told {
+  readonly month: string;
+  readonly percent: number;
+}
+
+/** By project and kind. What is lost with the process, or beyond the bound, is told again and found to be known. */
+const told = new WeakMap<Store, Map<string, Told>>();
+const toldBound = 10_000;
+
+/** Beside the answer, which it never delays or fails. */
+function tellThresholds(
+  services: Services,
+  { caller, op }: Counted,
+  { used, atMs }: { used: number; atMs: number },
+): void {
+  const limit = caller.rules.quotas[op];
+  if (limit === null) return;
+  const { thresholds } = caller.rules.settings;
+  const passed = thresholds.filter((percent) => used * 100 >= percent * limit);
+  if (passed.length === 0) return;
+  const { store, log } = services;
+  const { projectId } = caller.project;
+  const month = monthOf(atMs);
+  const name = `${projectId} ${op}`;
+  const memory = told.get(store) ?? new Map<string, Told>();
+  const known = memory.get(name);
+  const toldBefore = known?.month === month ? known.percent : 0;
+  const news = passed.filter((percent) => percent > toldBefore);
+  if (news.length === 0) return;
+  if (memory.size >= toldBound) memory.clear();
+  memory.set(name, { month, percent: Math.max(...news) });
+  told.set(store, memory);
+  const leaves = news.map((percent) =>
+    thresholdReached({ type: op, month, percent, limit, used }, { nowMs: atMs, salt: services.salt }),
+  );
+  // one text for all: whatever else is in the event, its id names the same fact
+  const fingerprints = new Map(leaves.map((_, at) => [at, 'quota.threshold_reached'] as const));
+  append(services, { projectId, leaves, meter: unmetered, fingerprints }).catch((error: unknown) => {
+    memory.delete(name);
+    log.warn(
+      { err: error, projectId, quota: op },
+      'a passed threshold could not be told; the next use tries again',
+    );
+  });
+}

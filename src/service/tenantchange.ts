@@ -1,0 +1,117 @@
+/**
+ * The one way in which settings of a project and its keys change: row and audit event in one append, judged by rows as
+ * they stand. Each change is an event of the system run, so a change that another process made meanwhile shows in the
+ * length of that run; then it is judged again. A crash before the store answers leaves all of a change or nothing.
+ * Proven by `test/service/projects.test.ts` and `apikeys.test.ts`.
+ */
+import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
+import type { EventDraft } from '../core/record.ts';
+import type { AppendRequest, Effect, Project, StoredOrganization, StoredProject } from '../store/port.ts';
+import { append, appendOrStale, unmetered } from './append.ts';
+import { notFound, type Caller, type Replayed } from './call.ts';
+import { systemRun } from './judge.ts';
+import type { Services } from './services.ts';
+
+const attempts = 5;
+
+/** What a request comes to; `change` is null where everything is as asked already. */
+export interface Judgement<Answer> {
+  readonly change: Pick<AppendRequest, 'leaves' | 'effects' | 'idempotency'> | null;
+  readonly answer: Answer;
+}
+
+/** Appends to a project what `judge` says. OVERLOADED where it never rests, and what `judge` and effects refuse with. */
+export function changeTenant<Answer extends object>(
+  services: Services,
+  projectId: string,
+  judge: (atMs: number) => Promise<Judgement<Answer>>,
+): Promise<Answer | Replayed> {
+  const { runs, store, now } = services;
+  return runs.inTurn({ projectId, runId: systemRun }, async () => {
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const events = (await store.run(projectId, systemRun))?.events ?? 0;
+      const { change, answer } = await judge(now());
+      if (change === null) return answer;
+      const expect = { runId: systemRun, events };
+      const stored = await appendOrStale(services, { ...change, projectId, meter: unmetered, expect });
+      if ('replayed' in stored) return stored;
+      if (stored.outcome === 'stored') return answer;
+    }
+    throw new GovError('OVERLOADED', `project ${projectId} kept changing meanwhile; repeat later`, {
+      retryAfterSeconds: limits.overloadRetrySeconds,
+    });
+  });
+}
+
+/** A project of the caller's organization that is not deleted. NOT_FOUND. */
+export async function livingProject(
+  { store }: Pick<Services, 'store'>,
+  { project }: Caller,
+  projectId: string = project.projectId,
+): Promise<StoredProject> {
+  const stored = await store.storedProject(project.organizationId, projectId);
+  if (stored === null || stored.deletedMs !== null) throw notFound('project');
+  return stored;
+}
+
+/** What changes of a project, and what tells of it: a draft for each log that it stands in. */
+export interface ProjectChange {
+  readonly effect: Omit<Extract<Effect, { kind: 'changeProject' }>, 'kind' | 'atMs'>;
+  readonly event: () => EventDraft;
+}
+
+interface Changed {
+  readonly stored: StoredProject;
+  /** Null where nothing did. */
+  readonly event: (() => EventDraft) | null;
+}
+
+/** Changes a project as `judge` says, which sees it as it stands; answers it as it stands then. NOT_FOUND. */
+export async function changeProject(
+  services: Services,
+  { caller, projectId = caller.project.projectId }: { readonly caller: Caller; readonly projectId?: string },
+  judge: (stored: StoredProject, atMs: number) => ProjectChange | null,
+): Promise<StoredProject> {
+  const changed = await changeTenant(services, projectId, async (atMs): Promise<Judgement<Changed>> => {
+    const stored = await livingProject(services, caller, projectId);
+    const change = judge(stored, atMs);
+    if (change === null) return { change, answer: { stored, event: null } };
+    const { effect, event } = change;
+    return {
+      change: { leaves: [event()], effects: [{ kind: 'changeProject', ...effect, atMs }] },
+      answer: { stored: { ...stored, ...effect, updatedMs: atMs }, event },
+    };
+  });
+  if ('replayed' in changed) throw new Error('a change of a project is no repeat: it has no Idempotency-Key');
+  const { stored, event } = changed;
+  if (event === null) return stored;
+  services.forgetCredential?.(projectId);
+  await tellHome(services, stored.project, event);
+  return stored;
+}
+
+/** The caller's organization. */
+export async function organizationOf(
+  { store }: Pick<Services, 'store'>,
+  { organizationId }: Project,
+): Promise<StoredOrganization> {
+  const organization = await store.organization(organizationId);
+  if (organization === null) throw new Error(`no organization ${organizationId}`);
+  return organization;
+}
+
+/**
+ * Tells an organization in the log of its home project what the log of one of its projects says already. A crash before
+ * this, or a store that refuses, leaves it said there alone.
+ */
+export async function tellHome(services: Services, project: Project, event: () => EventDraft): Promise<void> {
+  const { projectId, environment } = project;
+  try {
+    const { home } = await organizationOf(services, project);
+    if (home[environment] === projectId) return;
+    await append(services, { projectId: home[environment], leaves: [event()], meter: unmetered });
+  } catch (error) {
+    services.log.warn({ err: error, projectId }, 'a change of a project was not told to its organization');
+  }
+}
