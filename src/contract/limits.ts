@@ -129,6 +129,7 @@ export const limits = {
   issuerRetrySeconds: 5,
   sessionIdleMinutes: 60,
   sessionHours: 12,
+  sessionHoursMax: 336,
   projectNameChars: 100,
   projectsPerOrganization: 1000,
   settingsBytes: 32 * KiB,

@@ -15,12 +15,13 @@ import type { ServiceConfig } from './serviceconfig.ts';
 
 /** VALIDATION_ERROR where a provider's configuration is of no use. Asks nothing of them yet. */
 export async function createHosting(config: ServiceConfig, keys: HostKeys, log: Log): Promise<Hosting> {
-  const { issuer, quotas, returnHosts, logName } = config;
+  const { issuer, quotas, returnHosts, sessionHours, logName } = config;
   return {
     identity: issuer === null ? null : (await import('./identity.ts')).createIdentity(issuer, { now, log }),
     portal: null,
     quotas,
     returnHosts,
+    sessionHours,
     makeProject: (organizationId, environment) => {
       const nowMs = now();
       const projectId = typeId('prj', nowMs, randomBytes(10));

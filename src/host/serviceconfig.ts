@@ -42,6 +42,7 @@ export interface ServiceFile {
   readonly database?: string;
   readonly connections?: number;
   readonly issuer?: IssuerConfig;
+  readonly sessionHours?: number;
   readonly billing?: { readonly stripeKeyFile?: string; readonly baseUrl?: string };
   readonly quotas?: Readonly<Partial<Record<Environment, Partial<Quotas>>>>;
   readonly rates?: Partial<Rates>;
@@ -107,6 +108,7 @@ const serviceFileSchema = object(
       },
       ['url', 'clientId'],
     ),
+    sessionHours: whole(1, limits.sessionHoursMax),
     billing: object({ stripeKeyFile: text(4096), baseUrl: url }),
     quotas: object({ production: quota, sandbox: quota }),
     rates: object(every(Object.keys(defaultRates), whole(0, 1_000_000))),
@@ -128,6 +130,7 @@ export interface ServiceConfig {
   readonly database: string | null;
   readonly connections: number;
   readonly issuer: IssuerConfig | null;
+  readonly sessionHours: number;
   readonly billing: { readonly stripeKey: string; readonly baseUrl: string | null } | null;
   readonly quotas: Readonly<Record<Environment, Quotas>>;
   readonly rates: Rates;
@@ -175,6 +178,7 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
       pick('connections', 'GOV_CONNECTIONS', String(file.connections ?? defaultConnections)),
     ),
     issuer: issuer ?? null,
+    sessionHours: file.sessionHours ?? limits.sessionHours,
     billing: billingOf(file, env),
     quotas: {
       production: { ...defaultQuotas.production, ...file.quotas?.production },

@@ -13,6 +13,8 @@ export interface Hosting {
   /** Null where no payment provider is configured. */
   readonly portal: BillingPortal | null;
   readonly quotas: Readonly<Record<Environment, Quotas>>;
+  /** After which a person signs in again, whatever happens. */
+  readonly sessionHours: number;
   /** Hosts that the portal may lead back to. */
   readonly returnHosts: readonly string[];
   /** A new project of an organization: its ids, the origins of its logs, and its genesis leaf with the keys. */
