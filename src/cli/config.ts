@@ -4,48 +4,38 @@
  * credential, authority or context they carry; one that tries is refused. Secret files that everybody can
  * read are refused. `test/cli/config.test.ts` holds the precedence and the refusals.
  */
-import { mkdirSync, readFileSync, renameSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { CliError, exit, usage } from './exit.ts';
+import { environments } from '../contract/authwords.ts';
+import type { Environment } from '../contract/authwords.ts';
+import { isContext } from './contexts.ts';
+import type { Context } from './contexts.ts';
+import { CliError, usage } from './exit.ts';
 import { unreadable } from './flags.ts';
-import { formats } from './globals.ts';
+import { formats, projectPattern } from './globals.ts';
 import type { Io } from './io.ts';
-
-/** A plane on this machine: everything follows from its data directory. */
-export interface PlaneContext {
-  readonly kind: 'plane';
-  readonly dataDir: string;
-}
-export interface ServiceContext {
-  readonly kind: 'service';
-  readonly baseUrl: string;
-  readonly apiKeyFile?: string;
-  readonly trustFile?: string;
-  readonly caFile?: string;
-}
-export type Context = PlaneContext | ServiceContext;
 
 export interface UserConfig {
   readonly currentContext?: string;
   readonly contexts: Readonly<Record<string, Context>>;
 }
 
-export type Environment = Io['env'];
+export type Variables = Io['env'];
 const set = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
 
-export function configPath(env: Environment): string {
+export function configPath(env: Variables): string {
   const base = set(env['XDG_CONFIG_HOME']) ?? join(set(env['HOME']) ?? homedir(), '.config');
   return join(set(env['GOV_CONFIG_DIR']) ?? join(base, 'gov'), 'config.json');
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isMissing = (cause: unknown): boolean =>
   cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
 
 /** The parsed object, undefined where there is no file. Errors: exit 2. */
-function readObject(path: string): Readonly<Record<string, unknown>> | undefined {
+export function readObject(path: string): Readonly<Record<string, unknown>> | undefined {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -62,17 +52,8 @@ function readObject(path: string): Readonly<Record<string, unknown>> | undefined
   throw usage(`${path}: expected a JSON object`, 'mend the file or move it away');
 }
 
-function isContext(value: unknown): value is Context {
-  if (!isObject(value)) return false;
-  const texts = ['apiKeyFile', 'trustFile', 'caFile'].every((key) =>
-    ['string', 'undefined'].includes(typeof value[key]),
-  );
-  if (value['kind'] === 'plane') return typeof value['dataDir'] === 'string';
-  return value['kind'] === 'service' && typeof value['baseUrl'] === 'string' && texts;
-}
-
 /** Empty where the user has none yet. */
-export function readUserConfig(env: Environment): UserConfig {
+export function readUserConfig(env: Variables): UserConfig {
   const path = configPath(env);
   const value = readObject(path);
   if (value === undefined) return { contexts: {} };
@@ -84,36 +65,11 @@ export function readUserConfig(env: Environment): UserConfig {
   return typeof currentContext === 'string' ? { contexts: checked, currentContext } : { contexts: checked };
 }
 
-/**
- * Replaces the user's configuration under a lock directory, so that two processes do not lose each other's
- * change. A crash leaves the old file, and at worst the lock, which the message then names.
- */
-export function updateUserConfig(env: Environment, change: (config: UserConfig) => UserConfig): void {
-  const path = configPath(env);
-  const lock = `${path}.lock`;
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  try {
-    mkdirSync(lock);
-  } catch (cause) {
-    throw new CliError(exit.conflict, `another process is changing ${path}`, {
-      hint: `if none is, remove the directory ${lock}`,
-      cause,
-    });
-  }
-  try {
-    const text = JSON.stringify(change(readUserConfig(env)), null, 2);
-    writeFileSync(`${path}.new`, `${text}\n`, { mode: 0o600 });
-    renameSync(`${path}.new`, path);
-  } finally {
-    rmdirSync(lock);
-  }
-}
-
 /** What a project file may set: how results look, never whom the tool talks to. */
 export interface ProjectConfig {
   readonly output?: string;
   readonly project?: string;
-  readonly env?: string;
+  readonly env?: Environment;
   /** The file, for messages. */
   readonly path?: string;
 }
@@ -143,6 +99,10 @@ function checkProject(path: string, value: Readonly<Record<string, unknown>>): P
   if (output !== undefined && !formats.some((format) => format === output)) {
     throw usage(`${path}: expected output to be one of ${formats.join(', ')}`);
   }
+  if (env !== undefined && !environments.some((each) => each === env))
+    throw usage(`${path}: expected env to be one of ${environments.join(', ')}`);
+  if (project !== undefined && !new RegExp(projectPattern).test(String(project)))
+    throw usage(`${path}: expected project to be an id such as prj_01jq3v5k8hf7wb3c9x2m4n6p8r`);
   // each member was checked above
   return { ...(value as ProjectConfig), path };
 }

@@ -3,10 +3,12 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'n
 import { CliError, exit } from './exit.ts';
 
 /** Writes beside the target, syncs, renames. Errors: exit 1 with the reason. */
-export function writeWhole(path: string, bytes: Uint8Array): void {
+export function writeWhole(path: string, bytes: Uint8Array, mode = 0o644): void {
   const part = `${path}.part`;
   try {
-    const file = openSync(part, 'w', 0o644);
+    // what an earlier process left has the mode of then
+    rmSync(part, { force: true });
+    const file = openSync(part, 'wx', mode);
     try {
       for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
       fsyncSync(file);

@@ -2,10 +2,14 @@
  * Flags and environment variables that every command knows, as data: the parser, `--help`,
  * `gov help environment` and the manifest all read this list.
  */
+import { environments } from '../contract/authwords.ts';
 import type { FlagSpec } from './command.ts';
 
 export const formats = ['table', 'wide', 'json', 'ndjson', 'yaml', 'csv', 'id'] as const;
 export type Format = (typeof formats)[number];
+
+/** A project's id (contract A1). */
+export const projectPattern = '^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$';
 
 export const globalFlags = {
   context: {
@@ -13,6 +17,18 @@ export const globalFlags = {
     short: 'C',
     value: 'NAME',
     description: 'Use this context instead of the current one',
+  },
+  project: {
+    type: 'string',
+    value: 'ID',
+    pattern: projectPattern,
+    description: 'Project that a signed-in person acts on; an API key has its own',
+  },
+  env: {
+    type: 'string',
+    value: 'ENV',
+    choices: environments,
+    description: 'Environment of the service',
   },
   baseUrl: { type: 'string', value: 'URL', description: 'Use the service at this address' },
   output: {
@@ -55,12 +71,17 @@ export const globalFlags = {
 
 /** Variables beside the flags they stand for. */
 export const environment: readonly (readonly [name: string, description: string])[] = [
-  ['GOV_API_KEY', 'API key; before GOV_API_KEY_FILE, systemd’s gov-api-key credential and the context'],
+  ['GOV_API_KEY', 'Credential; before GOV_API_KEY_FILE, systemd’s gov-api-key credential and the context'],
   ['GOV_API_KEY_FILE', 'File that holds the API key; must not be readable by everybody'],
   ['GOV_BASE_URL', 'As --base-url'],
   ['GOV_CONTEXT', 'As --context'],
+  ['GOV_PROJECT', 'As --project'],
+  ['GOV_ENV', 'As --env'],
   ['GOV_OUTPUT', 'As --output'],
-  ['GOV_CONFIG_DIR', 'Directory of config.json; default $XDG_CONFIG_HOME/gov or ~/.config/gov'],
+  [
+    'GOV_CONFIG_DIR',
+    'Directory of config.json and credentials.json; default $XDG_CONFIG_HOME/gov or ~/.config/gov',
+  ],
   ['GOV_CACERT', 'As --cacert; SSL_CERT_FILE is read as well'],
   ['GOV_TIMEOUT', 'As --timeout'],
   ['GOV_RETRIES', 'As --retries'],
@@ -73,5 +94,6 @@ export const environment: readonly (readonly [name: string, description: string]
     'HTTPS_PROXY, HTTP_PROXY, NO_PROXY',
     'Proxies, in capitals or not; NO_PROXY takes names, addresses and CIDR ranges',
   ],
+  ['GOV_ID_TOKEN_FILE, GOV_ID_TOKEN', 'ID token for gov auth login --ci, as a file or as it is'],
   ['CREDENTIALS_DIRECTORY', 'systemd’s credentials: gov-api-key is read'],
 ];

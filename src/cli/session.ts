@@ -3,14 +3,26 @@
  * own address: with --base-url or GOV_BASE_URL pointing elsewhere, a key must come from the environment.
  * Everything is read when first asked for. `test/cli/config.test.ts` holds the order of credentials.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client, ClientNote } from '../client/client.ts';
+import type { Environment } from '../contract/authwords.ts';
 import { readSecret, readUserConfig } from './config.ts';
-import type { Context } from './config.ts';
+import { addressIn, environmentAt, environmentOf } from './contexts.ts';
+import { credentialsPath, readCredentials } from './credentials.ts';
 import { CliError, exit, usage } from './exit.ts';
 import { readText } from './flags.ts';
 import type { Io } from './io.ts';
+import {
+  checkUrl,
+  inEnvironment,
+  isPrivate,
+  keyFile,
+  ownBaseUrl,
+  planeEnvironment,
+  unknownContext,
+} from './place.ts';
+import type { Decided, NamedContext, Role } from './place.ts';
 import type { Settings } from './settings.ts';
 
 export interface SessionOptions {
@@ -21,19 +33,6 @@ export interface SessionOptions {
   readonly role?: Role;
   readonly observe: (note: ClientNote) => void;
   readonly warn: (text: string) => void;
-}
-
-/** The key that asked may not decide, so approvals are decided as the approver. */
-export type Role = 'operator' | 'approver';
-
-export interface NamedContext {
-  readonly name: string;
-  readonly context: Context;
-}
-/** A value with the place that decided it, for `gov context show`. */
-export interface Decided<Value> {
-  readonly value: Value;
-  readonly from: string;
 }
 
 export class Session {
@@ -58,13 +57,17 @@ export class Session {
 
   #choose(): NamedContext | null {
     const { settings, io } = this.#options;
-    const config = readUserConfig(io.env);
-    const name = settings.context ?? config.currentContext;
+    const { contexts, currentContext } = readUserConfig(io.env);
+    const name = settings.context ?? currentContext;
     if (name === undefined) return null;
-    const context = Object.hasOwn(config.contexts, name) ? config.contexts[name] : undefined;
-    if (context !== undefined) return { name, context };
-    const known = Object.keys(config.contexts).join(', ') || 'none yet';
-    throw usage(`no context is named ${JSON.stringify(name)}; there is: ${known}`, 'gov context list');
+    const context = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
+    if (context === undefined) throw unknownContext(name, contexts);
+    const environment = settings.environment;
+    if (environment === undefined) return { name, context };
+    if (context.kind === 'service') return inEnvironment(contexts, { name, context }, environment.value);
+    if (environment.from === 'project file' || environment.value === planeEnvironment(context))
+      return { name, context };
+    throw usage(`context ${name} is a data plane, which has one environment: leave --env and GOV_ENV out`);
   }
 
   /** The data directory of the chosen context's plane. Errors: exit 2 where it is none. */
@@ -82,7 +85,11 @@ export class Session {
     const { settings, io } = this.#options;
     if (settings.baseUrl !== undefined) {
       const from = settings.baseUrl === io.env['GOV_BASE_URL'] ? 'flag or GOV_BASE_URL' : 'flag';
-      return { value: checkUrl(settings.baseUrl), from };
+      const given = checkUrl(settings.baseUrl);
+      const environment = settings.environment?.value;
+      const value = environment === undefined ? given : addressIn(given, environment);
+      if (value !== undefined) return { value, from };
+      throw usage(`--env: expected an address that ends in /api/v1, got ${JSON.stringify(given)}`);
     }
     const chosen = this.context();
     if (chosen !== null) return ownBaseUrl(chosen);
@@ -90,6 +97,23 @@ export class Session {
       hint: 'make a data plane here, or give --base-url and GOV_API_KEY',
       next: ['gov plane init --data DIR', 'gov context list'],
     });
+  }
+
+  /** Of the address; undefined where nothing says it. */
+  environment(): Environment | undefined {
+    const own = this.#options.settings.baseUrl === undefined ? this.context()?.context : undefined;
+    return own?.kind === 'service' ? environmentOf(own) : environmentAt(this.baseUrl().value);
+  }
+
+  /** The project that calls name, if any: a person's must where they act on one. */
+  project(): Decided<string> | null {
+    const { settings } = this.#options;
+    const chosen = settings.baseUrl === undefined ? this.context() : null;
+    const asked = settings.project;
+    if (asked !== undefined && !(asked.from === 'project file' && chosen?.context.kind === 'plane'))
+      return { value: asked.value, from: asked.from };
+    if (chosen?.context.kind !== 'service' || chosen.context.project === undefined) return null;
+    return { value: chosen.context.project, from: `context ${chosen.name}` };
   }
 
   /** Null where there is none. Errors: exit 2 for a secret file that is missing or open to everybody. */
@@ -113,12 +137,27 @@ export class Session {
 
   #contextKey(): Decided<string> | null {
     const chosen = this.context();
-    const store = chosen === null ? undefined : keyFile(chosen.context, this.#options.role);
-    if (chosen === null || store === undefined) return null;
+    if (chosen === null) return null;
     const target = new URL(this.baseUrl().value).origin;
     if (target !== new URL(ownBaseUrl(chosen).value).origin) return null;
-    if (!existsSync(store)) return null;
+    if (chosen.context.kind === 'service' && chosen.context.credential !== undefined)
+      return this.#storedCredential(chosen.name, chosen.context.credential, target);
+    const store = keyFile(chosen.context, this.#options.role);
+    if (store === undefined || !existsSync(store)) return null;
     return { value: readSecret(store), from: `context ${chosen.name} (${store})` };
+  }
+
+  #storedCredential(name: string, credential: string, target: string): Decided<string> | null {
+    const { env } = this.#options.io;
+    const all = readCredentials(env);
+    const stored = Object.hasOwn(all, credential) ? all[credential] : undefined;
+    if (stored === undefined) return null;
+    if (stored.origin === target)
+      return { value: stored.token, from: `context ${name} (${credentialsPath(env)})` };
+    throw usage(
+      `context ${name} is at ${target} by now, and its credential is for ${stored.origin}`,
+      `sign in again: gov auth login -C ${name}`,
+    );
   }
 
   /** Texts of the trust files that apply without a flag: the context's own. */
@@ -143,6 +182,7 @@ export class Session {
     const key = this.apiKey();
     if (key !== null && !isPrivate(new URL(baseUrl)))
       warn(`the API key is sent unencrypted to ${new URL(baseUrl).host}`);
+    const project = this.project();
     const context = this.context()?.context;
     const contextCa = context?.kind === 'service' ? context.caFile : undefined;
     const caFile = settings.cacert ?? contextCa ?? (io.env['SSL_CERT_FILE'] || undefined);
@@ -152,6 +192,7 @@ export class Session {
       observe,
       env: io.env,
       ...(key === null ? {} : { apiKey: key.value }),
+      ...(project === null ? {} : { project: project.value }),
       ...(settings.timeoutMs === undefined ? {} : { timeoutMs: settings.timeoutMs }),
       ...(retries === undefined ? {} : { retries }),
       ...(caFile === undefined ? {} : { ca: [readText(caFile)] }),
@@ -164,50 +205,3 @@ export class Session {
     client?.close();
   }
 }
-
-const checkUrl = (text: string): string => {
-  if (URL.canParse(text) && /^https?:\/\//i.test(text)) return text;
-  throw usage(
-    `--base-url: expected an address such as http://127.0.0.1:7460/api/v1, got ${JSON.stringify(text)}`,
-  );
-};
-
-/** A plane that was made before there were approvers has the operator's key alone. */
-function keyFile(context: Context, role: Role = 'operator'): string | undefined {
-  if (context.kind === 'service') return context.apiKeyFile;
-  const approver = join(context.dataDir, 'approver.key');
-  return role === 'approver' && existsSync(approver) ? approver : join(context.dataDir, 'local.key');
-}
-
-/** A plane's address: where it serves now, else where it is configured to. */
-function ownBaseUrl({ name, context }: NamedContext): Decided<string> {
-  const from = `context ${name}`;
-  if (context.kind === 'service') return { value: checkUrl(context.baseUrl), from };
-  const running = member(join(context.dataDir, 'run.json'), 'baseUrl');
-  if (running !== undefined) return { value: checkUrl(running), from: `${from} (run.json)` };
-  const listen = member(join(context.dataDir, 'plane.json'), 'listen');
-  if (listen !== undefined)
-    return { value: checkUrl(`http://${listen}/api/v1`), from: `${from} (plane.json)` };
-  throw usage(
-    `context ${name}: ${context.dataDir} is not a data plane, or this user may not read it`,
-    'gov plane init --data DIR',
-  );
-}
-
-function member(path: string, name: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    const found =
-      typeof value === 'object' && value !== null
-        ? Object.entries(value).find(([key]) => key === name)
-        : undefined;
-    return typeof found?.[1] === 'string' ? found[1] : undefined;
-  } catch {
-    // missing or unreadable: the caller tries the next place and names the directory
-    return undefined;
-  }
-}
-
-/** Encrypted, or not leaving this machine. */
-const isPrivate = (url: URL): boolean =>
-  url.protocol === 'https:' || /^(localhost|.*\.localhost|127\..*|\[::1\])$/.test(url.hostname);

@@ -2,7 +2,9 @@
  * The global settings of one call: flag, else GOV_* variable, else project file, else default. What a
  * context decides (address, credential, trust) is in `session.ts`. `test/cli/config.test.ts` holds the order.
  */
+import type { Environment } from '../contract/authwords.ts';
 import { readProjectConfig } from './config.ts';
+import type { ProjectConfig } from './config.ts';
 import { usage } from './exit.ts';
 import { kebab, readFlag } from './flags.ts';
 import { formats, globalFlags } from './globals.ts';
@@ -15,12 +17,17 @@ export interface Settings {
   readonly formatFrom: 'flag' | 'environment' | 'project file' | 'default';
   readonly context: string | undefined;
   readonly baseUrl: string | undefined;
+  /** The project file may set both. */
+  readonly project: Chosen<string> | undefined;
+  readonly environment: Chosen<Environment> | undefined;
   readonly cacert: string | undefined;
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly debug: 'off' | 'on' | 'http';
   readonly color: boolean;
   readonly colorErrors: boolean;
+  /** Nobody is to be asked anything. */
+  readonly noInput: boolean;
   /** Somebody can be asked: standard input and error are terminals, and nothing forbids it. */
   readonly interactive: boolean;
   readonly yes: boolean;
@@ -32,12 +39,20 @@ export interface Settings {
   readonly columns: number;
 }
 
+/** A value, and where it was chosen. */
+export interface Chosen<Value> {
+  readonly value: Value;
+  readonly from: 'flag' | 'environment' | 'project file';
+}
+
 /** Texts of global flags as typed, by camelCase name. */
 export type GivenFlags = Readonly<Record<string, string | boolean | undefined>>;
 type Name = keyof typeof globalFlags;
 
 const fromEnvironment: Partial<Record<Name, string>> = {
   context: 'GOV_CONTEXT',
+  project: 'GOV_PROJECT',
+  env: 'GOV_ENV',
   baseUrl: 'GOV_BASE_URL',
   output: 'GOV_OUTPUT',
   timeout: 'GOV_TIMEOUT',
@@ -48,10 +63,16 @@ const fromEnvironment: Partial<Record<Name, string>> = {
 class Source {
   readonly #given: GivenFlags;
   readonly #io: Io;
+  #projectFile: ProjectConfig | undefined;
 
   constructor(given: GivenFlags, io: Io) {
     this.#given = given;
     this.#io = io;
+  }
+
+  get projectFile(): ProjectConfig {
+    this.#projectFile ??= readProjectConfig(this.#io.cwd);
+    return this.#projectFile;
   }
 
   variable(name: string): string | undefined {
@@ -96,15 +117,23 @@ export function resolveSettings(given: GivenFlags, io: Io, extra: readonly strin
   const noInput =
     source.switch('noInput') || ['GOV_NO_INPUT', 'CI'].some((name) => source.variable(name) !== undefined);
   return {
-    ...chooseFormat(source, io, extra),
+    ...chooseFormat(source, extra),
     context: source.text('context'),
     baseUrl: source.text('baseUrl'),
+    // asked late: few commands need the file
+    get project() {
+      return choose<string>(source, 'project');
+    },
+    get environment() {
+      return choose<Environment>(source, 'env');
+    },
     cacert: source.text('cacert'),
     quiet: source.switch('quiet'),
     verbose: source.switch('verbose'),
     debug: chooseDebug(source, given),
     color: chooseColor(source, tty),
     colorErrors: chooseColor(source, io.stderr.isTTY === true),
+    noInput,
     // asked late, since it opens standard input
     get interactive() {
       return !noInput && io.stderr.isTTY === true && io.stdin.isTTY === true;
@@ -118,6 +147,15 @@ export function resolveSettings(given: GivenFlags, io: Io, extra: readonly strin
   };
 }
 
+/** Flag, else variable, else project file: both checked by the flag's own declaration. */
+function choose<Value extends string>(source: Source, name: 'project' | 'env'): Chosen<Value> | undefined {
+  const given = source.read(name);
+  // the declaration of the flag, and the check of the file, leave nothing else
+  if (given !== undefined) return { value: given.value as Value, from: given.from };
+  const value = source.projectFile[name];
+  return value === undefined ? undefined : { value: value as Value, from: 'project file' };
+}
+
 /** What holds until the flags are read, and if they cannot be: nothing asked for. */
 export function plainSettings(io: Io): Settings {
   // a view of io, not a copy: copying would open standard input
@@ -125,11 +163,7 @@ export function plainSettings(io: Io): Settings {
   return resolveSettings({ output: 'table' }, bare);
 }
 
-function chooseFormat(
-  source: Source,
-  io: Io,
-  extra: readonly string[],
-): Pick<Settings, 'format' | 'formatFrom'> {
+function chooseFormat(source: Source, extra: readonly string[]): Pick<Settings, 'format' | 'formatFrom'> {
   const known = [...formats, ...extra];
   const chosen = source.read('output');
   if (chosen !== undefined) {
@@ -138,7 +172,7 @@ function chooseFormat(
     if (known.includes(format)) return { format, formatFrom: chosen.from };
     throw usage(`${name}: expected one of ${known.join(', ')}, got ${JSON.stringify(format.slice(0, 64))}`);
   }
-  const { output } = readProjectConfig(io.cwd);
+  const { output } = source.projectFile;
   return output === undefined
     ? { format: 'table', formatFrom: 'default' }
     : { format: output, formatFrom: 'project file' };

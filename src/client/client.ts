@@ -6,6 +6,7 @@
 import type { Agent } from 'node:http';
 import { projectHeader } from '../contract/authwords.ts';
 import { limits } from '../contract/limits.ts';
+import { accessOf } from '../contract/operation.ts';
 import type { Input, Operation, Output } from '../contract/operation.ts';
 import { table } from '../contract/table.ts';
 import type { OperationId, Table } from '../contract/table.ts';
@@ -179,7 +180,9 @@ function headersOf(
     accept: 'application/json, application/problem+json, */*;q=0.1',
     'user-agent': options.userAgent ?? `gov/${version} node/${process.versions.node}`,
   };
-  Object.assign(headers, credentialHeaders(options));
+  // what is of the organization is reached, whatever has become of the project
+  const isOfProject = accessOf(row) !== 'organization';
+  Object.assign(headers, credentialHeaders(isOfProject ? options : { ...options, project: undefined }));
   if (body !== undefined) headers['content-type'] = 'application/json';
   if (input.ifMatch !== undefined) headers['if-match'] = input.ifMatch;
   if (row.method === 'POST') headers['idempotency-key'] = input.idempotencyKey ?? crypto.randomUUID();

@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readProjectConfig, readSecret, readUserConfig, updateUserConfig } from '../../src/cli/config.ts';
+import { readProjectConfig, readSecret, readUserConfig } from '../../src/cli/config.ts';
+import { updateUserConfig } from '../../src/cli/configwrite.ts';
 import { Session } from '../../src/cli/session.ts';
 import { resolveSettings } from '../../src/cli/settings.ts';
 import type { GivenFlags } from '../../src/cli/settings.ts';
@@ -273,21 +274,16 @@ describe('contexts', () => {
     });
   });
 
-  it('are written for this user only', () => {
+  it('are written for this user only', async () => {
     const root = emptyDirectory();
     const env = { GOV_CONFIG_DIR: join(root, 'new') };
-    updateUserConfig(env, () => ({ currentContext: 'x', contexts: { x: { kind: 'plane', dataDir: '/x' } } }));
+    await updateUserConfig(env, () => ({
+      currentContext: 'x',
+      contexts: { x: { kind: 'plane', dataDir: '/x' } },
+    }));
     expect(statSync(join(root, 'new', 'config.json')).mode & 0o777).toBe(0o600);
     expect(statSync(join(root, 'new')).mode & 0o777).toBe(0o700);
     expect(readUserConfig(env).currentContext).toBe('x');
-  });
-
-  it('are not lost to another process that changes them at the same time', () => {
-    const { env } = setUp();
-    mkdirSync(join(env.GOV_CONFIG_DIR, 'config.json.lock'));
-    const before = readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8');
-    expect(() => updateUserConfig(env, (config) => config)).toThrow(/another process is changing/);
-    expect(readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8')).toBe(before);
   });
 
   it('that cannot be read are refused with the file', () => {

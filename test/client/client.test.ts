@@ -56,11 +56,12 @@ describe('the client', () => {
     expect(server.seen.map((each) => each.url)).toEqual(['/api/v1/events/..%2Fproofs']);
   });
 
-  it('names the project of a person’s call, and none otherwise', async () => {
+  it('names the project of a person’s call, and none where it is of the organization', async () => {
     server.handle = (_seen, response) => json(response, 200, { count: 1 });
     await client({ apiKey: 'gov_cli_x', project: 'prj_1' }).countEvents();
+    await client({ apiKey: 'gov_cli_x', project: 'prj_1' }).listProjects();
     await client().countEvents();
-    expect(server.seen.map(({ headers }) => headers['gov-project'])).toEqual(['prj_1', undefined]);
+    expect(server.seen.map(({ headers }) => headers['gov-project'])).toEqual(['prj_1', undefined, undefined]);
   });
 
   it('answers null for 204, which has no body', async () => {

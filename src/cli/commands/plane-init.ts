@@ -1,7 +1,8 @@
 /** `gov plane init`: makes the plane, then a context for it, which becomes the current one if there is none. */
 import type { Run } from '../command.ts';
-import { readUserConfig, updateUserConfig } from '../config.ts';
-import type { Environment } from '../config.ts';
+import { readUserConfig } from '../config.ts';
+import type { Variables } from '../config.ts';
+import { updateUserConfig } from '../configwrite.ts';
 import { CliError, exit, usage } from '../exit.ts';
 import { safe } from '../safe.ts';
 import type { planeInit as spec } from '../specs/plane.ts';
@@ -13,7 +14,7 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const made = await planeInit({ ...options, dataDir }).catch((cause: unknown) => {
     throw unmakeable(dataDir, cause);
   });
-  const context = addContext(io.env, { dataDir: made.dataDir, name: flags.name ?? made.name });
+  const context = await addContext(io.env, { dataDir: made.dataDir, name: flags.name ?? made.name });
   if (!out.isHuman) return out.one({ ...made, context }, plainView(Object.keys(made)));
   const what = made.created ? 'made' : 'it is there already, nothing was changed:';
   await out.lines([
@@ -46,7 +47,10 @@ function unmakeable(dataDir: string, cause: unknown): unknown {
 }
 
 /** The name of the context for this directory: the one that is there, else a new one. */
-function addContext(env: Environment, { dataDir, name }: { dataDir: string; name: string }): string {
+async function addContext(
+  env: Variables,
+  { dataDir, name }: { dataDir: string; name: string },
+): Promise<string> {
   const { contexts } = readUserConfig(env);
   const known = Object.entries(contexts).find(
     ([, each]) => each.kind === 'plane' && each.dataDir === dataDir,
@@ -58,7 +62,7 @@ function addContext(env: Environment, { dataDir, name }: { dataDir: string; name
       'the plane was made; give --name for its context',
     );
   }
-  updateUserConfig(env, (config) => ({
+  await updateUserConfig(env, (config) => ({
     currentContext: config.currentContext ?? name,
     contexts: { ...config.contexts, [name]: { kind: 'plane', dataDir } },
   }));

@@ -12,7 +12,7 @@ import type { Trust } from '../../core/trust.ts';
 import { isVacuous, vacuousCodes, type Verdict } from '../../core/verdict.ts';
 import { verifyBundle } from '../../core/verify.ts';
 import type { Invocation, Run } from '../command.ts';
-import { updateUserConfig } from '../config.ts';
+import { updateUserConfig } from '../configwrite.ts';
 import { CliError, exit } from '../exit.ts';
 import type { Out } from '../out.ts';
 import { startPlane, type DemoPlane } from '../quickstart/plane.ts';
@@ -40,7 +40,7 @@ export const run: Run<typeof spec> = async (call) => {
   try {
     const code = await show(call, { folder, dataDir, plane, runs });
     if (flags.keep) {
-      keep(call, { dataDir, plane });
+      await keep(call, { dataDir, plane });
       kept = true;
     }
     if (!out.isJson) await next(call, { folder, dataDir, runId: runs[0]?.runId ?? '' });
@@ -199,8 +199,8 @@ async function tree(client: Client, { runId, out }: { runId: string; out: Out })
   if (count > shownLines) await out.line(out.styles.dim(safe`… and ${count - shownLines} more`));
 }
 
-function keep({ io }: Call, { dataDir, plane }: { dataDir: string; plane: DemoPlane }): void {
-  updateUserConfig(io.env, (config) => ({
+async function keep({ io }: Call, { dataDir, plane }: { dataDir: string; plane: DemoPlane }): Promise<void> {
+  await updateUserConfig(io.env, (config) => ({
     currentContext: 'quickstart',
     contexts: { ...config.contexts, quickstart: { kind: 'plane', dataDir } },
   }));
