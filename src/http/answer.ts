@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import { isPlainlyFramed } from './negotiate.ts';
+import type { HeaderLines } from './rates.ts';
 
 export const apiVersion = '1.0.0';
 export const jsonMediaType = 'application/json; charset=utf-8';
@@ -20,7 +21,7 @@ export interface Written {
 /** Answers a request once; does nothing where the client is gone. */
 export function writeAnswer(reply: FastifyReply, answer: Written): void {
   reply.hijack();
-  writeRaw(reply.raw, reply.request.id, answer);
+  writeRaw(reply.raw, reply.request, answer);
 }
 
 /** Sockets that close after the answer that is on its way. */
@@ -29,23 +30,28 @@ const closing = new WeakSet<Duplex>();
 /** Whether a fault that the parser finds now was answered already, as part of the request before it. */
 export const isClosing = (socket: Duplex): boolean => closing.has(socket);
 
+const noContent = 204;
+
 export function writeRaw(
   response: ServerResponse,
-  requestId: string,
+  { id, lines }: { readonly id: string; readonly lines: HeaderLines | null },
   { status, body, headers }: Written,
 ): void {
   // where the parser found fault meanwhile, the socket has its answer already
   if (response.headersSent || response.destroyed || !response.req.socket.writable) return;
   const flat: string[] = [
     'x-request-id',
-    requestId,
+    id,
     'gov-api-version',
     apiVersion,
     'x-content-type-options',
     'nosniff',
-    'content-length',
-    String(typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength),
+    ...(lines ?? []),
   ];
+  if (status !== noContent) {
+    // RFC 9110 section 8.6: an answer that has no body by its status has no length either
+    flat.push('content-length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength));
+  }
   if (headers['cache-control'] === undefined) flat.push('cache-control', 'no-store');
   for (const name in headers) {
     const value = headers[name];

@@ -1,18 +1,13 @@
-/**
- * From the contract table to routes, and what is decided before a byte of a body is kept: envelope, overload,
- * credential, scope, media type. Proven by `test/http/*.test.ts` over real sockets.
- */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+/** From the contract table to routes. Proven by `test/http/*.test.ts` over real sockets. */
+import type { FastifyInstance } from 'fastify';
 import { limits } from '../contract/limits.ts';
-import type { Operation } from '../contract/operation.ts';
-import { GovError } from '../contract/problems.ts';
+import { accessOf, type Operation } from '../contract/operation.ts';
 import { table, type OperationId } from '../contract/table.ts';
-import type { Caller } from '../service/call.ts';
+import { admit } from './admit.ts';
 import { jsonMediaType } from './answer.ts';
-import { readToken, requireScope, requireToken } from './credentials.ts';
 import { InFlight } from './idempotency.ts';
-import { checkAccept, checkEnvelope, checkMediaType } from './negotiate.ts';
-import { basePaths, type AnyHandler, type MountOptions, type Route } from './route.ts';
+import { rateOf, type HeaderLines } from './rates.ts';
+import { basePaths, isHeavy, type AnyHandler, type MountOptions, type Route } from './route.ts';
 import { fail, serve } from './serve.ts';
 import { OperationStats } from './stats.ts';
 
@@ -23,6 +18,8 @@ export function mount(app: FastifyInstance, options: MountOptions): OperationSta
     const row: Operation = table[id];
     const [first] = Object.values(row.success);
     const contentType = first !== undefined && 'mediaType' in first ? first.mediaType : jsonMediaType;
+    const isEmpty = first !== undefined && 'empty' in first;
+    const access = accessOf(row);
     const stats = new OperationStats(id);
     for (const environment of ['production', 'sandbox'] as const) {
       addRoute(app, {
@@ -30,9 +27,12 @@ export function mount(app: FastifyInstance, options: MountOptions): OperationSta
         id,
         row,
         basePath: basePaths[environment],
-        environment,
+        access,
+        place: { environment, needsProject: access === 'project' },
+        rate: rateOf(row),
+        lines: noticeLines(row),
         contentType,
-        mediaType: contentType.split(';')[0] ?? contentType,
+        mediaType: isEmpty ? null : (contentType.split(';')[0] ?? contentType),
         handler: options.handlers[id] as AnyHandler,
         inFlight,
         stats,
@@ -76,41 +76,21 @@ const recording: ReadonlySet<OperationId> = new Set([
   'evaluateRisk',
 ] as const);
 
-/** What is computed over whole runs may take longer; a seal of a million events takes a minute. */
-const isHeavy = ({ tag }: Operation): boolean => tag === 'Compliance Proofs' || tag === 'Causal Graphs';
-
 const handlerSeconds = (row: Operation): number =>
   isHeavy(row) ? limits.heavyTimeoutSeconds : limits.handlerTimeoutSeconds;
 
-/** Everything that is decided before the body is read. A promise only where a key has to be looked up. */
-function admit(route: Route, request: FastifyRequest): Promise<void> | undefined {
-  const { row } = route;
-  if (route.closing()) throw new GovError('SHUTTING_DOWN', 'the server is shutting down; repeat later');
-  checkEnvelope(request.raw);
-  if (row.tag !== 'Health') route.overload.check();
-  // else the socket would count as idle before the answer is there; Node resets it for the next request
-  if (isHeavy(row)) request.raw.socket.setTimeout(limits.heavyTimeoutSeconds * 1000);
-  if (row.scope === null) return admitAnyone(route, request);
-  const token = requireToken(readToken(request.headers));
-  const caller = route.credentials.identify(token, route.environment);
-  if (!(caller instanceof Promise)) return admitCaller(route, request, caller);
-  return caller.then((found) => admitCaller(route, request, found));
-}
-
-/** On operations without a scope a credential only adds details, so a bad one is as good as none. */
-async function admitAnyone(route: Route, request: FastifyRequest): Promise<void> {
-  try {
-    const token = readToken(request.headers);
-    if (token !== null) request.caller = await route.credentials.identify(token, route.environment);
-  } catch (error) {
-    if (!(error instanceof GovError)) throw error;
-  }
-}
-
-function admitCaller({ row, mediaType }: Route, request: FastifyRequest, caller: Caller): undefined {
-  if (row.scope !== null) requireScope(caller, row.scope);
-  checkAccept(request.headers.accept, mediaType);
-  if (row.method !== 'GET') checkMediaType(request.raw);
-  request.caller = caller;
-  return undefined;
+/** `Gov-Stability` (contract A10), and the notice of RFC 9745, RFC 8594 (contract A11). */
+export function noticeLines({ stability, deprecation }: Operation): HeaderLines {
+  const beta = stability === 'beta' ? ['gov-stability', 'beta'] : [];
+  if (deprecation === undefined) return beta;
+  const { since, sunset, link } = deprecation;
+  return [
+    ...beta,
+    'deprecation',
+    `@${since}`,
+    'sunset',
+    new Date(sunset * 1000).toUTCString(),
+    'link',
+    `<${link}>; rel="deprecation"`,
+  ];
 }

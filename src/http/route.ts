@@ -1,13 +1,15 @@
 /** A row of the table as it is served: one route under one base path. */
-import type { Operation } from '../contract/operation.ts';
+import type { Access, Operation } from '../contract/operation.ts';
 import type { OperationId } from '../contract/table.ts';
-import type { Caller, Handlers, PlainAnswer, Replayed, Written } from '../service/call.ts';
+import type { Caller, Handlers, PlainAnswer, Presented, Replayed, Written } from '../service/call.ts';
+import type { Credentials } from '../service/credentials.ts';
 import type { Check } from '../service/schema.ts';
 import type { Services } from '../service/services.ts';
-import type { Project } from '../store/port.ts';
-import type { Credentials } from './credentials.ts';
+import type { Place } from '../service/shown.ts';
+import type { Gate } from './gate.ts';
 import type { InFlight } from './idempotency.ts';
 import type { Overload } from './overload.ts';
+import type { HeaderLines, RateName } from './rates.ts';
 import type { OperationStats } from './stats.ts';
 
 export interface MountOptions {
@@ -15,6 +17,8 @@ export interface MountOptions {
   readonly handlers: Handlers;
   readonly operations: readonly OperationId[];
   readonly credentials: Credentials;
+  /** Null on a plane. */
+  readonly gate: Gate | null;
   readonly overload: Overload;
   /** Absolute URI of the origin that serves `/problems/<slug>`. */
   readonly problemBase: () => string;
@@ -28,16 +32,24 @@ export interface Route extends MountOptions {
   readonly id: OperationId;
   readonly row: Operation;
   readonly basePath: string;
-  readonly environment: Project['environment'];
-  /** Of the success answers: with parameters, and without. */
+  readonly access: Access;
+  readonly place: Place;
+  readonly rate: RateName | null;
+  /** What every answer tells of the operation: that it is beta, or going to be removed. */
+  readonly lines: HeaderLines;
+  /** Of the success answers: with parameters, and without; null where they have no body. */
   readonly contentType: string;
-  readonly mediaType: string;
+  readonly mediaType: string | null;
   readonly handler: AnyHandler;
   readonly inFlight: InFlight;
   readonly stats: OperationStats;
   /** The body's check, once it was needed. */
   check: Check | null;
 }
+
+/** What is computed over whole runs may take longer; a seal of a million events takes a minute. */
+export const isHeavy = ({ tag }: Operation): boolean =>
+  tag === 'Compliance Proofs' || tag === 'Causal Graphs';
 
 /** What the id in a path names: `event` for `/events/{eventId}`. */
 export const namedBy = ({ params, path }: Operation): string => {
@@ -63,5 +75,9 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set once the credential is checked. */
     caller: Caller | null;
+    /** Set on Auth operations. */
+    presented: Presented | null;
+    /** Headers that the answer has beside those of every answer; null: none. */
+    lines: HeaderLines | null;
   }
 }

@@ -6,9 +6,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import { defaultBounds, largeBounds, parseJson } from '../core/json.ts';
-import { notFound } from '../service/call.ts';
+import { append, keyReused, unmetered } from '../service/append.ts';
+import { notFound, openKept } from '../service/call.ts';
 import type { Caller, Idempotency, PlainAnswer, Replayed, Written as WrittenBody } from '../service/call.ts';
 import { fieldError, loadCheck, refusal } from '../service/schema.ts';
+import { Denied } from '../service/shown.ts';
 import type { StoredResponse } from '../store/port.ts';
 import { jsonMediaType, writeAnswer, type Written } from './answer.ts';
 import { isExecuted, readIdempotency } from './idempotency.ts';
@@ -53,13 +55,13 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written> 
     const findings = route.check(body);
     if (findings !== null) throw refusal(findings);
   }
-  const { caller } = request;
+  const { caller, presented } = request;
   const header = row.method === 'POST' ? request.headers['idempotency-key'] : undefined;
   const keyed = { caller, method: row.method, route: row.path, url: request.url, body };
   const idempotency =
     caller === null || header === undefined ? null : readIdempotency(header, { ...keyed, caller });
   const ifMatch = row.ifMatch === true ? (request.headers['if-match'] ?? null) : null;
-  const call = { params, query, body, caller, basePath: route.basePath, idempotency, ifMatch, presented: null };
+  const call = { params, query, body, caller, basePath: route.basePath, idempotency, ifMatch, presented };
   // `call` holds exactly what the row's schemas accepted, which is what the handler's type says
   const work = (): Promise<PlainAnswer | Replayed | WrittenBody> =>
     route.handler(call as never, route.services);
@@ -81,43 +83,44 @@ async function once(
   const { projectId } = caller.project;
   const kept = await route.services.store.keptResponse(projectId, idempotency.key);
   if (kept !== null) {
-    if (kept.fingerprint === idempotency.fingerprint) return replay(kept.response);
-    throw new GovError('IDEMPOTENCY_KEY_REUSE', 'expected a fresh Idempotency-Key for another request');
+    if (kept.fingerprint === idempotency.fingerprint) return replay(route, kept.response);
+    throw keyReused();
   }
   try {
     return written(route, await work());
   } catch (error) {
     if (!(error instanceof GovError) || !isExecuted(error)) throw error;
     const rendered = renderProblem(error, { requestId, base: route.problemBase() });
-    await route.services.store.append({
+    const stored = await append(route.services, {
       projectId,
       leaves: [],
-      meter: { op: 'none', units: 0 },
+      meter: unmetered,
       idempotency: { ...idempotency, response: rendered },
     });
-    return rendered;
+    return 'replayed' in stored ? replay(route, stored.replayed) : rendered;
   }
 }
 
-const replay = ({ status, body, headers }: StoredResponse): Written => {
+function replay({ services }: Route, kept: StoredResponse): Written {
+  const { status, body, headers } = openKept(kept, services);
   const contentType = status >= 400 ? problemMediaType : jsonMediaType;
   return {
     status,
     body,
     headers: { 'content-type': contentType, ...headers, 'idempotent-replayed': 'true' },
   };
-};
+}
 
 function written(route: Route, answer: PlainAnswer | Replayed | WrittenBody): Written {
-  if ('replayed' in answer) return replay(answer.replayed);
+  if ('replayed' in answer) return replay(route, answer.replayed);
+  const { status } = answer;
+  const headers = 'headers' in answer ? answer.headers : {};
+  const success = route.row.success[status];
+  if (success !== undefined && 'empty' in success) return { status, body: '', headers: { ...headers } };
   return {
-    status: answer.status,
+    status,
     body: 'raw' in answer ? answer.raw : bodyOf(route, answer.body),
-    headers: {
-      'content-type': route.contentType,
-      ...(route.row.stability === 'beta' ? { 'gov-stability': 'beta' } : {}),
-      ...('headers' in answer ? answer.headers : {}),
-    },
+    headers: { 'content-type': route.contentType, ...headers },
   };
 }
 
@@ -149,6 +152,7 @@ export function fail(
 ): void {
   const { request, reply, started = performance.now() } = on;
   const known = asRouteError(route, error, request);
+  tellDenied(route, known, request.caller);
   if (known.code === 'INTERNAL') {
     const { traceparent } = request.headers;
     const fields = { err: error, requestId: request.id, traceparent, operation: route.id };
@@ -156,6 +160,12 @@ export function fail(
   }
   writeAnswer(reply, renderProblem(known, { requestId: request.id, base: route.problemBase() }));
   answered(route, request, { status: known.status, started });
+}
+
+/** Whoever keeps the log of a project learns of a known caller that was refused. */
+function tellDenied({ services, id }: Route, error: GovError, caller: Caller | null): void {
+  const who = error instanceof Denied ? error.caller : error.status === 403 ? caller : null;
+  if (who !== null) services.denied?.(who, { operation: id, code: error.code });
 }
 
 /** As `asGovError`; a body that is too large is told the limit of its operation and, if declared, its size. */

@@ -12,12 +12,16 @@ import { table, type OperationId } from '../contract/table.ts';
 import type { Handlers } from '../service/call.ts';
 import type { Log } from '../service/log.ts';
 import type { Services } from '../service/services.ts';
+import { Addresses } from './address.ts';
 import { apiVersion, isClosing, writeAnswer } from './answer.ts';
-import { Credentials } from './credentials.ts';
+import { boundSockets } from './sockets.ts';
+import { spendOfAddress, type Gate } from './gate.ts';
 import { mount } from './mount.ts';
+import { Origins } from './origins.ts';
 import { Overload } from './overload.ts';
 import { renderPage } from './pages.ts';
 import { problemMediaType, renderProblem } from './problem.ts';
+import { Rates, type RateOptions } from './rates.ts';
 import { requestId } from './requestid.ts';
 import { basePaths } from './route.ts';
 import { asGovError } from './serve.ts';
@@ -32,6 +36,16 @@ export interface ServerOptions {
   readonly problemBase?: string;
   /** When to shed load; the limits of the contract where absent. */
   readonly overload?: { readonly memoryBytes?: number; readonly delayMs?: number };
+  /** Of a service that is open to the world; not looked at on a plane. */
+  readonly rates?: RateOptions;
+  /** Origins of web pages that may call beside the service's own, such as `https://app.example.com`. */
+  readonly cors?: readonly string[];
+  /** Addresses and subnets of load balancers, whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies?: readonly string[];
+  /** The origin at which people reach the service; the listener's own where absent. */
+  readonly publicOrigin?: string;
+  /** Open sockets of one address, trusted proxies apart; the limit of the contract where absent. */
+  readonly socketsPerAddress?: number;
   /** Seconds; the limits of the contract where absent. */
   readonly timeouts?: {
     readonly headers?: number;
@@ -49,19 +63,23 @@ export interface HttpServer {
   readonly stats: readonly OperationStats[];
 }
 
+/** VALIDATION_ERROR where `cors` or `trustedProxies` holds what is none. */
 export function createServer(options: ServerOptions): HttpServer {
-  let origin = options.problemBase ?? 'http://localhost';
+  let listening = 'http://localhost';
   let closing = false;
-  const problemBase = (): string => origin;
-  const app = createApp(options, problemBase);
-  const { services } = options;
+  const { services, operations } = options;
+  const { credentials } = services;
+  const problemBase = (): string => options.problemBase ?? options.publicOrigin ?? listening;
+  const gate =
+    services.hosting === null ? null : createGate(options, () => options.publicOrigin ?? listening);
+  const context: Context = { problemBase, gate, log: services.log, methodsOf: methodsOf(operations) };
+  const app = createApp(options, context);
   const overload = new Overload(() => services.store.condition().queued, options.overload);
-  const credentials = new Credentials(services.store, services.now);
-  const stats = mount(app, { ...options, credentials, overload, problemBase, closing: () => closing });
-  addPages(app, { problemBase, log: services.log });
+  const stats = mount(app, { ...options, credentials, gate, overload, problemBase, closing: () => closing });
+  addPages(app, context);
   const streams = new Streams(app.server, {
     services,
-    credentials,
+    gate,
     problemBase,
     stallSeconds: options.timeouts?.stall,
   });
@@ -69,8 +87,7 @@ export function createServer(options: ServerOptions): HttpServer {
   return {
     stats,
     async listen({ host, port }) {
-      const listening = await app.listen({ host, port });
-      origin = options.problemBase ?? listening;
+      listening = await app.listen({ host, port });
       return listening;
     },
     async close(drainSeconds = limits.drainSeconds) {
@@ -84,9 +101,20 @@ export function createServer(options: ServerOptions): HttpServer {
   };
 }
 
-function createApp(options: ServerOptions, problemBase: () => string): FastifyInstance {
-  const { timeouts = {}, services } = options;
-  const context = { problemBase, log: services.log };
+function createGate(
+  { services, rates = {}, cors = [], trustedProxies = [] }: ServerOptions,
+  own: () => string,
+): Gate {
+  return {
+    origins: new Origins({ own, listed: cors }),
+    rates: new Rates(rates, services),
+    addresses: new Addresses(trustedProxies),
+  };
+}
+
+function createApp(options: ServerOptions, context: Context): FastifyInstance {
+  const { timeouts = {} } = options;
+  const { gate, problemBase } = context;
   const headersSeconds = timeouts.headers ?? limits.headersTimeoutSeconds;
   const app = fastify({
     logger: false,
@@ -122,11 +150,20 @@ function createApp(options: ServerOptions, problemBase: () => string): FastifyIn
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.decorateRequest('caller', null);
+  app.decorateRequest('presented', null);
+  app.decorateRequest('lines', null);
+  if (gate !== null) {
+    boundSockets(app.server, gate.addresses, options.socketsPerAddress);
+    app.addHook('onRequest', (request, reply, done) => {
+      request.lines = gate.origins.lines(request.headers.origin);
+      if (!answerPreflight({ request, reply }, context)) done();
+    });
+  }
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.is404) refuse(noRoute(request), { request, reply }, context);
+    if (request.is404) refuse(noRoute(request, context), { request, reply }, context);
     else done();
   });
-  app.setNotFoundHandler((request, reply) => refuse(noRoute(request), { request, reply }, context));
+  app.setNotFoundHandler((request, reply) => refuse(noRoute(request, context), { request, reply }, context));
   app.setErrorHandler((error, request, reply) => refuse(error, { request, reply }, context));
   return app;
 }
@@ -135,31 +172,40 @@ interface On {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
-interface RefuseContext {
+interface Context {
   readonly problemBase: () => string;
+  /** Null on a plane. */
+  readonly gate: Gate | null;
   readonly log: Log;
+  /** Of the operations that are mounted at a path, which may be below a base path or not. */
+  readonly methodsOf: (path: string) => readonly string[];
 }
 
-function refuse(error: unknown, { request, reply }: On, { problemBase, log }: RefuseContext): void {
+function refuse(error: unknown, { request, reply }: On, { problemBase, log }: Context): void {
   const known = asGovError(error);
   if (known.code === 'INTERNAL') log.error({ err: error, requestId: request.id }, 'unexpected error');
   writeAnswer(reply, renderProblem(known, { requestId: request.id, base: problemBase() }));
 }
 
 /** METHOD_NOT_ALLOWED with `Allow` where the path exists with other methods, else NOT_FOUND. */
-function noRoute({ method, url }: FastifyRequest): GovError {
-  const path = url.split('?', 1)[0] ?? url;
-  const relative = Object.values(basePaths).find((base) => path.startsWith(`${base}/`));
-  const methods = relative === undefined ? [] : methodsOf(path.slice(relative.length));
+function noRoute({ method, url }: FastifyRequest, context: Context): GovError {
+  const methods = context.methodsOf(pathOf(url));
   if (methods.length === 0) return new GovError('NOT_FOUND', 'no operation has this path');
   const allow = methods.join(', ');
   return new GovError('METHOD_NOT_ALLOWED', `expected ${allow}, got ${method}`, { extensions: { allow } });
 }
 
-const methodsOf = (path: string): string[] =>
-  Object.values(table)
-    .filter((row) => template(row.path).test(path))
-    .map((row) => row.method);
+const pathOf = (url: string): string => url.split('?', 1)[0] ?? url;
+
+function methodsOf(operations: readonly OperationId[]): Context['methodsOf'] {
+  const rows = operations.map((id) => ({ method: table[id].method, path: template(table[id].path) }));
+  return (path) => {
+    const base = Object.values(basePaths).find((each) => path.startsWith(`${each}/`));
+    if (base === undefined) return [];
+    const relative = path.slice(base.length);
+    return rows.filter((row) => row.path.test(relative)).map(({ method }) => method);
+  };
+}
 
 /** A path template as a pattern; literals hold no special characters but dots. */
 const template = (path: string): RegExp =>
@@ -170,7 +216,17 @@ const template = (path: string): RegExp =>
       .replace(/\*$/, '.+')}$`,
   );
 
-function addPages(app: FastifyInstance, context: RefuseContext): void {
+/** Answers what a browser asks before it sends a request of a page of the list (Fetch standard, CORS-preflight). */
+function answerPreflight({ request, reply }: On, { gate, methodsOf: methods }: Context): boolean {
+  if (gate === null || request.method !== 'OPTIONS') return false;
+  const allowed = methods(pathOf(request.url));
+  const headers = allowed.length === 0 ? null : gate.origins.preflight(request.headers, allowed);
+  if (headers === null) return false;
+  writeAnswer(reply, { status: 204, body: '', headers });
+  return true;
+}
+
+function addPages(app: FastifyInstance, context: Context): void {
   for (const url of ['/problems/:slug', '/openapi.json', '/api/v1/openapi.json']) {
     app.get(url, (request, reply) => {
       void answerPage({ request, reply }, context);
@@ -178,8 +234,9 @@ function addPages(app: FastifyInstance, context: RefuseContext): void {
   }
 }
 
-async function answerPage(on: On, context: RefuseContext): Promise<void> {
+async function answerPage(on: On, context: Context): Promise<void> {
   try {
+    if (context.gate !== null) spendOfAddress(on.request, context.gate, 'anonymous');
     const page = await renderPage((on.request.params as { slug?: string }).slug);
     if (page === null) throw new GovError('NOT_FOUND', 'no such page');
     writeAnswer(on.reply, page);

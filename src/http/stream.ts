@@ -14,9 +14,10 @@ import type { Caller } from '../service/call.ts';
 import type { JsonSchema } from '../service/explain.ts';
 import { openLeaf } from '../service/events.ts';
 import type { Services } from '../service/services.ts';
-import type { Project } from '../store/port.ts';
+import { Denied, type Place } from '../service/shown.ts';
 import { apiVersion } from './answer.ts';
-import { readToken, requireScope, requireToken, type Credentials } from './credentials.ts';
+import { requireScope } from './admit.ts';
+import { authenticate, spend, type Gate } from './gate.ts';
 import { checkEnvelope } from './negotiate.ts';
 import { problemMediaType, renderProblem } from './problem.ts';
 import { requestId } from './requestid.ts';
@@ -28,7 +29,7 @@ import { readQuery } from './text.ts';
 const streamQuery = streams.streamEvents.query as unknown as JsonSchema;
 
 const environments = ['production', 'sandbox'] as const;
-const streamPath = (environment: Project['environment']): string => `${basePaths[environment]}/events/stream`;
+const streamPath = (environment: Place['environment']): string => `${basePaths[environment]}/events/stream`;
 
 /** Whether a request asks for a stream; every other upgrade is ignored (RFC 9110 section 7.8). */
 export function asksForStream({ method, url = '', headers }: IncomingMessage): boolean {
@@ -38,7 +39,8 @@ export function asksForStream({ method, url = '', headers }: IncomingMessage): b
 
 interface StreamOptions {
   readonly services: Services;
-  readonly credentials: Credentials;
+  /** Null on a plane. */
+  readonly gate: Gate | null;
   readonly problemBase: () => string;
   /** How long a reader may stand still; `limits.streamStallSeconds` where absent. */
   readonly stallSeconds?: number | undefined;
@@ -46,8 +48,8 @@ interface StreamOptions {
 
 interface Subscription {
   readonly caller: Caller;
-  readonly token: string;
-  readonly environment: Project['environment'];
+  /** Asks again who the caller is; throws once the credential has ended. */
+  readonly identify: () => Caller | Promise<Caller>;
   readonly filter: { readonly runId?: string; readonly eventType?: string };
   after: number;
 }
@@ -93,17 +95,20 @@ export class Streams {
   }
 
   async #admit(request: IncomingMessage): Promise<Subscription> {
-    const { services, credentials } = this.#options;
+    const { services, gate } = this.#options;
+    const { credentials } = services;
     checkEnvelope(request);
     const [path = '', query = ''] = splitUrl(request.url ?? '');
     const environment = environments.find((name) => path === streamPath(name));
     if (environment === undefined) throw new GovError('NOT_FOUND', 'no stream has this path');
-    const token = requireToken(readToken(request.headers));
-    const caller = await credentials.identify(token, environment);
+    const asked = { credentials, gate, place: { environment, needsProject: true }, rate: 'default' } as const;
+    const identify = () => authenticate({ raw: request, lines: null }, asked);
+    const caller = await identify();
+    if (gate !== null) spend({ raw: request, lines: null }, gate.rates.spend('default', caller.id));
     requireScope(caller, 'events:read');
     const { after, ...filter } = readQuery(streamQuery, query) as { after?: number };
     const { size } = await services.store.head(caller.project.projectId, 'audit');
-    return { caller, token, environment, filter, after: after ?? size - 1 };
+    return { caller, identify, filter, after: after ?? size - 1 };
   }
 
   /** OVERLOADED, or RATE_LIMITED where one key has too many. */
@@ -119,9 +124,12 @@ export class Streams {
   }
 
   #refuse(request: IncomingMessage, socket: Duplex, error: unknown): void {
+    const { services } = this.#options;
     const known = asGovError(error);
-    if (known.code === 'INTERNAL')
-      this.#options.services.log.error({ err: error }, 'a stream could not open');
+    if (known.code === 'INTERNAL') services.log.error({ err: error }, 'a stream could not open');
+    if (known instanceof Denied) {
+      services.denied?.(known.caller, { operation: 'streamEvents', code: known.code });
+    }
     const { status, body, headers } = renderProblem(known, {
       requestId: requestId(request),
       base: this.#options.problemBase(),
@@ -151,7 +159,7 @@ const splitUrl = (url: string): [string, string] => {
 
 /** Sends events from the store as they come until the socket closes. */
 function feed(socket: WebSocket, subscription: Subscription, options: StreamOptions): void {
-  const { services, credentials, stallSeconds = limits.streamStallSeconds } = options;
+  const { services, stallSeconds = limits.streamStallSeconds } = options;
   const { caller, filter } = subscription;
   const { projectId } = caller.project;
   let busy = false;
@@ -175,9 +183,7 @@ function feed(socket: WebSocket, subscription: Subscription, options: StreamOpti
     }
   };
   const unwatch = services.tail.watch(projectId, () => void pump());
-  const stopPinging = keepAlive(socket, () =>
-    credentials.identify(subscription.token, subscription.environment),
-  );
+  const stopPinging = keepAlive(socket, subscription.identify);
   socket.on('error', () => socket.terminate());
   socket.on('close', () => {
     unwatch();

@@ -5,7 +5,6 @@
  * Proven by `test/http/credentials.test.ts` and `test/http/persons.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
-import { GovError } from '../contract/problems.ts';
 import type { ApiKeyRow } from '../store/port.ts';
 import type { Caller } from './call.ts';
 import { keyDigest, tokenKind } from './keys.ts';
@@ -13,6 +12,7 @@ import { Persons } from './persons.ts';
 import { Recent } from './recent.ts';
 import { planeRules, rulesOf } from './settings.ts';
 import {
+  Denied,
   missingCredential,
   projectFault,
   refusedCredential,
@@ -31,16 +31,6 @@ interface KnownKey extends Counted {
   readonly isDeleted: boolean;
   readonly as: { readonly projectId: string; readonly keyId: string };
   readonly untilMs: number;
-}
-
-/** A key that was valid once: its project may be told. To the caller it is as unknown as any other. */
-export class EndedKey extends GovError {
-  readonly caller: Caller;
-
-  constructor(caller: Caller) {
-    super('INVALID_CREDENTIAL', refusedCredential().message);
-    this.caller = caller;
-  }
 }
 
 export class Credentials {
@@ -109,8 +99,8 @@ export class Credentials {
   #accept(name: string, known: KnownKey, { shown, place, nowMs }: On & { nowMs: number }): Caller {
     const { key, caller, isDeleted } = known;
     if (isDeleted) throw refusedCredential();
-    if (key.revokedMs !== null && key.revokedMs <= nowMs) throw new EndedKey(caller);
-    if (key.expiresMs !== null && key.expiresMs <= nowMs) throw new EndedKey(caller);
+    if (key.revokedMs !== null && key.revokedMs <= nowMs) throw new Denied(caller, refusedCredential());
+    if (key.expiresMs !== null && key.expiresMs <= nowMs) throw new Denied(caller, refusedCredential());
     const { projectId, environment } = caller.project;
     if (environment !== place.environment) throw wrongEnvironment(place.environment);
     if (shown.project !== null && shown.project !== projectId) {

@@ -60,7 +60,7 @@ export interface Services {
 
 /** What was refused, and why. */
 export interface Refused {
-  readonly operation: OperationId;
+  readonly operation: OperationId | 'streamEvents';
   readonly code: ProblemCode;
 }
 

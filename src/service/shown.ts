@@ -59,3 +59,13 @@ export const wrongEnvironment = (environment: Environment): GovError =>
 
 export const projectFault = (code: string, detail: string): GovError =>
   fieldError({ pointer: '/Gov-Project', in: 'header', code, detail });
+
+/** A caller that is known was refused: its project may be told. To the caller it is an error like any other. */
+export class Denied extends GovError {
+  readonly caller: Caller;
+
+  constructor(caller: Caller, { code, message, extensions }: GovError) {
+    super(code, message, { extensions });
+    this.caller = caller;
+  }
+}

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { randomBytes } from 'node:crypto';
+import { planeOperations } from '../../plane/operations.ts';
+import { limits } from '../../src/contract/limits.ts';
 import { scopes, type Operation, type Scope } from '../../src/contract/operation.ts';
 import { table } from '../../src/contract/table.ts';
-import { Credentials } from '../../src/http/credentials.ts';
+import { Credentials } from '../../src/service/credentials.ts';
 import { createToken, keyDigest } from '../../src/service/keys.ts';
-import type { ApiKeyRow, Project } from '../../src/store/port.ts';
-import { randomBytes } from 'node:crypto';
+import type { Shown } from '../../src/service/shown.ts';
+import type { ApiKeyRow, Project, StoreReader } from '../../src/store/port.ts';
 import { send, startPlane, type TestPlane } from '../serving.ts';
 
 let plane: TestPlane;
@@ -87,7 +90,8 @@ describe('credentials', () => {
 
   it('open each operation to exactly the scope of its row, and to *', async () => {
     const wrong: string[] = [];
-    for (const row of Object.values<Operation>(table)) {
+    for (const id of planeOperations) {
+      const row: Operation = table[id];
       const path = row.path.replace(/\{[^}]+\}/g, 'x').replace('*', 'x');
       for (const scope of [...scopes, null]) {
         const key = scope === null ? (plane.keys['none'] ?? '') : (plane.keys[`scope ${scope}`] ?? '');
@@ -101,6 +105,16 @@ describe('credentials', () => {
       }
     }
     expect(wrong).toEqual([]);
+  });
+
+  it('have nothing to open where a plane mounts no operation', async () => {
+    const hosted = Object.entries<Operation>(table).filter(([id]) => !planeOperations.includes(id as never));
+    expect(hosted.length).toBeGreaterThan(15);
+    for (const [, row] of hosted) {
+      const path = row.path.replace(/\{[^}]+\}/g, 'x');
+      const { status } = await plane.call(row.method, path, row.method === 'GET' ? {} : { body: {} });
+      expect(status, path).toBe(404);
+    }
   });
 
   it('are told which scope is missing', async () => {
@@ -135,51 +149,150 @@ describe('key look-ups', () => {
     prefix: '',
     last4: '',
     name: '',
+    description: null,
     scopes: ['*' satisfies Scope],
     createdMs: 0,
+    createdBy: 'operator',
+    updatedMs: 0,
+    lastUsedMs: null,
     expiresMs: null,
     revokedMs: null,
+    rotatedFrom: null,
   });
+  const place = { environment: 'production', needsProject: true } as const;
+  const shown = (token: string): Shown => ({ token, cookie: null, project: null });
+  const nobody = async () => null;
+
+  /** Credentials over one key, which the test may change; counts what the store is asked. */
+  const over = (find: () => ApiKeyRow | null, now: () => number) => {
+    const asked = { count: 0 };
+    const store: Pick<StoreReader, 'apiKey' | 'session' | 'user' | 'organization' | 'storedProject'> = {
+      apiKey: async () => {
+        asked.count += 1;
+        const key = find();
+        return key === null ? null : { key, project, stored: null };
+      },
+      session: nobody,
+      user: nobody,
+      organization: nobody,
+      storedProject: nobody,
+    };
+    const credentials = new Credentials({ store, now, hosting: null });
+    const identify = async (token: string) => {
+      const found = credentials.identify(shown(token), place);
+      return 'lookUp' in found ? found.lookUp() : found;
+    };
+    return { asked, credentials, identify };
+  };
 
   it('do not happen for what fails the checksum', () => {
-    let asked = 0;
-    const credentials = new Credentials({ apiKey: async () => ((asked += 1), null) }, () => 0);
+    const { asked, credentials } = over(
+      () => null,
+      () => 0,
+    );
     for (let at = 0; at < 10_000; at += 1) {
       const token = `gov_live_${randomBytes(40)
         .toString('base64')
         .replace(/[^0-9A-Za-z]/g, 'a')
         .slice(0, 38)}`;
-      expect(() => credentials.identify(token, 'production')).toThrow(/valid API key/);
+      expect(() => credentials.identify(shown(token), place)).toThrow(/valid credential/);
     }
-    expect(asked).toBe(0);
+    expect(asked.count).toBe(0);
   });
 
   it('happen once in five seconds, after which a revoked key is refused', async () => {
     let nowMs = 1_000_000;
-    let asked = 0;
     const token = createToken('live', randomBytes);
     let key = row(token);
-    const apiKey = async () => {
-      asked += 1;
-      return { key, project };
-    };
-    const credentials = new Credentials({ apiKey }, () => nowMs);
-    await credentials.identify(token, 'production');
+    const { asked, credentials, identify } = over(
+      () => key,
+      () => nowMs,
+    );
+    await identify(token);
     key = { ...key, revokedMs: nowMs };
-    nowMs += 4999;
-    expect(credentials.identify(token, 'production')).not.toBeInstanceOf(Promise);
+    nowMs += limits.credentialCacheSeconds * 1000 - 1;
+    expect(credentials.identify(shown(token), place)).not.toHaveProperty('lookUp');
     nowMs += 1;
-    await expect(credentials.identify(token, 'production')).rejects.toThrow(/revoked/);
-    expect(asked).toBe(2);
+    await expect(identify(token)).rejects.toThrow(/revoked/);
+    expect(asked.count).toBe(2);
+    await expect(identify(token)).rejects.toThrow(/revoked/);
+    expect(asked.count).toBe(2);
   });
 
   it('that are remembered still end with the key', async () => {
     let nowMs = 1_000_000;
     const token = createToken('live', randomBytes);
     const key = { ...row(token), expiresMs: nowMs + 1000 };
-    const credentials = new Credentials({ apiKey: async () => ({ key, project }) }, () => nowMs);
-    await credentials.identify(token, 'production');
+    const { credentials, identify } = over(
+      () => key,
+      () => nowMs,
+    );
+    await identify(token);
     nowMs += 1000;
-    expect(() => credentials.identify(token, 'production')).toThrow(/expired/);
+    expect(() => credentials.identify(shown(token), place)).toThrow(/expired/);
+  });
+
+  it('are forgotten at once by the id of the key or of its project, and by no other', async () => {
+    const token = createToken('live', randomBytes);
+    let key = row(token);
+    const { asked, credentials, identify } = over(
+      () => key,
+      () => 1_000_000,
+    );
+    await identify(token);
+    credentials.forget('key_other');
+    await identify(token);
+    expect(asked.count).toBe(1);
+    for (const id of ['key_x', 'prj_x']) {
+      key = row(token);
+      credentials.forget(id);
+      await identify(token);
+      key = { ...key, revokedMs: 1 };
+      credentials.forget(id);
+      await expect(identify(token)).rejects.toThrow(/revoked/);
+    }
+  });
+
+  it('that were under way when the key was forgotten are not believed any longer', async () => {
+    const token = createToken('live', randomBytes);
+    let key = row(token);
+    const { credentials, identify } = over(
+      () => key,
+      () => 1_000_000,
+    );
+    const first = identify(token);
+    key = { ...key, revokedMs: 1 };
+    credentials.forget('key_x');
+    await first;
+    await expect(identify(token)).rejects.toThrow(/revoked/);
+  });
+
+  it('tell once a minute that the key is used', async () => {
+    let nowMs = 600_000;
+    const token = createToken('live', randomBytes);
+    const { credentials, identify } = over(
+      () => ({ ...row(token), lastUsedMs: 540_000 }),
+      () => nowMs,
+    );
+    for (let at = 0; at < 3; at++) await identify(token);
+    expect(credentials.uses.take()).toEqual([{ projectId: 'prj_x', keyId: 'key_x', atMs: 600_000 }]);
+    await identify(token);
+    expect(credentials.uses.take()).toEqual([]);
+    nowMs += 60_000;
+    await identify(token);
+    expect(credentials.uses.take()).toEqual([{ projectId: 'prj_x', keyId: 'key_x', atMs: 660_000 }]);
+  });
+
+  it('refuse a project that is named and is not the one of the key', async () => {
+    const token = createToken('live', randomBytes);
+    const { credentials, identify } = over(
+      () => row(token),
+      () => 1_000_000,
+    );
+    await identify(token);
+    const named = (projectId: string) => () =>
+      credentials.identify({ ...shown(token), project: projectId }, place);
+    expect(named('prj_x')).not.toThrow();
+    expect(named('prj_y')).toThrow(/Gov-Project/);
   });
 });
