@@ -1,5 +1,6 @@
 /** Writes beside the log: keys, uses of credentials, staged graph rows, what is swept, the installation's own row. */
 import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
 import type { Store, Use } from '../port.ts';
 import { minuteOf } from '../tenantrow.ts';
 import { sessionKeptMs } from '../tenants.ts';
@@ -26,22 +27,27 @@ const useSession = sql(
    WHERE digest = $1 AND ended_ms IS NULL AND last_used_ms < $2::int8`,
 );
 
-/** In one order, so that two processes never wait for each other. */
+/** In one order, so that two processes never wait for each other. Projects that are not known are passed over. */
 async function useSteps(uses: readonly Use[], numberOf: ProjectNumber): Promise<Step[]> {
-  const steps: { order: string; steps: Step[] }[] = [];
+  const noted: { order: string; steps: Step[] }[] = [];
   for (const use of uses) {
     const minute = minuteOf(use.atMs);
     if ('digest' in use) {
       const digest = Buffer.from(use.digest);
-      const noted = step(useSession, digest, minute);
-      steps.push({ order: digest.toString('hex'), steps: [scoped(use), noted] });
-    } else {
-      const project = await numberOf(use.projectId);
-      const noted = step(useKey, project, use.keyId, minute);
-      steps.push({ order: `${project} ${use.keyId}`, steps: [scoped({ project }), noted] });
+      noted.push({ order: digest.toString('hex'), steps: [scoped(use), step(useSession, digest, minute)] });
+      continue;
     }
+    const project = await numberOf(use.projectId).catch(nullWhereUnknown);
+    if (project === null) continue;
+    const used = step(useKey, project, use.keyId, minute);
+    noted.push({ order: `${project} ${use.keyId}`, steps: [scoped({ project }), used] });
   }
-  return steps.toSorted((a, b) => (a.order < b.order ? -1 : 1)).flatMap((each) => each.steps);
+  return noted.toSorted((a, b) => (a.order < b.order ? -1 : 1)).flatMap(({ steps }) => steps);
+}
+
+function nullWhereUnknown(error: unknown): null {
+  if (error instanceof GovError && error.code === 'NOT_FOUND') return null;
+  throw error;
 }
 
 const claim = sql('INSERT INTO installation (text) VALUES ($1) ON CONFLICT DO NOTHING');

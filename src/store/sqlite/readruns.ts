@@ -74,13 +74,13 @@ export function runReads(db: Connection, numberOf: ProjectNumber): RunReads {
   };
 }
 
-/** Walks the table backwards by its key: the order of creation, so pages never miss a run that is touched. */
+/** Backwards by the key, within the project: the order of creation, so pages never miss a run that is touched. */
 function runPages(db: Connection, numberOf: ProjectNumber): StoreReader['runs'] {
   const boundsOf = boundsReader(db);
   const summarize = summarizer(db);
   const selectPage = (ofType: string) =>
     db.prepare<Value[], RunRow>(
-      `SELECT ${columns} FROM run NOT INDEXED
+      `SELECT ${columns} FROM run INDEXED BY run_page
        WHERE run_no < ? AND project = ? AND first_ms <= ? AND last_ms >= ?
          AND (? IS NULL OR ai_system_id = ?) AND (? IS NULL OR run_id = ?) ${ofType}
        ORDER BY run_no DESC LIMIT ?`,

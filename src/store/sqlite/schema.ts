@@ -123,6 +123,8 @@ CREATE TABLE run (
   ai_system_id TEXT,
   UNIQUE (project, run_id)
 ) STRICT;
+-- Ends in \`run_no\`: a page of one project's runs does not walk over those of others.
+CREATE INDEX run_page ON run (project);
 
 CREATE TABLE run_event (
   project INTEGER NOT NULL,

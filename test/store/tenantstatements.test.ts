@@ -1,0 +1,143 @@
+/**
+ * Every SQL statement of both engines carries its tenant: the project it reads or writes, the position of a leaf, which
+ * has the project in its upper half, or the organization. What belongs to no tenant is listed with the reason. What
+ * plans PostgreSQL makes of them, and row-level security below, is tested in `postgres/`.
+ */
+import Database, { type Statement } from 'better-sqlite3';
+import { describe, expect, it, vi } from 'vitest';
+import { fsckPostgres } from '../../src/store/postgres/fsck.ts';
+import { openPostgres } from '../../src/store/postgres/index.ts';
+import { namedStatements } from '../../src/store/postgres/wire.ts';
+import { fsckStore } from '../../src/store/fsck.ts';
+import { openReader, openStore, storeFiles } from '../../src/store/sqlite/index.ts';
+import { connectReader } from '../../src/store/sqlite/reader.ts';
+import type { Connection, Value } from '../../src/store/sqlite/connection.ts';
+import { dropFolder, genesis, HandClock, newFolder, projectOf, seededBytes } from './fixture.ts';
+
+const carried: readonly RegExp[] = [
+  /^INSERT INTO \w+ \((?:[^)]*[ (])?(?:project|position|organization_id)\b/,
+  /\bproject = (?:\?|\$1|of_project|\(SELECT project FROM project WHERE project_id = \?\))/,
+  /\bposition (?:=|>=|>|BETWEEN) (?:\?|\(\$1::int8)/,
+  /\(\$1::int8 << 36\)/,
+  /\borganization_id = (?:\?|\$1)/,
+];
+
+type Reasons = Readonly<Record<string, RegExp>>;
+
+const everywhere: Reasons = {
+  'a credential decides its tenant': /\b(?:k\.)?digest = (?:\?|\$1)/,
+  'a person decides its tenant': /WHERE issuer = (?:\?|\$1) AND subject = /,
+  'a project’s id is looked up for its number, or to see that it is new':
+    /^SELECT [^(]+ FROM project WHERE project_id = \S+$/,
+  'jobs of all tenants are worked off by age':
+    /FROM job .*WHERE status IN \('pending', 'processing'\) AND due_ms/,
+  'what is past its time is swept, whosoever it is':
+    /^(?:UPDATE job SET request = NULL|DELETE FROM (?:idempotency|session|graph_part))/,
+  'the installation has one row': /^(?:SELECT text FROM|INSERT INTO) installation/,
+  'transactions and settings name no rows':
+    /^(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|PRAGMA|SELECT set_config\('gov\.\w+', \$1, true\))/,
+};
+
+const sqliteAlone: Reasons = {
+  'the second file has heads by origin':
+    /^(?:SELECT .*|INSERT INTO) head (?:WHERE origin|\(origin)|^SELECT origin/,
+  'numbers are given out over all tenants': /^SELECT max\(\w+\)/,
+  'the lock file has its holder': /\bholder\b/,
+  'a check of a file goes through all projects, one after the other':
+    /^SELECT project\.project\b.* ORDER BY project\.project$/,
+  'an empty file is told from one of gov': /FROM sqlite_schema/,
+};
+
+const postgresAlone: Reasons = {
+  'numbers are given out over all tenants': /^SELECT nextval/,
+  'the database is asked for its state':
+    /^SELECT (?:version FROM version|pg_is_in_recovery|pg_logical_emit_message)/,
+  'a check goes through all projects, each in its scope': /^SELECT project AS no FROM project ORDER BY/,
+  'a function gets the project as an argument': /^SELECT move_head\(\$1/,
+};
+
+/** Statements without a tenant and without a reason; reasons without a statement. */
+function faults(statements: readonly string[], reasons: Reasons): string[] {
+  const without = statements.filter((text) => !carried.some((pattern) => pattern.test(text)));
+  const unexplained = without.filter((text) => !Object.values(reasons).some((why) => why.test(text)));
+  const unused = Object.entries(reasons).filter(([, why]) => !without.some((text) => why.test(text)));
+  return [...unexplained, ...unused.map(([reason]) => `no statement any more: ${reason}`)];
+}
+
+/** Rows of a plan, for which any value will do. */
+function allOf<Row>(statement: Statement<Value[], Row>): Row[] {
+  for (let count = 0; ; count += 1) {
+    try {
+      return statement.all(...Array<null>(count).fill(null));
+    } catch (error) {
+      if (!(error instanceof RangeError) || count === 999) throw error;
+    }
+  }
+}
+
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
+
+/** Everything that SQLite is asked to prepare meanwhile. */
+async function prepared(body: () => Promise<void>): Promise<string[]> {
+  const spy = vi.spyOn(Database.prototype, 'prepare');
+  try {
+    await body();
+    return [...new Set(spy.mock.calls.map(([text]) => oneLine(text)))];
+  } finally {
+    spy.mockRestore();
+  }
+}
+
+/** Tables whose row ids are a project, or a position. */
+const byRowId: ReadonlySet<string> = new Set(
+  'leaf body meter project p own project_profile f risk_config'.split(' '),
+);
+/** Rows that are reached by a unique id which was found in a row of the tenant. */
+const reached: readonly RegExp[] = [
+  /^SEARCH person USING INDEX sqlite_autoindex_person_1 \(user_id=\?\)/,
+  /^SEARCH project USING (?:COVERING )?INDEX sqlite_autoindex_project_1 \(project_id=\?\)/,
+];
+
+/** What SQLite would look at beside the rows of one tenant. */
+function strayed(db: Connection, text: string): string[] {
+  const explained = db.prepare<Value[], { detail: string }>(`EXPLAIN QUERY PLAN ${text}`);
+  return allOf(explained).flatMap(({ detail }) => {
+    const [, table = '', how = ''] = /^(?:SCAN|SEARCH) (\S+)(.*)/.exec(detail) ?? [];
+    const fits =
+      table === '' ||
+      detail === 'SCAN 16-ROW VALUES CLAUSE' ||
+      / \((?:project|organization_id)=\?/.test(how) ||
+      (byRowId.has(table) && / \(rowid(?:=\?|>\? AND rowid<\?)\)/.test(how)) ||
+      reached.some((pattern) => pattern.test(detail));
+    return fits ? [] : [`${detail}: ${text}`];
+  });
+}
+
+describe('a statement names its tenant, unless it belongs to none', () => {
+  it('on SQLite, where its plan goes by the tenant as well', async () => {
+    const dataDir = newFolder();
+    const main = storeFiles(dataDir).main;
+    const options = { dataDir, clock: new HandClock(), randomBytes: seededBytes('s'), reserveBytes: 0 };
+    const serving = await prepared(async () => {
+      const store = openStore(options);
+      await store.createProject(projectOf('a'), genesis('a'));
+      await store.close();
+      openReader(main).close();
+    });
+    const checking = await prepared(async () => void (await fsckStore({ dataDir, deep: true })));
+    expect(serving.length).toBeGreaterThan(130);
+    expect(faults([...new Set([...serving, ...checking])], { ...everywhere, ...sqliteAlone })).toEqual([]);
+    const db = connectReader(main);
+    const tenants = serving.filter((text) => carried.some((pattern) => pattern.test(text)));
+    expect(tenants.flatMap((text) => strayed(db, text))).toEqual([]);
+    db.close();
+    dropFolder(dataDir);
+  });
+
+  it('on PostgreSQL', () => {
+    expect([typeof openPostgres, typeof fsckPostgres]).toEqual(['function', 'function']); // their statements
+    const statements = namedStatements().map(({ text }) => oneLine(text));
+    expect(statements.length).toBeGreaterThan(130);
+    expect(faults(statements, { ...everywhere, ...postgresAlone })).toEqual([]);
+  });
+});
