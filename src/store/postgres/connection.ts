@@ -30,6 +30,23 @@ export const startupOptions = Object.entries(settings)
   .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
   .join(' ');
 
+/** Connects. STORAGE_FAULT with the reason where that fails; no message of PostgreSQL shows a password. */
+export async function connected(client: Client): Promise<void> {
+  try {
+    await client.connect();
+  } catch (cause) {
+    throw new GovError('STORAGE_FAULT', `PostgreSQL: expected to be connected, got: ${reasonOf(cause)}`, {
+      cause,
+    });
+  }
+}
+
+/** Where a name has several addresses, the reasons stand below an error without a message. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}
+
 interface Served {
   readonly role: string;
   readonly free: boolean;

@@ -5,7 +5,10 @@
  */
 import { Client } from 'pg';
 import { GovError } from '../../contract/problems.ts';
-import { migrations, newestVersion } from './schema.ts';
+import { connected } from './connection.ts';
+import { stateOf } from './faults.ts';
+import { migrations, newestVersion, type Migration } from './schema.ts';
+import { grants } from './security.ts';
 
 export interface MigrateOptions {
   /** As the owner of the tables, who may make a schema in the database. */
@@ -15,14 +18,21 @@ export interface MigrateOptions {
 }
 
 export interface Migrated {
+  /** 0 where nothing was there. */
   readonly from: number;
   readonly to: number;
+  readonly madeRole: boolean;
+  /** Whether a process could sign in as the role. */
+  readonly roleMayLogIn: boolean;
 }
 
 /** 'gov' */
 const lockKey = 0x676f76;
 
-/** Brings a database to the newest version. CONFLICT for one that a newer program wrote. */
+/**
+ * Brings a database to the newest version and grants the role what it needs. CONFLICT for a database that a newer
+ * program wrote, STORAGE_FAULT where it cannot be reached, FORBIDDEN where the owner may not do it.
+ */
 export async function migrate({ url, role }: MigrateOptions): Promise<Migrated> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(role)) {
     throw new GovError(
@@ -31,24 +41,43 @@ export async function migrate({ url, role }: MigrateOptions): Promise<Migrated> 
     );
   }
   const client = new Client({ connectionString: url, application_name: 'gov migrate' });
-  await client.connect();
+  await connected(client);
   try {
-    await client.query('SELECT pg_advisory_lock($1)', [lockKey]);
-    const from = await versionOf(client);
-    if (from > newestVersion) {
-      throw new GovError(
-        'CONFLICT',
-        `expected database version ${newestVersion} or older, got ${from}; use a newer release of gov`,
-      );
-    }
-    await makeRole(client, role);
-    for (const { version, sql } of migrations(`"${role}"`)) {
-      if (version > from) await step(client, { version, sql, role });
-    }
-    return { from, to: newestVersion };
+    return await bring(client, role);
+  } catch (error) {
+    if (stateOf(error) !== '42501') throw error;
+    throw notOwner(error instanceof Error ? error.message : String(error), error);
   } finally {
     await client.end();
   }
+}
+
+const notOwner = (why: string, cause?: unknown): GovError =>
+  new GovError(
+    'FORBIDDEN',
+    'expected a role that owns the tables, or may make a schema in the database and, where it is absent, the role ' +
+      `that serves, but: ${why}`,
+    { cause },
+  );
+
+async function bring(client: Client, role: string): Promise<Migrated> {
+  await client.query('SELECT pg_advisory_lock($1)', [lockKey]);
+  const from = await versionOf(client);
+  if (from > newestVersion) {
+    throw new GovError(
+      'CONFLICT',
+      `expected database version ${newestVersion} or older, got ${from}; use a newer release of gov`,
+    );
+  }
+  if (from > 0) await assertOwner(client);
+  const madeRole = await makeRole(client, role);
+  for (const migration of migrations) if (migration.version > from) await step(client, migration);
+  await together(client, `SET LOCAL search_path = gov; ${grants(`"${role}"`)}`);
+  const { rows } = await client.query<{ login: boolean }>(
+    'SELECT rolcanlogin AS login FROM pg_roles WHERE rolname = $1',
+    [role],
+  );
+  return { from, to: newestVersion, madeRole, roleMayLogIn: rows[0]?.login ?? false };
 }
 
 /** 0 where nothing was made yet. */
@@ -61,28 +90,40 @@ async function versionOf(client: Client): Promise<number> {
   return rows[0]?.version ?? 0;
 }
 
-async function makeRole(client: Client, role: string): Promise<void> {
-  const { rowCount } = await client.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [role]);
-  if (rowCount === 0) await client.query(`CREATE ROLE "${role}" NOLOGIN NOSUPERUSER NOBYPASSRLS`);
+/** PostgreSQL itself only warns of a grant by another role. */
+async function assertOwner(client: Client): Promise<void> {
+  const { rows } = await client.query<{ role: string; owner: boolean }>(
+    `SELECT current_user AS role, pg_has_role(nspowner, 'MEMBER') AS owner FROM pg_namespace WHERE nspname = 'gov'`,
+  );
+  if (rows[0]?.owner !== true) throw notOwner(`${rows[0]?.role} does not own the schema gov`);
 }
 
-async function step(
-  client: Client,
-  { version, sql, role }: { version: number; sql: string; role: string },
-): Promise<void> {
+/** False where it is there already. */
+async function makeRole(client: Client, role: string): Promise<boolean> {
+  const { rowCount } = await client.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [role]);
+  if (rowCount !== 0) return false;
+  await client.query(`CREATE ROLE "${role}" NOLOGIN NOSUPERUSER NOBYPASSRLS`);
+  return true;
+}
+
+const step = (client: Client, { version, sql }: Migration): Promise<void> =>
+  together(
+    client,
+    `CREATE SCHEMA IF NOT EXISTS gov;
+     SET LOCAL search_path = gov;
+     CREATE TABLE IF NOT EXISTS version (
+       one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL
+     );
+     ${sql};
+     INSERT INTO version (version) VALUES (${version})
+       ON CONFLICT (one) DO UPDATE SET version = excluded.version`,
+  );
+
+/** Statements in one transaction. */
+async function together(client: Client, statements: string): Promise<void> {
   await client.query('BEGIN');
   try {
-    await client.query('CREATE SCHEMA IF NOT EXISTS gov');
-    await client.query('SET LOCAL search_path = gov');
-    await client.query(
-      `CREATE TABLE IF NOT EXISTS version (one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL)`,
-    );
-    await client.query(`GRANT SELECT ON version TO "${role}"`);
-    await client.query(sql);
-    await client.query(
-      'INSERT INTO version (version) VALUES ($1) ON CONFLICT (one) DO UPDATE SET version = excluded.version',
-      [version],
-    );
+    await client.query(statements);
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {});

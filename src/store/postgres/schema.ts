@@ -220,9 +220,8 @@ CREATE INDEX job_age ON job (project, created_ms, job_id);
 CREATE INDEX job_due ON job (due_ms, created_ms) WHERE status IN ('pending', 'processing');
 CREATE INDEX job_ended ON job (completed_ms) WHERE request IS NOT NULL AND status IN ('completed', 'failed');`;
 
-/** `role`: the ordinary role that serving processes work under. */
-export const migrations = (role: string): readonly Migration[] => [
-  { version: 1, sql: peopleTables + projectTables + log + runs + governanceTables + work + security(role) },
+export const migrations: readonly Migration[] = [
+  { version: 1, sql: peopleTables + projectTables + log + runs + governanceTables + work + security },
 ];
 
 /** The version that this release needs. */

@@ -10,7 +10,7 @@ CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION USING MESSAGE = coalesce(TG_ARGV[0], TG_TABLE_NAME || ' is append-only'), ERRCODE = '23514'; END $$;
 `;
 
-function rulesOf(name: string, rules: TableRules, role: string): string {
+function rulesOf(name: string, rules: TableRules): string {
   const { sees, writes = sees, may, changes } = rules;
   const refuse = (when: string, what: string): string =>
     `CREATE TRIGGER ${name}_${when.slice(0, 6).trim().toLowerCase()} BEFORE ${when} ON ${name} ${what};\n`;
@@ -28,7 +28,6 @@ function rulesOf(name: string, rules: TableRules, role: string): string {
 ALTER TABLE ${name} ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ${name} FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON ${name} USING (${sees}) WITH CHECK (${writes});
-GRANT ${may} ON ${name} TO ${role};
 ${update}${may.includes('DELETE') || changes === 'any' ? '' : refuse('DELETE', always)}${
     changes === 'any' ? '' : refuse('TRUNCATE', 'FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()')
   }`;
@@ -65,15 +64,21 @@ BEGIN
 END $$;
 `;
 
-/** `role` is quoted by the caller. */
-export const security = (role: string): string =>
+export const security =
   raise +
   functions +
   Object.entries(tables)
-    .map(([name, rules]) => rulesOf(name, rules, role))
+    .map(([name, rules]) => rulesOf(name, rules))
     .join('') +
-  `GRANT USAGE ON SCHEMA gov TO ${role};
+  'REVOKE ALL ON FUNCTION move_head, events_below FROM PUBLIC;\n';
+
+/** What the role that serves may do, said at each migration: again without effect. `role` is quoted by the caller. */
+export const grants = (role: string): string =>
+  Object.entries(tables)
+    .map(([name, { may }]) => `GRANT ${may} ON ${name} TO ${role};\n`)
+    .join('') +
+  `GRANT SELECT ON version TO ${role};
+GRANT USAGE ON SCHEMA gov TO ${role};
 GRANT USAGE ON SEQUENCE project_number TO ${role};
-REVOKE ALL ON FUNCTION move_head, events_below FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION move_head, events_below TO ${role};
 `;

@@ -50,6 +50,8 @@ describe.skipIf(missing !== null)('migrations', () => {
     expect(await migrate({ url: database.owner, role })).toEqual({
       from: newestVersion,
       to: newestVersion,
+      madeRole: false,
+      roleMayLogIn: true,
     });
     await (await openPostgres({ ...options, url: database.serving })).close();
     await database.drop();
@@ -61,6 +63,40 @@ describe.skipIf(missing !== null)('migrations', () => {
     const newer = { code: 'CONFLICT', message: expect.stringContaining('newer release') };
     await expect(migrate({ url: database.owner, role: 'gov_test_serving' })).rejects.toMatchObject(newer);
     await expect(openPostgres({ ...options, url: database.serving })).rejects.toMatchObject(newer);
+    await database.drop();
+  });
+
+  it('grant to another role what it needs, which is made where it is absent', async () => {
+    const database = await server.database();
+    const role = `gov_test_other_${process.pid}`;
+    const made = { from: newestVersion, to: newestVersion, madeRole: true, roleMayLogIn: false };
+    expect(await migrate({ url: database.superuser, role })).toEqual(made);
+    await asked(server.url, (client) => client.query(`ALTER ROLE ${role} LOGIN PASSWORD 'test'`));
+    const url = new URL(database.serving);
+    url.username = role;
+    await (await openPostgres({ ...options, url: url.href })).close();
+    await database.drop();
+    await asked(server.url, (client) => client.query(`DROP ROLE ${role}`));
+  });
+
+  it('say what is missing: a reachable database, an owner with the rights', async () => {
+    const unreachable = migrate({ url: 'postgres://owner:hush@127.0.0.1:1/gov', role: 'gov_test_serving' });
+    await expect(unreachable).rejects.toMatchObject({
+      code: 'STORAGE_FAULT',
+      message: expect.stringMatching(/expected to be connected, got: .*ECONNREFUSED/),
+    });
+    const database = await server.database();
+    for (const [url, role] of [
+      [database.serving, 'gov_test_serving'],
+      [database.owner, 'gov_test_absent'],
+    ] as const) {
+      await expect(migrate({ url, role })).rejects.toMatchObject({
+        code: 'FORBIDDEN',
+        message: expect.stringMatching(
+          /^expected a role that owns the tables.*(does not own|permission denied)/,
+        ),
+      });
+    }
     await database.drop();
   });
 
