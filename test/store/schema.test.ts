@@ -5,8 +5,10 @@ import { connect, type Connection } from '../../src/store/sqlite/connection.ts';
 import { storeFiles } from '../../src/store/sqlite/index.ts';
 import { migrate, schemaVersion } from '../../src/store/sqlite/migrate.ts';
 import { mainApplicationId, mainMigrations } from '../../src/store/sqlite/schema.ts';
-import { dropFolder, newFolder } from './fixture.ts';
+import type { Effect } from '../../src/store/port.ts';
+import { dropFolder, event, newFolder, request, startMs, stored } from './fixture.ts';
 import { TestPlane } from './plane.ts';
+import { change, digestOf, session, tenant } from './tenants.ts';
 
 const undo: (() => void)[] = [];
 afterEach(() => {
@@ -101,6 +103,71 @@ describe('the tables of governance', () => {
     const changes = (sql: string): number => db.prepare(sql).run().changes;
     expect(changes('UPDATE policy_version SET published = 1 WHERE published = 0')).toBe(2);
     expect(changes(`UPDATE approval SET ${decided} WHERE outcome IS NULL`)).toBe(1);
+    db.close();
+  });
+});
+
+describe('the tables of tenants', () => {
+  const filled = async (): Promise<TestPlane> => {
+    const plane = await new TestPlane().filled(10);
+    undo.push(() => plane.drop());
+    const store = plane.open();
+    await store.createTenant(tenant('x'));
+    await store.claimInstallation('keys');
+    const open: Effect = { kind: 'openSession', session: session('x') };
+    const other = session('x', { digest: digestOf('ended'), endedMs: startMs });
+    await stored(store, change('prj_x_live', open, { kind: 'openSession', session: other }));
+    await stored(store, request([event()], { projectId: 'prj_x_live' }));
+    await store.close();
+    return plane;
+  };
+
+  it.each([
+    ["UPDATE period SET base = '{}'", 'period is append-only'],
+    ["UPDATE period SET month = '2027-01'", 'period is append-only'],
+    ['DELETE FROM period', 'period is append-only'],
+    ["INSERT INTO period VALUES (1, 'May', '{}')", 'CHECK constraint failed'],
+    ["UPDATE installation SET text = 'x'", 'installation is append-only'],
+    ['DELETE FROM installation', 'installation is append-only'],
+    ["INSERT INTO installation VALUES (2, 'x')", 'CHECK constraint failed'],
+    ["INSERT OR REPLACE INTO installation VALUES (1, 'x')", 'installation is append-only'],
+    ["UPDATE organization SET home_sandbox = 'prj_a'", 'never changes in organization'],
+    ["UPDATE organization SET organization_id = 'org_y'", 'never changes in organization'],
+    ['DELETE FROM organization', 'organization stays'],
+    ["UPDATE person SET organization_id = 'org_y'", 'never changes in person'],
+    ["UPDATE person SET subject = 'y'", 'never changes in person'],
+    [
+      "INSERT INTO person SELECT 'usr_y', organization_id, issuer, subject, NULL, '', 0 FROM person",
+      'UNIQUE',
+    ],
+    ["UPDATE session SET user_id = 'usr_y'", 'never changes in session'],
+    ['UPDATE session SET expires_ms = expires_ms + 1', 'never changes in session'],
+    ['UPDATE session SET last_used_ms = last_used_ms - 1', 'never changes in session'],
+    ['UPDATE session SET ended_ms = NULL WHERE ended_ms IS NOT NULL', 'never changes in session'],
+    ['UPDATE project_profile SET project = 1 WHERE project = 2', 'never changes in project_profile'],
+    ["UPDATE project_profile SET environment = 'sandbox'", 'never changes in project_profile'],
+    ['DELETE FROM project_profile', 'project_profile stays'],
+    ['UPDATE api_key SET project = 1', 'never changes in api_key'],
+    ["UPDATE api_key SET key_id = 'key_2'", 'never changes in api_key'],
+    ['UPDATE api_key SET digest = (SELECT digest FROM api_key LIMIT 1)', 'UNIQUE'],
+    ['DELETE FROM api_key', 'api_key stays'],
+  ])('refuse %s', async (statement, message) => {
+    const plane = await filled();
+    const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
+    expect(() => db.exec(statement)).toThrow(message);
+    db.close();
+    expect((await plane.fsck()).problems).toEqual([]);
+  });
+
+  it('let a key be revoked, a session end and go, a project be deleted, a customer be named', async () => {
+    const plane = await filled();
+    const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
+    const changes = (sql: string): number => db.prepare(sql).run().changes;
+    expect(changes('UPDATE api_key SET revoked_ms = 1')).toBe(2);
+    expect(changes('UPDATE session SET ended_ms = 1 WHERE ended_ms IS NULL')).toBe(1);
+    expect(changes('DELETE FROM session')).toBe(2);
+    expect(changes('UPDATE project_profile SET deleted_ms = 1')).toBe(2);
+    expect(changes("UPDATE organization SET customer_id = 'cus_1'")).toBe(1);
     db.close();
   });
 });

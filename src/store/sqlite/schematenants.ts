@@ -4,11 +4,14 @@
  * so that no row moves from one tenant to another. Proven by `test/store/schema.test.ts` and the store suite.
  */
 
-/** Refuses a change of columns that are given once, whatever else of the row may change. */
-const fixed = (table: string, columns: readonly string[]): string => `
+/** Refuses a change of columns that are given once, and whatever else `when` says. */
+const fixed = (table: string, columns: readonly string[], when = ''): string => `
 CREATE TRIGGER ${table}_update BEFORE UPDATE ON ${table}
-WHEN ${columns.map((column) => `NEW.${column} IS NOT OLD.${column}`).join(' OR ')}
-BEGIN SELECT RAISE(ABORT, 'of a row of ${table} ${columns.join(', ')} never change'); END;
+WHEN ${columns.map((column) => `NEW.${column} IS NOT OLD.${column}`).join(' OR ')} ${when}
+BEGIN SELECT RAISE(ABORT, 'this never changes in ${table}'); END;
+`;
+const stays = (table: string): string => `
+CREATE TRIGGER ${table}_delete BEFORE DELETE ON ${table} BEGIN SELECT RAISE(ABORT, '${table} stays'); END;
 `;
 
 const organization = `
@@ -20,10 +23,7 @@ CREATE TABLE organization (
   home_sandbox TEXT NOT NULL,
   created_ms INTEGER NOT NULL
 ) STRICT;
-${fixed('organization', ['organization_id', 'home_production', 'home_sandbox', 'created_ms'])}
-CREATE TRIGGER organization_delete BEFORE DELETE ON organization
-BEGIN SELECT RAISE(ABORT, 'an organization stays'); END;
-
+${fixed('organization', ['organization_id', 'home_production', 'home_sandbox', 'created_ms'])}${stays('organization')}
 CREATE TABLE person (
   user_id TEXT PRIMARY KEY,
   organization_id TEXT NOT NULL REFERENCES organization,
@@ -46,7 +46,11 @@ CREATE TABLE session (
   ended_ms INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX session_expiry ON session (expires_ms);
-${fixed('session', ['digest', 'kind', 'user_id', 'organization_id', 'created_ms', 'expires_ms'])}`;
+${fixed(
+  'session',
+  ['digest', 'kind', 'user_id', 'organization_id', 'created_ms', 'expires_ms'],
+  'OR OLD.ended_ms IS NOT NULL OR NEW.last_used_ms < OLD.last_used_ms',
+)}`;
 
 /** The profile of a project: names are compared by `name_key`. A plane's project has none. */
 const project = `
@@ -65,10 +69,7 @@ CREATE TABLE project_profile (
 CREATE UNIQUE INDEX project_name ON project_profile (organization_id, environment, name_key)
   WHERE deleted_ms IS NULL;
 CREATE INDEX project_age ON project_profile (organization_id, created_ms) WHERE deleted_ms IS NULL;
-${fixed('project_profile', ['project', 'organization_id', 'environment', 'created_ms'])}
-CREATE TRIGGER project_profile_delete BEFORE DELETE ON project_profile
-BEGIN SELECT RAISE(ABORT, 'a project stays'); END;
-
+${fixed('project_profile', ['project', 'organization_id', 'environment', 'created_ms'])}${stays('project_profile')}
 CREATE TABLE api_key (
   project INTEGER NOT NULL REFERENCES project,
   key_id TEXT NOT NULL,
@@ -89,9 +90,7 @@ CREATE TABLE api_key (
 ) STRICT;
 CREATE INDEX api_key_age ON api_key (project, created_ms, key_id, revoked_ms);
 CREATE INDEX api_key_unrevoked ON api_key (project) WHERE revoked_ms IS NULL;
-${fixed('api_key', ['project', 'key_id', 'created_ms'])}
-CREATE TRIGGER api_key_delete BEFORE DELETE ON api_key BEGIN SELECT RAISE(ABORT, 'a key stays'); END;
-
+${fixed('api_key', ['project', 'key_id', 'created_ms'])}${stays('api_key')}
 CREATE TABLE period (
   project INTEGER NOT NULL,
   month TEXT NOT NULL CHECK (month GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]'),

@@ -185,23 +185,34 @@ function judgment(prepare: Prepare): (tenant: NewTenant) => void {
     `SELECT 1 FROM project_profile
      WHERE organization_id = ? AND environment = ? AND name_key = ? AND deleted_ms IS NULL`,
   );
-  const newest = prepare<{ no: number | null }>(
-    'count all projects',
-    'SELECT max(project) AS no FROM project',
-  );
+  const refuseNumbers = numberJudgment(prepare);
   return (tenant) => {
-    const { user, projects } = tenant;
-    const organizationId = projects[0]?.stored.project.organizationId ?? '';
+    const { organization, user, projects } = tenant;
+    const organizationId = organization?.organizationId ?? projects[0]?.stored.project.organizationId ?? null;
     judgeTenant(tenant, {
       userExists: user !== null && person.get(user.issuer, user.subject) !== undefined,
       projects: count.get(organizationId)?.n ?? 0,
       isNameTaken: (environment, key) => name.get(organizationId, environment, key) !== undefined,
     });
+    refuseNumbers(projects);
+  };
+}
+
+/** Whether each project is new, and gets a number. */
+function numberJudgment(prepare: Prepare): (projects: NewTenant['projects']) => void {
+  const known = prepare('find project', 'SELECT 1 FROM project WHERE project_id = ?');
+  const newest = prepare<{ no: number | null }>('newest project', 'SELECT max(project) AS no FROM project');
+  return (projects) => {
+    for (const { stored } of projects) {
+      const { projectId } = stored.project;
+      if (known.get(projectId) === undefined) continue;
+      throw new GovError('CONFLICT', `expected a new project, but ${projectId} exists`);
+    }
     if ((newest.get()?.no ?? 0) + projects.length <= maxProject) return;
     throw new GovError(
       'CONFLICT',
       `expected at most ${maxProject} projects in one database file, got one more; ` +
-        'ask the operator of the service to move it to PostgreSQL',
+        'the operator of the service may move it to PostgreSQL',
     );
   };
 }
@@ -249,7 +260,7 @@ function used(prepare: Prepare): (uses: readonly Use[]) => void {
   );
   const session = prepare(
     'note use of session',
-    'UPDATE session SET last_used_ms = ? WHERE digest = ? AND last_used_ms < ?',
+    'UPDATE session SET last_used_ms = ? WHERE digest = ? AND last_used_ms < ? AND ended_ms IS NULL',
   );
   return (uses) => {
     for (const use of uses) {

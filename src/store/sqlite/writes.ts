@@ -2,6 +2,7 @@
  * The writes of a store as plain data, since they may cross to the thread that does them, and what each does in
  * its transaction. Proven by the store suite.
  */
+import { GovError } from '../../contract/problems.ts';
 import type { LeafDraft } from '../../core/record.ts';
 import type {
   ApiKeyRow,
@@ -127,15 +128,24 @@ const unmetered = (projectId: string, leaves: readonly LeafDraft[]): AppendReque
  * Not isolated, since the logs of several projects could not be taken back alone: whatever refuses a tenant does so
  * before anything of it is written, and what fails after that fails the transaction.
  */
-function createTenant(tenant: NewTenant, { sequencer, tenants }: WriteStatements): Created {
-  const { idempotency, projects } = tenant;
-  const repeated = idempotency === undefined ? null : sequencer.repeated(idempotency);
+function createTenant(tenant: NewTenant, statements: WriteStatements): Created {
+  const { idempotency } = tenant;
+  const repeated = idempotency === undefined ? null : statements.sequencer.repeated(idempotency);
   if (repeated !== null) return repeated;
-  tenants.judge(tenant);
+  statements.tenants.judge(tenant);
+  try {
+    writeTenant(tenant, statements);
+  } catch (error) {
+    throw error instanceof GovError ? new Error(error.message, { cause: error }) : error;
+  }
+  return { outcome: 'stored' };
+}
+
+function writeTenant(tenant: NewTenant, { sequencer, tenants }: WriteStatements): void {
+  const { idempotency, projects } = tenant;
   tenants.create(tenant);
   if (idempotency !== undefined) sequencer.append({ ...unmetered(idempotency.projectId, []), idempotency });
   for (const { stored, leaves } of projects) sequencer.append(unmetered(stored.project.projectId, leaves));
-  return { outcome: 'stored' };
 }
 
 /** A request of one event can be refused only before it wrote anything. */

@@ -178,6 +178,18 @@ describe('uses of credentials', () => {
     await drop();
   });
 
+  it('of a session that has ended are passed over', async () => {
+    const { store, drop } = await open();
+    await store.createTenant(tenant('x'));
+    const { digest } = session('x');
+    const end: Effect = { kind: 'endSession', digest, atMs: startMs + 5 };
+    await stored(store, change('prj_x_live', { kind: 'openSession', session: session('x') }, end));
+    await store.used([{ digest, atMs: startMs + 5 * minute }]);
+    const ended = session('x', { endedMs: startMs + 5 });
+    expect((await store.session(digest))?.session).toEqual(ended);
+    await drop();
+  });
+
   it('of what is not known are passed over', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));

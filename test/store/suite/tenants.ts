@@ -70,20 +70,32 @@ describe('a new tenant', () => {
   it('that cannot be stored is refused alone: its neighbours are', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
-    const clash = tenant('bad');
-    const broken: NewTenant = { ...clash, projects: [clash.projects[0]!, tenant('x').projects[0]!] };
+    const [first] = tenant('bad').projects;
+    const [, known] = tenant('x').projects;
+    const broken = tenant('bad', { projects: [first!, known!] });
+    const cut = tenant('cut');
+    const unlogged: NewTenant = {
+      ...cut,
+      projects: cut.projects.map((each) => ({ ...each, leaves: [event({ clientEventId: 'c1' })] })),
+    };
     const results = await Promise.allSettled([
       store.append(request([event()])),
       store.createTenant(tenant('y')),
       store.createTenant(broken),
+      store.createTenant(unlogged),
       store.append(request([event()], { projectId: 'prj_x_live' })),
       store.createTenant(tenant('z')),
     ]);
     expect(results.map(({ status }) => status)).toEqual([
-      ...['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
+      ...['fulfilled', 'fulfilled', 'rejected', 'rejected', 'fulfilled', 'fulfilled'],
     ]);
-    expect(await store.organization('org_bad')).toBeNull();
-    expect(await store.project('prj_bad_live')).toBeNull();
+    for (const name of ['bad', 'cut']) {
+      expect(await store.organization(`org_${name}`)).toBeNull();
+      expect(await store.user('https://issuer.test', name)).toBeNull();
+      expect(await store.project(`prj_${name}_live`)).toBeNull();
+    }
+    expect(results[2]).toMatchObject({ reason: { code: 'CONFLICT' } });
+    expect(results[3]).toMatchObject({ reason: { code: 'INTERNAL' } });
     expect((await store.head('prj_y_live', 'audit')).size).toBe(2);
     expect((await store.head('prj_x_live', 'audit')).size).toBe(3);
     expect(store.condition()).toEqual({ writable: true, reasons: [], queued: 0 });
