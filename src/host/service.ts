@@ -60,13 +60,17 @@ export async function openService(
 }
 
 function servingOf(config: ServiceConfig, options: ServiceOptions): Omit<RunOptions, 'startedAt'> {
-  const { dataDir, listen, metricsListen, problemBase, memoryMiB, database } = config;
+  const { dataDir, listen, metricsListen, problemBase, publicUrl, memoryMiB, database } = config;
   return {
     listen,
     metricsListen,
     http: {
       operations,
       ...(problemBase === null ? {} : { problemBase }),
+      ...(publicUrl === null ? {} : { publicOrigin: publicUrl }),
+      rates: config.rates,
+      cors: config.corsOrigins,
+      trustedProxies: config.trustedProxies,
       overload: {
         ...(memoryMiB === null ? {} : { memoryBytes: memoryMiB * 1024 * 1024 }),
         ...(options.overloadDelayMs === undefined ? {} : { delayMs: options.overloadDelayMs }),
