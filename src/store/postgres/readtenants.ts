@@ -61,7 +61,7 @@ const organizationOfSession = sql<OrganizationRow>(
   `SELECT ${columns(organizationColumns, 'o')} FROM session s
    JOIN organization o ON o.organization_id = s.organization_id WHERE s.digest = $1`,
 );
-const installed = sql<{ text: string }>('SELECT text FROM installation');
+export const installed = sql<{ text: string }>('SELECT text FROM installation');
 
 const readOrganization = (row: OrganizationRow) => organizationOf({ ...row, name: read(row.name) });
 const readPerson = (row: PersonRow) =>

@@ -6,6 +6,7 @@ import { minuteOf } from '../tenantrow.ts';
 import { sessionKeptMs } from '../tenants.ts';
 import { scoped, type Database } from './database.ts';
 import type { ProjectNumber } from './readleaves.ts';
+import { installed } from './readtenants.ts';
 import { putKey } from './tenantrows.ts';
 import { sql, step, type Step } from './wire.ts';
 
@@ -51,7 +52,6 @@ function nullWhereUnknown(error: unknown): null {
 }
 
 const claim = sql('INSERT INTO installation (text) VALUES ($1) ON CONFLICT DO NOTHING');
-const claimed = sql<{ text: string }>('SELECT text FROM installation');
 const stagePart = sql(
   'INSERT INTO graph_part (project, graph_id, list, part, items, staged_ms) VALUES ($1, $2, $3, $4, $5, $6)',
 );
@@ -81,7 +81,10 @@ export function tasks(
       await database.write({ project }, [putKey(project, key)]);
     },
     claimInstallation: async (text) => {
-      const [, { rows }] = await database.write({ duty: 'installation' }, [step(claim, text), step(claimed)]);
+      const [, { rows }] = await database.write({ duty: 'installation' }, [
+        step(claim, text),
+        step(installed),
+      ]);
       return rows[0]?.text ?? text;
     },
     used: async (uses) => {

@@ -3,14 +3,22 @@ import type { Client } from 'pg';
 
 export const tenants = 300;
 
-/** 200 rows a table and tenant, a run of 100 events each; as a superuser. Cost: 5 s. */
+/** 200 rows a table and tenant, a run of 100 events each; an organization for each 10 projects. Cost: 5 s. */
 export async function fillTenants(client: Client): Promise<void> {
   const each = `FROM generate_series(1, ${tenants}) AS p, generate_series(0, 199) AS i`;
   const at = '(p::int8 << 36) + i';
   const text = "repeat('x', 300)";
+  const projects = `FROM generate_series(1, ${tenants}) AS p`;
   const rows: Readonly<Record<string, string>> = {
-    project: `SELECT p, 'prj_' || p, 'org', 'production', 'a' || p, 'm' || p FROM generate_series(1, ${tenants}) AS p`,
-    head: `SELECT p, t, 200, decode(repeat('00', 32), 'hex'), 0 FROM generate_series(1, ${tenants}) AS p, (VALUES (0), (1)) AS v(t)`,
+    organization: `SELECT DISTINCT 'org' || p / 10, 'n', NULL, 'prj_' || p / 10, 'prj_' || p / 10, 0 ${projects}`,
+    person: `SELECT 'usr' || p || ' ' || i, 'org' || p / 10, 'issuer', p || ' ' || i, NULL, 'n', 0 ${each} WHERE i < 20`,
+    session: `SELECT sha256((p || ' ' || i)::bytea), 'cli', 'usr' || p || ' ' || i, 'org' || p / 10, 0, 0, i, NULL ${each}
+      WHERE i < 20`,
+    project: `SELECT p, 'prj_' || p, 'org' || p / 10, 'production', 'a' || p, 'm' || p ${projects}`,
+    project_profile: `SELECT p, 'org' || p / 10, 'production', 'n', 'n' || p, '{}', '{}', p, p, NULL ${projects}`,
+    period: `SELECT p, 'm' || i, '{}' ${each} WHERE i < 12`,
+    grown: `SELECT p ${projects}`,
+    head: `SELECT p, t, 200, decode(repeat('00', 32), 'hex'), 0 ${projects}, (VALUES (0), (1)) AS v(t)`,
     leaf: `SELECT ${at}, ${text} ${each}`,
     body: `SELECT ${at}, ${text} ${each}`,
     meter: `SELECT ${at}, i, 1, '', ${text} ${each}`,
@@ -32,7 +40,8 @@ export async function fillTenants(client: Client): Promise<void> {
     policy: `SELECT p, 'pol' || i, 'n', NULL, 'active', 1, NULL, 1, 1, i, 'k', i ${each}`,
     policy_version: `SELECT p, 'pol' || i, 1, '{}', '{}', 'deny', NULL, 'h', i, 'k', 1 ${each}`,
     approval: `SELECT p, 'apr' || i, 'pev' || i, 'run' || i / 2, 'r', i, 'k', i, NULL, NULL, NULL, NULL ${each}`,
-    api_key: `SELECT p, 'key' || i, decode(md5(p || ' ' || i), 'hex'), '', '', '', '[]', i, NULL, NULL ${each}`,
+    api_key: `SELECT p, 'key' || i, decode(md5(p || ' ' || i), 'hex'), '', '', '', NULL, '[]', i, 'k', i, NULL, NULL,
+      NULL, NULL ${each}`,
   };
   await client.query('SET search_path = gov');
   for (const [table, select] of Object.entries(rows)) await client.query(`INSERT INTO ${table} ${select}`);
