@@ -8,6 +8,7 @@ import { isLoopback } from '../client/proxy.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import type { Log } from '../service/log.ts';
+import { boundedBody } from './fetched.ts';
 
 type LocalKeys = ReturnType<typeof createLocalJWKSet>;
 type SigningKey = Awaited<ReturnType<LocalKeys>>;
@@ -69,11 +70,9 @@ export class IssuerKeys {
   }
 
   async #fetch(): Promise<void> {
-    const { url, jwksUri } = this.#issuer;
+    const { url } = this.#issuer;
     try {
-      const keys = await fetchJson(jwksUri ?? (await discover(url)));
-      // what is no key set is refused by jose
-      this.#known = { keys: createLocalJWKSet(keys as JSONWebKeySet), atMs: this.#now() };
+      this.#known = { keys: await readIssuerKeys(this.#issuer), atMs: this.#now() };
     } catch (error) {
       this.#tried = { atMs: this.#now(), failed: true };
       const fields = { issuer: url, reason: reasonOf(error) };
@@ -89,13 +88,19 @@ export class IssuerKeys {
   }
 }
 
+/** Asks an issuer for its keys now. An `Error` says what came instead. */
+export async function readIssuerKeys({ url, jwksUri }: IssuerPlace): Promise<LocalKeys> {
+  const keys = await fetchJson(jwksUri ?? (await discover(url)));
+  return createLocalJWKSet(keys as JSONWebKeySet); // what is no key set is refused by jose
+}
+
 const unreachable = (): GovError =>
   new GovError('OVERLOADED', 'the identity provider cannot be asked for its keys; repeat later', {
     retryAfterSeconds: limits.issuerRetrySeconds,
   });
 
 /** Why `fetch` failed stands in its cause. */
-const reasonOf = (error: unknown): string => {
+export const reasonOf = (error: unknown): string => {
   const { message, cause } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message}` : message;
 };
@@ -130,16 +135,7 @@ async function fetchJson(url: string): Promise<unknown> {
     headers: { accept: 'application/json' },
     signal: AbortSignal.timeout(limits.issuerTimeoutSeconds * 1000),
   });
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk);
-    size += chunk.length;
-    // leaving the loop cancels the rest
-    if (size > limits.issuerAnswerBytes) {
-      throw new Error(`${url}: expected at most ${limits.issuerAnswerBytes} bytes, got more`);
-    }
-  }
+  const body = await boundedBody(response, limits.issuerAnswerBytes);
   if (response.status !== 200) throw new Error(`${url}: expected status 200, got ${response.status}`);
-  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  return JSON.parse(body.toString('utf8'));
 }
