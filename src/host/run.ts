@@ -8,6 +8,7 @@ import { GovError } from '../contract/problems.ts';
 import { createServer, type HttpServer, type ServerOptions } from '../http/server.ts';
 import { handlers } from '../service/handlers.ts';
 import { startSweeping } from '../service/sweep.ts';
+import { startReportingUses } from '../service/uses.ts';
 import type { Assembled } from './assemble.ts';
 import { now } from './clock.ts';
 import type { Address } from './layers.ts';
@@ -61,9 +62,11 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     services.checkpoints.start();
     jobs.start();
     const stopSweeping = startSweeping(services);
+    // a plane shows nobody when its keys were used
+    const stopReporting = services.hosting === null ? null : startReportingUses(services);
     log.info({ baseUrl, metricsUrl, startedInMs: Math.round(startedInMs) }, 'serving');
     const { runFile } = options;
-    const close = once(() => stop({ ...assembled, server, metrics, runFile, stopSweeping }));
+    const close = once(() => stop({ ...assembled, server, metrics, runFile, stopSweeping, stopReporting }));
     return {
       baseUrl,
       metricsUrl,
@@ -122,6 +125,7 @@ async function stop(
     metrics: MetricsServer | null;
     runFile: string | null;
     stopSweeping: () => void;
+    stopReporting: (() => Promise<void>) | null;
   },
 ): Promise<void> {
   const { server, metrics, runFile, services, engine, jobs } = running;
@@ -133,6 +137,7 @@ async function stop(
   await jobsStopped;
   await services.checkpoints.signGrown();
   await services.checkpoints.stop();
+  await running.stopReporting?.();
   await metrics?.close();
   await engine.store.close();
   services.log.info({}, 'stopped');

@@ -16,7 +16,8 @@ const quoted = /^"((?:[^"\\]|\\["\\])*)"$/;
 
 /** Where a request with a key was sent. */
 export interface KeyedRequest {
-  readonly caller: Caller;
+  /** Null where the handler finds out who it is; it then makes the key that person's own. */
+  readonly caller: Caller | null;
   readonly method: string;
   /** The row's path template; the fingerprint takes the real path. */
   readonly route: string;
@@ -32,7 +33,8 @@ export function readIdempotency(
   if (header === undefined) return null;
   const key = unwrap(String(header));
   const { caller, method, route, url } = request;
-  const scope = ['gov.idempotency/1', caller.project.projectId, caller.id, method, route, key];
+  const who = caller === null ? [] : [caller.project.projectId, caller.id];
+  const scope = ['gov.idempotency/1', ...who, method, route, key];
   const body = request.body === undefined ? '' : canonicalize(request.body as Json);
   return {
     key: sha256(JSON.stringify(scope)).toString('hex'),

@@ -102,12 +102,13 @@ export class Persons {
     return this.#options.now() + limits.credentialCacheSeconds * 1000;
   }
 
-  /** INVALID_CREDENTIAL once the session was ended, was not used for an hour, or is past its time. */
+  /** INVALID_CREDENTIAL once the session was ended or is past its time; a browser's, once it was not used for an hour. */
   #accept(name: string, { session }: Known): void {
     if (session === null) return;
     const nowMs = this.#options.now();
-    const { endedMs, lastUsedMs, expiresMs } = session.stored;
-    if (endedMs !== null || expiresMs <= nowMs || nowMs - lastUsedMs > idleMs) throw refusedCredential();
+    const { kind, endedMs, lastUsedMs, expiresMs } = session.stored;
+    const isIdle = kind === 'browser' && nowMs - lastUsedMs > idleMs;
+    if (endedMs !== null || expiresMs <= nowMs || isIdle) throw refusedCredential();
     this.#options.uses.add(name, session.counted, nowMs);
   }
 
