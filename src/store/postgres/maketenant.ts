@@ -57,14 +57,10 @@ async function repeatedly<Value>(make: () => Promise<Value>): Promise<Value> {
 const newNumbers = sql<{ no: number }>(
   `SELECT nextval('project_number')::integer AS no FROM generate_series(1, $1::integer)`,
 );
-const insertProject = insertInto('project', [
-  'project',
-  'project_id',
-  'organization_id',
-  'environment',
-  'audit_origin',
-  'metering_origin',
-]);
+const insertProject = sql(
+  `INSERT INTO project (project, project_id, organization_id, environment, audit_origin, metering_origin)
+   VALUES ($1, $2, $3, $4, $5, $6)`,
+);
 const insertHeads = sql(
   'INSERT INTO head (project, tree, size, root, last_ms) VALUES ($1, 0, 0, $2, 0), ($1, 1, 0, $2, 0)',
 );
@@ -194,10 +190,10 @@ function peopleSteps({ organization, user }: NewTenant): Step[] {
   return steps;
 }
 
-const insertProfile = insertInto('project_profile', [
-  ...['project', 'organization_id', 'environment', 'name', 'name_key', 'settings', 'quotas'],
-  ...['created_ms', 'updated_ms', 'deleted_ms'],
-]);
+const insertProfile = sql(
+  `INSERT INTO project_profile (project, organization_id, environment, name, name_key, settings, quotas, created_ms,
+     updated_ms, deleted_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+);
 
 function projectSteps(options: MakerOptions, { stored, leaves, keys }: NewProject, no: number): Step[] {
   const { project, name, settings, quotas, createdMs, updatedMs, deletedMs } = stored;
@@ -210,9 +206,10 @@ function projectSteps(options: MakerOptions, { stored, leaves, keys }: NewProjec
   ];
 }
 
-const insertAnswer = insertInto('idempotency', [
-  ...['project', 'key', 'fingerprint', 'at_ms', 'status', 'headers', 'body'],
-]);
+const insertAnswer = sql(
+  `INSERT INTO idempotency (project, key, fingerprint, at_ms, status, headers, body)
+   VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+);
 
 /** Keeps the answer in the log's project of the caller, which may be one that is being made. */
 function answerSteps(

@@ -5,7 +5,6 @@
  */
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
-import { fsckPostgres } from '../../../src/store/postgres/fsck.ts';
 import { namedStatements } from '../../../src/store/postgres/wire.ts';
 import { missing, server } from './described.ts';
 import { fillTenants } from './filled.ts';

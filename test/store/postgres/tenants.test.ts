@@ -1,0 +1,237 @@
+/** Tenants of several processes on one database, and who sees their rows. */
+import { Client } from 'pg';
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { codeOf, event, request, startMs, stored } from '../fixture.ts';
+import { apply, moreProjects, session, storedProject, tenant, used } from '../tenants.ts';
+import { missing, Processes, server } from './described.ts';
+
+async function asSuperuser(processes: Processes, statement: string): Promise<void> {
+  const client = new Client({ connectionString: processes.database.superuser });
+  await client.connect();
+  await client.query(`SET search_path = gov; ${statement}`);
+  await client.end();
+}
+
+const two = async (): Promise<{ processes: Processes; stores: readonly [Store, Store] }> => {
+  const processes = await Processes.on(server);
+  return { processes, stores: [processes.first, await processes.start()] };
+};
+
+const rename = (name: string) => ({ kind: 'changeProject', name, atMs: startMs + 1 }) as const;
+
+describe.skipIf(missing !== null)('two processes', () => {
+  it('accept what is left of a quota and no more, whatever comes at the same time', async () => {
+    const { processes, stores } = await two();
+    await stored(stores[0], request(Array.from({ length: 90 }, () => event())));
+    const meter = { op: 'audit_event', units: 'accepted', limit: 100 } as const;
+    const outcomes = await Promise.all(
+      Array.from({ length: 200 }, (_, at) => stores[at % 2]!.append(request([event()], { meter }))),
+    );
+    expect(outcomes.filter(({ outcome }) => outcome === 'stored')).toHaveLength(10);
+    expect(outcomes.filter(({ outcome }) => outcome === 'over_quota')).toHaveLength(190);
+    expect(await stores[1].usage('prj_a', '2026-01')).toEqual(used({ audit_event: 100 }));
+    await processes.drop();
+  });
+
+  it('begin a month once, whichever comes first', async () => {
+    const { processes, stores } = await two();
+    for (const store of [...stores, ...stores]) await stored(store, request([event()]));
+    processes.clock.ms = Date.UTC(2026, 1, 1);
+    const counts = await Promise.all(
+      Array.from({ length: 20 }, async (_, at) => (await stored(stores[at % 2]!, request([event()]))).used),
+    );
+    expect(counts.toSorted((a, b) => a - b)).toEqual(counts.map((_, at) => at + 1));
+    expect(await stores[0].usage('prj_a', '2026-01')).toEqual(used({ audit_event: 4 }));
+    expect(await stores[1].usage('prj_a', '2026-02')).toEqual(used({ audit_event: 20 }));
+    await processes.drop();
+  });
+
+  it('sign one person up once', async () => {
+    const { processes, stores } = await two();
+    for (let round = 0; round < 10; round += 1) {
+      const codes = await Promise.all(
+        stores.map((store, at) => {
+          const made = tenant(`x${round}${at}`);
+          return codeOf(store.createTenant({ ...made, user: { ...made.user!, subject: `same ${round}` } }));
+        }),
+      );
+      expect(codes.toSorted()).toEqual(['USER_EXISTS', 'none']);
+    }
+    await processes.drop();
+  });
+
+  it('give a name to one project, be it new, renamed or restored', async () => {
+    const { processes, stores } = await two();
+    const [one, other] = stores;
+    await one.createTenant(tenant('x'));
+    await one.createTenant(moreProjects(storedProject('x', 'second'), storedProject('x', 'third')));
+    const { updatedMs } = (await one.storedProject('org_x', 'prj_x_live'))!;
+    for (let round = 0; round < 8; round += 1) {
+      const codes = await Promise.all([
+        codeOf(apply(one, 'prj_x_live', rename(`Wanted ${round}`))),
+        codeOf(apply(other, 'prj_x_second', rename(`WANTED ${round}`))),
+        codeOf(other.createTenant(moreProjects(storedProject('x', `wanted ${round}`)))),
+      ]);
+      expect(codes.toSorted()).toEqual(['NAME_TAKEN', 'NAME_TAKEN', 'none']);
+    }
+    expect(updatedMs).toBe(startMs);
+    await processes.drop();
+  });
+
+  it('make as many projects as an organization may have', async () => {
+    const { processes, stores } = await two();
+    await stores[0].createTenant(tenant('x'));
+    const more = limits.projectsPerOrganization - 2 - 2;
+    await asSuperuser(
+      processes,
+      `INSERT INTO project SELECT 1000 + i, 'prj_more_' || i, 'org_x', 'production', 'a' || i, 'm' || i
+         FROM generate_series(1, ${more}) AS i;
+       INSERT INTO project_profile SELECT 1000 + i, 'org_x', 'production', 'n', 'n' || i, '{}', '{}', 0, 0, NULL
+         FROM generate_series(1, ${more}) AS i`,
+    );
+    const codes = await Promise.all(
+      Array.from({ length: 5 }, (_, at) =>
+        codeOf(stores[at % 2]!.createTenant(moreProjects(storedProject('x', `p${at}`)))),
+      ),
+    );
+    expect(codes.toSorted()).toEqual(['CONFLICT', 'CONFLICT', 'CONFLICT', 'none', 'none']);
+    expect(await stores[1].projects('org_x')).toHaveLength(limits.projectsPerOrganization);
+    const usages = await stores[0].usageOf('org_x', '2026-01');
+    expect(usages).toHaveLength(limits.projectsPerOrganization);
+    expect(usages.every(({ used: units }) => units.audit_event === 0)).toBe(true);
+    await processes.drop();
+  });
+
+  it('are held to the keys that the first of them claimed', async () => {
+    const { processes, stores } = await two();
+    const claims = await Promise.all(stores.map((store, at) => store.claimInstallation(`keys ${at}`)));
+    expect(new Set(claims).size).toBe(1);
+    expect(await stores[0].installation()).toBe(claims[0]);
+    await processes.drop();
+  });
+
+  it('know a session that the other opened or ended', async () => {
+    const { processes, stores } = await two();
+    const [one, other] = stores;
+    await one.createTenant(tenant('x'));
+    const { digest } = session('x');
+    await apply(one, 'prj_x_live', { kind: 'openSession', session: session('x') });
+    expect((await other.session(digest))?.user.userId).toBe('usr_x');
+    await apply(other, 'prj_x_live', { kind: 'endSession', digest, atMs: startMs + 5 });
+    expect((await one.session(digest))?.session.endedMs).toBe(startMs + 5);
+    await processes.drop();
+  });
+});
+
+describe.skipIf(missing !== null)('row-level security of tenants', () => {
+  const tables = ['organization', 'person', 'session', 'project_profile', 'project'] as const;
+
+  /** What the serving role counts, or is told, after these settings. */
+  async function asked<Value>(
+    processes: Processes,
+    settings: Readonly<Record<string, string>>,
+    body: (client: Client) => Promise<Value>,
+  ): Promise<Value> {
+    const client = new Client({ connectionString: processes.database.serving });
+    await client.connect();
+    try {
+      await client.query('BEGIN; SET LOCAL search_path = gov');
+      for (const [name, value] of Object.entries(settings)) {
+        await client.query('SELECT set_config($1, $2, true)', [`gov.${name}`, value]);
+      }
+      return await body(client);
+    } finally {
+      await client.end();
+    }
+  }
+
+  const counts = async (client: Client): Promise<number[]> => {
+    const found: number[] = [];
+    for (const table of tables) {
+      const { rows } = await client.query<{ n: string }>(`SELECT count(*) AS n FROM ${table}`);
+      found.push(Number(rows[0]!.n));
+    }
+    return found;
+  };
+
+  const errorOf = (statement: string) => async (client: Client) =>
+    client.query(statement).then(
+      ({ rowCount }) => rowCount,
+      (error: unknown) => (error as { code: string }).code,
+    );
+
+  const three = async (): Promise<Processes> => {
+    const processes = await Processes.on(server);
+    for (const name of ['x', 'y', 'z']) {
+      await processes.first.createTenant(tenant(name));
+      await apply(processes.first, `prj_${name}_live`, { kind: 'openSession', session: session(name) });
+    }
+    return processes;
+  };
+
+  it.each([
+    ['nothing', {}, [0, 0, 0, 0, 0]],
+    ['no organization', { organization: '' }, [0, 0, 0, 0, 0]],
+    ['an organization', { organization: 'org_x' }, [1, 1, 1, 2, 2]],
+    ['a person', { issuer: 'https://issuer.test', subject: 'y' }, [0, 1, 0, 0, 0]],
+    ['a subject of no issuer', { subject: 'y' }, [0, 0, 0, 0, 0]],
+    ['a session', { digest: Buffer.from(session('z').digest).toString('hex') }, [0, 0, 1, 0, 0]],
+    ['a project', { project: '3' }, [0, 0, 0, 1, 1]],
+    ['jobs', { duty: 'jobs' }, [0, 0, 0, 0, 7]],
+  ])('where %s is set, shows what belongs to it', async (_, settings, expected) => {
+    const processes = await three();
+    expect(await asked(processes, settings, counts)).toEqual(expected);
+    await processes.drop();
+  });
+
+  it('takes no row for another organization, and moves none there', async () => {
+    const processes = await three();
+    const own = { organization: 'org_x', project: '2' };
+    const refused = [
+      "INSERT INTO organization VALUES ('org_new', 'n', NULL, 'a', 'b', 0)",
+      "INSERT INTO person VALUES ('usr_new', 'org_y', 'i', 's', NULL, 'n', 0)",
+      "INSERT INTO session VALUES ('\\x01', 'cli', 'usr_y', 'org_y', 0, 0, 0, NULL)",
+      "INSERT INTO project_profile VALUES (4, 'org_x', 'production', 'n', 'k', '{}', '{}', 0, 0, NULL)",
+      // of its own organization, but not the project that is written to
+      "UPDATE project_profile SET name = 'n' WHERE project = 3",
+      "INSERT INTO period VALUES (3, '2026-01', '{}')",
+      "INSERT INTO installation (text) VALUES ('mine')",
+    ];
+    for (const statement of refused) {
+      expect([statement, await asked(processes, own, errorOf(statement))]).toEqual([statement, '42501']);
+    }
+    const unseen = [
+      "UPDATE organization SET customer_id = 'c' WHERE organization_id = 'org_y'",
+      'UPDATE session SET ended_ms = 1 WHERE ended_ms IS NULL AND organization_id <> $$org_x$$',
+      "UPDATE project_profile SET name = 'n' WHERE project > 3",
+    ];
+    for (const statement of unseen) {
+      expect([statement, await asked(processes, own, errorOf(statement))]).toEqual([statement, 0]);
+    }
+    await processes.drop();
+  });
+
+  it('stands beside triggers that hold what never changes', async () => {
+    const processes = await three();
+    const own = { organization: 'org_x', project: '2' };
+    const changes = [
+      "UPDATE organization SET home_production = 'prj_y_live'",
+      "UPDATE project_profile SET environment = 'sandbox' WHERE project = 2",
+      'UPDATE session SET expires_ms = expires_ms + 1',
+      'UPDATE session SET last_used_ms = last_used_ms - 1',
+    ];
+    for (const change of changes) {
+      expect([change, await asked(processes, own, errorOf(change))]).toEqual([change, '23514']);
+    }
+    for (const change of [
+      "UPDATE person SET email = 'x'",
+      "UPDATE period SET base = '{}'",
+      'DELETE FROM organization',
+    ]) {
+      expect([change, await asked(processes, own, errorOf(change))]).toEqual([change, '42501']);
+    }
+    await processes.drop();
+  });
+});
