@@ -11,6 +11,7 @@ import type { Hosting } from '../service/hosting.ts';
 import { JobWorker } from '../service/jobworker.ts';
 import type { Log } from '../service/log.ts';
 import { PolicySets } from '../service/policyset.ts';
+import { refusalTeller } from '../service/refusals.ts';
 import { Runs } from '../service/runs.ts';
 import { deriveSecrets } from '../service/secrets.ts';
 import type { Services } from '../service/services.ts';
@@ -71,10 +72,12 @@ export function assemble({ engine, keys, hosting, log, debugging }: Parts): Asse
     hosting,
     credentials,
     forgetCredential: (id) => credentials.forget(id),
+    ...(hosting === null ? {} : { denied: (who, what) => tellRefusal(who, what) }),
     version,
     log,
     debugging,
   };
   const jobs = new JobWorker(services);
+  const tellRefusal = refusalTeller(services);
   return { engine, services, jobs };
 }

@@ -77,7 +77,7 @@ export const apiKeys: Pick<
       const event = keyUpdated(after, { nowMs, salt: services.salt, by: caller }, changes);
       return { change: { leaves: [event], effects: [effect] }, answer };
     });
-    services.forgetCredential?.(params.keyId);
+    services.forgetCredential(params.keyId);
     return updated;
   },
 
@@ -91,7 +91,7 @@ export const apiKeys: Pick<
       meter: unmetered,
       effects: [{ kind: 'revokeApiKey', keyId, revokedMs: nowMs, atMs: nowMs }],
     }).catch(asNotFound);
-    services.forgetCredential?.(keyId);
+    services.forgetCredential(keyId);
     return { status: 204, body: null };
   },
 
@@ -116,7 +116,7 @@ export const apiKeys: Pick<
         answer,
       };
     });
-    services.forgetCredential?.(params.keyId);
+    services.forgetCredential(params.keyId);
     return rotated;
   },
 };
