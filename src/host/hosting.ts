@@ -15,10 +15,10 @@ import type { ServiceConfig } from './serviceconfig.ts';
 
 /** VALIDATION_ERROR where a provider's configuration is of no use. Asks nothing of them yet. */
 export async function createHosting(config: ServiceConfig, keys: HostKeys, log: Log): Promise<Hosting> {
-  const { issuer, quotas, returnHosts, sessionHours, logName } = config;
+  const { issuer, billing, quotas, returnHosts, sessionHours, logName } = config;
   return {
     identity: issuer === null ? null : (await import('./identity.ts')).createIdentity(issuer, { now, log }),
-    portal: null,
+    portal: billing === null ? null : (await import('./portal.ts')).createPortal(billing, log),
     quotas,
     returnHosts,
     sessionHours,
@@ -74,15 +74,15 @@ export function createSeal(storeKey: Uint8Array, random: (size: number) => Uint8
  * Holds every process of an installation to the same keys: the first one says what they are, and one with others
  * would sign checkpoints that verify nowhere, and open no cursor and no kept answer. STORAGE_FAULT, naming the files.
  */
-export async function refuseOtherKeys(
+export const refuseOtherKeys = async (
   store: Pick<Store, 'claimInstallation'>,
   keys: HostKeys,
-): Promise<void> {
+): Promise<void> => assertSameKeys(await store.claimInstallation(JSON.stringify(fingerprints(keys))), keys);
+
+/** `installation`: the text that the first process left. */
+export function assertSameKeys(installation: string, keys: HostKeys): void {
   const own = fingerprints(keys);
-  // our own text, whoever wrote it
-  const first = JSON.parse(await store.claimInstallation(JSON.stringify(own))) as Readonly<
-    Record<string, string>
-  >;
+  const first = JSON.parse(installation) as Readonly<Record<string, string>>; // our own text, whoever wrote it
   const files = [...new Set([...Object.keys(own), ...Object.keys(first)])];
   const differing = files.filter((file) => own[file] !== first[file]);
   if (differing.length === 0) return;

@@ -68,7 +68,7 @@ async function writes(dataDir: string): Promise<boolean> {
   }
 }
 
-async function hasSpace(dataDir: string): Promise<boolean> {
+export async function hasSpace(dataDir: string): Promise<boolean> {
   try {
     const { bavail, blocks, bsize } = await statfs(dataDir);
     return bavail * bsize > leastFree.bytes && bavail > blocks * leastFree.share;
