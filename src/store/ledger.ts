@@ -39,5 +39,9 @@ export interface Ledger {
   readonly types: Map<string, number>;
 }
 
-/** Runs kept in memory per project: about 3 MB. */
+/** Runs kept in memory per project, about 3 MB, and of all projects. */
 export const heldRuns = 10_000;
+export const heldRunsOfAll = 100_000;
+
+/** Projects kept in memory, of up to 32 KiB each beside their runs. */
+export const heldLedgers = 1000;

@@ -21,7 +21,7 @@ import type {
 } from './port.ts';
 import { answerOf } from './answer.ts';
 import type { ClientEvents, KeptAnswers } from './kept.ts';
-import { heldRuns, type Ledger, type RunState } from './ledger.ts';
+import { heldLedgers, heldRuns, heldRunsOfAll, type Ledger, type RunState } from './ledger.ts';
 import { Pending, type Entry, type MeterRow, type Plan } from './pending.ts';
 import { periodAt, usedOf, type Period } from './quota.ts';
 import type { RandomPool } from './random.ts';
@@ -54,6 +54,7 @@ type IdempotencyKey = Pick<IdempotencyWrite, 'key' | 'fingerprint'>;
 
 export class Sequencer {
   private readonly parts: SequencerParts;
+  /** Least recently written first. */
   private readonly ledgers = new Map<string, Ledger>();
   private readonly pending = new Map<string, Pending>();
 
@@ -118,6 +119,7 @@ export class Sequencer {
       }
     }
     this.pending.clear();
+    this.release();
   }
 
   /** The transaction failed: what the ledgers of its projects knew is read again when next needed. */
@@ -126,14 +128,24 @@ export class Sequencer {
     this.pending.clear();
   }
 
+  /** Lets go of projects that were not written to lately. */
+  private release(): void {
+    if (this.ledgers.size <= heldRunsOfAll / heldRuns) return;
+    let runs = 0;
+    for (const ledger of this.ledgers.values()) runs += ledger.runs.size;
+    for (const [projectId, ledger] of this.ledgers) {
+      if (this.ledgers.size <= heldLedgers && runs <= heldRunsOfAll) return;
+      this.ledgers.delete(projectId);
+      runs -= ledger.runs.size;
+    }
+  }
+
   private pendingOf(projectId: string): Pending {
     let pending = this.pending.get(projectId);
     if (pending !== undefined) return pending;
-    let ledger = this.ledgers.get(projectId);
-    if (ledger === undefined) {
-      ledger = this.parts.openLedger(projectId);
-      this.ledgers.set(projectId, ledger);
-    }
+    const ledger = this.ledgers.get(projectId) ?? this.parts.openLedger(projectId);
+    this.ledgers.delete(projectId);
+    this.ledgers.set(projectId, ledger);
     pending = new Pending(ledger);
     this.pending.set(projectId, pending);
     return pending;

@@ -114,7 +114,7 @@ describe('a checkpoint', () => {
     const heads = openHeads(`${plane.dataDir}/h.db`);
     heads.raise('o', { size: 5, root: Buffer.alloc(32, 5) });
     heads.raise('o', { size: 4, root: Buffer.alloc(32, 4) });
-    expect(heads.all()).toEqual([{ origin: 'o', size: 5, root: Buffer.alloc(32, 5) }]);
+    expect([...heads.all()]).toEqual([{ origin: 'o', size: 5, root: Buffer.alloc(32, 5) }]);
     expect(heads.find('unknown')).toBeNull();
     heads.close();
   });

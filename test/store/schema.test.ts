@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { connect, type Connection } from '../../src/store/sqlite/connection.ts';
 import { storeFiles } from '../../src/store/sqlite/index.ts';
 import { migrate, schemaVersion } from '../../src/store/sqlite/migrate.ts';
+import { positionOf } from '../../src/store/sqlite/position.ts';
 import { mainApplicationId, mainMigrations } from '../../src/store/sqlite/schema.ts';
 import type { Effect } from '../../src/store/port.ts';
 import { dropFolder, event, newFolder, request, startMs, stored } from './fixture.ts';
@@ -19,7 +20,10 @@ describe('the tables of the log', () => {
   it.each([
     ["UPDATE leaf SET record = '{}' WHERE idx = 1", 'leaf is append-only'],
     ['DELETE FROM leaf WHERE idx = 1', 'leaf is append-only'],
-    ["INSERT OR REPLACE INTO leaf (position, record) VALUES ((1 << 36) + 1, '{}')", 'leaf is append-only'],
+    [
+      `INSERT OR REPLACE INTO leaf (position, record) VALUES (${positionOf(1, 1)}, '{}')`,
+      'leaf is append-only',
+    ],
     ["UPDATE meter SET record = '{}'", 'meter is append-only'],
     ['DELETE FROM meter', 'meter is append-only'],
     ['UPDATE checkpoint SET size = 1', 'checkpoint is append-only'],

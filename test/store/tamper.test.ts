@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalize } from '../../src/core/json.ts';
 import { leafHash } from '../../src/core/merkle.ts';
+import { positionOf } from '../../src/store/sqlite/position.ts';
 import { codeOf } from './fixture.ts';
 import { TestPlane } from './plane.ts';
 
@@ -45,7 +46,7 @@ describe('one changed row', () => {
     ],
     [
       'two records in each other’s place',
-      'UPDATE leaf SET position = -1 WHERE idx = 300; UPDATE leaf SET position = position - 1 WHERE idx = 301; UPDATE leaf SET position = (1 << 36) + 301 WHERE position = -1',
+      `UPDATE leaf SET position = -1 WHERE idx = 300; UPDATE leaf SET position = position - 1 WHERE idx = 301; UPDATE leaf SET position = ${positionOf(1, 301)} WHERE position = -1`,
       [
         'prj_a/audit/300 body_altered',
         'prj_a/audit/301 body_altered',
@@ -281,7 +282,7 @@ describe('a start', () => {
     ['a cut tail', 'DELETE FROM leaf WHERE idx >= 190', 'at leaf 190'],
     [
       'a record beyond the head',
-      "INSERT INTO leaf (position, record) VALUES ((1 << 36) + 201, '{}')",
+      `INSERT INTO leaf (position, record) VALUES (${positionOf(1, 201)}, '{}')`,
       'at leaf 201',
     ],
     ['a changed metering leaf', "UPDATE meter SET record = record || ' ' WHERE idx = 2", 'at leaf 2'],

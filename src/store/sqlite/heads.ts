@@ -18,7 +18,7 @@ import { treeNumber } from '../trees.ts';
 
 export interface Heads {
   find(origin: string): TreeHead | null;
-  all(): (TreeHead & { readonly origin: string })[];
+  all(): IterableIterator<TreeHead & { readonly origin: string }>;
   /** Durable when it returns. A smaller size than the kept one changes nothing. */
   raise(origin: string, head: TreeHead): void;
   close(): void;
@@ -41,7 +41,7 @@ export function openHeads(
   );
   return {
     find: (origin) => find.get(origin) ?? null,
-    all: () => all.all(),
+    all: () => all.iterate(),
     raise: (origin, { size, root }) => {
       raise.run(origin, size, root);
     },
@@ -58,18 +58,25 @@ export interface LogHead extends TreeHead {
   readonly signedSize: number;
 }
 
-export function logHeads(db: Connection): LogHead[] {
-  const select = (tree: TreeName, origin: string) =>
-    db
-      .prepare<Value[], Omit<LogHead, 'tree'>>(
-        `SELECT project.project, ${origin} AS origin, head.size, head.root,
-           coalesce((SELECT max(c.size) FROM checkpoint c WHERE c.project = project.project AND c.tree = ?), 0)
-             AS signedSize
-         FROM project JOIN head ON head.project = project.project AND head.tree = ? ORDER BY project.project`,
-      )
-      .all(treeNumber(tree), treeNumber(tree))
-      .map((row) => ({ ...row, tree }));
-  return [...select('audit', 'audit_origin'), ...select('metering', 'metering_origin')];
+const logHeadsSql = (tree: TreeName): string =>
+  `SELECT project.project, project.${tree}_origin AS origin, head.size, head.root, '${tree}' AS tree,
+     coalesce((SELECT max(c.size) FROM checkpoint c
+       WHERE c.project = project.project AND c.tree = head.tree), 0) AS signedSize
+   FROM project JOIN head ON head.project = project.project AND head.tree = ${treeNumber(tree)}`;
+
+/** All trees, one at a time. */
+export function* logHeads(db: Connection): Generator<LogHead, void> {
+  for (const tree of ['audit', 'metering'] as const) {
+    yield* db.prepare<Value[], LogHead>(`${logHeadsSql(tree)} ORDER BY project.project`).iterate();
+  }
+}
+
+/** Finds a tree by the origin of its log. */
+function logFinder(db: Connection): (origin: string) => LogHead | undefined {
+  const select = (tree: TreeName) =>
+    db.prepare<Value[], LogHead>(`${logHeadsSql(tree)} WHERE project.${tree}_origin = ?`);
+  const [audit, metering] = [select('audit'), select('metering')];
+  return (origin) => audit.get(origin) ?? metering.get(origin);
 }
 
 /** What is wrong between the two files; `behind` names the one that seems to be older. */
@@ -80,38 +87,30 @@ export interface HeadsMismatch {
   readonly got: string;
 }
 
-/** Compares the two files. Cost per tree: one root out of tiles, 1 ms. */
-export function compareHeads(db: Connection, heads: Heads): HeadsMismatch[] {
+/** Compares the two files, tree by tree. Cost per tree: one root out of tiles, 1 ms. */
+export function* compareHeads(db: Connection, heads: Heads): Generator<HeadsMismatch, void> {
   const read = tileReader(db);
-  const logs = new Map(logHeads(db).map((log) => [log.origin, log]));
-  const found: HeadsMismatch[] = [];
+  const find = logFinder(db);
   for (const { origin, size, root } of heads.all()) {
-    const log = logs.get(origin);
+    const log = find(origin);
     const expected = `a log of at least ${size} leaves`;
     if (log === undefined) {
-      found.push({ behind: 'database', origin, expected, got: 'no such log' });
+      yield { behind: 'database', origin, expected, got: 'no such log' };
     } else if (log.size < size) {
-      found.push({ behind: 'database', origin, expected, got: `${log.size} leaves` });
+      yield { behind: 'database', origin, expected, got: `${log.size} leaves` };
     } else {
       const own = rootFromTiles(size, (level, index) => read(log.project, log.tree, { level, index }));
       const [want, got] = [root.toString('hex'), own.toString('hex')];
-      if (want !== got) {
-        found.push({
-          behind: 'neither',
-          origin,
-          expected: `root ${want} at size ${size}`,
-          got: `root ${got}`,
-        });
-      }
+      if (want === got) continue;
+      yield { behind: 'neither', origin, expected: `root ${want} at size ${size}`, got: `root ${got}` };
     }
   }
-  for (const { origin, signedSize } of logs.values()) {
+  for (const { origin, signedSize } of logHeads(db)) {
     const kept = heads.find(origin)?.size ?? 0;
     if (kept >= signedSize) continue;
     const expected = `a signed head of at least ${signedSize} leaves`;
-    found.push({ behind: 'heads', origin, expected, got: `${kept} leaves` });
+    yield { behind: 'heads', origin, expected, got: `${kept} leaves` };
   }
-  return found;
 }
 
 /**
@@ -134,9 +133,9 @@ export function reconcileHeads(db: Connection, heads: Heads, { rebuild }: { rebu
     });
   }
   if (!rebuild) return;
+  const read = tileReader(db);
   for (const { origin, signedSize, project, tree } of logHeads(db)) {
     if (signedSize === 0) continue;
-    const read = tileReader(db);
     const root = rootFromTiles(signedSize, (level, index) => read(project, tree, { level, index }));
     heads.raise(origin, { size: signedSize, root });
   }

@@ -4,10 +4,13 @@
  */
 import { GovError } from '../../contract/problems.ts';
 
-/** 2^36 leaves of 2 KB are 128 TB, more than a database file can be; 2^17 − 1 projects. Exact as numbers. */
-export const positionBits = 36;
+/**
+ * 2^33 leaves of 4 KB are 35 TB, the most that a database file of 8 KiB pages can be; 2^20 − 1 projects. Exact as
+ * numbers.
+ */
+export const positionBits = 33;
 const leavesPerProject = 2 ** positionBits;
-export const maxProject = 2 ** 17 - 1;
+export const maxProject = 2 ** 20 - 1;
 
 /** The row id of leaf `index` of a project; `index` may be `leavesPerProject`, the end of the project's range. */
 export function positionOf(project: number, index: number): number {

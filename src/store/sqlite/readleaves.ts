@@ -25,12 +25,16 @@ export interface LeafRow {
 /** The number of a project; NOT_FOUND without such a project. */
 export type ProjectNumber = (projectId: string) => number;
 
+/** Numbers kept in memory: about 10 MB. */
+const heldNumbers = 100_000;
+
 export function projectNumbers(db: Connection): ProjectNumber {
   const find = db.prepare<Value[], number>('SELECT project FROM project WHERE project_id = ?').pluck();
   const known = new Map<string, number>();
   return (projectId) => {
     const number = known.get(projectId) ?? find.get(projectId);
     if (number === undefined) throw new GovError('NOT_FOUND', `no project ${projectId} in this store`);
+    if (known.size >= heldNumbers) known.clear();
     known.set(projectId, number);
     return number;
   };

@@ -129,8 +129,7 @@ const unmetered = (projectId: string, leaves: readonly LeafDraft[]): AppendReque
  * before anything of it is written, and what fails after that fails the transaction.
  */
 function createTenant(tenant: NewTenant, statements: WriteStatements): Created {
-  const { idempotency } = tenant;
-  const repeated = idempotency === undefined ? null : statements.sequencer.repeated(idempotency);
+  const repeated = repeatedTenant(tenant, statements);
   if (repeated !== null) return repeated;
   statements.tenants.judge(tenant);
   try {
@@ -139,6 +138,16 @@ function createTenant(tenant: NewTenant, statements: WriteStatements): Created {
     throw error instanceof GovError ? new Error(error.message, { cause: error }) : error;
   }
   return { outcome: 'stored' };
+}
+
+/** The answer may be kept in a project that is about to be made: then nothing is kept yet. */
+function repeatedTenant(
+  { idempotency, projects }: NewTenant,
+  { sequencer }: WriteStatements,
+): Created | null {
+  if (idempotency === undefined) return null;
+  const own = projects.some(({ stored }) => stored.project.projectId === idempotency.projectId);
+  return own ? null : sequencer.repeated(idempotency);
 }
 
 function writeTenant(tenant: NewTenant, { sequencer, tenants }: WriteStatements): void {
