@@ -102,6 +102,17 @@ describe('a new tenant', () => {
     await drop();
   });
 
+  it('keeps its answer in a project of its own', async () => {
+    const { store, reopen, drop } = await open();
+    const response = { status: 201, body: '{"orgId":"org_x"}', headers: {} };
+    const idempotency = { key: 'k', fingerprint: 'f', response, projectId: 'prj_x_live' };
+    expect(await store.createTenant(tenant('x', { idempotency }))).toEqual({ outcome: 'stored' });
+    const again = await reopen();
+    expect(await again.keptResponse('prj_x_live', 'k')).toEqual({ fingerprint: 'f', response });
+    expect((await again.head('prj_x_live', 'audit')).size).toBe(2);
+    await drop();
+  });
+
   it('is answered from what was kept where it is asked for again', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
