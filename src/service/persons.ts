@@ -49,19 +49,29 @@ export class Persons {
     const { cookie } = shown;
     if (cookie === null) return null;
     const digest = keyDigest(cookie);
-    return this.#unfamiliar(digest, () => this.#bySession(digest, 'browser'), { shown, place });
+    return this.#unfamiliar('browser', digest, {
+      ask: () => this.#bySession(digest, 'browser'),
+      shown,
+      place,
+    });
   }
 
   /** Null for what is neither a token of the command line nor a JWT. `kind`: of a well-formed `gov_` token. */
   byToken(token: string, kind: KeyKind | null, on: On): Unfamiliar | null {
     if (kind !== 'cli' && !isJwt(token)) return null;
     const digest = keyDigest(token);
-    const ask = () => (kind === 'cli' ? this.#bySession(digest, 'cli') : this.#byIdToken(token));
-    return this.#unfamiliar(digest, ask, on);
+    return kind === 'cli'
+      ? this.#unfamiliar('cli', digest, { ask: () => this.#bySession(digest, 'cli'), ...on })
+      : this.#unfamiliar('id', digest, { ask: () => this.#byIdToken(token), ...on });
   }
 
-  #unfamiliar(digest: Buffer, ask: () => Promise<Known>, { shown, place }: On): Unfamiliar {
-    const name = digest.toString('latin1');
+  #unfamiliar(
+    kind: StoredSession['kind'] | 'id',
+    digest: Buffer,
+    { ask, shown, place }: On & { ask: () => Promise<Known> },
+  ): Unfamiliar {
+    // with the kind, so that a cookie is not taken for a token that was found, nor the other way round
+    const name = `${kind} ${digest.toString('latin1')}`;
     return {
       isNew: !this.#known.has(name),
       lookUp: async () => {
