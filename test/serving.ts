@@ -186,6 +186,7 @@ export function send(method: string, url: string, options: CallOptions): Promise
 
 const ajv = new Ajv({ strict: false, allErrors: true });
 ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null });
+ajv.addFormat('uri', { type: 'string', validate: (text: string) => URL.canParse(text) });
 const validators = new Map<string, ValidateFunction>();
 
 /** Statuses that every operation may answer with (contract A8). */

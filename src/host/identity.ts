@@ -2,7 +2,7 @@
  * Checks ID tokens of the configured identity provider (contract B16): OpenID Connect Core 1.0 §3.1.3.7 with the
  * advice of RFC 8725. Everything that decides is configured here and nothing taken from the token: issuer, audience,
  * algorithms, where keys come from. Proven by `test/host/identity.test.ts` and, against a real provider,
- * `test/service/auth.test.ts`.
+ * `test/service/authprovider.test.ts`.
  */
 import { errors, jwtVerify, type JWSHeaderParameters, type JWTPayload } from 'jose';
 import { limits } from '../contract/limits.ts';

@@ -9,10 +9,12 @@ import type { Log } from '../service/log.ts';
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-const tokens = /\b(gov_(?:live|test|hyb|shr|cli)_|whsec_)[0-9A-Za-z+/=_-]+/g;
+/** Of each, what stays and what goes; of a JWT its header stays. */
+const tokens =
+  /\b(gov_(?:live|test|hyb|shr|cli)_|whsec_|__Host-gov_session=)[\w+/=-]+|\b(eyJ[\w-]*\.)[\w-]+(?:\.[\w-]*)?/g;
 
-/** A line without what looks like a key. */
-export const scrub = (line: string): string => line.replace(tokens, '$1[redacted]');
+/** A line without what looks like a key, a session or an ID token. */
+export const scrub = (line: string): string => line.replace(tokens, '$1$2[redacted]');
 
 const secretMembers = [
   'authorization',

@@ -1,7 +1,7 @@
 /**
  * Accounts (interface §4.8 and §5; contract B14-B16, I1, I2): sign-up, sessions, tokens of the command line, and who a
  * credential belongs to. People prove who they are at the identity provider; no password is ever seen here.
- * Proven by `test/service/auth.test.ts`.
+ * Proven by `test/service/auth.test.ts`, `authsessions.test.ts` and, with a real provider, `authprovider.test.ts`.
  */
 import type { Identity } from '../contract/auth.ts';
 import { GovError } from '../contract/problems.ts';

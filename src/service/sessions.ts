@@ -2,7 +2,7 @@
  * Sessions of people (contract B14): a browser's is a cookie, the command line's a token `gov_cli_…`. Both are random
  * references of which the store keeps the SHA-256; ending one ends it on the server. A session ends after
  * `sessionHours` of the configuration whatever happens, a browser's also after `sessionIdleMinutes` without a call: a browser may stand
- * open on somebody else's desk, a token lies in the keychain of its user. Proven by `test/service/auth.test.ts`.
+ * open on somebody else's desk, a token lies in the keychain of its user. Proven by `test/service/authsessions.test.ts`.
  */
 import { sessionCookie } from '../contract/auth.ts';
 import { limits } from '../contract/limits.ts';

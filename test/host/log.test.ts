@@ -35,6 +35,20 @@ describe('a log line', () => {
     expect(scrub(`a ${secret} b`)).toBe('a whsec_[redacted] b');
   });
 
+  it('never holds an ID token or a session', () => {
+    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const signature = randomBytes(64).toString('base64url');
+    const token = `${part({ alg: 'ES256' })}.${part({ sub: 'ada' })}.${signature}`;
+    log.warn({ err: new Error(`refused ${token}, sign in`) }, `got ${token}`);
+    expect(last()).not.toContain(part({ sub: 'ada' }));
+    expect(last()).not.toContain(signature);
+    expect(scrub(`refused ${token}, sign in`)).toBe(`refused ${part({ alg: 'ES256' })}.[redacted], sign in`);
+    const session = randomBytes(32).toString('base64url');
+    expect(scrub(`cookie: a=b; __Host-gov_session=${session}; c`)).toBe(
+      'cookie: a=b; __Host-gov_session=[redacted]; c',
+    );
+  });
+
   it('escapes what could drive a terminal', () => {
     log.info({ text: '\u001b[2J\n{"forged":true}' }, 'x');
     expect(last().split('\n').length).toBe(2);
