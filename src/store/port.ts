@@ -353,6 +353,13 @@ export interface Store extends StoreReader, TenantStore {
     checkpoint: Checkpoint,
     sign: (c: Checkpoint) => string,
   ): Promise<string>;
+  /**
+   * Projects with a tree whose newest leaves no checkpoint covers, last appended to before `beforeMs`; at most `limit`,
+   * in no order. What a process leaves that ends between an append and its checkpoint.
+   */
+  unsigned(beforeMs: number, limit: number): Promise<string[]>;
+  /** Sizes of the audit logs of projects. Absent where no other process can write to the store. */
+  readonly sizes?: (projectIds: readonly string[]) => Promise<ReadonlyMap<string, number>>;
 
   /**
    * Claims the oldest pending job, or one whose lease ran out (attempt + 1); one whose lease ran out in its

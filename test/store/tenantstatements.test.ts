@@ -19,7 +19,7 @@ const carried: readonly RegExp[] = [
   /\bproject = (?:\?|\$1|of_project|\(SELECT project FROM project WHERE project_id = \?\))/,
   /\bposition (?:=|>=|>|BETWEEN) (?:\?|\(\$1::int8)/,
   /\(\$1::int8 << 36\)/,
-  /\borganization_id = (?:\?|\$1)/,
+  /\borganization_id = (?:\?|\$\d)/,
 ];
 
 type Reasons = Readonly<Record<string, RegExp>>;
@@ -29,10 +29,14 @@ const everywhere: Reasons = {
   'a person decides its tenant': /WHERE issuer = (?:\?|\$1) AND subject = /,
   'a project’s id is looked up for its number, or to see that it is new':
     /^SELECT [^(]+ FROM project WHERE project_id = \S+$/,
+  'the operator lists the projects of all tenants':
+    /FROM project .*WHERE (?:p\.)?project_id < (?:\?|\$1) ORDER BY (?:p\.)?project_id DESC LIMIT/,
   'jobs of all tenants are worked off by age':
     /FROM job .*WHERE status IN \('pending', 'processing'\) AND due_ms/,
   'what is past its time is swept, whosoever it is':
     /^(?:UPDATE job SET request = NULL|DELETE FROM (?:idempotency|session|graph_part))/,
+  'logs that nobody signed are found for all tenants':
+    /^SELECT p\.project_id FROM (?:grown|project) .*h\.size > coalesce\(\(SELECT max\(size\) FROM checkpoint/,
   'the installation has one row': /^(?:SELECT text FROM|INSERT INTO) installation/,
   'transactions and settings name no rows':
     /^(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|PRAGMA|SELECT set_config\('gov\.\w+', \$1, true\))/,
@@ -42,6 +46,7 @@ const sqliteAlone: Reasons = {
   'the second file has heads by origin':
     /^(?:SELECT .*|INSERT INTO) head (?:WHERE origin|\(origin)|^SELECT origin/,
   'numbers are given out over all tenants': /^SELECT max\(\w+\)/,
+  'a head of the second file names its log': /WHERE project\.(?:audit|metering)_origin = \?$/,
   'the lock file has its holder': /\bholder\b/,
   'a check of a file goes through all projects, one after the other':
     /^SELECT project\.project\b.* ORDER BY project\.project$/,
@@ -49,6 +54,8 @@ const sqliteAlone: Reasons = {
 };
 
 const postgresAlone: Reasons = {
+  'logs of all tenants that are being watched are asked for their sizes':
+    /^SELECT p\.project_id, h\.size FROM project p JOIN head h .* WHERE p\.project_id = ANY\(\$1::text\[\]\)$/,
   'numbers are given out over all tenants': /^SELECT nextval/,
   'the database is asked for its state':
     /^SELECT (?:version FROM version|pg_is_in_recovery|pg_logical_emit_message)/,

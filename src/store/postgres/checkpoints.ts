@@ -36,6 +36,16 @@ const saveNote = sql(
   `INSERT INTO checkpoint (project, tree, size, root, note) VALUES ($1, $2, $3, $4, $5)
    ON CONFLICT (project, tree, size) DO NOTHING`,
 );
+/**
+ * Takes the mark away where both trees are signed as they stand. A head that is locked is being moved: the mark stays,
+ * and a head that moved meanwhile is judged as it is now, so no growth loses its mark.
+ */
+const settle = sql(
+  `DELETE FROM grown WHERE project = $1 AND 2 = (SELECT count(*) FROM (
+     SELECT FROM head h WHERE h.project = $1 AND h.size =
+       coalesce((SELECT max(size) FROM checkpoint c WHERE c.project = $1 AND c.tree = h.tree), 0)
+     FOR UPDATE SKIP LOCKED) signed)`,
+);
 
 export function checkpointSaver(database: Database, numberOf: ProjectNumber): Store['saveCheckpoint'] {
   return async (projectId, tree, checkpoint, sign) => {
@@ -52,7 +62,7 @@ export function checkpointSaver(database: Database, numberOf: ProjectNumber): St
       });
     await write(step(raiseAnchor, project, no, origin, size, Buffer.from(root)));
     const note = sign(checkpoint);
-    await write(step(saveNote, project, no, size, Buffer.from(root), note));
+    await write(step(saveNote, project, no, size, Buffer.from(root), note), step(settle, project));
     // Another process may have signed the same head at the same time: the first note stays.
     return (await database.read({ project }, [find]))[0].rows[0]?.note ?? note;
   };

@@ -23,6 +23,7 @@ import { tenantMaker } from './maketenant.ts';
 import { newestVersion } from './schema.ts';
 import { tasks } from './tasks.ts';
 import { WriteQueue } from './queue.ts';
+import { watch } from './watch.ts';
 import { sql, step } from './wire.ts';
 import { tenantReads } from './readtenants.ts';
 import { workReads } from './readwork.ts';
@@ -101,6 +102,7 @@ function assemble(
     ...tasks(database, numberOf, () => clock.now()),
     ...jobMoves(database, numberOf, () => random.bytes(16).toString('base64url')),
     saveCheckpoint: checkpointSaver(database, numberOf),
+    ...watch(database),
   };
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {

@@ -21,6 +21,7 @@ import { openReserve } from './reserve.ts';
 import { preparer } from './statement.ts';
 import { taskStatements } from './tasks.ts';
 import { ThreadEngine } from './threadengine.ts';
+import { unsignedFinder } from './unsigned.ts';
 
 export type { Faults } from './faults.ts';
 export { storeFiles } from './open.ts';
@@ -167,6 +168,7 @@ function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): 
       trouble: () => engine.trouble,
       failed: (error) => engine.report(error),
     }),
+    unsigned: unsignedFinder(reading),
     claimJob: async (nowMs, leaseMs) => {
       if (!isDue(nowMs)) return null;
       const lease = { token: random.bytes(16).toString('base64url'), untilMs: nowMs + leaseMs };

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../../src/core/checkpoint.ts';
 import type { Store } from '../../../src/store/port.ts';
-import { appended, codeOf, event, request } from '../fixture.ts';
+import { appended, codeOf, event, genesis, projectOf, request } from '../fixture.ts';
 import { open } from '../engine.ts';
 
 const sign = ({ origin, size, root }: Checkpoint): string =>
@@ -36,6 +36,32 @@ describe('checkpoints', () => {
     expect(await restarted.checkpointBelow('prj_a', 'audit', 21)).toBe(notes[0]);
     expect(await restarted.checkpointBelow('prj_a', 'audit', 11)).toBeNull();
     expect(await restarted.newestCheckpoint('prj_a', 'metering')).toBeNull();
+    await drop();
+  });
+
+  it('that are missing are found, until both trees have them', async () => {
+    const { store, clock, reopen, drop } = await open();
+    await store.createProject(projectOf('b'), genesis('b'));
+    const unsigned = async (from = store, limit = 10) =>
+      (await from.unsigned(clock.ms + 1, limit)).toSorted();
+    const signBoth = async (name: string) => {
+      for (const tree of ['audit', 'metering'] as const) {
+        const origin = tree === 'audit' ? `test/${name}/audit` : `test/${name}/metering/0`;
+        const head = await store.head(`prj_${name}`, tree);
+        await store.saveCheckpoint(`prj_${name}`, tree, { origin, ...head, extensions: [] }, sign);
+      }
+    };
+    expect(await unsigned()).toEqual(['prj_a', 'prj_b']);
+    expect(await unsigned(store, 1)).toHaveLength(1);
+    expect(await store.unsigned(clock.ms, 10)).toEqual([]); // somebody is appending, who will sign
+    await store.saveCheckpoint('prj_a', 'audit', await headOf(store), sign);
+    expect(await unsigned()).toEqual(['prj_a', 'prj_b']);
+    await signBoth('a');
+    expect(await unsigned()).toEqual(['prj_b']);
+    await signBoth('b');
+    expect(await unsigned()).toEqual([]);
+    await appended(store, request([event()]));
+    expect(await unsigned(await reopen())).toEqual(['prj_a']);
     await drop();
   });
 
