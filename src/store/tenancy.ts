@@ -158,6 +158,11 @@ export interface TenantReader {
   } | null>;
   /** Those that are not deleted, newest first. */
   projects(organizationId: string): Promise<StoredProject[]>;
+  /**
+   * For the operator alone: of one organization or of all, deleted ones too, newest first by id; `after` is a project
+   * id. A plane has none.
+   */
+  everyProject(filter: { readonly organizationId?: string }, page: Page<string>): Promise<StoredProject[]>;
   /** Also where it is deleted; null for a project of another organization. */
   storedProject(organizationId: string, projectId: string): Promise<StoredProject | null>;
   /** Units counted in a month (`2026-11`, UTC) by the projects of an organization that are not deleted. */

@@ -18,5 +18,6 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./suite/quota.ts');
   await import('./suite/tenants.ts');
   await import('./suite/keys.ts');
+  await import('./suite/operator.ts');
   await import('./suite/texts.ts');
 }

@@ -103,6 +103,7 @@ const byRowId: ReadonlySet<string> = new Set(
 const reached: readonly RegExp[] = [
   /^SEARCH person USING INDEX sqlite_autoindex_person_1 \(user_id=\?\)/,
   /^SEARCH project USING (?:COVERING )?INDEX sqlite_autoindex_project_1 \(project_id=\?\)/,
+  /^SEARCH project USING INDEX sqlite_autoindex_project_1 \(project_id<\?\)/, // the operator's list of all
 ];
 
 /** What SQLite would look at beside the rows of one tenant. */

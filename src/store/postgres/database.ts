@@ -31,7 +31,7 @@ export type Scope =
   /** The one key or session with this digest: the credential names its tenant. */
   | { readonly digest: Uint8Array }
   /** Jobs of all projects, kept answers past their time, sizes of logs: what belongs to no caller. */
-  | { readonly duty: 'jobs' | 'sweep' | 'check' | 'watch' | 'installation' };
+  | { readonly duty: 'jobs' | 'sweep' | 'check' | 'watch' | 'installation' | 'operator' };
 
 /** A transaction that is open. */
 export interface Transaction {

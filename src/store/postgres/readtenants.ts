@@ -3,7 +3,7 @@
  * by, be it a credential: row-level security then shows that tenant alone. Proven by `test/store/suite/tenants.ts`.
  */
 import { zeroTotals, type Totals } from '../../core/metering.ts';
-import { endOfTime } from '../bounds.ts';
+import { endOfIds, endOfTime } from '../bounds.ts';
 import type { ApiKeyRow, StoredProject, TenantReader } from '../port.ts';
 import { projectOf, type ProjectRow } from '../project.ts';
 import { baseOf, usedBetween, type Used } from '../quota.ts';
@@ -112,12 +112,30 @@ const projectOfOrganization = sql<ProjectRow & ProfileRow>(
    WHERE p.project_id = $2 AND p.organization_id = $1`,
 );
 
+/** `OFFSET 0`: by the ids of projects, whatever the planner thinks of their profiles. */
+const everySql = (condition: string) =>
+  `SELECT ${projectSql}, ${profileSql}
+   FROM project p, LATERAL (SELECT * FROM project_profile f WHERE f.project = p.project OFFSET 0) f
+   WHERE ${condition} ORDER BY p.project_id DESC`;
+const everyPage = sql<ProjectRow & ProfileRow>(`${everySql('p.project_id < $1')} LIMIT $2`);
+const everyPageOf = sql<ProjectRow & ProfileRow>(
+  `${everySql('p.organization_id = $1 AND p.project_id < $2')} LIMIT $3`,
+);
+
 const readProject = (row: ProjectRow & ProfileRow): StoredProject =>
   storedProjectOf({ ...row, name: read(row.name) });
 
-const projectReads = (database: Database): Of<'projects' | 'storedProject'> => ({
+const projectReads = (database: Database): Of<'projects' | 'everyProject' | 'storedProject'> => ({
   projects: async (organizationId) => {
     const [{ rows }] = await database.read({ organizationId }, [step(projectsOf, organizationId)]);
+    return rows.map(readProject);
+  },
+  everyProject: async ({ organizationId }, { after = endOfIds, limit }) => {
+    const wanted =
+      organizationId === undefined
+        ? step(everyPage, after, limit)
+        : step(everyPageOf, organizationId, after, limit);
+    const [{ rows }] = await database.read({ duty: 'operator' }, [wanted]);
     return rows.map(readProject);
   },
   storedProject: async (organizationId, projectId) => {

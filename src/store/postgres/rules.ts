@@ -42,13 +42,13 @@ function changed(names: string): string {
 
 export const tables: Readonly<Record<string, TableRules>> = {
   project: {
-    sees: `${own} OR ${ownOrganization} OR project_id = ${namedProject} OR ${onDuty('jobs', 'check', 'watch')}`,
+    sees: `${own} OR ${ownOrganization} OR project_id = ${namedProject} OR ${onDuty('jobs', 'check', 'watch', 'operator')}`,
     writes: own,
     may: 'SELECT, INSERT',
     changes: null,
   },
   project_profile: {
-    sees: `${own} OR ${ownOrganization}`,
+    sees: `${own} OR ${ownOrganization} OR ${onDuty('operator')}`,
     writes: `${own} AND ${ownOrganization}`,
     may: 'SELECT, INSERT, UPDATE',
     changes: {

@@ -1,6 +1,6 @@
 /** Reads of tenants: organizations, people, sessions, projects, keys, usage. Proven by `test/store/suite/tenants.ts`. */
 import { zeroTotals, type Totals } from '../../core/metering.ts';
-import { endOfTime } from '../bounds.ts';
+import { endOfIds, endOfTime } from '../bounds.ts';
 import type { StoredProject, TenantReader } from '../port.ts';
 import { projectOf, type ProjectRow } from '../project.ts';
 import { baseOf, usedBetween } from '../quota.ts';
@@ -78,14 +78,26 @@ const projectSql = `project.project_id, project.organization_id, project.environ
   project.metering_origin`;
 const profileSql = 'f.name, f.settings, f.quotas, f.created_ms, f.updated_ms, f.deleted_ms';
 
-function projectReads(db: Connection): Of<'projects' | 'storedProject'> {
+function projectReads(db: Connection): Of<'projects' | 'everyProject' | 'storedProject'> {
   const all = db.prepare<Value[], ProjectRow & ProfileRow>(
     `SELECT ${projectSql}, ${profileSql} FROM project_profile f JOIN project USING (project)
      WHERE f.organization_id = ? AND f.deleted_ms IS NULL ORDER BY f.created_ms DESC, project_id DESC`,
   );
   const one = profileReader(db);
+  const page = (condition: string) =>
+    db.prepare<Value[], ProjectRow & ProfileRow>(
+      `SELECT ${projectSql}, ${profileSql} FROM project JOIN project_profile f USING (project)
+       WHERE ${condition} ORDER BY project_id DESC LIMIT ?`,
+    );
+  const every = page('project_id < ?');
+  const everyOf = page('project.organization_id = ? AND project_id < ?');
   return {
     projects: async (organizationId) => all.all(organizationId).map(storedProjectOf),
+    everyProject: async ({ organizationId }, { after = endOfIds, limit }) =>
+      (organizationId === undefined
+        ? every.all(after, limit)
+        : everyOf.all(organizationId, after, limit)
+      ).map(storedProjectOf),
     storedProject: async (organizationId, projectId) => one(organizationId, projectId),
   };
 }
