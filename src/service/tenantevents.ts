@@ -1,6 +1,7 @@
 /**
  * Events of organizations and of people who sign in and out (contract O8): in the log of the organization's production
- * home, appended with what they tell of. Names of people and addresses stand in none. Proven by `test/service/auth.test.ts` and `authsessions.test.ts`.
+ * home, appended with what they tell of. Names of people and addresses stand in none.
+ * Proven by `test/service/auth.test.ts` and `authsessions.test.ts`.
  */
 import type { EventDraft } from '../core/record.ts';
 import { sha256 } from '../core/hash.ts';
