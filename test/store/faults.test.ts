@@ -5,9 +5,9 @@
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { draftLeaf } from '../../src/core/record.ts';
-import type { AppendRequest } from '../../src/store/port.ts';
+import type { AppendRequest, Effect } from '../../src/store/port.ts';
 import type { Faults, SqliteStore } from '../../src/store/sqlite/index.ts';
-import { codeOf, event, genesis, projectOf, request } from './fixture.ts';
+import { codeOf, event, genesis, projectOf, request, startMs } from './fixture.ts';
 import {
   addVersion,
   createPolicy,
@@ -20,6 +20,7 @@ import {
   unmetered,
 } from './governance.ts';
 import { signHead, TestPlane } from './plane.ts';
+import { apiKey, apply, session, tenant } from './tenants.ts';
 
 const planes: TestPlane[] = [];
 const newPlane = (): TestPlane => {
@@ -103,6 +104,42 @@ const governed = (): [key: string, made: AppendRequest][] => [
   ['configured', configure('{}')],
 ];
 
+const keyOfTenant = { projectId: 'prj_x_live', keyId: 'key_prj_x_live' } as const;
+
+const changes: readonly Effect[] = [
+  { kind: 'saveApiKey', key: apiKey('new', { projectId: 'prj_x_live' }) },
+  { kind: 'revokeApiKey', keyId: 'key_new', revokedMs: startMs, atMs: startMs - 1 },
+  { kind: 'changeProject', name: 'renamed', atMs: startMs },
+  { kind: 'openSession', session: session('x') },
+  { kind: 'endSession', digest: session('x').digest, atMs: startMs },
+  { kind: 'setCustomer', organizationId: 'org_x', customerId: 'cus_1' },
+];
+
+/** A tenant is there whole, or not at all; what changed of it too. */
+async function judgeTenant(store: SqliteStore, acknowledged: ReadonlySet<string>, at: string): Promise<void> {
+  const parts = [
+    (await store.organization('org_x')) !== null,
+    (await store.user('https://issuer.test', 'x')) !== null,
+    ...(await Promise.all(
+      ['prj_x_live', 'prj_x_test'].map(async (id) => (await store.project(id)) !== null),
+    )),
+    (await store.projects('org_x')).length === 2,
+  ];
+  expect(new Set(parts).size, at).toBe(1);
+  if (acknowledged.has('tenant')) expect(parts[0], at).toBe(true);
+  if (parts[0] !== true) return;
+  expect((await store.head('prj_x_test', 'audit')).size, at).toBe(2);
+  const changed = [
+    (await store.apiKeyOf('prj_x_live', 'key_new'))?.revokedMs === startMs,
+    (await store.storedProject('org_x', 'prj_x_live'))?.name === 'renamed',
+    (await store.session(session('x').digest))?.session.endedMs === startMs,
+    (await store.organization('org_x'))?.customerId === 'cus_1',
+    (await store.head('prj_x_live', 'audit')).size === 3,
+  ];
+  expect(new Set(changed).size, at).toBe(1);
+  if (acknowledged.has('changed')) expect(changed[0], at).toBe(true);
+}
+
 /** Runs the scenario; returns the keys of what was acknowledged. */
 async function scenario(store: SqliteStore): Promise<Set<string>> {
   const acknowledged = new Set<string>();
@@ -119,6 +156,10 @@ async function scenario(store: SqliteStore): Promise<Set<string>> {
   await attempt('batch', () => store.append(first!));
   await attempt('signed', () => signHead(store));
   await Promise.all(others.map((each) => attempt(each.idempotency!.key, () => store.append(each))));
+  await attempt('installed', () => store.claimInstallation('keys'));
+  await attempt('tenant', () => store.createTenant(tenant('x')));
+  await attempt('changed', () => apply(store, 'prj_x_live', ...changes));
+  await attempt('used', () => store.used([{ ...keyOfTenant, atMs: startMs }]));
   await attempt('claimed', () => store.claimJob(1, 60_000));
   await attempt('swept', () => store.sweep(0));
   return acknowledged;
@@ -129,7 +170,7 @@ async function countSteps(): Promise<string[]> {
   const faults = new Injected(-1, () => undefined);
   const store = newPlane().open({ faults });
   const acknowledged = await scenario(store);
-  expect(acknowledged.size).toBe(15);
+  expect(acknowledged.size).toBe(19);
   await store.close();
   return faults.steps;
 }
@@ -155,6 +196,7 @@ function edges(steps: readonly string[]): [failing: number, step: string][] {
 
 async function judge(plane: TestPlane, acknowledged: ReadonlySet<string>, at: string): Promise<void> {
   const store = plane.open();
+  await judgeTenant(store, acknowledged, at);
   const exists = (await store.project('prj_a')) !== null;
   if (acknowledged.has('project')) expect(exists, at).toBe(true);
   if (exists) {
@@ -222,6 +264,9 @@ describe('where one statement of the write path fails', () => {
         const { outcome } = await store.append(each);
         expect(outcome, step).toBe(acknowledged.has(each.idempotency!.key) ? 'replayed' : 'stored');
       }
+      if (!acknowledged.has('tenant')) await store.createTenant(tenant('x'));
+      if (!acknowledged.has('changed')) await apply(store, 'prj_x_live', ...changes);
+      await judgeTenant(store, new Set(['tenant', 'changed']), step);
       await store.close();
       expect((await plane.fsck()).problems, step).toEqual([]);
       plane.drop();

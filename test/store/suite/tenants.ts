@@ -1,7 +1,7 @@
 /** Tenants: made whole or not at all; people and sessions; projects that change, go and return; the installation. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import type { Effect, NewTenant } from '../../../src/store/port.ts';
+import type { Effect } from '../../../src/store/port.ts';
 import { sessionKeptMs } from '../../../src/store/tenants.ts';
 import { codeOf, event, request, startMs, stored } from '../fixture.ts';
 import { open } from '../engine.ts';
@@ -73,11 +73,10 @@ describe('a new tenant', () => {
     const [first] = tenant('bad').projects;
     const [, known] = tenant('x').projects;
     const broken = tenant('bad', { projects: [first!, known!] });
-    const cut = tenant('cut');
-    const unlogged: NewTenant = {
-      ...cut,
-      projects: cut.projects.map((each) => ({ ...each, leaves: [event({ clientEventId: 'c1' })] })),
-    };
+    const [whole, other] = tenant('cut').projects;
+    const unlogged = tenant('cut', {
+      projects: [whole!, { ...other!, leaves: [event({ clientEventId: 'c1' })] }],
+    });
     const results = await Promise.allSettled([
       store.append(request([event()])),
       store.createTenant(tenant('y')),
