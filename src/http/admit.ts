@@ -35,7 +35,7 @@ export function admit(route: Route, request: FastifyRequest): Promise<void> | un
 /** A credential only adds details, so a bad one is as good as none. */
 async function admitProbe(route: Route, request: FastifyRequest): Promise<void> {
   try {
-    if (readToken(request.headers) === null) return;
+    if (readToken(request.headers) === null && request.headers.cookie === undefined) return;
     request.caller = await authenticate({ raw: request.raw, lines: [] }, route);
   } catch (error) {
     if (!(error instanceof GovError)) throw error;
