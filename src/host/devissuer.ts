@@ -61,6 +61,8 @@ export async function startDevIssuer(options: DevIssuerOptions): Promise<DevIssu
   const issuer = new Issuer({ ...options, url, jwk, privateKey });
   server.on('request', (request, response) => void issuer.answer(request, response));
   server.requestTimeout = 5000;
+  // the service decides when the process ends
+  server.unref();
   log.warn(
     { issuer: url },
     'DEVELOPMENT ISSUER: anybody on this machine can sign in as anybody; never use it elsewhere',

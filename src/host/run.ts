@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly runFile: string | null;
   /** The one project of a plane; null where there are many, none of which is touched at the start. */
   readonly projectId: string | null;
+  /** Closed after everything else. */
+  readonly beside?: { close(): Promise<void> };
   /** `performance.now()` of the start. */
   readonly startedAt: number;
 }
@@ -65,8 +67,9 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     // a plane shows nobody when its keys were used
     const stopReporting = services.hosting === null ? null : startReportingUses(services);
     log.info({ baseUrl, metricsUrl, startedInMs: Math.round(startedInMs) }, 'serving');
-    const { runFile } = options;
-    const close = once(() => stop({ ...assembled, server, metrics, runFile, stopSweeping, stopReporting }));
+    const { runFile, beside } = options;
+    const parts = { server, metrics, runFile, beside, stopSweeping, stopReporting };
+    const close = once(() => stop({ ...assembled, ...parts }));
     return {
       baseUrl,
       metricsUrl,
@@ -78,6 +81,7 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     await server.close(0);
     await engine.work.close();
     await engine.store.close();
+    await options.beside?.close();
     throw error;
   }
 }
@@ -124,6 +128,7 @@ async function stop(
     server: HttpServer;
     metrics: MetricsServer | null;
     runFile: string | null;
+    beside: RunOptions['beside'];
     stopSweeping: () => void;
     stopReporting: (() => Promise<void>) | null;
   },
@@ -140,6 +145,7 @@ async function stop(
   await running.stopReporting?.();
   await metrics?.close();
   await engine.store.close();
+  await running.beside?.close();
   services.log.info({}, 'stopped');
 }
 

@@ -7,10 +7,14 @@ import { join, resolve } from 'node:path';
 import { table, type OperationId } from '../contract/table.ts';
 import type { ServerOptions } from '../http/server.ts';
 import { basePaths } from '../http/route.ts';
+import { GovError } from '../contract/problems.ts';
 import type { Log } from '../service/log.ts';
 import { assemble, type Assembled, type Engine } from './assemble.ts';
+import { now, randomBytes } from './clock.ts';
+import type { DevIssuer } from './devissuer.ts';
 import { createHosting, refuseOtherKeys } from './hosting.ts';
 import { readKeys } from './keys.ts';
+import { parseAddress } from './layers.ts';
 import { createLog } from './log.ts';
 import { run, type Running, type RunOptions } from './run.ts';
 import { readServiceConfig, type ServiceConfig, type ServiceFlags } from './serviceconfig.ts';
@@ -20,6 +24,8 @@ export interface ServiceOptions extends ServiceFlags {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** SQLite: take the newest signed notes of the database as the truth where `heads.db` was lost or is older. */
   readonly rebuildHeads?: boolean | undefined;
+  /** Serve an identity provider that believes everybody on this machine, at `host:port` where it is a text. */
+  readonly devIssuer?: boolean | string | undefined;
   /** Where logs go; stderr where absent. */
   readonly log?: Log;
   /** Lag of the event loop from which load is shed; tests share their loop with the server. */
@@ -47,16 +53,37 @@ export async function openService(
   const config = readServiceConfig(resolve(options.dataDir), options, options.env ?? process.env);
   const log = options.log ?? createLog(config.logLevel);
   const keys = readKeys(config.dataDir);
-  const hosting = await createHosting(config, keys, log);
-  const engine = await openEngine(config, { log, rebuildHeads: options.rebuildHeads ?? false });
+  const devIssuer = await startDevIssuer(config, options.devIssuer, log);
+  const issuer = devIssuer?.issuer ?? config.issuer;
+  let engine: Engine | null = null;
   try {
+    const hosting = await createHosting({ ...config, issuer }, keys, log);
+    engine = await openEngine(config, { log, rebuildHeads: options.rebuildHeads ?? false });
     await refuseOtherKeys(engine.store, keys);
+    const assembled = assemble({ engine, keys, hosting, log, debugging: config.logLevel === 'debug' });
+    const beside = devIssuer === null ? {} : { beside: devIssuer };
+    return { assembled, serving: { ...servingOf(config, options), ...beside, startedAt } };
   } catch (error) {
-    await engine.store.close();
+    await devIssuer?.close();
+    await engine?.store.close();
     throw error;
   }
-  const assembled = assemble({ engine, keys, hosting, log, debugging: config.logLevel === 'debug' });
-  return { assembled, serving: { ...servingOf(config, options), startedAt } };
+}
+
+/** Null where none is asked for; CONFLICT where people sign in elsewhere already. */
+async function startDevIssuer(
+  { issuer, listen }: ServiceConfig,
+  wanted: ServiceOptions['devIssuer'],
+  log: Log,
+): Promise<DevIssuer | null> {
+  if (wanted === undefined || wanted === false) return null;
+  if (issuer !== null) {
+    const detail = `expected no issuer in service.json beside --dev-issuer, got ${issuer.url}; leave one of them out`;
+    throw new GovError('CONFLICT', detail);
+  }
+  const { startDevIssuer: start } = await import('./devissuer.ts');
+  const at = wanted === true ? {} : { listen: parseAddress({ value: wanted, from: '--dev-issuer' }) };
+  return start({ ...at, serviceListen: listen, now, randomBytes, log });
 }
 
 function servingOf(config: ServiceConfig, options: ServiceOptions): Omit<RunOptions, 'startedAt'> {

@@ -1,10 +1,15 @@
 /** The development issuer over real HTTP, as the command line and the service meet it. */
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
 import { startDevIssuer, type DevIssuer } from '../../src/host/devissuer.ts';
 import { createIdentity } from '../../src/host/identity.ts';
+import { serviceServe } from '../../src/host/service.ts';
+import { serviceInit } from '../../src/host/serviceinit.ts';
 import type { IdentityProvider } from '../../src/service/hosting.ts';
 import { silentLog, type Log } from '../../src/service/log.ts';
 
@@ -173,5 +178,60 @@ describe('the development issuer', () => {
   it('does not start where its port is taken', async () => {
     const taken = { host: '127.0.0.1', port: Number(new URL(url).port) };
     await expect(start(silentLog, { listen: taken })).rejects.toMatchObject({ code: 'CONFLICT' });
+  });
+});
+
+describe('a service with the development issuer', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gov-devissuer-'));
+  const dataDir = join(folder, 'service');
+  const serve = (more: object = {}) =>
+    serviceServe({ dataDir, env: {}, log: silentLog, devIssuer: '127.0.0.1:0', ...more });
+  beforeAll(() => serviceInit({ dataDir, listen: '127.0.0.1:0', metricsListen: 'off', env: {} }));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('lets somebody sign up, by what it tells of itself alone', async () => {
+    const service = await serve();
+    const json = async (asked: Promise<Response>) => (await (await asked).json()) as Record<string, string>;
+    const form = (members: Record<string, string>) => ({
+      method: 'POST',
+      body: new URLSearchParams(members),
+    });
+    const { issuer, clientId = '' } = await json(fetch(`${service.baseUrl}/auth/configuration`));
+    const places = await json(fetch(`${issuer}/.well-known/openid-configuration`));
+    const device = await json(
+      fetch(String(places['device_authorization_endpoint']), form({ client_id: clientId })),
+    );
+    await fetch(
+      String(device['verification_uri']),
+      form({ user_code: String(device['user_code']), email: 'ada@example.com' }),
+    );
+    const { id_token: idToken } = await json(
+      fetch(
+        String(places['token_endpoint']),
+        form({ grant_type: grant, client_id: clientId, device_code: String(device['device_code']) }),
+      ),
+    );
+    const signedUp = await fetch(`${service.baseUrl}/auth/signup`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${idToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'Ada', organizationName: 'Ada' }),
+    });
+    expect(signedUp.status).toBe(201);
+    await service.close();
+    await expect(fetch(String(issuer))).rejects.toThrow('fetch failed');
+  });
+
+  it('is refused where it would serve others, and where people sign in elsewhere', async () => {
+    await expect(serve({ listen: '0.0.0.0:0' })).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+      message: expect.stringContaining('expected the service on loopback'),
+    });
+    const path = join(dataDir, 'service.json');
+    const file: object = JSON.parse(readFileSync(path, 'utf8'));
+    writeFileSync(path, JSON.stringify({ ...file, issuer: { url: 'https://id.example', clientId: 'gov' } }));
+    await expect(serve()).rejects.toMatchObject({ code: 'CONFLICT' });
+    // nothing was left open
+    const service = await serve({ devIssuer: false });
+    await service.close();
   });
 });
