@@ -6,7 +6,7 @@ import type { MeteredType } from '../contract/operation.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { EventDraft } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
-import type { ApiKeyRow, StoredProject } from '../store/port.ts';
+import type { ApiKeyRow, StoredOrganization, StoredProject } from '../store/port.ts';
 import type { Caller } from './call.ts';
 import { systemEvent } from './system.ts';
 
@@ -113,6 +113,23 @@ export const portalOpened = (organizationId: string, { by, ...context }: Telling
       actor: { id: by.id, type: by.type },
       resource: { id: organizationId, type: 'organization' },
       metadata: {},
+    },
+    context,
+  );
+
+/** The operator said who the organization is at the payment provider. */
+export const customerChanged = (
+  { organizationId, customerId: from }: StoredOrganization,
+  { by, ...context }: Telling,
+  to: string | null,
+): EventDraft =>
+  systemEvent(
+    {
+      eventType: 'billing.customer_changed',
+      action: 'configure',
+      actor: { id: by.id, type: by.type },
+      resource: { id: organizationId, type: 'organization' },
+      metadata: { from, to },
     },
     context,
   );

@@ -61,9 +61,9 @@ export interface ProjectChange {
   readonly event: () => EventDraft;
 }
 
-interface Changed {
+/** A project as it stands after a change, and what told of the change; null where nothing changed. */
+export interface Changed {
   readonly stored: StoredProject;
-  /** Null where nothing did. */
   readonly event: (() => EventDraft) | null;
 }
 
@@ -73,8 +73,18 @@ export async function changeProject(
   { caller, projectId = caller.project.projectId }: { readonly caller: Caller; readonly projectId?: string },
   judge: (stored: StoredProject, atMs: number) => ProjectChange | null,
 ): Promise<StoredProject> {
+  const find = (): Promise<StoredProject> => livingProject(services, caller, projectId);
+  return (await changeFound(services, { projectId, find }, judge)).stored;
+}
+
+/** The same of a project that `find` answers, or refuses, each time that it is judged. */
+export async function changeFound(
+  services: Services,
+  { projectId, find }: { readonly projectId: string; readonly find: () => Promise<StoredProject> },
+  judge: (stored: StoredProject, atMs: number) => ProjectChange | null,
+): Promise<Changed> {
   const changed = await changeTenant(services, projectId, async (atMs): Promise<Judgement<Changed>> => {
-    const stored = await livingProject(services, caller, projectId);
+    const stored = await find();
     const change = judge(stored, atMs);
     if (change === null) return { change, answer: { stored, event: null } };
     const { effect, event } = change;
@@ -85,10 +95,10 @@ export async function changeProject(
   });
   if ('replayed' in changed) throw new Error('a change of a project is no repeat: it has no Idempotency-Key');
   const { stored, event } = changed;
-  if (event === null) return stored;
-  services.forgetCredential(projectId);
+  if (event === null) return changed;
+  services.forgetCredential?.(projectId);
   await tellHome(services, stored.project, event);
-  return stored;
+  return changed;
 }
 
 /** The caller's organization. */
