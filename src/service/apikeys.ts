@@ -68,7 +68,7 @@ export const apiKeys: Pick<
       const end = expiresAt === undefined ? {} : { expiresMs: checkedExpiry(expiresAt, nowMs) };
       const after: ApiKeyRow = { ...before, ...set, ...end, updatedMs: nowMs };
       refuseEscalation(caller, after.scopes);
-      const changes = changesOf(changeable(before), changeable(after));
+      const changes = changesOf(recorded(before), recorded(after));
       const answer = { status: 200, body: keyBody(after, { caller, nowMs }) } as const;
       if (Object.keys(changes).length === 0) {
         return { change: null, answer: { ...answer, body: keyBody(before, { caller, nowMs }) } };
@@ -143,6 +143,14 @@ const changeable = ({ name, description, scopes, expiresMs }: ApiKeyRow) => ({
   description,
   scopes,
   expiresMs,
+});
+
+/** What the log tells of a change. */
+const recorded = ({ name, description, scopes, expiresMs }: ApiKeyRow) => ({
+  name,
+  description,
+  scopes,
+  expiresAt: time(expiresMs),
 });
 
 /** Same name, scopes and end. */

@@ -27,10 +27,11 @@ export function checkedReturnUrl(text: string, { hosts, sandbox }: ReturnRules):
     const but = sandbox ? ', or http://localhost' : '';
     throw refused('NOT_ALLOWED', `expected a URL that begins with https://${but}`);
   }
-  if (url.username !== '' || url.password !== '' || text.includes('@')) {
-    throw refused('NOT_ALLOWED', 'expected a URL without a user name, password or @');
+  if (/^[^:]+:\/\/[^/?#]*@/.test(text)) {
+    throw refused('NOT_ALLOWED', 'expected a URL without a user name or password before its host');
   }
-  if (!hosts.includes(isLocal ? url.hostname : url.host)) {
+  const { host } = isLocal ? new URL(`https://${url.hostname}`) : url;
+  if (!hosts.some((each) => URL.parse(`https://${each}`)?.host === host)) {
     const known = hosts.slice(0, limits.fieldErrors).join(', ');
     throw refused(
       'NOT_ALLOWED',
