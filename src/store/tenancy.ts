@@ -101,7 +101,7 @@ export type Created =
 
 /** Rows of tenants that change with an append to a project of theirs. */
 export type TenantEffect =
-  /** Refused with CONFLICT where the project has `limits.keysPerProject` keys that are not revoked. */
+  /** Refused with CONFLICT where the project has `limits.keysPerProject` keys that are not revoked, be it ahead. */
   | { readonly kind: 'saveApiKey'; readonly key: ApiKeyRow }
   /** Refused with NOT_FOUND where the key is unknown, or revoked at `atMs`. */
   | {
@@ -113,7 +113,7 @@ export type TenantEffect =
       readonly expiresMs: number | null;
       readonly atMs: number;
     }
-  /** Ends it at `revokedMs`. Refused as above. */
+  /** Ends it at `revokedMs`, or when it was to end already, if that is earlier. Refused as above. */
   | {
       readonly kind: 'revokeApiKey';
       readonly keyId: string;
@@ -195,6 +195,6 @@ export interface TenantStore {
   createTenant(tenant: NewTenant): Promise<Created>;
   /** Keeps what is not kept yet and answers what is kept: the first one stays. */
   claimInstallation(text: string): Promise<string>;
-  /** Best effort, in one transaction per tenant at most. */
+  /** In one transaction per tenant at most. What is not known is passed over, and a session that has ended. */
   used(uses: readonly Use[]): Promise<void>;
 }

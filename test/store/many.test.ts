@@ -1,6 +1,5 @@
 /** Many projects in one file: what a writer holds of them in memory, and how many there may be. */
-import Database from 'better-sqlite3';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { emptyRoot } from '../../src/core/merkle.ts';
 import { heldLedgers } from '../../src/store/ledger.ts';
 import type { NewTenant } from '../../src/store/port.ts';
@@ -17,7 +16,6 @@ const newPlane = (): TestPlane => {
   return plane;
 };
 afterEach(() => {
-  vi.restoreAllMocks();
   for (const plane of planes.splice(0)) plane.drop();
 });
 
@@ -28,19 +26,18 @@ const withProjects = (count: number): NewTenant => {
   return { ...made, projects: [...made.projects, ...more] };
 };
 
-/** How often the writer reads a project anew meanwhile. */
-async function rereads(body: () => Promise<unknown>): Promise<number> {
-  const prepare = vi.spyOn(Database.prototype, 'prepare');
-  await body();
-  const opened = prepare.mock.calls.filter(([text]) => text.includes('FROM period WHERE project = ?'));
-  prepare.mockRestore();
-  return opened.length;
-}
-
 describe('a writer', () => {
   it('holds as many projects as it may, and lets go of the one that was written to longest ago', async () => {
     const plane = newPlane();
-    const store = plane.open();
+    let reads = 0;
+    const before = (step: string): void => void (reads += step === 'read period' ? 1 : 0);
+    const store = plane.open({ faults: { before } });
+    /** How often the writer reads a project anew meanwhile. */
+    const rereads = async (body: () => Promise<unknown>): Promise<number> => {
+      reads = 0;
+      await body();
+      return reads;
+    };
     await store.createTenant(withProjects(heldLedgers));
     const append = (projectId: string) => appended(store, request([event()], { projectId }));
     expect(await rereads(() => append('prj_x_live'))).toBe(0);

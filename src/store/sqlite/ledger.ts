@@ -4,6 +4,7 @@ import { zeroTotals, type Totals } from '../../core/metering.ts';
 import { TileEdge } from '../../core/tile.ts';
 import type { Ledger, RunState } from '../ledger.ts';
 import { baseOf, type Period } from '../quota.ts';
+import type { TreeName } from '../port.ts';
 import { treeNumber } from '../trees.ts';
 import type { Connection, Value } from './connection.ts';
 import { newestReader } from './newest.ts';
@@ -53,73 +54,88 @@ interface HeadRow {
   last_ms: number;
 }
 
+interface OpenTree {
+  readonly edge: TileEdge;
+  readonly lastMs: number;
+}
+
 /** Reads a project's state. NOT_FOUND without such a project; STORAGE_FAULT where head and tiles disagree. */
-export function openLedger(db: Connection, projectId: string): Ledger {
-  const project = db
-    .prepare<Value[], { project: number }>('SELECT project FROM project WHERE project_id = ?')
-    .get(projectId);
-  if (project === undefined) throw new GovError('NOT_FOUND', `no project ${projectId} in this store`);
-  const no = project.project;
-  const audit = openTree(db, no, 'audit');
-  const metering = openTree(db, no, 'metering');
-  const types = db
-    .prepare<Value[], { name: string; type_no: number }>(
-      'SELECT name, type_no FROM event_type WHERE project = ?',
-    )
-    .all(no);
+export type LedgerReader = (projectId: string) => Ledger;
+
+export function ledgerReader(db: Connection, prepare: Prepare): LedgerReader {
+  const project = prepare<{ no: number }>(
+    'read project',
+    'SELECT project AS no FROM project WHERE project_id = ?',
+  );
+  const types = prepare<{ name: string; type_no: number }>(
+    'read event types',
+    'SELECT name, type_no FROM event_type WHERE project = ?',
+  );
+  const openTree = treeOpener(db, prepare);
+  const totals = totalsReader(db);
+  const period = periodReader(prepare);
   const newest = newestReader(db);
-  return {
-    no,
-    audit: audit.edge,
-    metering: metering.edge,
-    lastMs: Math.max(audit.lastMs, metering.lastMs),
-    totals: readTotals(db, no, metering.edge.size),
-    period: newestPeriod(db, no),
-    policyIndex: newest(no, 'gov.policy/1'),
-    configIndex: newest(no, 'gov.config/1'),
-    runs: new Map(),
-    types: new Map(types.map(({ name, type_no }) => [name, type_no])),
+  return (projectId) => {
+    const no = project.get(projectId)?.no;
+    if (no === undefined) throw new GovError('NOT_FOUND', `no project ${projectId} in this store`);
+    const audit = openTree(no, 'audit');
+    const metering = openTree(no, 'metering');
+    return {
+      no,
+      audit: audit.edge,
+      metering: metering.edge,
+      lastMs: Math.max(audit.lastMs, metering.lastMs),
+      totals: totals(no, metering.edge.size),
+      period: period(no),
+      policyIndex: newest(no, 'gov.policy/1'),
+      configIndex: newest(no, 'gov.config/1'),
+      runs: new Map(),
+      types: new Map(types.all(no).map(({ name, type_no }) => [name, type_no])),
+    };
   };
 }
 
-function newestPeriod(db: Connection, project: number): Period | null {
-  const row = db
-    .prepare<Value[], { month: string; base: string }>(
-      'SELECT month, base FROM period WHERE project = ? ORDER BY month DESC LIMIT 1',
-    )
-    .get(project);
-  return row === undefined ? null : { month: row.month, base: baseOf(row.base) };
+function periodReader(prepare: Prepare): (project: number) => Period | null {
+  const select = prepare<{ month: string; base: string }>(
+    'read period',
+    'SELECT month, base FROM period WHERE project = ? ORDER BY month DESC LIMIT 1',
+  );
+  return (project) => {
+    const row = select.get(project);
+    return row === undefined ? null : { month: row.month, base: baseOf(row.base) };
+  };
 }
 
-function openTree(
-  db: Connection,
-  project: number,
-  tree: 'audit' | 'metering',
-): { edge: TileEdge; lastMs: number } {
-  const head = db
-    .prepare<Value[], HeadRow>('SELECT size, root, last_ms FROM head WHERE project = ? AND tree = ?')
-    .get(project, treeNumber(tree));
-  if (head === undefined)
-    throw new GovError('STORAGE_FAULT', `project ${project} has no ${tree} head; run fsck`);
+function treeOpener(db: Connection, prepare: Prepare): (project: number, tree: TreeName) => OpenTree {
+  const heads = prepare<HeadRow>(
+    'read head',
+    'SELECT size, root, last_ms FROM head WHERE project = ? AND tree = ?',
+  );
   const read = tileReader(db);
-  const edge = TileEdge.from(head.size, (level, index) => read(project, tree, { level, index }));
-  if (!edge.root().equals(head.root)) {
-    throw new GovError(
-      'STORAGE_FAULT',
-      `the ${tree} tiles do not lead to the head at size ${head.size}; run fsck`,
-    );
-  }
-  return { edge, lastMs: head.last_ms };
+  return (project, tree) => {
+    const head = heads.get(project, treeNumber(tree));
+    if (head === undefined)
+      throw new GovError('STORAGE_FAULT', `project ${project} has no ${tree} head; run fsck`);
+    const edge = TileEdge.from(head.size, (level, index) => read(project, tree, { level, index }));
+    if (!edge.root().equals(head.root)) {
+      throw new GovError(
+        'STORAGE_FAULT',
+        `the ${tree} tiles do not lead to the head at size ${head.size}; run fsck`,
+      );
+    }
+    return { edge, lastMs: head.last_ms };
+  };
 }
 
 /** Totals after the newest of `size` metering leaves. */
-export function readTotals(db: Connection, project: number, size: number): Totals {
-  if (size === 0) return zeroTotals;
-  const row = db
-    .prepare<Value[], { record: string }>('SELECT record FROM meter WHERE position = ?')
-    .get(positionOf(project, size - 1));
-  if (row === undefined) {
-    throw new GovError('STORAGE_FAULT', `metering leaf ${size - 1} is missing; run fsck`);
-  }
-  return (JSON.parse(row.record) as { totals: Totals }).totals;
+export function totalsReader(db: Connection): (project: number, size: number) => Totals {
+  const select = db.prepare<Value[], { record: string }>('SELECT record FROM meter WHERE position = ?');
+  return (project, size) => {
+    if (size === 0) return zeroTotals;
+    const row = select.get(positionOf(project, size - 1));
+    if (row === undefined) {
+      throw new GovError('STORAGE_FAULT', `metering leaf ${size - 1} is missing; run fsck`);
+    }
+    return (JSON.parse(row.record) as { totals: Totals }).totals;
+  };
 }

@@ -10,7 +10,7 @@ import { altered } from '../altered.ts';
 import type { Bodies, Leaf, StoreReader, TreeHead, TreeName } from '../port.ts';
 import { projectOf, type ProjectRow } from '../project.ts';
 import type { Connection, Value } from './connection.ts';
-import { readTotals } from './ledger.ts';
+import { totalsReader } from './ledger.ts';
 import { positionOf } from './position.ts';
 import { leafHashReader, tileReader } from './tiles.ts';
 import { recordTable, treeNumber } from '../trees.ts';
@@ -101,6 +101,7 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
   );
   const check = leafChecker(db);
   const tile = tileReader(db);
+  const totalsAt = totalsReader(db);
   const headOf = (project: number, tree: TreeName): TreeHead => {
     const head = selectHead.get(project, treeNumber(tree));
     if (head === undefined)
@@ -127,7 +128,7 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
     head: async (projectId, tree) => headOf(numberOf(projectId), tree),
     totals: async (projectId) => {
       const project = numberOf(projectId);
-      return readTotals(db, project, headOf(project, 'metering').size);
+      return totalsAt(project, headOf(project, 'metering').size);
     },
     leaves: async (projectId, tree, { from, to }) => range(numberOf(projectId), tree, from, to),
     leaf: async (projectId, index) => {

@@ -8,7 +8,7 @@ import { Sequencer, type Repeated } from '../sequencer.ts';
 import type { Connection, Value } from './connection.ts';
 import { effectWriter } from './effects.ts';
 import { clientEvents, keptAnswers } from './kept.ts';
-import { openLedger, runReader } from './ledger.ts';
+import { ledgerReader, runReader } from './ledger.ts';
 import { CommitRows } from './rows.ts';
 import type { Prepare } from './statement.ts';
 import type { Participant } from './writer.ts';
@@ -36,7 +36,7 @@ export function openSequencer({ db, prepare, clock, random }: SequencerOptions):
   const sequencer = new Sequencer({
     clock,
     random,
-    openLedger: (projectId) => openLedger(db, projectId),
+    openLedger: ledgerReader(db, prepare),
     kept: keptAnswers(prepare),
     clients: clientEvents(prepare),
     readRun: runReader(prepare),
