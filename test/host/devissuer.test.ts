@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
 import { startDevIssuer, type DevIssuer } from '../../src/host/devissuer.ts';
@@ -13,7 +14,7 @@ import { serviceInit } from '../../src/host/serviceinit.ts';
 import type { IdentityProvider } from '../../src/service/hosting.ts';
 import { silentLog, type Log } from '../../src/service/log.ts';
 
-let nowMs = Date.UTC(2026, 10, 5, 12);
+let nowMs = Math.floor(Date.now() / 1000) * 1000;
 const now = (): number => nowMs;
 const listen = { host: '127.0.0.1', port: 0 };
 const serviceListen = { host: '127.0.0.1', port: 7470 };
@@ -74,6 +75,33 @@ describe('the development issuer', () => {
     });
     // a code is used once
     expect((await poll(device.device_code)).body).toEqual({ error: 'invalid_grant' });
+  });
+
+  it('is understood by a client of OpenID Connect that is not ours', async () => {
+    const server = new URL(url);
+    const client = { client_id: running.issuer.clientId };
+    const plain = { [oauth.allowInsecureRequests]: true };
+    const found = await oauth.processDiscoveryResponse(server, await oauth.discoveryRequest(server, plain));
+    const asked = await oauth.deviceAuthorizationRequest(
+      found,
+      client,
+      oauth.None(),
+      { scope: 'openid' },
+      plain,
+    );
+    const device = await oauth.processDeviceAuthorizationResponse(found, client, asked);
+    const grantOf = () =>
+      oauth.deviceCodeGrantRequest(found, client, oauth.None(), device.device_code, plain);
+    await expect(oauth.processDeviceCodeResponse(found, client, await grantOf())).rejects.toMatchObject({
+      error: 'authorization_pending',
+    });
+    await signIn(device.user_code, 'grace@example.com');
+    const answered = await grantOf();
+    const claims = oauth.getValidatedIdTokenClaims(
+      await oauth.processDeviceCodeResponse(found, client, answered),
+    );
+    expect(claims).toMatchObject({ iss: url, aud: 'gov', sub: 'grace@example.com', email_verified: true });
+    await oauth.validateApplicationLevelSignature(found, answered, plain);
   });
 
   it('says when a person signed in', async () => {
