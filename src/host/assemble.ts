@@ -59,7 +59,7 @@ export function assemble({ engine, keys, hosting, log, debugging }: Parts): Asse
     salt: saltPool(randomBytes),
     fingerprint: secrets.fingerprint,
     cursors: new Cursors(secrets.cursorKey, randomBytes),
-    tail: new Tail(),
+    tail: new Tail(store),
     checkpoints: new Checkpoints({ store, now, log, signers }),
     runs: new Runs(),
     policySets: new PolicySets(store),

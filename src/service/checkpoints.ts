@@ -1,8 +1,10 @@
 /**
  * Signs the heads of both trees of a project (docs/proofs.md): when a proof asks for it, and otherwise
  * at most every second if the log grew. Signing is serialised per tree, so that a tree never gets two heads
- * out of order; the store keeps the head durably before it is signed. Proven by
- * `test/service/checkpoints.test.ts`.
+ * out of order; the store keeps the head durably before it is signed. What a process left unsigned that ended is
+ * looked for at the start and once a minute, by whichever process serves the store. Two processes may sign one head:
+ * the store keeps the first note, and a note of an older head stays true. Proven by `test/service/checkpoints.test.ts`
+ * and `test/store/postgres/signing.test.ts`.
  */
 import {
   parseCheckpoint,
@@ -29,6 +31,14 @@ interface Options {
 }
 
 const everyMs = 1000;
+/** How often logs that nobody signed are looked for. */
+const lookMs = 60_000;
+/** Who appends signs within a second: after so long nobody will. */
+const abandonedMs = 5000;
+/** How many abandoned logs are taken on at a time. */
+const takenAtOnce = 500;
+/** Projects that are signed at the same time. */
+const atOnce = 4;
 /** A tree that grew and was not signed for so long counts as stale. */
 const staleMs = 10_000;
 
@@ -40,6 +50,10 @@ export class Checkpoints {
   /** Projects whose last signing failed, and why: said once, not every second. */
   readonly #failed = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
+  /** What is being signed, and the look that is under way. */
+  #round: Promise<void> | undefined;
+  #look: Promise<void> | undefined;
+  #lookAtMs = 0;
 
   constructor(options: Options) {
     this.#options = options;
@@ -58,6 +72,10 @@ export class Checkpoints {
       () => this.#signNow(projectId, tree),
     );
     this.#signing.set(key, signed);
+    const forget = (): void => {
+      if (this.#signing.get(key) === signed) this.#signing.delete(key);
+    };
+    signed.then(forget, forget);
     return signed;
   }
 
@@ -67,7 +85,8 @@ export class Checkpoints {
     const newest = await store.newestCheckpoint(projectId, tree);
     if (newest !== null) {
       const checkpoint = openOwn(newest);
-      if (checkpoint.size === size) return { checkpoint, note: newest };
+      // another process may have signed a head that grew meanwhile
+      if (checkpoint.size >= size) return { checkpoint, note: newest };
     }
     const project = await store.project(projectId);
     if (project === null) throw new Error(`no project ${projectId} in the store`);
@@ -81,27 +100,61 @@ export class Checkpoints {
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => void this.signGrown(), everyMs);
+    this.#timer ??= setInterval(() => this.#tick(), everyMs);
     this.#timer.unref();
+    this.#tick();
   }
 
-  /** Signs what grew. A failure is logged once, kept as stale, and tried again a second later. */
-  async signGrown(): Promise<void> {
-    const grown = [...this.#grown];
+  #tick(): void {
+    if (this.#round === undefined) void this.signGrown();
+    this.#look ??= this.#lookForUnsigned().finally(() => (this.#look = undefined));
+  }
+
+  /** A full answer is worked off before it is asked again. */
+  async #lookForUnsigned(): Promise<void> {
+    const { store, now, log } = this.#options;
+    if (now() < this.#lookAtMs || this.#grown.size >= takenAtOnce) return;
+    this.#lookAtMs = now() + lookMs;
+    try {
+      const unsigned = await store.unsigned(now() - abandonedMs, takenAtOnce);
+      for (const projectId of unsigned) this.grew(projectId);
+      if (unsigned.length === takenAtOnce) this.#lookAtMs = 0;
+      if (unsigned.length > 0) await this.signGrown();
+    } catch (error) {
+      log.error({ err: error }, 'logs without a checkpoint could not be looked for');
+    }
+  }
+
+  /** Signs what grew until now. A failure is logged once, kept as stale, and tried again a second later. */
+  signGrown(): Promise<void> {
+    const round = (this.#round ?? Promise.resolve()).then(() => this.#signRound());
+    this.#round = round;
+    return round.finally(() => {
+      if (this.#round === round) this.#round = undefined;
+    });
+  }
+
+  async #signRound(): Promise<void> {
+    const grown = [...this.#grown].values();
     // what fails is put back, so the list that is worked off must not be the map
     this.#grown.clear();
-    for (const [projectId, sinceMs] of grown) {
-      try {
-        await this.sign(projectId, 'audit');
-        await this.sign(projectId, 'metering');
-        this.#failed.delete(projectId);
-      } catch (error) {
-        this.#grown.set(projectId, sinceMs);
-        const why = String(error);
-        if (this.#failed.get(projectId) === why) continue;
-        this.#failed.set(projectId, why);
-        this.#options.log.error({ err: error, projectId }, 'a checkpoint could not be signed');
-      }
+    const work = async (): Promise<void> => {
+      for (const [projectId, sinceMs] of grown) await this.#signBoth(projectId, sinceMs);
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+  }
+
+  async #signBoth(projectId: string, sinceMs: number): Promise<void> {
+    try {
+      await this.sign(projectId, 'audit');
+      await this.sign(projectId, 'metering');
+      this.#failed.delete(projectId);
+    } catch (error) {
+      this.#grown.set(projectId, sinceMs);
+      const why = String(error);
+      if (this.#failed.get(projectId) === why) return;
+      this.#failed.set(projectId, why);
+      this.#options.log.error({ err: error, projectId }, 'a checkpoint could not be signed');
     }
   }
 
@@ -115,6 +168,8 @@ export class Checkpoints {
   /** Stops the timer and waits for what is being signed. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
+    this.#timer = undefined;
+    await this.#look;
     await Promise.allSettled(this.#signing.values());
   }
 }

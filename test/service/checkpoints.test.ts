@@ -8,7 +8,7 @@ import { parseVerifierKey } from '../../src/core/notekey.ts';
 import { draftLeaf } from '../../src/core/record.ts';
 import { Checkpoints, openOwn } from '../../src/service/checkpoints.ts';
 import { silentLog, type Log } from '../../src/service/log.ts';
-import type { Project } from '../../src/store/port.ts';
+import type { Project, Store } from '../../src/store/port.ts';
 import { openStore, type SqliteStore } from '../../src/store/sqlite/index.ts';
 
 const project: Project = {
@@ -36,10 +36,9 @@ afterEach(async () => {
 });
 
 const grow = () => store.append({ projectId: 'prj_a', leaves: [leaf()], meter: { op: 'none', units: 0 } });
-const make = (
-  signers = (origin: string): readonly CheckpointSigner[] => [ed25519Signer(origin, privateKey)],
-  log: Log = silentLog,
-) => new Checkpoints({ store, now: () => nowMs, log, signers });
+const signersOf = (origin: string): readonly CheckpointSigner[] => [ed25519Signer(origin, privateKey)];
+const make = (signers = signersOf, log: Log = silentLog) =>
+  new Checkpoints({ store, now: () => nowMs, log, signers });
 
 describe('checkpoints', () => {
   it('are signed for the head as it is, and once for the same head', async () => {
@@ -114,5 +113,25 @@ describe('checkpoints', () => {
       await checkpoints.signGrown();
     }
     expect(logged.map((line) => line.slice(0, line.indexOf(':')))).toEqual(['full', 'broken', 'full']);
+  });
+
+  it('that nobody made are looked for at the start, and once a minute', async () => {
+    const looks: [number, number][] = [];
+    const unsigned: Store['unsigned'] = async (beforeMs, limit) => {
+      looks.push([nowMs - beforeMs, limit]);
+      return store.unsigned(beforeMs, limit);
+    };
+    const options = { now: () => nowMs, log: silentLog, signers: signersOf };
+    const checkpoints = new Checkpoints({ ...options, store: { ...store, unsigned } });
+    const look = async (laterMs: number): Promise<number> => {
+      nowMs += laterMs;
+      checkpoints.start();
+      await checkpoints.stop();
+      return looks.length;
+    };
+    expect(await look(5001)).toBe(1); // whoever made the project would have signed by now
+    expect(openOwn((await store.newestCheckpoint('prj_a', 'metering')) ?? '').size).toBe(1);
+    expect([await look(59_999), await look(1), await look(59_999), await look(1)]).toEqual([1, 2, 2, 3]);
+    expect(looks[0]).toEqual([5000, 500]);
   });
 });

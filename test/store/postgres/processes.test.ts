@@ -2,6 +2,7 @@
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { leafHash, merkleRoot } from '../../../src/core/merkle.ts';
+import { Tail } from '../../../src/service/tail.ts';
 import type { Store } from '../../../src/store/port.ts';
 import type { Faults } from '../../../src/store/postgres/faults.ts';
 import { fsckPostgres } from '../../../src/store/postgres/fsck.ts';
@@ -92,6 +93,25 @@ describe.skipIf(missing !== null)('two processes', () => {
     expect((await other.apiKey(key.digest))?.key.revokedMs).toBeNull();
     await one.saveApiKey({ ...key, revokedMs: startMs });
     expect((await other.apiKey(key.digest))?.key.revokedMs).toBe(startMs);
+    await processes.drop();
+  });
+
+  it('wake those who wait for events within a second of what the other stored', async () => {
+    const processes = await Processes.on(server);
+    const [one, other] = [processes.first, await processes.start()];
+    await other.createProject(projectOf('b'), genesis('b'));
+    const tail = new Tail(one);
+    const woken = { a: 0, b: 0 };
+    const ends = [
+      tail.watch('prj_a', () => (woken.a += 1)),
+      tail.watch('prj_b', () => (woken.b += 1)),
+    ];
+    await expect.poll(() => woken).toEqual({ a: 1, b: 1 }); // the first look
+    await appended(other, request([event()], { projectId: 'prj_b' }));
+    await expect.poll(() => woken, { timeout: 1000 }).toEqual({ a: 1, b: 2 });
+    const seen = await one.eventsAfter('prj_b', {}, { after: 0, limit: 10 });
+    expect(seen.map(({ index }) => index)).toEqual([1]);
+    for (const end of ends) end();
     await processes.drop();
   });
 
