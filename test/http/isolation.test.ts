@@ -1,102 +1,36 @@
+/**
+ * Each tenant sees its own (contract A16; OWASP API1:2023). Made of the contract table: every row is asked about every
+ * id of a tenant, by a stranger, and answers what it answers another stranger about an id that nobody has. A row that is
+ * new fails here until `test/rows.ts` knows what it takes.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Operation } from '../../src/contract/operation.ts';
-import { table } from '../../src/contract/table.ts';
-import { event, startPlane, type Answer, type TestPlane } from '../serving.ts';
+import { accessOf, type Operation } from '../../src/contract/operation.ts';
+import { table, type OperationId } from '../../src/contract/table.ts';
+import { engines, startService, type Tenant, type TestService } from '../hosted.ts';
+import { idsOf, nobodysIds, rowRequest, type Ids, type RowRequest } from '../rows.ts';
+import { fillProject, type Filled } from '../service/filled.ts';
+import { event, type Answer, type CallOptions } from '../serving.ts';
 
-let plane: TestPlane;
-let theirs: Record<string, string>;
-let cursors: Record<string, string>;
+const rowOf = (id: OperationId): Operation => table[id];
+const all = Object.keys(table) as OperationId[];
+/** Before any of them makes something under an id that a client chose. */
+const inOrder = (['GET', 'DELETE', 'PUT', 'POST'] as const).flatMap((method) =>
+  [true, false].flatMap((isById) =>
+    all.filter((id) => rowOf(id).method === method && isById === rowOf(id).path.includes('{')),
+  ),
+);
+const ofTenants = inOrder.filter((id) => !['anyone', 'idToken'].includes(accessOf(rowOf(id))));
+const ofProjects = ofTenants.filter((id) => accessOf(rowOf(id)) === 'project');
+/** Runs are begun by whoever names them first, so these make the stranger's own. */
+const beginsRun = (id: OperationId): boolean => rowOf(id).method === 'PUT' && idsOf(id).includes('runId');
+const isById = (id: OperationId): boolean => rowOf(id).path.includes('{') && !beginsRun(id);
 
-const version = { condition: { 'tool.name': 'shell' }, action: 'deny' };
-const snapshot = { policyHash: 'a', modelRoute: 'b', toolRegistryHash: 'c', configStateHash: 'd' };
-
-/** What POST rows with an id in their path take. */
-const bodies: Readonly<Record<string, unknown>> = {
-  '/governance/policies/{policyId}/versions': version,
-  '/governance/policies/{policyId}/publish': {},
-  '/governance/policies/{policyId}/transition': { targetStatus: 'archived' },
-  '/governance/policies/{policyId}/rollback': { targetVersion: 1 },
-  '/governance/policies/{policyId}/simulate': { checkpoint: {} },
-  '/governance/policies/{policyId}/impact': { proposedVersion: version, sampleCheckpoints: [{}] },
-  '/governance/policies/{policyId}/impact/history': { proposedVersion: version },
-  '/approvals/{approvalId}/decision': { outcome: 'approved' },
-};
-
-/** Ids of the same form that nobody has. */
-const nobodys: Record<string, string> = {
-  eventId: 'evt_01jzzzzzzzzzzzzzzzzzzzzzzz',
-  proofId: 'prf_01jzzzzzzzzzzzzzzzzzzzzzzz',
-  jobId: 'job_01jzzzzzzzzzzzzzzzzzzzzzzz',
-  runId: 'nobodys-run',
-  policyId: 'nobodys-policy',
-  approvalId: 'apr_01jzzzzzzzzzzzzzzzzzzzzzzz',
-  replayId: 'rpl_01jzzzzzzzzzzzzzzzzzzzzzzz',
-};
-
-beforeAll(async () => {
-  plane = await startPlane({ extraKeys: { other: { scopes: ['*'], project: 'other' } } });
-  const runId = 'their-run';
-  const first = await plane.call('POST', '/events', { body: event({ runId }) });
-  await plane.call('POST', '/events', { body: event({ runId }) });
-  await plane.call('POST', '/events', { body: event({ runId: 'their-second-run' }) });
-  const proof = await plane.call('POST', '/proofs', { body: { runId } });
-  await plane.call('POST', '/proofs', { body: { runId } });
-  const job = await plane.call('POST', '/proofs', { body: { runId, async: true } });
-  await plane.call('POST', '/proofs', { body: { runId, async: true } });
-  await plane.call('PUT', `/governance/snapshots/${runId}`, { body: snapshot });
-  for (const policyId of ['their-policy', 'their-second-policy']) {
-    await plane.call('POST', '/governance/policies', { body: { policyId, name: 'Theirs', ...version } });
-  }
-  const policyId = 'their-policy';
-  await plane.call('POST', `/governance/policies/${policyId}/publish`, { body: {} });
-  await plane.call('POST', '/governance/policies', {
-    body: { policyId: 'ask', name: 'Ask', condition: {}, action: 'escalate' },
-  });
-  await plane.call('POST', '/governance/policies/ask/publish', { body: {} });
-  await plane.call('POST', `/governance/policies/${policyId}/versions`, { body: version });
-  let approvalId = '';
-  for (let at = 0; at < 2; at++) {
-    const body = { runId, checkpoint: { context: { tool: { name: 'ls' } } } };
-    ({ approvalId } = (await plane.call('POST', '/governance/policy/evaluate', { body })).body);
-    await plane.call('POST', '/risk/evaluate', { body: { runId } });
-  }
-  await plane.call('POST', '/replay', { body: { runId } });
-  const replay = await plane.call('POST', '/replay', { body: { runId } });
-  let replayId: string | undefined;
-  while (replayId === undefined) {
-    replayId = (await plane.call('GET', `/jobs/${replay.body.jobId}`)).body.result?.replayId;
-  }
-  theirs = {
-    replayId,
-    eventId: first.body.eventId,
-    proofId: proof.body.proofId,
-    jobId: job.body.jobId,
-    runId,
-    policyId,
-    approvalId,
-  };
-  cursors = {};
-  for (const path of [
-    '/events?runId=their-run&limit=1',
-    '/runs?limit=1',
-    '/proofs?limit=1',
-    '/jobs?limit=1',
-    '/governance/policies?limit=1',
-    '/governance/policy/evaluations?limit=1',
-    '/approvals?limit=1',
-    '/risk/decisions?limit=1',
-    '/replay?limit=1',
-  ]) {
-    cursors[path] = (await plane.call('GET', path)).body.nextCursor;
-  }
-});
-afterAll(() => plane.end());
-
-const asOther = (method: string, path: string, body?: unknown): Promise<Answer> =>
-  plane.call(method, path, { key: plane.keys['other'] ?? '', ...(body === undefined ? {} : { body }) });
-
-const fill = (path: string, ids: Record<string, string>): string =>
-  path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? name);
+interface Stranger {
+  readonly own: Filled;
+  ask(request: RowRequest, headers?: CallOptions['headers']): Promise<Answer>;
+}
+/** One asks about what is somebody's, the other, who did the same so far, about what is nobody's. */
+type Pair = readonly [Stranger, Stranger];
 
 /** The answer without what names the request. */
 const comparable = ({ status, text, headers }: Answer): unknown[] => {
@@ -105,94 +39,264 @@ const comparable = ({ status, text, headers }: Answer): unknown[] => {
   return [status, text.replaceAll(String(id), 'ID'), rest];
 };
 
-describe('another tenant', () => {
-  const withIds = Object.values<Operation>(table).filter(({ path }) => /\{\w+\}/.test(path));
+/** What an answer is but for the values in it. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shapeOf);
+  if (typeof value !== 'object' || value === null) return typeof value;
+  const members = Object.entries(value).map(([name, each]) => [name, shapeOf(each)] as const);
+  return members.toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+const outcome = ({ status, body, headers }: Answer): unknown[] =>
+  status < 400
+    ? [status, shapeOf(body), Object.keys(headers).toSorted()]
+    : [status, body.code, Object.keys(body)];
 
-  it.each(withIds.map((row) => [`${row.method} ${row.path}`, row] as const))(
-    'gets from %s what an id that nobody has gets',
-    async (_name, row) => {
-      // a graph may be declared for any run of one's own, so that row is compared where it answers about ids
-      const body =
-        row.method === 'PUT'
-          ? { nodes: [], edges: [{ source: theirs['eventId'], target: theirs['eventId'], type: 'causes' }] }
-          : bodies[row.path];
-      const real = await asOther(row.method, fill(row.path, theirs), body);
-      const none = await asOther(row.method, fill(row.path, nobodys), body);
-      expect(real.status).toBeGreaterThanOrEqual(400);
-      expect(comparable(real)).toEqual(comparable(none));
-    },
-  );
+const without = (text: string, parts: readonly string[]): string =>
+  parts.reduce((rest, part) => rest.replaceAll(part, ''), text);
 
-  it('finds nothing in lists and counts', async () => {
-    expect((await asOther('GET', '/events?runId=their-run')).body).toEqual({ events: [], nextCursor: null });
-    expect((await asOther('GET', '/events/count')).body.count).toBe(0);
-    for (const path of [
-      '/runs',
-      '/proofs',
-      '/jobs',
-      '/proofs?runId=their-run',
-      '/governance/policies',
-      '/governance/policy/evaluations',
-      '/governance/policy/evaluations?runId=their-run',
-      '/approvals',
-      '/risk/decisions',
-      '/replay',
-      '/replay?runId=their-run',
-    ]) {
-      expect((await asOther('GET', path)).body).toEqual({ data: [], nextCursor: null });
-    }
-  });
+describe.each(engines)('a tenant of a service on %s', (engine) => {
+  let service: TestService;
+  let organization: Tenant;
+  let victim: Awaited<ReturnType<typeof newProject>>;
+  let theirs: Filled;
+  let before: Map<string, string>;
+  const pairs = new Map<string, Pair>();
+  /** What only the victim can know. */
+  let secrets: readonly string[];
 
-  it('cannot verify or prove what is not theirs', async () => {
-    const real = await asOther('POST', '/proofs/verify', { proofId: theirs['proofId'] });
-    const none = await asOther('POST', '/proofs/verify', { proofId: nobodys['proofId'] });
-    expect([real.status, real.body.code]).toEqual([400, 'PROOF_NOT_FOUND']);
-    expect(comparable(real)).toEqual(comparable(none));
-    const proof = await asOther('POST', '/proofs', { runId: 'their-run' });
-    expect([proof.status, proof.body.code]).toEqual([400, 'RUN_HAS_NO_EVENTS']);
-  });
+  const projectOf = async (tenant: Tenant): Promise<string> =>
+    (await tenant.call('GET', '/auth/identity')).body.projectId;
 
-  it('may use the same run and client ids for other things', async () => {
-    const created = await asOther('POST', '/events', event({ runId: 'shared', clientEventId: 'shared:1' }));
-    const own = await plane.call('POST', '/events', {
-      body: event({ runId: 'shared', clientEventId: 'shared:1', action: 'different' }),
+  const byKey = async (name: string): Promise<Stranger> => {
+    const tenant = await service.signUp(name);
+    const own = await fillProject(tenant.call, { name, projectId: await projectOf(tenant) });
+    return {
+      own,
+      ask: ({ method, path, ...rest }, headers = {}) => tenant.call(method, path, { ...rest, headers }),
+    };
+  };
+
+  const byPerson = async (name: string): Promise<Stranger> => {
+    const { own } = await byKey(name);
+    const key = await service.idToken(name);
+    return {
+      own,
+      ask: ({ method, path, ...rest }, headers = { 'gov-project': own.projectId }) =>
+        service.call(method, path, { ...rest, key, headers }),
+    };
+  };
+
+  /** Another project of the victim's organization, which is not its home, with a key. */
+  const newProject = async (name: string): Promise<{ projectId: string; call: Tenant['call'] }> => {
+    const made = { body: { name, environment: 'production' } };
+    const { id: projectId } = (await organization.call('POST', '/projects', made)).body;
+    const created = await service.call('POST', '/api-keys', {
+      key: await service.idToken(organization.person),
+      headers: { 'gov-project': projectId },
+      body: { name },
     });
-    expect([created.status, own.status]).toEqual([201, 201]);
-    expect((await plane.call('GET', '/events/count?runId=shared')).body.count).toBe(1);
+    const { key } = created.body;
+    return {
+      projectId,
+      call: (method, path, options = {}) => service.call(method, path, { key, ...options }),
+    };
+  };
+
+  const bySibling = async (name: string): Promise<Stranger> => {
+    const { projectId, call } = await newProject(name);
+    const own = await fillProject(call, { name, projectId });
+    return {
+      own,
+      ask: ({ method, path, ...rest }, headers = {}) => call(method, path, { ...rest, headers }),
+    };
+  };
+
+  const pairOf = (kind: string): Pair => {
+    const pair = pairs.get(kind);
+    if (pair === undefined) throw new Error(`no strangers by ${kind}`);
+    return pair;
+  };
+
+  /** Everything that the victim can read by these rows; its checkpoint says how long its log is. */
+  const stateOf = async (rows: readonly OperationId[]): Promise<Map<string, string>> => {
+    const state = new Map<string, string>();
+    for (const id of rows.filter((each) => rowOf(each).method === 'GET')) {
+      const { method, path } = rowRequest(id, theirs);
+      const { text } = await victim.call(method, path);
+      state.set(id, text.replace(/"(?:lastUsedAt|requestId|instance)":"[^"]*"/g, ''));
+    }
+    return state;
+  };
+  /** Rows of which the victim reads something else than before. */
+  const changedIn = async (rows: readonly OperationId[]): Promise<string[]> =>
+    [...(await stateOf(rows))].flatMap(([id, text]) => (text === before.get(id) ? [] : [id]));
+
+  beforeAll(async () => {
+    service = await startService({ engine });
+    organization = await service.signUp('victim');
+    victim = await newProject('victim');
+    theirs = await fillProject(victim.call, { name: 'victim', projectId: victim.projectId });
+    for (const [kind, make] of Object.entries({ key: byKey, person: byPerson, sibling: bySibling })) {
+      pairs.set(kind, [await make(`${kind}-a`), await make(`${kind}-b`)]);
+    }
+    secrets = ['victim', ...Object.values(theirs)];
+    before = await stateOf(ofTenants);
+  }, 120_000);
+  afterAll(() => service.end());
+
+  /** Both answers about ids of the victim and of nobody, which say nothing of the victim. */
+  const askBoth = async (
+    id: OperationId,
+    kind: string,
+    idsFor: (given: Ids, own: Filled) => Ids,
+  ): Promise<readonly [real: Answer, none: Answer]> => {
+    const [one, other] = pairOf(kind);
+    const request = rowRequest(id, idsFor(theirs, one.own));
+    const real = await one.ask(request);
+    const none = await other.ask(rowRequest(id, idsFor(nobodysIds, other.own)));
+    const named = Object.values(theirs).filter((each) => JSON.stringify(request).includes(each));
+    const said = without(real.text + JSON.stringify(real.headers), named);
+    expect(secrets.filter((secret) => said.includes(secret))).toEqual([]);
+    return [real, none];
+  };
+
+  const answersAsNobody = (kind: string, rows: readonly OperationId[]): void => {
+    it.each(rows)('who asks %s', async (id) => {
+      const [real, none] = await askBoth(id, kind, (given) => given);
+      expect(outcome(real)).toEqual(outcome(none));
+      if (!isById(id)) return;
+      expect(real.status).toBe(404);
+      expect(comparable(real)).toEqual(comparable(none));
+    });
+
+    it.each(rows.filter((id) => idsOf(id).length > 1))('who asks %s about one id at a time', async (id) => {
+      for (const name of idsOf(id)) {
+        const [real, none] = await askBoth(id, kind, (given, own) => ({ ...own, [name]: given[name] }));
+        expect([name, ...outcome(real)]).toEqual([name, ...outcome(none)]);
+      }
+    });
+  };
+
+  describe.each(['key', 'person'])('is nobody to the %s of another organization', (kind) => {
+    answersAsNobody(kind, ofTenants);
   });
 
-  it('has a log, keys and proofs of its own', async () => {
-    const [ours, other] = [
-      await plane.call('GET', '/log/checkpoint'),
-      await asOther('GET', '/log/checkpoint'),
-    ];
-    expect(ours.text.split('\n')[0]).not.toBe(other.text.split('\n')[0]);
-    await asOther('POST', '/events', event({ runId: 'own' }));
-    const proof = await asOther('POST', '/proofs', { runId: 'own', composed: { layers: ['log_inclusion'] } });
-    expect(proof.body.layers.every(({ verified }: { verified: boolean }) => verified)).toBe(true);
-    expect((await asOther('POST', '/proofs/verify', { proofId: proof.body.proofId })).body.verified).toBe(
-      true,
+  it.each(ofTenants)('is not told from nobody by the header Gov-Project on %s', async (id) => {
+    const [one, other] = pairOf('person');
+    const real = await one.ask(rowRequest(id, theirs), { 'gov-project': theirs.projectId });
+    const none = await other.ask(rowRequest(id, nobodysIds), { 'gov-project': nobodysIds.projectId });
+    expect([real.status, real.body.code]).toEqual([404, 'NOT_FOUND']);
+    expect(comparable(real)).toEqual(comparable(none));
+    const [first, second] = pairOf('key');
+    const byTheirs = await first.ask(rowRequest(id, theirs), { 'gov-project': theirs.projectId });
+    const byNobodys = await second.ask(rowRequest(id, nobodysIds), { 'gov-project': nobodysIds.projectId });
+    expect([byTheirs.status, byTheirs.body.errors[0].in]).toEqual([400, 'header']);
+    const masked = without(byNobodys.text, [second.own.projectId, String(byNobodys.headers['x-request-id'])]);
+    expect(without(byTheirs.text, [first.own.projectId, String(byTheirs.headers['x-request-id'])])).toBe(
+      masked,
     );
   });
 
-  it('cannot use a cursor that is not theirs', async () => {
-    for (const [path, cursor] of Object.entries(cursors)) {
-      expect(cursor).toMatch(/^[A-Za-z0-9_-]+$/);
-      const { status, body } = await asOther('GET', `${path}&cursor=${cursor}`);
-      expect([status, body.code], path).toEqual([400, 'INVALID_CURSOR']);
+  const lists = ofTenants.filter((id) => Object.hasOwn(rowOf(id).query?.properties ?? {}, 'cursor'));
+
+  it.each(lists)('has cursors that mean nothing to others: %s', async (id) => {
+    const { path } = rowRequest(id, theirs);
+    const [, filters] = path.split('?');
+    const first = `${path}${filters === undefined ? '?' : '&'}limit=1`;
+    const cursor: string | null = (await victim.call('GET', first)).body.nextCursor;
+    if (cursor === null) throw new Error(`no second page of ${first}: record more in test/service/filled.ts`);
+    expect(cursor).toMatch(/^[A-Za-z0-9_-]{1,512}$/);
+    expect(Buffer.from(cursor, 'base64url').toString('latin1')).not.toMatch(/victim|run|prf|job|\d{5}/);
+    expect((await victim.call('GET', `${first}&cursor=${cursor}`)).status).toBe(200);
+    const garbage = Buffer.alloc(Buffer.from(cursor, 'base64url').length, 7).toString('base64url');
+    const [one] = pairOf('key');
+    const [sibling] = pairOf('sibling');
+    // a policy's versions are listed where there is such a policy
+    const asked = isById(id) ? first.replace(theirs.policyId, 'POLICY') : first;
+    for (const { own, ask } of [one, sibling]) {
+      const at = asked.replace('POLICY', own.policyId);
+      const real = await ask({ method: 'GET', path: `${at}&cursor=${cursor}` });
+      const none = await ask({ method: 'GET', path: `${at}&cursor=${garbage}` });
+      expect([real.status, real.body.code]).toEqual([400, 'INVALID_CURSOR']);
+      expect(comparable(real)).toEqual(comparable(none));
     }
+  });
+
+  it('is changed by none of this', async () => {
+    expect(await changedIn(ofTenants)).toEqual([]);
+  });
+
+  describe('is nobody to the key of another project of its organization', () => {
+    answersAsNobody('sibling', ofProjects);
+
+    it('which changes nothing of it', async () => {
+      expect(await changedIn(ofProjects)).toEqual([]);
+    });
+  });
+
+  it('shares run ids, client ids and idempotency keys with others, and nothing under them', async () => {
+    const [one] = pairOf('key');
+    const body = event({ runId: 'shared', clientEventId: 'shared:1' });
+    const headers = { 'idempotency-key': 'shared' };
+    const created = await victim.call('POST', '/events', { body, headers });
+    const same = await one.ask({ method: 'POST', path: '/events', body }, headers);
+    expect([created.status, same.status]).toEqual([201, 201]);
+    expect(same.headers['idempotent-replayed']).toBeUndefined();
+    expect(same.body.eventId).not.toBe(created.body.eventId);
+    const different = event({ runId: 'shared', clientEventId: 'shared:1', action: 'different' });
+    const [sibling] = pairOf('sibling');
+    expect((await sibling.ask({ method: 'POST', path: '/events', body: different }, headers)).status).toBe(
+      201,
+    );
+    expect((await victim.call('GET', '/events/count?runId=shared')).body.count).toBe(1);
+  });
+
+  it('has a log, keys and proofs of its own', async () => {
+    const [one] = pairOf('key');
+    const [sibling] = pairOf('sibling');
+    const [checkpoints, keys] = await Promise.all(
+      ['/log/checkpoint', '/log/key'].map((path) =>
+        Promise.all([
+          victim.call('GET', path),
+          one.ask({ method: 'GET', path }),
+          sibling.ask({ method: 'GET', path }),
+        ]),
+      ),
+    );
+    expect(new Set(checkpoints?.map(({ text }) => text.split('\n')[0])).size).toBe(3);
+    expect(new Set(keys?.map(({ text }) => text)).size).toBe(3);
+    const body = { runId: one.own.runId, composed: { layers: ['log_inclusion'] } };
+    const proof = await one.ask({ method: 'POST', path: '/proofs', body });
+    expect(proof.body.layers.every(({ verified }: { verified: boolean }) => verified)).toBe(true);
+    const verified = await one.ask({ method: 'POST', path: '/proofs/verify', body: proof.body });
+    expect(verified.body.verified).toBe(true);
+    // the whole artifact is of no use in another log either
+    const elsewhere = await sibling.ask({ method: 'POST', path: '/proofs/verify', body: proof.body });
+    expect([elsewhere.status, elsewhere.body.code]).toEqual([400, 'PROOF_NOT_FOUND']);
   });
 });
 
 describe('a cursor', () => {
+  let service: TestService;
+  let tenant: Tenant;
+  beforeAll(async () => {
+    service = await startService();
+    tenant = await service.signUp('reader');
+    for (const runId of ['run-1', 'run-1', 'run-2']) {
+      await tenant.call('POST', '/events', { body: event({ runId }) });
+    }
+  });
+  afterAll(() => service.end());
+
   it('continues its own list to the end, and no other list or filter', async () => {
-    const [path, cursor] = ['/events?runId=their-run&limit=1', cursors['/events?runId=their-run&limit=1']];
-    const next = await plane.call('GET', `${path}&cursor=${cursor}`);
+    const path = '/events?runId=run-1&limit=1';
+    const { nextCursor: cursor } = (await tenant.call('GET', path)).body;
+    const next = await tenant.call('GET', `${path}&cursor=${cursor}`);
     expect([next.body.events.length, next.body.nextCursor]).toEqual([1, null]);
     const wrong = [
-      `/events?runId=their-second-run&cursor=${cursor}`,
-      `/events?runId=their-run&order=desc&cursor=${cursor}`,
-      `/events?runId=their-run&eventType=x&cursor=${cursor}`,
+      `/events?runId=run-2&cursor=${cursor}`,
+      `/events?runId=run-1&order=desc&cursor=${cursor}`,
+      `/events?runId=run-1&eventType=x&cursor=${cursor}`,
       `/runs?cursor=${cursor}`,
       `/jobs?cursor=${cursor}`,
       `/runs?cursor=${cursor?.slice(0, -1)}`,
@@ -200,14 +304,8 @@ describe('a cursor', () => {
       '/runs?cursor=x',
     ];
     for (const each of wrong) {
-      const { status, body } = await plane.call('GET', each);
+      const { status, body } = await tenant.call('GET', each);
       expect([status, body.code], each).toEqual([400, 'INVALID_CURSOR']);
-    }
-  });
-
-  it('shows nothing of the position it holds', () => {
-    for (const cursor of Object.values(cursors)) {
-      expect(Buffer.from(cursor, 'base64url').toString('latin1')).not.toMatch(/their|run|prf|job|\d{5}/);
     }
   });
 });
