@@ -83,6 +83,8 @@ export async function changeFound(
   { projectId, find }: { readonly projectId: string; readonly find: () => Promise<StoredProject> },
   judge: (stored: StoredProject, atMs: number) => ProjectChange | null,
 ): Promise<Changed> {
+  // before anything is asked of the log of a project that may be somebody else's, or nobody's (contract A16)
+  await find();
   const changed = await changeTenant(services, projectId, async (atMs): Promise<Judgement<Changed>> => {
     const stored = await find();
     const change = judge(stored, atMs);

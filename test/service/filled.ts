@@ -1,0 +1,94 @@
+/** One of everything that a project can hold and two of everything that it lists, made through its interface. */
+import { nobodysIds, policy, policyVersion, snapshot, type Ids } from '../rows.ts';
+import { event, type Answer, type CallOptions } from '../serving.ts';
+
+type Call = (method: string, path: string, options?: CallOptions) => Promise<Answer>;
+
+export interface Filled extends Ids {
+  /** A run whose graph is sealed. */
+  readonly sealedRunId: string;
+  /** Of a replay of a run that nobody has. */
+  readonly failedJobId: string;
+}
+
+/** The job once it has ended; polls as a client does. */
+export async function endOf(call: Call, jobId: string): Promise<Answer['body']> {
+  for (;;) {
+    const { body } = await call('GET', `/jobs/${jobId}`);
+    if (body.status === 'completed' || body.status === 'failed') return body;
+  }
+}
+
+/** `name` begins every id that a client chooses and stands in what is recorded. Without keys where there is no `projectId`. */
+export async function fillProject(
+  call: Call,
+  { name, projectId }: { readonly name: string; readonly projectId?: string },
+): Promise<Filled> {
+  const made = async (method: string, path: string, body: unknown = {}): Promise<Answer['body']> => {
+    const answer = await call(method, path, { body });
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer.body;
+  };
+  const [runId, sealedRunId] = [`${name}-run`, `${name}-sealed`];
+  const metadata = { note: name };
+  const { eventId } = await made('POST', '/events', event({ runId, metadata }));
+  for (const each of [runId, sealedRunId]) await made('POST', '/events', event({ runId: each, metadata }));
+  await made('POST', `/graphs/${sealedRunId}/commit`);
+  const { proofId } = await made('POST', '/proofs', { runId });
+  await made('POST', '/proofs', { runId });
+  const { jobId } = await made('POST', '/proofs', { runId, async: true });
+  await endOf(call, jobId);
+  await made('PUT', `/governance/snapshots/${runId}`, snapshot);
+  const { policyId, approvalId } = await decide(made, { name, runId });
+  const { jobId: failedJobId } = await made('POST', '/replay', { runId: `${name}-missing` });
+  await endOf(call, failedJobId);
+  let replayId = '';
+  for (let at = 0; at < 2; at++) {
+    const replay = await made('POST', '/replay', { runId });
+    ({ replayId } = (await endOf(call, replay.jobId)).result);
+  }
+  const keyIds = projectId === undefined ? [] : await keysOf(made, name);
+  return {
+    eventId,
+    runId,
+    sealedRunId,
+    proofId,
+    jobId,
+    failedJobId,
+    replayId,
+    policyId,
+    approvalId,
+    projectId: projectId ?? nobodysIds.projectId,
+    keyId: keyIds[0] ?? nobodysIds.keyId,
+  };
+}
+
+type Made = (method: string, path: string, body?: unknown) => Promise<Answer['body']>;
+
+/** Two policies, one of them active with two versions, one that asks people; decisions by them and of risk. */
+async function decide(
+  made: Made,
+  { name, runId }: { readonly name: string; readonly runId: string },
+): Promise<Pick<Ids, 'policyId' | 'approvalId'>> {
+  const [policyId, askId] = [`${name}-policy`, `${name}-ask`];
+  await made('POST', '/governance/policies', { policyId, ...policy, description: name });
+  await made('POST', `/governance/policies/${policyId}/publish`);
+  await made('POST', `/governance/policies/${policyId}/versions`, policyVersion);
+  const condition = { 'tool.name': 'pay' };
+  await made('POST', '/governance/policies', { policyId: askId, name: 'Ask', condition, action: 'escalate' });
+  await made('POST', `/governance/policies/${askId}/publish`);
+  const asked = { runId, checkpoint: { context: { tool: { name: 'pay' } } } };
+  const { approvalId } = await made('POST', '/governance/policy/evaluate', asked);
+  await made('POST', '/governance/policy/evaluate', asked);
+  for (let at = 0; at < 2; at++) await made('POST', '/risk/evaluate', { runId });
+  return { policyId, approvalId };
+}
+
+async function keysOf(made: Made, name: string): Promise<string[]> {
+  const keyIds: string[] = [];
+  for (let at = 0; at < 2; at++) {
+    const { record } = await made('POST', '/api-keys', { name, scopes: ['events:read'] });
+    keyIds.push(record.keyId);
+  }
+  return keyIds;
+}
