@@ -40,7 +40,16 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
     'src/client/': { may: ['src/contract/', 'src/core/', 'ws', 'node:'] },
     // Commands that serve or open a store load host and plane when they run: the others must not pay for them.
     'src/cli/': {
-      may: ['src/contract/', 'src/core/', 'src/client/', 'commander', 'ajv', 'csv-parse', 'node:'],
+      may: [
+        'src/contract/',
+        'src/core/',
+        'src/client/',
+        'commander',
+        'ajv',
+        'csv-parse',
+        'oauth4webapi',
+        'node:',
+      ],
       lazy: ['src/host/', 'plane/'],
     },
     // The payment provider's SDK is 100 ms of parsing for one route that few call.

@@ -7,7 +7,7 @@
 import type { Io } from './io.ts';
 import type { Out } from './out.ts';
 import type { Session } from './session.ts';
-import type { Settings } from './settings.ts';
+import type { GivenFlags, Settings } from './settings.ts';
 
 /**
  * How a flag's text is read. `duration`: milliseconds, from `500ms`, `30s`, `5m`, `2h`, `1d` or plain
@@ -53,6 +53,8 @@ export interface CommandSpec {
   readonly formats?: readonly string[];
   /** Exit codes that this command uses in a sense of its own. */
   readonly exitCodes?: Readonly<Record<number, string>>;
+  /** It changes something at the service: always, with one of these flags, or without this one. */
+  readonly changes?: true | { readonly with: readonly string[] } | { readonly without: string };
   /** The command handles SIGINT and SIGTERM itself (a daemon). */
   readonly ownsSignals?: true;
   /** Contract row behind a generated command. */
@@ -75,7 +77,7 @@ interface FlagValueTypes {
 type FlagValue<Flag> = Flag extends { type: 'boolean' }
   ? boolean
   : Flag extends { type: 'strings' }
-    ? readonly string[]
+    ? readonly (Flag extends { choices: readonly (infer Choice)[] } ? Choice : string)[]
     : Flag extends { type: infer Type extends FlagType; choices: readonly (infer Choice)[] }
       ? Type extends 'string'
         ? Choice | (Flag extends { required: true } ? never : undefined)
@@ -101,6 +103,8 @@ export interface Invocation<Spec = CommandSpec> {
   readonly args: ArgValues<Spec>;
   readonly flags: FlagValues<Spec>;
   readonly settings: Settings;
+  /** Texts of the flags of every command, as typed. */
+  readonly globals: GivenFlags;
   readonly session: Session;
   readonly out: Out;
   readonly io: Io;

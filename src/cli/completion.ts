@@ -2,6 +2,7 @@
  * Completion scripts with the whole tree written into them, so that Tab costs no start of the tool.
  * `test/cli/completion.test.ts` runs each in its shell where that is installed.
  */
+import { environments } from '../contract/authwords.ts';
 import type { CommandSpec } from './command.ts';
 import { kebab } from './flags.ts';
 import { formats, globalFlags } from './globals.ts';
@@ -32,14 +33,18 @@ const globalWords = (): string[] => [...Object.keys(globalFlags).map((name) => `
 const globalChoices = new Map<string, readonly string[]>([
   ['--output', formats],
   ['--color', ['auto', 'always', 'never']],
+  ['--env', environments],
 ]);
+
+/** A shell would take the scope `*` for the files that are there. */
+const isPlain = (word: string): boolean => /^[\w.:-]+$/.test(word);
 
 /** The same for the flags of one command: `events list --order` → asc, desc. */
 function choices(specs: readonly CommandSpec[]): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>();
   for (const { name, flags = {} } of specs) {
     for (const [flag, spec] of Object.entries(flags))
-      if (spec.choices) found.set(`${name} --${kebab(flag)}`, spec.choices);
+      if (spec.choices) found.set(`${name} --${kebab(flag)}`, spec.choices.filter(isPlain));
   }
   return found;
 }

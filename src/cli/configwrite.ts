@@ -8,6 +8,8 @@ import { dirname, join } from 'node:path';
 import { pause } from '../client/retry.ts';
 import { configPath, readUserConfig } from './config.ts';
 import type { UserConfig, Variables } from './config.ts';
+import { credentialsPath, readCredentials } from './credentials.ts';
+import type { Credentials } from './credentials.ts';
 import { CliError, exit } from './exit.ts';
 import { writeWhole } from './files.ts';
 import { takeLock } from './lock.ts';
@@ -18,9 +20,34 @@ const lockWaitMs = 3000;
 export const updateUserConfig = (env: Variables, change: (config: UserConfig) => UserConfig): Promise<void> =>
   locked(env, () => writeUserConfig(env, change(readUserConfig(env))));
 
-/** Under the lock only. */
-export const writeUserConfig = (env: Variables, config: UserConfig): void =>
-  writeWhole(configPath(env), Buffer.from(`${JSON.stringify(config, null, 2)}\n`), 0o600);
+/** Contexts and the credentials they refer to, which change together. */
+export interface UserState {
+  readonly config: UserConfig;
+  readonly credentials: Credentials;
+}
+
+/**
+ * As above, for both files; what no context refers to any more is not kept. Credentials are written first: a crash in
+ * between leaves one without a context.
+ */
+export const updateUserState = (env: Variables, change: (state: UserState) => UserState): Promise<void> =>
+  locked(env, () => {
+    const { config, credentials } = change({
+      config: readUserConfig(env),
+      credentials: readCredentials(env),
+    });
+    const used = new Set(
+      Object.values(config.contexts).map((each) => (each.kind === 'service' ? each.credential : undefined)),
+    );
+    const kept = Object.fromEntries(Object.entries(credentials).filter(([name]) => used.has(name)));
+    write(credentialsPath(env), { credentials: kept });
+    writeUserConfig(env, config);
+  });
+
+const writeUserConfig = (env: Variables, config: UserConfig): void => write(configPath(env), config);
+
+const write = (path: string, value: unknown): void =>
+  writeWhole(path, Buffer.from(`${JSON.stringify(value, null, 2)}\n`), 0o600);
 
 /** Runs `work` while no other process changes the files; waits `lockWaitMs` for that. */
 export async function locked<Value>(env: Variables, work: () => Value): Promise<Value> {

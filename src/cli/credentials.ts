@@ -45,6 +45,9 @@ const isStored = (value: unknown): boolean =>
   typeof value['origin'] === 'string' &&
   (value['expiresAt'] === null || typeof value['expiresAt'] === 'string');
 
+/** A person's token is one for both environments, so it is not named as one context is. */
+export const personOf = (base: string): string => `person@${base}`;
+
 /** Whether a token is a person's: a token of the command line, or an ID token; keys are of a project. */
 export const isPersonal = (token: string): boolean =>
   token.startsWith('gov_cli_') || (!token.startsWith('gov_') && token.split('.').length === 3);

@@ -4,6 +4,7 @@
  * `test/cli/exit.test.ts` holds the mapping over the whole error register.
  */
 import { GovApiError, GovNetworkError } from '../client/errors.ts';
+import { projectHeader } from '../contract/authwords.ts';
 import { GovError, problems } from '../contract/problems.ts';
 import type { FieldError } from '../contract/problems.ts';
 
@@ -103,9 +104,12 @@ export function exitOf(code: string, status: number): ExitCode {
 }
 
 const hints: Readonly<Record<string, string>> = {
-  UNAUTHENTICATED: 'set GOV_API_KEY or GOV_API_KEY_FILE, or choose a context: gov context list',
-  INVALID_CREDENTIAL: 'check which key is used: gov context show',
+  UNAUTHENTICATED: 'sign in: gov auth login; or set GOV_API_KEY; or choose a context: gov context list',
+  INVALID_CREDENTIAL: 'see which credential is used: gov context show; sign in again: gov auth login',
+  ENVIRONMENT_MISMATCH: 'choose the environment with --env, or another context: gov context list',
   INSUFFICIENT_SCOPE: 'use a key that carries the scope',
+  QUOTA_EXCEEDED: 'see what is left: gov usage show',
+  USER_EXISTS: 'sign in: gov auth login',
   FORBIDDEN: 'who asks may not decide: use the approver’s key, with GOV_API_KEY_FILE',
   RUN_TOO_LARGE_FOR_SYNC: 'add --wait to prove it as a job',
   RUN_HAS_NO_EVENTS: 'list the runs that have: gov runs list',
@@ -153,6 +157,16 @@ export function failureOf(thrown: unknown): Failure {
   return { exit: exit.error, code: 'INTERNAL', message, retryable: false, hint, next: [] };
 }
 
+const projectHint =
+  'name the project: --project ID, or gov context set NAME --project ID; see gov projects list';
+
+/** A person has to say on which project they act. */
+const isWithoutProject = (errors: readonly FieldError[]): boolean =>
+  errors.some(
+    ({ in: place, pointer, code }) =>
+      place === 'header' && code === 'MISSING_FIELD' && pointer.toLowerCase() === `/${projectHeader}`,
+  );
+
 function apiFailure(thrown: GovApiError): Failure {
   const { code, message, status, requestId, retryable, errors, problem } = thrown;
   const type =
@@ -167,7 +181,7 @@ function apiFailure(thrown: GovApiError): Failure {
     retryable,
     next: [],
     ...present('requestId', requestId),
-    ...present('hint', hints[code] ?? moved),
+    ...present('hint', isWithoutProject(errors) ? projectHint : (hints[code] ?? moved)),
     ...present('docs', type),
     ...present('errors', errors.length > 0 ? errors : undefined),
   };

@@ -95,7 +95,8 @@ export function specOf(id: OperationId, name: string): CommandSpec {
   const flags = flagsOf(row);
   const example = exampleOf(name, args, flags);
   const more = flags['all'] === undefined ? [] : [`${example} --all -o ndjson`];
-  return { name, summary: row.summary, args, flags, operation: id, examples: [example, ...more] };
+  const changes = row.method === 'GET' ? {} : ({ changes: true } as const);
+  return { name, summary: row.summary, args, flags, operation: id, examples: [example, ...more], ...changes };
 }
 
 /** The commands that rows make under one noun. */

@@ -80,6 +80,11 @@ export class Out {
     return this.#stdout.write(bytes);
   }
 
+  /** A question, or what somebody has to do now, on standard error; also with --quiet. */
+  prompt(text: Safe): Promise<void> {
+    return this.#stderr.write(String(text));
+  }
+
   /** A remark on standard error, silenced by --quiet. */
   async note(text: Safe): Promise<void> {
     if (!this.settings.quiet) await this.#stderr.write(`${text}\n`);

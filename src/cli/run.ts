@@ -82,9 +82,13 @@ async function execute(parsed: ParsedCommand, { out, io, signal }: Surroundings)
   // args and flags were read by this spec, which is also what types the command
   const invocation = { ...parsed, settings, session, out, io, signal } as unknown as Invocation<never>;
   try {
+    if (parsed.spec.changes !== undefined && session.unnamedProduction() !== null) {
+      const { guardProduction, isChange } = await import('./guard.ts');
+      if (isChange(parsed.spec, parsed.flags)) await guardProduction(session, { out, io, signal });
+    }
     return (await start(parsed, invocation)) ?? exit.ok;
   } finally {
-    await session.close();
+    session.close();
   }
 }
 

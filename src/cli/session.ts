@@ -6,9 +6,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client, ClientNote } from '../client/client.ts';
+import type { WebOptions } from './auth/web.ts';
 import type { Environment } from '../contract/authwords.ts';
 import { readSecret, readUserConfig } from './config.ts';
-import { addressIn, environmentAt, environmentOf } from './contexts.ts';
+import { addressIn, environmentAt, environmentOf, siblingOf } from './contexts.ts';
 import { credentialsPath, readCredentials } from './credentials.ts';
 import { CliError, exit, usage } from './exit.ts';
 import { readText } from './flags.ts';
@@ -37,6 +38,7 @@ export interface SessionOptions {
 
 export class Session {
   readonly #options: SessionOptions;
+  readonly #opened: Client[] = [];
   #client: Promise<Client> | undefined;
   #context: NamedContext | null | undefined;
 
@@ -46,13 +48,18 @@ export class Session {
 
   /** The chosen context, or null where there is none. Errors: exit 2 for an unknown name. */
   context(): NamedContext | null {
-    this.#context ??= this.#choose();
+    if (this.#context === undefined) this.#context = this.#choose();
     return this.#context;
   }
 
-  /** From here on, the plane in this directory, whatever the chosen context; for a flag --data. */
+  /** From here on this one, whatever was chosen; null: none. */
+  use(context: NamedContext | null): void {
+    this.#context = context;
+  }
+
+  /** From here on, the plane in this directory; for a flag --data. */
   usePlane(dataDir: string): void {
-    this.#context = { name: dataDir, context: { kind: 'plane', dataDir } };
+    this.use({ name: dataDir, context: { kind: 'plane', dataDir } });
   }
 
   #choose(): NamedContext | null {
@@ -103,6 +110,18 @@ export class Session {
   environment(): Environment | undefined {
     const own = this.#options.settings.baseUrl === undefined ? this.context()?.context : undefined;
     return own?.kind === 'service' ? environmentOf(own) : environmentAt(this.baseUrl().value);
+  }
+
+  /** The production context that nobody named, where its sandbox stands beside it; else null. */
+  unnamedProduction(): { readonly name: string; readonly sandbox: string } | null {
+    const { settings, io } = this.#options;
+    if (settings.baseUrl !== undefined || settings.context !== undefined) return null;
+    const chosen = this.context();
+    if (chosen?.context.kind !== 'service' || environmentOf(chosen.context) !== 'production') return null;
+    if (settings.environment !== undefined && settings.environment.from !== 'project file') return null;
+    const { name, context } = chosen;
+    const sandbox = siblingOf(readUserConfig(io.env).contexts, { name, context }, 'sandbox');
+    return sandbox === undefined ? null : { name, sandbox: sandbox.name };
   }
 
   /** The project that calls name, if any: a person's must where they act on one. */
@@ -174,34 +193,62 @@ export class Session {
     return this.#client;
   }
 
-  async #open(fallback: number | undefined): Promise<Client> {
-    const { settings, io, signal, observe, warn } = this.#options;
-    const { createClient } = await import('../client/client.ts');
-    const baseUrl = this.baseUrl().value;
-    const retries = settings.retries ?? fallback;
-    const key = this.apiKey();
-    if (key !== null && !isPrivate(new URL(baseUrl)))
-      warn(`the API key is sent unencrypted to ${new URL(baseUrl).host}`);
-    const project = this.project();
-    const context = this.context()?.context;
-    const contextCa = context?.kind === 'service' ? context.caFile : undefined;
-    const caFile = settings.cacert ?? contextCa ?? (io.env['SSL_CERT_FILE'] || undefined);
-    return createClient({
-      baseUrl,
-      signal,
-      observe,
-      env: io.env,
-      ...(key === null ? {} : { apiKey: key.value }),
-      ...(project === null ? {} : { project: project.value }),
-      ...(settings.timeoutMs === undefined ? {} : { timeoutMs: settings.timeoutMs }),
-      ...(retries === undefined ? {} : { retries }),
-      ...(caFile === undefined ? {} : { ca: [readText(caFile)] }),
+  #open(retries: number | undefined): Promise<Client> {
+    return this.clientAt(this.baseUrl().value, {
+      token: this.apiKey()?.value,
+      project: this.project()?.value,
+      retries,
     });
   }
 
-  /** Ends the sockets of a client that was opened. */
-  async close(): Promise<void> {
-    const client = await this.#client?.catch(() => undefined);
-    client?.close();
+  /** A client for an address and credential that no context holds yet, such as those of a sign-in. */
+  async clientAt(
+    baseUrl: string,
+    {
+      token,
+      project,
+      retries,
+    }: { token?: string | undefined; project?: string | undefined; retries?: number | undefined },
+  ): Promise<Client> {
+    const { settings, signal, observe, warn } = this.#options;
+    const { createClient } = await import('../client/client.ts');
+    if (token !== undefined && !isPrivate(new URL(baseUrl)))
+      warn(`the credential is sent unencrypted to ${new URL(baseUrl).host}`);
+    const { env, ca, timeoutMs } = this.webOptions();
+    const attempts = settings.retries ?? retries;
+    const client = createClient({
+      baseUrl,
+      signal,
+      observe,
+      env,
+      ca,
+      apiKey: token,
+      project,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(attempts === undefined ? {} : { retries: attempts }),
+    });
+    this.#opened.push(client);
+    return client;
+  }
+
+  /** How anything is reached from here. */
+  webOptions(): Pick<WebOptions, 'env' | 'ca' | 'timeoutMs'> {
+    const { settings, io } = this.#options;
+    const caFile = settings.cacert ?? this.#contextCa() ?? (io.env['SSL_CERT_FILE'] || undefined);
+    return {
+      env: io.env,
+      ca: caFile === undefined ? [] : [readText(caFile)],
+      timeoutMs: settings.timeoutMs,
+    };
+  }
+
+  #contextCa(): string | undefined {
+    const context = this.context()?.context;
+    return context?.kind === 'service' ? context.caFile : undefined;
+  }
+
+  /** Ends the sockets of the clients that were opened. */
+  close(): void {
+    for (const client of this.#opened) client.close();
   }
 }

@@ -46,6 +46,8 @@ const preferred: Preferred = {
   listRiskDecisions: ['id', 'runId', 'action', 'wouldBeAction', 'score', 'evaluatedAt'],
   listApprovals: ['approvalId', 'status', 'runId', 'reason', 'requestedAt', 'expiresAt'],
   listReplays: ['replayId', 'runId', 'status', 'stepsCount', 'driftCount', 'warningsCount', 'createdAt'],
+  listProjects: ['id', 'name', 'environment', 'createdAt', 'updatedAt'],
+  listApiKeys: ['keyId', 'name', 'status', 'scopes', 'prefix', 'lastUsedAt', 'expiresAt'],
   listJobs: ['jobId', 'type', 'runId', 'status', 'createdAt', 'durationMs', 'errorSummary'],
 };
 
@@ -62,7 +64,7 @@ function kindOf(name: string, schema: Schema): Kind {
 export function viewOf(id: OperationId): View {
   const [body] = Object.values<unknown>(table[id].success);
   const schema = schemaOf(body);
-  const items = schema.properties?.['nextCursor'] === undefined ? undefined : listMember(schema);
+  const items = listMember(schema);
   const item = items === undefined ? schema : (schema.properties?.[items]?.items ?? {});
   const wide = Object.entries(item.properties ?? {}).map(([name, each]) => ({
     name,
@@ -73,8 +75,11 @@ export function viewOf(id: OperationId): View {
   return { columns, wide, items, id: wide.find((column) => /^id$|Id$/.test(column.name))?.name };
 }
 
-const listMember = (schema: Schema): 'data' | 'events' =>
-  schema.properties?.['data'] === undefined ? 'events' : 'data';
+/** Lists that are never long have no `nextCursor` beside `data`. */
+function listMember({ properties = {} }: Schema): View['items'] {
+  if (properties['data']?.type === 'array') return 'data';
+  return properties['nextCursor'] === undefined ? undefined : 'events';
+}
 
 /** A view for values that no contract row describes: the names are the columns. */
 export const plainView = (names: readonly string[], id = names[0]): View => {

@@ -149,7 +149,7 @@ describe('the credential', () => {
     const { env } = setUp();
     const argv = ['health', '--base-url', 'http://gov.invalid/api/v1', '--retries', '0'];
     const { stderr, code } = await govHere(argv, { env: { ...env, GOV_API_KEY: key('e') } });
-    expect(stderr).toContain('warning: the API key is sent unencrypted to gov.invalid');
+    expect(stderr).toContain('warning: the credential is sent unencrypted to gov.invalid');
     expect(code).toBe(10);
   });
 });

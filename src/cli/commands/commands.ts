@@ -20,7 +20,7 @@ function described(each: CommandSpec) {
     ([id]) => id === each.operation,
   )?.[1];
   const output = row === undefined ? undefined : Object.values(row.success)[0];
-  const { name, summary, details = [], args = [], examples, exitCodes = {} } = each;
+  const { name, summary, details = [], args = [], examples, exitCodes = {}, changes = false } = each;
   return {
     name,
     summary,
@@ -30,6 +30,7 @@ function described(each: CommandSpec) {
     formats: [...formats, ...(each.formats ?? [])],
     exitCodes,
     examples,
+    changes,
     ...(each.operation === undefined ? {} : { operation: each.operation, output }),
   };
 }

@@ -1,22 +1,51 @@
-/** `gov context list`. */
+/** `gov context list`. Never shows a secret. */
 import type { Run } from '../command.ts';
 import { readUserConfig } from '../config.ts';
+import { environmentOf } from '../contexts.ts';
+import type { Context } from '../contexts.ts';
+import { readCredentials } from '../credentials.ts';
+import type { Credentials } from '../credentials.ts';
 import { safe } from '../safe.ts';
 import type { contextList as spec } from '../specs/general.ts';
 import { plainView } from '../view.ts';
 
+const names = ['name', 'current', 'kind', 'environment', 'place', 'project', 'credential'];
+
 export const run: Run<typeof spec> = async ({ out, io, settings }) => {
-  const config = readUserConfig(io.env);
-  const chosen = settings.context ?? config.currentContext;
-  const items = Object.entries(config.contexts).map(([name, context]) => ({
+  const { contexts, currentContext } = readUserConfig(io.env);
+  const chosen = settings.context ?? currentContext;
+  const credentials = readCredentials(io.env);
+  const items = Object.entries(contexts).map(([name, context]) => ({
     name,
     current: name === chosen,
-    kind: context.kind,
-    place: context.kind === 'plane' ? context.dataDir : context.baseUrl,
+    ...described(context, credentials, io.now()),
   }));
-  if (items.length === 0) await out.note(safe`no contexts yet; make a data plane: gov plane init --data DIR`);
+  if (items.length === 0)
+    await out.note(
+      safe`no contexts yet: gov plane init --data DIR makes a data plane, gov auth login signs in to a service`,
+    );
   const pages = async function* () {
     yield { items, nextCursor: null };
   };
-  await out.list(pages(), plainView(['name', 'current', 'kind', 'place']), 'contexts');
+  await out.list(pages(), plainView(names), 'contexts');
 };
+
+function described(context: Context, credentials: Credentials, now: number) {
+  if (context.kind === 'plane') {
+    const { kind, dataDir: place } = context;
+    return { kind, environment: null, place, project: null, credential: 'its own key' };
+  }
+  const { kind, baseUrl: place, project = null, credential, apiKeyFile } = context;
+  const stored = credential === undefined ? undefined : credentials[credential];
+  const environment = environmentOf(context) ?? null;
+  return { kind, environment, place, project, credential: told(stored, apiKeyFile, now) };
+}
+
+function told(stored: Credentials[string] | undefined, apiKeyFile: string | undefined, now: number): string {
+  if (stored === undefined) return apiKeyFile === undefined ? 'none' : `file ${apiKeyFile}`;
+  const what = stored.kind === 'person' ? 'signed in' : 'API key';
+  if (stored.expiresAt === null) return what;
+  return Date.parse(stored.expiresAt) <= now
+    ? `ended ${stored.expiresAt}`
+    : `${what} until ${stored.expiresAt}`;
+}

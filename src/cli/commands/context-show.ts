@@ -1,14 +1,12 @@
 /** `gov context show`: what applies here and what decided it. Never shows a secret. */
 import type { Run } from '../command.ts';
 import { configPath } from '../config.ts';
+import { masked } from '../credentials.ts';
 import { failureOf } from '../exit.ts';
 import { safe } from '../safe.ts';
 import type { Session } from '../session.ts';
 import type { contextShow as spec } from '../specs/general.ts';
 import { plainView } from '../view.ts';
-
-/** First 9 and last 4 characters: enough to tell two keys apart. */
-const masked = (key: string): string => (key.length < 24 ? '(set)' : `${key.slice(0, 9)}…${key.slice(-4)}`);
 
 function told<Value>(read: () => Value): Value | { error: string } {
   try {
@@ -28,6 +26,8 @@ function describe(session: Session) {
     name: context?.name ?? null,
     kind: context?.context.kind ?? null,
     baseUrl: told(() => session.baseUrl()),
+    environment: told(() => session.environment() ?? null),
+    project: told(() => session.project()),
     apiKey: key,
     trustFile: told(() => session.trustFile() ?? null),
   };
@@ -36,10 +36,19 @@ function describe(session: Session) {
 export const run: Run<typeof spec> = async ({ out, io, session }) => {
   const value = { ...describe(session), configFile: configPath(io.env) };
   if (!out.isHuman) return out.one(value, plainView(Object.keys(value)));
-  const { name, kind, baseUrl, apiKey, trustFile, configFile } = value;
+  const { name, kind, baseUrl, environment, project, apiKey, trustFile, configFile } = value;
   const rows: readonly (readonly [string, string])[] = [
     ['context', name === null ? 'none' : `${name} (${kind ?? ''})`],
     ['address', 'error' in baseUrl ? baseUrl.error : `${baseUrl.value}, from ${baseUrl.from}`],
+    ['environment', typeof environment === 'string' ? environment : (environment?.error ?? 'not said')],
+    [
+      'project',
+      project === null
+        ? 'that of the key'
+        : 'error' in project
+          ? project.error
+          : `${project.value}, from ${project.from}`,
+    ],
     [
       'key',
       apiKey === null ? 'none' : 'error' in apiKey ? apiKey.error : `${apiKey.key}, from ${apiKey.from}`,
@@ -47,5 +56,5 @@ export const run: Run<typeof spec> = async ({ out, io, session }) => {
     ['trust', typeof trustFile === 'string' ? trustFile : (trustFile?.error ?? 'none')],
     ['config', configFile],
   ];
-  await out.lines(rows.map(([label, text]) => safe`${out.styles.bold(label.padEnd(7))}  ${text}`));
+  await out.lines(rows.map(([label, text]) => safe`${out.styles.bold(label.padEnd(11))}  ${text}`));
 };

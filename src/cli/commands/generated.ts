@@ -64,12 +64,13 @@ async function* pagesOf(call: Call, input: UncheckedInput, bounds: Bounds): Asyn
     const query = { ...input.query, cursor, limit: left === Infinity ? undefined : left };
     const { body } = await call({ ...input, query });
     // a list row answers a page; its items are shown, not relied on
-    const page = body as { data?: Row[]; events?: Row[]; nextCursor: string | null };
-    const items = itemsOf(page).slice(0, left);
-    yield { items, nextCursor: page.nextCursor };
+    const page = body as { data?: Row[]; events?: Row[]; nextCursor?: string | null };
+    const { nextCursor = null } = page;
+    const items = itemsOf({ ...page, nextCursor }).slice(0, left);
+    yield { items, nextCursor };
     left -= items.length;
     const goOn = bounds.all || typeof bounds.limit === 'number';
-    if (page.nextCursor === null || page.nextCursor === cursor || left <= 0 || !goOn) return;
-    cursor = page.nextCursor;
+    if (nextCursor === null || nextCursor === cursor || left <= 0 || !goOn) return;
+    cursor = nextCursor;
   }
 }

@@ -17,6 +17,7 @@ const details = [
 export const approvalsApprove = command({
   name: 'approvals approve',
   summary: 'Approve what a policy escalated',
+  changes: true,
   details,
   args: [approvalId],
   flags: { comment },
@@ -27,6 +28,7 @@ export const approvalsApprove = command({
 export const approvalsDeny = command({
   name: 'approvals deny',
   summary: 'Deny what a policy escalated',
+  changes: true,
   details,
   args: [approvalId],
   flags: { comment },

@@ -5,6 +5,7 @@ import { command } from '../command.ts';
 export const eventsPush = command({
   name: 'events push',
   summary: 'Record events, or recordings of other programs, from files or standard input',
+  changes: { without: 'dryRun' },
   details: [
     'Events come as NDJSON (one object per line), a JSON array, or CSV whose header names fields (runId, actor.name, metadata.amount). Each event is judged alone; events of one run arrive in the order of the input.',
     'A repeated push records nothing twice: batches are cut by the content of a file, and a batch counts once within 24 hours. Events with a clientEventId count once for ever.',

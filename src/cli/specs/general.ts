@@ -20,6 +20,55 @@ export const contextShow = command({
   examples: ['gov context show', 'gov context show -C production -o json'],
 });
 
+export const contextSet = command({
+  name: 'context set',
+  summary: 'Make a context, or change one',
+  details: [
+    'What the flags of every command say is kept for it: --base-url, --env, --project, --cacert. What is not given stays. An address without a path gets that of the interface.',
+  ],
+  args: [{ name: 'name', description: 'Context' }],
+  flags: {
+    apiKeyFile: {
+      type: 'string',
+      value: 'FILE',
+      description: 'Read the API key from this file, which stays yours; see also gov auth login',
+    },
+    trust: { type: 'string', value: 'FILE', description: 'Trust file for proofs of this service' },
+    data: {
+      type: 'string',
+      value: 'DIR',
+      description: 'The context is for the data plane in this directory',
+    },
+    unset: {
+      type: 'strings',
+      separator: ',',
+      choices: ['project', 'apiKeyFile', 'trustFile', 'caFile', 'environment'],
+      value: 'A,B',
+      description: 'Forget these',
+    },
+  },
+  examples: [
+    'gov context set acme --base-url https://gov.example.com',
+    'gov context set acme --project prj_01jq3v5k8hf7wb3c9x2m4n6p8r --cacert ./ca.pem',
+    'gov context set local --data /var/lib/gov',
+  ],
+});
+
+export const contextDelete = command({
+  name: 'context delete',
+  summary: 'Remove a context, and its stored credential where no other context has it',
+  details: ['The service is not told: gov auth logout ends a sign-in, gov keys revoke a key.'],
+  args: [{ name: 'name', description: 'Context' }],
+  flags: {
+    confirm: {
+      type: 'string',
+      value: 'NAME',
+      description: 'Name of the context, in place of being asked for it',
+    },
+  },
+  examples: ['gov context delete acme-sandbox'],
+});
+
 export const completion = command({
   name: 'completion',
   summary: 'Print a completion script for a shell',

@@ -2,17 +2,21 @@
 import type { CommandSpec } from '../command.ts';
 import { generatedSpecs } from '../manifest.ts';
 import * as approvals from './approvals.ts';
+import * as auth from './auth.ts';
 import { eventsPush, eventsTail } from './events.ts';
 import * as general from './general.ts';
 import { graphsGet, graphsLineage } from './graphs.ts';
 import { jobsWait } from './jobs.ts';
+import * as keys from './keys.ts';
 import { logFsck, planeInit, planeServe, planeStatus } from './plane.ts';
 import * as policy from './policy.ts';
+import * as projects from './projects.ts';
 import * as replay from './replay.ts';
 import * as risk from './risk.ts';
 import * as tools from './tools.ts';
 import { quickstart } from './quickstart.ts';
 import { proofsCreate, proofsGet, proofsVerify } from './proofs.ts';
+import * as usage from './usage.ts';
 
 /** Nouns in the order of `gov --help`, under the headings they stand below. */
 export const nouns: readonly (readonly [heading: string, noun: string, summary: string])[] = [
@@ -30,6 +34,11 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Operate', 'plane', 'The data plane on this machine'],
   ['Operate', 'jobs', 'Jobs of the service'],
   ['Operate', 'health', ''],
+  ['Account', 'auth', 'Sign up, sign in, sign out'],
+  ['Account', 'projects', 'Projects of the organization'],
+  ['Account', 'keys', 'API keys of a project'],
+  ['Account', 'usage', 'Metered operations and quotas'],
+  ['Account', 'billing', 'Billing, and how long bodies are kept'],
   ['This tool', 'context', 'Services you talk to'],
   ['This tool', 'completion', ''],
   ['This tool', 'commands', ''],
@@ -56,21 +65,31 @@ const handMade: readonly CommandSpec[] = [
   planeServe,
   planeStatus,
   logFsck,
+  ...Object.values(auth),
+  ...Object.values(projects),
+  ...Object.values(keys),
+  ...Object.values(usage),
   ...Object.values(general),
 ];
 
 const verbOrder = [
+  'signup',
+  'login',
   'push',
   'create',
   'list',
   'get',
   'show',
+  'use',
+  'set',
+  'update',
   'count',
   'tail',
   'verify',
   'init',
   'serve',
   'status',
+  'token',
 ];
 
 /** Verbs that are not in the list follow those that are. */

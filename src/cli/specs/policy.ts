@@ -43,6 +43,7 @@ const fileForm =
 export const policyCreate = command({
   name: 'policy create',
   summary: 'Create policies from files, or add a version where a policy exists and differs',
+  changes: true,
   details: [
     fileForm,
     'What is equal to the newest version is left alone, so the command can be repeated. All files are read before the first policy is written.',
@@ -78,6 +79,7 @@ export const policyGet = command({
 export const policyPublish = command({
   name: 'policy publish',
   summary: 'Put a version of a policy in force, by default the newest',
+  changes: true,
   args: [policyId],
   flags: {
     version: { type: 'integer', minimum: 1, value: 'N', description: 'Version; default the newest' },
@@ -90,6 +92,7 @@ export const policyPublish = command({
 export const policyTransition = command({
   name: 'policy transition',
   summary: 'Move a policy to another status of its life cycle',
+  changes: true,
   details: [
     'From draft: review, active, archived. From review: draft, active, archived. From active: disabled, archived. From disabled: active, archived. From archived: draft.',
   ],
@@ -105,6 +108,7 @@ export const policyTransition = command({
 export const policyRollback = command({
   name: 'policy rollback',
   summary: 'Put an earlier version of a policy in force again',
+  changes: true,
   args: [policyId],
   flags: {
     toVersion: { type: 'integer', minimum: 1, value: 'N', required: true, description: 'Version' },
@@ -117,6 +121,7 @@ export const policyRollback = command({
 export const policyEvaluate = command({
   name: 'policy evaluate',
   summary: 'Decide a moment of a run by the policies in force, and record it',
+  changes: true,
   flags: {
     run: { type: 'string', value: 'RUN', required: true, description: 'The run' },
     checkpoint,

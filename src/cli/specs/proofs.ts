@@ -6,6 +6,7 @@ const proofId = { name: 'proofId', description: 'Proof, such as prf_…' } as co
 export const proofsCreate = command({
   name: 'proofs create',
   summary: 'Prove a run',
+  changes: true,
   details: [
     'Without --async or --wait the proof is made while you wait, up to 10,000 events. --wait makes it as a job and waits for it; --async answers with the job at once.',
   ],

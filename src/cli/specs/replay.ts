@@ -24,6 +24,7 @@ const exitCodes = {
 export const replayRun = command({
   name: 'replay run',
   summary: 'Verify the recorded decisions of a run again',
+  changes: true,
   details: [
     'Policies, risk scores and what else was recorded with its inputs is decided again with the versions recorded then, and compared step by step. No model and no tool is run again.',
   ],
@@ -49,6 +50,7 @@ export const replayRun = command({
 export const replayGraph = command({
   name: 'replay graph',
   summary: 'Compare a declared causal graph with the one that the events give',
+  changes: true,
   args: [{ name: 'file', description: 'JSON file with runId, nodes and edges, or - for standard input' }],
   flags: { wait, failOn },
   examples: [

@@ -7,6 +7,7 @@ const configFile = { name: 'file', description: 'JSON file, or - for standard in
 export const riskEvaluate = command({
   name: 'risk evaluate',
   summary: 'Score a moment of a run and route it: allow, flag, escalate or block; it is recorded',
+  changes: true,
   details: [
     'The file holds what the interface takes: runId, policyDecisions, quotaState, evaluationSignals, explicitSignals. Flags add to it.',
   ],
@@ -36,6 +37,7 @@ export const riskEvaluate = command({
 export const riskConfigSet = command({
   name: 'risk config set',
   summary: 'Replace the configuration of the risk router',
+  changes: true,
   args: [configFile],
   examples: ['gov risk config set risk.json', 'gov risk config get -o json | gov risk config set -'],
 });

@@ -23,6 +23,7 @@ const policy = {
 export const toolsEvaluate = command({
   name: 'tools evaluate',
   summary: 'Decide whether a tool call may run, and record it',
+  changes: { without: 'dryRun' },
   details: [
     'The call comes from a JSON file in the form of the interface ({tool: {name}, arguments, runId, actor, context}), from flags, or from both.',
   ],
@@ -54,6 +55,7 @@ export const toolsEvaluate = command({
 export const toolsExec = command({
   name: 'tools exec',
   summary: 'Run a command only if the policies allow it, and record call and outcome',
+  changes: true,
   details: [
     'Policies see it as a tool call with the arguments {"command": …, "args": […]}. The command is started directly, never by a shell. It has our standard streams; signals go on to it, and its exit code is ours.',
     'Without a decision, or where the call cannot be recorded, nothing runs.',

@@ -1,0 +1,164 @@
+/**
+ * Signing in at the identity provider from a machine that shows no browser: the device authorization grant (RFC 8628)
+ * of OpenID Connect, with the client that the service names. What the ID token says is checked by the service.
+ * `test/cli/device.test.ts` proves it against a real provider.
+ */
+import * as oauth from 'oauth4webapi';
+import { GovNetworkError } from '../../client/errors.ts';
+import { isLoopback } from '../../client/proxy.ts';
+import { pause } from '../../client/retry.ts';
+import type { AuthConfiguration } from '../../contract/auth.ts';
+import { limits } from '../../contract/limits.ts';
+import { CliError, exit } from '../exit.ts';
+import type { Web } from './web.ts';
+
+/** What a person is shown; texts of the provider. */
+export interface DevicePage {
+  readonly address: string;
+  /** The address with the code in it, where the provider has one. */
+  readonly wholeAddress: string | undefined;
+  readonly userCode: string;
+  readonly expiresInSeconds: number;
+}
+
+export interface DeviceOptions {
+  readonly configuration: AuthConfiguration;
+  readonly web: Web;
+  readonly signal: AbortSignal;
+  readonly show: (page: DevicePage) => Promise<void>;
+}
+
+const defaultIntervalSeconds = 5;
+const slowDownSeconds = 5;
+
+/**
+ * The ID token, once the person has signed in. Errors: exit 2 where the provider has no device grant, 4 where the person
+ * refuses, 8 where the code ends before they come, 10 where what answers is no such provider.
+ */
+export async function deviceIdToken(options: DeviceOptions): Promise<string> {
+  const { configuration, web, signal, show } = options;
+  const issuer = new URL(configuration.issuer);
+  const client = { client_id: configuration.clientId };
+  const request = {
+    signal,
+    // only what does not leave this machine may be read by others on the way
+    [oauth.allowInsecureRequests]: isLoopback(issuer.hostname),
+    [oauth.customFetch]: web.fetch.bind(web),
+  };
+  try {
+    const server = await oauth.processDiscoveryResponse(
+      issuer,
+      await oauth.discoveryRequest(issuer, request),
+    );
+    if (server.device_authorization_endpoint === undefined) throw noDeviceGrant(configuration.issuer);
+    const asked = await oauth.deviceAuthorizationRequest(
+      server,
+      client,
+      oauth.None(),
+      // whoever signed in longer ago is to do so again: the service takes no older sign-in
+      { scope: configuration.scopes.join(' '), max_age: String(limits.signInAgeSeconds) },
+      request,
+    );
+    const device = await oauth.processDeviceAuthorizationResponse(server, client, asked);
+    await show({
+      address: device.verification_uri,
+      wholeAddress: device.verification_uri_complete,
+      userCode: device.user_code,
+      expiresInSeconds: device.expires_in,
+    });
+    return await poll(device, signal, async () => {
+      const answered = await oauth.deviceCodeGrantRequest(
+        server,
+        client,
+        oauth.None(),
+        device.device_code,
+        request,
+      );
+      return oauth.processDeviceCodeResponse(server, client, answered);
+    });
+  } catch (cause) {
+    throw explained(cause, configuration.issuer);
+  }
+}
+
+type TokenAnswer = Awaited<ReturnType<typeof oauth.processDeviceCodeResponse>>;
+
+/** Asks again until the person has answered (RFC 8628 §3.5). */
+async function poll(
+  device: oauth.DeviceAuthorizationResponse,
+  signal: AbortSignal,
+  ask: () => Promise<TokenAnswer>,
+): Promise<string> {
+  const deadline = performance.now() + device.expires_in * 1000;
+  let intervalSeconds = device.interval ?? defaultIntervalSeconds;
+  while (performance.now() + intervalSeconds * 1000 <= deadline) {
+    await pause(intervalSeconds * 1000, signal);
+    try {
+      const { id_token: idToken } = await ask();
+      if (idToken !== undefined) return idToken;
+      throw new CliError(
+        exit.network,
+        'expected an ID token of the identity provider, got an answer without one',
+        {
+          code: 'NO_ID_TOKEN',
+          hint: 'the client at the provider must be allowed the scope openid',
+        },
+      );
+    } catch (cause) {
+      intervalSeconds += slowerBy(cause);
+    }
+  }
+  throw codeEnded();
+}
+
+/** Seconds by which the interval grows where asking again makes sense; else the error goes on. */
+function slowerBy(cause: unknown): number {
+  if (cause instanceof GovNetworkError && cause.retryable) return slowDownSeconds;
+  if (!(cause instanceof oauth.ResponseBodyError)) throw cause;
+  if (cause.error === 'authorization_pending') return 0;
+  if (cause.error === 'slow_down') return slowDownSeconds;
+  throw cause;
+}
+
+const codeEnded = (): CliError =>
+  new CliError(exit.pending, 'nobody signed in before the code ended', {
+    code: 'PENDING',
+    next: ['gov auth login'],
+  });
+
+const noDeviceGrant = (issuer: string): CliError =>
+  new CliError(exit.usage, `the identity provider ${issuer} has no device grant`, {
+    code: 'NO_DEVICE_GRANT',
+    hint: 'get an ID token in another way and give it with --id-token FILE, or use an API key: --api-key-stdin',
+  });
+
+/** What went wrong at the provider, in words; what is ours already as it is. */
+function explained(cause: unknown, issuer: string): unknown {
+  if (cause instanceof oauth.ResponseBodyError) {
+    if (cause.error === 'expired_token') return codeEnded();
+    const said = `${cause.error}${cause.error_description === undefined ? '' : `: ${cause.error_description}`}`;
+    if (cause.error === 'access_denied')
+      return new CliError(exit.denied, `the sign-in was refused at ${issuer}`, {
+        code: 'ACCESS_DENIED',
+        cause,
+      });
+    return new CliError(exit.denied, `the identity provider ${issuer} refused: ${said}`, {
+      code: 'REFUSED',
+      cause,
+    });
+  }
+  const isProtocol =
+    cause instanceof oauth.OperationProcessingError ||
+    cause instanceof oauth.UnsupportedOperationError ||
+    cause instanceof oauth.WWWAuthenticateChallengeError;
+  if (!isProtocol) return cause;
+  return new CliError(
+    exit.network,
+    `${issuer} does not answer as an identity provider does: ${cause.message}`,
+    {
+      code: 'INVALID_RESPONSE',
+      hint: 'is it the issuer that the service is configured with? see: gov api, GET /auth/configuration',
+      cause,
+    },
+  );
+}

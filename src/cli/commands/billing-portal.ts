@@ -1,0 +1,18 @@
+/** `gov billing portal [--open]`. */
+import type { Run } from '../command.ts';
+import { Safe } from '../safe.ts';
+import type { billingPortal as spec } from '../specs/usage.ts';
+import { viewOf } from '../view.ts';
+
+export const run: Run<typeof spec> = async ({ flags, io, out, session }) => {
+  const returnUrl = flags.returnUrl ?? new URL('/', session.baseUrl().value).href;
+  const client = await session.client();
+  const { body } = await client.openBillingPortal({ body: { returnUrl } });
+  // alone on its line, for whoever copies it
+  await (out.isHuman || out.format === 'tsv'
+    ? out.line(Safe.cell(body.url))
+    : out.one(body, viewOf('openBillingPortal')));
+  if (!flags.open) return;
+  const { openPage } = await import('../browser.ts');
+  await openPage(body.url, io.env);
+};

@@ -1,0 +1,21 @@
+/** `gov service projects`: read from the store itself, so on SQLite only while the service does not run. */
+import type { Run } from '../command.ts';
+import type { ListPage } from '../out.ts';
+import type { serviceProjects as spec } from '../specs/service.ts';
+import { plainView } from '../view.ts';
+
+const columns = ['projectId', 'name', 'environment', 'organizationId', 'createdAt', 'deletedAt', 'quotas'];
+
+export const run: Run<typeof spec> = async ({ flags, out, io }) => {
+  const { everyProject, operate } = await import('../../host/operator.ts');
+  const { data: dataDir, organization } = flags;
+  const filter = organization === undefined ? {} : { organizationId: organization };
+  await operate({ dataDir, env: io.env, logLevel: 'warn' }, async (services) => {
+    const pages = async function* (): AsyncGenerator<ListPage> {
+      for await (const page of everyProject(services, filter)) {
+        yield { items: page.map((each) => ({ ...each })), nextCursor: null };
+      }
+    };
+    await out.list(pages(), plainView(columns), 'projects');
+  });
+};
