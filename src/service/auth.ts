@@ -74,7 +74,7 @@ export const auth: Pick<
     const { store } = services;
     const { projectId, organizationId, environment } = caller.project;
     const [credential, organization, project] = await Promise.all([
-      caller.type === 'api_key' ? keyNamed(services, caller) : personNamed(services, presented),
+      caller.type === 'api_key' ? keyNamed(services, caller) : personNamed(services, caller, presented),
       store.organization(organizationId),
       store.storedProject(organizationId, projectId),
     ]);
@@ -135,14 +135,18 @@ const keyNamed = ({ store }: Services, { id, project }: Caller): Promise<Named |
   store.apiKeyOf(project.projectId, id);
 
 /** The person behind what the call was made with, which is checked already; null where it ended meanwhile. */
-async function personNamed(services: Services, presented: Presented | null): Promise<Named | null> {
+async function personNamed(
+  services: Services,
+  { id }: Caller,
+  presented: Presented | null,
+): Promise<Named | null> {
   const { bearer = null, cookie = null } = presented ?? {};
   const { store } = services;
   if (bearer !== null && tokenKind(bearer) === null) {
     const { issuer, subject, expiresMs } = await identityOf(services).verify(bearer, { freshSignIn: false });
     const user = await store.user(issuer, subject);
-    return user === null ? null : { name: user.name, expiresMs };
+    return user?.userId === id ? { name: user.name, expiresMs } : null;
   }
   const found = await store.session(keyDigest(bearer ?? cookie ?? ''));
-  return found === null ? null : { name: found.user.name, expiresMs: found.session.expiresMs };
+  return found?.user.userId === id ? { name: found.user.name, expiresMs: found.session.expiresMs } : null;
 }
