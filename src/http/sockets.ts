@@ -1,6 +1,6 @@
 /**
  * How many sockets one address may hold open (reliability S19), so that nobody takes all of them. Load balancers hold
- * those of their clients, and are not counted. Proven by `test/http/slow.test.ts`.
+ * those of their clients, and are not counted. Proven by `test/http/sockets.test.ts`.
  */
 import type { Server } from 'node:http';
 import { limits } from '../contract/limits.ts';

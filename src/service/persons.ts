@@ -1,7 +1,7 @@
 /**
  * People as callers (contract A15, B2, B14; design of the tenancy): by session cookie, by token of the command line,
  * by ID token. Each acts on its organization with every scope, and on the project that `Gov-Project` names.
- * Proven by `test/http/persons.test.ts`.
+ * Proven by `test/service/persons.test.ts` and `test/http/persons.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
