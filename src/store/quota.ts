@@ -6,7 +6,10 @@
  */
 import type { MeteredType } from '../contract/operation.ts';
 import { zeroTotals, type MeterOp, type Totals } from '../core/metering.ts';
-import { serverTime } from '../core/record.ts';
+import { serverTime, type LeafDraft } from '../core/record.ts';
+import type { ClientEvents } from './kept.ts';
+import type { Pending } from './pending.ts';
+import type { AppendOutcome, AppendRequest } from './port.ts';
 
 /** A month in which something was metered, `2026-11`, and the totals before it. */
 export interface Period {
@@ -24,6 +27,37 @@ export function periodAt(newest: Period | null, serverMs: number, totals: Totals
 
 export const usedOf = (op: MeterOp, { base }: Period, totals: Totals): number =>
   op === 'none' ? 0 : totals[op] - base[op];
+
+type OverQuota = Extract<AppendOutcome, { outcome: 'over_quota' }>;
+
+/** Null where a request fits. Decided by look-ups alone, since nothing of what is refused may have been written. */
+export function overQuota(
+  { ledger, totals }: Pending,
+  { meter, leaves }: AppendRequest,
+  { period, clients }: { readonly period: Period; readonly clients: Pick<ClientEvents, 'has'> },
+): OverQuota | null {
+  const { op, limit = null } = meter;
+  if (op === 'none' || limit === null) return null;
+  const used = usedOf(op, period, totals);
+  const most = meter.units === 'accepted' ? leaves.length : meter.units;
+  if (used + most <= limit) return null;
+  const isKnown = (id: string): boolean => clients.has(ledger.no, id);
+  const units = meter.units === 'accepted' ? countFresh(leaves, isKnown) : meter.units;
+  return units === 0 || used + units <= limit ? null : { outcome: 'over_quota', used, units };
+}
+
+/** Leaves that would be appended: not those whose client id is known, or comes a second time. */
+function countFresh(leaves: readonly LeafDraft[], isKnown: (clientEventId: string) => boolean): number {
+  const seen = new Set<string>();
+  let fresh = 0;
+  for (const draft of leaves) {
+    const id = draft.kind === 'event' ? draft.clientEventId : null;
+    if (id !== null && (seen.has(id) || isKnown(id))) continue;
+    if (id !== null) seen.add(id);
+    fresh += 1;
+  }
+  return fresh;
+}
 
 /** Units between the totals at the beginning of a month and those at its end. */
 export function usedBetween(base: Totals, end: Totals): Used {

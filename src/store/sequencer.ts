@@ -23,7 +23,7 @@ import { answerOf } from './answer.ts';
 import type { ClientEvents, KeptAnswers } from './kept.ts';
 import { heldLedgers, heldRuns, heldRunsOfAll, type Ledger, type RunState } from './ledger.ts';
 import { Pending, type Entry, type MeterRow, type Plan } from './pending.ts';
-import { periodAt, usedOf, type Period } from './quota.ts';
+import { overQuota, periodAt, usedOf, type Period } from './quota.ts';
 import type { RandomPool } from './random.ts';
 
 /** What an engine gives: what its tables hold, with what requests before in the same commit added. */
@@ -74,7 +74,7 @@ export class Sequencer {
     const repeated = idempotency === undefined ? null : this.find(pending, idempotency);
     if (repeated !== null) return repeated;
     const plan = this.newPlan(pending);
-    const refused = this.overQuota(pending, request, plan.period);
+    const refused = overQuota(pending, request, { period: plan.period, clients: this.parts.clients });
     if (refused !== null) return refused;
     if (expect !== undefined) {
       const events = this.runOf(pending, expect.runId)?.events ?? 0;
@@ -157,34 +157,6 @@ export class Sequencer {
     return kept.fingerprint === fingerprint
       ? { outcome: 'replayed', response: kept.response }
       : { outcome: 'key_reused' };
-  }
-
-  /** Decided by look-ups alone, since nothing that a request wrote may stay when it is refused. */
-  private overQuota(
-    pending: Pending,
-    { meter, leaves }: AppendRequest,
-    period: Period,
-  ): AppendOutcome | null {
-    const { op, limit = null } = meter;
-    if (op === 'none' || limit === null) return null;
-    const used = usedOf(op, period, pending.totals);
-    const most = meter.units === 'accepted' ? leaves.length : meter.units;
-    if (used + most <= limit) return null;
-    const units = meter.units === 'accepted' ? this.countFresh(pending, leaves) : meter.units;
-    return units === 0 || used + units <= limit ? null : { outcome: 'over_quota', used, units };
-  }
-
-  /** Leaves that would be appended: not those whose client id is known, or comes a second time. */
-  private countFresh({ ledger }: Pending, leaves: readonly LeafDraft[]): number {
-    const seen = new Set<string>();
-    let fresh = 0;
-    for (const draft of leaves) {
-      const id = draft.kind === 'event' ? draft.clientEventId : null;
-      if (id !== null && (seen.has(id) || this.parts.clients.has(ledger.no, id))) continue;
-      if (id !== null) seen.add(id);
-      fresh += 1;
-    }
-    return fresh;
   }
 
   private newPlan({ lastMs, period, totals }: Pending): Plan {

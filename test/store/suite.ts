@@ -17,6 +17,7 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./suite/checkpoints.ts');
   await import('./suite/quota.ts');
   await import('./suite/tenants.ts');
+  await import('./suite/projects.ts');
   await import('./suite/keys.ts');
   await import('./suite/operator.ts');
   await import('./suite/texts.ts');

@@ -28,26 +28,25 @@ export function periodCheck(
   );
   const report = (month: string, expected: string, got: string): void =>
     problem(`${projectId}/period/${month}`, 'period_mismatch', { expected, got });
-  let newest = '';
-  let row = select.get(no, newest);
-  const unexpected = ({ month, base }: PeriodRow): void => {
+  const next = (after: string): PeriodRow | undefined => select.get(no, after);
+  const unexpected = ({ month, base }: PeriodRow): void =>
     report(month, 'no such month, since nothing was metered in it', base);
-    row = select.get(no, month);
-  };
+  let newest = '';
+  let row = next(newest);
   return {
     visit: ({ op, at }, before) => {
       const month = String(at).slice(0, 7);
       if (op === 'none' || month <= newest) return;
       newest = month;
-      while (row !== undefined && row.month < month) unexpected(row);
+      for (; row !== undefined && row.month < month; row = next(row.month)) unexpected(row);
       const expected = canonicalize(before);
       const got = row?.month === month ? canonical(row.base) : 'none';
       if (got !== expected) report(month, expected, got);
-      if (row?.month === month) row = select.get(no, month);
+      if (row?.month === month) row = next(month);
     },
     finish: () => {
       const added = addedSince(db, project);
-      while (row !== undefined && !added(row.month)) unexpected(row);
+      for (; row !== undefined; row = next(row.month)) if (!added(row.month)) unexpected(row);
     },
   };
 }

@@ -10,7 +10,7 @@ import { RandomPool } from '../random.ts';
 import { openSequencer } from './sequencer.ts';
 import { preparer } from './statement.ts';
 import { taskStatements } from './tasks.ts';
-import { tenantTasks } from './tenants.ts';
+import { tenantTasks } from './maketenant.ts';
 import { walKeeper } from './wal.ts';
 import { Writer } from './writer.ts';
 import { workOf, type ResultOf, type Verb, type Write, type WriteOf } from './writes.ts';

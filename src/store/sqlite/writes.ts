@@ -19,7 +19,7 @@ import type {
 import type { JobFailure, JobMoves } from './jobs.ts';
 import type { CommitSequencer } from './sequencer.ts';
 import type { Note, TaskStatements } from './tasks.ts';
-import type { TenantTasks } from './tenants.ts';
+import type { TenantTasks } from './maketenant.ts';
 import type { Work } from './writer.ts';
 
 interface Lease {

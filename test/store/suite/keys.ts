@@ -96,8 +96,11 @@ describe('keys', () => {
     await stored(store, change('prj_a', save('1')));
     await stored(store, change('prj_a', rename('1', startMs + 5)));
     const changed = apiKey('1', {
-      ...{ name: 'renamed', description: 'why', scopes: ['*'] },
-      ...{ expiresMs: startMs + 1000, updatedMs: startMs + 5 },
+      name: 'renamed',
+      description: 'why',
+      scopes: ['*'],
+      expiresMs: startMs + 1000,
+      updatedMs: startMs + 5,
     });
     expect(await store.apiKeyOf('prj_a', 'key_1')).toEqual(changed);
     await stored(store, change('prj_a', revoke('1', startMs + 100, startMs + 6)));

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { draftLeaf } from '../../../src/core/record.ts';
 import type { AppendRequest, Store } from '../../../src/store/port.ts';
-import { event, genesis, HandClock, projectOf, request, startMs, stored } from '../fixture.ts';
+import { event, genesis, type HandClock, projectOf, request, startMs, stored } from '../fixture.ts';
 import { open } from '../engine.ts';
 import { used } from '../tenants.ts';
 
