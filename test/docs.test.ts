@@ -65,6 +65,8 @@ const otherVariables = [
   'GOV_LOG_LEVEL',
   'GOV_NODE',
   'GOV_HOME',
+  'GOV_STRIPE_KEY',
+  'GOV_STRIPE_KEY_FILE',
   'HTTPS_PROXY',
   'NODE_EXTRA_CA_CERTS',
 ];
