@@ -5,13 +5,22 @@
  */
 import type { TObject, TSchema } from 'typebox';
 import { limits } from './limits.ts';
-import type { Operation } from './operation.ts';
 import { streams } from './events.ts';
-import { problems } from './problems.ts';
+import {
+  headerComponents,
+  headerParameters,
+  headerReferences,
+  noticeHeaders,
+  problemResponses,
+  problemSchema,
+  rateHeaders,
+  securitySchemes,
+  tagText,
+  type JsonRecord,
+  type JsonValue,
+} from './openapiparts.ts';
+import { accessOf, type Operation } from './operation.ts';
 import { table } from './table.ts';
-
-type JsonValue = null | boolean | number | string | JsonValue[] | { [name: string]: JsonValue };
-type JsonRecord = { [name: string]: JsonValue };
 
 /** By their text: the build keeps the table as plain JSON. */
 const named = new Map<string, { name: string; schema: unknown }>(
@@ -34,31 +43,13 @@ function plainSchema(schema: unknown, top = false): JsonValue {
   return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, plainSchema(value)]));
 }
 
-const statusText: Readonly<Record<number, string>> = {
-  400: 'The request does not match the interface',
-  401: 'Missing or invalid credential',
-  402: 'The plan does not include this',
-  403: 'The credential may not do this',
-  404: 'Not found',
-  405: 'The method is not allowed here; see the Allow header',
-  406: 'No acceptable representation',
-  408: 'The request took too long to arrive',
-  409: 'Conflict with the current state, or the idempotency key is in flight',
-  410: 'Gone',
-  412: 'The precondition does not hold',
-  413: 'The body is too large',
-  415: 'The media type is not supported',
-  422: 'The attestation does not verify',
-  429: 'Quota or rate exceeded; see Retry-After',
-  431: 'The headers are too large',
-  500: 'Internal error',
-  503: 'Not available now; see Retry-After',
-};
+const isProbe = ({ tag }: Operation): boolean => tag === 'Health';
 
 /** Statuses that every operation may answer with beside its own (contract A8). */
 function sharedStatuses(row: Operation): number[] {
   const always = [400, 404, 405, 406, 408, 429, 431, 500, 503];
-  const keyed = row.scope === null ? [] : [401, 403];
+  // where a credential is not asked for, an ambiguous one and a foreign page's cookie are still refused
+  const keyed = isProbe(row) ? [] : [401, 403];
   const posted = row.method === 'POST' ? [409] : [];
   const conditional = row.ifMatch === true ? [412] : [];
   // also where none is expected: what comes is looked at
@@ -74,10 +65,14 @@ function responses(row: Operation): JsonRecord {
       result[status] = { description: row.summary, 'x-message': plainSchema(content) };
       continue;
     }
+    const head = { description: row.summary, headers: answerHeaders(row) };
+    if ('empty' in content) {
+      result[status] = head;
+      continue;
+    }
     const isText = 'mediaType' in content;
     result[status] = {
-      description: row.summary,
-      headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } },
+      ...head,
       content: {
         [isText ? (content.mediaType.split(';')[0] ?? '') : 'application/json']: {
           schema: isText ? { type: 'string' } : plainSchema(content),
@@ -91,6 +86,32 @@ function responses(row: Operation): JsonRecord {
   return result;
 }
 
+/** Of the answers that are no problem; those of problems stand with them. */
+function answerHeaders(row: Operation): JsonRecord {
+  return {
+    ...headerReferences(['X-Request-Id', ...(isProbe(row) ? [] : rateHeaders)]),
+    ...(row.deprecation === undefined ? {} : noticeHeaders),
+  };
+}
+
+/** People name a project; a key need not. */
+const namesProject = (row: Operation): boolean =>
+  ['project', 'organization', 'caller'].includes(accessOf(row));
+
+/** Which credentials an operation takes: any one of them. */
+function security(row: Operation): JsonValue[] {
+  switch (accessOf(row)) {
+    case 'anyone':
+      return [{}];
+    case 'idToken':
+      return [{ id_token: [] }];
+    case 'project':
+    case 'organization':
+    case 'caller':
+      return Object.keys(securitySchemes).map((name) => ({ [name]: [] }));
+  }
+}
+
 function parameters(row: Operation): JsonValue[] {
   const list = (schema: TObject | undefined, place: 'path' | 'query'): JsonValue[] =>
     Object.entries((schema?.properties ?? {}) as Record<string, TSchema>).map(([name, property]) => {
@@ -98,13 +119,15 @@ function parameters(row: Operation): JsonValue[] {
       return { name: name === '*' ? 'path' : name, in: place, required, schema: plainSchema(property) };
     });
   const headers = [
+    ...(namesProject(row) ? ['GovProject'] : []),
     ...(row.method === 'POST' ? ['IdempotencyKey'] : []),
     ...(row.ifMatch === true ? ['IfMatch'] : []),
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
   return [...list(row.params, 'path'), ...list(row.query, 'query'), ...headers];
 }
 
-function operationObject(id: string, row: Operation): JsonRecord {
+/** As the document has it; a row need not be in the table. */
+export function operationObject(id: string, row: Operation): JsonRecord {
   const given = parameters(row);
   return {
     operationId: id,
@@ -114,8 +137,8 @@ function operationObject(id: string, row: Operation): JsonRecord {
     'x-origin': row.origin,
     ...(row.scope === null ? {} : { 'x-scope': row.scope }),
     ...(row.meters === undefined ? {} : { 'x-metered': row.meters }),
-    ...(row.stability === 'deprecated' ? { deprecated: true } : {}),
-    security: row.scope === null ? [{}] : [{ api_key: [] }, { bearer_key: [] }],
+    ...(row.stability === 'deprecated' || row.deprecation !== undefined ? { deprecated: true } : {}),
+    security: security(row),
     ...(given.length === 0 ? {} : { parameters: given }),
     ...(row.body === undefined
       ? {}
@@ -130,46 +153,16 @@ function operationObject(id: string, row: Operation): JsonRecord {
   };
 }
 
-const problemSchema: JsonRecord = {
-  type: 'object',
-  required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId', 'retryable'],
-  properties: {
-    type: { type: 'string', format: 'uri' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
-    instance: { type: 'string', format: 'uri' },
-    code: { type: 'string', enum: Object.keys(problems) },
-    requestId: { type: 'string' },
-    retryable: { type: 'boolean' },
-    docUrl: { type: 'string', format: 'uri' },
-    errors: {
-      type: 'array',
-      maxItems: limits.fieldErrors,
-      items: {
-        type: 'object',
-        required: ['pointer', 'in', 'code', 'detail'],
-        properties: {
-          pointer: { type: 'string' },
-          in: { type: 'string', enum: ['body', 'query', 'path', 'header'] },
-          code: { type: 'string' },
-          detail: { type: 'string' },
-          limit: { type: 'number' },
-        },
-      },
-    },
-    errorsTruncated: { type: 'boolean' },
-  },
-};
-
 /** The whole document, without references to anything outside it. */
 export function openapiDocument(): JsonRecord {
   const paths: Record<string, JsonRecord> = {};
-  for (const [id, row] of Object.entries<Operation>({ ...table, ...streams })) {
+  const rows = Object.entries<Operation>({ ...table, ...streams });
+  for (const [id, row] of rows) {
     const path = row.path.replace(/\*$/, '{path}');
     (paths[path] ??= {})[row.method.toLowerCase()] = operationObject(id, row);
   }
-  const tags = [...new Set(Object.values<Operation>(table).map(({ tag }) => tag))];
+  const statuses = new Set(rows.flatMap(([, row]) => [...row.statuses, ...sharedStatuses(row)]));
+  const tags = [...new Set(rows.map(([, { tag }]) => tag))];
   return {
     openapi: '3.1.0',
     info: {
@@ -182,48 +175,19 @@ export function openapiDocument(): JsonRecord {
       { url: '/api/v1', description: 'Production; keys gov_live_…' },
       { url: '/sandbox/api/v1', description: 'Sandbox; keys gov_test_…' },
     ],
-    tags: tags.map((name) => ({ name })),
+    tags: tags.map((name) => ({ name, description: tagText[name] })),
     paths,
-    components: components(),
-  };
-}
-
-function components(): JsonRecord {
-  const schemas = [...named.values()].map(({ name, schema }): [string, JsonValue] => [
-    name,
-    plainSchema(schema, true),
-  ]);
-  const shared = Object.entries(statusText).map(([status, description]): [string, JsonValue] => [
-    status,
-    {
-      description,
-      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-    },
-  ]);
-  return {
-    schemas: { ...Object.fromEntries(schemas), Problem: problemSchema },
-    responses: Object.fromEntries(shared),
-    headers: { RequestId: { description: 'Names the request in logs', schema: { type: 'string' } } },
-    parameters: {
-      IdempotencyKey: {
-        name: 'Idempotency-Key',
-        in: 'header',
-        required: false,
-        description: `A repeat within ${limits.idempotencyHours} h gets the first answer`,
-        schema: { type: 'string', minLength: 1, maxLength: limits.idempotencyKeyChars },
+    components: {
+      schemas: {
+        ...Object.fromEntries(
+          [...named.values()].map(({ name, schema }) => [name, plainSchema(schema, true)]),
+        ),
+        Problem: problemSchema,
       },
-      IfMatch: {
-        name: 'If-Match',
-        in: 'header',
-        required: false,
-        description:
-          'The ETag of an earlier answer: nothing is changed where the resource has another by now',
-        schema: { type: 'string' },
-      },
-    },
-    securitySchemes: {
-      api_key: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
-      bearer_key: { type: 'http', scheme: 'bearer', bearerFormat: 'gov_…' },
+      responses: problemResponses(statuses),
+      headers: headerComponents,
+      parameters: headerParameters,
+      securitySchemes,
     },
   };
 }

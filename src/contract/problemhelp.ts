@@ -16,17 +16,21 @@ export const problemHelp: Readonly<Record<ProblemCode, string>> = {
   RUN_TOO_LARGE_FOR_SYNC: 'Ask with `"async": true` and poll the job.',
   PROOF_NOT_FOUND: 'Check the proof id and the project of the key.',
   REPORT_CONFLICT: 'Give the changed report a new id.',
-  UNAUTHENTICATED: 'Send the key as `Authorization: Bearer gov_…` or `X-API-Key: gov_…`.',
-  INVALID_CREDENTIAL: 'Check the key; it may be mistyped, revoked or expired. Create a new one if in doubt.',
+  UNAUTHENTICATED:
+    'Send the key as `Authorization: Bearer gov_…` or `X-API-Key: gov_…`; a person signs in first (`gov auth login`).',
+  INVALID_CREDENTIAL:
+    'Check the key; it may be mistyped, revoked or expired. Create a new one if in doubt; a person signs in again.',
   AMBIGUOUS_CREDENTIAL: 'Send one credential only.',
   ENVIRONMENT_MISMATCH:
-    'Use `gov_live_…` keys under `/api/v1` and `gov_test_…` keys under `/sandbox/api/v1`.',
+    'Use `gov_live_…` keys and production projects under `/api/v1`, `gov_test_…` keys and sandbox projects under `/sandbox/api/v1`.',
   INVALID_SIGNATURE: 'Sign the timestamp and the canonical body with the current secret.',
   TIMESTAMP_OUT_OF_RANGE: 'Set the clock; `serverTime` says what time it is here.',
   ENTITLEMENT_REQUIRED: 'The plan of the organization has to include this first.',
-  FORBIDDEN: 'The credential is valid but may not do this.',
+  FORBIDDEN:
+    'The credential is valid but may not do this. A session cookie is taken from pages of the service alone; programs use an API key.',
   INSUFFICIENT_SCOPE: 'Use a key that holds the scope in `requiredScope`.',
-  NOT_FOUND: 'Check the id and the project of the key; what another project owns is not found either.',
+  NOT_FOUND:
+    'Check the id and the project of the key, or the one in `Gov-Project`; what another project owns is not found either.',
   METHOD_NOT_ALLOWED: 'Use one of the methods in the `Allow` header.',
   NOT_ACCEPTABLE: 'Allow the media type of the answer in `Accept`, or leave the header out.',
   REQUEST_TIMEOUT: 'Send the request again, without pauses.',

@@ -3,19 +3,26 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { streams } from '../../src/contract/events.ts';
-import { openapiDocument } from '../../src/contract/openapi.ts';
-import type { Operation } from '../../src/contract/operation.ts';
+import { openapiDocument, operationObject } from '../../src/contract/openapi.ts';
+import { accessOf, type Operation } from '../../src/contract/operation.ts';
 import { table } from '../../src/contract/table.ts';
 import { projectRoot } from '../shared.ts';
 
 const golden = join(projectRoot, 'test/golden/openapi.json');
 const text = `${JSON.stringify(openapiDocument(), null, 2)}\n`;
 const document = JSON.parse(text) as {
-  paths: Record<
-    string,
-    Record<string, { operationId: string; 'x-stability': string; 'x-origin': string; responses: object }>
-  >;
+  paths: Record<string, Record<string, Documented>>;
 };
+interface Documented {
+  readonly operationId: string;
+  readonly 'x-stability': string;
+  readonly 'x-origin': string;
+  readonly security: readonly Record<string, unknown>[];
+  readonly parameters?: readonly { readonly $ref?: string }[];
+  readonly responses: Readonly<Record<string, { readonly content?: object; readonly headers?: object }>>;
+}
+const documented = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+const find = (id: string): Documented | undefined => documented.find(({ operationId }) => operationId === id);
 
 describe('the OpenAPI document', () => {
   it('is the golden one; GOLDEN=1 writes it anew', () => {
@@ -31,14 +38,15 @@ describe('the OpenAPI document', () => {
 
   it('has every row of the table once, with stability and origin', () => {
     const rows = Object.entries<Operation>({ ...table, ...streams });
-    const found = Object.values(document.paths).flatMap((methods) => Object.values(methods));
-    expect(found.map(({ operationId }) => operationId).toSorted()).toEqual(rows.map(([id]) => id).toSorted());
+    expect(documented.map(({ operationId }) => operationId).toSorted()).toEqual(
+      rows.map(([id]) => id).toSorted(),
+    );
     for (const [id, row] of rows) {
-      const operation = found.find(({ operationId }) => operationId === id);
+      const operation = find(id);
       expect([operation?.['x-stability'], operation?.['x-origin']]).toEqual([row.stability, row.origin]);
-      const documented = Object.keys(operation?.responses ?? {});
+      const statuses = Object.keys(operation?.responses ?? {});
       for (const status of [...Object.keys(row.success), ...row.statuses])
-        expect(documented).toContain(String(status));
+        expect(statuses).toContain(String(status));
     }
   });
 
@@ -50,6 +58,45 @@ describe('the OpenAPI document', () => {
         expect(Object.keys(responses).includes('409') || method !== 'post', operationId).toBe(true);
       }
     }
+  });
+
+  it('says of each operation who may call it, and how a person names the project', () => {
+    const anyone = [{}];
+    const all = ['api_key', 'bearer_key', 'id_token', 'session'].map((name) => ({ [name]: [] }));
+    const expected = { anyone, idToken: [{ id_token: [] }], project: all, organization: all, caller: all };
+    for (const [id, row] of Object.entries<Operation>({ ...table, ...streams })) {
+      const operation = find(id);
+      const access = accessOf(row);
+      expect(operation?.security, id).toEqual(expected[access]);
+      const names = operation?.parameters?.some(({ $ref }) => $ref === '#/components/parameters/GovProject');
+      expect(names ?? false, id).toBe(['project', 'organization', 'caller'].includes(access));
+      const refused = ['401', '403'].every((status) => operation?.responses[status] !== undefined);
+      expect(refused, id).toBe(row.tag !== 'Health');
+    }
+  });
+
+  it('gives an answer without a body no content, and tells of rates on all but probes', () => {
+    expect(find('revokeApiKey')?.responses['204']).not.toHaveProperty('content');
+    for (const [id, row] of Object.entries<Operation>(table)) {
+      for (const status of Object.keys(row.success)) {
+        const { headers = {} } = find(id)?.responses[status] ?? {};
+        expect(Object.keys(headers).includes('RateLimit'), id).toBe(row.tag !== 'Health');
+      }
+    }
+  });
+
+  it('marks an operation that is going to be removed, with the headers that say when', () => {
+    const deprecation = { since: 1, sunset: 2, link: 'https://gov.example.com/docs' };
+    const going = operationObject('x', { ...table.listRuns, deprecation }) as unknown as Documented;
+    expect(going).toHaveProperty('deprecated', true);
+    expect(Object.keys(going.responses['200']?.headers ?? {})).toEqual(
+      expect.arrayContaining(['Deprecation', 'Sunset', 'Link']),
+    );
+    expect(operationObject('x', { ...table.listRuns, stability: 'deprecated' })).toHaveProperty(
+      'deprecated',
+      true,
+    );
+    expect(operationObject('x', table.listRuns)).not.toHaveProperty('deprecated');
   });
 
   it('has no reference that leads nowhere', () => {
