@@ -70,6 +70,33 @@ const samples: Record<string, unknown> = {
     nodes: [{ id: 'a', type: 'data', data: {} }],
     edges: [{ source: 'a', target: 'a', type: 'x' }],
   },
+  signUp: { name: 'n', organizationName: 'o' },
+  openSession: { idToken: 't' },
+  createCliToken: { idToken: 't' },
+  createProject: { name: 'n', environment: 'sandbox' },
+  updateProject: {
+    name: 'n',
+    settings: {
+      retentionDays: 365,
+      auditFailureMode: 'strict',
+      timezone: 'UTC',
+      webhookDefaults: { a: 1 },
+      redactionKeys: ['/metadata/a', '/actor'],
+      requireTwoPersonPublish: true,
+      quotaMode: 'block',
+    },
+    id: 'prj_00000000000000000000000000',
+  },
+  createApiKey: {
+    name: 'n',
+    scopes: ['events:read', '*'],
+    expiresAt: '2026-03-01T09:30:00Z',
+    description: null,
+  },
+  updateApiKey: { name: 'n', scopes: ['events:read'], expiresAt: null, description: 'd' },
+  putThresholds: { percents: [50, 80] },
+  openBillingPortal: { returnUrl: 'https://app.example.com/' },
+  putRetention: { retentionDays: null, legalHold: true },
 };
 const bodies = Object.entries<Operation>(table).filter(([, { body }]) => body !== undefined);
 
