@@ -11,7 +11,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import { planeInit } from '../plane/init.ts';
 import { projectOf } from '../plane/init.ts';
 import { planeServe, type RunningPlane, type ServeOptions } from '../plane/serve.ts';
-import type { Operation, Scope } from '../src/contract/operation.ts';
+import type { MeteredType, Operation, Scope } from '../src/contract/operation.ts';
 import { problems, type ProblemCode } from '../src/contract/problems.ts';
 import { table, type OperationId } from '../src/contract/table.ts';
 import { typeId } from '../src/core/id.ts';
@@ -52,6 +52,8 @@ export interface TestPlane extends RunningPlane {
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** `operation status` of every answer so far. */
   readonly seen: ReadonlySet<string>;
+  /** Units that were counted so far. */
+  units(type: MeteredType): Promise<number>;
   /** Stops the plane and removes its directory. */
   end(): Promise<void>;
 }
@@ -78,7 +80,18 @@ export const event = (members: Record<string, unknown> = {}): Record<string, unk
   ...members,
 });
 
+let elsewhere: ((options: StartOptions) => Promise<TestPlane>) | undefined;
+
+/** From now on `startPlane` starts this instead: `test/onpostgres.ts`. */
+export const setWorld = (start: NonNullable<typeof elsewhere>): void => {
+  elsewhere = start;
+};
+
+/** Whether tests find the files of a plane where they expect them. */
+export const hasFiles = (): boolean => elsewhere === undefined;
+
 export async function startPlane(options: StartOptions = {}): Promise<TestPlane> {
+  if (elsewhere !== undefined) return elsewhere(options);
   const folder = mkdtempSync(join(tmpdir(), 'gov-plane-'));
   const dataDir = join(folder, 'plane');
   const log = process.env['TEST_LOG'] === undefined ? silentLog : createLog('error');
@@ -98,6 +111,10 @@ export async function startPlane(options: StartOptions = {}): Promise<TestPlane>
     keys,
     seen,
     call: (method, path, callOptions = {}) => call(method, path, { key, ...callOptions }),
+    units: async (type) => {
+      const text = await (await fetch(plane.metricsUrl ?? '')).text();
+      return Number(new RegExp(`type="${type}"\\} (\\d+)`).exec(text)?.[1]);
+    },
     end: async () => {
       await plane.close();
       rmSync(folder, { recursive: true, force: true });
