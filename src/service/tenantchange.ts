@@ -98,7 +98,7 @@ export async function changeFound(
   if ('replayed' in changed) throw new Error('a change of a project is no repeat: it has no Idempotency-Key');
   const { stored, event } = changed;
   if (event === null) return changed;
-  services.forgetCredential?.(projectId);
+  services.forgetCredential(projectId);
   await tellHome(services, stored.project, event);
   return changed;
 }

@@ -241,3 +241,29 @@ describe.each(engines)('projects on %s', (engine) => {
     expect((await asLee('GET', '/projects')).body.data).toHaveLength(3);
   });
 });
+
+describe.skipIf(!engines.includes('postgres'))('projects that two processes change at once', () => {
+  it('keep every change of either', async () => {
+    const service = await startService({ engine: 'postgres' });
+    const beside = await service.again();
+    const of = await service.signUp('Two');
+    const key = of.keys.production;
+    const made = await of.call('POST', '/projects', { body: { name: 'P', environment: 'production' } });
+    const path = `/projects/${made.body.id}`;
+    const changes = [
+      { timezone: 'Asia/Tokyo' },
+      { retentionDays: 500 },
+      { requireTwoPersonPublish: true },
+      { quotaMode: 'overage' },
+    ];
+    const answers = await Promise.all(
+      changes.map((settings, n) =>
+        (n % 2 === 0 ? service : beside).call('PUT', path, { key, body: { settings } }),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const { settings } = (await of.call('GET', path)).body;
+    expect(settings).toMatchObject(Object.assign({}, ...changes));
+    await service.end();
+  });
+});

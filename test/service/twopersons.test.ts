@@ -101,6 +101,20 @@ describe.each(engines)('policies that two people publish, on %s', (engine) => {
     expect((await publish('hers')).status).toBe(403);
   });
 
+  it('and approvals, too, are not decided by a key that whoever asked was rotated to', async () => {
+    const shell = { policyId: 'ask', name: 'p', condition: { 'tool.name': 'pay' }, action: 'escalate' };
+    await post(author, '', shell);
+    await post(reviewer, '/ask/publish', {});
+    const { body: asker } = await acme.call('POST', '/api-keys', { body: { name: 'asker' } });
+    const call = { tool: { name: 'pay' }, arguments: {}, runId: 'r' };
+    const { body } = await acme.call('POST', '/mcp/tools/evaluate', { key: asker.key, body: call });
+    const { body: rotated } = await acme.call('POST', `/api-keys/${asker.record.keyId}/rotate`);
+    const decide = (key: string) =>
+      acme.call('POST', `/approvals/${body.approvalId}/decision`, { key, body: { outcome: 'approved' } });
+    expect(said(await decide(rotated.key))).toEqual([403, 'FORBIDDEN']);
+    expect((await decide(acme.keys.production)).status).toBe(200);
+  });
+
   it('leave a trace where they are refused', async () => {
     const events = await told(acme.call, 'authorization.failed');
     expect(events.length).toBeGreaterThan(0);
