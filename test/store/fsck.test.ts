@@ -44,6 +44,28 @@ describe('fsck', () => {
     expect(seen).toEqual([1000, 2000, 2501, 2552]);
   });
 
+  it('finds summaries of a long run that were altered, left out, or added', async () => {
+    const long = await newPlane().filled(3200); // three runs of a block and some events
+    expect((await long.fsck()).problems).toEqual([]);
+    const problemsAfter = async (statement: string) => {
+      const copy = long.copy();
+      undo.push(() => copy.drop());
+      copy.sql(statement);
+      return (await copy.fsck()).problems.map(({ position, kind }) => `${position} ${kind}`);
+    };
+    for (const change of ['last_ms = last_ms - 1', 'events = 1', 'type_no = 9']) {
+      expect(await problemsAfter(`UPDATE run_block SET ${change} WHERE run_no = 2`)).toEqual([
+        'prj_a/run_block/2/0 counter_mismatch',
+      ]);
+    }
+    expect(await problemsAfter('DELETE FROM run_block WHERE run_no = 3')).toEqual([
+      'prj_a/run_block/3/0 counter_mismatch',
+    ]);
+    expect(await problemsAfter('INSERT INTO run_block VALUES (1, 1, 1, 1, 5, 0, 9)')).toEqual([
+      'prj_a/run_block counter_mismatch',
+    ]);
+  });
+
   it('finds nothing beside a writer, at whatever moment', async () => {
     const plane = newPlane();
     const store = plane.open();

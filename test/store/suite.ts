@@ -9,6 +9,7 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./suite/append.ts');
   await import('./suite/repeats.ts');
   await import('./suite/reads.ts');
+  await import('./suite/lists.ts');
   await import('./suite/work.ts');
   await import('./suite/jobs.ts');
   await import('./suite/policies.ts');

@@ -38,17 +38,28 @@ const selectRun = (bodies: boolean) =>
 const wholeRun = selectRun(true);
 const recordsOfRun = selectRun(false);
 
-/** `$3`, `$4`: indexes from and to; `$5`: a type or null; `$6`, `$7`: times; `$8`: how many. */
+/** `$3`, `$4`: indexes from and to; `$5`: how many. */
 const selectPage = (order: 'ASC' | 'DESC') =>
   sql<LeafRow>(
     `SELECT ${leafColumns('e')} FROM ${located(`SELECT v.idx, v.run_seq FROM ${theRun}
        CROSS JOIN LATERAL (SELECT idx, run_seq FROM run_event e WHERE e.project = $1 AND e.run_no = r.run_no
          AND e.run_seq >= ${below('$3::int8')} AND e.run_seq < ${below('$4::int8')}
-         AND ($5::text IS NULL OR e.type_no = (SELECT type_no FROM event_type WHERE project = $1 AND name = $5))
-         AND e.at_ms BETWEEN $6::int8 AND $7::int8 ORDER BY e.run_seq ${order} LIMIT $8) v`)} e
+         ORDER BY e.run_seq ${order} LIMIT $5) v`)} e
      ${leafJoins('e')} ORDER BY e.run_seq ${order}`,
   );
 const pages = { asc: selectPage('ASC'), desc: selectPage('DESC') };
+
+/** As above; `$6`: a type or null; `$7`, `$8`: times. By the summaries of blocks. */
+const selectFiltered = (order: 'ASC' | 'DESC') =>
+  sql<LeafRow>(
+    `SELECT ${leafColumns('e')} FROM ${located(`SELECT v.idx, v.run_seq FROM ${theRun}
+       CROSS JOIN LATERAL ${order === 'ASC' ? 'events_ahead' : 'events_back'}($1, r.run_no,
+         ${below('$3::int8')}, ${below('$4::int8')}, r.events, CASE WHEN $6::text IS NOT NULL THEN
+           coalesce((SELECT type_no FROM event_type WHERE project = $1 AND name = $6), 0) END,
+         $7::int8, $8::int8, $5::int8) v`)} e
+     ${leafJoins('e')} ORDER BY e.run_seq ${order}`,
+  );
+const filteredPages = { asc: selectFiltered('ASC'), desc: selectFiltered('DESC') };
 
 // Clear members of a record match patterns without quotes or backslashes, and `type` is its last member, so
 // text comparison finds exactly what parsing would.
@@ -67,8 +78,12 @@ export function eventReads(database: Database, numberOf: ProjectNumber): EventRe
     const project = await numberOf(projectId);
     const from = order === 'asc' && after !== undefined ? after + 1 : 0;
     const to = order === 'desc' && after !== undefined ? after : endOfTime;
-    const values = [runId, from, to, eventType, startMs, endMs, limit];
-    const [{ rows }] = await database.read({ project }, [step(pages[order], project, ...values)]);
+    const values = [project, runId, from, to, limit];
+    const wanted =
+      eventType === null && startMs === 0 && endMs === endOfTime
+        ? step(pages[order], ...values)
+        : step(filteredPages[order], ...values, eventType, startMs, endMs);
+    const [{ rows }] = await database.read({ project }, [wanted]);
     return checkLeaves('audit', rows);
   };
   return {

@@ -2,6 +2,7 @@
  * The rows of one commit, as columns: each table gets one INSERT of arrays, whatever the number of its rows, so
  * nothing is parsed or planned per row. Nothing here reads what it wrote.
  */
+import { blockEvents, filledBy } from '../blocks.ts';
 import { typeNumber } from '../decided.ts';
 import type { Entry, Pending } from '../pending.ts';
 import type { MeterRow } from '../pending.ts';
@@ -174,13 +175,24 @@ export class CommitRows {
     const steps = rows.flatMap((each) => each.steps());
     for (const pending of added) {
       if (pending.meterHashes.length > 0) steps.push(step(markGrown, pending.ledger.no));
-      steps.push(...runSteps(pending));
+      steps.push(...runSteps(pending), ...blockSteps(pending));
       steps.push(...treeSteps('audit', pending, pending.hashes));
       steps.push(...treeSteps('metering', pending, pending.meterHashes));
     }
     return steps;
   }
 }
+
+const fillBlocks = sql(
+  `INSERT INTO run_block (project, run_no, block, type_no, events, first_ms, last_ms)
+   SELECT project, run_no, run_seq / ${blockEvents}, type_no, count(*), min(at_ms), max(at_ms) FROM run_event
+   WHERE project = $1 AND run_no = $2 AND run_seq >= $3::int8 AND run_seq < $4::int8
+   GROUP BY project, run_no, run_seq / ${blockEvents}, type_no`,
+);
+
+/** After the rows of their events. */
+const blockSteps = (pending: Pending): Step[] =>
+  filledBy(pending).map(({ runNo, from, to }) => step(fillBlocks, pending.ledger.no, runNo, from, to));
 
 function runSteps({ ledger, runs, types, typeEvents, runTypeEvents }: Pending): Step[] {
   const rows = {

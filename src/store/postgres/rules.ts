@@ -129,6 +129,7 @@ export const tables: Readonly<Record<string, TableRules>> = {
   event_type: appendOnly(),
   run: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
   run_event: appendOnly(),
+  run_block: appendOnly(),
   run_type: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
   type_total: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
   client_event: appendOnly(),

@@ -106,6 +106,17 @@ CREATE TABLE run_event (
   PRIMARY KEY (project, run_no, run_seq)
 );
 
+CREATE TABLE run_block (
+  project integer NOT NULL,
+  type_no integer NOT NULL,
+  run_no bigint NOT NULL,
+  block bigint NOT NULL,
+  events bigint NOT NULL,
+  first_ms bigint NOT NULL,
+  last_ms bigint NOT NULL,
+  PRIMARY KEY (project, run_no, block, type_no)
+);
+
 CREATE TABLE run_type (
   project integer NOT NULL,
   run_no bigint NOT NULL,

@@ -3,6 +3,7 @@
  * ordinary role, which can neither change nor delete what is append-only; and triggers that hold the owner to
  * the same. Proven by `test/store/postgres/database.test.ts`.
  */
+import { functionNames, functions } from './functions.ts';
 import { tables, type TableRules } from './rules.ts';
 
 const raise = `
@@ -33,44 +34,13 @@ ${update}${may.includes('DELETE') || changes === 'any' ? '' : refuse('DELETE', a
   }`;
 }
 
-/** Functions that need more than one statement; they run as their caller, under its policies. */
-const functions = `
--- Moves a head by compare-and-swap; a serialisation failure where it is no longer at its old size.
-CREATE FUNCTION move_head(of_project integer, of_tree smallint, old_size bigint, new_size bigint, new_root bytea,
-  new_ms bigint) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE head SET size = new_size, root = new_root, last_ms = new_ms
-  WHERE project = of_project AND tree = of_tree AND size = old_size;
-  IF NOT FOUND THEN
-    RAISE EXCEPTION 'the head of tree % is no longer at %', of_tree, old_size USING ERRCODE = '40001';
-  END IF;
-END $$;
-
--- How many of a run's events have an index below a given one: both orders agree, so by halves.
-CREATE FUNCTION events_below(of_project integer, of_run bigint, of_events bigint, below bigint) RETURNS bigint
-LANGUAGE plpgsql STABLE AS $$
-DECLARE
-  low bigint := 0;
-  high bigint := of_events;
-  middle bigint;
-  found bigint;
-BEGIN
-  WHILE low < high LOOP
-    middle := (low + high) / 2;
-    SELECT idx INTO found FROM run_event WHERE project = of_project AND run_no = of_run AND run_seq = middle;
-    IF coalesce(found, 0) < below THEN low := middle + 1; ELSE high := middle; END IF;
-  END LOOP;
-  RETURN low;
-END $$;
-`;
-
 export const security =
   raise +
   functions +
   Object.entries(tables)
     .map(([name, rules]) => rulesOf(name, rules))
     .join('') +
-  'REVOKE ALL ON FUNCTION move_head, events_below FROM PUBLIC;\n';
+  `REVOKE ALL ON FUNCTION ${functionNames} FROM PUBLIC;\n`;
 
 /** What the role that serves may do, said at each migration: again without effect. `role` is quoted by the caller. */
 export const grants = (role: string): string =>
@@ -80,5 +50,5 @@ export const grants = (role: string): string =>
   `GRANT SELECT ON version TO ${role};
 GRANT USAGE ON SCHEMA gov TO ${role};
 GRANT USAGE ON SEQUENCE project_number TO ${role};
-GRANT EXECUTE ON FUNCTION move_head, events_below TO ${role};
+GRANT EXECUTE ON FUNCTION ${functionNames} TO ${role};
 `;

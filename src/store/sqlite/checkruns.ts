@@ -1,5 +1,6 @@
 /** `fsck`: run rows, their narrow rows and counters, all of one moment. */
 import type { Check, CheckedProject } from '../fsck.ts';
+import { checkBlocks } from './checkblocks.ts';
 import type { Value } from './connection.ts';
 
 interface Tally {
@@ -24,6 +25,7 @@ export function checkRuns(check: Check, project: CheckedProject): void {
   try {
     checkTallies(check, project);
     checkCounters(check, project);
+    checkBlocks(check, project);
   } finally {
     check.db.exec('COMMIT');
   }

@@ -9,6 +9,10 @@ export interface Bounds {
   readonly times: readonly [low: number, high: number];
 }
 
+/** Whether every event is within. */
+export const isUnbounded = ({ types, times }: Bounds): boolean =>
+  types[0] === 0 && types[1] === endOfTime && times[0] === 0 && times[1] === endOfTime;
+
 /** The bounds of a filter in a project; null where nothing can match. */
 export type BoundsOf = (project: number, filter: EventFilter) => Bounds | null;
 

@@ -5,7 +5,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Leaf, StoreReader } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
-import { boundsReader, factsReader, someWithin, type RunFacts } from './filter.ts';
+import { blockEvents, blockOf } from '../blocks.ts';
+import { boundsReader, factsReader, isUnbounded, someWithin, type Bounds, type RunFacts } from './filter.ts';
 import { positionOf, positionSql } from './position.ts';
 import { leafChecker, type LeafRow, type ProjectNumber } from './readleaves.ts';
 
@@ -78,6 +79,7 @@ function eventPages(db: Connection, numberOf: ProjectNumber): StoreReader['event
   const boundsOf = boundsReader(db);
   const below = seqFinder(db);
   const check = leafChecker(db);
+  const rangesOf = rangeFinder(db);
   const selectPage = (order: 'ASC' | 'DESC') =>
     db.prepare<Value[], LeafRow>(
       `SELECT e.idx, leaf.record, body.disclosures FROM run_event e
@@ -93,28 +95,68 @@ function eventPages(db: Connection, numberOf: ProjectNumber): StoreReader['event
     const bounds = boundsOf(project, filter);
     const run = factsOf(project, filter.runId);
     if (run === null || bounds === null || !someWithin(run, bounds.times)) return [];
-    let from = order === 'asc' && after !== undefined ? below(project, run, after + 1) : 0;
-    let to = order === 'desc' && after !== undefined ? below(project, run, after) : run.events;
+    const from = order === 'asc' && after !== undefined ? below(project, run, after + 1) : 0;
+    const to = order === 'desc' && after !== undefined ? below(project, run, after) : run.events;
     const leaves: Leaf[] = [];
-    while (from < to) {
-      const [start, end] =
-        order === 'asc' ? [from, Math.min(to, from + narrowStep)] : [Math.max(from, to - narrowStep), to];
-      const rows = select[order].all(
-        project,
-        run.no,
-        start,
-        end,
-        ...bounds.types,
-        ...bounds.times,
-        limit - leaves.length,
-      );
-      leaves.push(...check(project, 'audit', rows));
+    let looked = 0;
+    for await (const [start, end] of rangesOf({ project, run, bounds, order, from, to })) {
+      if ((looked += end - start) > narrowStep) {
+        looked = 0;
+        await nextTurn();
+      }
+      const values = [start, end, ...bounds.types, ...bounds.times, limit - leaves.length];
+      leaves.push(...check(project, 'audit', select[order].all(project, run.no, ...values)));
       if (leaves.length >= limit) break;
-      if (order === 'asc') from = end;
-      else to = start;
-      if (from < to) await nextTurn();
     }
     return leaves;
+  };
+}
+
+interface Wanted {
+  readonly project: number;
+  readonly run: RunFacts;
+  readonly bounds: Bounds;
+  readonly order: 'asc' | 'desc';
+  /** Events [from, to) of the run. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Summaries of blocks that are looked at in one statement: 1 ms. */
+const blockStep = 1000;
+
+/** Where events within the bounds may be, in order: blocks by their summaries, and the open block, which has none. */
+function rangeFinder(
+  db: Connection,
+): (wanted: Wanted) => AsyncIterable<readonly [start: number, end: number]> {
+  const selectBlocks = (order: 'ASC' | 'DESC') =>
+    db
+      .prepare<Value[], number>(
+        `SELECT DISTINCT block FROM run_block WHERE project = ? AND run_no = ? AND block >= ? AND block < ?
+           AND type_no BETWEEN ? AND ? AND last_ms >= ? AND first_ms <= ? ORDER BY block ${order}`,
+      )
+      .pluck();
+  const blocks = { asc: selectBlocks('ASC'), desc: selectBlocks('DESC') };
+  return async function* rangesOf({ project, run, bounds, order, from, to }) {
+    if (from >= to) return;
+    if (isUnbounded(bounds)) {
+      yield [from, to];
+      return;
+    }
+    const open = blockOf(run.events) * blockEvents;
+    const within = (start: number, end: number) => [Math.max(from, start), Math.min(to, end)] as const;
+    if (order === 'desc' && to > open) yield within(open, to);
+    const [first, end] = [blockOf(from), blockOf(Math.min(to, open) - 1) + 1];
+    const [low, high] = bounds.times;
+    for (let step = 0; step * blockStep < end - first; step += 1) {
+      const start = order === 'asc' ? first + step * blockStep : end - (step + 1) * blockStep;
+      const limits = [Math.max(first, start), Math.min(end, start + blockStep)];
+      for (const block of blocks[order].all(project, run.no, ...limits, ...bounds.types, low, high)) {
+        yield within(block * blockEvents, (block + 1) * blockEvents);
+      }
+      await nextTurn();
+    }
+    if (order === 'asc' && to > open) yield within(open, to);
   };
 }
 

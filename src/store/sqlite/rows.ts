@@ -1,8 +1,9 @@
 /**
  * The rows of one commit: collected while requests are planned, written in one go before COMMIT. Nothing here
- * reads what it wrote.
+ * reads what it wrote, but the summaries of a run's full blocks.
  */
 import { GovError } from '../../contract/problems.ts';
+import { blockEvents, filledBy } from '../blocks.ts';
 import { typeNumber } from '../decided.ts';
 import type { RunState } from '../ledger.ts';
 import type { Entry, MeterRow, Pending } from '../pending.ts';
@@ -27,6 +28,7 @@ export class CommitRows {
   private readonly saveRun: Statement;
   private readonly raiseRunType: Statement;
   private readonly raiseType: Statement;
+  private readonly fillBlocks: Statement;
 
   constructor(prepare: Prepare) {
     this.leaves = new RowBuffer(prepare, 'leaf', ['position', 'record']);
@@ -64,6 +66,12 @@ export class CommitRows {
       `INSERT INTO type_total (project, type_no, events) VALUES (?, ?, ?)
        ON CONFLICT DO UPDATE SET events = events + excluded.events`,
     );
+    this.fillBlocks = prepare(
+      'fill run blocks',
+      `INSERT INTO run_block (project, run_no, block, type_no, events, first_ms, last_ms)
+       SELECT project, run_no, run_seq / ${blockEvents} AS block, type_no, count(*), min(at_ms), max(at_ms)
+       FROM run_event WHERE project = ? AND run_no = ? AND run_seq >= ? AND run_seq < ? GROUP BY block, type_no`,
+    );
   }
 
   addEntry(project: number, { draft, index, record, event }: Entry): void {
@@ -97,6 +105,7 @@ export class CommitRows {
     this.periods.flush();
     for (const pending of projects) {
       this.flushRuns(pending);
+      this.flushBlocks(pending);
       this.flushTree('audit', pending, pending.hashes);
       this.flushTree('metering', pending, pending.meterHashes);
     }
@@ -114,6 +123,13 @@ export class CommitRows {
     for (const [typeNo, events] of typeEvents) this.raiseType.run(ledger.no, typeNo, events);
     for (const [runNo, byType] of runTypeEvents) {
       for (const [typeNo, events] of byType) this.raiseRunType.run(ledger.no, runNo, typeNo, events);
+    }
+  }
+
+  /** After the rows of their events. */
+  private flushBlocks(pending: Pending): void {
+    for (const { runNo, from, to } of filledBy(pending)) {
+      this.fillBlocks.run(pending.ledger.no, runNo, from, to);
     }
   }
 

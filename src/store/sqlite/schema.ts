@@ -4,7 +4,8 @@
  * the tenant. Leaf tables are append-only by trigger; bodies (`body`) are not, since they are what erasure erases.
  *
  * Indexes are the dearest part of a row, so there are few: no index on event ids (the id carries the leaf
- * index), none on times (a run's events are a narrow scan, whole runs are counted by `run_type`).
+ * index), none on times (a run's events are a narrow scan by the summaries of `run_block`, whole runs are counted by
+ * `run_type`).
  * Proven by `test/store/schema.test.ts` and the store suite.
  */
 
@@ -136,6 +137,17 @@ CREATE TABLE run_event (
   PRIMARY KEY (project, run_no, run_seq)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE run_block (
+  project INTEGER NOT NULL,
+  run_no INTEGER NOT NULL,
+  block INTEGER NOT NULL,
+  type_no INTEGER NOT NULL,
+  events INTEGER NOT NULL,
+  first_ms INTEGER NOT NULL,
+  last_ms INTEGER NOT NULL,
+  PRIMARY KEY (project, run_no, block, type_no)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE run_type (
   project INTEGER NOT NULL,
   run_no INTEGER NOT NULL,
@@ -170,7 +182,7 @@ CREATE TABLE idempotency (
   body TEXT NOT NULL,
   UNIQUE (project, key)
 ) STRICT;
-${['run_event', 'client_event'].map(appendOnly).join('')}`;
+${['run_event', 'run_block', 'client_event'].map(appendOnly).join('')}`;
 
 const work = `
 CREATE TABLE proof (
