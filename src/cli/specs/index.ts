@@ -13,6 +13,7 @@ import * as policy from './policy.ts';
 import * as projects from './projects.ts';
 import * as replay from './replay.ts';
 import * as risk from './risk.ts';
+import * as service from './service.ts';
 import * as tools from './tools.ts';
 import { quickstart } from './quickstart.ts';
 import { proofsCreate, proofsGet, proofsVerify } from './proofs.ts';
@@ -32,6 +33,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Prove', 'replay', 'Recorded decisions, made again'],
   ['Prove', 'log', 'The log on disk'],
   ['Operate', 'plane', 'The data plane on this machine'],
+  ['Operate', 'service', 'The hosted service on this machine'],
   ['Operate', 'jobs', 'Jobs of the service'],
   ['Operate', 'health', ''],
   ['Account', 'auth', 'Sign up, sign in, sign out'],
@@ -64,6 +66,7 @@ const handMade: readonly CommandSpec[] = [
   planeInit,
   planeServe,
   planeStatus,
+  ...Object.values(service),
   logFsck,
   ...Object.values(auth),
   ...Object.values(projects),
