@@ -149,7 +149,11 @@ function fish(specs: readonly CommandSpec[]): string {
     }
     for (const [flag, { choices: words, type, description }] of Object.entries(flags)) {
       const value =
-        type === 'boolean' ? '' : words === undefined ? ' -r -F' : ` -x -a ${quoted(words.join(' '))}`;
+        type === 'boolean'
+          ? ''
+          : words === undefined
+            ? ' -r -F'
+            : ` -x -a ${quoted(words.filter(isPlain).join(' '))}`;
       lines.push(
         `complete -c gov -n ${quoted(seen(parts.length))} -l ${kebab(flag)}${value} -d ${quoted(description)}`,
       );

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../contract/authwords.ts';
-import { addressIn, environmentOf, siblingOf } from './contexts.ts';
+import { addressIn, environmentOf, fullAddress, siblingOf } from './contexts.ts';
 import type { Context, PlaneContext, ServiceContext } from './contexts.ts';
 import { usage } from './exit.ts';
 import type { CliError } from './exit.ts';
@@ -50,12 +50,20 @@ export function inEnvironment(
 export const planeEnvironment = ({ dataDir }: PlaneContext): string | undefined =>
   member(join(dataDir, 'plane.json'), 'environment');
 
-export const checkUrl = (text: string): string => {
+const checkUrl = (text: string): string => {
   if (URL.canParse(text) && /^https?:\/\//i.test(text)) return text;
   throw usage(
     `--base-url: expected an address such as http://127.0.0.1:7460/api/v1, got ${JSON.stringify(text)}`,
   );
 };
+
+/** An address as it was typed, or the one of the same service for this environment. Errors: exit 2. */
+export function givenAddress(text: string, environment: Environment | undefined): string {
+  const given = fullAddress(text, environment);
+  const address = environment === undefined ? given : addressIn(given, environment);
+  if (address !== undefined) return address;
+  throw usage(`--env: expected an address that ends in /api/v1, got ${JSON.stringify(given)}`);
+}
 
 /** A plane that was made before there were approvers has the operator's key alone. */
 export function keyFile(context: Context, role: Role = 'operator'): string | undefined {

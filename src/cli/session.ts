@@ -9,13 +9,13 @@ import type { Client, ClientNote } from '../client/client.ts';
 import type { WebOptions } from './auth/web.ts';
 import type { Environment } from '../contract/authwords.ts';
 import { readSecret, readUserConfig } from './config.ts';
-import { addressIn, environmentAt, environmentOf, siblingOf } from './contexts.ts';
+import { environmentAt, environmentOf, siblingOf } from './contexts.ts';
 import { credentialsPath, readCredentials } from './credentials.ts';
 import { CliError, exit, usage } from './exit.ts';
 import { readText } from './flags.ts';
 import type { Io } from './io.ts';
 import {
-  checkUrl,
+  givenAddress,
   inEnvironment,
   isPrivate,
   keyFile,
@@ -92,11 +92,7 @@ export class Session {
     const { settings, io } = this.#options;
     if (settings.baseUrl !== undefined) {
       const from = settings.baseUrl === io.env['GOV_BASE_URL'] ? 'flag or GOV_BASE_URL' : 'flag';
-      const given = checkUrl(settings.baseUrl);
-      const environment = settings.environment?.value;
-      const value = environment === undefined ? given : addressIn(given, environment);
-      if (value !== undefined) return { value, from };
-      throw usage(`--env: expected an address that ends in /api/v1, got ${JSON.stringify(given)}`);
+      return { value: givenAddress(settings.baseUrl, settings.environment?.value), from };
     }
     const chosen = this.context();
     if (chosen !== null) return ownBaseUrl(chosen);

@@ -64,7 +64,7 @@ describe('the address', () => {
     expect(address({ context: 'second' }, { GOV_CONTEXT: 'cloud' })).toBe('http://127.0.0.1:7560/api/v1');
     expect(address({}, { GOV_BASE_URL: 'http://127.0.0.1:1/x' })).toBe('http://127.0.0.1:1/x');
     expect(address({ baseUrl: 'http://127.0.0.1:2' }, { GOV_BASE_URL: 'http://127.0.0.1:1' })).toBe(
-      'http://127.0.0.1:2',
+      'http://127.0.0.1:2/api/v1',
     );
   });
 

@@ -63,6 +63,8 @@ export function shell(line: string, options: ToolOptions = {}): Promise<Result> 
 export interface InProcessOptions extends ToolOptions {
   /** Columns of a terminal; absent: a pipe. */
   readonly columns?: number;
+  /** Somebody sits at the terminal, and types the input. */
+  readonly typed?: boolean;
   readonly now?: number;
 }
 
@@ -77,7 +79,7 @@ export async function govHere(argv: readonly string[], options: InProcessOptions
       options.columns === undefined ? {} : { isTTY: true, columns: options.columns },
     );
   };
-  const stdin = new PassThrough();
+  const stdin = Object.assign(new PassThrough(), options.typed === true ? { isTTY: true } : {});
   stdin.end(options.input ?? '');
   const code = await run(argv, {
     stdin,

@@ -6,7 +6,7 @@ import type { Environment } from '../../contract/authwords.ts';
 import { environments } from '../../contract/authwords.ts';
 import type { Invocation } from '../command.ts';
 import { readUserConfig } from '../config.ts';
-import { addressIn, checkName, environmentAt, fullAddress, pairOf } from '../contexts.ts';
+import { addressIn, checkName, environmentAt, pairOf } from '../contexts.ts';
 import type { Context } from '../contexts.ts';
 import { readCredentials } from '../credentials.ts';
 import type { StoredCredential } from '../credentials.ts';
@@ -52,18 +52,11 @@ export function targetOf(call: Call, fallback?: string): Target {
 }
 
 function addressOf({ session, settings }: Call): string {
-  const environment = settings.environment?.value;
-  if (settings.baseUrl === undefined) {
-    const chosen = session.context();
-    if (chosen?.context.kind === 'service') return session.baseUrl().value;
-    const what =
-      chosen === null ? 'there is no context' : `context ${chosen.name} is a data plane, which has keys`;
-    throw usage(`nothing says where to sign in: ${what}`, 'give --base-url https://…');
-  }
-  const given = fullAddress(settings.baseUrl, environment);
-  const address = environment === undefined ? given : addressIn(given, environment);
-  if (address !== undefined) return address;
-  throw usage(`--env: expected an address that ends in /api/v1, got ${JSON.stringify(given)}`);
+  const chosen = settings.baseUrl === undefined ? session.context() : undefined;
+  if (chosen === undefined || chosen?.context.kind === 'service') return session.baseUrl().value;
+  const what =
+    chosen === null ? 'there is no context' : `context ${chosen.name} is a data plane, which has keys`;
+  throw usage(`nothing says where to sign in: ${what}`, 'give --base-url https://…');
 }
 
 /** NAME of contexts by which a person signed in there before. */

@@ -17,11 +17,12 @@ export const run: Run<typeof spec> = async ({ out, session }) => {
   const baseUrl = session.baseUrl().value;
   const credential = session.apiKey();
   const where = context === null ? baseUrl : `context ${context.name} (${baseUrl})`;
-  if (credential === null) throw notSignedIn(`nobody is signed in: ${where}`);
+  const next = `gov auth login${context === null ? ` --base-url ${baseUrl}` : ` -C ${context.name}`}`;
+  if (credential === null) throw notSignedIn(`nobody is signed in: ${where}`, next);
   const client = await session.client();
   const { body } = await client.getIdentity().catch((cause: unknown) => {
     if (cause instanceof GovApiError && cause.status === 401)
-      throw notSignedIn(`the credential from ${credential.from} is no longer valid at ${baseUrl}`);
+      throw notSignedIn(`the credential from ${credential.from} is no longer valid at ${baseUrl}`, next);
     throw cause;
   });
   const shown = {
@@ -45,5 +46,5 @@ export const run: Run<typeof spec> = async ({ out, session }) => {
   await out.lines(rows.map(([label, text]) => safe`${out.styles.bold(label.padEnd(12))}  ${text}`));
 };
 
-const notSignedIn = (message: string): CliError =>
-  new CliError(exit.denied, message, { code: 'NOT_SIGNED_IN', next: ['gov auth login'] });
+const notSignedIn = (message: string, next: string): CliError =>
+  new CliError(exit.denied, message, { code: 'NOT_SIGNED_IN', next: [next] });

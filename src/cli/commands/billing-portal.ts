@@ -1,11 +1,15 @@
 /** `gov billing portal [--open]`. */
 import type { Run } from '../command.ts';
+import { usage } from '../exit.ts';
 import { Safe } from '../safe.ts';
 import type { billingPortal as spec } from '../specs/usage.ts';
 import { viewOf } from '../view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, io, out, session }) => {
-  const returnUrl = flags.returnUrl ?? new URL('/', session.baseUrl().value).href;
+  const service = new URL('/', session.baseUrl().value);
+  if (flags.returnUrl === undefined && service.protocol !== 'https:')
+    throw usage(`expected --return-url https://…: the service itself is at ${service.href}`);
+  const returnUrl = flags.returnUrl ?? service.href;
   const client = await session.client();
   const { body } = await client.openBillingPortal({ body: { returnUrl } });
   // alone on its line, for whoever copies it

@@ -7,9 +7,13 @@ import { readCredentials } from '../credentials.ts';
 import type { Credentials } from '../credentials.ts';
 import { safe } from '../safe.ts';
 import type { contextList as spec } from '../specs/general.ts';
-import { plainView } from '../view.ts';
+import type { Kind, View } from '../view.ts';
+
+const kinds: Readonly<Record<string, Kind>> = { name: 'id', current: 'flag', project: 'id' };
 
 const names = ['name', 'current', 'kind', 'environment', 'place', 'project', 'credential'];
+const columns = names.map((name) => ({ name, kind: kinds[name] ?? ('text' as const) }));
+const view: View = { columns, wide: columns, id: 'name', items: undefined };
 
 export const run: Run<typeof spec> = async ({ out, io, settings }) => {
   const { contexts, currentContext } = readUserConfig(io.env);
@@ -27,7 +31,7 @@ export const run: Run<typeof spec> = async ({ out, io, settings }) => {
   const pages = async function* () {
     yield { items, nextCursor: null };
   };
-  await out.list(pages(), plainView(names), 'contexts');
+  await out.list(pages(), view, 'contexts');
 };
 
 function described(context: Context, credentials: Credentials, now: number) {
