@@ -10,6 +10,7 @@ import { formatTimestamp, parseTimestamp } from '../core/time.ts';
 import type { ApiKeyRow, Effect } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
 import { allows, notFound, sealedWrite, type Caller, type Handlers } from './call.ts';
+import { systemRun } from './judge.ts';
 import { createKey } from './keys.ts';
 import { byAge, listPage, pageLimit } from './pages.ts';
 import { keyRevoked, keyRotated, keyUpdated } from './projectevents.ts';
@@ -81,16 +82,18 @@ export const apiKeys: Pick<
     return updated;
   },
 
+  /** In turn, so that of two at once one is the repeat; not refused for what other processes change meanwhile. */
   async revokeApiKey({ params, caller }, services) {
     const { keyId } = params;
-    const nowMs = services.now();
-    const key = await livingKey(services, caller, { keyId, nowMs });
-    await append(services, {
-      projectId: key.projectId,
-      leaves: [keyRevoked(key, { nowMs, salt: services.salt, by: caller })],
-      meter: unmetered,
-      effects: [{ kind: 'revokeApiKey', keyId, revokedMs: nowMs, atMs: nowMs }],
-    }).catch(asNotFound);
+    const { projectId } = caller.project;
+    await services.runs.inTurn({ projectId, runId: systemRun }, async () => {
+      const nowMs = services.now();
+      const key = await livingKey(services, caller, { keyId, nowMs });
+      const told = keyRevoked(key, { nowMs, salt: services.salt, by: caller });
+      const effect = { kind: 'revokeApiKey', keyId, revokedMs: nowMs, atMs: nowMs } as const;
+      const request = { projectId, leaves: [told], meter: unmetered, effects: [effect] };
+      await append(services, request).catch(asNotFound);
+    });
     services.forgetCredential(keyId);
     return { status: 204, body: null };
   },
@@ -132,7 +135,7 @@ async function livingKey(
   return key;
 }
 
-/** Two at once revoke one key: the later one hears what a third one would. */
+/** Two processes revoke one key at once: the later one hears what a third one would. */
 function asNotFound(error: unknown): never {
   if (error instanceof GovError && error.code === 'NOT_FOUND') throw notFound('API key');
   throw error;

@@ -63,7 +63,7 @@ export function overQuota({ type, limit, used, units }: Excess, nowMs: number): 
   const resetMs = endOfMonth(monthOf(nowMs));
   const resetAt = new Date(resetMs).toISOString();
   const detail =
-    `expected at most ${remaining} more of ${type} this month (${used} of ${limit} are used), got ${units}; ` +
+    `expected at most ${remaining} more of ${type} this month, where ${used} of ${limit} are used, got ${units}; ` +
     `wait until ${resetAt}, or ask the operator for more`;
   return new GovError('QUOTA_EXCEEDED', detail, {
     extensions: {

@@ -28,14 +28,16 @@ export async function startStripe(): Promise<StripeServer> {
   const asked: Asked[] = [];
   const next: StripeServer['next'] = [];
   const server = createServer((request, response) => {
-    void read(request).then((body) => {
-      const { method = '', url = '', headers } = request;
-      asked.push({ method, path: url, headers, body });
-      const other = next.shift();
-      if (other === undefined) answer({ method, path: url, headers, body }, response);
-      else other(response);
-    });
+    void serve(request, response);
   });
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { method = '', url = '', headers } = request;
+    const one = { method, path: url, headers, body: await read(request) };
+    asked.push(one);
+    const other = next.shift();
+    if (other === undefined) answer(one, response);
+    else other(response);
+  };
   const { port } = await listening(server);
   return {
     url: `http://127.0.0.1:${port}`,

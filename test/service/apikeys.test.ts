@@ -4,7 +4,7 @@ import { limits } from '../../src/contract/limits.ts';
 import { createKey } from '../../src/service/keys.ts';
 import { engines, startService, type Tenant, type TestService } from '../hosted.ts';
 import { event, type Answer, type CallOptions } from '../serving.ts';
-import { asPerson, inProject, said, toldOf, until } from './tenants.ts';
+import { appendedBy, asPerson, inProject, said, toldOf, until } from './tenants.ts';
 
 const unknown = 'key_00000000000000000000000000';
 const dayMs = 86_400_000;
@@ -294,7 +294,12 @@ describe.each(engines)('API keys on %s', (engine) => {
     it('are rotated once under an Idempotency-Key, whose kept answer is sealed', async () => {
       const { keyId } = await keyWith('log:read');
       const options = { headers: { 'idempotency-key': `rotate-${keyId}` } };
-      const first = await rotate(keyId, '', options);
+      let first!: Answer;
+      const kept = await appendedBy(service, async () => (first = await rotate(keyId, '', options)));
+      expect(kept.map(({ idempotency }) => idempotency?.response.body)).toEqual([
+        expect.stringMatching(/^sealed:[\w-]+$/),
+      ]);
+      expect(JSON.stringify(kept)).not.toContain(first.body.key);
       const again = await rotate(keyId, '', options);
       expect([again.status, again.text, again.headers['cache-control']]).toEqual([
         201,

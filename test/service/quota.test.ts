@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { engines, startService, type Tenant, type TestService } from '../hosted.ts';
 import { event, type Answer } from '../serving.ts';
-import { asPerson, inProject, said, told, until } from './tenants.ts';
+import { appendedBy, asPerson, inProject, said, told, until } from './tenants.ts';
 
 const left = 10;
 const quotas = {
@@ -254,6 +254,17 @@ describe.each(engines)('quotas on %s', (engine) => {
         clientEventId: `quota/audit_event/${month}/50`,
       });
       expect(await used(of, 'audit_event')).toBe(left);
+    });
+
+    it('without asking the store each time', async () => {
+      const of = await tenant();
+      await batch(of, many(5));
+      await percentsOf(of, 1);
+      const requests = await appendedBy(service, async () => {
+        await record(of);
+        await record(of);
+      });
+      expect(requests.map(({ meter }) => meter.op)).toEqual(['audit_event', 'audit_event']);
     });
 
     it('at the percentages that a project sets', async () => {

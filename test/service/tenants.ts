@@ -1,4 +1,5 @@
 /** What tests of projects, keys and quotas do with a hosted service: people beside keys, and what the log tells. */
+import type { AppendRequest } from '../../src/store/port.ts';
 import type { Answer, CallOptions } from '../serving.ts';
 import type { TestService } from '../hosted.ts';
 
@@ -58,3 +59,22 @@ export const said = ({ status, body }: Answer): unknown[] => [status, body?.code
 export const inProject = (projectId: string): { headers: Record<string, string> } => ({
   headers: { 'gov-project': projectId },
 });
+
+/** What is appended while `work` runs. */
+export async function appendedBy(
+  { services: { store } }: TestService,
+  work: () => Promise<unknown>,
+): Promise<AppendRequest[]> {
+  const append = store.append.bind(store);
+  const requests: AppendRequest[] = [];
+  store.append = (request) => {
+    requests.push(request);
+    return append(request);
+  };
+  try {
+    await work();
+    return requests;
+  } finally {
+    store.append = append;
+  }
+}
