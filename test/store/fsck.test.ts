@@ -53,7 +53,7 @@ describe('fsck', () => {
       copy.sql(statement);
       return (await copy.fsck()).problems.map(({ position, kind }) => `${position} ${kind}`);
     };
-    for (const change of ['last_ms = last_ms - 1', 'events = 1', 'type_no = 9']) {
+    for (const change of ['last_ms = last_ms - 1', 'events = 1', 'type_no = type_no + 9']) {
       expect(await problemsAfter(`UPDATE run_block SET ${change} WHERE run_no = 2`)).toEqual([
         'prj_a/run_block/2/0 counter_mismatch',
       ]);

@@ -1,5 +1,5 @@
 /** Functions of the database, for what needs more than one statement; they run as their caller, under its policies. */
-import { blockEvents } from '../blocks.ts';
+import { allTypes, blockEvents } from '../blocks.ts';
 
 const moveHead = `
 -- Moves a head by compare-and-swap; a serialisation failure where it is no longer at its old size.
@@ -54,18 +54,15 @@ DECLARE
   rest bigint := most;
   got bigint;
   this bigint;
-  seen bigint := -1;
 BEGIN
   IF low >= high THEN RETURN; END IF;
   ${order === 'DESC' ? open : ''}
   FOR this IN SELECT b.block FROM run_block b WHERE b.project = of_project AND b.run_no = of_run
-    AND b.block >= low / ${blockEvents} AND b.block <= (high - 1) / ${blockEvents}
-    AND (of_type IS NULL OR b.type_no = of_type) AND b.last_ms >= from_ms AND b.first_ms <= to_ms
-    ORDER BY b.block ${order}, b.type_no ${order}
+    AND b.type_no = coalesce(of_type, ${allTypes}) AND b.block >= low / ${blockEvents}
+    AND b.block <= (high - 1) / ${blockEvents} AND b.last_ms >= from_ms AND b.first_ms <= to_ms
+    ORDER BY b.block ${order}
   LOOP
     IF rest = 0 THEN RETURN; END IF;
-    CONTINUE WHEN this = seen; -- of another type
-    seen := this;
     ${matching(order, `this * ${blockEvents}`, `(this + 1) * ${blockEvents}`)}
   END LOOP;
   ${order === 'ASC' ? open : ''}

@@ -55,7 +55,7 @@ const selectFiltered = (order: 'ASC' | 'DESC') =>
     `SELECT ${leafColumns('e')} FROM ${located(`SELECT v.idx, v.run_seq FROM ${theRun}
        CROSS JOIN LATERAL ${order === 'ASC' ? 'events_ahead' : 'events_back'}($1, r.run_no,
          ${below('$3::int8')}, ${below('$4::int8')}, r.events, CASE WHEN $6::text IS NOT NULL THEN
-           coalesce((SELECT type_no FROM event_type WHERE project = $1 AND name = $6), 0) END,
+           coalesce((SELECT type_no FROM event_type WHERE project = $1 AND name = $6), -1) END,
          $7::int8, $8::int8, $5::int8) v`)} e
      ${leafJoins('e')} ORDER BY e.run_seq ${order}`,
   );

@@ -2,7 +2,7 @@
  * The rows of one commit, as columns: each table gets one INSERT of arrays, whatever the number of its rows, so
  * nothing is parsed or planned per row. Nothing here reads what it wrote.
  */
-import { blockEvents, filledBy } from '../blocks.ts';
+import { allTypes, blockEvents, filledBy } from '../blocks.ts';
 import { typeNumber } from '../decided.ts';
 import type { Entry, Pending } from '../pending.ts';
 import type { MeterRow } from '../pending.ts';
@@ -185,9 +185,9 @@ export class CommitRows {
 
 const fillBlocks = sql(
   `INSERT INTO run_block (project, run_no, block, type_no, events, first_ms, last_ms)
-   SELECT project, run_no, run_seq / ${blockEvents}, type_no, count(*), min(at_ms), max(at_ms) FROM run_event
-   WHERE project = $1 AND run_no = $2 AND run_seq >= $3::int8 AND run_seq < $4::int8
-   GROUP BY project, run_no, run_seq / ${blockEvents}, type_no`,
+   SELECT $1::int4, $2::int8, run_seq / ${blockEvents}, coalesce(type_no, ${allTypes}), count(*), min(at_ms), max(at_ms)
+   FROM run_event WHERE project = $1 AND run_no = $2 AND run_seq >= $3::int8 AND run_seq < $4::int8
+   GROUP BY GROUPING SETS ((run_seq / ${blockEvents}, type_no), (run_seq / ${blockEvents}))`,
 );
 
 /** After the rows of their events. */

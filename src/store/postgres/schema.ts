@@ -114,7 +114,7 @@ CREATE TABLE run_block (
   events bigint NOT NULL,
   first_ms bigint NOT NULL,
   last_ms bigint NOT NULL,
-  PRIMARY KEY (project, run_no, block, type_no)
+  PRIMARY KEY (project, run_no, type_no, block)
 );
 
 CREATE TABLE run_type (

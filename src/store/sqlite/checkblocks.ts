@@ -1,5 +1,5 @@
 /** `fsck`: the summaries of full blocks say what the narrow rows of their events say. */
-import { blockEvents, blockOf } from '../blocks.ts';
+import { allTypes, blockEvents, blockOf } from '../blocks.ts';
 import type { Check, CheckedProject } from '../fsck.ts';
 import type { Value } from './connection.ts';
 
@@ -29,7 +29,8 @@ export function checkBlocks({ db, problem }: Check, { no, projectId }: CheckedPr
       const said = kept.all(no, run, block);
       rows += said.length;
       const got = textOf(said);
-      const expected = textOf(found.all(no, run, block * blockEvents, (block + 1) * blockEvents));
+      const byType = found.all(no, run, block * blockEvents, (block + 1) * blockEvents);
+      const expected = textOf([ofAll(byType), ...byType]);
       if (got !== expected)
         problem(`${projectId}/run_block/${run}/${block}`, 'counter_mismatch', { expected, got });
     }
@@ -39,6 +40,13 @@ export function checkBlocks({ db, problem }: Check, { no, projectId }: CheckedPr
   const expected = `${rows} rows of full blocks`;
   problem(`${projectId}/run_block`, 'counter_mismatch', { expected, got: `${all ?? 0}` });
 }
+
+const ofAll = (summaries: readonly Summary[]): Summary => ({
+  type_no: allTypes,
+  events: blockEvents,
+  first_ms: Math.min(...summaries.map(({ first_ms: from }) => from)),
+  last_ms: Math.max(...summaries.map(({ last_ms: to }) => to)),
+});
 
 /** `type: events from to` of each type. */
 const textOf = (summaries: readonly Summary[]): string =>

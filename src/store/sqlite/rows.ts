@@ -3,7 +3,7 @@
  * reads what it wrote, but the summaries of a run's full blocks.
  */
 import { GovError } from '../../contract/problems.ts';
-import { blockEvents, filledBy } from '../blocks.ts';
+import { allTypes, blockEvents, filledBy } from '../blocks.ts';
 import { typeNumber } from '../decided.ts';
 import type { RunState } from '../ledger.ts';
 import type { Entry, MeterRow, Pending } from '../pending.ts';
@@ -14,6 +14,10 @@ import { treeNumber } from '../trees.ts';
 import { positionOf } from './position.ts';
 import { RowBuffer, type Prepare, type Statement } from './statement.ts';
 import { tileWriter, type TileWriter } from './tiles.ts';
+
+const summary = (type: string, groups: string): string =>
+  `SELECT project, run_no, run_seq / ${blockEvents} AS block, ${type}, count(*), min(at_ms), max(at_ms)
+   FROM run_event WHERE project = ? AND run_no = ? AND run_seq >= ? AND run_seq < ? GROUP BY ${groups}`;
 
 export class CommitRows {
   private readonly leaves: RowBuffer;
@@ -69,8 +73,7 @@ export class CommitRows {
     this.fillBlocks = prepare(
       'fill run blocks',
       `INSERT INTO run_block (project, run_no, block, type_no, events, first_ms, last_ms)
-       SELECT project, run_no, run_seq / ${blockEvents} AS block, type_no, count(*), min(at_ms), max(at_ms)
-       FROM run_event WHERE project = ? AND run_no = ? AND run_seq >= ? AND run_seq < ? GROUP BY block, type_no`,
+       ${summary('type_no', 'block, type_no')} UNION ALL ${summary(`${allTypes}`, 'block')}`,
     );
   }
 
@@ -129,7 +132,8 @@ export class CommitRows {
   /** After the rows of their events. */
   private flushBlocks(pending: Pending): void {
     for (const { runNo, from, to } of filledBy(pending)) {
-      this.fillBlocks.run(pending.ledger.no, runNo, from, to);
+      const range = [pending.ledger.no, runNo, from, to];
+      this.fillBlocks.run(...range, ...range);
     }
   }
 

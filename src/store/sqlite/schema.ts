@@ -145,7 +145,7 @@ CREATE TABLE run_block (
   events INTEGER NOT NULL,
   first_ms INTEGER NOT NULL,
   last_ms INTEGER NOT NULL,
-  PRIMARY KEY (project, run_no, block, type_no)
+  PRIMARY KEY (project, run_no, type_no, block)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE run_type (
