@@ -1,43 +1,21 @@
 /** S31: what is asked again after kill -9 has one effect and is counted once. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { engines, startService, type TestService } from '../hosted.ts';
+import { engines, startService } from '../hosted.ts';
+import { serveProcess, type ServingProcess } from '../hostedprocess.ts';
 import { event, send } from '../serving.ts';
 
-const script = fileURLToPath(new URL('process.ts', import.meta.url));
 const rounds = 2;
 const writers = 8;
-
-interface Serving {
-  readonly child: ChildProcess;
-  readonly baseUrl: string;
-}
-
-async function serve({ dataDir }: TestService): Promise<Serving> {
-  const child = spawn(process.execPath, [script, dataDir], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let log = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => (log += text));
-  const baseUrl = await new Promise<string>((resolve, reject) => {
-    child.stdout?.once('data', (chunk: Buffer) => resolve(chunk.toString().trim()));
-    child.once('exit', () => reject(new Error(log)));
-  });
-  return { child, baseUrl };
-}
-
-const exited = (child: ChildProcess): Promise<unknown> =>
-  new Promise((resolve) => child.once('exit', resolve));
 
 /** Under its key, a request has at most one answer that was acknowledged. */
 type Acknowledged = Map<string, string>;
 
 /** Asks until the process is gone; answers the keys that were sent. */
 async function writeUntilKilled(
-  { child, baseUrl }: Serving,
+  { child, baseUrl, ended }: ServingProcess,
   of: { key: string; round: number; acknowledged: Acknowledged },
 ): Promise<string[]> {
   const sent: string[] = [];
-  const gone = exited(child);
   const write = async (writer: number): Promise<void> => {
     for (let n = 0; ; n++) {
       const name = `${of.round}-${writer}-${n}`;
@@ -51,7 +29,7 @@ async function writeUntilKilled(
     }
   };
   await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
-  await gone;
+  await ended;
   return sent;
 }
 
@@ -71,10 +49,10 @@ describe.each(engines)('a service on %s that is killed again and again', (engine
     const acknowledged: Acknowledged = new Map();
     const sent: string[] = [];
     for (let round = 0; round < rounds; round++) {
-      const serving = await serve(service);
+      const serving = await serveProcess(service.dataDir);
       sent.push(...(await writeUntilKilled(serving, { key, round, acknowledged })));
     }
-    const { child, baseUrl } = await serve(service);
+    const { child, baseUrl, ended } = await serveProcess(service.dataDir);
     let repeated = 0;
     for (const name of sent) {
       const answer = await ask(baseUrl, key, name);
@@ -90,7 +68,7 @@ describe.each(engines)('a service on %s that is killed again and again', (engine
     expect(repeated).toBeGreaterThanOrEqual(acknowledged.size);
     expect(acknowledged.size).toBeGreaterThanOrEqual(rounds * 60 - writers);
     child.kill('SIGTERM');
-    await exited(child);
+    expect(await ended).toBe(0);
     await service.end();
   });
 });

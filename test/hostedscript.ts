@@ -1,5 +1,5 @@
-/** A hosted service as a process of its own, for tests that kill it: `node test/service/process.ts DIR`. */
-import { serviceServe } from '../../src/host/service.ts';
+/** A hosted service as a process of its own, for tests that kill it: `node test/hostedscript.ts DIR`. */
+import { serviceServe } from '../src/host/service.ts';
 
 const [dataDir = ''] = process.argv.slice(2);
 const service = await serviceServe({ dataDir, env: {} });
