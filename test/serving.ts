@@ -230,6 +230,7 @@ export function checkAnswer(method: string, pathname: string, answer: Answer): O
     throw new Error(`no request id: ${at}`);
   if (headers['gov-api-version'] !== '1.0.0') throw new Error(`no version: ${at}`);
   if (headers['x-content-type-options'] !== 'nosniff') throw new Error(`no nosniff: ${at}`);
+  if ('server' in headers || 'x-powered-by' in headers) throw new Error(`names its software: ${at}`);
   const id = rowOf(method, pathname);
   const row: Operation | null = id === null ? null : table[id];
   const success = row?.success[status];
@@ -256,7 +257,7 @@ export function checkAnswer(method: string, pathname: string, answer: Answer): O
   return id;
 }
 
-function checkProblem({ status, headers, body }: Answer, at: string): void {
+function checkProblem({ status, headers, text, body }: Answer, at: string): void {
   if (headers['content-type'] !== 'application/problem+json') throw new Error(`no problem: ${at}`);
   const known = problems[body.code as ProblemCode];
   const fits =
@@ -270,4 +271,16 @@ function checkProblem({ status, headers, body }: Answer, at: string): void {
     body.instance === `urn:gov:req:${body.requestId}` &&
     (body.requestId === headers['x-request-id'] || headers['idempotent-replayed'] === 'true');
   if (!fits) throw new Error(`not a problem of the register: ${at}`);
+  // an id that is counted up comes by v8 as well
+  const said = text.replaceAll(String(body.requestId), '');
+  const told = insides.find((pattern) => pattern.test(said));
+  if (told !== undefined) throw new Error(`tells what runs here (${told}): ${at}`);
 }
+
+/** What no error may tell (contract C7; reliability S35): stack, path, SQL, and which software in which version. */
+export const insides: readonly RegExp[] = [
+  /\n\s*at |\\n\s*at |:\d+:\d+\)|[\w-]+\.[cm]?[jt]s:\d+|node:internal/,
+  /node_modules|file:\/\/|(?<![\w.:/])\/(?:work|tmp|root|home|usr|var|etc|opt|proc|Users)\/|[A-Z]:\\\\/,
+  /\b(?:SELECT\b.+\bFROM|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE)\b|SQLITE_|\bpg_\w|constraint failed|violates \w+[ -]/i,
+  /\b(?:sqlite|postgres(?:ql)?|fastify|undici|openssl)\b|\bnode(?:\.js|[ /]v?\d)|\bv2\d\.\d+\.\d/i,
+];
