@@ -157,7 +157,7 @@ function explained(cause: unknown, issuer: string): unknown {
     `${issuer} does not answer as an identity provider does: ${cause.message}`,
     {
       code: 'INVALID_RESPONSE',
-      hint: 'is it the issuer that the service is configured with? see: gov api, GET /auth/configuration',
+      hint: 'the service names this issuer; is it the right one, and is there a proxy in between?',
       cause,
     },
   );

@@ -13,7 +13,7 @@ import { personOf, readCredentials } from '../credentials.ts';
 import type { StoredCredential } from '../credentials.ts';
 import { CliError, exit, usage } from '../exit.ts';
 import { readInput } from '../input.ts';
-import { Safe, safe } from '../safe.ts';
+import { safe } from '../safe.ts';
 import type { authLogin as spec } from '../specs/auth.ts';
 import { plainView } from '../view.ts';
 
@@ -41,13 +41,15 @@ export const run: Run<typeof spec> = async (call) => {
   }));
   const who = { type, id, name, organizationId, organizationName, expiresAt };
   const value = { ...who, contexts, currentContext: current };
-  if (!out.isHuman) return out.one(value, plainView(Object.keys(value)));
-  const until = expiresAt === null ? '' : ` until ${expiresAt}`;
-  await out.lines([
-    safe`${out.styles.green('signed in')} at ${new URL(target.baseUrl).host} as ${out.styles.bold(name ?? id)} (${organizationName ?? organizationId})${until}`,
-    ...contexts.map((each) => safe`  ${each.name}  ${each.environment}, project ${each.projectId}`),
-  ]);
-  await out.note(Safe.join([safe`current context: ${current}; use another: gov context use NAME`], ''));
+  if (!out.isHuman) await out.one(value, plainView(Object.keys(value)));
+  else {
+    const until = expiresAt === null ? '' : ` until ${expiresAt}`;
+    await out.lines([
+      safe`${out.styles.green('signed in')} at ${new URL(target.baseUrl).host} as ${out.styles.bold(name ?? id)} (${organizationName ?? organizationId})${until}`,
+      ...contexts.map((each) => safe`  ${each.name}  ${each.environment}, project ${each.projectId}`),
+    ]);
+  }
+  await out.note(safe`current context: ${current}; use another: gov context use NAME`);
 };
 
 async function asPerson(call: Call, target: Target): Promise<SignedIn> {

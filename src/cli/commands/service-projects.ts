@@ -2,9 +2,21 @@
 import type { Run } from '../command.ts';
 import type { ListPage } from '../out.ts';
 import type { serviceProjects as spec } from '../specs/service.ts';
-import { plainView } from '../view.ts';
+import type { Column, View } from '../view.ts';
 
-const columns = ['projectId', 'name', 'environment', 'organizationId', 'createdAt', 'deletedAt', 'quotas'];
+const columns: readonly Column[] = [
+  { name: 'projectId', kind: 'id' },
+  { name: 'name', kind: 'text' },
+  { name: 'environment', kind: 'text' },
+  { name: 'organizationId', kind: 'id' },
+  { name: 'deletedAt', kind: 'time' },
+];
+const wide: readonly Column[] = [
+  ...columns,
+  { name: 'createdAt', kind: 'time' },
+  { name: 'quotas', kind: 'text' },
+];
+const view: View = { columns, wide, id: 'projectId', items: undefined };
 
 export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const { everyProject, operate } = await import('../../host/operator.ts');
@@ -16,6 +28,6 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
         yield { items: page.map((each) => ({ ...each })), nextCursor: null };
       }
     };
-    await out.list(pages(), plainView(columns), 'projects');
+    await out.list(pages(), view, 'projects');
   });
 };
