@@ -2,7 +2,7 @@
  * Who a credential belongs to (contract A17, B1-B7): keys here, people in `persons.ts`. The checksum of a key is tested
  * before any look-up; what is looked up is a digest, and is believed for at most five seconds, so that a revoked key
  * is refused within that time in every process, and at once in the one that revoked it (`forget`).
- * Proven by `test/http/credentials.test.ts` and `test/http/persons.test.ts`.
+ * Proven by `test/http/credentials.test.ts`, `persons.test.ts` and `revoked.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
 import type { ApiKeyRow } from '../store/port.ts';

@@ -1,6 +1,6 @@
-import { Agent, request as httpRequest } from 'node:http';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
 import { createToken } from '../../src/service/keys.ts';
 import { startService, type Tenant, type TestService } from '../hosted.ts';
 import { event, type Answer, type CallOptions } from '../serving.ts';
@@ -179,6 +179,22 @@ describe('a person', () => {
     const headers = { cookie, ...sameOrigin };
     const { body } = await service.call('GET', '/auth/identity', { key: eve.keys.production, headers });
     expect([body.type, body.organizationId]).toEqual(['api_key', eve.orgId]);
+    const foreign = { cookie, 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' };
+    expect((await eve.call('GET', '/jobs', { headers: foreign })).status).toBe(200);
+  });
+
+  it('who signs up is asked for an ID token, and a key is none', async () => {
+    const body = { name: 'A', organizationName: 'B' };
+    const none = await service.call('POST', '/auth/signup', { body });
+    expect([none.status, none.body.code]).toEqual([401, 'UNAUTHENTICATED']);
+    expect(none.headers['www-authenticate']).toBe('Bearer realm="gov"');
+    const elsewhere = { 'x-api-key': await service.idToken('mallory') };
+    const unread = await service.call('POST', '/auth/signup', { headers: elsewhere, body });
+    expect(unread.body.code).toBe('UNAUTHENTICATED');
+    for (const key of [ada.keys.production, cliToken]) {
+      const { status, body: problem } = await service.call('POST', '/auth/signup', { key, body });
+      expect([status, problem.code]).toEqual([401, 'INVALID_CREDENTIAL']);
+    }
   });
 });
 
@@ -192,9 +208,45 @@ describe('a key', () => {
     }
   });
 
+  it('shows when it was used, to the minute', async () => {
+    const { body } = await ada.call('POST', '/api-keys', { body: { name: 'used' } });
+    expect(body.record.lastUsedAt).toBeNull();
+    const minute = Math.floor(Date.now() / 60_000) * 60_000;
+    await ada.call('GET', '/jobs', { key: body.key });
+    const { store, credentials } = service.services;
+    await store.used(credentials.uses.take());
+    const { data } = (await ada.call('GET', '/api-keys')).body;
+    const { lastUsedAt } = data.find(({ keyId }: { keyId: string }) => keyId === body.record.keyId);
+    expect(lastUsedAt).toMatch(/:00\.000Z$/);
+    expect(Date.parse(lastUsedAt)).toBeGreaterThanOrEqual(minute);
+  });
+
   it('of one environment does not open the other', async () => {
     const { status, body } = await ada.call('GET', '/runs', { key: ada.keys.sandbox });
     expect([status, body.code]).toEqual([401, 'ENVIRONMENT_MISMATCH']);
+  });
+});
+
+describe('a live stream', () => {
+  const opens = (headers: Record<string, string>): Promise<number> =>
+    new Promise((resolve) => {
+      const address = `${service.baseUrl.replace('http', 'ws')}/events/stream`;
+      const socket = new WebSocket(address, { headers });
+      socket.on('open', () => {
+        socket.terminate();
+        resolve(101);
+      });
+      socket.on('unexpected-response', (_request, response) => resolve(response.statusCode ?? 0));
+      socket.on('error', () => {});
+    });
+
+  it('is open to people too, and with their cookie to pages of the service alone', async () => {
+    const project = { 'gov-project': production };
+    expect(await opens({ authorization: `Bearer ${cliToken}`, ...project })).toBe(101);
+    expect(await opens({ cookie, origin: service.origin, ...project })).toBe(101);
+    expect(await opens({ cookie, origin: 'https://evil.example', ...project })).toBe(403);
+    expect(await opens({ cookie, origin: service.origin })).toBe(400);
+    expect(await opens({ cookie, origin: service.origin, 'gov-project': nobodys })).toBe(404);
   });
 });
 
@@ -234,90 +286,5 @@ describe('a session', () => {
     expect((await service.call('GET', '/projects', { key: token })).status).toBe(200);
     expect((await service.call('DELETE', '/auth/tokens', { key: token })).status).toBe(200);
     expect((await service.call('GET', '/projects', { key: token })).status).toBe(401);
-  });
-});
-
-/** Calls over one socket that stays open. */
-function connected(): { get(path: string, key: string): Promise<number>; sockets(): number; end(): void } {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const ports = new Set<number | undefined>();
-  return {
-    get: (path, key) =>
-      new Promise((resolve, reject) => {
-        const request = httpRequest(
-          `${service.baseUrl}${path}`,
-          { agent, headers: { authorization: `Bearer ${key}` } },
-          (response) => {
-            ports.add(request.socket?.localPort);
-            response.resume();
-            response.on('end', () => resolve(response.statusCode ?? 0));
-          },
-        );
-        request.on('error', reject);
-        request.end();
-      }),
-    sockets: () => ports.size,
-    end: () => agent.destroy(),
-  };
-}
-
-describe('a key that was revoked', () => {
-  it('is refused at once on a socket that it was accepted on', async () => {
-    const { body } = await ada.call('POST', '/api-keys', { body: { name: 'to be revoked' } });
-    const socket = connected();
-    expect(await socket.get('/runs', body.key)).toBe(200);
-    const revoked = await ada.call('DELETE', `/api-keys/${body.record.keyId}`);
-    expect([revoked.status, revoked.text]).toEqual([204, '']);
-    expect(revoked.headers['content-length']).toBeUndefined();
-    expect(revoked.headers['content-type']).toBeUndefined();
-    expect(revoked.headers['cache-control']).toBe('no-store');
-    expect(await socket.get('/runs', body.key)).toBe(401);
-    expect(socket.sockets()).toBe(1);
-    socket.end();
-  });
-
-  it('is as good as its rotation says', async () => {
-    const { body: first } = await ada.call('POST', '/api-keys', { body: { name: 'to be rotated' } });
-    const socket = connected();
-    expect(await socket.get('/runs', first.key)).toBe(200);
-    const { body: second } = await ada.call('POST', `/api-keys/${first.record.keyId}/rotate`);
-    expect([await socket.get('/runs', first.key), await socket.get('/runs', second.key)]).toEqual([401, 200]);
-    const { body: third } = await ada.call(
-      'POST',
-      `/api-keys/${second.record.keyId}/rotate?overlapSeconds=1`,
-    );
-    expect([await socket.get('/runs', second.key), await socket.get('/runs', third.key)]).toEqual([200, 200]);
-    await expect.poll(() => socket.get('/runs', second.key), { timeout: 4000 }).toBe(401);
-    expect(socket.sockets()).toBe(1);
-    socket.end();
-  });
-
-  it('loses a scope at once', async () => {
-    const { body } = await ada.call('POST', '/api-keys', {
-      body: { name: 'narrowed', scopes: ['events:read', 'jobs:read'] },
-    });
-    expect((await ada.call('GET', '/jobs', { key: body.key })).status).toBe(200);
-    await ada.call('PUT', `/api-keys/${body.record.keyId}`, { body: { scopes: ['events:read'] } });
-    expect((await ada.call('GET', '/jobs', { key: body.key })).status).toBe(403);
-  });
-
-  it('ends with its project, and what people see of that is 404', async () => {
-    const { body: project } = await ada.call('POST', '/projects', {
-      body: { name: 'short-lived', environment: 'production' },
-    });
-    const headers = { 'gov-project': project.id };
-    const { body } = await service.call('POST', '/api-keys', {
-      key: cliToken,
-      headers,
-      body: { name: 'its key' },
-    });
-    expect((await ada.call('GET', '/runs', { key: body.key })).status).toBe(200);
-    const deleted = await ada.call('DELETE', `/projects/${project.id}`);
-    expect(deleted.body).toEqual({ deleted: true });
-    const refused = await ada.call('GET', '/runs', { key: body.key });
-    expect([refused.status, refused.body.code]).toEqual([401, 'INVALID_CREDENTIAL']);
-    const gone = await service.call('GET', '/runs', { key: cliToken, headers });
-    const none = await service.call('GET', '/runs', { key: cliToken, headers: { 'gov-project': nobodys } });
-    expect(comparable(gone)).toEqual(comparable(none));
   });
 });

@@ -139,6 +139,12 @@ describe('an address', () => {
     expect((await service.call('POST', '/auth/signup', { body: {} })).status).toBe(429);
   });
 
+  it('is counted once where a credential is refused at /auth', async () => {
+    await start({ rates: { ...off, authPerMinute: 10, anonymousPerSecond: 5 } });
+    const { status, headers } = await service.call('GET', '/auth/identity', { key: unknownKey() });
+    expect([status, headers['ratelimit-policy']]).toEqual([401, '"auth";q=10;w=60']);
+  });
+
   it('has so many refused credentials a second, and credentials that were good lately still work', async () => {
     await start({ rates: { ...off, anonymousPerSecond: 1 } });
     const [ada, eve] = [await service.signUp('ada'), await service.signUp('eve')];
@@ -269,7 +275,11 @@ describe('rates', () => {
     const byRate = Object.groupBy(Object.entries<Operation>(table), ([, row]) => rateOf(row) ?? 'none');
     const ids = (name: string) => (byRate[name as keyof typeof byRate] ?? []).map(([id]) => id);
     expect(ids('events')).toEqual(['createEvent', 'createEvents']);
-    expect(ids('none').every((id) => table[id as keyof typeof table].tag === 'Health')).toBe(true);
+    expect(ids('none').map((id) => table[id as keyof typeof table].tag)).toEqual([
+      'Health',
+      'Health',
+      'Health',
+    ]);
     expect(ids('auth').every((id) => table[id as keyof typeof table].tag === 'Auth')).toBe(true);
     expect(ids('auth')).toHaveLength(7);
     expect(ids('default').length).toBeGreaterThan(50);
