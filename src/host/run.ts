@@ -66,7 +66,8 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     const stopSweeping = startSweeping(services);
     // a plane shows nobody when its keys were used
     const stopReporting = services.hosting === null ? null : startReportingUses(services);
-    log.info({ baseUrl, metricsUrl, startedInMs: Math.round(startedInMs) }, 'serving');
+    // said once the caller listens to signals: whoever reads it may send one at once
+    setImmediate(() => log.info({ baseUrl, metricsUrl, startedInMs: Math.round(startedInMs) }, 'serving'));
     const { runFile, beside } = options;
     const parts = { server, metrics, runFile, beside, stopSweeping, stopReporting };
     const close = once(() => stop({ ...assembled, ...parts }));
