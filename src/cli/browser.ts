@@ -3,6 +3,9 @@ import { spawn } from 'node:child_process';
 import { CliError, exit } from './exit.ts';
 import type { Io } from './io.ts';
 
+/** An opener that has not failed by then goes on for as long as the browser does. */
+const patienceMs = 1000;
+
 /** Resolves once the opener has taken the address. Errors: exit 1 where there is none, or the address is no page. */
 export async function openPage(address: string, env: Io['env']): Promise<void> {
   const url = URL.canParse(address) ? new URL(address) : undefined;
@@ -16,7 +19,9 @@ export async function openPage(address: string, env: Io['env']): Promise<void> {
   const code = await new Promise<number | string | null>((resolve) => {
     child.once('error', (cause: NodeJS.ErrnoException) => resolve(cause.code ?? 'ERROR'));
     child.once('exit', resolve);
+    setTimeout(resolve, patienceMs, 0).unref();
   });
+  child.unref();
   if (code === 0) return;
   throw new CliError(exit.error, `no browser was opened: ${program} ended with ${code ?? 'a signal'}`, {
     hint: `open it yourself: ${url.href}`,
