@@ -1,6 +1,7 @@
 /**
- * `gov log fsck`: the store's check of a plane's data directory, with the signatures of its checkpoints judged
- * by the keys of the plane's own trust file. Proven by `test/store/fsck.test.ts`.
+ * `gov log fsck`: the store's check of a plane's or a service's data directory, or of the database that it names, with
+ * the signatures of checkpoints judged by the plane's trust file, or by the service's own keys.
+ * Proven by `test/store/fsck.test.ts` and `test/host/fsck.test.ts`.
  */
 import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,34 +9,58 @@ import { basename, join } from 'node:path';
 import { GovError } from '../contract/problems.ts';
 import { openCheckpoint, parseTrust } from '../core/checkpoint.ts';
 import { parseVerifierKey, verifierKeyText, type VerifierKey } from '../core/note.ts';
-import { fsckStore, type FsckReport } from '../store/fsck.ts';
+import { fsckStore, type FsckOptions, type FsckReport } from '../store/fsck.ts';
 import { storeFiles } from '../store/sqlite/open.ts';
+import { readKeys } from './keys.ts';
+import type { Variables } from './layers.ts';
+import { readServiceConfig } from './serviceconfig.ts';
 
 export type { FsckKind, FsckProblem, FsckReport } from '../store/fsck.ts';
 
 export interface HostFsckOptions {
   readonly dataDir: string;
+  /** Where a service's database may be named. */
+  readonly env?: Variables;
   /** Also every disclosure, metering reference and signature, and the file's own structure. */
   readonly deep?: boolean;
   readonly onProgress?: (progress: { readonly done: number; readonly of: number }) => void;
 }
 
 /**
- * Reads only, also while the plane serves; a directory that cannot be written is checked through a copy in the
- * temporary directory. Throws NOT_FOUND where there is no database, CONFLICT or
- * STORAGE_FAULT where it cannot be opened; whatever is wrong with what it holds stands in the report.
+ * Reads only, also while it is served. Throws NOT_FOUND where there is no database, CONFLICT or STORAGE_FAULT where it
+ * cannot be opened; whatever is wrong with what it holds stands in the report.
  */
-export async function fsck(options: HostFsckOptions): Promise<FsckReport> {
-  const trustFile = join(options.dataDir, 'trust');
-  const keys = existsSync(trustFile) ? parseTrust(readFileSync(trustFile, 'utf8')).keys : null;
+export async function fsck({ env = process.env, ...options }: HostFsckOptions): Promise<FsckReport> {
+  const { dataDir } = options;
+  const isService = existsSync(join(dataDir, 'service.json'));
+  const keys = isService ? ownKeys(dataDir) : trustedKeys(dataDir);
   const judged = keys === null ? options : { ...options, judgeNote: noteJudge(keys) };
+  const { database: url } = isService ? readServiceConfig(dataDir, {}, env) : { database: null };
+  if (url === null) return fsckFiles(judged);
+  const { fsckPostgres } = await import('../store/postgres/fsck.ts');
+  return fsckPostgres({ ...judged, url, connections: 2 });
+}
+
+function trustedKeys(dataDir: string): readonly VerifierKey[] | null {
+  const trustFile = join(dataDir, 'trust');
+  return existsSync(trustFile) ? parseTrust(readFileSync(trustFile, 'utf8')).keys : null;
+}
+
+const ownKeys = (dataDir: string): readonly VerifierKey[] =>
+  readKeys(dataDir)
+    .signers('gov.fsck')
+    .map(({ verifierKey }) => parseVerifierKey(verifierKey));
+
+/** A directory that cannot be written is checked through a copy in the temporary directory. */
+async function fsckFiles(options: FsckOptions): Promise<FsckReport> {
   const { main } = storeFiles(options.dataDir);
   // SQLite reads a WAL database only where it may make, or finds, the file of its shared memory
-  if (!existsSync(main) || existsSync(`${main}-shm`) || isWritable(options.dataDir)) return fsckStore(judged);
+  if (!existsSync(main) || existsSync(`${main}-shm`) || isWritable(options.dataDir))
+    return fsckStore(options);
   const copy = mkdtempSync(join(tmpdir(), 'gov-fsck-')); // mode 0700
   try {
     copyStore(options.dataDir, copy);
-    return await fsckStore({ ...judged, dataDir: copy });
+    return await fsckStore({ ...options, dataDir: copy });
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
@@ -68,15 +93,17 @@ function copyStore(from: string, to: string): void {
   }
 }
 
-/** Both logs of a project are signed by the same keys, each under its own origin as key name. */
+/** All logs are signed by the same keys, each under its own origin as key name. */
 function noteJudge(keys: readonly VerifierKey[]): (note: string, origin: string) => string | null {
-  const named = new Map<string, readonly VerifierKey[]>();
+  let last: { readonly origin: string; readonly own: readonly VerifierKey[] } | undefined;
   return (note, origin) => {
-    let own = named.get(origin);
-    if (own === undefined) {
-      own = keys.map((key) => parseVerifierKey(verifierKeyText(origin, key.algorithm, key.publicKey)));
-      named.set(origin, own);
+    if (last?.origin !== origin) {
+      const named = keys.map((key) =>
+        parseVerifierKey(verifierKeyText(origin, key.algorithm, key.publicKey)),
+      );
+      last = { origin, own: named };
     }
+    const { own } = last;
     try {
       openCheckpoint(note, own, origin);
       return null;

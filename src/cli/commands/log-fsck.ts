@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { GovError } from '../../contract/problems.ts';
 import type { Run } from '../command.ts';
 import { CliError, exit } from '../exit.ts';
+import type { Io } from '../io.ts';
 import { safe } from '../safe.ts';
 import type { Safe, Styles } from '../safe.ts';
 import type { logFsck as spec } from '../specs/plane.ts';
@@ -17,6 +18,7 @@ const tellEveryMs = 10_000;
 /** The parts of the host's options and report that are used here; the host is loaded only when this runs. */
 interface Options {
   readonly dataDir: string;
+  readonly env: Io['env'];
   readonly deep: boolean;
   readonly onProgress: (progress: { readonly done: number; readonly of: number }) => void;
 }
@@ -35,7 +37,7 @@ interface Report {
   readonly deep: boolean;
 }
 
-export const run: Run<typeof spec> = async ({ flags, out, session, signal }) => {
+export const run: Run<typeof spec> = async ({ flags, out, session, io, signal }) => {
   const dataDir = resolve(flags.data ?? session.dataDir());
   let toldAt = performance.now();
   const onProgress = ({ done, of }: { readonly done: number; readonly of: number }): void => {
@@ -44,7 +46,7 @@ export const run: Run<typeof spec> = async ({ flags, out, session, signal }) => 
     toldAt = performance.now();
     void out.note(safe`checked ${done} of ${of} leaves`);
   };
-  const report = await check({ dataDir, deep: flags.deep, onProgress });
+  const report = await check({ dataDir, env: io.env, deep: flags.deep, onProgress });
   out.verdict = report.ok ? exit.ok : exit.checkFailed;
   if (out.isHuman) await out.lines(told(report, dataDir, out.styles));
   else if (out.format === 'tsv') await out.lines(report.problems.map((each) => tabbed(columns, { ...each })));
