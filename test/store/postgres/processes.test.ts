@@ -102,10 +102,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await other.createProject(projectOf('b'), genesis('b'));
     const tail = new Tail(one);
     const woken = { a: 0, b: 0 };
-    const ends = [
-      tail.watch('prj_a', () => (woken.a += 1)),
-      tail.watch('prj_b', () => (woken.b += 1)),
-    ];
+    const ends = [tail.watch('prj_a', () => (woken.a += 1)), tail.watch('prj_b', () => (woken.b += 1))];
     await expect.poll(() => woken).toEqual({ a: 1, b: 1 }); // the first look
     await appended(other, request([event()], { projectId: 'prj_b' }));
     await expect.poll(() => woken, { timeout: 1000 }).toEqual({ a: 1, b: 2 });
