@@ -94,6 +94,7 @@ export const environment: readonly (readonly [name: string, description: string]
     'HTTPS_PROXY, HTTP_PROXY, NO_PROXY',
     'Proxies, in capitals or not; NO_PROXY takes names, addresses and CIDR ranges',
   ],
-  ['GOV_ID_TOKEN_FILE, GOV_ID_TOKEN', 'ID token for gov auth login --ci, as a file or as it is'],
+  ['GOV_ID_TOKEN_FILE', 'File with the ID token for gov auth login --ci'],
+  ['GOV_ID_TOKEN', 'The token itself; after GOV_ID_TOKEN_FILE'],
   ['CREDENTIALS_DIRECTORY', 'systemd’s credentials: gov-api-key is read'],
 ];
