@@ -23,6 +23,7 @@ import { createKey } from '../src/service/keys.ts';
 import { silentLog } from '../src/service/log.ts';
 import type { Project } from '../src/store/port.ts';
 import { openStore } from '../src/store/sqlite/index.ts';
+import { sqliteBelow, type Below } from './below.ts';
 
 export interface Answer {
   readonly status: number;
@@ -41,7 +42,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string | string[]>>;
 }
 
-export interface TestPlane extends RunningPlane {
+export interface TestPlane extends RunningPlane, Below {
   readonly dataDir: string;
   readonly origin: string;
   readonly port: number;
@@ -111,6 +112,7 @@ export async function startPlane(options: StartOptions = {}): Promise<TestPlane>
     keys,
     seen,
     call: (method, path, callOptions = {}) => call(method, path, { key, ...callOptions }),
+    ...sqliteBelow(dataDir, projectOf(readPlaneFile(join(dataDir, 'plane.json'))).projectId),
     units: async (type) => {
       const text = await (await fetch(plane.metricsUrl ?? '')).text();
       return Number(new RegExp(`type="${type}"\\} (\\d+)`).exec(text)?.[1]);

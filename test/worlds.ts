@@ -5,6 +5,7 @@
 import { planeOperations } from '../plane/operations.ts';
 import type { Usage } from '../src/contract/metering.ts';
 import { table, type OperationId } from '../src/contract/table.ts';
+import { postgresBelow, sqliteBelow } from './below.ts';
 import {
   engines,
   startService,
@@ -55,6 +56,9 @@ export async function startHosted(
     key: tenant.keys[environment],
     keys: await createKeys(started, tenant, extraKeys),
     call,
+    ...(started.database === null
+      ? sqliteBelow(started.dataDir, projectId)
+      : postgresBelow(started.database.superuser, projectId)),
     units: async (type) => {
       const { items } = (await call('GET', '/metering/usage')).body as Usage;
       return items.find((item) => item.type === type)?.used ?? 0;
