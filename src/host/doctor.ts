@@ -109,7 +109,7 @@ async function examineFiles(
   });
 }
 
-/** The oldest release of PostgreSQL that is tested. */
+/** The oldest release of PostgreSQL that is maintained: 14 ended in November 2026. */
 const oldestServer = 15;
 const skew = { warnMs: 1000, failMs: 30_000 } as const;
 
@@ -127,7 +127,7 @@ async function examineDatabase(
     const { server, role, roundTripMs } = facts;
     const detail = `PostgreSQL ${server} as ${role}, ${roundTripMs} ms away`;
     if (Number.parseInt(server, 10) >= oldestServer) return ok(detail);
-    return warn(detail, `use PostgreSQL ${oldestServer} or newer, with which gov is tested`);
+    return warn(detail, `use PostgreSQL ${oldestServer} or newer`);
   });
   if (facts === undefined) return;
   const found: Facts = facts;
@@ -150,7 +150,7 @@ async function examineDatabase(
   if (found.refusal !== null || found.tables !== found.newest || keys === undefined) return;
   const own = keys;
   await examine('installation', async () => {
-    const reader = await openPostgresReader({ url, connections: 1 });
+    const reader = openPostgresReader({ url, connections: 1 });
     try {
       const installation = await reader.installation();
       if (installation === null) return ok('new: the first start says which keys it has');

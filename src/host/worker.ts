@@ -14,24 +14,14 @@ const turnMs = 5;
 
 if (parentPort === null) throw new Error('this file is a worker thread');
 const port = parentPort;
-const openedReader = await opener(workerData as ReaderSource);
+const reader = await open(workerData as ReaderSource);
 const calls = new Map<number, { resolve: () => void; reject: (error: Error) => void }>();
 let callCount = 0;
 
-/** Loads the engine. A file is opened at once; a database where a task needs it, again until it can be reached. */
-async function opener(source: ReaderSource): Promise<() => Promise<StoreReader>> {
-  if (source.engine === 'sqlite') {
-    const { openReader } = await import('../store/sqlite/reader.ts');
-    const reader = openReader(source.path);
-    return async () => reader;
-  }
-  const { openPostgresReader } = await import('../store/postgres/index.ts');
-  let opening: Promise<StoreReader> | undefined;
-  return () =>
-    (opening ??= openPostgresReader(source).catch((error: unknown) => {
-      opening = undefined;
-      throw error;
-    }));
+/** Loads the engine. A file is opened at once; a database is connected to where a task needs it. */
+async function open(source: ReaderSource): Promise<StoreReader> {
+  if (source.engine === 'sqlite') return (await import('../store/sqlite/reader.ts')).openReader(source.path);
+  return (await import('../store/postgres/index.ts')).openPostgresReader(source);
 }
 
 const send = (message: ToMain): void => port.postMessage(message);
@@ -58,7 +48,7 @@ function breather(): () => Promise<void> {
 
 async function run(task: number, name: TaskName, input: unknown): Promise<void> {
   try {
-    const context = { reader: await openedReader(), host: hostOf(task), breathe: breather() };
+    const context = { reader, host: hostOf(task), breathe: breather() };
     // the main thread sends to each task the input that `Tasks` pairs with its name
     const output: unknown = await tasks[name](context, input as never);
     send({ kind: 'done', task, output });

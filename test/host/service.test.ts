@@ -138,6 +138,20 @@ describe.skipIf(!engines.includes('postgres'))('a service on PostgreSQL', () => 
     await service.end();
   });
 
+  it('serves on while the tables are brought to the next release, and starts no more', async () => {
+    const service = await startService({ engine: 'postgres' });
+    const ada = await service.signUp('ada');
+    await ada.call('POST', '/events', { body: event() });
+    await asked(service.database?.owner ?? '', 'UPDATE gov.version SET version = version + 1');
+    // by the worker thread, which connects now
+    expect((await ada.call('POST', '/proofs', { body: { runId: 'run-1' } })).status).toBe(201);
+    await expect(service.again()).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('use a newer release of gov'),
+    });
+    await service.end();
+  });
+
   it('writes nothing into its directory, which several processes may have mounted', async () => {
     const service = await startService({ engine: 'postgres' });
     const ada = await service.signUp('ada');

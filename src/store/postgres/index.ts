@@ -62,18 +62,21 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   }
 }
 
-/** The reading half alone, for worker threads. Throws as `openPostgres` does. */
-export async function openPostgresReader(
-  options: DatabaseOptions,
-): Promise<StoreReader & { close(): Promise<void> }> {
+/**
+ * The reading half alone, for worker threads of a process whose store is open: the version of the tables was looked at
+ * then, and a migration to the next one while the process serves on is no reason to read no more. Connects when first
+ * asked.
+ */
+export function openPostgresReader(options: DatabaseOptions): StoreReader & { close(): Promise<void> } {
   const database = new Database(options);
-  try {
-    await assertVersion(database);
-    return { ...reads(database, projectNumbers(database)), close: () => database.close() };
-  } catch (error) {
-    await database.close();
-    throw problemOf(error);
-  }
+  const condition = new Condition(database, () => {});
+  return {
+    ...watched(reads(database, projectNumbers(database)), condition, () => {}),
+    close: () => {
+      condition.close();
+      return database.close();
+    },
+  };
 }
 
 const version = sql<{ version: number }>('SELECT version FROM version');
