@@ -1,8 +1,8 @@
 /**
  * Live events over a WebSocket (contract O7, RFC 6455): `GET /events/stream?runId=&eventType=&after=`, one
  * JSON event per message. A reader is fed from the store, page by page, only as fast as it reads: nothing is
- * queued for it beyond one page, and one that stands still is closed with 1013 and resumes by `after`.
- * Proven by `test/http/stream.test.ts`.
+ * queued for it beyond one page, and one that stands still is closed with 1013 and resumes by `after`. Each page is
+ * admitted as a request of its own would be. Proven by `test/http/stream.test.ts` and `revoked.test.ts`.
  */
 import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -48,8 +48,8 @@ interface StreamOptions {
 
 interface Subscription {
   readonly caller: Caller;
-  /** Asks again who the caller is; throws once the credential has ended. */
-  readonly identify: () => Caller | Promise<Caller>;
+  /** As of a request that is made now: rejects once the credential has ended or lost the scope. */
+  readonly readmit: () => Promise<void>;
   readonly filter: { readonly runId?: string; readonly eventType?: string };
   after: number;
 }
@@ -57,6 +57,7 @@ interface Subscription {
 const tryAgainLater = 1013;
 const goingAway = 1001;
 const policyViolation = 1008;
+const internalError = 1011;
 
 /** All streams of one server. */
 export class Streams {
@@ -106,9 +107,10 @@ export class Streams {
     const caller = await identify();
     if (gate !== null) spend({ raw: request, lines: null }, gate.rates.spend('default', caller.id));
     requireScope(caller, 'events:read');
+    const readmit = async () => requireScope(await identify(), 'events:read');
     const { after, ...filter } = readQuery(streamQuery, query) as { after?: number };
     const { size } = await services.store.head(caller.project.projectId, 'audit');
-    return { caller, identify, filter, after: after ?? size - 1 };
+    return { caller, readmit, filter, after: after ?? size - 1 };
   }
 
   /** OVERLOADED, or RATE_LIMITED where one key has too many. */
@@ -176,14 +178,15 @@ function feed(socket: WebSocket, subscription: Subscription, options: StreamOpti
         await sendNew(socket, services, { projectId, filter, subscription, stallSeconds });
       } while (grew && socket.readyState === socket.OPEN);
     } catch (error) {
-      services.log.error({ err: error }, 'a stream ended');
-      socket.close(1011, 'internal error');
+      end(socket, error, services);
     } finally {
       busy = false;
     }
   };
   const unwatch = services.tail.watch(projectId, () => void pump());
-  const stopPinging = keepAlive(socket, subscription.identify);
+  const stopPinging = keepAlive(socket, () => {
+    subscription.readmit().catch((error: unknown) => end(socket, error, services));
+  });
   socket.on('error', () => socket.terminate());
   socket.on('close', () => {
     unwatch();
@@ -204,6 +207,7 @@ async function sendNew(
 ): Promise<void> {
   const { projectId, filter, subscription, stallSeconds } = stream;
   for (;;) {
+    await subscription.readmit();
     const page = { after: subscription.after, limit: limits.streamPageEvents };
     const leaves = await store.eventsAfter(projectId, filter, page);
     for (const leaf of leaves) {
@@ -237,8 +241,18 @@ function drained(socket: WebSocket, stallSeconds: number): Promise<boolean> {
   });
 }
 
-/** Pings; ends a socket that does not answer, and one whose key was revoked meanwhile. */
-function keepAlive(socket: WebSocket, identify: () => unknown): () => void {
+/** For good where a request would be refused now; else the reader may come back. */
+function end(socket: WebSocket, error: unknown, { log }: Services): void {
+  const { status } = asGovError(error);
+  if (status >= 500) {
+    log.error({ err: error }, 'a stream ended');
+    socket.close(internalError, 'internal error');
+  } else if (status === 429) socket.close(tryAgainLater, 'too many requests of this address');
+  else socket.close(policyViolation, 'the credential is no longer valid');
+}
+
+/** Pings, and ends a socket that does not answer; looks at the credential where nothing is sent. */
+function keepAlive(socket: WebSocket, lookAgain: () => void): () => void {
   let alive = true;
   socket.on('pong', () => (alive = true));
   const ping = setInterval(() => {
@@ -246,11 +260,7 @@ function keepAlive(socket: WebSocket, identify: () => unknown): () => void {
     alive = false;
     socket.ping();
   }, limits.streamPingSeconds * 1000);
-  const check = setInterval(() => {
-    void Promise.resolve()
-      .then(identify)
-      .catch(() => socket.close(policyViolation, 'the credential is no longer valid'));
-  }, limits.credentialCacheSeconds * 1000);
+  const check = setInterval(lookAgain, limits.credentialCacheSeconds * 1000);
   ping.unref();
   check.unref();
   return () => {

@@ -1,5 +1,7 @@
 import { Agent, request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { event } from '../serving.ts';
 import { startService, type Tenant, type TestService } from '../hosted.ts';
 
 let service: TestService;
@@ -100,5 +102,44 @@ describe('a key that was revoked', () => {
     const nobodys = { 'gov-project': 'prj_01jzzzzzzzzzzzzzzzzzzzzzzz' };
     const none = await service.call('GET', '/runs', { key: cliToken, headers: nobodys });
     expect([gone.status, gone.body.code, gone.body.detail]).toEqual([404, 'NOT_FOUND', none.body.detail]);
+  });
+});
+
+/** A live stream of a key: what came, and with which code it ended. */
+async function streamed(key: string): Promise<{ messages: string[]; closed: Promise<number> }> {
+  const socket = new WebSocket(`${service.baseUrl.replace('http', 'ws')}/events/stream`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  const messages: string[] = [];
+  socket.on('message', (data) => messages.push(String(data)));
+  const closed = new Promise<number>((resolve) => socket.on('close', resolve));
+  await new Promise((resolve, reject) => socket.on('open', resolve).on('error', reject));
+  return { messages, closed };
+}
+
+describe('an open stream', () => {
+  const record = (runId: string) => ada.call('POST', '/events', { body: event({ runId }) });
+
+  it.each([
+    ['loses the scope', 'PUT', { scopes: ['log:read'] }],
+    ['is revoked', 'DELETE', undefined],
+  ])('gets no event more once its key %s, and ends', async (_what, method, body) => {
+    const { body: made } = await ada.call('POST', '/api-keys', {
+      body: { name: 'reads', scopes: ['events:read'] },
+    });
+    const { messages, closed } = await streamed(made.key);
+    await record('before');
+    await expect.poll(() => messages.length).toBe(1);
+    const changed = await ada.call(
+      method,
+      `/api-keys/${made.record.keyId}`,
+      body === undefined ? {} : { body },
+    );
+    expect(changed.status).toBeLessThan(300);
+    const seen = messages.length;
+    await record('after');
+    expect(await closed).toBe(1008);
+    // what tells of the change itself is an event too
+    expect(messages.slice(seen).filter((text) => text.includes('"after"'))).toEqual([]);
   });
 });
