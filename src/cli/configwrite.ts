@@ -1,7 +1,7 @@
 /**
  * Changing the files of the user's configuration: under one lock, so that two processes do not lose each other's
  * change. A crash leaves the old file, and a lock that the next process takes over.
- * `test/cli/contexts.test.ts` proves both.
+ * `test/cli/configwrite.test.ts` proves both.
  */
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';

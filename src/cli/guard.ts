@@ -1,7 +1,7 @@
 /**
  * The sandbox guard: what is written to a log cannot be taken back. So a command that changes something asks before it
  * reaches production by a context that nobody named, where that context has a sandbox beside it.
- * `test/cli/contexts.test.ts` proves it.
+ * `test/cli/guard.test.ts` proves it.
  */
 import { confirm } from './ask.ts';
 import type { Asking } from './ask.ts';

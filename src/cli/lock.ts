@@ -1,7 +1,7 @@
 /**
  * A lock that names its owner. An owner that is gone, on this machine and in this boot, has left it behind, and the
  * next process takes it over. Taking over happens under a second, momentary lock, so that of two that find the same
- * dead owner only one does it. Proven by `test/cli/push/spool.test.ts` and `test/cli/contexts.test.ts`.
+ * dead owner only one does it. Proven by `test/cli/push/spool.test.ts` and `test/cli/configwrite.test.ts`.
  */
 import { linkSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';

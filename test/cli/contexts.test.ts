@@ -1,46 +1,18 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { chmodSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readUserConfig } from '../../src/cli/config.ts';
-import { updateUserConfig, updateUserState } from '../../src/cli/configwrite.ts';
 import { addressIn, environmentAt, fullAddress, pairOf, siblingOf } from '../../src/cli/contexts.ts';
 import type { Context } from '../../src/cli/contexts.ts';
 import { isPersonal, masked, readCredentials } from '../../src/cli/credentials.ts';
-import { takeLock } from '../../src/cli/lock.ts';
 import { json, startServer } from '../client/server.ts';
-import { cleanEnv, emptyDirectory, ended, govHere } from './tool.ts';
+import { heldKeys, signedUp } from './account.ts';
+import { emptyDirectory, govHere } from './tool.ts';
 
-const live = `gov_live_${'l'.repeat(38)}`;
-const test = `gov_test_${'t'.repeat(38)}`;
+const { production: live, sandbox: test } = heldKeys;
 const person = `gov_cli_${'c'.repeat(38)}`;
 const projectId = `prj_${'0'.repeat(26)}`;
 const otherId = `prj_${'1'.repeat(26)}`;
-
-/** A user who has signed up at `origin`: contexts acme and acme-sandbox, each with its key. */
-async function signedUp(origin: string, current = 'acme') {
-  const env = { GOV_CONFIG_DIR: join(emptyDirectory(), 'gov') };
-  const context = (path: string, name: string): Context => ({
-    kind: 'service',
-    baseUrl: `${origin}${path}`,
-    credential: name,
-  });
-  await updateUserState(env, () => ({
-    config: {
-      currentContext: current,
-      contexts: {
-        acme: context('/api/v1', 'acme'),
-        'acme-sandbox': context('/sandbox/api/v1', 'acme-sandbox'),
-      },
-    },
-    credentials: {
-      acme: { kind: 'api_key', token: live, origin, expiresAt: null },
-      'acme-sandbox': { kind: 'api_key', token: test, origin, expiresAt: null },
-    },
-  }));
-  return env;
-}
 
 const counting = () => startServer((_seen, response) => json(response, 200, { jobId: 'job_1', count: 1 }));
 
@@ -320,166 +292,4 @@ describe('gov context set', () => {
     expect((await govHere(argv, { env, cwd })).code).toBe(0);
     expect((await govHere(['auth', 'token', '-C', 'acme'], { env })).stdout).toBe(`${live}\n`);
   });
-});
-
-describe('the sandbox guard', () => {
-  const commit = ['graphs', 'commit', 'run-1'];
-  const guarded = async () => {
-    const server = await startServer((_seen, response) => json(response, 200, {}));
-    return { server, env: await signedUp(server.origin) };
-  };
-
-  it('holds a change back where nobody named production and nobody can be asked', async () => {
-    const { server, env } = await guarded();
-    for (const argv of [commit, ['events', 'push', '-']]) {
-      const { code, stderr } = await govHere(argv, { env, input: '{}\n' });
-      expect(code).toBe(2);
-      expect(stderr).toContain('this changes production (context acme); its sandbox is context acme-sandbox');
-      expect(stderr).toContain('give -C acme or -C acme-sandbox, or --yes');
-    }
-    expect(server.seen).toEqual([]);
-    await server.close();
-  });
-
-  it.each([
-    [['-C', 'acme'], {}],
-    [['--env', 'production'], {}],
-    [['--yes'], {}],
-    [[], { GOV_CONTEXT: 'acme' }],
-    [[], { GOV_ENV: 'production' }],
-    [['-C', 'acme-sandbox'], {}],
-    [['--env', 'sandbox'], {}],
-  ])('lets it through with %j and %j', async (words, more) => {
-    const { server, env } = await guarded();
-    expect((await govHere([...commit, ...words], { env: { ...env, ...more } })).code).toBe(0);
-    expect(server.seen).toHaveLength(1);
-    await server.close();
-  });
-
-  it('lets reading and trying through', async () => {
-    const { server, env } = await guarded();
-    server.handle = (_seen, response) => json(response, 200, { count: 1, data: [], nextCursor: null });
-    const dry = ['events', 'push', '-', '--dry-run'];
-    expect((await govHere(['events', 'count'], { env })).code).toBe(0);
-    expect((await govHere(['usage', 'thresholds'], { env })).code).toBe(0);
-    expect((await govHere(dry, { env, input: '{}\n' })).stderr).not.toContain('this changes production');
-    expect((await govHere(['usage', 'thresholds', '--set', '50'], { env })).code).toBe(2);
-    await server.close();
-  });
-
-  it('is not fooled by a project file, and holds nothing back without a sandbox beside it', async () => {
-    const { server, env } = await guarded();
-    const cwd = emptyDirectory();
-    writeFileSync(join(cwd, '.gov.json'), '{"env":"production"}');
-    const sandboxed = await signedUp(server.origin, 'acme-sandbox');
-    expect((await govHere(commit, { env: sandboxed, cwd })).code).toBe(2);
-    await govHere(['context', 'delete', 'acme-sandbox', '-y'], { env });
-    expect((await govHere(commit, { env })).code).toBe(0);
-    await server.close();
-  });
-
-  it('asks whoever sits at the terminal', async () => {
-    const { server, env } = await guarded();
-    const answer = (input: string) => govHere(commit, { env, input, columns: 100, typed: true });
-    for (const no of ['n\n', '\n', '', 'yess\n']) expect((await answer(no)).code).toBe(2);
-    expect(server.seen).toHaveLength(0);
-    const yes = await answer('y\n');
-    expect(yes).toMatchObject({ code: 0, stderr: expect.stringMatching(/Go on\? \[y\/N\] /) });
-    expect(server.seen).toHaveLength(1);
-    await server.close();
-  });
-});
-
-/** A program that adds contexts, one change for each. */
-const changing = (count: number): string => `
-  import { updateUserConfig } from ${JSON.stringify(new URL('../../src/cli/configwrite.ts', import.meta.url).href)};
-  for (let n = 0; n < ${count}; n += 1)
-    await updateUserConfig(process.env, ({ contexts, ...rest }) => ({ ...rest,
-      contexts: { ...contexts, [process.env.NAME + (n % 25)]: { kind: 'plane', dataDir: '/x' } } }));`;
-
-describe('changes of the configuration', () => {
-  it('of processes at the same time are all kept', { timeout: 120_000 }, async () => {
-    const env = { GOV_CONFIG_DIR: join(emptyDirectory(), 'gov') };
-    const [processes, each] = [4, 25];
-    const done = await Promise.all(
-      Array.from({ length: processes }, (_, at) =>
-        ended(
-          spawn(process.execPath, ['--input-type=module', '-e', changing(each)], {
-            env: cleanEnv({ ...env, NAME: `p${at}-` }),
-          }),
-        ),
-      ),
-    );
-    expect(done.map(({ code, stderr }) => [code, stderr])).toEqual(done.map(() => [0, '']));
-    expect(Object.keys(readUserConfig(env).contexts)).toHaveLength(processes * each);
-    expect(existsSync(join(env.GOV_CONFIG_DIR, 'lock'))).toBe(false);
-  });
-
-  it('wait for another process, and name it where it does not end', { timeout: 20_000 }, async () => {
-    const env = await signedUp('http://127.0.0.1:1');
-    const release = takeLock(join(env.GOV_CONFIG_DIR, 'lock'), (why) => new Error(why));
-    const waiting = updateUserConfig(env, (config) => ({ ...config, currentContext: 'acme-sandbox' }));
-    setTimeout(release, 200);
-    await waiting;
-    expect(readUserConfig(env).currentContext).toBe('acme-sandbox');
-    const again = takeLock(join(env.GOV_CONFIG_DIR, 'lock'), (why) => new Error(why));
-    const before = readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8');
-    const { code, stderr } = await govHere(['context', 'use', 'acme'], { env });
-    expect([code, stderr]).toEqual([
-      6,
-      expect.stringContaining(`process ${process.pid} on ${hostname()} uses it`),
-    ]);
-    expect(readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8')).toBe(before);
-    again();
-  });
-
-  it('take over the lock of a process that is gone', async () => {
-    const env = await signedUp('http://127.0.0.1:1');
-    const gone = Number(execFileSync('sh', ['-c', 'echo $$']).toString());
-    const owner = { pid: gone, host: hostname(), started: 'then' };
-    writeFileSync(join(env.GOV_CONFIG_DIR, 'lock'), JSON.stringify(owner));
-    expect((await govHere(['context', 'use', 'acme-sandbox'], { env })).code).toBe(0);
-  });
-
-  it('say why the directory cannot be made', async () => {
-    const root = emptyDirectory();
-    writeFileSync(join(root, 'gov'), '');
-    const env = { GOV_CONFIG_DIR: join(root, 'gov', 'below') };
-    const outcome = await govHere(['context', 'set', 'a', '--base-url', 'https://h'], { env });
-    expect(outcome.code).not.toBe(0);
-    expect(outcome.stderr).toContain(`${root}/gov/below`);
-  });
-
-  it('leave the old file where the new one cannot be written', async () => {
-    const env = await signedUp('http://127.0.0.1:1');
-    const before = readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8');
-    mkdirSync(join(env.GOV_CONFIG_DIR, 'config.json.part'));
-    const { code, stderr } = await govHere(['context', 'use', 'acme-sandbox'], { env });
-    expect([code, stderr]).toEqual([1, expect.stringContaining('cannot write')]);
-    expect(readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8')).toBe(before);
-    expect(existsSync(join(env.GOV_CONFIG_DIR, 'lock'))).toBe(false);
-  });
-
-  it(
-    'of processes that are killed leave a whole file, which the next one changes',
-    { timeout: 120_000 },
-    async () => {
-      const env = await signedUp('http://127.0.0.1:1');
-      for (let round = 0; round < 8; round += 1) {
-        const child = spawn(process.execPath, ['--input-type=module', '-e', changing(1_000_000)], {
-          env: cleanEnv({ ...env, NAME: 'killed-' }),
-        });
-        const end = ended(child);
-        await vi.waitUntil(() => existsSync(join(env.GOV_CONFIG_DIR, 'lock')), {
-          timeout: 20_000,
-          interval: 1,
-        });
-        child.kill('SIGKILL');
-        await end;
-        const { contexts } = readUserConfig(env);
-        expect(contexts).toHaveProperty('acme');
-        await updateUserConfig(env, (config) => ({ ...config, currentContext: `acme` }));
-      }
-    },
-  );
 });
