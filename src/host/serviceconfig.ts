@@ -9,6 +9,7 @@ import type { Environment } from '../contract/authwords.ts';
 import { limits } from '../contract/limits.ts';
 import { meteredTypes } from '../contract/operation.ts';
 import { GovError } from '../contract/problems.ts';
+import { parseSubnet } from '../http/address.ts';
 import type { JsonSchema } from '../service/explain.ts';
 import { defaultQuotas, type Quotas } from '../service/settings.ts';
 import { refuseReadableByOthers } from './files.ts';
@@ -164,7 +165,6 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
   const pick = layers<keyof ServiceFlags>(flags, env, path);
   const { issuer, memoryMiB = null, problemBase, rates } = file;
   const publicUrl = parseOrigin(pick('publicUrl', 'GOV_PUBLIC_URL', file.publicUrl ?? null));
-  for (const origin of file.corsOrigins ?? []) parseOrigin({ value: origin, from: `${path} /corsOrigins` });
   return {
     dataDir,
     listen: parseAddress(pick('listen', 'GOV_LISTEN', file.listen)),
@@ -185,8 +185,10 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
       sandbox: { ...defaultQuotas.sandbox, ...file.quotas?.sandbox },
     },
     rates: { ...defaultRates, ...rates },
-    corsOrigins: file.corsOrigins ?? [],
-    trustedProxies: file.trustedProxies ?? [],
+    corsOrigins: (file.corsOrigins ?? []).map((value) => originOf({ value, from: `${path} /corsOrigins` })),
+    trustedProxies: (file.trustedProxies ?? []).map((value) =>
+      proxyOf({ value, from: `${path} /trustedProxies` }),
+    ),
     returnHosts: file.returnHosts ?? [],
     problemBase: problemBase ?? publicUrl,
     logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),
@@ -253,13 +255,21 @@ function secretFile(path: string): Picked {
   return { value, from: path };
 }
 
-export function parseOrigin({ value, from }: Picked<string | null>): string | null {
-  if (value === null) return null;
+export const parseOrigin = ({ value, from }: Picked<string | null>): string | null =>
+  value === null ? null : originOf({ value, from });
+
+/** As browsers send it: without a slash at its end. */
+function originOf({ value, from }: Picked): string {
   const parsed = URL.canParse(value) ? new URL(value) : null;
   if (parsed !== null && /^https?:$/.test(parsed.protocol) && value.replace(/\/$/, '') === parsed.origin) {
     return parsed.origin;
   }
   throw invalid(from, `an origin without a path, such as https://gov.example.com, got ${value}`);
+}
+
+function proxyOf({ value, from }: Picked): string {
+  if (parseSubnet(value) !== null) return value;
+  throw invalid(from, `IP addresses or subnets such as 10.0.0.0/8, got ${value}`);
 }
 
 function parseConnections({ value, from }: Picked): number {

@@ -16,15 +16,12 @@ export class Addresses {
   }
 
   #add(text: string): void {
-    const [address = '', prefix, ...rest] = text.split('/');
-    const family = isIP(address);
-    const bits = prefix === undefined ? null : /^[0-9]{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
-    const most = family === 4 ? 32 : 128;
-    if (family === 0 || rest.length > 0 || (bits !== null && !(bits <= most))) {
+    const subnet = parseSubnet(text);
+    if (subnet === null) {
       const detail = `expected trusted proxies as IP addresses or subnets such as 10.0.0.0/8, got ${text}`;
       throw new GovError('VALIDATION_ERROR', detail);
     }
-    const version = family === 4 ? 'ipv4' : 'ipv6';
+    const { address, version, bits } = subnet;
     if (bits === null) this.#proxies.addAddress(address, version);
     else this.#proxies.addSubnet(address, bits, version);
   }
@@ -49,6 +46,19 @@ export class Addresses {
     }
     return isIP(address) === 6 ? subnetOf(address) : address;
   }
+}
+
+/** `10.0.0.0/8`, or one address; null for anything else. */
+export function parseSubnet(
+  text: string,
+): { readonly address: string; readonly version: 'ipv4' | 'ipv6'; readonly bits: number | null } | null {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return null;
+  const version = family === 4 ? 'ipv4' : 'ipv6';
+  if (prefix === undefined) return { address, version, bits: null };
+  const bits = /^[0-9]{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
+  return bits <= (family === 4 ? 32 : 128) ? { address, version, bits } : null;
 }
 
 /** `192.0.2.1` for `::ffff:192.0.2.1`, as which a socket for both families has it. */

@@ -99,6 +99,7 @@ describe('service.json', () => {
       [{ corsOrigins: ['*'] }, /\/corsOrigins\/0/],
       [{ corsOrigins: ['https://a.example/x'] }, /\/corsOrigins: expected an origin without a path/],
       [{ trustedProxies: ['everyone'] }, /\/trustedProxies\/0/],
+      [{ trustedProxies: ['10.0.0.0/33'] }, /\/trustedProxies: expected IP addresses or subnets/],
       [{ sessionHours: 0 }, /\/sessionHours/],
       [{ sessionHours: 337 }, /\/sessionHours/],
       [{ returnHosts: ['https://a.example'] }, /\/returnHosts\/0/],
@@ -108,6 +109,11 @@ describe('service.json', () => {
     ];
     for (const [members, expected] of cases) expect(refusal(members), String(expected)).toMatch(expected);
     expect(() => readServiceConfig(join(folder, 'none'), {}, {})).toThrow(/gov service init/);
+  });
+
+  it('names origins as browsers send them', () => {
+    const corsOrigins = ['https://a.example/', 'https://b.example:8443'];
+    expect(read({ corsOrigins }).corsOrigins).toEqual(['https://a.example', 'https://b.example:8443']);
   });
 
   it('that others may read is refused: it may hold secrets', () => {
