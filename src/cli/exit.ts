@@ -110,7 +110,7 @@ const hints: Readonly<Record<string, string>> = {
   INSUFFICIENT_SCOPE: 'use a key that carries the scope',
   QUOTA_EXCEEDED: 'see what is left: gov usage show',
   USER_EXISTS: 'sign in: gov auth login',
-  FORBIDDEN: 'who asks may not decide: use the approver’s key, with GOV_API_KEY_FILE',
+  FORBIDDEN: 'another key or person has to do this; an approver’s key is given with GOV_API_KEY_FILE',
   RUN_TOO_LARGE_FOR_SYNC: 'add --wait to prove it as a job',
   RUN_HAS_NO_EVENTS: 'list the runs that have: gov runs list',
   RATE_LIMITED: 'try again later, or raise --retries',

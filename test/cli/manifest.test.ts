@@ -22,6 +22,7 @@ describe('generated commands', () => {
       expect(spec?.name).toBe(row.command);
       if (spec === undefined) continue;
       expect(spec.args?.map(({ name }) => name)).toEqual(members(row.params));
+      expect(spec.changes === true).toBe(row.method !== 'GET');
       for (const member of [...members(row.query), ...members(row.body)]) {
         expect(spec.flags).toHaveProperty(flagName(member));
       }
@@ -98,6 +99,14 @@ describe('the manifest', () => {
       output: { type: 'object' },
     });
     expect(commands.find(({ name }) => name === 'graphs get')?.formats).toContain('mermaid');
+    const changes = (wanted: string) => commands.find(({ name }) => name === wanted)?.changes;
+    expect(['events list', 'graphs commit', 'keys revoke', 'auth login'].map(changes)).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+    expect(changes('events push')).toEqual({ without: 'dryRun' });
     expect(flags.map(({ name }) => name)).toContain('--output');
     expect(exitCodes).toHaveProperty('10');
   });

@@ -1,6 +1,6 @@
 /**
  * An identity provider on loopback that does what a test tells it to: signs any token, changes its keys, breaks. For
- * what a real one answers see `test/openid.ts`.
+ * what a real one answers see `test/oidc.ts`.
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
