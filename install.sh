@@ -12,7 +12,8 @@ Gets Node >= 24 if the machine's own is older, installs the packages, builds, an
 
   --link             also link gov into ~/.local/bin, so that `gov` is found on PATH
   --prefix DIR       as --link, but into DIR/bin
-  --systemd=KIND     print a unit for `gov plane serve` and change nothing; KIND is user or system
+  --systemd=KIND     print a unit and change nothing; KIND is user or system for `gov plane serve`,
+                     service for `gov service serve`
   --uninstall        remove the link and what was built here; keeps data, keys and settings
   --purge            with --uninstall: also the packages, the fetched Node and the caches
   --dry-run          print what would be done
@@ -58,7 +59,8 @@ options() {
         shift
         ;;
       --prefix=?*) prefix=${1#*=} ;;
-      --systemd=user | --systemd=system) action=unit unit=${1#*=} ;;
+      --systemd=user | --systemd=system) action=unit unit=gov-plane.${1#*=} ;;
+      --systemd=service) action=unit unit=gov-service.system ;;
       --uninstall) action=uninstall ;;
       --purge) purge=1 ;;
       --dry-run) dry=1 ;;
@@ -169,7 +171,7 @@ uninstall() {
 }
 
 print_unit() {
-  sed -e "s|@GOV@|$root/bin/gov|g" -e "s|@ROOT@|$root|g" "docs/systemd/gov-plane.$unit.service"
+  sed -e "s|@GOV@|$root/bin/gov|g" -e "s|@ROOT@|$root|g" "docs/systemd/$unit.service"
 }
 
 main "$@"

@@ -58,11 +58,15 @@ describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each
   });
 });
 
-/** Read by the plane, by bin/gov or install.sh, or by Node. */
+/** Read by the plane, by the service, by bin/gov or install.sh, or by Node. */
 const otherVariables = [
   'GOV_LISTEN',
   'GOV_METRICS_LISTEN',
   'GOV_LOG_LEVEL',
+  'GOV_PUBLIC_URL',
+  'GOV_DATABASE',
+  'GOV_DATABASE_FILE',
+  'GOV_CONNECTIONS',
   'GOV_NODE',
   'GOV_HOME',
   'GOV_STRIPE_KEY',
