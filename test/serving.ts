@@ -226,7 +226,7 @@ const brackets = (id: OperationId): number => table[id].path.split('{').length;
 
 /** Throws where an answer is not one that the contract describes. */
 export function checkAnswer(method: string, pathname: string, answer: Answer): OperationId | null {
-  const { status, headers, body } = answer;
+  const { status, headers } = answer;
   const at = `${method} ${pathname} ${status}: ${answer.text.slice(0, 300)}`;
   if (!/^[A-Za-z0-9._-]{8,64}$/.test(String(headers['x-request-id'])))
     throw new Error(`no request id: ${at}`);
@@ -235,32 +235,50 @@ export function checkAnswer(method: string, pathname: string, answer: Answer): O
   if ('server' in headers || 'x-powered-by' in headers) throw new Error(`names its software: ${at}`);
   const id = rowOf(method, pathname);
   const row: Operation | null = id === null ? null : table[id];
-  const success = row?.success[status];
-  if (row === null || success === undefined) {
-    if (status < 400 && row !== null) throw new Error(`undocumented status: ${at}`);
-    if (status >= 400) checkProblem(answer, at);
-    if (row !== null && ![...row.statuses, ...sharedStatuses].includes(status)) {
-      throw new Error(`undocumented status: ${at}`);
-    }
+  if (id !== null && row?.success[status] !== undefined) {
+    checkSuccess(id, answer, at);
     return id;
   }
-  if ('empty' in success) {
-    if (answer.text !== '') throw new Error(`expected no body: ${at}`);
-    return id;
+  if (status < 400 && row !== null) throw new Error(`undocumented status: ${at}`);
+  if (status >= 400) checkProblem(answer, at);
+  if (row !== null && ![...row.statuses, ...sharedStatuses].includes(status)) {
+    throw new Error(`undocumented status: ${at}`);
   }
-  if ('mediaType' in success) {
-    if (headers['content-type'] !== success.mediaType) throw new Error(`wrong media type: ${at}`);
-    return id;
-  }
-  const name = `${id} ${status}`;
-  const validate = validators.get(name) ?? ajv.compile(success);
-  validators.set(name, validate);
-  if (!validate(body)) throw new Error(`${ajv.errorsText(validate.errors)}: ${at}`);
   return id;
 }
 
+function checkSuccess(id: OperationId, { status, headers, text, body }: Answer, at: string): void {
+  const { success, stability }: Operation = table[id];
+  const schema = success[status];
+  if (schema === undefined) return;
+  if (headers['gov-stability'] !== (stability === 'stable' ? undefined : stability)) {
+    throw new Error(`wrong stability: ${at}`);
+  }
+  if ('empty' in schema) {
+    if (text !== '' || 'content-type' in headers) throw new Error(`expected no body: ${at}`);
+    return;
+  }
+  const mediaType = 'mediaType' in schema ? schema.mediaType : 'application/json; charset=utf-8';
+  if (headers['content-type'] !== mediaType) throw new Error(`wrong media type: ${at}`);
+  if ('mediaType' in schema) return;
+  if (headers['cache-control'] !== 'no-store') throw new Error(`may be stored: ${at}`);
+  const name = `${id} ${status}`;
+  const validate = validators.get(name) ?? ajv.compile(schema);
+  validators.set(name, validate);
+  if (!validate(body)) throw new Error(`${ajv.errorsText(validate.errors)}: ${at}`);
+}
+
+/** Headers that a problem of a status has (RFC 9110 section 15; RFC 6750 section 3; contract C6). */
+const answering: Readonly<Record<number, readonly [name: string, form: RegExp]>> = {
+  401: ['www-authenticate', /^Bearer realm="gov"/],
+  405: ['allow', /^[A-Z]+(?:, [A-Z]+)*$/],
+  429: ['retry-after', /^[1-9][0-9]{0,4}$/],
+  503: ['retry-after', /^[1-9][0-9]{0,4}$/],
+};
+
 function checkProblem({ status, headers, text, body }: Answer, at: string): void {
   if (headers['content-type'] !== 'application/problem+json') throw new Error(`no problem: ${at}`);
+  if (headers['cache-control'] !== 'no-store') throw new Error(`may be stored: ${at}`);
   const known = problems[body.code as ProblemCode];
   const fits =
     known !== undefined &&
@@ -273,6 +291,10 @@ function checkProblem({ status, headers, text, body }: Answer, at: string): void
     body.instance === `urn:gov:req:${body.requestId}` &&
     (body.requestId === headers['x-request-id'] || headers['idempotent-replayed'] === 'true');
   if (!fits) throw new Error(`not a problem of the register: ${at}`);
+  const missing = Object.entries(answering).find(
+    ([when, [name, form]]) => Number(when) === status && !form.test(String(headers[name])),
+  );
+  if (missing !== undefined) throw new Error(`no ${missing[1][0]}: ${at}`);
   // an id that is counted up comes by v8 as well
   const said = text.replaceAll(String(body.requestId), '');
   const told = insides.find((pattern) => pattern.test(said));
