@@ -122,7 +122,7 @@ const notTls: Explanation = {
 const explanations: Readonly<Record<string, Explanation>> = {
   ECONNREFUSED: {
     what: 'nothing listens there',
-    hint: 'is the plane running? see: gov plane status',
+    hint: 'is it running? of a plane on this machine: gov plane status',
     retryable: true,
   },
   ENOTFOUND: { what: 'the host name does not exist', hint: 'check the base URL' },
