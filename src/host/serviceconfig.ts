@@ -3,13 +3,12 @@
  * only their owner reads, or in the environment, never in flags, which every user of the machine can list.
  * Proven by `test/host/serviceconfig.test.ts`.
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../contract/authwords.ts';
 import { limits } from '../contract/limits.ts';
 import { meteredTypes } from '../contract/operation.ts';
-import { GovError } from '../contract/problems.ts';
 import { parseSubnet } from '../http/address.ts';
+import type { RateOptions } from '../http/rates.ts';
 import type { JsonSchema } from '../service/explain.ts';
 import { defaultQuotas, type Quotas } from '../service/settings.ts';
 import { refuseReadableByOthers } from './files.ts';
@@ -30,6 +29,7 @@ import {
   type Variables,
 } from './layers.ts';
 import type { LogLevel } from './log.ts';
+import { databaseOf, secretFile, secretOf } from './configsecrets.ts';
 
 /** `service.json`, as `gov service init` writes it; every process of an installation has the same. */
 export interface ServiceFile {
@@ -56,14 +56,7 @@ export interface ServiceFile {
 }
 
 /** Rate limits (contract D8); 0: off. */
-export interface Rates {
-  readonly keyPerSecond: number;
-  readonly keyBurst: number;
-  readonly eventsPerSecond: number;
-  /** Per address. */
-  readonly anonymousPerSecond: number;
-  readonly authPerMinute: number;
-}
+export type Rates = Required<RateOptions>;
 
 export const defaultRates: Rates = {
   keyPerSecond: limits.rateKeyPerSecond,
@@ -204,55 +197,11 @@ export function readServiceFile(path: string): ServiceFile {
   return file as ServiceFile; // the schema holds what the type says
 }
 
-/** Where the database is, or null for SQLite: `--database`, GOV_DATABASE, GOV_DATABASE_FILE, service.json. */
-export function databaseOf(
-  flag: string | undefined,
-  env: Variables,
-  file: Picked<string | null>,
-): string | null {
-  if (flag !== undefined) {
-    const checked = checkDatabase({ value: flag, from: '--database' });
-    if (new URL(checked).password === '') return checked;
-    throw invalid('--database', 'no password, which every user could list; put the URL into GOV_DATABASE');
-  }
-  const secret = secretOf(env, 'GOV_DATABASE');
-  if (secret !== null) return checkDatabase(secret);
-  return file.value === null ? null : checkDatabase({ value: file.value, from: file.from });
-}
-
-/** The URL is not shown: it may hold a password. */
-function checkDatabase({ value, from }: Picked): string {
-  if (URL.canParse(value) && /^postgres(?:ql)?:$/.test(new URL(value).protocol)) return value;
-  throw invalid(from, 'a URL such as postgres://gov_serving@127.0.0.1:5432/gov, got another text');
-}
-
 function billingOf({ billing }: ServiceFile, env: Variables): ServiceConfig['billing'] {
   const file = billing?.stripeKeyFile;
   const key = secretOf(env, 'GOV_STRIPE_KEY') ?? (file === undefined ? null : secretFile(file));
   if (key === null) return null;
   return { stripeKey: key.value, baseUrl: billing?.baseUrl ?? null };
-}
-
-/** A secret in the variable NAME, or in the file that NAME_FILE names. */
-function secretOf(env: Variables, name: string): Picked | null {
-  const value = env[name];
-  if (value !== undefined && value !== '') return { value, from: name };
-  const path = env[`${name}_FILE`];
-  return path === undefined || path === '' ? null : secretFile(path);
-}
-
-function secretFile(path: string): Picked {
-  let value: string;
-  try {
-    value = readFileSync(path, 'utf8').trim();
-  } catch (cause) {
-    throw new GovError('VALIDATION_ERROR', `expected a secret in the file ${path}, which cannot be read`, {
-      cause,
-    });
-  }
-  refuseReadableByOthers(path);
-  if (value === '') throw invalid(path, 'a secret, got an empty file');
-  return { value, from: path };
 }
 
 export const parseOrigin = ({ value, from }: Picked<string | null>): string | null =>

@@ -8,13 +8,8 @@ import { randomBytes } from './clock.ts';
 import { makeDirectory, syncDirectory, writePrivate } from './files.ts';
 import { createKeys } from './keys.ts';
 import { invalid, parseAddress, parseOptionalAddress, type Variables } from './layers.ts';
-import {
-  databaseOf,
-  logNamePattern,
-  parseOrigin,
-  readServiceFile,
-  type ServiceFile,
-} from './serviceconfig.ts';
+import { databaseOf } from './configsecrets.ts';
+import { logNamePattern, parseOrigin, readServiceFile, type ServiceFile } from './serviceconfig.ts';
 
 export interface ServiceInitOptions {
   readonly dataDir: string;

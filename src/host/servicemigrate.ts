@@ -5,7 +5,7 @@
 import { GovError } from '../contract/problems.ts';
 import { migrate, type Migrated } from '../store/postgres/migrate.ts';
 import type { Variables } from './layers.ts';
-import { databaseOf } from './serviceconfig.ts';
+import { databaseOf } from './configsecrets.ts';
 
 export interface ServiceMigrateOptions {
   /** As `--database`, with the owner's role; GOV_DATABASE otherwise. */
