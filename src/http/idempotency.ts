@@ -1,7 +1,9 @@
 /**
  * The `Idempotency-Key` header (contract D6; draft-ietf-httpapi-idempotency-key): reads and scopes the key,
  * fingerprints the request, and refuses a repeat while the first is still running. The outcome itself is kept
- * by the store in the transaction of the effect. Proven by `test/http/idempotency.test.ts`.
+ * by the store in the transaction of the effect. The fingerprint is an HMAC, not a mere hash: it is of the body as it
+ * came, so that whoever reads the database could try out what was redacted of it.
+ * Proven by `test/http/idempotency.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
 import { GovError, problems, type ProblemCode } from '../contract/problems.ts';
@@ -9,6 +11,7 @@ import { sha256 } from '../core/hash.ts';
 import { canonicalize, type Json } from '../core/json.ts';
 import type { Caller, Idempotency } from '../service/call.ts';
 import { fieldError } from '../service/schema.ts';
+import type { Services } from '../service/services.ts';
 
 /** Visible ASCII, and the RFC 8941 string form around it. */
 const visible = /^[\x21-\x7e]+$/;
@@ -29,6 +32,7 @@ export interface KeyedRequest {
 export function readIdempotency(
   header: string | string[] | undefined,
   request: KeyedRequest,
+  { fingerprint }: Pick<Services, 'fingerprint'>,
 ): Idempotency | null {
   if (header === undefined) return null;
   const key = unwrap(String(header));
@@ -38,7 +42,7 @@ export function readIdempotency(
   const body = request.body === undefined ? '' : canonicalize(request.body as Json);
   return {
     key: sha256(JSON.stringify(scope)).toString('hex'),
-    fingerprint: sha256(`${method}\n${url}\n${body}`).toString('hex'),
+    fingerprint: fingerprint(`gov.request/1\n${method}\n${url}\n${body}`),
   };
 }
 

@@ -58,7 +58,7 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written> 
   const { caller, presented } = request;
   const header = row.method === 'POST' ? request.headers['idempotency-key'] : undefined;
   const keyed = { caller, method: row.method, route: row.path, url: request.url, body };
-  const idempotency = readIdempotency(header, keyed);
+  const idempotency = readIdempotency(header, keyed, route.services);
   const ifMatch = row.ifMatch === true ? (request.headers['if-match'] ?? null) : null;
   const call = { params, query, body, caller, basePath: route.basePath, idempotency, ifMatch, presented };
   // `call` holds exactly what the row's schemas accepted, which is what the handler's type says

@@ -1,13 +1,16 @@
 /**
  * What is derived from the store's own key (32 bytes that outlive restarts): the cursor key and the key of
- * clientEventId fingerprints, each by HKDF-SHA-256 (RFC 5869) under its own label, so that one cannot be used
- * for the other. Proven by `test/service/cursors.test.ts`.
+ * fingerprints (of requests, of events with a clientEventId, of what is redacted), each by HKDF-SHA-256 (RFC 5869)
+ * under its own label, so that one cannot be used for the other. Proven by `test/service/cursors.test.ts`.
  */
 import { createHmac, createSecretKey, hkdfSync } from 'node:crypto';
 
 export interface Secrets {
   readonly cursorKey: Uint8Array;
-  /** HMAC-SHA-256 in hex. Keyed, so that what is stored does not confirm guesses of the content. */
+  /**
+   * HMAC-SHA-256 in hex; each use has texts that begin differently. Keyed, so that what is stored does not confirm
+   * guesses of the content.
+   */
   fingerprint(text: string): string;
 }
 

@@ -132,6 +132,22 @@ describe('an Idempotency-Key', () => {
     expect((await metered('compliance_proof')) - proofsBefore).toBe(1);
   });
 
+  it('keeps nothing that confirms a guess of the content to whoever reads the database', async () => {
+    const other = await startPlane();
+    const body = event({ runId: 'idem-9', metadata: { pin: '0042' } });
+    const kept = await Promise.all(
+      [plane, other].map(async (each) => {
+        const before = (await each.sql('SELECT key FROM idempotency')).map(({ key }) => key);
+        await each.call('POST', '/events', { headers: { 'idempotency-key': 'secret' }, body });
+        const rows = await each.sql('SELECT key, fingerprint FROM idempotency');
+        return rows.find(({ key }) => !before.includes(key)).fingerprint;
+      }),
+    );
+    await other.end();
+    expect(kept).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), expect.stringMatching(/^[0-9a-f]{64}$/)]);
+    expect(kept[0]).not.toBe(kept[1]);
+  });
+
   it('in flight says when to come back', async () => {
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => post('/proofs', 'busy', { runId: 'idem-8' })),
