@@ -137,10 +137,10 @@ describe('an Idempotency-Key', () => {
     const body = event({ runId: 'idem-9', metadata: { pin: '0042' } });
     const kept = await Promise.all(
       [plane, other].map(async (each) => {
-        const before = (await each.sql('SELECT key FROM idempotency')).map(({ key }) => key);
+        const before = new Set((await each.sql('SELECT key FROM idempotency')).map(({ key }) => key));
         await each.call('POST', '/events', { headers: { 'idempotency-key': 'secret' }, body });
         const rows = await each.sql('SELECT key, fingerprint FROM idempotency');
-        return rows.find(({ key }) => !before.includes(key)).fingerprint;
+        return rows.find(({ key }) => !before.has(key)).fingerprint;
       }),
     );
     await other.end();
