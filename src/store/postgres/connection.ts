@@ -62,7 +62,8 @@ export async function verify(client: Client): Promise<void> {
   );
   const found = new Map(rows.map(({ name, setting }) => [name, setting]));
   for (const [name, value] of Object.entries(settings)) {
-    if (found.get(name) !== value) refuse(`setting ${name} = ${value}`, String(found.get(name)));
+    if (found.get(name) === value) continue;
+    refuse(`setting ${name} = ${value}`, String(found.get(name)), 'take it out of the options of the URL');
   }
   const { rows: roles } = await client.query<Served>(
     `SELECT current_user AS role, current_setting('fsync') AS fsync, rolsuper OR rolbypassrls AS free,
@@ -70,8 +71,10 @@ export async function verify(client: Client): Promise<void> {
      FROM pg_roles WHERE rolname = current_user`,
   );
   const served = roles[0];
-  if (served?.fsync !== 'on') refuse('fsync = on', String(served?.fsync));
-  if (served?.owner === null) refuse('tables of gov', 'none; run gov service migrate first');
+  if (served?.fsync !== 'on') {
+    refuse('fsync = on', String(served?.fsync), 'turn it on: without it a crash loses what was acknowledged');
+  }
+  if (served?.owner === null) refuse('tables of gov', 'none', 'run gov service migrate first');
   if (served?.free === true || served?.owner === true) {
     throw new GovError(
       'CONFLICT',
@@ -82,6 +85,6 @@ export async function verify(client: Client): Promise<void> {
   }
 }
 
-function refuse(expected: string, got: string): never {
-  throw new GovError('STORAGE_FAULT', `PostgreSQL: expected ${expected}, got ${got}; refusing to serve`);
+function refuse(expected: string, got: string, advice: string): never {
+  throw new GovError('STORAGE_FAULT', `PostgreSQL: expected ${expected}, got ${got}; ${advice}`);
 }
