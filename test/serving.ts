@@ -7,16 +7,12 @@ import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
-import { Ajv, type ValidateFunction } from 'ajv';
 import { planeInit } from '../plane/init.ts';
 import { projectOf } from '../plane/init.ts';
 import { planeServe, type RunningPlane, type ServeOptions } from '../plane/serve.ts';
-import type { MeteredType, Operation, Scope } from '../src/contract/operation.ts';
-import { problems, type ProblemCode } from '../src/contract/problems.ts';
-import { table, type OperationId } from '../src/contract/table.ts';
+import type { MeteredType, Scope } from '../src/contract/operation.ts';
 import { typeId } from '../src/core/id.ts';
 import { draftLeaf } from '../src/core/record.ts';
-import { parseTimestamp } from '../src/core/time.ts';
 import { readPlaneFile } from '../src/host/config.ts';
 import { createLog } from '../src/host/log.ts';
 import { createKey } from '../src/service/keys.ts';
@@ -24,6 +20,7 @@ import { silentLog } from '../src/service/log.ts';
 import type { Project } from '../src/store/port.ts';
 import { openStore } from '../src/store/sqlite/index.ts';
 import { sqliteBelow, type Below } from './below.ts';
+import { checkAnswer } from './oracle.ts';
 
 export interface Answer {
   readonly status: number;
@@ -202,109 +199,3 @@ export function send(method: string, url: string, options: CallOptions): Promise
     request.end(payload);
   });
 }
-
-const ajv = new Ajv({ strict: false, allErrors: true });
-ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null });
-ajv.addFormat('uri', { type: 'string', validate: (text: string) => URL.canParse(text) });
-const validators = new Map<string, ValidateFunction>();
-
-/** Statuses that every operation may answer with (contract A8). */
-export const sharedStatuses = [400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 429, 431, 500, 503];
-
-/** The row that serves a path; literal segments win over parameters. */
-export function rowOf(method: string, pathname: string): OperationId | null {
-  const path = pathname.replace(/^(\/sandbox)?\/api\/v1/, '');
-  const matches = (Object.keys(table) as OperationId[]).filter((id) => {
-    const row: Operation = table[id];
-    const pattern = row.path.replace(/\{[^}]+\}/g, '[^/]+').replace(/\*$/, '.+');
-    return row.method === method && new RegExp(`^${pattern}$`).test(path);
-  });
-  return matches.toSorted((a, b) => brackets(a) - brackets(b))[0] ?? null;
-}
-
-const brackets = (id: OperationId): number => table[id].path.split('{').length;
-
-/** Throws where an answer is not one that the contract describes. */
-export function checkAnswer(method: string, pathname: string, answer: Answer): OperationId | null {
-  const { status, headers } = answer;
-  const at = `${method} ${pathname} ${status}: ${answer.text.slice(0, 300)}`;
-  if (!/^[A-Za-z0-9._-]{8,64}$/.test(String(headers['x-request-id'])))
-    throw new Error(`no request id: ${at}`);
-  if (headers['gov-api-version'] !== '1.0.0') throw new Error(`no version: ${at}`);
-  if (headers['x-content-type-options'] !== 'nosniff') throw new Error(`no nosniff: ${at}`);
-  if ('server' in headers || 'x-powered-by' in headers) throw new Error(`names its software: ${at}`);
-  const id = rowOf(method, pathname);
-  const row: Operation | null = id === null ? null : table[id];
-  if (id !== null && row?.success[status] !== undefined) {
-    checkSuccess(id, answer, at);
-    return id;
-  }
-  if (status < 400 && row !== null) throw new Error(`undocumented status: ${at}`);
-  if (status >= 400) checkProblem(answer, at);
-  if (row !== null && ![...row.statuses, ...sharedStatuses].includes(status)) {
-    throw new Error(`undocumented status: ${at}`);
-  }
-  return id;
-}
-
-function checkSuccess(id: OperationId, { status, headers, text, body }: Answer, at: string): void {
-  const { success, stability }: Operation = table[id];
-  const schema = success[status];
-  if (schema === undefined) return;
-  if (headers['gov-stability'] !== (stability === 'stable' ? undefined : stability)) {
-    throw new Error(`wrong stability: ${at}`);
-  }
-  if ('empty' in schema) {
-    if (text !== '' || 'content-type' in headers) throw new Error(`expected no body: ${at}`);
-    return;
-  }
-  const mediaType = 'mediaType' in schema ? schema.mediaType : 'application/json; charset=utf-8';
-  if (headers['content-type'] !== mediaType) throw new Error(`wrong media type: ${at}`);
-  if ('mediaType' in schema) return;
-  if (headers['cache-control'] !== 'no-store') throw new Error(`may be stored: ${at}`);
-  const name = `${id} ${status}`;
-  const validate = validators.get(name) ?? ajv.compile(schema);
-  validators.set(name, validate);
-  if (!validate(body)) throw new Error(`${ajv.errorsText(validate.errors)}: ${at}`);
-}
-
-/** Headers that a problem of a status has (RFC 9110 section 15; RFC 6750 section 3; contract C6). */
-const answering: Readonly<Record<number, readonly [name: string, form: RegExp]>> = {
-  401: ['www-authenticate', /^Bearer realm="gov"/],
-  405: ['allow', /^[A-Z]+(?:, [A-Z]+)*$/],
-  429: ['retry-after', /^[1-9][0-9]{0,4}$/],
-  503: ['retry-after', /^[1-9][0-9]{0,4}$/],
-};
-
-function checkProblem({ status, headers, text, body }: Answer, at: string): void {
-  if (headers['content-type'] !== 'application/problem+json') throw new Error(`no problem: ${at}`);
-  if (headers['cache-control'] !== 'no-store') throw new Error(`may be stored: ${at}`);
-  const known = problems[body.code as ProblemCode];
-  const fits =
-    known !== undefined &&
-    known.status === status &&
-    body.status === status &&
-    body.title === known.title &&
-    body.retryable === known.retryable &&
-    typeof body.detail === 'string' &&
-    /^https?:\/\//.test(body.type) &&
-    body.instance === `urn:gov:req:${body.requestId}` &&
-    (body.requestId === headers['x-request-id'] || headers['idempotent-replayed'] === 'true');
-  if (!fits) throw new Error(`not a problem of the register: ${at}`);
-  const missing = Object.entries(answering).find(
-    ([when, [name, form]]) => Number(when) === status && !form.test(String(headers[name])),
-  );
-  if (missing !== undefined) throw new Error(`no ${missing[1][0]}: ${at}`);
-  // an id that is counted up comes by v8 as well
-  const said = text.replaceAll(String(body.requestId), '');
-  const told = insides.find((pattern) => pattern.test(said));
-  if (told !== undefined) throw new Error(`tells what runs here (${told}): ${at}`);
-}
-
-/** What no error may tell (contract C7; reliability S35): stack, path, SQL, and which software in which version. */
-export const insides: readonly RegExp[] = [
-  /\n\s*at |\\n\s*at |:\d+:\d+\)|[\w-]+\.[cm]?[jt]s:\d+|node:internal/,
-  /node_modules|file:\/\/|(?<![\w.:/])\/(?:work|tmp|root|home|usr|var|etc|opt|proc|Users)\/|[A-Z]:\\\\/,
-  /\b(?:SELECT\b.+\bFROM|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE)\b|SQLITE_|\bpg_\w|constraint failed|violates \w+[ -]/i,
-  /\b(?:sqlite|postgres(?:ql)?|fastify|undici|openssl)\b|\bnode(?:\.js|[ /]v?\d)|\bv2\d\.\d+\.\d/i,
-];
