@@ -22,6 +22,6 @@ export async function postgresEngine(
     onWarning: (text) => log.warn({}, text),
   });
   const source = { engine: 'postgres', url, connections: readingConnections } as const;
-  const work = new ThreadWork(source, log, (error) => store.note(error));
+  const work = new ThreadWork(source, log, (error, projectId) => store.note(error, projectId));
   return { store, work, probe: createDatabaseProbe(store.probe, now), faulted: () => null };
 }

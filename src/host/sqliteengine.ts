@@ -25,6 +25,6 @@ export function sqliteEngine(
     onWarning: (text) => log.warn({}, text),
   });
   const source = { engine: 'sqlite', path: storeFiles(dataDir).main } as const;
-  const work = new ThreadWork(source, log, (error) => store.note(error));
+  const work = new ThreadWork(source, log, (error, projectId) => store.note(error, projectId));
   return { store, work, probe: createProbe(dataDir, now), faulted: () => fault };
 }

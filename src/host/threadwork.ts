@@ -16,7 +16,7 @@ const youngMiB = 16;
 
 interface Pending {
   readonly name: TaskName;
-  readonly input: unknown;
+  readonly input: Tasks[TaskName]['input'];
   readonly heavy: boolean;
   readonly host: TaskHost | undefined;
   readonly resolve: (output: never) => void;
@@ -28,15 +28,15 @@ const entry = new URL('./worker.ts', import.meta.url);
 export class ThreadWork implements Work {
   readonly #source: ReaderSource;
   readonly #log: Log;
-  readonly #failed: (error: Error) => void;
+  readonly #failed: (error: Error, projectId: string) => void;
   readonly #waiting: Pending[] = [];
   readonly #running = new Map<number, Pending>();
   #worker: Worker | undefined;
   #taskCount = 0;
   #closed = false;
 
-  /** `failed` is told what a task failed with. */
-  constructor(source: ReaderSource, log: Log, failed: (error: Error) => void = () => {}) {
+  /** `failed` is told what a task of a project failed with. */
+  constructor(source: ReaderSource, log: Log, failed: (error: Error, projectId: string) => void = () => {}) {
     this.#source = source;
     this.#log = log;
     this.#failed = failed;
@@ -113,7 +113,7 @@ export class ThreadWork implements Work {
     if (message.kind === 'done') running.resolve(message.output as never);
     else {
       const error = errorOf(message.failure);
-      this.#failed(error);
+      this.#failed(error, running.input.projectId);
       running.reject(error);
     }
     this.#startWaiting();

@@ -1,6 +1,6 @@
 /**
  * Health (contract N8): whether the event loop turns, and whether a write now would be durable. Reasons and
- * version are for holders of a credential. Proven by `test/service/scenarios.test.ts`.
+ * version are for holders of a credential. Proven by `test/service/scenarios.test.ts` and `alteredtenants.test.ts`.
  */
 import { formatTimestamp } from '../core/time.ts';
 import type { Caller, Handlers } from './call.ts';
@@ -21,7 +21,7 @@ export const health: Pick<Handlers, 'getHealth' | 'getLiveness' | 'getReadiness'
 
   async getReadiness({ caller }, services) {
     // an altered leaf is no reason not to write
-    const reasons = (await reasonsOf(services)).filter((reason) => !reason.startsWith('integrity_violation'));
+    const reasons = (await reasonsOf(services)).filter((reason) => !isViolation(reason));
     if (reasons.length === 0) return { status: 200, body: report('ok', { caller, services, reasons }) };
     return { status: 503, body: report('unavailable', { caller, services, reasons }) };
   },
@@ -36,7 +36,16 @@ function report<Status extends 'ok' | 'degraded' | 'unavailable'>(
   return { status, time: formatTimestamp(services.now()), ...known };
 }
 
-async function reasonsOf({ store, checkpoints, probe }: Services): Promise<readonly string[]> {
+async function reasonsOf({ store, checkpoints, probe, hosting }: Services): Promise<readonly string[]> {
   const { reasons } = store.condition();
-  return [...reasons, ...(await probe()), ...(checkpoints.fresh() ? [] : ['checkpoint_stale'])];
+  const told = hosting === null ? reasons : reasons.map(withoutTenant);
+  return [...told, ...(await probe()), ...(checkpoints.fresh() ? [] : ['checkpoint_stale'])];
 }
+
+const isViolation = (reason: string): boolean => reason.startsWith('integrity_violation:');
+
+/** Whoever calls a service learns of an altered leaf where they read it; of one of another tenant, not which. */
+const withoutTenant = (reason: string): string =>
+  isViolation(reason)
+    ? "integrity_violation: a stored record is not what was logged; the operator's log says where"
+    : reason;

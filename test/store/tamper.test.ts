@@ -227,7 +227,7 @@ describe('a read', () => {
     expect((await store.leaf('prj_a', 101))?.index).toBe(101);
     expect(store.condition()).toMatchObject({
       writable: true,
-      reasons: [expect.stringMatching(/^integrity_violation: leaf 100 of the audit log/)],
+      reasons: [expect.stringMatching(/^integrity_violation: project prj_a: leaf 100 of the audit log/)],
     });
     await store.close();
   });

@@ -3,7 +3,7 @@
  * which is asked every second; and what an operator must know until the end, such as an altered leaf.
  */
 import type { GovError } from '../../contract/problems.ts';
-import { isAltered } from '../altered.ts';
+import { Notices } from '../notices.ts';
 import type { Database } from './database.ts';
 import { problemOf, troubleOf } from './faults.ts';
 import { sql, step } from './wire.ts';
@@ -15,31 +15,29 @@ const writeProbe = sql("SELECT pg_logical_emit_message(true, 'gov', '')");
 
 export class Condition {
   private readonly database: Database;
-  private readonly told: (text: string) => void;
-  private readonly notices: string[] = [];
+  private readonly notices: Notices;
   private trouble: GovError | null = null;
   private probing: NodeJS.Timeout | undefined;
 
   constructor(database: Database, told: (text: string) => void) {
     this.database = database;
-    this.told = told;
+    this.notices = new Notices(told);
   }
 
   get current(): { readonly writable: boolean; readonly reasons: readonly string[] } {
     const { trouble, notices } = this;
     const reasons = trouble === null ? [] : [`${trouble.code.toLowerCase()}: ${trouble.message}`];
-    return { writable: trouble === null, reasons: [...reasons, ...notices] };
+    return { writable: trouble === null, reasons: [...reasons, ...notices.reasons] };
   }
 
-  /** Runs a verb; what goes wrong below it becomes a problem. */
-  async watch<Value>(verb: () => Promise<Value>): Promise<Value> {
+  /** Runs a verb, of a project where one is named; what goes wrong below it becomes a problem. */
+  async watch<Value>(verb: () => Promise<Value>, projectId = ''): Promise<Value> {
     try {
       return await verb();
     } catch (error) {
       const problem = problemOf(error);
-      const altered: boolean = isAltered(problem);
-      if (altered) this.note(problem);
-      else if (['lost', 'full', 'fault'].includes(troubleOf(problem.cause ?? error))) this.enter(problem);
+      this.note(problem, projectId);
+      if (['lost', 'full', 'fault'].includes(troubleOf(problem.cause ?? error))) this.enter(problem);
       throw problem;
     }
   }
@@ -49,9 +47,9 @@ export class Condition {
     await this.watch(async () => this.database.write({ project: 0 }, [step(writeProbe)]));
   }
 
-  /** Takes note of an altered leaf, where the error says so. */
-  note(error: unknown): void {
-    if (isAltered(error)) this.notice(`integrity_violation: ${error.message}`);
+  /** As `PostgresStore.note`. */
+  note(error: unknown, projectId: string): void {
+    this.notices.note(error, projectId);
   }
 
   close(): void {
@@ -72,13 +70,5 @@ export class Condition {
     } catch {
       // as before; asked again in a second
     }
-  }
-
-  /** Told once for each code, kept until the end. */
-  private notice(reason: string): void {
-    const code = reason.slice(0, reason.indexOf(':') + 1);
-    if (this.notices.some((known) => known.startsWith(code))) return;
-    this.notices.push(reason);
-    this.told(reason);
   }
 }

@@ -43,8 +43,8 @@ export interface PostgresOptions extends DatabaseOptions {
 export interface PostgresStore extends Store {
   /** Commits something that changes nothing. Rejects where a write now would not be durable. */
   probe(): Promise<void>;
-  /** Takes note of an altered leaf that a reader in another thread met, where the error says so. */
-  note(error: unknown): void;
+  /** Takes note of an altered leaf of a project that a reader in another thread met, where the error says so. */
+  note(error: unknown, projectId: string): void;
 }
 
 /**
@@ -98,7 +98,7 @@ function assemble(
   const committer = new Committer({ database, clock, random, faults });
   const condition = new Condition(database, (text) => onWarning?.(text));
   const queue = new WriteQueue(async (projectId, requests) =>
-    condition.watch(async () => committer.commit(await numberOf(projectId), requests)),
+    condition.watch(async () => committer.commit(await numberOf(projectId), requests), projectId),
   );
   const writes: Writes = {
     ...tenantMaker({ database, numberOf, clock, random }),
@@ -119,7 +119,7 @@ function assemble(
     append: (request) => queue.append(request),
     condition: () => ({ ...condition.current, queued: queue.queued }),
     probe: async () => condition.probe(),
-    note: (error) => condition.note(error),
+    note: (error, projectId) => condition.note(error, projectId),
     close: () => (closing ??= close()),
   };
 }
@@ -145,7 +145,8 @@ function watched<Verbs extends object>(verbs: Verbs, condition: Condition, enter
     (...values: unknown[]): unknown => {
       const answer = async (): Promise<unknown> => {
         enter();
-        return condition.watch(async () => verb(...values));
+        // only verbs that begin with their project read leaves
+        return condition.watch(async () => verb(...values), String(values[0]));
       };
       return verb.constructor.name === 'AsyncGeneratorFunction' ? verb(...values) : answer();
     };

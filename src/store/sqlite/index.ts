@@ -14,7 +14,7 @@ import { dueJobs } from './jobs.ts';
 import { openParts, storeFiles, type OpenOptions, type Parts } from './open.ts';
 import { RandomPool } from '../random.ts';
 import { storeReader, watchedReader } from './reader.ts';
-import { isAltered } from '../altered.ts';
+import { Notices } from '../notices.ts';
 import { projectNumbers } from './readleaves.ts';
 import { watchFiles } from './moved.ts';
 import { openReserve } from './reserve.ts';
@@ -45,8 +45,8 @@ export interface StoreOptions extends OpenOptions {
 export interface SqliteStore extends Store {
   /** Asks whether a full disk has space again, as happens every second by itself; true when writable. */
   probe(): boolean;
-  /** Takes note of an altered leaf that a reader in another thread met, where the error says so. */
-  note(error: unknown): void;
+  /** Takes note of an altered leaf of a project that a reader in another thread met, where the error says so. */
+  note(error: unknown, projectId: string): void;
 }
 
 /** Opens the store in a directory, which is made where it is absent. Throws as `openParts` does. */
@@ -86,9 +86,7 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
     notices.add(replaced);
     engine.report(new Database.SqliteError(replaced, 'SQLITE_READONLY_DBMOVED'));
   });
-  const note = (error: unknown): void => {
-    if (isAltered(error)) notices.add(`integrity_violation: ${error.message}`);
-  };
+  const note: SqliteStore['note'] = (error, projectId) => notices.note(error, projectId);
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     unwatch();
@@ -102,7 +100,7 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
     }
   };
   return {
-    ...watchedReader(storeReader(parts.reading), { failed: (error) => engine.report(error), altered: note }),
+    ...watchedReader(storeReader(parts.reading), { failed: (error) => engine.report(error), note }),
     ...writes(parts, engine, new RandomPool(options.randomBytes)),
     probe,
     note,
@@ -122,24 +120,6 @@ function startEngine(parts: Parts, options: StoreOptions, filled: () => void): E
     return new ThreadEngine({ path, clock, stopped, filled, started: faults?.started });
   }
   return openEngine({ db: parts.writing, clock, randomBytes, faults, stopped, filled });
-}
-
-/** What an operator must know beside the writer's own trouble: told once for each code, kept until the end. */
-class Notices {
-  readonly reasons: string[] = [];
-  private readonly told: (text: string) => void;
-
-  constructor(told: (text: string) => void) {
-    this.told = told;
-  }
-
-  /** `reason`: `code: text`. */
-  add(reason: string): void {
-    const code = reason.slice(0, reason.indexOf(':') + 1);
-    if (this.reasons.some((known) => known.startsWith(code))) return;
-    this.reasons.push(reason);
-    this.told(reason);
-  }
 }
 
 function conditionOf({ trouble, queued }: Engine, notices: Notices): ReturnType<Store['condition']> {

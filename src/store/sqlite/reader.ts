@@ -9,7 +9,6 @@ import { jobReads } from './jobs.ts';
 import { assertKnownVersion } from './migrate.ts';
 import { policyReads } from './policies.ts';
 import { eventReads } from './readevents.ts';
-import { isAltered } from '../altered.ts';
 import { leafReads, projectNumbers } from './readleaves.ts';
 import { runReads } from './readruns.ts';
 import { tenantReads } from './readtenants.ts';
@@ -34,23 +33,25 @@ export function storeReader(db: Connection): StoreReader {
 export interface Watcher {
   /** Told of a storage error; answers what the caller gets. */
   readonly failed: (error: unknown) => GovError;
-  /** Told of a leaf that is not what was logged. */
-  readonly altered: (error: GovError) => void;
+  /** Told of each other fault, with the project that was read of. */
+  readonly note: (error: unknown, projectId: string) => void;
 }
 
 /**
  * The same reader, but a storage error of a read is told to `failed` before the caller gets the problem it
  * answers: a file that cannot be read is not written to either. A single altered leaf does not stop writing.
  */
-export function watchedReader(reader: StoreReader, { failed, altered }: Watcher): StoreReader {
+export function watchedReader(reader: StoreReader, { failed, note }: Watcher): StoreReader {
   const watch =
     <Values extends unknown[], Result>(read: (...values: Values) => Promise<Result>) =>
     async (...values: Values): Promise<Result> => {
       try {
         return await read(...values);
       } catch (error) {
-        if (isAltered(error)) altered(error);
-        throw troubleOf(error) === 'fault' ? failed(error) : error;
+        if (troubleOf(error) === 'fault') throw failed(error);
+        // only verbs that begin with their project read leaves
+        note(error, String(values[0]));
+        throw error;
       }
     };
   const { graphParts, ...promises } = reader;

@@ -164,7 +164,7 @@ describe.skipIf(missing !== null)('of altered rows', () => {
     expect(await codeOf(store.leaf('prj_b', 7))).toBe('STORAGE_FAULT');
     expect(store.condition()).toMatchObject({
       writable: true,
-      reasons: [expect.stringMatching(/^integrity_violation: /)],
+      reasons: [expect.stringMatching(/^integrity_violation: project prj_b: leaf 7 of the audit log/)],
     });
     expect((await store.leaf('prj_a', 7))?.index).toBe(7);
     await processes.drop();
