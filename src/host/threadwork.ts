@@ -1,23 +1,24 @@
 /**
  * Runs heavy tasks in one worker thread, so that recording never waits for them: started by the first task,
- * replaced when it dies, bounded in what runs and what waits. Proven by `test/host/threadwork.test.ts`.
+ * replaced when it dies, bounded in what runs and what waits. Projects are served in turn, and one that floods is
+ * refused itself. Proven by `test/host/threadwork.test.ts`.
  */
 import { Worker } from 'node:worker_threads';
 import { errorOf, failureOf } from '../contract/failure.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
+import { Turns } from '../core/turns.ts';
 import type { Log } from '../service/log.ts';
 import type { TaskHost, TaskName, TaskOptions, Tasks, Work } from '../service/work.ts';
 import type { ReaderSource, ToMain, ToWorker } from './taskmessages.ts';
 
-const lightAtOnce = 8;
-const heavyAtOnce = 1;
+const atOnce = { heavy: 1, light: 8 };
 const youngMiB = 16;
 
 interface Pending {
   readonly name: TaskName;
   readonly input: Tasks[TaskName]['input'];
-  readonly heavy: boolean;
+  readonly kind: keyof typeof atOnce;
   readonly host: TaskHost | undefined;
   readonly resolve: (output: never) => void;
   readonly reject: (error: Error) => void;
@@ -29,7 +30,7 @@ export class ThreadWork implements Work {
   readonly #source: ReaderSource;
   readonly #log: Log;
   readonly #failed: (error: Error, projectId: string) => void;
-  readonly #waiting: Pending[] = [];
+  readonly #waiting = { heavy: new Turns<Pending>(), light: new Turns<Pending>() };
   readonly #running = new Map<number, Pending>();
   #worker: Worker | undefined;
   #taskCount = 0;
@@ -48,37 +49,29 @@ export class ThreadWork implements Work {
     options: TaskOptions,
   ): Promise<Tasks[Name]['output']> {
     if (this.#closed) return Promise.reject(new GovError('SHUTTING_DOWN', 'the server is shutting down'));
-    if (this.#waiting.length >= limits.tasksWaiting) {
-      const detail = `expected at most ${limits.tasksWaiting} waiting tasks; repeat later`;
-      const retryAfterSeconds = limits.overloadRetrySeconds;
-      return Promise.reject(new GovError('OVERLOADED', detail, { retryAfterSeconds }));
-    }
-    const heavy = options.events > limits.syncProofEvents;
+    const kind = options.events > limits.syncProofEvents ? 'heavy' : 'light';
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ name, input, heavy, host: options.host, resolve, reject });
-      this.#startWaiting();
+      const task = { name, input, kind, host: options.host, resolve, reject } as const;
+      this.#waiting[kind].add(input.projectId, task, limits.tasksWaiting)?.reject(overloaded());
+      this.#startWaiting(kind);
     });
   }
 
-  /** Starts what may run: the first heavy task and the first light ones that wait. */
-  #startWaiting(): void {
-    for (let at = 0; at < this.#waiting.length;) {
-      const next = this.#waiting[at];
-      if (next === undefined || !this.#hasRoom(next.heavy)) {
-        at += 1;
-        continue;
-      }
-      this.#waiting.splice(at, 1);
+  /** Starts what may run of what waits. */
+  #startWaiting(kind: Pending['kind']): void {
+    while (this.#hasRoom(kind)) {
+      const next = this.#waiting[kind].next();
+      if (next === undefined) return;
       this.#taskCount += 1;
       this.#running.set(this.#taskCount, next);
       this.#send({ kind: 'run', task: this.#taskCount, name: next.name, input: next.input });
     }
   }
 
-  #hasRoom(heavy: boolean): boolean {
+  #hasRoom(kind: Pending['kind']): boolean {
     let same = 0;
-    for (const running of this.#running.values()) if (running.heavy === heavy) same += 1;
-    return same < (heavy ? heavyAtOnce : lightAtOnce);
+    for (const running of this.#running.values()) if (running.kind === kind) same += 1;
+    return same < atOnce[kind];
   }
 
   #send(message: ToWorker): void {
@@ -116,7 +109,7 @@ export class ThreadWork implements Work {
       this.#failed(error, running.input.projectId);
       running.reject(error);
     }
-    this.#startWaiting();
+    this.#startWaiting(running.kind);
   }
 
   async #answer(
@@ -144,15 +137,22 @@ export class ThreadWork implements Work {
       this.#log.error({ err: error, tasks: lost.map(({ name }) => name) }, 'the worker thread died');
     const cause = new GovError('INTERNAL', 'the worker thread died', { cause: error });
     for (const { reject } of lost) reject(cause);
-    if (!this.#closed) this.#startWaiting();
+    if (this.#closed) return;
+    this.#startWaiting('heavy');
+    this.#startWaiting('light');
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     const gone = new GovError('SHUTTING_DOWN', 'the server is shutting down');
-    for (const { reject } of this.#waiting.splice(0)) reject(gone);
+    for (const { reject } of [...this.#waiting.heavy.clear(), ...this.#waiting.light.clear()]) reject(gone);
     for (const { reject } of this.#running.values()) reject(gone);
     this.#running.clear();
     await this.#worker?.terminate();
   }
 }
+
+const overloaded = (): GovError =>
+  new GovError('OVERLOADED', `expected at most ${limits.tasksWaiting} waiting tasks; repeat later`, {
+    retryAfterSeconds: limits.overloadRetrySeconds,
+  });

@@ -38,6 +38,24 @@ const derive = (on: ThreadWork, stage: () => Promise<void>) =>
     { events: 1, host: { stage, hold: async () => {} } },
   );
 
+const heavyEvents = limits.syncProofEvents + 1;
+
+/** Runs a task that ends when what this answers is called. */
+function block(on: ThreadWork, events: number): () => Promise<void> {
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const host = { stage: () => released, hold: async () => {} };
+  const running = on.run(
+    'deriveGraph',
+    { ...of(), graphId: 'g', hold: false, judge: false },
+    { events, host },
+  );
+  return async () => {
+    release();
+    await running;
+  };
+}
+
 describe('work in a thread', () => {
   it('answers, calls back, and brings refusals home as they were', async () => {
     const on = work();
@@ -72,39 +90,56 @@ describe('work in a thread', () => {
     expect(logged).toEqual(['the worker thread died', 'the worker thread died']);
   });
 
-  it('is bounded: what waits beyond the limit is refused at once', async () => {
+  it('is bounded: what waits beyond the limit is refused at once, heavy apart from light', async () => {
     const on = work();
-    let release = (): void => {};
-    const blocked = new Promise<void>((resolve) => (release = resolve));
-    const heavy = (stage: () => Promise<void>) =>
-      on.run(
-        'deriveGraph',
-        { ...of(), graphId: 'g', hold: false, judge: false },
-        { events: limits.syncProofEvents + 1, host: { stage, hold: async () => {} } },
-      );
-    const running = heavy(() => blocked);
-    const waiting = Array.from({ length: limits.tasksWaiting }, () => heavy(async () => {}));
-    await expect(heavy(async () => {})).rejects.toMatchObject({ code: 'OVERLOADED' });
-    // light tasks go past a heavy one that runs, but not past a full queue
-    await expect(on.run('graphBody', of(), { events: 1 })).rejects.toMatchObject({ code: 'OVERLOADED' });
-    release();
-    await running;
+    const release = block(on, heavyEvents);
+    const wait = () => on.run('graphBody', of(), { events: heavyEvents });
+    const waiting = Array.from({ length: limits.tasksWaiting }, wait);
+    await expect(wait()).rejects.toMatchObject({ code: 'OVERLOADED' });
+    expect(await on.run('graphBody', of(), { events: 1 })).not.toBeNull();
+    await release();
     await Promise.all(waiting);
+  });
+
+  it('that is full of one project refuses its newest task for one of another project', async () => {
+    const on = work();
+    const release = block(on, heavyEvents);
+    const wait = (project: string) =>
+      on.run('graphBody', { ...of(), projectId: project }, { events: heavyEvents });
+    const waiting = Array.from({ length: limits.tasksWaiting }, () => wait(projectId));
+    const newest = expect(waiting.pop()).rejects.toMatchObject({ code: 'OVERLOADED' });
+    const other = wait('prj_other').catch((error: unknown) => error);
+    await newest;
+    await release();
+    await Promise.all(waiting);
+    expect(await other).not.toMatchObject({ code: 'OVERLOADED' });
+  });
+
+  it.each([
+    ['heavy', heavyEvents, 1],
+    ['light', 1, 8],
+  ])('takes %s tasks of projects in turn', async (_kind, events, atOnce) => {
+    const on = work();
+    const [release, ...releaseOthers] = Array.from({ length: atOnce }, () => block(on, events));
+    const order: string[] = [];
+    const names = ['ada 1', 'ada 2', 'ada 3', 'ada 4', 'bob 1', 'cy 1', 'bob 2'];
+    const tasks = names.map(async (name) => {
+      await on
+        .run('graphBody', { projectId: `prj_${name.slice(0, -2)}`, runId: 'none' }, { events })
+        .catch(() => {});
+      order.push(name);
+    });
+    await release?.(); // now one at a time
+    await Promise.all(tasks);
+    expect(order).toEqual(['ada 1', 'bob 1', 'cy 1', 'ada 2', 'bob 2', 'ada 3', 'ada 4']);
+    for (const each of releaseOthers) await each();
   });
 
   it('runs light tasks beside a heavy one', async () => {
     const on = work();
-    let release = (): void => {};
-    const blocked = new Promise<void>((resolve) => (release = resolve));
-    const host = { stage: () => blocked, hold: async () => {} };
-    const running = on.run(
-      'deriveGraph',
-      { ...of(), graphId: 'g', hold: false, judge: false },
-      { events: limits.syncProofEvents + 1, host },
-    );
+    const release = block(on, heavyEvents);
     expect(await on.run('graphBody', of(), { events: 1 })).not.toBeNull();
-    release();
-    await running;
+    await release();
   });
 
   it('that is closed refuses what ran, what waits and what comes', async () => {
