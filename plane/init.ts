@@ -116,7 +116,7 @@ async function fillStore(dataDir: string, file: PlaneFile, keys: HostKeys): Prom
     const approverKey = createKey(project, { ...approver, ...made });
     const rows = [operatorKey.row, approverKey.row];
     for (const row of rows) await store.saveApiKey(row);
-    const events = rows.map((row) => keyCreated(row, { nowMs: now(), randomBytes }));
+    const events = rows.map((row) => keyCreated(row, made));
     await store.append({ projectId, leaves: events, meter: { op: 'none', units: 0 } });
     const checkpoints = new Checkpoints({ store, now, log: silentLog, signers: keys.signers });
     await checkpoints.sign(projectId, 'audit');

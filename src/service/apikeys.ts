@@ -6,11 +6,11 @@
 import type { ApiKeyRecord } from '../contract/keys.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
+import { systemRun } from '../core/record.ts';
 import { formatTimestamp, parseTimestamp } from '../core/time.ts';
 import type { ApiKeyRow, Effect } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
 import { allows, notFound, sealedWrite, type Caller, type Handlers } from './call.ts';
-import { systemRun } from './judge.ts';
 import { createKey } from './keys.ts';
 import { byAge, listPage, pageLimit } from './pages.ts';
 import { keyRevoked, keyRotated, keyUpdated } from './projectevents.ts';

@@ -62,7 +62,7 @@ export const billing: Pick<
       if (Object.keys(changes).length === 0) return null;
       return {
         effect: { settings: text },
-        event: () => retentionChanged(stored, { nowMs, salt: services.salt, by: caller }, changes),
+        event: () => retentionChanged(stored, { nowMs, salt: services.salt, by: caller }, { changes, text }),
       };
     });
     return { status: 200, body: retentionOf(settingsOf(changed)) };

@@ -15,8 +15,6 @@ import type { Redact } from './redaction.ts';
 import { loadCheck, type Check } from './schema.ts';
 import type { Services } from './services.ts';
 
-/** Events of the service itself; nobody else writes to it (contract O8). */
-export const systemRun = 'gov.system';
 /** Where tool calls are recorded that name no run. */
 export const toolRun = 'gov.tools';
 

@@ -37,7 +37,7 @@ export const metering: Pick<Handlers, 'getUsage' | 'getThresholds' | 'putThresho
       if (Object.keys(changes).length === 0) return null;
       return {
         effect: { settings: text },
-        event: () => projectUpdated(stored, { nowMs, salt: services.salt, by: caller }, changes),
+        event: () => projectUpdated(stored, { nowMs, salt: services.salt, by: caller }, { changes, text }),
       };
     });
     return { status: 200, body };

@@ -7,6 +7,7 @@
 import { limits } from '../contract/limits.ts';
 import type { PolicyStatus } from '../contract/policywords.ts';
 import { GovError } from '../contract/problems.ts';
+import { systemRun } from '../core/record.ts';
 import { draftPolicyChange, type PolicyChangeEvent, type PolicyName } from '../core/decided/policychange.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { GovernanceEffect, StoredPolicy } from '../store/port.ts';
@@ -20,7 +21,6 @@ import {
   type PlainAnswer,
   type Replayed,
 } from './call.ts';
-import { systemRun } from './judge.ts';
 import type { Standing } from './policyset.ts';
 import type { Services } from './services.ts';
 import { policyChanged } from './system.ts';

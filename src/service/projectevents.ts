@@ -4,11 +4,13 @@
  */
 import type { MeteredType } from '../contract/operation.ts';
 import type { JsonObject } from '../core/json.ts';
+import { sha256Text } from '../core/hash.ts';
 import type { EventDraft } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { ApiKeyRow, StoredOrganization, StoredProject } from '../store/port.ts';
 import type { Caller } from './call.ts';
-import { systemEvent } from './system.ts';
+import type { SettingsChange } from './settings.ts';
+import { keyMembers, systemEvent } from './system.ts';
 
 /** Who did it, where it was no caller: somebody at the machine, or the service by itself. */
 export const operator = { id: 'operator', type: 'operator' } as const;
@@ -45,15 +47,21 @@ export const projectCreated = (stored: StoredProject, telling: Telling): EventDr
   projectEvent(['project.created', 'create'], stored, telling, {
     name: stored.name,
     environment: stored.project.environment,
+    organizationId: stored.project.organizationId,
   });
 
+type Told = Pick<SettingsChange, 'changes' | 'text'>;
+
 /** Its name or settings were changed: each with what it was and what it is. */
-export const projectUpdated = (stored: StoredProject, telling: Telling, changes: JsonObject): EventDraft =>
-  projectEvent(['project.updated', 'update'], stored, telling, { changes });
+export const projectUpdated = (stored: StoredProject, telling: Telling, told: Told): EventDraft =>
+  projectEvent(['project.updated', 'update'], stored, telling, settingsTold(told));
 
 /** How long bodies are kept was changed. */
-export const retentionChanged = (stored: StoredProject, telling: Telling, changes: JsonObject): EventDraft =>
-  projectEvent(['retention.changed', 'update'], stored, telling, { changes });
+export const retentionChanged = (stored: StoredProject, telling: Telling, told: Told): EventDraft =>
+  projectEvent(['retention.changed', 'update'], stored, telling, settingsTold(told));
+
+/** The hash holds all settings as they are stored, also those whose contents are not told. */
+const settingsTold = ({ changes, text }: Told): JsonObject => ({ changes, settingsHash: sha256Text(text) });
 
 export const projectDeleted = (stored: StoredProject, telling: Telling): EventDraft =>
   projectEvent(['project.deleted', 'delete'], stored, telling, { name: stored.name });
@@ -99,7 +107,7 @@ export const keyRevoked = (key: ApiKeyRow, telling: Telling): EventDraft =>
 /** A key replaces another one, which ends at `untilMs`. */
 export const keyRotated = (key: ApiKeyRow, telling: Telling, untilMs: number): EventDraft =>
   keyEvent(['api_key.rotated', 'rotate'], key, telling, {
-    scopes: [...key.scopes],
+    ...keyMembers(key),
     rotatedFrom: key.rotatedFrom,
     rotatedUntil: formatTimestamp(untilMs),
   });

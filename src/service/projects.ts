@@ -71,7 +71,8 @@ export const projects: Pick<
       if (Object.keys(changes).length === 0) return null;
       return {
         effect: { ...named, settings: change.text },
-        event: () => projectUpdated(stored, { nowMs, salt: services.salt, by: caller }, changes),
+        event: () =>
+          projectUpdated(stored, { nowMs, salt: services.salt, by: caller }, { changes, text: change.text }),
       };
     });
     return { status: 200, body: projectBody(changed) };

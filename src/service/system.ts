@@ -6,12 +6,12 @@ import type { ApprovalRecord } from '../core/decided/approval.ts';
 import type { PolicyChange, PolicyChangeEvent } from '../core/decided/policychange.ts';
 import type { JsonObject } from '../core/json.ts';
 import { saltPool } from '../core/disclosure.ts';
+import { hashText, sha256 } from '../core/hash.ts';
 import type { RiskRouter } from '../core/risk/config.ts';
-import { draftEvent, type EventDraft } from '../core/record.ts';
+import { draftEvent, systemRun, type EventDraft } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { ApiKeyRow } from '../store/port.ts';
 import type { Caller } from './call.ts';
-import { systemRun } from './judge.ts';
 
 interface SystemEvent {
   readonly eventType: string;
@@ -30,7 +30,21 @@ export function systemEvent(event: SystemEvent, context: { nowMs: number; salt: 
   return draft;
 }
 
-/** A key was made; by whom is known only where another key asked for it. */
+/**
+ * All that a new key is: what `src/store/tenantlife.ts` derives its row from. Of its token the log has a hash of the
+ * digest by which the store finds it, beside the characters that its owner is shown.
+ */
+export const keyMembers = (key: ApiKeyRow): JsonObject => ({
+  name: key.name,
+  description: key.description,
+  prefix: key.prefix,
+  last4: key.last4,
+  digestHash: hashText(sha256(key.digest)),
+  scopes: [...key.scopes],
+  expiresAt: key.expiresMs === null ? null : formatTimestamp(key.expiresMs),
+});
+
+/** A key was made, at `key.createdMs`; by whom is known only where another key asked for it. */
 export const keyCreated = (
   key: ApiKeyRow,
   context: {
@@ -45,7 +59,7 @@ export const keyCreated = (
       action: 'create',
       actor: { id: context.by?.id ?? 'operator', type: context.by?.type ?? 'operator' },
       resource: { id: key.keyId, type: 'api_key' },
-      metadata: { name: key.name, prefix: key.prefix, scopes: [...key.scopes] },
+      metadata: keyMembers(key),
     },
     { nowMs: context.nowMs, salt: saltPool(context.randomBytes) },
   );

@@ -6,11 +6,10 @@
  */
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
-import type { EventDraft } from '../core/record.ts';
+import { systemRun, type EventDraft } from '../core/record.ts';
 import type { AppendRequest, Effect, Project, StoredOrganization, StoredProject } from '../store/port.ts';
 import { append, appendOrStale, unmetered } from './append.ts';
 import { notFound, type Caller, type Replayed } from './call.ts';
-import { systemRun } from './judge.ts';
 import type { Services } from './services.ts';
 
 const attempts = 5;
