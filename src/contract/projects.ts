@@ -50,11 +50,14 @@ const Project = Type.Object({
   createdAt: timestamp('When it was created'),
 });
 
-const ProjectDetail = Type.Object({
+/** Without its settings, which may have 32 KiB: a list has up to a thousand projects and no pages. */
+const ListedProject = Type.Object({
   ...Project.properties,
   updatedAt: timestamp('When it was changed last'),
-  settings: ProjectSettings,
 });
+export type ListedProject = Static<typeof ListedProject>;
+
+const ProjectDetail = Type.Object({ ...ListedProject.properties, settings: ProjectSettings });
 export type ProjectDetail = Static<typeof ProjectDetail>;
 
 const name = displayName(limits.projectNameChars, 'Unique in the organization and environment');
@@ -85,8 +88,8 @@ export const projects = {
     path: '/projects',
     scope: 'projects:read',
     command: 'projects list',
-    summary: 'List the projects of the organization, newest first',
-    success: { 200: Type.Object({ data: Type.Array(ProjectDetail) }) },
+    summary: 'List the projects of the organization, newest first, without their settings',
+    success: { 200: Type.Object({ data: Type.Array(ListedProject) }) },
     statuses: [401, 500],
   }),
   getProject: operation({

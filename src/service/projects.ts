@@ -2,9 +2,9 @@
  * Projects of an organization and their settings (interface §4.10; contract I3-I5, Z11). Proven by
  * `test/service/projects.test.ts`.
  */
-import type { ProjectDetail } from '../contract/projects.ts';
+import type { ListedProject, ProjectDetail } from '../contract/projects.ts';
 import { formatTimestamp } from '../core/time.ts';
-import type { StoredProject } from '../store/port.ts';
+import type { NamedProject, StoredProject } from '../store/port.ts';
 import { keyReused } from './append.ts';
 import { idempotencyWrite, type Handlers } from './call.ts';
 import { projectCreated, projectDeleted, projectUpdated } from './projectevents.ts';
@@ -53,7 +53,7 @@ export const projects: Pick<
 
   async listProjects({ caller }, { store }) {
     const found = await store.projects(caller.project.organizationId);
-    return { status: 200, body: { data: found.map(projectBody) } };
+    return { status: 200, body: { data: found.map(listedBody) } };
   },
 
   async getProject({ params, caller }, services) {
@@ -92,17 +92,17 @@ export function hostingOf({ hosting }: Pick<Services, 'hosting'>) {
   return hosting;
 }
 
+const listedBody = ({ project, name, createdMs, updatedMs }: NamedProject): ListedProject => ({
+  id: project.projectId,
+  name,
+  environment: project.environment,
+  createdAt: formatTimestamp(createdMs),
+  updatedAt: formatTimestamp(updatedMs),
+});
+
 function projectBody(stored: StoredProject): ProjectDetail {
-  const { project, name, createdMs, updatedMs } = stored;
   const { legalHold: _hold, thresholds: _thresholds, ...settings } = settingsOf(stored);
-  return {
-    id: project.projectId,
-    name,
-    environment: project.environment,
-    createdAt: formatTimestamp(createdMs),
-    updatedAt: formatTimestamp(updatedMs),
-    settings,
-  };
+  return { ...listedBody(stored), settings };
 }
 
 /** READ_ONLY_FIELD: what an answer says of a project may be put back, and nothing else (contract A4). */

@@ -1,7 +1,14 @@
 /** Rows of tenants as both engines keep them. Proven by `test/store/suite/tenants.ts`. */
 import type { MeteredType } from '../contract/operation.ts';
 import { projectOf, type ProjectRow } from './project.ts';
-import type { ApiKeyRow, StoredOrganization, StoredProject, StoredSession, StoredUser } from './tenancy.ts';
+import type {
+  ApiKeyRow,
+  NamedProject,
+  StoredOrganization,
+  StoredProject,
+  StoredSession,
+  StoredUser,
+} from './tenancy.ts';
 
 export interface KeyRow {
   key_id: string;
@@ -172,6 +179,15 @@ export interface ProfileRow {
   updated_ms: number;
   deleted_ms: number | null;
 }
+
+export type NamedRow = ProjectRow & Pick<ProfileRow, 'name' | 'created_ms' | 'updated_ms'>;
+
+export const namedProjectOf = (row: NamedRow): NamedProject => ({
+  project: projectOf(row),
+  name: row.name,
+  createdMs: row.created_ms,
+  updatedMs: row.updated_ms,
+});
 
 export const quotasOf = (text: string): StoredProject['quotas'] =>
   JSON.parse(text) as Partial<Record<MeteredType, number | null>>;

@@ -25,7 +25,7 @@ describe.each(engines)('projects on %s', (engine) => {
   const put = (id: string, body: unknown) => acme.call('PUT', `/projects/${id}`, { body });
   const home = async (): Promise<string> => (await acme.call('GET', '/auth/identity')).body.projectId;
 
-  it('are made, listed newest first, and read with their settings', async () => {
+  it('are made, listed newest first without their settings, and read with them', async () => {
     const made = await create('Billing');
     expect(made.status).toBe(201);
     expect(made.headers['location']).toBe(`/api/v1/projects/${made.body.id}`);
@@ -41,7 +41,8 @@ describe.each(engines)('projects on %s', (engine) => {
       quotaMode: 'block',
     });
     const { body: all } = await acme.call('GET', '/projects');
-    expect(all.data[0]).toEqual(one);
+    const { settings: _settings, ...listed } = one;
+    expect(all.data[0]).toEqual(listed);
     expect(all.data.map(({ name }: { name: string }) => name)).toEqual(
       expect.arrayContaining(['Billing', 'Production', 'Sandbox']),
     );

@@ -16,8 +16,10 @@ import {
   personOf,
   sessionColumns,
   sessionOf,
+  namedProjectOf,
   storedProjectOf,
   type KeyRow,
+  type NamedRow,
   type OrganizationRow,
   type PersonRow,
   type ProfileRow,
@@ -103,8 +105,8 @@ const projectSql = `p.project_id, p.organization_id, p.environment, p.audit_orig
 const profileSql = 'f.name, f.settings, f.quotas, f.created_ms, f.updated_ms, f.deleted_ms';
 const newestFirst = 'ORDER BY f.created_ms DESC, p.project_id DESC';
 
-const projectsOf = sql<ProjectRow & ProfileRow>(
-  `SELECT ${projectSql}, ${profileSql} FROM project_profile f JOIN project p USING (project)
+const projectsOf = sql<NamedRow>(
+  `SELECT ${projectSql}, f.name, f.created_ms, f.updated_ms FROM project_profile f JOIN project p USING (project)
    WHERE f.organization_id = $1 AND f.deleted_ms IS NULL ${newestFirst}`,
 );
 const projectOfOrganization = sql<ProjectRow & ProfileRow>(
@@ -128,7 +130,7 @@ const readProject = (row: ProjectRow & ProfileRow): StoredProject =>
 const projectReads = (database: Database): Of<'projects' | 'everyProject' | 'storedProject'> => ({
   projects: async (organizationId) => {
     const [{ rows }] = await database.read({ organizationId }, [step(projectsOf, organizationId)]);
-    return rows.map(readProject);
+    return rows.map((row) => namedProjectOf({ ...row, name: read(row.name) }));
   },
   everyProject: async ({ organizationId }, { after = endOfIds, limit }) => {
     const wanted =

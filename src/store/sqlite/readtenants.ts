@@ -13,8 +13,10 @@ import {
   personOf,
   sessionColumns,
   sessionOf,
+  namedProjectOf,
   storedProjectOf,
   type KeyRow,
+  type NamedRow,
   type OrganizationRow,
   type PersonRow,
   type ProfileRow,
@@ -79,8 +81,8 @@ const projectSql = `project.project_id, project.organization_id, project.environ
 const profileSql = 'f.name, f.settings, f.quotas, f.created_ms, f.updated_ms, f.deleted_ms';
 
 function projectReads(db: Connection): Of<'projects' | 'everyProject' | 'storedProject'> {
-  const all = db.prepare<Value[], ProjectRow & ProfileRow>(
-    `SELECT ${projectSql}, ${profileSql} FROM project_profile f JOIN project USING (project)
+  const all = db.prepare<Value[], NamedRow>(
+    `SELECT ${projectSql}, f.name, f.created_ms, f.updated_ms FROM project_profile f JOIN project USING (project)
      WHERE f.organization_id = ? AND f.deleted_ms IS NULL ORDER BY f.created_ms DESC, project_id DESC`,
   );
   const one = profileReader(db);
@@ -92,7 +94,7 @@ function projectReads(db: Connection): Of<'projects' | 'everyProject' | 'storedP
   const every = page('project_id < ?');
   const everyOf = page('project.organization_id = ? AND project_id < ?');
   return {
-    projects: async (organizationId) => all.all(organizationId).map(storedProjectOf),
+    projects: async (organizationId) => all.all(organizationId).map(namedProjectOf),
     everyProject: async ({ organizationId }, { after = endOfIds, limit }) =>
       (organizationId === undefined
         ? every.all(after, limit)

@@ -60,11 +60,12 @@ CREATE TABLE project_profile (
   environment TEXT NOT NULL CHECK (environment IN ('production', 'sandbox')),
   name TEXT NOT NULL,
   name_key TEXT NOT NULL,
-  settings TEXT NOT NULL,
-  quotas TEXT NOT NULL,
   created_ms INTEGER NOT NULL,
   updated_ms INTEGER NOT NULL,
-  deleted_ms INTEGER
+  deleted_ms INTEGER,
+  quotas TEXT NOT NULL,
+  -- last: what stands behind a long text is read past all of it
+  settings TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX project_name ON project_profile (organization_id, environment, name_key)
   WHERE deleted_ms IS NULL;
