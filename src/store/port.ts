@@ -107,6 +107,12 @@ export interface AppendRequest {
   /** A leaf that is a `conflict` refuses the request (VALIDATION_ERROR); else that leaf alone is left out. */
   readonly whole?: boolean;
   readonly effects?: readonly Effect[];
+  /**
+   * Leaves for the log of another project, in the same transaction and unmetered: the home of the project's organization
+   * (`StoredOrganization.home` of its environment), as the effects leave it. Left out where the project is its own home
+   * or has no organization. They have no clientEventId.
+   */
+  readonly toHome?: readonly LeafDraft[];
   readonly idempotency?: IdempotencyWrite;
 }
 
@@ -129,6 +135,8 @@ export type AppendOutcome =
       readonly response: StoredResponse | null;
       /** Units of the metered kind in this month, with these; 0 where nothing is metered. */
       readonly used: number;
+      /** The project whose log got `toHome`. */
+      readonly home?: string;
     }
   /** `used`: units before this request. */
   | { readonly outcome: 'over_quota'; readonly used: number; readonly units: number }

@@ -13,7 +13,10 @@ export interface StoredOrganization {
   readonly name: string;
   /** At the payment provider. */
   readonly customerId: string | null;
-  /** Whose logs tell of the organization itself; both are made with it. */
+  /**
+   * Whose logs tell of the organization itself. Where one of them is deleted it moves to another project (`homes.ts`),
+   * of the other environment where there is none of its own.
+   */
   readonly home: Readonly<Record<Environment, string>>;
   readonly createdMs: number;
 }
@@ -93,12 +96,15 @@ export interface NewTenant {
   readonly organization: StoredOrganization | null;
   readonly user: StoredUser | null;
   readonly projects: readonly NewProject[];
+  /** As `AppendRequest.toHome`, for the home of the first project, unless that is made here. */
+  readonly toHome?: readonly LeafDraft[];
   /** Kept in the log's project of the caller. */
   readonly idempotency?: IdempotencyWrite & { readonly projectId: string };
 }
 
 export type Created =
-  | { readonly outcome: 'stored' }
+  /** `home`: the project whose log got `toHome`. */
+  | { readonly outcome: 'stored'; readonly home?: string }
   | { readonly outcome: 'replayed'; readonly response: StoredResponse }
   | { readonly outcome: 'key_reused' };
 
@@ -124,7 +130,8 @@ export type TenantEffect =
       readonly atMs: number;
     }
   /**
-   * Of the project that is appended to; what is not given stays. Refused with NOT_FOUND where it is deleted and
+   * Of the project that is appended to; what is not given stays. Where it is deleted or restored, homes of its
+   * organization move. Refused with NOT_FOUND where it is deleted and
    * `deletedMs` is not given, and where it is to be deleted a second time; NAME_TAKEN where another project of the
    * organization and environment that is not deleted has the name, compared without case.
    */

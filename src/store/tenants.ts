@@ -4,6 +4,7 @@
  */
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
+import { areSame, homesAmong, type Homes, type LivingProject, type Membership } from './homes.ts';
 import type { Project } from './port.ts';
 import type { ApiKeyRow, NewTenant, StoredProject, StoredSession, TenantEffect } from './tenancy.ts';
 
@@ -25,6 +26,11 @@ export interface TenantRows {
   /** Whether another project of its organization and environment, not deleted, has this `nameKey`. */
   isNameTaken(key: string): boolean;
   saveProfile(profile: Profile, updatedMs: number): void;
+  /** Null for a project of a plane. */
+  membership(): Membership | null;
+  /** Projects of its organization that are not deleted, oldest first; one that has just come back may be last. */
+  living(): readonly LivingProject[];
+  saveHomes(organizationId: string, homes: Homes): void;
   openSession(session: StoredSession): void;
   /** Changes nothing where it is ended. */
   endSession(effect: EffectOf<'endSession'>): void;
@@ -96,6 +102,15 @@ function changeProject(rows: TenantRows, effect: EffectOf<'changeProject'>): voi
   const claims = name !== undefined || (before.deletedMs !== null && after.deletedMs === null);
   if (claims && after.deletedMs === null && rows.isNameTaken(nameKey(after.name))) throw taken(after.name);
   rows.saveProfile(after, atMs);
+  if (after.deletedMs !== before.deletedMs) moveHomes(rows);
+}
+
+/** After projects were made, deleted or restored. */
+export function moveHomes(rows: Pick<TenantRows, 'membership' | 'living' | 'saveHomes'>): void {
+  const membership = rows.membership();
+  if (membership === null) return;
+  const homes = homesAmong(membership.home, rows.living());
+  if (!areSame(homes, membership.home)) rows.saveHomes(membership.organizationId, homes);
 }
 
 /** What a store knows of a new tenant's surroundings. */

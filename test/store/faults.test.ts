@@ -20,7 +20,7 @@ import {
   unmetered,
 } from './governance.ts';
 import { signHead, TestPlane } from './plane.ts';
-import { apiKey, apply, session, tenant } from './tenants.ts';
+import { apiKey, apply, change, session, tenant } from './tenants.ts';
 
 const planes: TestPlane[] = [];
 const newPlane = (): TestPlane => {
@@ -123,21 +123,39 @@ async function judgeTenant(store: SqliteStore, acknowledged: ReadonlySet<string>
     ...(await Promise.all(
       ['prj_x_live', 'prj_x_test'].map(async (id) => (await store.project(id)) !== null),
     )),
-    (await store.projects('org_x')).length === 2,
+    (await store.projects('org_x')).length > 0,
   ];
   expect(new Set(parts).size, at).toBe(1);
   if (acknowledged.has('tenant')) expect(parts[0], at).toBe(true);
   if (parts[0] !== true) return;
-  expect((await store.head('prj_x_test', 'audit')).size, at).toBe(2);
   const changed = [
     (await store.apiKeyOf('prj_x_live', 'key_new'))?.revokedMs === startMs,
     (await store.storedProject('org_x', 'prj_x_live'))?.name === 'renamed',
     (await store.session(session('x').digest))?.session.endedMs === startMs,
     (await store.organization('org_x'))?.customerId === 'cus_1',
-    (await store.head('prj_x_live', 'audit')).size === 3,
+    (await store.head('prj_x_live', 'audit')).size > 2,
   ];
   expect(new Set(changed).size, at).toBe(1);
   if (acknowledged.has('changed')) expect(changed[0], at).toBe(true);
+  await judgeMove(store, acknowledged.has('moved'), at);
+}
+
+/** Moves the home of production, and tells the new one. */
+const move = (store: SqliteStore) =>
+  store.append({
+    ...change('prj_x_live', { kind: 'changeProject', deletedMs: startMs, atMs: startMs }),
+    toHome: [event({ runId: 'gov.system', eventType: 'project.deleted' })],
+  });
+
+async function judgeMove(store: SqliteStore, acknowledged: boolean, at: string): Promise<void> {
+  const moved = [
+    (await store.storedProject('org_x', 'prj_x_live'))?.deletedMs === startMs,
+    (await store.organization('org_x'))?.home.production === 'prj_x_test',
+    (await store.head('prj_x_test', 'audit')).size === 3,
+    (await store.run('prj_x_test', 'gov.system'))?.events === 2,
+  ];
+  expect(new Set(moved).size, at).toBe(1);
+  if (acknowledged) expect(moved[0], at).toBe(true);
 }
 
 /** Runs the scenario; returns the keys of what was acknowledged. */
@@ -159,6 +177,7 @@ async function scenario(store: SqliteStore): Promise<Set<string>> {
   await attempt('installed', () => store.claimInstallation('keys'));
   await attempt('tenant', () => store.createTenant(tenant('x')));
   await attempt('changed', () => apply(store, 'prj_x_live', ...changes));
+  await attempt('moved', () => move(store));
   await attempt('used', () => store.used([{ ...keyOfTenant, atMs: startMs }]));
   await attempt('claimed', () => store.claimJob(1, 60_000));
   await attempt('swept', () => store.sweep(0));
@@ -170,7 +189,7 @@ async function countSteps(): Promise<string[]> {
   const faults = new Injected(-1, () => undefined);
   const store = newPlane().open({ faults });
   const acknowledged = await scenario(store);
-  expect(acknowledged.size).toBe(19);
+  expect(acknowledged.size).toBe(20);
   await store.close();
   return faults.steps;
 }
@@ -266,7 +285,8 @@ describe('where one statement of the write path fails', () => {
       }
       if (!acknowledged.has('tenant')) await store.createTenant(tenant('x'));
       if (!acknowledged.has('changed')) await apply(store, 'prj_x_live', ...changes);
-      await judgeTenant(store, new Set(['tenant', 'changed']), step);
+      if (!acknowledged.has('moved')) await move(store);
+      await judgeTenant(store, new Set(['tenant', 'changed', 'moved']), step);
       await store.close();
       expect((await plane.fsck()).problems, step).toEqual([]);
       plane.drop();
@@ -307,6 +327,32 @@ describe('where one statement of the write path fails', () => {
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(results[1]).toMatchObject({ reason: { code: 'INTERNAL' } });
     expect(store.condition().writable).toBe(true);
+    await store.close();
+    expect((await plane.fsck()).problems).toEqual([]);
+  });
+});
+
+describe('a home that cannot be told', () => {
+  it('refuses what is to be told there, and that alone', async () => {
+    const plane = newPlane();
+    await plane.open().close();
+    const store = plane.open();
+    await store.createTenant(tenant('x'));
+    await store.createTenant(tenant('y'));
+    plane.sql("UPDATE organization SET home_production = 'prj_none' WHERE organization_id = 'org_x'");
+    const told = { toHome: [event({ runId: 'gov.system' })] };
+    const renamed = (name: string) =>
+      change(`prj_${name}_live`, { kind: 'changeProject', name: 'n', atMs: 1 });
+    const results = await Promise.allSettled([
+      store.append(request([event()], { projectId: 'prj_x_live' })),
+      store.append({ ...renamed('x'), ...told }),
+      store.append(request([event()], { projectId: 'prj_x_live' })),
+      store.append({ ...renamed('y'), ...told }),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
+    expect((await store.storedProject('org_x', 'prj_x_live'))?.name).toBe('live');
+    expect((await store.head('prj_x_live', 'audit')).size).toBe(4);
+    expect(store.condition()).toEqual({ writable: true, reasons: [], queued: 0 });
     await store.close();
     expect((await plane.fsck()).problems).toEqual([]);
   });

@@ -135,7 +135,7 @@ describe('the tables of tenants', () => {
     ['DELETE FROM installation', 'installation is append-only'],
     ["INSERT INTO installation VALUES (2, 'x')", 'CHECK constraint failed'],
     ["INSERT OR REPLACE INTO installation VALUES (1, 'x')", 'installation is append-only'],
-    ["UPDATE organization SET home_sandbox = 'prj_a'", 'never changes in organization'],
+    ['UPDATE organization SET created_ms = 1', 'never changes in organization'],
     ["UPDATE organization SET organization_id = 'org_y'", 'never changes in organization'],
     ['DELETE FROM organization', 'organization stays'],
     ["UPDATE person SET organization_id = 'org_y'", 'never changes in person'],
@@ -163,7 +163,7 @@ describe('the tables of tenants', () => {
     expect((await plane.fsck()).problems).toEqual([]);
   });
 
-  it('let a key be revoked, a session end and go, a project be deleted, a customer be named', async () => {
+  it('let a key be revoked, a session end and go, a project be deleted, a home move, a customer be named', async () => {
     const plane = await filled();
     const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
     const changes = (sql: string): number => db.prepare(sql).run().changes;
@@ -171,6 +171,7 @@ describe('the tables of tenants', () => {
     expect(changes('UPDATE session SET ended_ms = 1 WHERE ended_ms IS NULL')).toBe(1);
     expect(changes('DELETE FROM session')).toBe(2);
     expect(changes('UPDATE project_profile SET deleted_ms = 1')).toBe(2);
+    expect(changes("UPDATE organization SET home_production = 'prj_x_test'")).toBe(1);
     expect(changes("UPDATE organization SET customer_id = 'cus_1'")).toBe(1);
     db.close();
   });

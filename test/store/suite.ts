@@ -19,6 +19,7 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./suite/quota.ts');
   await import('./suite/tenants.ts');
   await import('./suite/projects.ts');
+  await import('./suite/homes.ts');
   await import('./suite/keys.ts');
   await import('./suite/operator.ts');
   await import('./suite/texts.ts');

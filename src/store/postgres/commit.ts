@@ -1,6 +1,7 @@
 /**
  * One commit of one project, in two round trips: (1) lock its heads and look up what the requests name, (2) write
- * everything and COMMIT. In between the requests are planned in memory, one by one, each seeing those before it.
+ * everything and COMMIT. In between the requests are planned in memory, one by one, each seeing those before it; what
+ * they tell a home is read and planned after that, in three round trips more (`tohome.ts`).
  *
  * A crash or a lost connection before COMMIT leaves nothing of the commit, after it everything; which of the two
  * is not known while the answer to (2) is missing: the callers are told STORAGE_FAULT, and repeat by their keys.
@@ -10,11 +11,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AppendRequest } from '../port.ts';
 import type { RandomPool } from '../random.ts';
-import type { Database, Transaction } from './database.ts';
-import { factsOf, lookupsOf, noFacts, type Facts } from './facts.ts';
+import { scoped, type Database, type Transaction } from './database.ts';
+import { factsOf, lookupsOf, type Facts } from './facts.ts';
 import { problemOf, stateOf, troubleOf, type Faults } from './faults.ts';
 import { bothHeads, isCurrent, lockHeads, openLedger, type HeadRow, type OpenLedger } from './ledger.ts';
 import { CommitPlan, type Settled } from './plan.ts';
+import { organizationLookups } from './tenantfacts.ts';
+import { logBeside, planAll } from './tohome.ts';
 import { step, type Result } from './wire.ts';
 
 /** Tries of a commit that met others at the same rows. */
@@ -39,7 +42,7 @@ export class Committer {
    * Settles requests of one project, in their order. Commits of one project must not overlap. Rejects where none of
    * them was stored.
    */
-  async commit(project: number, requests: readonly AppendRequest[]): Promise<Settled[]> {
+  async commit(project: number, requests: readonly AppendRequest[]): Promise<readonly Settled[]> {
     for (let tried = 1; ; tried += 1) {
       try {
         return await this.attempt(project, requests);
@@ -48,7 +51,8 @@ export class Committer {
         const unsent = error instanceof Unsent;
         const cause = unsent ? error.cause : error;
         const trouble = troubleOf(cause);
-        if (trouble === 'bug' && stateOf(cause) !== null && requests.length > 1) {
+        const isOnes = stateOf(cause) !== null || requests.some(({ toHome }) => toHome !== undefined);
+        if (trouble === 'bug' && isOnes && requests.length > 1) {
           return this.oneByOne(project, requests);
         }
         if ((trouble !== 'again' && !(unsent && trouble === 'lost')) || tried === tries) throw cause;
@@ -57,7 +61,7 @@ export class Committer {
     }
   }
 
-  /** A row that the database refused may be any request's: each gets a commit of its own. */
+  /** A row that the database refused, or a home that is not to be told, may be any request's: each gets its own commit. */
   private async oneByOne(project: number, requests: readonly AppendRequest[]): Promise<Settled[]> {
     const settled: Settled[] = [];
     for (const request of requests) {
@@ -70,7 +74,7 @@ export class Committer {
     return settled;
   }
 
-  private async attempt(project: number, requests: readonly AppendRequest[]): Promise<Settled[]> {
+  private async attempt(project: number, requests: readonly AppendRequest[]): Promise<readonly Settled[]> {
     const { database, faults } = this.options;
     return before(() =>
       database.transaction({ project }, async (transaction) => {
@@ -79,8 +83,13 @@ export class Committer {
           return this.read(transaction, project, requests);
         });
         const commit = new CommitPlan({ ...this.options, ledger, facts });
-        const settled = requests.map((request) => commit.plan(request));
+        const { settled, told } = planAll(commit, requests, facts);
         const steps = commit.steps();
+        for (const [projectId, leaves] of told) {
+          steps.push(...(await logBeside(transaction, this.options, { projectId, leaves })));
+        }
+        // looking at homes has left the project's own scope
+        if (told.size > 0) steps.unshift(scoped({ project }));
         if (steps.length > 0) {
           await before(async () => faults?.before('write', transaction.backend));
           await transaction.commit(steps).catch((error: unknown) => {
@@ -100,17 +109,20 @@ export class Committer {
     project: number,
     requests: readonly AppendRequest[],
   ): Promise<{ ledger: OpenLedger; facts: Facts }> {
-    const lookups = lookupsOf(project, requests);
+    const before = organizationLookups(project, requests);
+    const after = lookupsOf(project, requests);
     const results: readonly Result[] = await transaction.run([
+      ...before.map((lookup) => lookup.step),
       step(lockHeads, project),
-      ...lookups.map((lookup) => lookup.step),
+      ...after.map((lookup) => lookup.step),
     ]);
-    const [locked, ...found] = results;
+    const locked = results[before.length];
+    const found = results.filter((_, at) => at !== before.length);
     const heads = bothHeads(project, (locked?.rows ?? []) as HeadRow[]); // the rows of `lockHeads`
     const held = this.ledgers.get(project);
     const ledger =
       held !== undefined && isCurrent(held, heads) ? held : await openLedger(transaction, project, heads);
-    return { ledger, facts: found.length === 0 ? noFacts() : factsOf(lookups, found) };
+    return { ledger, facts: factsOf([...before, ...after], found) };
   }
 }
 

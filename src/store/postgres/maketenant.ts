@@ -1,6 +1,6 @@
 /**
  * New tenants, each in one transaction: its organization and person, and for each project its row, heads, profile,
- * first leaves and keys. Who makes projects of one organization takes turns by the lock on its row; of a sign-up, the
+ * first leaves and keys. Who makes projects of one organization takes turns by the lock on its row, and tells its home; of a sign-up, the
  * unique rows decide. A number whose project was refused stays unused. Proven by `test/store/suite/tenants.ts` and
  * `test/store/postgres/tenants.test.ts`.
  */
@@ -21,6 +21,7 @@ import { emptyLedger } from './ledger.ts';
 import { CommitPlan } from './plan.ts';
 import type { ProjectNumber } from './readleaves.ts';
 import { addKey, insertInto } from './tenantrows.ts';
+import { homesOfNew } from './tohome.ts';
 import { kept, keptOrNull } from './texts.ts';
 import { sql, step, type Step } from './wire.ts';
 
@@ -124,12 +125,14 @@ async function makeTenant(options: MakerOptions, tenant: NewTenant): Promise<Cre
     await judge(transaction, tenant, organizationId);
     const [{ rows }] = await transaction.run([step(newNumbers, projects.length)]);
     const numbers = rows.map(({ no }) => no);
+    const { home, steps } = await homesOfNew(transaction, options, tenant);
     await transaction.commit([
       ...peopleSteps(tenant),
       ...projects.flatMap((made, at) => projectSteps(options, made, numbers[at] ?? 0)),
       ...answerSteps(tenant, { numbers, caller, atMs: options.clock.now() }),
+      ...steps,
     ]);
-    return { outcome: 'stored' };
+    return home === null ? { outcome: 'stored' } : { outcome: 'stored', home };
   });
 }
 

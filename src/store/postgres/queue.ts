@@ -16,7 +16,7 @@ interface Queued {
   readonly reject: (error: unknown) => void;
 }
 
-export type Commit = (projectId: string, requests: readonly AppendRequest[]) => Promise<Settled[]>;
+export type Commit = (projectId: string, requests: readonly AppendRequest[]) => Promise<readonly Settled[]>;
 
 export class WriteQueue {
   private readonly commit: Commit;
@@ -108,9 +108,9 @@ function take(queue: Queued[]): Queued[] {
 }
 
 /** UTF-16 units, near enough to bytes. */
-function bytesOf({ leaves }: AppendRequest): number {
+function bytesOf({ leaves, toHome = [] }: AppendRequest): number {
   let bytes = 0;
-  for (const draft of leaves) {
+  for (const draft of [...leaves, ...toHome]) {
     bytes += draft.kind === 'event' ? draft.head.length + 300 : draft.record.length;
     bytes += draft.disclosures?.length ?? 0;
   }

@@ -60,8 +60,8 @@ export const tables: Readonly<Record<string, TableRules>> = {
     sees: ownOrganization,
     may: 'SELECT, INSERT, UPDATE',
     changes: {
-      when: changed('organization_id home_production home_sandbox created_ms'),
-      message: 'an organization keeps its projects',
+      when: changed('organization_id created_ms'),
+      message: 'an organization stays what it is',
     },
   },
   person: {

@@ -1,9 +1,11 @@
 /**
  * What effects on tenants must know, looked up as the rest of the facts of a commit (`facts.ts`). Where an effect
- * concerns the organization, the transaction enters its scope as well; a change of a project also locks the
- * organization's row, so that no two of its projects take one name at the same time.
+ * concerns the organization, the transaction enters its scope as well. A change of a project and what is told to a home
+ * also lock the organization's row, before anything else: so no two of its projects take one name at the same time, its
+ * homes stay where they are, and no two transactions wait for each other.
  */
-import type { ApiKeyRow, Effect } from '../port.ts';
+import { membershipOf, type LivingProject, type Membership, type MembershipRow } from '../homes.ts';
+import type { ApiKeyRow, AppendRequest, Effect } from '../port.ts';
 import { quotasOf, type ProfileRow } from '../tenantrow.ts';
 import { nameKey, type Profile } from '../tenants.ts';
 import { textArray } from './arrays.ts';
@@ -18,6 +20,10 @@ export interface TenantFacts {
   profile: Profile | null;
   /** Those of other projects of its organization and environment, among the ones that may be taken. */
   readonly names: Set<string>;
+  /** Null on a plane. */
+  membership: Membership | null;
+  /** Other projects of its organization that are not deleted, oldest first. */
+  readonly others: LivingProject[];
 }
 
 export const noTenantFacts = (): TenantFacts => ({
@@ -25,15 +31,23 @@ export const noTenantFacts = (): TenantFacts => ({
   keys: new Map(),
   profile: null,
   names: new Set(),
+  membership: null,
+  others: [],
 });
 
 const enterOrganization = sql(
   `SELECT set_config('gov.organization', organization_id, true) FROM project WHERE project = $1`,
 );
-const lockOrganization = sql(
-  `SELECT organization_id FROM organization
-   WHERE organization_id = (SELECT organization_id FROM project WHERE project = $1)
-   FOR NO KEY UPDATE`,
+const lockOrganization = sql<MembershipRow>(
+  `SELECT p.project_id, p.organization_id, p.environment, o.home_production, o.home_sandbox
+   FROM project p JOIN organization o ON o.organization_id = p.organization_id WHERE p.project = $1
+   FOR NO KEY UPDATE OF o`,
+);
+const livingBeside = sql<LivingProject>(
+  `SELECT p.project_id AS "projectId", f.environment FROM project_profile f JOIN project p USING (project)
+   WHERE f.organization_id = (SELECT organization_id FROM project WHERE project = $1) AND f.deleted_ms IS NULL
+     AND f.project <> $1
+   ORDER BY f.created_ms, p.project_id`,
 );
 const profileOf = sql<Pick<ProfileRow, 'name' | 'settings' | 'quotas' | 'deleted_ms'>>(
   'SELECT name, settings, quotas, deleted_ms FROM project_profile WHERE project = $1',
@@ -52,14 +66,24 @@ const keysOf = sql<{ key_id: string; revoked_ms: number | null }>(
   'SELECT key_id, revoked_ms FROM api_key WHERE project = $1 AND key_id = ANY($2::text[])',
 );
 
-const ofOrganization: ReadonlySet<Effect['kind']> = new Set([
-  'changeProject',
-  'openSession',
-  'endSession',
-  'setCustomer',
-]);
+const locking: ReadonlySet<Effect['kind']> = new Set(['changeProject', 'setCustomer']);
+const entering: ReadonlySet<Effect['kind']> = new Set(['openSession', 'endSession']);
 
-/** The look-ups that these effects need, in their order. */
+/** What comes before the lock on the heads: the scope of the organization, and the lock on its row. */
+export function organizationLookups(project: number, requests: readonly AppendRequest[]): Lookup[] {
+  const asked = (kinds: ReadonlySet<Effect['kind']>): boolean =>
+    requests.some(({ effects = [] }) => effects.some(({ kind }) => kinds.has(kind)));
+  const locks = asked(locking) || requests.some(({ toHome }) => toHome !== undefined);
+  if (!locks && !asked(entering)) return [];
+  const enter: Lookup = { step: step(enterOrganization, project), take: () => {} };
+  if (!locks) return [enter];
+  const take: Lookup['take'] = ([row], facts) => {
+    if (row !== undefined) facts.membership = membershipOf(row as MembershipRow); // a row of this very statement
+  };
+  return [enter, { step: step(lockOrganization, project), take }];
+}
+
+/** The look-ups that these effects need besides, in their order. */
 export function tenantLookups(project: number, effects: readonly Effect[]): Lookup[] {
   const lookups: Lookup[] = [];
   const look = <Row>(wanted: Step<Row>, take: (row: Row, facts: Facts) => void): void => {
@@ -70,13 +94,14 @@ export function tenantLookups(project: number, effects: readonly Effect[]): Look
       },
     });
   };
-  if (effects.some(({ kind }) => ofOrganization.has(kind))) look(step(enterOrganization, project), () => {});
   const changes = effects.filter((effect) => effect.kind === 'changeProject');
   if (changes.length > 0) {
     const names = changes.flatMap(({ name }) => (name === undefined ? [] : [nameKey(name)]));
-    look(step(lockOrganization, project), () => {});
     look(step(profileOf, project), takeProfile);
     look(step(namesakes, project, textArray(names)), ({ name_key: key }, facts) => facts.names.add(key));
+    if (changes.some(({ deletedMs }) => deletedMs !== undefined)) {
+      look(step(livingBeside, project), (row, { others }) => others.push(row));
+    }
   }
   if (effects.some(({ kind }) => kind === 'saveApiKey' || kind === 'revokeApiKey'))
     look(step(unrevoked, project), ({ n }, facts) => (facts.unrevoked = n));

@@ -1,4 +1,5 @@
 /** The rows that effects on tenants read and write, as `effects.ts` does for the others; `../tenants.ts` judges. */
+import type { Homes } from '../homes.ts';
 import type { ApiKeyRow, StoredSession } from '../port.ts';
 import { keyColumns, keyValues, sessionColumns } from '../tenantrow.ts';
 import { nameKey, type TenantRows } from '../tenants.ts';
@@ -32,6 +33,7 @@ type Of<Names extends keyof TenantRows> = Pick<TenantRows, Names>;
 export const tenantRows = (writing: Writing): TenantRows => ({
   ...keyRows(writing),
   ...profileRows(writing),
+  ...homeRows(writing),
   ...organizationRows(writing),
 });
 
@@ -94,6 +96,27 @@ const profileRows = ({
     const { name, settings, quotas, deletedMs } = profile;
     const texts = [kept(name), nameKey(name), settings, JSON.stringify(quotas)];
     write(step(saveProfile, project, ...texts, deletedMs, updatedMs));
+  },
+});
+
+const saveHomes = sql(
+  'UPDATE organization SET home_production = $2, home_sandbox = $3 WHERE organization_id = $1',
+);
+
+export const homesStep = (organizationId: string, { production, sandbox }: Homes): Step =>
+  step(saveHomes, organizationId, production, sandbox);
+
+const homeRows = ({ facts, undo, write }: Writing): Of<'membership' | 'living' | 'saveHomes'> => ({
+  membership: () => facts.membership,
+  living: () => {
+    const { membership, others, profile } = facts;
+    return membership === null || profile?.deletedMs !== null ? others : [...others, membership];
+  },
+  saveHomes: (organizationId, home) => {
+    const before = facts.membership;
+    facts.membership = before === null ? null : { ...before, home };
+    undo.add(() => (facts.membership = before));
+    write(homesStep(organizationId, home));
   },
 });
 

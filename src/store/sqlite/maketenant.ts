@@ -7,6 +7,7 @@ import type { NewTenant, Project, StoredOrganization, StoredProject, StoredUser,
 import { minuteOf, organizationColumns, personColumns } from '../tenantrow.ts';
 import { judgeTenant, nameKey } from '../tenants.ts';
 import type { Value } from './connection.ts';
+import { homeFinder, homeMover } from './homes.ts';
 import { maxProject } from './position.ts';
 import type { Prepare } from './statement.ts';
 import { insertInto, keyInsert } from './tenants.ts';
@@ -16,6 +17,8 @@ export interface TenantTasks {
   judge(tenant: NewTenant): void;
   /** All rows but the logs, which are empty then. */
   create(tenant: NewTenant): void;
+  /** The project whose log is told what changes of this one, null where there is none beside it. */
+  homeBeside(projectId: string): string | null;
   claim(text: string): string;
   used(uses: readonly Use[]): void;
 }
@@ -31,6 +34,7 @@ export function tenantTasks({ prepare, createProject }: TenantTaskParts): Tenant
   const person = personInsert(prepare);
   const profile = profileInsert(prepare);
   const addKey = keyInsert(prepare);
+  const moveHomes = homeMover(prepare);
   return {
     judge: judgment(prepare),
     create: ({ organization: made, user, projects }) => {
@@ -40,8 +44,10 @@ export function tenantTasks({ prepare, createProject }: TenantTaskParts): Tenant
         const no = createProject(stored.project);
         profile(no, stored);
         for (const key of keys) addKey(no, key);
+        moveHomes(no);
       }
     },
+    homeBeside: homeFinder(prepare),
     claim: claim(prepare),
     used: used(prepare),
   };

@@ -23,7 +23,7 @@ CREATE TABLE organization (
   home_sandbox TEXT NOT NULL,
   created_ms INTEGER NOT NULL
 ) STRICT;
-${fixed('organization', ['organization_id', 'home_production', 'home_sandbox', 'created_ms'])}${stays('organization')}
+${fixed('organization', ['organization_id', 'created_ms'])}${stays('organization')}
 CREATE TABLE person (
   user_id TEXT PRIMARY KEY,
   organization_id TEXT NOT NULL REFERENCES organization,

@@ -6,6 +6,7 @@ import type { ApiKeyRow } from '../port.ts';
 import { keyColumns, keyValues, quotasOf, sessionColumns, type ProfileRow } from '../tenantrow.ts';
 import { nameKey, type TenantRows } from '../tenants.ts';
 import type { Current } from './effects.ts';
+import { homeRows } from './homes.ts';
 import type { Prepare, Statement } from './statement.ts';
 
 /** Inserts a row that is new. */
@@ -28,6 +29,7 @@ type Of<Names extends keyof TenantRows> = Pick<TenantRows, Names>;
 export const tenantRows = (prepare: Prepare, current: Current): TenantRows => ({
   ...keyRows(prepare, current),
   ...profileRows(prepare, current),
+  ...homeRows(prepare, current),
   ...organizationRows(prepare),
 });
 

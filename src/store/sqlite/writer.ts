@@ -53,6 +53,9 @@ type Outcome = { readonly item: Queued } & (
   | { readonly done: false; readonly error: unknown }
 );
 
+/** What a request left behind cannot be taken back alone: the others start again in a new transaction. */
+export class Torn extends Error {}
+
 export class Writer {
   private readonly options: WriterOptions;
   private readonly statements: Record<'begin' | 'commit' | 'savepoint' | 'release' | 'undo', Statement>;
@@ -147,7 +150,7 @@ export class Writer {
       for (const item of items) {
         const outcome = this.attempt(item);
         outcomes.push(outcome);
-        if (!outcome.done && !item.work.isolated && !(outcome.error instanceof GovError)) {
+        if (!outcome.done && isTorn(outcome.error, item.work)) {
           return this.retryWithout(item, items, outcome.error);
         }
       }
@@ -183,10 +186,9 @@ export class Writer {
     }
   }
 
-  /** A bug may have left half a request behind: the others start again in a new transaction. */
   private retryWithout(culprit: Queued, items: readonly Queued[], error: unknown): void {
     this.rollback();
-    culprit.reject(asProblem(error));
+    culprit.reject(asProblem(error instanceof Torn ? error.cause : error));
     this.queue.unshift(...items.filter((item) => item !== culprit));
   }
 
@@ -216,6 +218,10 @@ export class Writer {
     }
   }
 }
+
+/** A bug may have left half a request behind, unless it has a savepoint. */
+const isTorn = (error: unknown, { isolated }: Work<unknown>): boolean =>
+  error instanceof Torn || (!isolated && !(error instanceof GovError));
 
 const asProblem = (error: unknown): unknown => (error instanceof GovError ? error : problemOf('bug', error));
 

@@ -2,7 +2,6 @@
  * The writes of a store as plain data, since they may cross to the thread that does them, and what each does in
  * its transaction. Proven by the store suite.
  */
-import { GovError } from '../../contract/problems.ts';
 import type { LeafDraft } from '../../core/record.ts';
 import type {
   ApiKeyRow,
@@ -16,11 +15,12 @@ import type {
   StoredJob,
   Use,
 } from '../port.ts';
+import { troubleOf } from './faults.ts';
 import type { JobFailure, JobMoves } from './jobs.ts';
 import type { CommitSequencer } from './sequencer.ts';
 import type { Note, TaskStatements } from './tasks.ts';
 import type { TenantTasks } from './maketenant.ts';
-import type { Work } from './writer.ts';
+import { Torn, type Work } from './writer.ts';
 
 interface Lease {
   readonly token: string;
@@ -85,7 +85,7 @@ function perform(write: Write, statements: WriteStatements): Results[Verb] {
   const { sequencer, tasks, jobs, tenants } = statements;
   switch (write.verb) {
     case 'append':
-      return sequencer.append(write.request);
+      return append(write.request, statements);
     case 'createProject':
       tasks.createProject(write.project);
       sequencer.append(unmetered(write.project.projectId, [write.genesis]));
@@ -124,6 +124,28 @@ const unmetered = (projectId: string, leaves: readonly LeafDraft[]): AppendReque
   meter: { op: 'none', units: 0 },
 });
 
+/** The log of the home comes last, since only the effects say which it is. */
+function append(request: AppendRequest, { sequencer, tenants }: WriteStatements): AppendOutcome {
+  const outcome = sequencer.append(request);
+  const { projectId, toHome } = request;
+  if (toHome === undefined || outcome.outcome !== 'stored') return outcome;
+  const home = unlessTorn(() => {
+    const beside = tenants.homeBeside(projectId);
+    if (beside !== null) sequencer.append(unmetered(beside, toHome));
+    return beside;
+  });
+  return home === null ? outcome : { ...outcome, home };
+}
+
+/** Rethrows as `Torn` what is not the storage's doing. */
+function unlessTorn<Value>(write: () => Value): Value {
+  try {
+    return write();
+  } catch (error) {
+    throw troubleOf(error) === 'bug' ? new Torn('half a request was written', { cause: error }) : error;
+  }
+}
+
 /**
  * Not isolated, since the logs of several projects could not be taken back alone: whatever refuses a tenant does so
  * before anything of it is written, and what fails after that fails the transaction.
@@ -132,12 +154,8 @@ function createTenant(tenant: NewTenant, statements: WriteStatements): Created {
   const repeated = repeatedTenant(tenant, statements);
   if (repeated !== null) return repeated;
   statements.tenants.judge(tenant);
-  try {
-    writeTenant(tenant, statements);
-  } catch (error) {
-    throw error instanceof GovError ? new Error(error.message, { cause: error }) : error;
-  }
-  return { outcome: 'stored' };
+  const home = unlessTorn(() => writeTenant(tenant, statements));
+  return home === null ? { outcome: 'stored' } : { outcome: 'stored', home };
 }
 
 /** The answer may be kept in a project that is about to be made: then nothing is kept yet. */
@@ -150,11 +168,17 @@ function repeatedTenant(
   return own ? null : sequencer.repeated(idempotency);
 }
 
-function writeTenant(tenant: NewTenant, { sequencer, tenants }: WriteStatements): void {
-  const { idempotency, projects } = tenant;
+/** Answers the home that was told. */
+function writeTenant(tenant: NewTenant, { sequencer, tenants }: WriteStatements): string | null {
+  const { idempotency, projects, toHome } = tenant;
   tenants.create(tenant);
   if (idempotency !== undefined) sequencer.append({ ...unmetered(idempotency.projectId, []), idempotency });
-  for (const { stored, leaves } of projects) sequencer.append(unmetered(stored.project.projectId, leaves));
+  const ids = projects.map(({ stored }) => stored.project.projectId);
+  projects.forEach(({ leaves }, at) => sequencer.append(unmetered(ids[at] ?? '', leaves)));
+  const home = toHome === undefined ? null : tenants.homeBeside(ids[0] ?? '');
+  if (toHome === undefined || home === null || ids.includes(home)) return null;
+  sequencer.append(unmetered(home, toHome));
+  return home;
 }
 
 /** A request of one event can be refused only before it wrote anything. */
@@ -187,14 +211,15 @@ export function bytesOf(write: Write): number {
 const draftBytes = (draft: LeafDraft): number =>
   (draft.kind === 'event' ? draft.head.length + 300 : draft.record.length) + (draft.disclosures?.length ?? 0);
 
-function requestBytes({ leaves }: AppendRequest): number {
+function requestBytes({ leaves, toHome = [] }: AppendRequest): number {
   let bytes = 0;
   for (const draft of leaves) bytes += draftBytes(draft);
+  for (const draft of toHome) bytes += draftBytes(draft);
   return bytes;
 }
 
-function tenantBytes({ projects }: NewTenant): number {
-  let bytes = 0;
+function tenantBytes({ projects, toHome = [] }: NewTenant): number {
+  let bytes = toHome.reduce((sum, draft) => sum + draftBytes(draft), 0);
   for (const { leaves, keys } of projects) {
     bytes += 1024 * (1 + keys.length);
     for (const draft of leaves) bytes += draftBytes(draft);

@@ -2,9 +2,10 @@
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import type { Store } from '../../../src/store/port.ts';
+import { fsckPostgres } from '../../../src/store/postgres/fsck.ts';
+import type { Effect, Store } from '../../../src/store/port.ts';
 import { codeOf, event, request, startMs, stored } from '../fixture.ts';
-import { apply, moreProjects, session, storedProject, tenant, used } from '../tenants.ts';
+import { apply, change, moreProjects, session, storedProject, tenant, used } from '../tenants.ts';
 import { missing, Processes, server } from './described.ts';
 
 async function asSuperuser(processes: Processes, statement: string): Promise<void> {
@@ -12,6 +13,17 @@ async function asSuperuser(processes: Processes, statement: string): Promise<voi
   await client.connect();
   await client.query(`SET search_path = gov; ${statement}`);
   await client.end();
+}
+
+/** Transactions that waited for each other until one of them was ended. */
+async function deadlocks({ database }: Processes): Promise<number> {
+  const client = new Client({ connectionString: database.superuser });
+  await client.connect();
+  const { rows } = await client.query<{ n: number }>(
+    'SELECT deadlocks::int AS n FROM pg_stat_database WHERE datname = current_database()',
+  );
+  await client.end();
+  return rows[0]!.n;
 }
 
 const two = async (): Promise<{ processes: Processes; stores: readonly [Store, Store] }> => {
@@ -101,6 +113,56 @@ describe.skipIf(missing !== null)('two processes', () => {
     const usages = await stores[0].usageOf('org_x', '2026-01');
     expect(usages).toHaveLength(limits.projectsPerOrganization);
     expect(usages.every(({ used: units }) => units.audit_event === 0)).toBe(true);
+    await processes.drop();
+  });
+
+  it('tell one home and move it, and never wait for each other', async () => {
+    const { processes, stores } = await two();
+    const [one, other] = stores;
+    await one.createTenant(tenant('x'));
+    const names = ['a', 'b', 'c', 'd'];
+    await one.createTenant(moreProjects(...names.map((name) => storedProject('x', name))));
+    const told = event({ runId: 'gov.system', eventType: 'told' });
+    const set = (more: object): Effect => ({ kind: 'changeProject', atMs: startMs + 1, ...more });
+    const tell = (store: Store, name: string, more: object) =>
+      store.append({ ...change(`prj_x_${name}`, set(more)), toHome: [told] });
+    const rounds = Array.from({ length: 12 }, (_, at) => at);
+    for (const at of rounds) {
+      const settings = `{"at":${at}}`;
+      await Promise.all([
+        ...names.map((name, no) => tell(stores[no % 2]!, name, { settings })),
+        tell(one, 'live', { settings }),
+        tell(other, 'live', { settings: `{"other":${at}}` }),
+        apply(other, 'prj_x_live', { kind: 'setCustomer', organizationId: 'org_x', customerId: `${at}` }),
+        one.append(request([event()], { projectId: 'prj_x_live' })),
+        other.createTenant({ ...moreProjects(storedProject('x', `new ${at}`)), toHome: [told] }),
+      ]);
+    }
+    expect((await one.head('prj_x_live', 'audit')).size).toBe(2 + rounds.length * (names.length + 5));
+    await Promise.all(
+      ['live', ...names].map((name, no) => tell(stores[no % 2]!, name, { deletedMs: startMs })),
+    );
+    const { production } = (await other.organization('org_x'))!.home;
+    expect(await one.projects('org_x')).toContainEqual(
+      expect.objectContaining({ project: expect.objectContaining({ projectId: production }) }),
+    );
+    expect(await deadlocks(processes)).toBe(0);
+    expect((await fsckPostgres({ url: processes.database.serving, deep: true })).problems).toEqual([]);
+    await processes.drop();
+  });
+
+  it('refuse what is to be told to a home that is not there, and that alone', async () => {
+    const { processes, stores } = await two();
+    await stores[0].createTenant(tenant('x'));
+    await asSuperuser(processes, "UPDATE organization SET home_production = 'prj_none'");
+    const results = await Promise.allSettled([
+      stores[0].append(request([event()], { projectId: 'prj_x_live' })),
+      stores[0].append({ ...change('prj_x_live', rename('n')), toHome: [event()] }),
+      stores[0].append(request([event()], { projectId: 'prj_x_live' })),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect((await stores[1].storedProject('org_x', 'prj_x_live'))?.name).toBe('live');
+    expect((await stores[1].head('prj_x_live', 'audit')).size).toBe(4);
     await processes.drop();
   });
 
@@ -204,6 +266,7 @@ describe.skipIf(missing !== null)('row-level security of tenants', () => {
     }
     const unseen = [
       "UPDATE organization SET customer_id = 'c' WHERE organization_id = 'org_y'",
+      "UPDATE organization SET home_production = 'prj_x_live' WHERE organization_id = 'org_y'",
       'UPDATE session SET ended_ms = 1 WHERE ended_ms IS NULL AND organization_id <> $$org_x$$',
       "UPDATE project_profile SET name = 'n' WHERE project > 3",
     ];
@@ -217,7 +280,7 @@ describe.skipIf(missing !== null)('row-level security of tenants', () => {
     const processes = await three();
     const own = { organization: 'org_x', project: '2' };
     const changes = [
-      "UPDATE organization SET home_production = 'prj_y_live'",
+      'UPDATE organization SET created_ms = 1',
       "UPDATE project_profile SET environment = 'sandbox' WHERE project = 2",
       'UPDATE session SET expires_ms = expires_ms + 1',
       'UPDATE session SET last_used_ms = last_used_ms - 1',
