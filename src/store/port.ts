@@ -370,8 +370,8 @@ export interface Store extends StoreReader, TenantStore {
   readonly sizes?: (projectIds: readonly string[]) => Promise<ReadonlyMap<string, number>>;
 
   /**
-   * Claims the oldest pending job, or one whose lease ran out (attempt + 1); one whose lease ran out in its
-   * last attempt is failed instead.
+   * Claims of the next project, in turn, that has a job due: the pending one that is due longest, or one whose lease
+   * ran out (attempt + 1); one whose lease ran out in its last attempt is failed instead.
    */
   claimJob(nowMs: number, leaseMs: number): Promise<ClaimedJob | null>;
   /** False when the lease was lost. */

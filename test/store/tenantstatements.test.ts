@@ -31,8 +31,8 @@ const everywhere: Reasons = {
     /^SELECT [^(]+ FROM project WHERE project_id = \S+$/,
   'the operator lists the projects of all tenants':
     /FROM project .*WHERE (?:p\.)?project_id < (?:\?|\$1) ORDER BY (?:p\.)?project_id DESC LIMIT/,
-  'jobs of all tenants are worked off by age':
-    /FROM job .*WHERE status IN \('pending', 'processing'\) AND due_ms/,
+  'jobs are worked off for all tenants, one tenant after the other':
+    /^WITH RECURSIVE turn .* FROM job WHERE status IN \('pending', 'processing'\) AND project = turn\.project AND due_ms/,
   'what is past its time is swept, whosoever it is':
     /^(?:UPDATE job SET request = NULL|DELETE FROM (?:idempotency|session|graph_part))/,
   'logs that nobody signed are found for all tenants':
@@ -106,10 +106,24 @@ const reached: readonly RegExp[] = [
   /^SEARCH project USING INDEX sqlite_autoindex_project_1 \(project_id<\?\)/, // the operator's list of all
 ];
 
+/** How a job is claimed: from project to project by the index, whatever is queued. */
+const steppedThrough: ReadonlySet<string> = new Set([
+  'SEARCH job USING INDEX job_due (project>?)',
+  'SCAN turn',
+  'SEARCH job USING INDEX job_due (project=? AND due_ms<?)',
+  'SEARCH job USING INTEGER PRIMARY KEY (rowid=?)',
+  'SEARCH project USING INTEGER PRIMARY KEY (rowid=?)',
+]);
+
+/** What SQLite goes through for a statement. */
+function stepsOf(db: Connection, text: string): string[] {
+  const explained = db.prepare<Value[], { detail: string }>(`EXPLAIN QUERY PLAN ${text}`);
+  return allOf(explained).flatMap(({ detail }) => (/^(?:SCAN|SEARCH) /.test(detail) ? [detail] : []));
+}
+
 /** What SQLite would look at beside the rows of one tenant. */
 function strayed(db: Connection, text: string): string[] {
-  const explained = db.prepare<Value[], { detail: string }>(`EXPLAIN QUERY PLAN ${text}`);
-  return allOf(explained).flatMap(({ detail }) => {
+  return stepsOf(db, text).flatMap((detail) => {
     const [, table = '', how = ''] = /^(?:SCAN|SEARCH) (\S+)(.*)/.exec(detail) ?? [];
     const fits =
       table === '' ||
@@ -138,6 +152,8 @@ describe('a statement names its tenant, unless it belongs to none', () => {
     const db = connectReader(main);
     const tenants = serving.filter((text) => carried.some((pattern) => pattern.test(text)));
     expect(tenants.flatMap((text) => strayed(db, text))).toEqual([]);
+    const claims = serving.filter((text) => text.startsWith('WITH RECURSIVE turn'));
+    expect(new Set(claims.flatMap((text) => stepsOf(db, text)))).toEqual(steppedThrough);
     db.close();
     dropFolder(dataDir);
   });

@@ -1,6 +1,7 @@
 /**
  * Jobs: reads, and the moves of a job's life, each one statement. A job is due when its retry time or its lease has
- * passed. Several processes claim at a time: `FOR UPDATE SKIP LOCKED` gives each job to one of them.
+ * passed. Several processes claim at a time: `FOR UPDATE SKIP LOCKED` gives each job to one of them, and each process
+ * serves the projects in turn.
  * Proven by `test/store/suite/jobs.ts` and `test/store/postgres/processes.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
@@ -51,6 +52,7 @@ export function jobReads(
 }
 
 interface ClaimedRow extends JobRow {
+  project: number;
   project_id: string;
   attempts_before: number;
 }
@@ -58,10 +60,21 @@ interface ClaimedRow extends JobRow {
 /** A lost lease is one attempt more; after the last one the job has failed instead. */
 const attempt = "(j.attempt + CASE j.status WHEN 'processing' THEN 1 ELSE 0 END)";
 const lost = `${attempt} - j.attempts_before > ${limits.jobAttempts}`;
+const open = "status IN ('pending', 'processing')";
+/**
+ * The job that is due longest of the first project above $4 that has one due. From project to project by the index;
+ * cost: the projects that are passed over because nothing of theirs is due yet.
+ */
 const claim = sql<ClaimedRow>(
-  `WITH due AS (
-     SELECT project, job_id FROM job WHERE status IN ('pending', 'processing') AND due_ms <= $1::int8
-     ORDER BY due_ms, created_ms LIMIT 1 FOR UPDATE SKIP LOCKED)
+  `WITH RECURSIVE turn AS (
+     SELECT min(project) AS project FROM job WHERE ${open} AND project > $4
+     UNION ALL
+     SELECT (SELECT min(project) FROM job WHERE ${open} AND project > turn.project)
+       FROM turn WHERE turn.project IS NOT NULL),
+   due AS (
+     SELECT first.project, first.job_id FROM turn CROSS JOIN LATERAL (
+       SELECT project, job_id FROM job WHERE ${open} AND project = turn.project AND due_ms <= $1::int8
+       ORDER BY due_ms, created_ms LIMIT 1 FOR UPDATE SKIP LOCKED) first LIMIT 1)
    UPDATE job j SET
      status = CASE WHEN ${lost} THEN 'failed' ELSE 'processing' END,
      attempt = CASE WHEN ${lost} THEN j.attempt ELSE ${attempt} END,
@@ -75,7 +88,7 @@ const claim = sql<ClaimedRow>(
    RETURNING ${jobColumns
      .split(', ')
      .map((name) => `j.${name.trim()}`)
-     .join(', ')}, j.request, j.result, j.attempts_before,
+     .join(', ')}, j.request, j.result, j.attempts_before, j.project,
      (SELECT project_id FROM project p WHERE p.project = j.project) AS project_id`,
 );
 
@@ -103,13 +116,16 @@ type JobMoves = Pick<Store, 'claimJob' | 'renewJob' | 'failJob' | 'retryJob'>;
 export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: () => string): JobMoves {
   /** Claims of one process go one after the other, so that they get the jobs in order. */
   let claiming: Promise<unknown> = Promise.resolve();
+  let served = 0; // the project; claims go up from it, then from the first one
   const claimNext: JobMoves['claimJob'] = async (nowMs, leaseMs) => {
     for (;;) {
       const lease = newLease();
-      const [{ rows }] = await database.write({ duty: 'jobs' }, [step(claim, nowMs, lease, nowMs + leaseMs)]);
+      const next = step(claim, nowMs, lease, nowMs + leaseMs, served);
+      const [{ rows }] = await database.write({ duty: 'jobs' }, [next]);
       const [row] = rows;
-      if (row === undefined) return null;
-      if (row.status === 'failed') continue;
+      if (row === undefined && served === 0) return null;
+      served = row?.project ?? 0;
+      if (row === undefined || row.status === 'failed') continue;
       const tries = row.attempt - row.attempts_before;
       return { ...readJob(row), request: row.request ?? '', projectId: row.project_id, lease, tries };
     }

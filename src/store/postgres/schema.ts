@@ -228,7 +228,7 @@ CREATE TABLE job (
 );
 CREATE UNIQUE INDEX job_result ON job (project, result_id) WHERE result_id IS NOT NULL;
 CREATE INDEX job_age ON job (project, created_ms, job_id);
-CREATE INDEX job_due ON job (due_ms, created_ms) WHERE status IN ('pending', 'processing');
+CREATE INDEX job_due ON job (project, due_ms, created_ms) WHERE status IN ('pending', 'processing');
 CREATE INDEX job_ended ON job (completed_ms) WHERE request IS NOT NULL AND status IN ('completed', 'failed');`;
 
 export const migrations: readonly Migration[] = [

@@ -1,6 +1,6 @@
 /**
  * Jobs: reads, and the moves of a job's life. A job is due when its retry time or its lease has passed; one
- * column and one index serve both. Times are the caller's. Proven by the store suite.
+ * column and one index serve both. Projects are served in turn. Times are the caller's. Proven by the store suite.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -50,12 +50,27 @@ export function jobReads(db: Connection, numberOf: ProjectNumber): JobReads {
   };
 }
 
+const open = "status IN ('pending', 'processing')";
+
+/**
+ * The job that is due longest of the first project above a number that has one due. From project to project by the
+ * index; cost: the projects that are passed over because nothing of theirs is due yet.
+ */
+const dueAbove = (wanted: string): string =>
+  `WITH RECURSIVE turn (project) AS (
+     SELECT min(project) FROM job WHERE ${open} AND project > ?
+     UNION ALL
+     SELECT (SELECT min(project) FROM job WHERE ${open} AND project > turn.project)
+       FROM turn WHERE turn.project IS NOT NULL)
+   SELECT ${wanted} FROM turn CROSS JOIN job ON job.rowid = (
+       SELECT rowid FROM job WHERE ${open} AND project = turn.project AND due_ms <= ?
+       ORDER BY due_ms, created_ms LIMIT 1)
+     CROSS JOIN project ON project.project = job.project LIMIT 1`;
+
 /** Whether some job is due; asked before a claim, so that waiting for work writes nothing. */
 export function dueJobs(db: Connection): (nowMs: number) => boolean {
-  const due = db.prepare<Value[]>(
-    "SELECT 1 FROM job WHERE status IN ('pending', 'processing') AND due_ms <= ? LIMIT 1",
-  );
-  return (nowMs) => due.get(nowMs) !== undefined;
+  const due = db.prepare<Value[]>(dueAbove('1'));
+  return (nowMs) => due.get(0, nowMs) !== undefined;
 }
 
 export interface JobMoves {
@@ -84,11 +99,9 @@ export function jobMoves(prepare: Prepare): JobMoves {
 }
 
 function claimer(prepare: Prepare): JobMoves['claim'] {
-  // Across projects: the worker serves all of them.
   const due = prepare<DueRow>(
     'find due job',
-    `SELECT ${columns}, job.project, project_id, attempts_before FROM job JOIN project USING (project)
-     WHERE status IN ('pending', 'processing') AND due_ms <= ? ORDER BY due_ms, created_ms LIMIT 1`,
+    dueAbove(`${columns}, job.project, project_id, attempts_before`),
   );
   const take = prepare(
     'claim job',
@@ -101,14 +114,17 @@ function claimer(prepare: Prepare): JobMoves['claim'] {
        request = ${keptRequestSql}
      WHERE project = ? AND job_id = ?`,
   );
+  let served = 0; // the project
+  const next = (nowMs: number): DueRow | undefined => due.get(served, nowMs) ?? due.get(0, nowMs);
   return (nowMs, lease) => {
-    for (let row = due.get(nowMs); row !== undefined; row = due.get(nowMs)) {
+    for (let row = next(nowMs); row !== undefined; row = next(nowMs)) {
       const { project, job_id: jobId } = row;
       const attempt = row.status === 'processing' ? row.attempt + 1 : row.attempt;
       if (attempt - row.attempts_before > limits.jobAttempts) {
         giveUp.run(nowMs, `the worker was lost ${limits.jobAttempts} times`, project, jobId);
         continue;
       }
+      served = project;
       take.run(attempt, lease.token, lease.untilMs, nowMs, project, jobId);
       const claimed = { ...row, attempt, status: 'processing' as const, started_ms: nowMs };
       const tries = attempt - row.attempts_before;

@@ -256,7 +256,7 @@ CREATE TABLE job (
 ) STRICT;
 CREATE UNIQUE INDEX job_result ON job (project, result_id) WHERE result_id IS NOT NULL;
 CREATE INDEX job_age ON job (project, created_ms, job_id);
-CREATE INDEX job_due ON job (due_ms) WHERE status IN ('pending', 'processing');
+CREATE INDEX job_due ON job (project, due_ms, created_ms) WHERE status IN ('pending', 'processing');
 ${['proof', 'graph', ...governanceAppendOnly, ...tenantsAppendOnly].map(appendOnly).join('')}`;
 
 export const mainMigrations: readonly Migration[] = [

@@ -12,7 +12,6 @@ const acrossTenants: readonly RegExp[] = [
   /^(?:BEGIN|COMMIT|ROLLBACK|DECLARE|FETCH|CLOSE)/,
   /^SELECT project AS no FROM project/,
   /^SELECT project, project_id.* WHERE project_id = \$1$/s,
-  /^WITH due AS/,
   /WHERE p\.project_id < \$1 ORDER BY/, // the operator lists all
   /^SELECT p\.project_id(?:, h\.size)? FROM (?:grown g|project p) JOIN/,
   /^(?:UPDATE job SET request = NULL|DELETE FROM (?:idempotency|graph_part|session))/,

@@ -18,8 +18,13 @@ const job = (id: string, more: Partial<NewJob> = {}): NewJob => ({
 });
 
 async function enqueue(store: Store, ...jobs: NewJob[]): Promise<void> {
+  await enqueueIn(store, 'a', ...jobs);
+}
+
+async function enqueueIn(store: Store, project: string, ...jobs: NewJob[]): Promise<void> {
   const effects = jobs.map((each) => ({ kind: 'enqueueJob' as const, job: each }));
-  await stored(store, request([], { meter: { op: 'compliance_proof', units: 1 }, effects }));
+  const meter = { op: 'compliance_proof', units: 1 } as const;
+  await stored(store, request([], { projectId: `prj_${project}`, meter, effects }));
 }
 
 const complete = (store: Store, jobId: string, token: string) =>
@@ -43,6 +48,34 @@ describe('jobs', () => {
     expect(claims.map((claim) => claim?.jobId)).toEqual(['job_early', 'job_middle', 'job_late', undefined]);
     expect(claims[0]).toMatchObject({ projectId: 'prj_a', attempt: 1, tries: 1, status: 'processing' });
     expect(new Set(claims.map((claim) => claim?.lease)).size).toBe(4);
+    await drop();
+  });
+
+  it('of projects are claimed in turn, the oldest of each first, however many one of them has', async () => {
+    const { store, drop } = await open();
+    for (const project of ['b', 'c']) await store.createProject(projectOf(project), genesis(project));
+    const many = Array.from({ length: 9 }, (_, at) => job(`a${at}`, { createdMs: startMs + at }));
+    await enqueue(store, ...many);
+    const claim = async (atMs: number) => (await store.claimJob(atMs, lease))?.jobId ?? null;
+    const claims = async (count: number) => {
+      const claimed: (string | null)[] = [];
+      while (claimed.length < count) claimed.push(await claim(startMs + 100));
+      return claimed;
+    };
+    expect(await claims(2)).toEqual(['job_a0', 'job_a1']);
+    await enqueueIn(
+      store,
+      'c',
+      job('c0', { createdMs: startMs + 50 }),
+      job('c1', { createdMs: startMs + 51 }),
+    );
+    await enqueueIn(store, 'b', job('b0', { createdMs: startMs + 60 }));
+    expect(await claims(5)).toEqual(['job_b0', 'job_c0', 'job_a2', 'job_c1', 'job_a3']);
+    await enqueueIn(store, 'b', job('b1'), job('b2', { createdMs: startMs + 200 }));
+    // a project whose jobs are not due yet is passed over
+    expect(await claims(6)).toEqual(['job_b1', 'job_a4', 'job_a5', 'job_a6', 'job_a7', 'job_a8']);
+    expect(await claims(1)).toEqual([null]);
+    expect(await claim(startMs + 200)).toBe('job_b2');
     await drop();
   });
 
