@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { run } from '../../src/cli/run.ts';
@@ -66,6 +67,46 @@ export interface InProcessOptions extends ToolOptions {
   /** Somebody sits at the terminal, and types the input. */
   readonly typed?: boolean;
   readonly now?: number;
+}
+
+export interface Serving {
+  readonly child: ReturnType<typeof spawn>;
+  readonly baseUrl: string;
+  /** Stops it as systemd does; throws unless it ends in order. */
+  stop(): Promise<void>;
+}
+
+/** Starts a command that serves, and waits for the line that says where. It ends with the test at the latest. */
+export function serving(
+  argv: readonly string[],
+  { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd: string },
+): Promise<Serving> {
+  const child = spawn(process.execPath, [runner, ...argv], {
+    env: cleanEnv(env),
+    cwd,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const orphan = (): boolean => child.kill('SIGKILL');
+  process.once('exit', orphan);
+  const how = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) => {
+      process.off('exit', orphan);
+      resolve(`${code ?? signal}`);
+    });
+  });
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    if ((await how) !== '0') throw new Error(`expected ${argv.join(' ')} to end with 0, got ${await how}`);
+  };
+  return new Promise((resolve, reject) => {
+    let said = '';
+    createInterface(child.stderr).on('line', (line) => {
+      said += `${line}\n`;
+      const { msg, baseUrl } = JSON.parse(line) as { msg?: string; baseUrl?: string };
+      if (msg === 'serving' && baseUrl !== undefined) resolve({ child, baseUrl, stop });
+    });
+    void how.then((end) => reject(new Error(`${argv.join(' ')} ended with ${end}: ${said}`)));
+  });
 }
 
 /** The same tool in this process. */

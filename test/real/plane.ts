@@ -2,12 +2,10 @@
  * A plane as its operator runs it: made and served by the tool in processes of their own, in a temporary folder.
  * For tests and scripts that want evidence on the whole way, not on parts of it.
  */
-import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { type Client, createClient } from '../../src/client/index.ts';
-import { cleanEnv, emptyDirectory, gov, type Result, runner } from '../cli/tool.ts';
+import { emptyDirectory, gov, type Result, serving, type Serving } from '../cli/tool.ts';
 
 export interface PlaneProcess {
   /** Working directory of every command; the plane is in `plane` below it. */
@@ -63,36 +61,8 @@ export async function startPlaneProcess(folder = emptyDirectory()): Promise<Plan
 }
 
 /** Starts `gov plane serve` and waits for the line that says where. */
-export function servePlane(
-  dataDir: string,
-  { env, cwd }: { readonly env: Record<string, string>; readonly cwd: string },
-): Promise<{ readonly baseUrl: string; stop(): Promise<void> }> {
-  const child = spawn(process.execPath, [runner, 'plane', 'serve', '--data', dataDir], {
-    env: cleanEnv(env),
-    cwd,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const orphan = (): boolean => child.kill('SIGKILL');
-  process.once('exit', orphan);
-  const ended = new Promise<string>((resolve) => {
-    child.once('exit', (code, signal) => {
-      process.off('exit', orphan);
-      resolve(`${code ?? signal}`);
-    });
-  });
-  const stop = async (): Promise<void> => {
-    child.kill('SIGTERM');
-    const how = await ended;
-    if (how !== '0') throw new Error(`expected the plane to end with 0, got ${how}`);
-  };
-  return new Promise((resolve, reject) => {
-    createInterface(child.stderr).on('line', (line) => {
-      const { msg, baseUrl } = JSON.parse(line) as { msg?: string; baseUrl?: string };
-      if (msg === 'serving' && baseUrl !== undefined) resolve({ baseUrl, stop });
-    });
-    void ended.then((how) => reject(new Error(`expected the plane to serve, it ended with ${how}`)));
-  });
-}
+export const servePlane = (dataDir: string, options: Parameters<typeof serving>[1]): Promise<Serving> =>
+  serving(['plane', 'serve', '--data', dataDir], options);
 
 /** Records three linked events, proves them and writes their bundle with all contents; the file's path. */
 export async function smallBundle(plane: PlaneProcess): Promise<string> {
