@@ -8,6 +8,7 @@ import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import type { MeteredType } from '../contract/operation.ts';
 import { formatTimestamp } from '../core/time.ts';
+import { byOperator } from '../service/asking.ts';
 import {
   customerChanged,
   operator,
@@ -111,8 +112,10 @@ async function change(
     if (stored === null) throw new GovError('NOT_FOUND', `${projectId} is no project of an organization`);
     return stored;
   };
-  const { stored, event } = await changeFound(services, { projectId, find }, (before, nowMs) =>
-    judge(before, { nowMs, salt, by: operator }),
+  const { stored, event } = await changeFound(
+    services,
+    { projectId, asking: byOperator, find },
+    (before, nowMs) => judge(before, { nowMs, salt, by: operator }),
   );
   return { changed: event !== null, project: shown(stored) };
 }
@@ -136,7 +139,7 @@ export async function setCustomer(
   const { home, name } = organization;
   const changed = await changeTenant(
     services,
-    home.production,
+    { projectId: home.production, asking: byOperator },
     async (nowMs): Promise<Judgement<{ changed: boolean }>> => {
       const now = (await store.organization(organizationId)) ?? organization;
       if (now.customerId === customerId) return { change: null, answer: { changed: false } };

@@ -7,10 +7,12 @@ import type { ApiKeyRecord } from '../contract/keys.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import { systemRun } from '../core/record.ts';
+import { isRevoked, requireScopes } from '../core/credential.ts';
 import { formatTimestamp, parseTimestamp } from '../core/time.ts';
 import type { ApiKeyRow, Effect } from '../store/port.ts';
-import { append, unmetered } from './append.ts';
-import { allows, notFound, sealedWrite, type Caller, type Handlers } from './call.ts';
+import { unmetered } from './append.ts';
+import { appendFor, type Asking } from './asking.ts';
+import { notFound, sealedWrite, type Caller, type Handlers } from './call.ts';
 import { createKey } from './keys.ts';
 import { byAge, listPage, pageLimit } from './pages.ts';
 import { keyRevoked, keyRotated, keyUpdated } from './projectevents.ts';
@@ -30,12 +32,12 @@ export const apiKeys: Pick<
     const { now, randomBytes } = services;
     const nowMs = now();
     const { name, description = null, scopes = caller.scopes, expiresAt = null } = body;
-    refuseEscalation(caller, scopes);
+    requireScopes(caller.scopes, scopes);
     const expiresMs = checkedExpiry(expiresAt, nowMs);
     const wanted = { name, description, scopes, expiresMs, createdBy: caller.id };
     const { token, row } = createKey(caller.project, { ...wanted, nowMs, randomBytes });
     const answer = createdAnswer(token, row, { caller, nowMs });
-    const stored = await append(services, {
+    const stored = await appendFor(services, askedBy(caller, scopes), {
       projectId: row.projectId,
       leaves: [keyCreated(row, { nowMs, randomBytes, by: caller })],
       meter: unmetered,
@@ -63,12 +65,12 @@ export const apiKeys: Pick<
 
   async updateApiKey({ params, body, caller }, services) {
     const { projectId } = caller.project;
-    const updated = await changeTenant(services, projectId, async (nowMs) => {
+    const updated = await changeTenant(services, { projectId, asking: askedBy(caller) }, async (nowMs) => {
       const before = await livingKey(services, caller, { keyId: params.keyId, nowMs });
       const { expiresAt, ...set } = body;
       const end = expiresAt === undefined ? {} : { expiresMs: checkedExpiry(expiresAt, nowMs) };
       const after: ApiKeyRow = { ...before, ...set, ...end, updatedMs: nowMs };
-      refuseEscalation(caller, after.scopes);
+      requireScopes(caller.scopes, after.scopes);
       const changes = changesOf(recorded(before), recorded(after));
       const answer = { status: 200, body: keyBody(after, { caller, nowMs }) } as const;
       if (Object.keys(changes).length === 0) {
@@ -76,7 +78,7 @@ export const apiKeys: Pick<
       }
       const effect = { kind: 'changeApiKey', keyId: after.keyId, ...changeable(after), atMs: nowMs } as const;
       const event = keyUpdated(after, { nowMs, salt: services.salt, by: caller }, changes);
-      return { change: { leaves: [event], effects: [effect] }, answer };
+      return { change: { leaves: [event], effects: [effect], gives: after.scopes }, answer };
     });
     services.forgetCredential(params.keyId);
     return updated;
@@ -92,7 +94,7 @@ export const apiKeys: Pick<
       const told = keyRevoked(key, { nowMs, salt: services.salt, by: caller });
       const effect = { kind: 'revokeApiKey', keyId, revokedMs: nowMs, atMs: nowMs } as const;
       const request = { projectId, leaves: [told], meter: unmetered, effects: [effect] };
-      await append(services, request).catch(asNotFound);
+      await appendFor(services, askedBy(caller), request).catch(asNotFound);
     });
     services.forgetCredential(keyId);
     return { status: 204, body: null };
@@ -101,9 +103,9 @@ export const apiKeys: Pick<
   async rotateApiKey({ params, query, caller, idempotency }, services) {
     const { overlapSeconds = 0 } = query;
     const { projectId } = caller.project;
-    const rotated = await changeTenant(services, projectId, async (nowMs) => {
+    const rotated = await changeTenant(services, { projectId, asking: askedBy(caller) }, async (nowMs) => {
       const old = await livingKey(services, caller, { keyId: params.keyId, nowMs });
-      refuseEscalation(caller, old.scopes);
+      requireScopes(caller.scopes, old.scopes);
       refuseExpired(old, nowMs);
       const { token, row } = successor(old, { caller, nowMs, services });
       const untilMs = Math.min(nowMs + overlapSeconds * 1000, old.revokedMs ?? Infinity);
@@ -115,7 +117,12 @@ export const apiKeys: Pick<
       const event = keyRotated(row, { nowMs, salt: services.salt, by: caller }, untilMs);
       const answer = createdAnswer(token, row, { caller, nowMs });
       return {
-        change: { leaves: [event], effects, ...sealedWrite(idempotency, answer, services) },
+        change: {
+          leaves: [event],
+          effects,
+          gives: old.scopes,
+          ...sealedWrite(idempotency, answer, services),
+        },
         answer,
       };
     });
@@ -123,6 +130,12 @@ export const apiKeys: Pick<
     return rotated;
   },
 };
+
+/** Who asks, and for which scopes that a key is to have. No key gives what it has not (contract B8; OWASP API5). */
+const askedBy = (caller: Caller, gives: readonly string[] = []): Asking => ({
+  caller,
+  scopes: ['keys:write', ...gives],
+});
 
 /** A key of the caller's project that is not revoked; NOT_FOUND. */
 async function livingKey(
@@ -166,20 +179,6 @@ function successor(
   return createKey(caller.project, { ...changeable(old), ...of });
 }
 
-/** INSUFFICIENT_SCOPE, naming what the caller itself has not (contract B8; OWASP API5). */
-function refuseEscalation(caller: Caller, scopes: readonly string[]): void {
-  // they are of the contract: a schema let them in
-  const missing = scopes.filter((scope) => !allows(caller.scopes, scope as ApiKeyRecord['scopes'][number]));
-  const [first] = missing;
-  if (first === undefined) return;
-  const detail =
-    `expected at most the scopes of the credential that asks, which lacks ${missing.join(', ')}; ` +
-    'leave them out, or ask with a credential that has them';
-  throw new GovError('INSUFFICIENT_SCOPE', detail, {
-    extensions: { requiredScope: first, missingScopes: missing },
-  });
-}
-
 /** Unix milliseconds; VALIDATION_ERROR for an end that has passed or is more than `limits.keyYears` ahead. */
 function checkedExpiry(expiresAt: string | null, nowMs: number): number | null {
   const expiresMs = expiresAt === null ? null : parseTimestamp(expiresAt);
@@ -202,9 +201,6 @@ function refuseExpired({ expiresMs }: ApiKeyRow, nowMs: number): void {
   const detail = `expected a key that has not expired, but it did at ${formatTimestamp(expiresMs)}; set expiresAt first`;
   throw fieldError({ pointer: '/keyId', in: 'path', code: 'NOT_ALLOWED', detail });
 }
-
-const isRevoked = ({ revokedMs }: ApiKeyRow, nowMs: number): boolean =>
-  revokedMs !== null && revokedMs <= nowMs;
 
 const time = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
 

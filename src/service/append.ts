@@ -1,10 +1,11 @@
 /**
  * The one way in which handlers append: everything of a request in one durable transaction, then whoever
  * waits for events is woken. A crash before the store answers leaves all of the request or none of it.
+ * What somebody has to be known for goes through `asking.ts`.
  * What is metered goes through `quota.ts`.
  */
 import { GovError } from '../contract/problems.ts';
-import type { AppendOutcome, AppendRequest } from '../store/port.ts';
+import type { AppendOutcome, AppendRequest, Effect } from '../store/port.ts';
 import type { Replayed } from './call.ts';
 import { endOfMonth, monthOf } from './month.ts';
 import type { Services } from './services.ts';
@@ -12,11 +13,39 @@ import type { Services } from './services.ts';
 export type Stored = Extract<AppendOutcome, { outcome: 'stored' }>;
 export type Refused = Extract<AppendOutcome, { outcome: 'stale' | 'outdated' }>;
 
+/** Effects that are appended for somebody who is known: `asking.ts`. */
+type Guarded = Extract<
+  Effect,
+  {
+    kind:
+      | 'requireCaller'
+      | 'saveApiKey'
+      | 'changeApiKey'
+      | 'revokeApiKey'
+      | 'changeProject'
+      | 'setCustomer'
+      | 'decideApproval';
+  }
+>;
+
+export type PlainEffect = Exclude<Effect, Guarded>;
+
+/** A request that anybody's call may come to. */
+export type PlainRequest = Omit<AppendRequest, 'effects'> & {
+  readonly effects?: readonly PlainEffect[];
+};
+
 /** The meter of what is not counted. */
 export const unmetered: AppendRequest['meter'] = { op: 'none', units: 0 };
 
 /** IDEMPOTENCY_KEY_REUSE, QUOTA_EXCEEDED, CLIENT_EVENT_ID_CONFLICT of a `whole` request, STORAGE_FULL, STORAGE_FAULT, and what effects refuse with. */
-export async function appendOrStale(
+export const appendOrStale = (
+  services: Services,
+  request: PlainRequest,
+): Promise<Stored | Replayed | Refused> => appendGuarded(services, request);
+
+/** As above; only `asking.ts` may call it. */
+export async function appendGuarded(
   services: Services,
   request: AppendRequest,
 ): Promise<Stored | Replayed | Refused> {
@@ -76,8 +105,11 @@ export function overQuota({ type, limit, used, units }: Excess, nowMs: number): 
 }
 
 /** As above, for a request without `expect` and `inForce`. */
-export async function append(services: Services, request: AppendRequest): Promise<Stored | Replayed> {
-  const result = await appendOrStale(services, request);
+export const append = async (services: Services, request: PlainRequest): Promise<Stored | Replayed> =>
+  refuseOutdated(await appendOrStale(services, request));
+
+/** Of a request that expected nothing. */
+export function refuseOutdated(result: Stored | Replayed | Refused): Stored | Replayed {
   if ('outcome' in result && result.outcome !== 'stored') {
     throw new Error(`${result.outcome} without an expectation`);
   }

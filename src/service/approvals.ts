@@ -12,7 +12,8 @@ import { openLeaf } from '../core/decided/leaf.ts';
 import type { Checkpoint } from '../core/policy/compile.ts';
 import { formatTimestamp, parseTimestamp } from '../core/time.ts';
 import type { StoredApproval, StoreReader } from '../store/port.ts';
-import { append, unmetered } from './append.ts';
+import { unmetered } from './append.ts';
+import { appendFor } from './asking.ts';
 import { idempotencyWrite, notFound, type Caller, type Handlers } from './call.ts';
 import { contradiction } from './contradiction.ts';
 import { byAge, listPage, pageLimit } from './pages.ts';
@@ -63,16 +64,20 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
     const decided = { ...approval, decision: { outcome, by: caller.id, comment, atMs } };
     const answer = { status: 200, body: approvalBody(decided, atMs) } as const;
     const recorded = { id: approvalId, runId, evaluationId, outcome, approver: caller.id, at };
-    const stored = await append(services, {
-      projectId,
-      leaves: [
-        draftApproval({ ...recorded, reason: comment }, services.salt),
-        approvalDecided(recorded, { nowMs: atMs, salt: services.salt, by: caller }),
-      ],
-      meter: unmetered,
-      effects: [{ kind: 'decideApproval', approvalId, outcome, by: caller.id, comment, atMs }],
-      ...idempotencyWrite(idempotency, answer),
-    });
+    const stored = await appendFor(
+      services,
+      { caller, scopes: ['approvals:decide'] },
+      {
+        projectId,
+        leaves: [
+          draftApproval({ ...recorded, reason: comment }, services.salt),
+          approvalDecided(recorded, { nowMs: atMs, salt: services.salt, by: caller }),
+        ],
+        meter: unmetered,
+        effects: [{ kind: 'decideApproval', approvalId, outcome, by: caller.id, comment, atMs }],
+        ...idempotencyWrite(idempotency, answer),
+      },
+    );
     return 'replayed' in stored ? stored : answer;
   },
 };

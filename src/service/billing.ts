@@ -5,6 +5,7 @@
 import type { BillingSummary } from '../contract/billing.ts';
 import { GovError } from '../contract/problems.ts';
 import { append, unmetered } from './append.ts';
+import { appendFor } from './asking.ts';
 import { sealedWrite, type Call, type Handlers } from './call.ts';
 import type { Table } from '../contract/table.ts';
 import { monthOf } from './month.ts';
@@ -57,7 +58,7 @@ export const billing: Pick<
 
   async putRetention({ body, caller }, services) {
     const { retentionDays, legalHold } = body;
-    const changed = await changeProject(services, { caller }, (stored, nowMs) => {
+    const changed = await changeProject(services, { caller, scope: 'projects:write' }, (stored, nowMs) => {
       const { changes, text } = settingsChange(stored, { retentionDays, legalHold }, '');
       if (Object.keys(changes).length === 0) return null;
       return {
@@ -89,12 +90,16 @@ async function tellPortalOpened<
   const event = portalOpened(organizationId, { nowMs: services.now(), salt: services.salt, by: caller });
   const kept = sealedWrite(idempotency, answer, services);
   const isHome = home[environment] === projectId;
-  const told = await append(services, {
-    projectId: home[environment],
-    leaves: [event],
-    meter: unmetered,
-    ...(isHome ? kept : {}),
-  });
+  const told = await appendFor(
+    services,
+    { caller, scopes: ['billing:write'] },
+    {
+      projectId: home[environment],
+      leaves: [event],
+      meter: unmetered,
+      ...(isHome ? kept : {}),
+    },
+  );
   if ('replayed' in told) return told;
   if (isHome || kept.idempotency === undefined) return answer;
   const stored = await append(services, { projectId, leaves: [], meter: unmetered, ...kept });

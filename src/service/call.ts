@@ -5,7 +5,8 @@
 import type { Input, MeteredType, Operation, Output, Scope } from '../contract/operation.ts';
 import { GovError } from '../contract/problems.ts';
 import type { OperationId, Table } from '../contract/table.ts';
-import type { IdempotencyWrite, Project, StoredResponse } from '../store/port.ts';
+import { holds } from '../core/credential.ts';
+import type { Credential, IdempotencyWrite, Project, StoredResponse } from '../store/port.ts';
 import type { Services } from './services.ts';
 import type { StoredSettings } from './settings.ts';
 
@@ -14,6 +15,8 @@ export interface Caller {
   /** Key or user id. */
   readonly id: string;
   readonly type: 'api_key' | 'person';
+  /** What it came with, as the store knows it; null for an ID token, which the store does not. */
+  readonly credential: Credential | null;
   /** Where an operation is of the organization and a person named none: the home project of the environment. */
   readonly project: Project;
   readonly scopes: readonly string[];
@@ -76,8 +79,7 @@ export type Handler<Row extends Operation> = (
 export type Handlers = { readonly [Id in OperationId]: Handler<Table[Id]> };
 
 /** Whether a key's scopes allow an operation. */
-export const allows = (scopes: readonly string[], scope: Scope): boolean =>
-  scopes.includes(scope) || scopes.includes('*');
+export const allows = (scopes: readonly string[], scope: Scope): boolean => holds(scopes, scope);
 
 /** The one answer for what is missing, malformed, or another tenant's (contract A16). */
 export const notFound = (what: string): GovError => {

@@ -5,6 +5,7 @@
  * Proven by `test/http/credentials.test.ts`, `persons.test.ts` and `revoked.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
+import { isRevoked, refusedCredential } from '../core/credential.ts';
 import type { ApiKeyRow } from '../store/port.ts';
 import type { Caller } from './call.ts';
 import { keyDigest, tokenKind } from './keys.ts';
@@ -15,7 +16,6 @@ import {
   Denied,
   missingCredential,
   projectFault,
-  refusedCredential,
   wrongEnvironment,
   type CredentialOptions,
   type On,
@@ -83,12 +83,19 @@ export class Credentials {
     const found = await store.apiKey(digest);
     if (found === null) throw refusedCredential();
     const { key, project, stored } = found;
-    const { keyId, scopes } = key;
+    const { keyId, scopes, digest: own } = key;
     const isPlane = stored === null || hosting === null;
     const rules = isPlane ? planeRules : rulesOf(stored, hosting.quotas[project.environment]);
     return {
       key,
-      caller: { id: keyId, type: 'api_key', project, scopes, rules },
+      caller: {
+        id: keyId,
+        type: 'api_key',
+        credential: { kind: 'key', digest: own },
+        project,
+        scopes,
+        rules,
+      },
       isDeleted: stored !== null && stored.deletedMs !== null,
       as: { projectId: key.projectId, keyId },
       untilMs: now() + limits.credentialCacheSeconds * 1000,
@@ -99,7 +106,7 @@ export class Credentials {
   #accept(name: string, known: KnownKey, { shown, place, nowMs }: On & { nowMs: number }): Caller {
     const { key, caller, isDeleted } = known;
     if (isDeleted) throw refusedCredential();
-    if (key.revokedMs !== null && key.revokedMs <= nowMs) throw new Denied(caller, refusedCredential());
+    if (isRevoked(key, nowMs)) throw new Denied(caller, refusedCredential());
     if (key.expiresMs !== null && key.expiresMs <= nowMs) throw new Denied(caller, refusedCredential());
     const { projectId, environment } = caller.project;
     if (environment !== place.environment) throw wrongEnvironment(place.environment);

@@ -24,8 +24,8 @@ import type { Checkpoint } from '../core/policy/compile.ts';
 import type { SetSummary } from '../core/policy/set.ts';
 import type { LeafDraft, OtherDraft } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
-import type { Effect, Leaf, StoredApproval } from '../store/port.ts';
-import { appendOrStale, unmetered } from './append.ts';
+import type { Leaf, StoredApproval } from '../store/port.ts';
+import { appendOrStale, unmetered, type PlainEffect } from './append.ts';
 import {
   idempotencyWrite,
   type Caller,
@@ -131,7 +131,7 @@ export async function recordEvaluation<const Answer extends PlainAnswer>(
     const decided = await decideIn(inForce, asked, services);
     const leaf = draftDecided(decided, asked, services);
     const { answer, idempotency, leaves = [] } = compose(decided);
-    const effects: Effect[] =
+    const effects: PlainEffect[] =
       decided.approval === null ? [] : [{ kind: 'openApproval', approval: decided.approval }];
     const stored = await appendOrStale(services, {
       projectId,

@@ -9,8 +9,8 @@ import { declarationHash } from '../core/declaration.ts';
 import { graphLeafFields } from '../core/graph.ts';
 import { typeId } from '../core/id.ts';
 import { draftLeaf, type LeafDraft } from '../core/record.ts';
-import type { Assigned, Effect, RunGraphState, StoredGraph } from '../store/port.ts';
-import { appendOrStale } from './append.ts';
+import type { Assigned, RunGraphState, StoredGraph } from '../store/port.ts';
+import { appendOrStale, type PlainEffect } from './append.ts';
 import type { Caller } from './call.ts';
 import type { Services } from './services.ts';
 import { graphCommitted } from './system.ts';
@@ -109,7 +109,7 @@ async function appendGraph(
     rootHash,
     summary: JSON.stringify({ nodes, edges, unresolved }),
   };
-  const effects: Effect[] = [{ kind: 'saveGraph', graph, leaf: 0 }];
+  const effects: PlainEffect[] = [{ kind: 'saveGraph', graph, leaf: 0 }];
   if (sealedBy !== null) effects.push({ kind: 'sealGraph', runId, rootHash, leaf: 0 });
   const stored = await appendOrStale(services, {
     projectId,

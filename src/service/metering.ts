@@ -32,7 +32,7 @@ export const metering: Pick<Handlers, 'getUsage' | 'getThresholds' | 'putThresho
   },
 
   async putThresholds({ body, caller }, services) {
-    await changeProject(services, { caller }, (stored, nowMs) => {
+    await changeProject(services, { caller, scope: 'projects:write' }, (stored, nowMs) => {
       const { changes, text } = settingsChange(stored, { thresholds: body.percents });
       if (Object.keys(changes).length === 0) return null;
       return {

@@ -5,6 +5,7 @@
  */
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
+import { refusedCredential } from '../core/credential.ts';
 import type { StoredOrganization, StoredSession } from '../store/port.ts';
 import { notFound, type Caller } from './call.ts';
 import { keyDigest, type KeyKind } from './keys.ts';
@@ -12,7 +13,6 @@ import { Recent } from './recent.ts';
 import { rulesOf } from './settings.ts';
 import {
   projectFault,
-  refusedCredential,
   type CredentialOptions,
   type On,
   type Place,
@@ -124,7 +124,7 @@ export class Persons {
 
   /** The person in the project that is named or, where none has to be, in the home of the organization. */
   async #callerIn(
-    { userId, organization }: Known,
+    { userId, organization, session }: Known,
     named: string | null,
     { environment, needsProject }: Place,
   ): Promise<Caller> {
@@ -145,7 +145,9 @@ export class Persons {
       throw new GovError('ENVIRONMENT_MISMATCH', detail);
     }
     const rules = rulesOf(stored, hosting.quotas[environment]);
-    return { id: userId, type: 'person', project, scopes: ['*'], rules };
+    const credential =
+      session === null ? null : ({ kind: 'session', digest: session.stored.digest } as const);
+    return { id: userId, type: 'person', credential, project, scopes: ['*'], rules };
   }
 
   forget(userId: string): void {

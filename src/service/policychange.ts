@@ -45,7 +45,7 @@ export interface Change {
   readonly reason: string | null;
   /** Where the policy is created. */
   readonly named?: PolicyName;
-  readonly effect: GovernanceEffect;
+  readonly effect: Exclude<GovernanceEffect, { kind: 'decideApproval' }>;
   /** Of the policy after it. */
   readonly revision: number;
   readonly standing: Omit<Standing, 'policyId'>;

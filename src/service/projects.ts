@@ -4,14 +4,17 @@
  */
 import type { ListedProject, ProjectDetail } from '../contract/projects.ts';
 import { formatTimestamp } from '../core/time.ts';
-import type { NamedProject, StoredProject } from '../store/port.ts';
+import type { NamedProject, NewTenant, StoredProject } from '../store/port.ts';
 import { keyReused } from './append.ts';
+import { believed, requiredOf } from './asking.ts';
 import { idempotencyWrite, type Handlers } from './call.ts';
 import { projectCreated, projectDeleted, projectUpdated } from './projectevents.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
 import { changesOf, settingsChange, settingsOf } from './settings.ts';
 import { changeProject, livingProject, tellHome } from './tenantchange.ts';
+
+const scope = 'projects:write';
 
 export const projects: Pick<
   Handlers,
@@ -38,12 +41,15 @@ export const projects: Pick<
       headers: { location: `${basePath}/projects/${id}` },
     } as const;
     const kept = idempotencyWrite(idempotency, answer).idempotency;
-    const created = await services.store.createTenant({
+    const asking = { caller, scopes: [scope] } as const;
+    const tenant: NewTenant = {
+      by: requiredOf(asking, nowMs),
       organization: null,
       user: null,
       projects: [{ stored, leaves: [genesis, event()], keys: [] }],
       ...(kept === undefined ? {} : { idempotency: { ...kept, projectId: calledFrom } }),
-    });
+    };
+    const created = await believed(services, asking, () => services.store.createTenant(tenant));
     if (created.outcome === 'key_reused') throw keyReused();
     if (created.outcome === 'replayed') return { replayed: created.response };
     services.checkpoints.grew(id);
@@ -63,7 +69,7 @@ export const projects: Pick<
   async updateProject({ params, body, caller }, services) {
     const { name, settings = {}, ...readOnly } = body;
     const { projectId } = params;
-    const changed = await changeProject(services, { caller, projectId }, (stored, nowMs) => {
+    const changed = await changeProject(services, { caller, scope, projectId }, (stored, nowMs) => {
       refuseReadOnly(readOnly, projectBody(stored));
       const named = name === undefined ? {} : { name };
       const change = settingsChange(stored, settings);
@@ -79,7 +85,7 @@ export const projects: Pick<
   },
 
   async deleteProject({ params, caller }, services) {
-    await changeProject(services, { caller, projectId: params.projectId }, (stored, nowMs) => ({
+    await changeProject(services, { caller, scope, projectId: params.projectId }, (stored, nowMs) => ({
       effect: { deletedMs: nowMs },
       event: () => projectDeleted(stored, { nowMs, salt: services.salt, by: caller }),
     }));

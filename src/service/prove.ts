@@ -12,8 +12,8 @@ import { canonicalize, type Json } from '../core/json.ts';
 import { composeProof, proofLeafFields } from '../core/proof.ts';
 import { draftLeaf } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
-import type { AppendRequest, Effect, StoredProof } from '../store/port.ts';
-import { append, unmetered } from './append.ts';
+import type { StoredProof } from '../store/port.ts';
+import { append, unmetered, type PlainEffect, type PlainRequest } from './append.ts';
 import type { Caller, Idempotency, Replayed } from './call.ts';
 import { idempotencyWrite } from './call.ts';
 import { currentGraph } from './graphlog.ts';
@@ -84,7 +84,7 @@ function appendRequest(
   { now }: Services,
   { runId, by }: ProveRequest,
   draft: { proof: ComplianceProof; preimage: string; computed: Layers; graphIndex: number | null },
-): Omit<AppendRequest, 'projectId' | 'meter'> {
+): Omit<PlainRequest, 'projectId' | 'meter'> {
   const { proof, preimage, computed, graphIndex } = draft;
   // a proof is JSON by its type
   const text = canonicalize(proof as unknown as Json);
@@ -99,7 +99,7 @@ function appendRequest(
     treeSize: computed.evidence.treeSize,
     graphIndex,
   };
-  const completed: Effect[] =
+  const completed: PlainEffect[] =
     by.kind === 'call'
       ? []
       : [

@@ -6,7 +6,7 @@
  */
 import type { MeteredType } from '../contract/operation.ts';
 import type { AppendRequest, Store } from '../store/port.ts';
-import { append, appendOrStale, overQuota, unmetered } from './append.ts';
+import { append, appendOrStale, overQuota, unmetered, type PlainRequest } from './append.ts';
 import type { Caller } from './call.ts';
 import { monthOf } from './month.ts';
 import { thresholdReached } from './projectevents.ts';
@@ -25,10 +25,10 @@ export function metered({ caller, op, units }: Counted): AppendRequest['meter'] 
   return { op, units, limit: settings.quotaMode === 'overage' ? null : quotas[op] };
 }
 
-type Uncounted = Omit<AppendRequest, 'projectId' | 'meter'>;
+type Uncounted = Omit<PlainRequest, 'projectId' | 'meter'>;
 
 const counting =
-  <Outcome extends object>(appendBy: (services: Services, request: AppendRequest) => Promise<Outcome>) =>
+  <Outcome extends object>(appendBy: (services: Services, request: PlainRequest) => Promise<Outcome>) =>
   async (services: Services, counted: Counted, request: Uncounted): Promise<Outcome> => {
     const { projectId } = counted.caller.project;
     // before it: what is appended right after midnight does not count for the month that has ended

@@ -8,8 +8,8 @@ import { GovError } from '../contract/problems.ts';
 import type { ReplayRequest } from '../contract/replay.ts';
 import { draftReplay } from '../core/decided/replayed.ts';
 import { formatTimestamp } from '../core/time.ts';
-import type { ClaimedJob, Effect } from '../store/port.ts';
-import { append, unmetered } from './append.ts';
+import type { ClaimedJob } from '../store/port.ts';
+import { append, unmetered, type PlainEffect } from './append.ts';
 import type { Services } from './services.ts';
 import type { Replayed } from './work.ts';
 
@@ -59,7 +59,7 @@ async function complete(services: Services, job: ClaimedJob, replayed: Replayed)
   const { record, result, summary, declaration, altered } = replayed;
   await report(services, job, altered);
   const atMs = services.now();
-  const effects: Effect[] = [{ kind: 'completeJob', jobId, lease, result, summary, atMs }];
+  const effects: PlainEffect[] = [{ kind: 'completeJob', jobId, lease, result, summary, atMs }];
   if (declaration !== null) {
     const { declaredMs } = await services.store.graphState(projectId, runId);
     effects.push({ kind: 'declareGraph', runId, declaration, atMs: declaredMs ?? atMs });

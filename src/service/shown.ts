@@ -42,9 +42,6 @@ export interface CredentialOptions {
   readonly hosting: Pick<Hosting, 'identity' | 'quotas'> | null;
 }
 
-export const refusedCredential = (): GovError => new GovError('INVALID_CREDENTIAL', refusedDetail);
-const refusedDetail = 'expected a valid credential, got one that is unknown, revoked or expired';
-
 export const missingCredential = (): GovError =>
   new GovError(
     'UNAUTHENTICATED',

@@ -46,6 +46,7 @@ export async function signUp(
   const kept = sealedWrite(idempotency, answer, services).idempotency;
   try {
     await services.store.createTenant({
+      by: null,
       organization,
       user,
       projects,

@@ -5,10 +5,12 @@
  * Proven by `test/service/projects.test.ts` and `apikeys.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
+import type { Scope } from '../contract/operation.ts';
 import { GovError } from '../contract/problems.ts';
 import { systemRun, type EventDraft } from '../core/record.ts';
 import type { AppendRequest, Effect, Project, StoredOrganization, StoredProject } from '../store/port.ts';
-import { append, appendOrStale, unmetered } from './append.ts';
+import { append, unmetered } from './append.ts';
+import { appendForOrStale, asksFor, type Asking } from './asking.ts';
 import { notFound, type Caller, type Replayed } from './call.ts';
 import type { Services } from './services.ts';
 
@@ -16,14 +18,19 @@ const attempts = 5;
 
 /** What a request comes to; `change` is null where everything is as asked already. */
 export interface Judgement<Answer> {
-  readonly change: Pick<AppendRequest, 'leaves' | 'effects' | 'idempotency'> | null;
+  readonly change:
+    | (Pick<AppendRequest, 'leaves' | 'effects' | 'idempotency'> & {
+        /** Scopes that others get by it, which whoever asks must have. */
+        readonly gives?: readonly string[];
+      })
+    | null;
   readonly answer: Answer;
 }
 
 /** Appends to a project what `judge` says. OVERLOADED where it never rests, and what `judge` and effects refuse with. */
 export function changeTenant<Answer extends object>(
   services: Services,
-  projectId: string,
+  { projectId, asking }: { readonly projectId: string; readonly asking: Asking },
   judge: (atMs: number) => Promise<Judgement<Answer>>,
 ): Promise<Answer | Replayed> {
   const { runs, store, now } = services;
@@ -33,7 +40,13 @@ export function changeTenant<Answer extends object>(
       const { change, answer } = await judge(now());
       if (change === null) return answer;
       const expect = { runId: systemRun, events };
-      const stored = await appendOrStale(services, { ...change, projectId, meter: unmetered, expect });
+      const { gives = [], ...request } = change;
+      const stored = await appendForOrStale(services, asksFor(asking, gives), {
+        ...request,
+        projectId,
+        meter: unmetered,
+        expect,
+      });
       if ('replayed' in stored) return stored;
       if (stored.outcome === 'stored') return answer;
     }
@@ -66,34 +79,51 @@ export interface Changed {
   readonly event: (() => EventDraft) | null;
 }
 
-/** Changes a project as `judge` says, which sees it as it stands; answers it as it stands then. NOT_FOUND. */
+/** Changes a project as `judge` says, which sees it as it stands; answers it as it stands then. `scope`: of the operation. NOT_FOUND. */
 export async function changeProject(
   services: Services,
-  { caller, projectId = caller.project.projectId }: { readonly caller: Caller; readonly projectId?: string },
+  {
+    caller,
+    scope,
+    projectId = caller.project.projectId,
+  }: { readonly caller: Caller; readonly scope: Scope; readonly projectId?: string },
   judge: (stored: StoredProject, atMs: number) => ProjectChange | null,
 ): Promise<StoredProject> {
   const find = (): Promise<StoredProject> => livingProject(services, caller, projectId);
-  return (await changeFound(services, { projectId, find }, judge)).stored;
+  const asking = { caller, scopes: [scope] } as const;
+  return (await changeFound(services, { projectId, asking, find }, judge)).stored;
 }
 
 /** The same of a project that `find` answers, or refuses, each time that it is judged. */
 export async function changeFound(
   services: Services,
-  { projectId, find }: { readonly projectId: string; readonly find: () => Promise<StoredProject> },
+  {
+    projectId,
+    asking,
+    find,
+  }: {
+    readonly projectId: string;
+    readonly asking: Asking;
+    readonly find: () => Promise<StoredProject>;
+  },
   judge: (stored: StoredProject, atMs: number) => ProjectChange | null,
 ): Promise<Changed> {
   // before anything is asked of the log of a project that may be somebody else's, or nobody's (contract A16)
   await find();
-  const changed = await changeTenant(services, projectId, async (atMs): Promise<Judgement<Changed>> => {
-    const stored = await find();
-    const change = judge(stored, atMs);
-    if (change === null) return { change, answer: { stored, event: null } };
-    const { effect, event } = change;
-    return {
-      change: { leaves: [event()], effects: [{ kind: 'changeProject', ...effect, atMs }] },
-      answer: { stored: { ...stored, ...effect, updatedMs: atMs }, event },
-    };
-  });
+  const changed = await changeTenant(
+    services,
+    { projectId, asking },
+    async (atMs): Promise<Judgement<Changed>> => {
+      const stored = await find();
+      const change = judge(stored, atMs);
+      if (change === null) return { change, answer: { stored, event: null } };
+      const { effect, event } = change;
+      return {
+        change: { leaves: [event()], effects: [{ kind: 'changeProject', ...effect, atMs }] },
+        answer: { stored: { ...stored, ...effect, updatedMs: atMs }, event },
+      };
+    },
+  );
   if ('replayed' in changed) throw new Error('a change of a project is no repeat: it has no Idempotency-Key');
   const { stored, event } = changed;
   if (event === null) return changed;

@@ -35,6 +35,7 @@ import type {
 } from './stored.ts';
 
 export type * from './stored.ts';
+export type { Credential, RequiredCaller } from './caller.ts';
 export type * from './tenancy.ts';
 
 /** The two trees of a project. */

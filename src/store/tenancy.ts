@@ -6,6 +6,7 @@
 import type { Environment } from '../contract/auth.ts';
 import type { MeteredType } from '../contract/operation.ts';
 import type { LeafDraft } from '../core/record.ts';
+import type { RequiredCaller } from './caller.ts';
 import type { IdempotencyWrite, Page, ByAge, Project, StoredResponse } from './port.ts';
 
 export interface StoredOrganization {
@@ -92,6 +93,8 @@ export interface NewProject {
 
 /** Made in one transaction, whole or not at all. */
 export interface NewTenant {
+  /** Null at a sign-up, which nobody has to be known for. */
+  readonly by: RequiredCaller | null;
   /** Both null where the organization is there already. */
   readonly organization: StoredOrganization | null;
   readonly user: StoredUser | null;
@@ -110,6 +113,7 @@ export type Created =
 
 /** Rows of tenants that change with an append to a project of theirs. */
 export type TenantEffect =
+  | RequiredCaller
   /** Refused with CONFLICT where the project has `limits.keysPerProject` keys that are not revoked, be it ahead. */
   | { readonly kind: 'saveApiKey'; readonly key: ApiKeyRow }
   /** Refused with NOT_FOUND where the key is unknown, or revoked at `atMs`. */
@@ -200,7 +204,7 @@ export interface TenantReader {
 export interface TenantStore {
   /**
    * USER_EXISTS where (issuer, subject) is known, NAME_TAKEN as above, CONFLICT where the organization has
-   * `limits.projectsPerOrganization` projects that are not deleted.
+   * `limits.projectsPerOrganization` projects that are not deleted; and as `by` is refused.
    */
   createTenant(tenant: NewTenant): Promise<Created>;
   /** Keeps what is not kept yet and answers what is kept: the first one stays. */

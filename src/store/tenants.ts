@@ -4,6 +4,8 @@
  */
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
+import { isRevoked } from '../core/credential.ts';
+import { judgeCaller, type CallerState, type Credential } from './caller.ts';
 import { areSame, homesAmong, type Homes, type LivingProject, type Membership } from './homes.ts';
 import type { Project } from './port.ts';
 import type { ApiKeyRow, NewTenant, StoredProject, StoredSession, TenantEffect } from './tenancy.ts';
@@ -15,10 +17,12 @@ export type Profile = Pick<StoredProject, 'name' | 'settings' | 'quotas' | 'dele
 
 /** The rows that effects read and write: of the project that is appended to, and of its organization. */
 export interface TenantRows {
+  /** As it stands in this transaction; null where it is unknown. */
+  caller(credential: Credential): CallerState | null;
   /** Keys without a `revokedMs`, be it ahead. */
   unrevokedKeys(): number;
   addApiKey(key: ApiKeyRow): void;
-  apiKey(keyId: string): Pick<ApiKeyRow, 'revokedMs'> | null;
+  apiKey(keyId: string): Pick<ApiKeyRow, 'revokedMs' | 'updatedMs'> | null;
   changeApiKey(effect: EffectOf<'changeApiKey'>): void;
   revokeApiKey(effect: EffectOf<'revokeApiKey'>): void;
   /** Null for a project of a plane. */
@@ -45,6 +49,8 @@ export const nameKey = (name: string): string => name.normalize('NFC').toLowerCa
 
 export function applyTenantEffect(rows: TenantRows, effect: TenantEffect): void {
   switch (effect.kind) {
+    case 'requireCaller':
+      return judgeCaller(rows.caller(effect.credential), effect);
     case 'saveApiKey':
       return addApiKey(rows, effect.key);
     case 'changeApiKey':
@@ -81,7 +87,7 @@ function addApiKey(rows: TenantRows, key: ApiKeyRow): void {
 
 function livingKey(rows: TenantRows, { keyId, atMs }: { keyId: string; atMs: number }) {
   const key = rows.apiKey(keyId);
-  if (key === null || (key.revokedMs !== null && key.revokedMs <= atMs)) {
+  if (key === null || isRevoked(key, atMs)) {
     throw new GovError('NOT_FOUND', `no key ${keyId}`);
   }
   return key;

@@ -195,6 +195,7 @@ describe('any event', () => {
   const callerWith = (redactionKeys: readonly string[]): Caller => ({
     id: 'key_1',
     type: 'api_key',
+    credential: null,
     project: {
       projectId: 'prj_1',
       organizationId: 'org_1',

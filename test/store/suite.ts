@@ -21,6 +21,7 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./suite/projects.ts');
   await import('./suite/homes.ts');
   await import('./suite/keys.ts');
+  await import('./suite/callers.ts');
   await import('./suite/operator.ts');
   await import('./suite/texts.ts');
 }

@@ -75,6 +75,7 @@ export function newProject(stored: StoredProject): NewProject {
 
 /** Projects `prj_<name>_live` and `prj_<name>_test`. */
 export const tenant = (name: string, more: Partial<NewTenant> = {}): NewTenant => ({
+  by: null,
   organization: {
     organizationId: `org_${name}`,
     name: `organization ${name}`,
@@ -100,6 +101,7 @@ export const tenant = (name: string, more: Partial<NewTenant> = {}): NewTenant =
 
 /** More projects for an organization that is there. */
 export const moreProjects = (...made: readonly StoredProject[]): NewTenant => ({
+  by: null,
   organization: null,
   user: null,
   projects: made.map(newProject),

@@ -12,8 +12,10 @@ import { answerOf } from '../answer.ts';
 import type { Created, NewProject, NewTenant, Project, Store, StoredResponse } from '../port.ts';
 import type { RandomPool } from '../random.ts';
 import { organizationColumns, personColumns } from '../tenantrow.ts';
+import { judgeCaller } from '../caller.ts';
 import { judgeTenant, nameKey } from '../tenants.ts';
 import { textArray } from './arrays.ts';
+import { callerLookups, callerName, callersOf } from './caller.ts';
 import { scoped, type Database, type Transaction } from './database.ts';
 import { keptOf, noFacts } from './facts.ts';
 import { stateOf, troubleOf } from './faults.ts';
@@ -122,6 +124,7 @@ async function makeTenant(options: MakerOptions, tenant: NewTenant): Promise<Cre
   return options.database.transaction({ organizationId }, async (transaction) => {
     const repeated = await repeatOf(transaction, tenant, { organizationId, caller });
     if (repeated !== null) return repeated;
+    await judgeAsking(transaction, tenant);
     await judge(transaction, tenant, organizationId);
     const [{ rows }] = await transaction.run([step(newNumbers, projects.length)]);
     const numbers = rows.map(({ no }) => no);
@@ -156,6 +159,13 @@ async function repeatOf(
   const { fingerprint, response } = keptOf(rows[0]);
   if (fingerprint !== idempotency.fingerprint) return { outcome: 'key_reused' };
   return { outcome: 'replayed', response };
+}
+
+async function judgeAsking({ run }: Transaction, { by }: NewTenant): Promise<void> {
+  if (by === null) return;
+  const lookups = callerLookups(0, [by.credential]);
+  const callers = callersOf(lookups, await run(lookups.map(({ step: wanted }) => wanted)));
+  judgeCaller(callers.get(callerName(by.credential))?.state ?? null, by);
 }
 
 async function judge({ run }: Transaction, tenant: NewTenant, organizationId: string): Promise<void> {

@@ -220,7 +220,10 @@ const oneKey = selectKeys('AND k.key_id = $2');
 const page = 'AND (k.created_ms, k.key_id) < ($2, $3)';
 const order = 'ORDER BY k.created_ms DESC, k.key_id DESC LIMIT $4';
 const keyPage = selectKeys(`${page} ${order}`);
-const livingPage = selectKeys(`${page} AND (k.revoked_ms IS NULL OR k.revoked_ms > $5) ${order}`);
+/** As `isRevoked` judges it. */
+const livingPage = selectKeys(
+  `${page} AND (k.revoked_ms IS NULL OR (k.revoked_ms > $5 AND k.revoked_ms > k.updated_ms)) ${order}`,
+);
 
 const readKey = (row: KeyRow): ApiKeyRow =>
   keyOf({ ...row, name: read(row.name), description: readOrNull(row.description) });

@@ -1,14 +1,16 @@
 /**
  * What effects on tenants must know, looked up as the rest of the facts of a commit (`facts.ts`). Where an effect
- * concerns the organization, the transaction enters its scope as well. A change of a project and what is told to a home
- * also lock the organization's row, before anything else: so no two of its projects take one name at the same time, its
- * homes stay where they are, and no two transactions wait for each other.
+ * concerns the organization, the transaction enters its scope as well. A change of a project, what is told to a home, what
+ * ends or narrows a credential and what is asked with one also lock the organization's row, before anything else: so no
+ * two of its projects take one name at the same time, its homes and credentials stay what they are, and no two
+ * transactions wait for each other.
  */
 import { membershipOf, type LivingProject, type Membership, type MembershipRow } from '../homes.ts';
 import type { ApiKeyRow, AppendRequest, Effect } from '../port.ts';
 import { quotasOf, type ProfileRow } from '../tenantrow.ts';
 import { nameKey, type Profile } from '../tenants.ts';
 import { textArray } from './arrays.ts';
+import { callerLookups, type CallerFacts } from './caller.ts';
 import type { Facts, Lookup } from './facts.ts';
 import { read } from './texts.ts';
 import { sql, step, type Step } from './wire.ts';
@@ -16,7 +18,8 @@ import { sql, step, type Step } from './wire.ts';
 export interface TenantFacts {
   /** Keys that are not revoked. */
   unrevoked: number;
-  readonly keys: Map<string, Pick<ApiKeyRow, 'revokedMs'>>;
+  readonly keys: Map<string, Pick<ApiKeyRow, 'revokedMs' | 'updatedMs'>>;
+  readonly callers: CallerFacts;
   profile: Profile | null;
   /** Those of other projects of its organization and environment, among the ones that may be taken. */
   readonly names: Set<string>;
@@ -29,6 +32,7 @@ export interface TenantFacts {
 export const noTenantFacts = (): TenantFacts => ({
   unrevoked: 0,
   keys: new Map(),
+  callers: new Map(),
   profile: null,
   names: new Set(),
   membership: null,
@@ -62,12 +66,19 @@ const namesakes = sql<{ name_key: string }>(
 const unrevoked = sql<{ n: number }>(
   'SELECT count(*) AS n FROM api_key WHERE project = $1 AND revoked_ms IS NULL',
 );
-const keysOf = sql<{ key_id: string; revoked_ms: number | null }>(
-  'SELECT key_id, revoked_ms FROM api_key WHERE project = $1 AND key_id = ANY($2::text[])',
+const keysOf = sql<{ key_id: string; revoked_ms: number | null; updated_ms: number }>(
+  'SELECT key_id, revoked_ms, updated_ms FROM api_key WHERE project = $1 AND key_id = ANY($2::text[])',
 );
 
-const locking: ReadonlySet<Effect['kind']> = new Set(['changeProject', 'setCustomer']);
-const entering: ReadonlySet<Effect['kind']> = new Set(['openSession', 'endSession']);
+const locking: ReadonlySet<Effect['kind']> = new Set([
+  'requireCaller',
+  'changeApiKey',
+  'revokeApiKey',
+  'endSession',
+  'changeProject',
+  'setCustomer',
+]);
+const entering: ReadonlySet<Effect['kind']> = new Set(['openSession']);
 
 /** What comes before the lock on the heads: the scope of the organization, and the lock on its row. */
 export function organizationLookups(project: number, requests: readonly AppendRequest[]): Lookup[] {
@@ -109,9 +120,15 @@ export function tenantLookups(project: number, effects: readonly Effect[]): Look
     effect.kind === 'changeApiKey' || effect.kind === 'revokeApiKey' ? [effect.keyId] : [],
   );
   if (keys.length > 0) {
-    look(step(keysOf, project, textArray(keys)), ({ key_id: keyId, revoked_ms: revokedMs }, facts) =>
-      facts.keys.set(keyId, { revokedMs }),
+    look(
+      step(keysOf, project, textArray(keys)),
+      ({ key_id: keyId, revoked_ms: revokedMs, updated_ms: updatedMs }, facts) =>
+        facts.keys.set(keyId, { revokedMs, updatedMs }),
     );
+  }
+  const asking = effects.flatMap((effect) => (effect.kind === 'requireCaller' ? [effect.credential] : []));
+  for (const { step: wanted, take } of callerLookups(project, asking)) {
+    lookups.push({ step: wanted, take: (rows, facts) => take(rows, facts.callers) });
   }
   return lookups;
 }

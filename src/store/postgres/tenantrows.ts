@@ -3,6 +3,7 @@ import type { Homes } from '../homes.ts';
 import type { ApiKeyRow, StoredSession } from '../port.ts';
 import { keyColumns, keyValues, sessionColumns } from '../tenantrow.ts';
 import { nameKey, type TenantRows } from '../tenants.ts';
+import { callerName, changeCallerKeys, endCallerSession } from './caller.ts';
 import type { Writing } from './effects.ts';
 import { kept, keptOrNull } from './texts.ts';
 import { sql, step, type Sql, type Step } from './wire.ts';
@@ -31,6 +32,7 @@ export const putKey = (project: number, key: ApiKeyRow): Step => keyStep(replace
 type Of<Names extends keyof TenantRows> = Pick<TenantRows, Names>;
 
 export const tenantRows = (writing: Writing): TenantRows => ({
+  caller: (credential) => writing.facts.callers.get(callerName(credential))?.state ?? null,
   ...keyRows(writing),
   ...profileRows(writing),
   ...homeRows(writing),
@@ -51,6 +53,7 @@ function keyRows({
   undo,
   write,
 }: Writing): Of<'unrevokedKeys' | 'addApiKey' | 'apiKey' | 'changeApiKey' | 'revokeApiKey'> {
+  const changing = { callers: facts.callers, undo };
   const count = (more: number): void => {
     facts.unrevoked += more;
     undo.add(() => (facts.unrevoked -= more));
@@ -58,19 +61,21 @@ function keyRows({
   return {
     unrevokedKeys: () => facts.unrevoked,
     addApiKey: (key) => {
-      const { keyId, revokedMs } = key;
+      const { keyId, revokedMs, updatedMs } = key;
       if (revokedMs === null) count(1);
-      undo.set(facts.keys, keyId, { revokedMs });
+      undo.set(facts.keys, keyId, { revokedMs, updatedMs });
       write(addKey(project, key));
     },
     apiKey: (keyId) => facts.keys.get(keyId) ?? null,
     changeApiKey: ({ keyId, name, description, scopes, expiresMs, atMs }) => {
       const texts = [kept(name), keptOrNull(description), JSON.stringify(scopes)];
+      changeCallerKeys(changing, keyId, { scopes, expiresMs, updatedMs: atMs });
       write(step(changeKey, project, keyId, ...texts, expiresMs, atMs));
     },
     revokeApiKey: ({ keyId, revokedMs, atMs }) => {
       if (facts.keys.get(keyId)?.revokedMs === null) count(-1);
-      undo.set(facts.keys, keyId, { revokedMs });
+      undo.set(facts.keys, keyId, { revokedMs, updatedMs: atMs });
+      changeCallerKeys(changing, keyId, { revokedMs, updatedMs: atMs });
       write(step(revokeKey, project, keyId, revokedMs, atMs));
     },
   };
@@ -94,6 +99,7 @@ const profileRows = ({
     facts.profile = profile;
     undo.add(() => (facts.profile = before));
     const { name, settings, quotas, deletedMs } = profile;
+    changeCallerKeys({ callers: facts.callers, undo }, null, { deletedMs });
     const texts = [kept(name), nameKey(name), settings, JSON.stringify(quotas)];
     write(step(saveProfile, project, ...texts, deletedMs, updatedMs));
   },
@@ -129,8 +135,15 @@ const sessionValues = (session: StoredSession) => {
   return [Buffer.from(digest), kind, userId, organizationId, createdMs, lastUsedMs, expiresMs, endedMs];
 };
 
-const organizationRows = ({ write }: Writing): Of<'openSession' | 'endSession' | 'setCustomer'> => ({
+const organizationRows = ({
+  facts,
+  undo,
+  write,
+}: Writing): Of<'openSession' | 'endSession' | 'setCustomer'> => ({
   openSession: (session) => write(step(insertSession, ...sessionValues(session))),
-  endSession: ({ digest, atMs }) => write(step(endSession, Buffer.from(digest), atMs)),
+  endSession: ({ digest, atMs }) => {
+    endCallerSession({ callers: facts.callers, undo }, { digest, atMs });
+    write(step(endSession, Buffer.from(digest), atMs));
+  },
   setCustomer: ({ organizationId, customerId }) => write(step(setCustomer, organizationId, customerId)),
 });

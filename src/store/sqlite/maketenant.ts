@@ -5,7 +5,9 @@
 import { GovError } from '../../contract/problems.ts';
 import type { NewTenant, Project, StoredOrganization, StoredProject, StoredUser, Use } from '../port.ts';
 import { minuteOf, organizationColumns, personColumns } from '../tenantrow.ts';
+import { judgeCaller } from '../caller.ts';
 import { judgeTenant, nameKey } from '../tenants.ts';
+import { callerReader } from './caller.ts';
 import type { Value } from './connection.ts';
 import { homeFinder, homeMover } from './homes.ts';
 import { maxProject } from './position.ts';
@@ -65,7 +67,10 @@ function judgment(prepare: Prepare): (tenant: NewTenant) => void {
      WHERE organization_id = ? AND environment = ? AND name_key = ? AND deleted_ms IS NULL`,
   );
   const refuseNumbers = numberJudgment(prepare);
+  const caller = callerReader(prepare);
   return (tenant) => {
+    const { by } = tenant;
+    if (by !== null) judgeCaller(caller(by.credential), by);
     const { organization, user, projects } = tenant;
     const organizationId = organization?.organizationId ?? projects[0]?.stored.project.organizationId ?? null;
     judgeTenant(tenant, {

@@ -176,7 +176,10 @@ function keyReads(db: Connection, numberOf: ProjectNumber): Of<'apiKey' | 'apiKe
   const page = 'AND (k.created_ms, k.key_id) < (?, ?)';
   const order = 'ORDER BY k.created_ms DESC, k.key_id DESC LIMIT ?';
   const all = select(`${page} ${order}`);
-  const living = select(`${page} AND (k.revoked_ms IS NULL OR k.revoked_ms > ?) ${order}`);
+  // as `isRevoked` judges it
+  const living = select(
+    `${page} AND (k.revoked_ms IS NULL OR (k.revoked_ms > ? AND k.revoked_ms > k.updated_ms)) ${order}`,
+  );
   return {
     apiKey: async (digest) => found(digest),
     apiKeyOf: async (projectId, keyId) => {

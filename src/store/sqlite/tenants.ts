@@ -5,6 +5,7 @@
 import type { ApiKeyRow } from '../port.ts';
 import { keyColumns, keyValues, quotasOf, sessionColumns, type ProfileRow } from '../tenantrow.ts';
 import { nameKey, type TenantRows } from '../tenants.ts';
+import { callerReader } from './caller.ts';
 import type { Current } from './effects.ts';
 import { homeRows } from './homes.ts';
 import type { Prepare, Statement } from './statement.ts';
@@ -27,6 +28,7 @@ export function keyInsert(prepare: Prepare): (project: number, key: ApiKeyRow) =
 type Of<Names extends keyof TenantRows> = Pick<TenantRows, Names>;
 
 export const tenantRows = (prepare: Prepare, current: Current): TenantRows => ({
+  caller: callerReader(prepare),
   ...keyRows(prepare, current),
   ...profileRows(prepare, current),
   ...homeRows(prepare, current),
@@ -42,9 +44,9 @@ function keyRows(
     'count api keys',
     'SELECT count(*) AS n FROM api_key WHERE project = ? AND revoked_ms IS NULL',
   );
-  const find = prepare<{ revokedMs: number | null }>(
+  const find = prepare<Pick<ApiKeyRow, 'revokedMs' | 'updatedMs'>>(
     'find api key',
-    'SELECT revoked_ms AS revokedMs FROM api_key WHERE project = ? AND key_id = ?',
+    'SELECT revoked_ms AS revokedMs, updated_ms AS updatedMs FROM api_key WHERE project = ? AND key_id = ?',
   );
   const change = prepare(
     'change api key',
