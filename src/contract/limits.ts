@@ -171,6 +171,8 @@ export const limits = {
   proofPathHashes: 64,
   commitRequests: 500,
   commitBytes: 8 * MiB,
+  commitSharedBytes: 1 * MiB,
+  commitSharedRecent: 256,
   writeQueue: 10_000,
   diskReserveBytes: 64 * MiB,
 

@@ -1,7 +1,7 @@
 /** Group commit: what a commit takes, and in which order promises are kept. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
-import type { SqliteStore } from '../../src/store/sqlite/index.ts';
+import type { SqliteStore, StoreOptions } from '../../src/store/sqlite/index.ts';
 import { event, genesis, projectOf, request } from './fixture.ts';
 import { TestPlane } from './plane.ts';
 
@@ -11,11 +11,14 @@ afterEach(() => {
 });
 
 /** A store, and the number of commits since it was asked last. */
-async function counted(): Promise<{ store: SqliteStore; commits: () => number }> {
+async function counted(
+  more: Partial<StoreOptions> = {},
+): Promise<{ store: SqliteStore; commits: () => number }> {
   const plane = new TestPlane();
   planes.push(plane);
   let commits = 0;
   const store = plane.open({
+    ...more,
     faults: {
       before: (step) => {
         if (step === 'commit') commits += 1;
@@ -67,6 +70,26 @@ describe('a commit', () => {
       ),
     );
     expect(kept).toEqual([0, 1, 2, 3, 4].map((at) => [at, 1]));
+    await store.close();
+  });
+
+  it.each([
+    ['in this thread', {}],
+    ['in a thread of its own', { thread: true }],
+  ])('takes requests of projects in turn, and is small where they share: %s', async (_where, options) => {
+    const { store } = await counted(options);
+    await store.createProject(projectOf('b'), genesis('b'));
+    const text = 'x'.repeat(limits.commitSharedBytes / 8);
+    const large = request([event({ metadata: { text } })]);
+    const order: string[] = [];
+    const send = async (name: string, sent: typeof large) => {
+      await store.append(sent);
+      order.push(name);
+    };
+    const flood = Array.from({ length: 40 }, async () => send('ada', large));
+    const single = send('bob', request([event()], { projectId: 'prj_b' }));
+    await Promise.all([...flood, single]);
+    expect(order.indexOf('bob')).toBeLessThan(8);
     await store.close();
   });
 

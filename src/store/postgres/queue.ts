@@ -1,11 +1,13 @@
 /**
  * Group commit without a timer, for each project: a commit takes what queued while the one before was under way.
- * Projects do not wait for each other but for a connection. Refusals are told apart from trouble: a request that is
+ * Projects do not wait for each other but for a connection, and one that floods is refused itself. Refusals are told apart from trouble: a request that is
  * refused is refused alone; where the database cannot be reached, every request of the commit is refused, and the
  * next one tries again, so writing heals by itself.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
+import { makeWay } from '../../core/turns.ts';
+import { overloaded } from '../bounds.ts';
 import type { AppendOutcome, AppendRequest } from '../port.ts';
 import type { Settled } from './plan.ts';
 
@@ -42,19 +44,16 @@ export class WriteQueue {
 
   async append(request: AppendRequest): Promise<AppendOutcome> {
     this.refuseClosed();
-    if (this.count >= limits.writeQueue) {
-      throw new GovError(
-        'OVERLOADED',
-        `expected at most ${limits.writeQueue} waiting writes, got one more; try again later`,
-        { retryAfterSeconds: 5 },
-      );
-    }
-    this.count += 1;
     return new Promise((resolve, reject) => {
       const item = { request, bytes: bytesOf(request), resolve, reject };
-      const queue = this.waiting.get(request.projectId);
+      const { projectId } = request;
+      const refused = this.count < limits.writeQueue ? undefined : makeWay(this.waiting, projectId, item);
+      refused?.reject(overloaded());
+      if (refused === item) return;
+      if (refused === undefined) this.count += 1;
+      const queue = this.waiting.get(projectId);
       if (queue !== undefined) queue.push(item);
-      else this.start(request.projectId, item);
+      else this.start(projectId, item);
     });
   }
 

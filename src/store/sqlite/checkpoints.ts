@@ -13,13 +13,14 @@ import type { ProjectNumber } from './readleaves.ts';
 import type { Note } from './tasks.ts';
 import { tileReader } from './tiles.ts';
 import { treeNumber } from '../trees.ts';
+import type { OfProject } from './writes.ts';
 
 export interface CheckpointSaverOptions {
   readonly reading: Connection;
   readonly heads: Heads;
   readonly numberOf: ProjectNumber;
   /** Saves a note in the next commit. */
-  readonly save: (project: number, note: Note) => Promise<void>;
+  readonly save: (of: OfProject, note: Note) => Promise<void>;
   /** Why nothing may be written or signed now, if so. */
   readonly trouble: () => GovError | null;
   /** Told of a storage error; answers what the caller is told. */
@@ -46,7 +47,7 @@ export function checkpointSaver(options: CheckpointSaverOptions): Store['saveChe
       throw failed(error);
     }
     const note = sign(checkpoint);
-    await save(project, { tree: treeNumber(tree), size, root, note });
+    await save({ projectId, project }, { tree: treeNumber(tree), size, root, note });
     return find.get(project, treeNumber(tree), size) ?? note;
   };
 }

@@ -22,6 +22,7 @@ import { preparer } from './statement.ts';
 import { taskStatements } from './tasks.ts';
 import { ThreadEngine } from './threadengine.ts';
 import { unsignedFinder } from './unsigned.ts';
+import type { OfProject } from './writes.ts';
 
 export type { Faults } from './faults.ts';
 export { storeFiles } from './open.ts';
@@ -131,6 +132,7 @@ type Writes = Omit<Store, keyof ReturnType<typeof storeReader> | 'condition' | '
 
 function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): Writes {
   const numberOf = projectNumbers(reading);
+  const of = (projectId: string): OfProject => ({ projectId, project: numberOf(projectId) });
   const isDue = dueJobs(reading);
   return {
     append: (request) => engine.write({ verb: 'append', request }),
@@ -139,12 +141,12 @@ function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): 
     claimInstallation: (text) => engine.write({ verb: 'claimInstallation', text }),
     used: (uses) => engine.write({ verb: 'used', uses }),
     stageGraphPart: async (projectId, graphId, part) =>
-      engine.write({ verb: 'stageGraphPart', project: numberOf(projectId), graphId, part }),
+      engine.write({ verb: 'stageGraphPart', ...of(projectId), graphId, part }),
     saveCheckpoint: checkpointSaver({
       reading,
       heads,
       numberOf,
-      save: (project, saved) => engine.write({ verb: 'saveNote', project, note: saved }),
+      save: (of, saved) => engine.write({ verb: 'saveNote', ...of, note: saved }),
       trouble: () => engine.trouble,
       failed: (error) => engine.report(error),
     }),
@@ -155,12 +157,12 @@ function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): 
       return engine.write({ verb: 'claimJob', nowMs, lease });
     },
     renewJob: async (projectId, jobId, token, untilMs) =>
-      engine.write({ verb: 'renewJob', project: numberOf(projectId), jobId, lease: { token, untilMs } }),
+      engine.write({ verb: 'renewJob', ...of(projectId), jobId, lease: { token, untilMs } }),
     failJob: async (projectId, jobId, failure) =>
-      engine.write({ verb: 'failJob', project: numberOf(projectId), jobId, failure }),
+      engine.write({ verb: 'failJob', ...of(projectId), jobId, failure }),
     retryJob: async (projectId, jobId, atMs) =>
-      engine.write({ verb: 'retryJob', project: numberOf(projectId), jobId, atMs }),
-    saveApiKey: async (key) => engine.write({ verb: 'saveApiKey', project: numberOf(key.projectId), key }),
+      engine.write({ verb: 'retryJob', ...of(projectId), jobId, atMs }),
+    saveApiKey: async (key) => engine.write({ verb: 'saveApiKey', ...of(key.projectId), key }),
     sweep: async (nowMs) => {
       await engine.write({ verb: 'sweepOld', nowMs });
       while (await engine.write({ verb: 'sweepAnswers', nowMs }));

@@ -12,11 +12,13 @@ import Database from 'better-sqlite3';
 import { errorOf } from '../../contract/failure.ts';
 import { limits } from '../../contract/limits.ts';
 import type { GovError } from '../../contract/problems.ts';
+import { overloaded } from '../bounds.ts';
+import { CommitQueue } from './commitqueue.ts';
 import type { Engine, Settle } from './engine.ts';
 import { problemOf, troubleOf } from './faults.ts';
 import type { FromThread, Settled, ThreadStart, ToThread } from './threadmessages.ts';
 import { refusalOf } from './writer.ts';
-import { bytesOf, type ResultOf, type Verb, type Write, type WriteOf } from './writes.ts';
+import { bytesOf, projectOf, type ResultOf, type Verb, type Write, type WriteOf } from './writes.ts';
 
 /** What waits in the thread lives for one commit, mostly. */
 const youngMiB = 16;
@@ -39,7 +41,7 @@ export class ThreadEngine implements Engine {
   /** Started by the first write, so that a plane listens before. */
   private thread: Worker | null = null;
   private gone: Promise<void> = Promise.resolve();
-  private waiting: Waiting[] = [];
+  private readonly waiting = new CommitQueue<Waiting>();
   private readonly sent = new Map<number, Settle>();
   private count = 0;
   private scheduled = false;
@@ -58,16 +60,17 @@ export class ThreadEngine implements Engine {
   }
 
   get queued(): number {
-    return this.waiting.length + this.sent.size;
+    return this.waiting.size + this.sent.size;
   }
 
   write<Name extends Verb>(write: WriteOf<Name>): Promise<ResultOf<Name>> {
-    const { trouble, queued } = this;
-    const refusal = refusalOf({ closed: this.drained !== null, trouble, queued });
+    const refusal = refusalOf({ closed: this.drained !== null, trouble: this.trouble });
     if (refusal !== null) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
       // the thread answers each verb with its result
-      this.waiting.push({ write: write as Write, resolve: resolve as never, reject });
+      const item = { write: write as Write, resolve: resolve as never, reject };
+      const sized = { projectId: projectOf(item.write), bytes: bytesOf(item.write), item };
+      this.waiting.add(sized, limits.writeQueue - this.sent.size)?.reject(overloaded());
       this.schedule();
     });
   }
@@ -120,21 +123,7 @@ export class ThreadEngine implements Engine {
   }
 
   private sendNext(): void {
-    while (this.sent.size === 0 && this.waiting.length > 0) this.send(this.next());
-  }
-
-  private next(): Waiting[] {
-    let bytes = 0;
-    let count = 0;
-    while (count < this.waiting.length && count < limits.commitRequests && bytes < limits.commitBytes) {
-      const next = this.waiting[count];
-      if (next !== undefined) bytes += bytesOf(next.write);
-      count += 1;
-    }
-    if (count < this.waiting.length) return this.waiting.splice(0, count);
-    const all = this.waiting;
-    this.waiting = [];
-    return all;
+    while (this.sent.size === 0 && this.waiting.size > 0) this.send(this.waiting.next());
   }
 
   private send(taken: readonly Waiting[]): void {
@@ -197,7 +186,7 @@ export class ThreadEngine implements Engine {
     if (this.fault !== null || (trouble === 'full' && this.full !== null)) return;
     if (trouble === 'fault') this.fault = problem;
     else this.full = problem;
-    for (const { reject } of this.waiting.splice(0)) reject(problem);
+    for (const { reject } of this.waiting.clear()) reject(problem);
     if (trouble === 'fault') this.options.stopped(problem);
     else this.options.filled(problem);
     this.settleDrain();

@@ -1,6 +1,6 @@
 /**
- * Group commit without a timer: each commit takes what queued while the one before was being synced. Promises
- * are settled after COMMIT returned, which at synchronous=FULL is after fsync.
+ * Group commit without a timer: each commit takes what queued while the one before was being synced, of all projects
+ * in turn. Promises are settled after COMMIT returned, which at synchronous=FULL is after fsync.
  *
  * Errors are told apart: a request that is refused is refused alone; a full disk fails the commit, and writing
  * goes on once space returns; any other storage error stops the writer for good, because after a failed fsync
@@ -9,12 +9,16 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
+import { overloaded } from '../bounds.ts';
+import { CommitQueue } from './commitqueue.ts';
 import type { Connection } from './connection.ts';
 import { problemOf, troubleOf, type Faults } from './faults.ts';
 import { preparer, type Statement } from './statement.ts';
 
 /** One thing to do in a transaction. */
 export interface Work<Result> {
+  /** Whose it is; empty for what belongs to no project. */
+  readonly projectId: string;
   /** What it will roughly write, for the size of a commit. */
   readonly bytes: number;
   /** Whether it can be refused after it wrote; it then gets a savepoint. */
@@ -59,10 +63,10 @@ export class Torn extends Error {}
 export class Writer {
   private readonly options: WriterOptions;
   private readonly statements: Record<'begin' | 'commit' | 'savepoint' | 'release' | 'undo', Statement>;
-  private queue: Queued[] = [];
+  private readonly queue = new CommitQueue<Queued>();
   private scheduled = false;
   private closing: (() => void) | null = null;
-  private closed = false;
+  closed = false;
   private fault: GovError | null = null;
   private full: GovError | null = null;
 
@@ -84,18 +88,19 @@ export class Writer {
   }
 
   get queued(): number {
-    return this.queue.length;
+    return this.queue.size;
   }
 
   /** Resolves with the result once it is durable; rejects when refused, or with what stopped the writer. */
   take(work: Work<unknown>, { resolve, reject }: Pick<Queued, 'resolve' | 'reject'>): void {
-    const { closed, trouble, queued } = this;
-    const refusal = refusalOf({ closed, trouble, queued });
+    const refusal = refusalOf(this);
     if (refusal !== null) {
       reject(refusal);
       return;
     }
-    this.queue.push({ work, resolve, reject });
+    const { projectId, bytes } = work;
+    const item = { work, resolve, reject };
+    this.queue.add({ projectId, bytes, item }, limits.writeQueue)?.reject(overloaded());
     this.schedule();
   }
 
@@ -112,7 +117,7 @@ export class Writer {
   /** Commits what is queued, and refuses everything after it. */
   async drain(): Promise<void> {
     this.closed = true;
-    if (this.queue.length === 0) return;
+    if (this.queue.size === 0) return;
     await new Promise<void>((resolve) => {
       const { closing } = this;
       this.closing = () => {
@@ -127,23 +132,13 @@ export class Writer {
     this.scheduled = true;
     setImmediate(() => {
       this.scheduled = false;
-      this.commit(this.next());
-      if (this.queue.length > 0) this.schedule();
+      this.commit(this.queue.next());
+      if (this.queue.size > 0) this.schedule();
       else this.closing?.();
     });
   }
 
-  private next(): Queued[] {
-    let bytes = 0;
-    let count = 0;
-    while (count < this.queue.length && count < limits.commitRequests && bytes < limits.commitBytes) {
-      bytes += this.queue[count]?.work.bytes ?? 0;
-      count += 1;
-    }
-    return this.queue.splice(0, count);
-  }
-
-  private commit(items: Queued[]): void {
+  private commit(items: readonly Queued[]): void {
     const outcomes: Outcome[] = [];
     try {
       this.statements.begin.run();
@@ -189,7 +184,8 @@ export class Writer {
   private retryWithout(culprit: Queued, items: readonly Queued[], error: unknown): void {
     this.rollback();
     culprit.reject(asProblem(error instanceof Torn ? error.cause : error));
-    this.queue.unshift(...items.filter((item) => item !== culprit));
+    const others = items.filter((item) => item !== culprit);
+    if (others.length > 0) this.commit(others);
   }
 
   private fail(items: readonly Queued[], error: unknown): GovError {
@@ -202,7 +198,7 @@ export class Writer {
     if (trouble === 'busy' || this.fault !== null) return problem;
     if (trouble === 'fault') this.fault = problem;
     else this.full = problem;
-    for (const item of this.queue.splice(0)) item.reject(problem);
+    for (const item of this.queue.clear()) item.reject(problem);
     if (trouble === 'fault') this.options.stopped(problem);
     else this.options.filled(problem);
     return problem;
@@ -225,18 +221,11 @@ const isTorn = (error: unknown, { isolated }: Work<unknown>): boolean =>
 
 const asProblem = (error: unknown): unknown => (error instanceof GovError ? error : problemOf('bug', error));
 
-/** Why a write is refused at once, or null where it may wait. */
+/** Why a write is refused whatever waits, or null. */
 export function refusalOf(state: {
   readonly closed: boolean;
   readonly trouble: GovError | null;
-  readonly queued: number;
 }): GovError | null {
   if (state.closed) return new GovError('SHUTTING_DOWN', 'the store is closing; nothing was stored');
-  if (state.trouble !== null) return state.trouble;
-  if (state.queued < limits.writeQueue) return null;
-  return new GovError(
-    'OVERLOADED',
-    `expected at most ${limits.writeQueue} waiting writes, got one more; try again later`,
-    { retryAfterSeconds: 5 },
-  );
+  return state.trouble;
 }

@@ -27,20 +27,25 @@ interface Lease {
   readonly untilMs: number;
 }
 
-/** Projects are named by number but where there may be none yet. */
+/** A project by its number as well, which is not to be looked up in a transaction. */
+export interface OfProject {
+  readonly projectId: string;
+  readonly project: number;
+}
+
 interface Inputs {
   append: { readonly request: AppendRequest };
   createProject: { readonly project: Project; readonly genesis: LeafDraft };
   createTenant: { readonly tenant: NewTenant };
   claimInstallation: { readonly text: string };
   used: { readonly uses: readonly Use[] };
-  stageGraphPart: { readonly project: number; readonly graphId: string; readonly part: GraphPart };
-  saveNote: { readonly project: number; readonly note: Note };
+  stageGraphPart: OfProject & { readonly graphId: string; readonly part: GraphPart };
+  saveNote: OfProject & { readonly note: Note };
   claimJob: { readonly nowMs: number; readonly lease: Lease };
-  renewJob: { readonly project: number; readonly jobId: string; readonly lease: Lease };
-  failJob: { readonly project: number; readonly jobId: string; readonly failure: JobFailure };
-  retryJob: { readonly project: number; readonly jobId: string; readonly atMs: number };
-  saveApiKey: { readonly project: number; readonly key: ApiKeyRow };
+  renewJob: OfProject & { readonly jobId: string; readonly lease: Lease };
+  failJob: OfProject & { readonly jobId: string; readonly failure: JobFailure };
+  retryJob: OfProject & { readonly jobId: string; readonly atMs: number };
+  saveApiKey: OfProject & { readonly key: ApiKeyRow };
   sweepOld: { readonly nowMs: number };
   sweepAnswers: { readonly nowMs: number };
 }
@@ -76,6 +81,7 @@ export interface WriteStatements {
 
 /** The write as the writer takes it; its result is `ResultOf` its verb. */
 export const workOf = (write: Write, statements: WriteStatements): Work<unknown> => ({
+  projectId: projectOf(write),
   bytes: bytesOf(write),
   isolated: write.verb === 'append' ? isIsolated(write.request) : write.verb !== 'createTenant',
   run: () => perform(write, statements),
@@ -184,6 +190,12 @@ function writeTenant(tenant: NewTenant, { sequencer, tenants }: WriteStatements)
 /** A request of one event can be refused only before it wrote anything. */
 const isIsolated = ({ effects, idempotency, whole, leaves }: AppendRequest): boolean =>
   effects !== undefined || idempotency !== undefined || (whole === true && leaves.length > 1);
+
+/** Whose a write is; empty where it is of no project, or of several. */
+export function projectOf(write: Write): string {
+  if (write.verb === 'append') return write.request.projectId;
+  return 'projectId' in write ? write.projectId : '';
+}
 
 /** What a write takes in a commit: UTF-16 units, near enough to bytes. */
 export function bytesOf(write: Write): number {

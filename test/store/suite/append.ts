@@ -164,6 +164,22 @@ describe('append', () => {
     await drop();
   });
 
+  it('that is full of writes of one project refuses its newest for one of another project', async () => {
+    const { store, drop } = await open();
+    await store.createProject(projectOf('b'), genesis('b'));
+    const empty = (project: string) =>
+      store.append(request([], { projectId: `prj_${project}`, meter: { op: 'none', units: 0 } }));
+    const waiting = Array.from({ length: limits.writeQueue }, () => empty('a'));
+    const newest = codeOf(waiting.pop()!);
+    const other = empty('b');
+    expect(store.condition().queued).toBe(limits.writeQueue);
+    expect(await newest).toBe('OVERLOADED');
+    expect(await codeOf(empty('a'))).toBe('OVERLOADED');
+    expect((await other).outcome).toBe('stored');
+    await Promise.all(waiting);
+    await drop();
+  });
+
   it('takes what is queued when it closes, then refuses', async () => {
     const { store, reopen, drop } = await open();
     const queued = [appended(store, request([event()])), appended(store, request([event()]))];
