@@ -57,6 +57,7 @@ export async function appendGuarded(
         tail.grew(request.projectId);
         checkpoints.grew(request.projectId);
       }
+      if (result.home !== undefined) grewBeside(services, result.home);
       return result;
     case 'replayed':
       return { replayed: result.response };
@@ -70,6 +71,12 @@ export async function appendGuarded(
     case 'outdated':
       return result;
   }
+}
+
+/** The log of a home grew, whose project was told what happened in another one. */
+export function grewBeside({ tail, checkpoints }: Services, home: string): void {
+  tail.grew(home);
+  checkpoints.grew(home);
 }
 
 export const keyReused = (): GovError =>

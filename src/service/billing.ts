@@ -4,7 +4,7 @@
  */
 import type { BillingSummary } from '../contract/billing.ts';
 import { GovError } from '../contract/problems.ts';
-import { append, unmetered } from './append.ts';
+import { unmetered } from './append.ts';
 import { appendFor } from './asking.ts';
 import { sealedWrite, type Call, type Handlers } from './call.ts';
 import type { Table } from '../contract/table.ts';
@@ -80,28 +80,21 @@ const noCustomer = (): GovError =>
 
 /**
  * Tells the organization that its portal was opened, and keeps the answer, sealed since the URL lets whoever has it in.
- * The event stands in the home project; a repeat is looked for in the project of the call.
+ * The event stands in the project of the call and in the home, as what changes of a project does.
  */
 async function tellPortalOpened<
   Answer extends { readonly status: 200; readonly body: { readonly url: string } },
 >({ caller, idempotency }: Call<Table['openBillingPortal']>, services: Services, answer: Answer) {
-  const { organizationId, projectId, environment } = caller.project;
-  const { home } = await organizationOf(services, caller.project);
-  const event = portalOpened(organizationId, { nowMs: services.now(), salt: services.salt, by: caller });
-  const kept = sealedWrite(idempotency, answer, services);
-  const isHome = home[environment] === projectId;
-  const told = await appendFor(
-    services,
-    { caller, scopes: ['billing:write'] },
-    {
-      projectId: home[environment],
-      leaves: [event],
-      meter: unmetered,
-      ...(isHome ? kept : {}),
-    },
-  );
-  if ('replayed' in told) return told;
-  if (isHome || kept.idempotency === undefined) return answer;
-  const stored = await append(services, { projectId, leaves: [], meter: unmetered, ...kept });
+  const { organizationId, projectId } = caller.project;
+  const nowMs = services.now();
+  const event = () => portalOpened(organizationId, { nowMs, salt: services.salt, by: caller });
+  const request = {
+    projectId,
+    leaves: [event()],
+    toHome: [event()],
+    meter: unmetered,
+    ...sealedWrite(idempotency, answer, services),
+  };
+  const stored = await appendFor(services, { caller, scopes: ['billing:write'] }, request);
   return 'replayed' in stored ? stored : answer;
 }

@@ -137,21 +137,25 @@ export class Persons {
     const stored = projectPattern.test(projectId)
       ? await store.storedProject(organizationId, projectId)
       : null;
-    // the home keeps the log of the organization, also once it is deleted
+    // the home is one that is deleted where none is left, or for a moment, until the new one is known here
     if (stored === null || (named !== null && stored.deletedMs !== null)) throw notFound('project');
     const { project } = stored;
-    if (project.environment !== environment) {
+    // the home is one of the other environment where there is no project of this one
+    if (named !== null && project.environment !== environment) {
       const detail = `expected a project of the ${environment} environment; others are under the other base path`;
       throw new GovError('ENVIRONMENT_MISMATCH', detail);
     }
-    const rules = rulesOf(stored, hosting.quotas[environment]);
+    const rules = rulesOf(stored, hosting.quotas[project.environment]);
     const credential =
       session === null ? null : ({ kind: 'session', digest: session.stored.digest } as const);
     return { id: userId, type: 'person', credential, project, scopes: ['*'], rules };
   }
 
-  forget(userId: string): void {
-    this.#known.forget((known) => known.userId === userId);
+  /** What is remembered of a user, or of people whose home this project is. */
+  forget(id: string): void {
+    this.#known.forget(
+      ({ userId, organization: { home } }) => userId === id || Object.values(home).includes(id),
+    );
   }
 }
 

@@ -5,14 +5,14 @@
 import type { ListedProject, ProjectDetail } from '../contract/projects.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { NamedProject, NewTenant, StoredProject } from '../store/port.ts';
-import { keyReused } from './append.ts';
+import { grewBeside, keyReused } from './append.ts';
 import { believed, requiredOf } from './asking.ts';
 import { idempotencyWrite, type Handlers } from './call.ts';
 import { projectCreated, projectDeleted, projectUpdated } from './projectevents.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
 import { changesOf, settingsChange, settingsOf } from './settings.ts';
-import { changeProject, livingProject, tellHome } from './tenantchange.ts';
+import { changeProject, livingProject } from './tenantchange.ts';
 
 const scope = 'projects:write';
 
@@ -47,13 +47,14 @@ export const projects: Pick<
       organization: null,
       user: null,
       projects: [{ stored, leaves: [genesis, event()], keys: [] }],
+      toHome: [event()],
       ...(kept === undefined ? {} : { idempotency: { ...kept, projectId: calledFrom } }),
     };
     const created = await believed(services, asking, () => services.store.createTenant(tenant));
     if (created.outcome === 'key_reused') throw keyReused();
     if (created.outcome === 'replayed') return { replayed: created.response };
     services.checkpoints.grew(id);
-    await tellHome(services, project, event);
+    if (created.home !== undefined) grewBeside(services, created.home);
     return answer;
   },
 

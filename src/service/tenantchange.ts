@@ -1,15 +1,16 @@
 /**
  * The one way in which settings of a project and its keys change: row and audit event in one append, judged by rows as
  * they stand. Each change is an event of the system run, so a change that another process made meanwhile shows in the
- * length of that run; then it is judged again. A crash before the store answers leaves all of a change or nothing.
- * Proven by `test/service/projects.test.ts` and `apikeys.test.ts`.
+ * length of that run; then it is judged again. What changes of a project is told to the home of its organization as
+ * well, in the same append. A crash before the store answers leaves all of a change or nothing.
+ * Proven by `test/service/projects.test.ts`, `homes.test.ts` and `apikeys.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
 import type { Scope } from '../contract/operation.ts';
 import { GovError } from '../contract/problems.ts';
 import { systemRun, type EventDraft } from '../core/record.ts';
 import type { AppendRequest, Effect, Project, StoredOrganization, StoredProject } from '../store/port.ts';
-import { append, unmetered } from './append.ts';
+import { unmetered } from './append.ts';
 import { appendForOrStale, asksFor, type Asking } from './asking.ts';
 import { notFound, type Caller, type Replayed } from './call.ts';
 import type { Services } from './services.ts';
@@ -19,7 +20,7 @@ const attempts = 5;
 /** What a request comes to; `change` is null where everything is as asked already. */
 export interface Judgement<Answer> {
   readonly change:
-    | (Pick<AppendRequest, 'leaves' | 'effects' | 'idempotency'> & {
+    | (Pick<AppendRequest, 'leaves' | 'toHome' | 'effects' | 'idempotency'> & {
         /** Scopes that others get by it, which whoever asks must have. */
         readonly gives?: readonly string[];
       })
@@ -119,16 +120,18 @@ export async function changeFound(
       if (change === null) return { change, answer: { stored, event: null } };
       const { effect, event } = change;
       return {
-        change: { leaves: [event()], effects: [{ kind: 'changeProject', ...effect, atMs }] },
+        change: {
+          leaves: [event()],
+          toHome: [event()],
+          effects: [{ kind: 'changeProject', ...effect, atMs }],
+        },
         answer: { stored: { ...stored, ...effect, updatedMs: atMs }, event },
       };
     },
   );
   if ('replayed' in changed) throw new Error('a change of a project is no repeat: it has no Idempotency-Key');
-  const { stored, event } = changed;
-  if (event === null) return changed;
+  if (changed.event === null) return changed;
   services.forgetCredential(projectId);
-  await tellHome(services, stored.project, event);
   return changed;
 }
 
@@ -140,19 +143,4 @@ export async function organizationOf(
   const organization = await store.organization(organizationId);
   if (organization === null) throw new Error(`no organization ${organizationId}`);
   return organization;
-}
-
-/**
- * Tells an organization in the log of its home project what the log of one of its projects says already. A crash before
- * this, or a store that refuses, leaves it said there alone.
- */
-export async function tellHome(services: Services, project: Project, event: () => EventDraft): Promise<void> {
-  const { projectId, environment } = project;
-  try {
-    const { home } = await organizationOf(services, project);
-    if (home[environment] === projectId) return;
-    await append(services, { projectId: home[environment], leaves: [event()], meter: unmetered });
-  } catch (error) {
-    services.log.warn({ err: error, projectId }, 'a change of a project was not told to its organization');
-  }
 }

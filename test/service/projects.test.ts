@@ -66,7 +66,11 @@ describe.each(engines)('projects on %s', (engine) => {
     const { body } = await create('Logged');
     const own = await told(ann, undefined, inProject(body.id));
     expect(own.map(({ eventType }) => eventType)).toEqual(['project.created']);
-    expect(own[0]?.metadata).toEqual({ name: 'Logged', environment: 'production' });
+    expect(own[0]?.metadata).toEqual({
+      name: 'Logged',
+      environment: 'production',
+      organizationId: acme.orgId,
+    });
     const [inHome] = await toldOf(acme.call, 'project.created', body.id);
     expect(inHome?.actor.type).toBe('api_key');
     const checkpoint = await ann('GET', '/log/checkpoint', inProject(body.id));
@@ -224,22 +228,6 @@ describe.each(engines)('projects on %s', (engine) => {
     await put(namesake.id, { name: 'Other' });
     expect((await restore()).outcome).toBe('stored');
     expect((await acme.call('GET', `/projects/${made.id}`)).body.name).toBe('Lazarus');
-  });
-
-  it('of an organization that has deleted its home still tell it what happens', async () => {
-    const lee = await service.signUp('Lee');
-    const asLee = asPerson(service, 'Lee');
-    const { body: kept } = await create('Kept', 'production', lee.call);
-    const homeId = (await lee.call('GET', '/auth/identity')).body.projectId;
-    expect((await lee.call('DELETE', `/projects/${homeId}`)).status).toBe(200);
-    expect(said(await lee.call('GET', '/projects'))).toEqual([401, 'INVALID_CREDENTIAL']);
-    const before = (await service.services.store.run(homeId, 'gov.system'))?.events ?? 0;
-    expect((await asLee('PUT', `/projects/${kept.id}`, { body: { name: 'Renamed' } })).status).toBe(200);
-    const made = await asLee('POST', '/projects', { body: { name: 'New', environment: 'production' } });
-    expect(made.status).toBe(201);
-    const after = (await service.services.store.run(homeId, 'gov.system'))?.events ?? 0;
-    expect(after - before).toBe(2);
-    expect((await asLee('GET', '/projects')).body.data).toHaveLength(3);
   });
 });
 
