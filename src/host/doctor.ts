@@ -115,7 +115,7 @@ const skew = { warnMs: 1000, failMs: 30_000 } as const;
 
 async function examineDatabase(
   url: string,
-  { connections }: ServiceConfig,
+  { connections, dataDir }: ServiceConfig,
   { keys, examine }: { readonly keys: HostKeys | undefined; readonly examine: Examine },
 ): Promise<void> {
   const { inspectDatabase } = await import('../store/postgres/inspect.ts');
@@ -160,6 +160,29 @@ async function examineDatabase(
       await reader.close();
     }
   });
+  await examine('signed heads', () => lookAtHeads(dataDir, url));
+}
+
+/** What this directory has seen signed, as a start looks at it. */
+async function lookAtHeads(dataDir: string, url: string): Promise<Found> {
+  const { inspectHeads } = await import('../store/postgres/remembered.ts');
+  const { openHeads } = await import('../store/sqlite/heads.ts');
+  const { storeFiles } = await import('../store/sqlite/index.ts');
+  const { unfit } = await import('../store/sqlite/signedheads.ts');
+  const why = unfit(dataDir);
+  if (why !== null) {
+    const advice = 'give each process a local data directory that it may write';
+    return warn(`${dataDir} ${why}: what was signed is forgotten when a process ends`, advice);
+  }
+  const { heads: path } = storeFiles(dataDir);
+  if (!existsSync(path)) return ok('none yet: the first start makes heads.db');
+  const heads = openHeads(path, { readonly: true });
+  try {
+    await inspectHeads({ url, connections: 1 }, heads);
+    return ok('the database has what was signed last');
+  } finally {
+    heads.close();
+  }
 }
 
 function lookAtTables({

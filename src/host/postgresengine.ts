@@ -1,6 +1,7 @@
 /** The PostgreSQL engine of a serving process: the store, its worker thread, its probe. */
 import type { Log } from '../service/log.ts';
 import { openPostgres } from '../store/postgres/index.ts';
+import { openSignedHeads } from '../store/sqlite/signedheads.ts';
 import type { Engine } from './assemble.ts';
 import { now, randomBytes } from './clock.ts';
 import { createDatabaseProbe } from './probe.ts';
@@ -9,18 +10,21 @@ import { ThreadWork } from './threadwork.ts';
 /** What the worker thread reads with, beside the connections of the process. */
 const readingConnections = 4;
 
-/** Throws as `openPostgres`. A fault of the database heals once it answers again, so the process goes on. */
+/**
+ * Throws as `openPostgres` and `openSignedHeads`. A fault of the database heals once it answers again, so the process
+ * goes on.
+ */
 export async function postgresEngine(
-  { url, connections }: { readonly url: string; readonly connections: number },
-  log: Log,
-): Promise<Engine> {
-  const store = await openPostgres({
+  {
     url,
     connections,
-    clock: { now },
-    randomBytes,
-    onWarning: (text) => log.warn({}, text),
-  });
+    dataDir,
+  }: { readonly url: string; readonly connections: number; readonly dataDir: string },
+  { log, rebuildHeads }: { readonly log: Log; readonly rebuildHeads: boolean },
+): Promise<Engine> {
+  const onWarning = (text: string): void => log.warn({}, text);
+  const heads = openSignedHeads(dataDir, { rebuild: rebuildHeads, onWarning });
+  const store = await openPostgres({ url, connections, heads, clock: { now }, randomBytes, onWarning });
   const source = { engine: 'postgres', url, connections: readingConnections } as const;
   const work = new ThreadWork(source, log, (error, projectId) => store.note(error, projectId));
   return { store, work, probe: createDatabaseProbe(store.probe, now), faulted: () => null };

@@ -22,7 +22,7 @@ import { readServiceConfig, type ServiceConfig, type ServiceFlags } from './serv
 export interface ServiceOptions extends ServiceFlags {
   readonly dataDir: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** SQLite: take the newest signed notes of the database as the truth where `heads.db` was lost or is older. */
+  /** Take the database as the truth: where `heads.db` was lost or is older (SQLite), whatever it says (PostgreSQL). */
   readonly rebuildHeads?: boolean | undefined;
   /** Serve an identity provider that believes everybody on this machine, at `host:port` where it is a text. */
   readonly devIssuer?: boolean | string | undefined;
@@ -118,5 +118,5 @@ export async function openEngine(
 ): Promise<Engine> {
   if (database === null) return (await import('./sqliteengine.ts')).sqliteEngine(dataDir, options);
   const { postgresEngine } = await import('./postgresengine.ts');
-  return postgresEngine({ url: database, connections }, options.log);
+  return postgresEngine({ url: database, connections, dataDir }, options);
 }

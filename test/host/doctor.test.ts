@@ -134,6 +134,7 @@ describe.skipIf(!engines.includes('postgres'))('the doctor on PostgreSQL', () =>
         clock: 'ok',
         connections: 'ok',
         installation: 'ok',
+        'signed heads': 'ok',
         'public address': 'ok',
       },
     ]);

@@ -81,7 +81,8 @@ export const serviceServe = command({
     logLevel: { type: 'string', value: 'LEVEL', description: 'Least level that is logged; default info' },
     rebuildHeads: {
       type: 'boolean',
-      description: 'SQLite: make a lost heads.db again from gov.db, which must be the newest copy',
+      description:
+        'Make heads.db again from the database, which must be the newest copy, or all that is left after an investigation',
     },
     devIssuer: {
       type: 'boolean',

@@ -1,36 +1,34 @@
 /**
- * Saving a signed checkpoint. Order: the data is durable already → the head as an anchor, durable → sign → the
- * note. A crash between two steps leaves an anchor without a note, which only means that a checkpoint was about to
- * be signed. Proven by `test/store/suite/checkpoints.ts` and `test/store/postgres/processes.test.ts`.
+ * Saving a signed checkpoint. Order: the data is durable already → the head as an anchor, durable → the head in the
+ * memory of this data directory, durable → sign → the note. A crash between two steps leaves a head without a note,
+ * which only means that a checkpoint was about to be signed. Proven by `test/store/suite/checkpoints.ts` and `test/store/postgres/processes.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import type { Checkpoint } from '../../core/checkpoint.ts';
-import { rootFromTiles, rootPlan } from '../../core/tile.ts';
-import type { Store, TreeHead, TreeName } from '../port.ts';
+import type { Store, TreeHead } from '../port.ts';
+import type { SignedHeads } from '../sqlite/signedheads.ts';
 import { treeNumber } from '../trees.ts';
-import { arrayOf } from './arrays.ts';
 import type { Database } from './database.ts';
 import { problemOf } from './faults.ts';
-import type { ProjectNumber } from './readleaves.ts';
+import type { ProjectNumbers } from './readleaves.ts';
+import type { Logs, Remembered } from './remembered.ts';
+import { rootAt, type Log } from './roots.ts';
 import { sql, step } from './wire.ts';
 
-const origins = sql<Record<TreeName, string>>(
-  'SELECT audit_origin AS audit, metering_origin AS metering FROM project WHERE project = $1',
+const origins = sql<Logs>(
+  'SELECT project, project_id, audit_origin, metering_origin FROM project WHERE project = $1',
 );
 const durable = sql<{ size: number }>('SELECT size FROM head WHERE project = $1 AND tree = $2');
 const anchor = sql<TreeHead>('SELECT size, root FROM head_anchor WHERE project = $1 AND tree = $2');
 const noteAt = sql<{ note: string }>(
   'SELECT note FROM checkpoint WHERE project = $1 AND tree = $2 AND size = $3',
 );
-const wantedTiles = sql<{ level: number; n: number; hashes: Buffer }>(
-  `SELECT w.level, w.n, t.hashes FROM unnest($3::int4[], $4::int8[]) AS w(level, n)
-   CROSS JOIN LATERAL (SELECT part, hashes FROM tile
-     WHERE project = $1 AND tree = $2 AND level = w.level AND n = w.n OFFSET 0) t ORDER BY w.level, w.n, t.part`,
+// in two steps, for two processes may keep the first head of a log at once, and its origin is unique as well
+const insertAnchor = sql(
+  'INSERT INTO head_anchor (project, tree, origin, size, root) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING',
 );
 const raiseAnchor = sql(
-  `INSERT INTO head_anchor (project, tree, origin, size, root) VALUES ($1, $2, $3, $4, $5)
-   ON CONFLICT (project, tree) DO UPDATE SET size = excluded.size, root = excluded.root
-   WHERE excluded.size > head_anchor.size`,
+  'UPDATE head_anchor SET size = $3, root = $4 WHERE project = $1 AND tree = $2 AND size < $3',
 );
 const saveNote = sql(
   `INSERT INTO checkpoint (project, tree, size, root, note) VALUES ($1, $2, $3, $4, $5)
@@ -47,12 +45,26 @@ const settle = sql(
      FOR UPDATE SKIP LOCKED) signed)`,
 );
 
-export function checkpointSaver(database: Database, numberOf: ProjectNumber): Store['saveCheckpoint'] {
+export interface CheckpointSaverOptions {
+  readonly numbers: ProjectNumbers;
+  /** What this data directory has seen signed, and what judges by it; null where nothing is remembered. */
+  readonly heads: SignedHeads | null;
+  readonly remembered: Remembered | null;
+}
+
+export function checkpointSaver(
+  database: Database,
+  { numbers, heads, remembered }: CheckpointSaverOptions,
+): Store['saveCheckpoint'] {
   return async (projectId, tree, checkpoint, sign) => {
-    const project = await numberOf(projectId);
+    const project = await numbers.of(projectId);
     const no = treeNumber(tree);
     const { origin, size, root } = checkpoint;
-    await assertOurs(database, { project, tree }, checkpoint);
+    const logs = await assertOurs(database, { project, tree }, checkpoint);
+    await remembered?.judge(logs).catch((error: unknown) => {
+      numbers.forget(projectId); // so that whoever uses it next is refused too
+      throw error;
+    });
     const find = step(noteAt, project, no, size);
     const [signed] = await database.read({ project }, [find]);
     if (signed.rows[0] !== undefined) return signed.rows[0].note;
@@ -60,9 +72,14 @@ export function checkpointSaver(database: Database, numberOf: ProjectNumber): St
       database.write({ project }, steps).catch((error: unknown) => {
         throw problemOf(error);
       });
-    await write(step(raiseAnchor, project, no, origin, size, Buffer.from(root)));
+    const head = { size, root: Buffer.from(root) };
+    await write(
+      step(insertAnchor, project, no, origin, size, head.root),
+      step(raiseAnchor, project, no, size, head.root),
+    );
+    await heads?.raise(origin, head);
     const note = sign(checkpoint);
-    await write(step(saveNote, project, no, size, Buffer.from(root), note), step(settle, project));
+    await write(step(saveNote, project, no, size, head.root, note), step(settle, project));
     // Another process may have signed the same head at the same time: the first note stays.
     return (await database.read({ project }, [find]))[0].rows[0]?.note ?? note;
   };
@@ -75,13 +92,8 @@ function refuse(origin: string, expected: string, got: string): never {
   );
 }
 
-interface Log {
-  readonly project: number;
-  readonly tree: TreeName;
-}
-
 /** Refuses a head that is not of this log, or contradicts what was signed before. */
-async function assertOurs(database: Database, log: Log, { origin, size, root }: Checkpoint): Promise<void> {
+async function assertOurs(database: Database, log: Log, { origin, size, root }: Checkpoint): Promise<Logs> {
   const { project, tree } = log;
   const no = treeNumber(tree);
   const [names, heads, anchors] = await database.read({ project }, [
@@ -89,40 +101,21 @@ async function assertOurs(database: Database, log: Log, { origin, size, root }: 
     step(durable, project, no),
     step(anchor, project, no),
   ]);
-  const own = names.rows[0]?.[tree];
-  if (own !== origin) refuse(origin, `the origin ${own ?? 'of a known log'}`, origin);
+  const [logs] = names.rows;
+  const own = tree === 'audit' ? logs?.audit_origin : logs?.metering_origin;
+  if (logs === undefined || own !== origin) {
+    return refuse(origin, `the origin ${own ?? 'of a known log'}`, origin);
+  }
   const newest = heads.rows[0]?.size ?? 0;
   if (size > newest) refuse(origin, `at most ${newest} durable leaves`, `${size}`);
   if (!(await rootAt(database, log, size)).equals(root)) {
     refuse(origin, `the log’s root at size ${size}`, Buffer.from(root).toString('hex'));
   }
   const kept = anchors.rows[0];
-  if (kept === undefined || kept.size === size) return;
+  if (kept === undefined || kept.size === size) return logs;
   if (kept.size > newest) refuse(origin, `the head ${kept.size} that was signed before`, `${newest} leaves`);
   if (!(await rootAt(database, log, kept.size)).equals(kept.root)) {
     refuse(origin, `the root that was signed before at size ${kept.size}`, 'another one');
   }
-}
-
-/** The root of the first `size` leaves. Cost: one read of at most 16 tiles. */
-async function rootAt(database: Database, { project, tree }: Log, size: number): Promise<Buffer> {
-  const plan = rootPlan(size);
-  const [{ rows }] = await database.read({ project }, [
-    step(
-      wantedTiles,
-      project,
-      treeNumber(tree),
-      arrayOf(
-        'int4',
-        plan.map(({ level }) => level),
-      ),
-      arrayOf(
-        'int8',
-        plan.map(({ index }) => index),
-      ),
-    ),
-  ]);
-  return rootFromTiles(size, (level, index) =>
-    Buffer.concat(rows.filter((row) => row.level === level && row.n === index).map(({ hashes }) => hashes)),
-  );
+  return logs;
 }

@@ -9,6 +9,7 @@
  * Proven by the store suite and `test/store/postgres/processes.test.ts`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { GovError } from '../../contract/problems.ts';
 import type { AppendRequest } from '../port.ts';
 import type { RandomPool } from '../random.ts';
 import { scoped, type Database, type Transaction } from './database.ts';
@@ -16,6 +17,7 @@ import { factsOf, lookupsOf, type Facts } from './facts.ts';
 import { problemOf, stateOf, troubleOf, type Faults } from './faults.ts';
 import { bothHeads, isCurrent, lockHeads, openLedger, type HeadRow, type OpenLedger } from './ledger.ts';
 import { CommitPlan, type Settled } from './plan.ts';
+import type { ProjectNumber } from './readleaves.ts';
 import { organizationLookups } from './tenantfacts.ts';
 import { logBeside, planAll } from './tohome.ts';
 import { step, type Result } from './wire.ts';
@@ -25,6 +27,7 @@ const tries = 6;
 
 export interface CommitterOptions {
   readonly database: Database;
+  readonly numberOf: ProjectNumber;
   readonly clock: { now(): number };
   readonly random: RandomPool;
   readonly faults?: Faults | undefined;
@@ -32,7 +35,7 @@ export interface CommitterOptions {
 
 export class Committer {
   private readonly options: CommitterOptions;
-  private readonly ledgers = new Map<number, OpenLedger>();
+  private readonly ledgers = new Map<string, OpenLedger>();
 
   constructor(options: CommitterOptions) {
     this.options = options;
@@ -42,18 +45,18 @@ export class Committer {
    * Settles requests of one project, in their order. Commits of one project must not overlap. Rejects where none of
    * them was stored.
    */
-  async commit(project: number, requests: readonly AppendRequest[]): Promise<readonly Settled[]> {
+  async commit(projectId: string, requests: readonly AppendRequest[]): Promise<readonly Settled[]> {
     for (let tried = 1; ; tried += 1) {
       try {
-        return await this.attempt(project, requests);
+        return await this.attempt(projectId, requests);
       } catch (error) {
-        this.ledgers.delete(project);
+        this.ledgers.delete(projectId);
         const unsent = error instanceof Unsent;
         const cause = unsent ? error.cause : error;
-        const trouble = troubleOf(cause);
+        const trouble = troubleOf(isFault(cause) ? cause.cause : cause);
         const isOnes = stateOf(cause) !== null || requests.some(({ toHome }) => toHome !== undefined);
         if (trouble === 'bug' && isOnes && requests.length > 1) {
-          return this.oneByOne(project, requests);
+          return this.oneByOne(projectId, requests);
         }
         if ((trouble !== 'again' && !(unsent && trouble === 'lost')) || tried === tries) throw cause;
         await pause(tried * tried * 5);
@@ -62,11 +65,11 @@ export class Committer {
   }
 
   /** A row that the database refused, or a home that is not to be told, may be any request's: each gets its own commit. */
-  private async oneByOne(project: number, requests: readonly AppendRequest[]): Promise<Settled[]> {
+  private async oneByOne(projectId: string, requests: readonly AppendRequest[]): Promise<Settled[]> {
     const settled: Settled[] = [];
     for (const request of requests) {
       try {
-        settled.push(...(await this.commit(project, [request])));
+        settled.push(...(await this.commit(projectId, [request])));
       } catch (error) {
         settled.push({ done: false, error: problemOf(error) });
       }
@@ -74,19 +77,21 @@ export class Committer {
     return settled;
   }
 
-  private async attempt(project: number, requests: readonly AppendRequest[]): Promise<readonly Settled[]> {
-    const { database, faults } = this.options;
-    return before(() =>
-      database.transaction({ project }, async (transaction) => {
+  private async attempt(projectId: string, requests: readonly AppendRequest[]): Promise<readonly Settled[]> {
+    const { database, numberOf, faults } = this.options;
+    return before(async () => {
+      // after a lost connection the project is judged anew: another server may answer
+      const project = await numberOf(projectId);
+      return database.transaction({ project }, async (transaction) => {
         const { ledger, facts } = await before(async () => {
           await faults?.before('read', transaction.backend);
-          return this.read(transaction, project, requests);
+          return this.read(transaction, { project, projectId }, requests);
         });
         const commit = new CommitPlan({ ...this.options, ledger, facts });
         const { settled, told } = planAll(commit, requests, facts);
         const steps = commit.steps();
-        for (const [projectId, leaves] of told) {
-          steps.push(...(await logBeside(transaction, this.options, { projectId, leaves })));
+        for (const [home, leaves] of told) {
+          steps.push(...(await logBeside(transaction, this.options, { projectId: home, leaves })));
         }
         // looking at homes has left the project's own scope
         if (told.size > 0) steps.unshift(scoped({ project }));
@@ -97,16 +102,16 @@ export class Committer {
           });
         }
         commit.settle();
-        this.ledgers.set(project, ledger);
+        this.ledgers.set(projectId, ledger);
         return settled;
-      }),
-    );
+      });
+    });
   }
 
   /** Locks the heads, looks up what the requests name, and reads the ledger where another process moved a head. */
   private async read(
     transaction: Transaction,
-    project: number,
+    { project, projectId }: { readonly project: number; readonly projectId: string },
     requests: readonly AppendRequest[],
   ): Promise<{ ledger: OpenLedger; facts: Facts }> {
     const before = organizationLookups(project, requests);
@@ -119,12 +124,16 @@ export class Committer {
     const locked = results[before.length];
     const found = results.filter((_, at) => at !== before.length);
     const heads = bothHeads(project, (locked?.rows ?? []) as HeadRow[]); // the rows of `lockHeads`
-    const held = this.ledgers.get(project);
+    const held = this.ledgers.get(projectId);
     const ledger =
       held !== undefined && isCurrent(held, heads) ? held : await openLedger(transaction, project, heads);
     return { ledger, facts: factsOf([...before, ...after], found) };
   }
 }
+
+/** What a read made of trouble with the connection. */
+const isFault = (error: unknown): error is GovError =>
+  error instanceof GovError && error.code === 'STORAGE_FAULT';
 
 /** The error of something that happened before anything was sent that could be stored. */
 class Unsent extends Error {}

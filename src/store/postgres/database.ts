@@ -43,6 +43,8 @@ export interface Transaction {
 }
 
 export class Database {
+  /** Called where a connection ended that nobody here ended. */
+  onLost: () => void = () => {};
   private readonly pool: Pool;
   private closing: Promise<void> | undefined;
 
@@ -55,7 +57,7 @@ export class Database {
       application_name: 'gov',
       keepAlive: true,
       onConnect: async (client) => {
-        client.on('error', ignore); // what runs on it is told; an idle one leaves the pool
+        client.on('error', () => this.onLost()); // what runs on it is told; an idle one leaves the pool
         await verify(client as Client);
       },
     });
@@ -166,6 +168,7 @@ export class Database {
       return await body(client as unknown as Client);
     } catch (error) {
       broken = troubleOf(error) === 'lost';
+      if (broken) this.onLost();
       throw error;
     } finally {
       client.release(broken);

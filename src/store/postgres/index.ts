@@ -7,6 +7,7 @@
 import { GovError } from '../../contract/problems.ts';
 import type { Store, StoreReader } from '../port.ts';
 import { RandomPool } from '../random.ts';
+import type { SignedHeads } from '../sqlite/signedheads.ts';
 import { approvalReads } from './approvals.ts';
 import { checkpointSaver } from './checkpoints.ts';
 import { Committer } from './commit.ts';
@@ -18,6 +19,7 @@ import { policyReads } from './policies.ts';
 import { decidedReads } from './readdecided.ts';
 import { eventReads } from './readevents.ts';
 import { leafReads, projectNumbers, type ProjectNumber } from './readleaves.ts';
+import { Remembered } from './remembered.ts';
 import { runReads } from './readruns.ts';
 import { tenantMaker } from './maketenant.ts';
 import { newestVersion } from './schema.ts';
@@ -36,6 +38,8 @@ export interface PostgresOptions extends DatabaseOptions {
   /** Cryptographic randomness: event ids, nonces, leases. */
   readonly randomBytes: (size: number) => Buffer;
   readonly faults?: Faults | undefined;
+  /** What the data directory of the process remembers of signed heads; the store closes it. Nothing where absent. */
+  readonly heads?: SignedHeads | null;
   /** What an operator should know and nothing was refused for. */
   readonly onWarning?: (text: string) => void;
 }
@@ -49,15 +53,18 @@ export interface PostgresStore extends Store {
 
 /**
  * Opens the store. Throws STORAGE_FAULT where the database cannot be reached or a setting does not hold, CONFLICT
- * where its tables are not of this release or the role is one that row-level security does not bind.
+ * where its tables are not of this release or the role is one that row-level security does not bind; STORAGE_FAULT also
+ * where it lacks what was signed last.
  */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
   const database = new Database(options);
   try {
     await assertVersion(database);
+    if (options.heads) await new Remembered(database, options.heads).judgeNewest();
     return assemble(database, options);
   } catch (error) {
     await database.close();
+    await options.heads?.close();
     throw problemOf(error);
   }
 }
@@ -71,7 +78,7 @@ export function openPostgresReader(options: DatabaseOptions): StoreReader & { cl
   const database = new Database(options);
   const condition = new Condition(database, () => {});
   return {
-    ...watched(reads(database, projectNumbers(database)), condition, () => {}),
+    ...watched(reads(database, projectNumbers(database).of), condition, () => {}),
     close: () => {
       condition.close();
       return database.close();
@@ -91,20 +98,25 @@ async function assertVersion(database: Database): Promise<void> {
 
 function assemble(
   database: Database,
-  { clock, randomBytes, faults, onWarning }: PostgresOptions,
+  { clock, randomBytes, faults, onWarning, heads = null }: PostgresOptions,
 ): PostgresStore {
   const random = new RandomPool(randomBytes);
-  const numberOf = projectNumbers(database);
-  const committer = new Committer({ database, clock, random, faults });
-  const condition = new Condition(database, (text) => onWarning?.(text));
+  const warn = (text: string): void => onWarning?.(text);
+  const remembered = heads === null ? null : new Remembered(database, heads, warn);
+  const numbers = projectNumbers(database, async (project) => remembered?.judge(project));
+  const numberOf = numbers.of;
+  const committer = new Committer({ database, numberOf, clock, random, faults });
+  // what answers after a lost connection may be another server
+  database.onLost = () => numbers.forget();
+  const condition = new Condition(database, warn);
   const queue = new WriteQueue(async (projectId, requests) =>
-    condition.watch(async () => committer.commit(await numberOf(projectId), requests), projectId),
+    condition.watch(async () => committer.commit(projectId, requests), projectId),
   );
   const writes: Writes = {
     ...tenantMaker({ database, numberOf, clock, random }),
     ...tasks(database, numberOf, () => clock.now()),
     ...jobMoves(database, numberOf, () => random.bytes(16).toString('base64url')),
-    saveCheckpoint: checkpointSaver(database, numberOf),
+    saveCheckpoint: checkpointSaver(database, { numbers, heads, remembered }),
     ...watch(database),
   };
   let closing: Promise<void> | undefined;
@@ -112,13 +124,20 @@ function assemble(
     await queue.close();
     condition.close();
     await database.close();
+    await heads?.close();
   };
   return {
     ...watched(reads(database, numberOf), condition, () => {}),
     ...watched(writes, condition, () => queue.refuseClosed()),
     append: (request) => queue.append(request),
-    condition: () => ({ ...condition.current, queued: queue.queued }),
-    probe: async () => condition.probe(),
+    condition: () => {
+      const { writable, reasons } = condition.current;
+      return { writable, reasons: [...reasons, ...(remembered?.reasons ?? [])], queued: queue.queued };
+    },
+    probe: async () => {
+      await condition.probe();
+      await remembered?.judgeRefused();
+    },
     note: (error, projectId) => condition.note(error, projectId),
     close: () => (closing ??= close()),
   };

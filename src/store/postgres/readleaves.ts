@@ -75,7 +75,7 @@ function committedOf(record: string, disclosures: string, bodies: Bodies): strin
   return disclosuresMatch(record, disclosures) ? disclosures : undefined;
 }
 
-interface ProjectRow {
+export interface ProjectRow {
   project: number;
   project_id: string;
   organization_id: string;
@@ -89,20 +89,38 @@ const selectProject = sql<ProjectRow>(
    FROM project WHERE project_id = $1`,
 );
 
-/** The number of a project; NOT_FOUND without such a project. Numbers never change, so they are remembered. */
+/** The number of a project; NOT_FOUND without such a project. */
 export type ProjectNumber = (projectId: string) => Promise<number>;
 
-export function projectNumbers(database: Database): ProjectNumber {
+/** Numbers never change, so they are remembered. */
+export interface ProjectNumbers {
+  readonly of: ProjectNumber;
+  /** Asks, and judges, anew when next used: one project, or all. */
+  forget(projectId?: string): void;
+}
+
+/** `judge` is asked of each project before its number is given out first, and refuses it by throwing. */
+export function projectNumbers(
+  database: Database,
+  judge?: (project: ProjectRow) => Promise<void>,
+): ProjectNumbers {
   const known = new Map<string, number>();
-  return async (projectId) => {
-    const found = known.get(projectId);
-    if (found !== undefined) return found;
-    const [{ rows }] = await database.read({ projectId }, [step(selectProject, projectId)]);
-    const number = rows[0]?.project;
-    if (number === undefined) throw new GovError('NOT_FOUND', `no project ${projectId} in this store`);
-    if (known.size >= heldNumbers) known.clear();
-    known.set(projectId, number);
-    return number;
+  return {
+    of: async (projectId) => {
+      const found = known.get(projectId);
+      if (found !== undefined) return found;
+      const [{ rows }] = await database.read({ projectId }, [step(selectProject, projectId)]);
+      const [row] = rows;
+      if (row === undefined) throw new GovError('NOT_FOUND', `no project ${projectId} in this store`);
+      await judge?.(row);
+      if (known.size >= heldNumbers) known.clear();
+      known.set(projectId, row.project);
+      return row.project;
+    },
+    forget: (projectId) => {
+      if (projectId === undefined) known.clear();
+      else known.delete(projectId);
+    },
   };
 }
 

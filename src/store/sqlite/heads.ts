@@ -11,29 +11,46 @@ import type { TreeHead, TreeName } from '../port.ts';
 import { connect, type Connection, type Value } from './connection.ts';
 import type { Faults } from './faults.ts';
 import { migrate } from './migrate.ts';
-import { headsApplicationId, headsMigrations } from './schema.ts';
+import { headDelete, headsApplicationId, headsMigrations } from './schema.ts';
 import { preparer } from './statement.ts';
 import { tileReader } from './tiles.ts';
 import { treeNumber } from '../trees.ts';
 
+/** A head of the log with this origin. */
+export interface NamedHead extends TreeHead {
+  readonly origin: string;
+}
+
 export interface Heads {
   find(origin: string): TreeHead | null;
-  all(): IterableIterator<TreeHead & { readonly origin: string }>;
+  all(): IterableIterator<NamedHead>;
+  /** The one that was raised last. */
+  newest(): NamedHead | null;
   /** Durable when it returns. A smaller size than the kept one changes nothing. */
   raise(origin: string, head: TreeHead): void;
+  /** Forgets every head, on purpose. */
+  clear(): void;
   close(): void;
 }
 
+/** Pages in the write-ahead log from which they are copied into the file: 512 KiB. */
+const walPages = 64;
+
+/** `relaxed`: what is raised is durable once somebody syncs the write-ahead log, and is not waited for here. */
 export function openHeads(
   path: string,
-  options: { readonly?: boolean; faults?: Faults | undefined } = {},
+  options: { readonly?: boolean; relaxed?: boolean; faults?: Faults | undefined } = {},
 ): Heads {
-  const { readonly = false, faults } = options;
+  const { readonly = false, relaxed = false, faults } = options;
   const db = connect(path, { applicationId: headsApplicationId, readonly, cacheKiB: 256 });
-  if (!readonly) migrate(db, headsMigrations);
+  if (!readonly) {
+    migrate(db, headsMigrations);
+    db.pragma(`wal_autocheckpoint = ${walPages}`);
+    if (relaxed) db.pragma('synchronous = NORMAL');
+  }
   const prepare = preparer(db, faults);
   const find = db.prepare<Value[], TreeHead>('SELECT size, root FROM head WHERE origin = ?');
-  const all = db.prepare<Value[], TreeHead & { origin: string }>('SELECT origin, size, root FROM head');
+  const all = db.prepare<Value[], NamedHead>('SELECT origin, size, root FROM head');
   const raise = prepare(
     'raise head',
     `INSERT INTO head (origin, size, root) VALUES (?, ?, ?)
@@ -42,12 +59,18 @@ export function openHeads(
   return {
     find: (origin) => find.get(origin) ?? null,
     all: () => all.iterate(),
+    // a file of an older release, opened to read only, does not have it
+    newest: () => db.prepare<Value[], NamedHead>(newestSql).get() ?? null,
     raise: (origin, { size, root }) => {
       raise.run(origin, size, root);
     },
+    clear: () => db.transaction(() => db.exec(clearSql))(),
     close: () => db.close(),
   };
 }
+
+const newestSql = 'SELECT origin, size, root FROM newest JOIN head USING (origin)';
+const clearSql = `DROP TRIGGER head_delete; DELETE FROM head; ${headDelete}`;
 
 /** A tree of the main database as far as heads are concerned. */
 export interface LogHead extends TreeHead {
@@ -125,7 +148,7 @@ export function reconcileHeads(db: Connection, heads: Heads, { rebuild }: { rebu
         'the database is an older copy, and signing from it would make a second history; restore the newest one',
       heads:
         'the heads file was lost or is an older copy; restore it, or, where the database is known to be the newest, ' +
-        'start once with gov plane serve --rebuild-heads',
+        'serve once with --rebuild-heads',
       neither: 'the log was changed; run fsck, and restore the newest copy',
     }[behind];
     throw new GovError('CONFLICT', `log ${origin}: expected ${expected}, got ${got}; ${advice}`, {

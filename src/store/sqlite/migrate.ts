@@ -15,8 +15,9 @@ export function migrate(db: Connection, migrations: readonly Migration[]): void 
     if (version <= schemaVersion(db)) continue;
     db.exec('BEGIN IMMEDIATE');
     try {
-      db.exec(sql);
-      db.pragma(`user_version = ${version}`);
+      // where processes share a file, another one may have been first
+      if (version > schemaVersion(db)) db.exec(sql);
+      db.pragma(`user_version = ${Math.max(version, schemaVersion(db))}`);
       db.exec('COMMIT');
     } catch (error) {
       if (db.inTransaction) db.exec('ROLLBACK');

@@ -95,7 +95,7 @@ function refuseReadOnly(path: string): void {
  * Makes a file that only its owner reads; SQLite gives its -wal and -shm the same mode. One that exists is not
  * even opened: closing it would drop the locks that this process may hold on it.
  */
-function makePrivate(path: string): void {
+export function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, 'ax', 0o600));
   } catch (error) {

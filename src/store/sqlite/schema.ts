@@ -263,7 +263,10 @@ export const mainMigrations: readonly Migration[] = [
   { version: 1, sql: project + tenants + log + runs + governance + work },
 ];
 
-/** The second file: the newest signed head of each tree, by origin. */
+export const headDelete =
+  "CREATE TRIGGER head_delete BEFORE DELETE ON head BEGIN SELECT RAISE(ABORT, 'head is append-only'); END;";
+
+/** The second file: the newest signed head of each tree, by origin; and which of them was raised last. */
 export const headsMigrations: readonly Migration[] = [
   {
     version: 1,
@@ -275,7 +278,19 @@ CREATE TABLE head (
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER head_update BEFORE UPDATE ON head WHEN NEW.size < OLD.size OR NEW.origin <> OLD.origin
 BEGIN SELECT RAISE(ABORT, 'a head never goes backwards'); END;
-CREATE TRIGGER head_delete BEFORE DELETE ON head BEGIN SELECT RAISE(ABORT, 'head is append-only'); END;
+${headDelete}
+`,
+  },
+  {
+    version: 2,
+    sql: `
+CREATE TABLE newest (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  origin TEXT NOT NULL
+) STRICT;
+INSERT INTO newest VALUES (1, '');
+CREATE TRIGGER newest_insert AFTER INSERT ON head BEGIN UPDATE newest SET origin = NEW.origin; END;
+CREATE TRIGGER newest_update AFTER UPDATE ON head BEGIN UPDATE newest SET origin = NEW.origin; END;
 `,
   },
 ];

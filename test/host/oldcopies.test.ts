@@ -1,0 +1,114 @@
+/** A service whose database is an older copy: refused before it signs a second history, and told by the doctor. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { Client } from 'pg';
+import { describe, expect, it } from 'vitest';
+import { doctor } from '../../src/host/doctor.ts';
+import { openService } from '../../src/host/service.ts';
+import { silentLog } from '../../src/service/log.ts';
+import { engines, startService, type Tenant, type TestService } from '../hosted.ts';
+import { event } from '../serving.ts';
+
+async function record(tenant: Tenant, count: number): Promise<void> {
+  for (let round = 0; round < count; round += 1) {
+    expect((await tenant.call('POST', '/events', { body: event() })).status).toBe(201);
+  }
+}
+
+async function check(dataDir: string, name: string) {
+  return (await doctor({ dataDir, env: {} })).checks.find((each) => each.name === name);
+}
+
+describe.skipIf(!engines.includes('postgres'))('an older copy of a PostgreSQL database', () => {
+  async function copyOf({ database }: TestService): Promise<{ name: string; drop(): Promise<void> }> {
+    if (database === null) throw new Error('expected a database');
+    const own = new URL(database.superuser).pathname.slice(1);
+    const name = `${own}_old`;
+    const url = new URL(database.superuser);
+    url.pathname = '/postgres';
+    const ask = async (...statements: readonly string[]): Promise<void> => {
+      const client = new Client({ connectionString: url.href });
+      await client.connect();
+      for (const statement of statements) await client.query(statement);
+      await client.end();
+    };
+    await ask(
+      `ALTER DATABASE ${own} ALLOW_CONNECTIONS false`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${own}'`,
+      `CREATE DATABASE ${name} TEMPLATE ${own}`,
+      `ALTER DATABASE ${own} ALLOW_CONNECTIONS true`,
+    );
+    return { name, drop: () => ask(`DROP DATABASE ${name} WITH (FORCE)`) };
+  }
+
+  /** Names another database in `service.json`. */
+  function point(dataDir: string, name: string): void {
+    const path = join(dataDir, 'service.json');
+    const file = JSON.parse(readFileSync(path, 'utf8')) as { database: string };
+    const url = new URL(file.database);
+    url.pathname = `/${name}`;
+    writeFileSync(path, JSON.stringify({ ...file, database: url.href }));
+  }
+
+  it('is not served, the doctor says so, and --rebuild-heads serves it on purpose', async () => {
+    const service = await startService({ engine: 'postgres' });
+    const ada = await service.signUp('ada');
+    await record(ada, 2);
+    const old = await copyOf(service);
+    await expect.poll(async () => (await ada.call('GET', '/projects')).status).toBe(200);
+    await record(ada, 2);
+    await service.services.checkpoints.signGrown();
+    const { dataDir } = service;
+    expect(await check(dataDir, 'signed heads')).toMatchObject({ status: 'ok' });
+    point(dataDir, old.name);
+    expect(await check(dataDir, 'signed heads')).toMatchObject({
+      status: 'fail',
+      detail: expect.stringMatching(
+        /^log gov\.local\/prj_\w+\/(audit|metering\/0): expected a log of at least \d+ leaves/,
+      ),
+      advice: expect.stringContaining(
+        'restore the newest one, or, after an investigation, serve once with --rebuild-heads',
+      ),
+    });
+    const options = { dataDir, env: {}, log: silentLog } as const;
+    await expect(openService(options)).rejects.toMatchObject({ code: 'STORAGE_FAULT' });
+    const { engine } = (await openService({ ...options, rebuildHeads: true })).assembled;
+    await engine.work.close();
+    await engine.store.close();
+    expect(await check(dataDir, 'signed heads')).toMatchObject({ status: 'ok' });
+    await old.drop();
+    await service.end();
+  });
+
+  it('of which another log was signed last is not ready once it lacks something that is asked for', async () => {
+    const service = await startService({ engine: 'postgres' });
+    const { dataDir } = service;
+    const [ada, bob] = [await service.signUp('ada'), await service.signUp('bob')];
+    await service.services.checkpoints.signGrown();
+    const old = await copyOf(service);
+    await expect.poll(async () => (await ada.call('GET', '/projects')).status).toBe(200);
+    await record(ada, 2);
+    await service.services.checkpoints.signGrown();
+    const heads = new Database(join(dataDir, 'heads.db'));
+    heads.exec(`UPDATE newest SET origin = 'gov.local/${bob.projectId}/audit'`);
+    heads.close();
+    point(dataDir, old.name);
+    const process = await service.again();
+    const ask = (tenant: Tenant, method: string, path: string, body?: object) =>
+      process.call(method, path, { key: tenant.keys.production, ...(body === undefined ? {} : { body }) });
+    expect((await process.call('GET', '/health/ready')).status).toBe(200);
+    expect(await ask(ada, 'POST', '/events', event())).toMatchObject({
+      status: 503,
+      body: { code: 'STORAGE_FAULT', detail: expect.stringContaining('the database is an older copy') },
+    });
+    expect((await ask(ada, 'GET', '/log/checkpoint')).status).toBe(503);
+    expect((await ask(bob, 'POST', '/events', event())).status).toBe(201);
+    expect((await process.call('GET', '/health/ready')).status).toBe(503);
+    const health = await ask(bob, 'GET', '/health');
+    expect(health.body).toMatchObject({ reasons: [expect.stringMatching(/^database_behind: /)] });
+    expect(health.text).not.toContain('prj_');
+    await service.end();
+    await old.drop();
+  });
+});
