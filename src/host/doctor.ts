@@ -87,6 +87,7 @@ async function examineFiles(
   examine: Examine,
 ): Promise<void> {
   const { judgeFilesystem } = await import('../store/sqlite/filesystem.ts');
+  const { inspectFiles } = await import('../store/sqlite/inspect.ts');
   const { openReader, storeFiles } = await import('../store/sqlite/index.ts');
   await examine('file system', () => {
     accessSync(dataDir, constants.R_OK | constants.W_OK);
@@ -102,7 +103,7 @@ async function examineFiles(
   );
   await examine('database', async () => {
     const { main } = storeFiles(dataDir);
-    if (!existsSync(main)) return ok('SQLite; made at the first start');
+    if (!inspectFiles(dataDir)) return ok('SQLite; made at the first start');
     const installation = await openReader(main).installation();
     if (keys !== undefined && installation !== null) assertSameKeys(installation, keys);
     return ok(`SQLite, ${main}`);

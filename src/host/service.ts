@@ -116,7 +116,10 @@ export async function openEngine(
   { dataDir, database, connections }: Pick<ServiceConfig, 'dataDir' | 'database' | 'connections'>,
   options: { readonly log: Log; readonly rebuildHeads: boolean },
 ): Promise<Engine> {
-  if (database === null) return (await import('./sqliteengine.ts')).sqliteEngine(dataDir, options);
+  if (database === null) {
+    const { sqliteEngine } = await import('./sqliteengine.ts');
+    return sqliteEngine(dataDir, { ...options, hosted: true });
+  }
   const { postgresEngine } = await import('./postgresengine.ts');
   return postgresEngine({ url: database, connections, dataDir }, options);
 }

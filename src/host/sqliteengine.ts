@@ -9,7 +9,11 @@ import { ThreadWork } from './threadwork.ts';
 /** Throws as `openStore`. */
 export function sqliteEngine(
   dataDir: string,
-  { log, rebuildHeads }: { readonly log: Log; readonly rebuildHeads: boolean },
+  {
+    log,
+    rebuildHeads,
+    hosted = false,
+  }: { readonly log: Log; readonly rebuildHeads: boolean; readonly hosted?: boolean },
 ): Engine {
   let fault: string | null = null;
   if (rebuildHeads) {
@@ -18,6 +22,7 @@ export function sqliteEngine(
   const store = openStore({
     dataDir,
     rebuildHeads,
+    hosted,
     thread: true,
     clock: { now },
     randomBytes,

@@ -1,11 +1,13 @@
 /** A service whose database is an older copy: refused before it signs a second history, and told by the doctor. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { doctor } from '../../src/host/doctor.ts';
 import { openService } from '../../src/host/service.ts';
+import { planeInit } from '../../plane/init.ts';
 import { silentLog } from '../../src/service/log.ts';
 import { engines, startService, type Tenant, type TestService } from '../hosted.ts';
 import { event } from '../serving.ts';
@@ -110,5 +112,84 @@ describe.skipIf(!engines.includes('postgres'))('an older copy of a PostgreSQL da
     expect(health.text).not.toContain('prj_');
     await service.end();
     await old.drop();
+  });
+});
+
+describe('the files of a service on SQLite', () => {
+  const refusals: readonly (readonly [
+    what: string,
+    change: (dataDir: string, old: string) => Promise<void> | void,
+    why: RegExp,
+  ])[] = [
+    ['without gov.db', (dataDir) => drop(dataDir, 'gov.db'), /got no such log$/],
+    [
+      'with an older gov.db',
+      (dataDir, old) => take(dataDir, old, 'gov.db'),
+      /expected a log of at least \d+ leaves, got/,
+    ],
+    [
+      'without heads.db',
+      (dataDir) => drop(dataDir, 'heads.db'),
+      /expected a signed head of at least \d+ leaves, got 0/,
+    ],
+    [
+      'with an older heads.db',
+      (dataDir, old) => take(dataDir, old, 'heads.db'),
+      /expected a signed head of at least/,
+    ],
+    ['with an empty heads.db', (dataDir) => empty(dataDir, 'heads.db'), /expected a signed head of at least/],
+    ['with an empty gov.db', (dataDir) => empty(dataDir, 'gov.db'), /got no such log$/],
+    [
+      'with the gov.db of a plane',
+      plane,
+      /^expected the database of a service in .*gov\.db, got that of a plane, with project prj_/,
+    ],
+  ];
+
+  function drop(dataDir: string, name: string): void {
+    for (const each of readdirSync(dataDir)) if (each.startsWith(name)) rmSync(join(dataDir, each));
+  }
+  function take(dataDir: string, from: string, name: string): void {
+    drop(dataDir, name);
+    cpSync(join(from, name), join(dataDir, name));
+  }
+  function empty(dataDir: string, name: string): void {
+    drop(dataDir, name);
+    writeFileSync(join(dataDir, name), '', { mode: 0o600 });
+  }
+  async function plane(dataDir: string): Promise<void> {
+    const from = join(dataDir, '..', 'plane');
+    await planeInit({ dataDir: from });
+    for (const name of ['gov.db', 'heads.db']) take(dataDir, from, name);
+  }
+
+  it.each(refusals)('%s are refused by the start and by the doctor alike', async (_what, change, why) => {
+    const service = await startService();
+    const { dataDir } = service;
+    const ada = await service.signUp('ada');
+    await record(ada, 2);
+    const folder = mkdtempSync(join(tmpdir(), 'gov-copies-'));
+    const [old, copy] = [join(folder, 'old'), join(folder, 'service')];
+    await service.close();
+    cpSync(dataDir, old, { recursive: true });
+    const again = await service.again();
+    await again.call('POST', '/events', { key: ada.keys.production, body: event() });
+    expect(await check(dataDir, 'database')).toMatchObject({ status: 'ok' });
+    await again.close();
+    cpSync(dataDir, copy, { recursive: true });
+    await change(copy, old);
+    const found = await check(copy, 'database');
+    expect(found).toMatchObject({
+      status: 'fail',
+      detail: expect.stringMatching(why),
+      advice: expect.any(String),
+    });
+    const told = `${found?.detail}; ${found?.advice}`;
+    await expect(openService({ dataDir: copy, env: {}, log: silentLog })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: told,
+    });
+    rmSync(folder, { recursive: true });
+    await service.end();
   });
 });

@@ -110,8 +110,11 @@ export interface HeadsMismatch {
   readonly got: string;
 }
 
+/** What the second file holds. */
+type Kept = Pick<Heads, 'find' | 'all'>;
+
 /** Compares the two files, tree by tree. Cost per tree: one root out of tiles, 1 ms. */
-export function* compareHeads(db: Connection, heads: Heads): Generator<HeadsMismatch, void> {
+export function* compareHeads(db: Connection, heads: Kept): Generator<HeadsMismatch, void> {
   const read = tileReader(db);
   const find = logFinder(db);
   for (const { origin, size, root } of heads.all()) {
@@ -141,20 +144,7 @@ export function* compareHeads(db: Connection, heads: Heads): Generator<HeadsMism
  * as the truth where the heads file was lost or is the older one.
  */
 export function reconcileHeads(db: Connection, heads: Heads, { rebuild }: { rebuild: boolean }): void {
-  for (const { behind, origin, expected, got } of compareHeads(db, heads)) {
-    if (behind === 'heads' && rebuild) continue;
-    const advice = {
-      database:
-        'the database is an older copy, and signing from it would make a second history; restore the newest one',
-      heads:
-        'the heads file was lost or is an older copy; restore it, or, where the database is known to be the newest, ' +
-        'serve once with --rebuild-heads',
-      neither: 'the log was changed; run fsck, and restore the newest copy',
-    }[behind];
-    throw new GovError('CONFLICT', `log ${origin}: expected ${expected}, got ${got}; ${advice}`, {
-      extensions: { origin, behind },
-    });
-  }
+  refuseMismatch(db, heads, { rebuild });
   if (!rebuild) return;
   const read = tileReader(db);
   for (const { origin, signedSize, project, tree } of logHeads(db)) {
@@ -162,4 +152,32 @@ export function reconcileHeads(db: Connection, heads: Heads, { rebuild }: { rebu
     const root = rootFromTiles(signedSize, (level, index) => read(project, tree, { level, index }));
     heads.raise(origin, { size: signedSize, root });
   }
+}
+
+/** CONFLICT where the two files contradict each other; `rebuild`: unless the heads file is the older one. */
+export function refuseMismatch(db: Connection, heads: Kept, { rebuild }: { rebuild: boolean }): void {
+  for (const mismatch of compareHeads(db, heads)) {
+    if (mismatch.behind !== 'heads' || !rebuild) refuse(mismatch);
+  }
+}
+
+/** CONFLICT where a directory's database is gone while the second file knows of logs. */
+export function refuseUnknown(heads: Kept): void {
+  for (const { origin, size } of heads.all()) {
+    refuse({ behind: 'database', origin, expected: `a log of at least ${size} leaves`, got: 'no such log' });
+  }
+}
+
+function refuse({ behind, origin, expected, got }: HeadsMismatch): never {
+  const advice = {
+    database:
+      'the database is an older copy, and signing from it would make a second history; restore the newest one',
+    heads:
+      'the heads file was lost or is an older copy; restore it, or, where the database is known to be the newest, ' +
+      'serve once with --rebuild-heads',
+    neither: 'the log was changed; run fsck, and restore the newest copy',
+  }[behind];
+  throw new GovError('CONFLICT', `log ${origin}: expected ${expected}, got ${got}; ${advice}`, {
+    extensions: { origin, behind },
+  });
 }

@@ -6,6 +6,7 @@ import { connect, type Connection } from './connection.ts';
 import { opening, type Faults } from './faults.ts';
 import { judgeFilesystem } from './filesystem.ts';
 import { openHeads, reconcileHeads, type Heads } from './heads.ts';
+import { refusePlane } from './hosted.ts';
 import { takeLock } from './lock.ts';
 import { migrate } from './migrate.ts';
 import { connectReader } from './reader.ts';
@@ -23,6 +24,8 @@ export interface OpenOptions {
   readonly dataDir: string;
   /** Take the newest notes of the database as the truth where `heads.db` was lost or is older. */
   readonly rebuildHeads?: boolean;
+  /** Of a service: the database of a plane is refused. */
+  readonly hosted?: boolean;
   readonly faults?: Faults | undefined;
   /** What an operator should know and nothing was refused for. */
   readonly onWarning?: (text: string) => void;
@@ -62,6 +65,7 @@ export function openParts(options: OpenOptions): Parts {
     opened.push(() => heads.close());
     opening(files.main, () => {
       migrate(writing, mainMigrations);
+      if (options.hosted === true) refusePlane(writing);
       reconcileHeads(writing, heads, { rebuild: rebuildHeads });
       verifyTails(writing);
     });

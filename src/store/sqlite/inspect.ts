@@ -1,0 +1,40 @@
+/**
+ * What a start looks at before it serves the files of a data directory, without the start: read only, also beside the
+ * process that serves them. Proven by `test/host/oldcopies.test.ts`.
+ */
+import { statSync } from 'node:fs';
+import { opening } from './faults.ts';
+import { openHeads, refuseMismatch, refuseUnknown, type Heads } from './heads.ts';
+import { refusePlane } from './hosted.ts';
+import { storeFiles } from './open.ts';
+import { connectReader } from './reader.ts';
+import { verifyTails } from './tail.ts';
+
+/** CONFLICT or STORAGE_FAULT where `openParts` of a service would refuse. False where a start would make the database. */
+export function inspectFiles(dataDir: string): boolean {
+  const { main, heads: path } = storeFiles(dataDir);
+  const heads = isFilled(path) ? opening(path, () => openHeads(path, { readonly: true })) : null;
+  try {
+    if (!isFilled(main)) {
+      if (heads !== null) refuseUnknown(heads);
+      return false;
+    }
+    const db = connectReader(main);
+    try {
+      refusePlane(db);
+      opening(main, () => {
+        refuseMismatch(db, heads ?? none, { rebuild: false });
+        db.transaction(() => verifyTails(db))();
+      });
+      return true;
+    } finally {
+      db.close();
+    }
+  } finally {
+    heads?.close();
+  }
+}
+
+const none: Pick<Heads, 'find' | 'all'> = { find: () => null, all: () => [].values() };
+
+const isFilled = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
