@@ -11,13 +11,16 @@ import { planeInit } from '../plane/init.ts';
 import { projectOf } from '../plane/init.ts';
 import { planeServe, type RunningPlane, type ServeOptions } from '../plane/serve.ts';
 import type { MeteredType, Scope } from '../src/contract/operation.ts';
+import { saltPool } from '../src/core/disclosure.ts';
 import { typeId } from '../src/core/id.ts';
 import { draftLeaf } from '../src/core/record.ts';
 import { readPlaneFile } from '../src/host/config.ts';
 import { createLog } from '../src/host/log.ts';
 import { createKey } from '../src/service/keys.ts';
 import { silentLog } from '../src/service/log.ts';
-import type { Project } from '../src/store/port.ts';
+import { keyRevoked, operator } from '../src/service/projectevents.ts';
+import { keyCreated } from '../src/service/system.ts';
+import type { ApiKeyRow, Project, Store } from '../src/store/port.ts';
 import { openStore } from '../src/store/sqlite/index.ts';
 import { sqliteBelow, type Below } from './below.ts';
 import { checkAnswer } from './oracle.ts';
@@ -146,11 +149,29 @@ async function addKeys(
       randomBytes,
       ...(expiresMs === undefined ? {} : { expiresMs }),
     });
-    await store.saveApiKey(revoked === true ? { ...row, revokedMs: Date.now() - 1000 } : row);
+    await store.append({
+      projectId: row.projectId,
+      leaves: [keyCreated(row, { nowMs: row.createdMs, randomBytes })],
+      meter: { op: 'none', units: 0 },
+      effects: [{ kind: 'saveApiKey', key: row }],
+    });
+    if (revoked === true) await revoke(store, row);
     tokens[name] = token;
   }
   await store.close();
   return tokens;
+}
+
+/** A second before it was made: it was never of use. */
+async function revoke(store: Store, row: ApiKeyRow): Promise<void> {
+  const { projectId, keyId, createdMs } = row;
+  const nowMs = createdMs - 1000;
+  await store.append({
+    projectId,
+    leaves: [keyRevoked(row, { nowMs, salt: saltPool(randomBytes), by: operator })],
+    meter: { op: 'none', units: 0 },
+    effects: [{ kind: 'revokeApiKey', keyId, revokedMs: nowMs, atMs: nowMs }],
+  });
 }
 
 /** Calls below an address whose answers are held against the contract; `seen`: `operation status` of each so far. */

@@ -127,7 +127,7 @@ export const portalOpened = (organizationId: string, { by, ...context }: Telling
 
 /** The operator said who the organization is at the payment provider. */
 export const customerChanged = (
-  { organizationId, customerId: from }: StoredOrganization,
+  { organizationId, customerId: from }: Pick<StoredOrganization, 'organizationId' | 'customerId'>,
   { by, ...context }: Telling,
   to: string | null,
 ): EventDraft =>

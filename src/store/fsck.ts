@@ -2,16 +2,20 @@
  * Checks a data directory from the records up: records → leaf hashes → tiles → heads and every signed
  * checkpoint; runs gap-free, server time monotonic, counters; bodies against what records committed to;
  * metering leaves against the audit leaves they cover, months against metering leaves; policies, the risk router's
- * configuration, approvals, replays and the index of decisions against their leaves. Reads only, also beside a serving
- * process; memory grows with log n and the number of policy versions.
- * Proven by `test/store/fsck.test.ts`, `test/store/tamper.test.ts` and `test/store/tampergoverned.test.ts`.
+ * configuration, approvals, replays and the index of decisions against their leaves; keys, projects and organizations
+ * against the system events. Reads only, also beside a serving process; memory grows with log n and the number of policy
+ * versions, of keys of a project and of organizations.
+ * Proven by `test/store/fsck.test.ts`, `test/store/tamper.test.ts`, `test/store/tampergoverned.test.ts` and
+ * `test/host/tampertenants.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { GovError } from '../contract/problems.ts';
+import { Organizations } from './organizationlife.ts';
 import { checkConfig } from './sqlite/checkconfig.ts';
 import { checkHeads } from './sqlite/checkheads.ts';
 import { checkAuditLog, checkMeteringLog } from './sqlite/checklog.ts';
 import { checkRuns } from './sqlite/checkruns.ts';
+import { checkOrganizations } from './sqlite/checktenants.ts';
 import type { Connection } from './sqlite/connection.ts';
 import { opening, troubleOf } from './sqlite/faults.ts';
 import { openHeads } from './sqlite/heads.ts';
@@ -43,6 +47,10 @@ export type FsckKind =
   | 'config_mismatch'
   | 'approval_mismatch'
   | 'replay_mismatch'
+  | 'key_mismatch'
+  | 'project_mismatch'
+  | 'organization_mismatch'
+  | 'not_checkable'
   | 'heads_mismatch'
   | 'file_corrupt';
 
@@ -74,6 +82,8 @@ export interface FsckOptions {
   readonly onProgress?: (progress: { readonly done: number; readonly of: number }) => void;
   /** Why a checkpoint note’s signature does not hold for an origin, null where it does; asked when deep. */
   readonly judgeNote?: (note: string, origin: string) => string | null;
+  /** Of an installation that is checked in parts, whose owner compares them at the end. */
+  readonly organizations?: Organizations;
 }
 
 /** What the parts of the check share. */
@@ -81,6 +91,7 @@ export interface Check {
   readonly db: Connection;
   readonly deep: boolean;
   readonly judgeNote: ((note: string, origin: string) => string | null) | undefined;
+  readonly organizations: Organizations;
   problem(position: string, kind: FsckKind, what: { expected: string; got: string }): void;
   /** A step of leaves was read; lets the event loop turn. */
   read(leaves: number): Promise<void>;
@@ -90,6 +101,7 @@ export interface Check {
 export interface CheckedProject {
   readonly no: number;
   readonly projectId: string;
+  readonly organizationId: string;
   readonly auditOrigin: string;
   readonly meteringOrigin: string;
   /** Both heads of one moment: leaves below them do not change any more. */
@@ -116,6 +128,7 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
       db,
       deep,
       judgeNote,
+      organizations: options.organizations ?? new Organizations(),
       problem: (position, kind, { expected, got }) => {
         counts.found += 1;
         if (problems.length < keptProblems) problems.push({ position, kind, expected, got });
@@ -137,6 +150,7 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
       await readable(check, `${projectId}/run`, () => checkRuns(check, project));
       await readable(check, `${projectId}/risk_config`, () => checkConfig(check, project));
     }
+    if (options.organizations === undefined) checkOrganizations(check, check.organizations);
     await readable(check, 'heads', () => {
       const heads = opening(files.heads, () => openHeads(files.heads, { readonly: true }));
       try {
@@ -165,7 +179,7 @@ async function readable(check: Check, position: string, part: () => void | Promi
 function checkedProjects(db: Connection): CheckedProject[] {
   return db
     .prepare<[], CheckedProject>(
-      `SELECT project.project AS no, project_id AS projectId, audit_origin AS auditOrigin,
+      `SELECT project.project AS no, project_id AS projectId, organization_id AS organizationId, audit_origin AS auditOrigin,
          metering_origin AS meteringOrigin, a.size AS auditSize, m.size AS meteringSize
        FROM project
        JOIN head a ON a.project = project.project AND a.tree = 0

@@ -5,7 +5,7 @@
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { draftLeaf } from '../../src/core/record.ts';
-import type { AppendRequest, Effect } from '../../src/store/port.ts';
+import type { AppendRequest } from '../../src/store/port.ts';
 import type { Faults, SqliteStore } from '../../src/store/sqlite/index.ts';
 import { codeOf, event, genesis, projectOf, request, startMs } from './fixture.ts';
 import {
@@ -20,7 +20,7 @@ import {
   unmetered,
 } from './governance.ts';
 import { signHead, TestPlane } from './plane.ts';
-import { apiKey, apply, change, session, tenant } from './tenants.ts';
+import { session, toldChanges, toldDeletion, toldRename, toldTenant } from './tenants.ts';
 
 const planes: TestPlane[] = [];
 const newPlane = (): TestPlane => {
@@ -106,15 +106,6 @@ const governed = (): [key: string, made: AppendRequest][] => [
 
 const keyOfTenant = { projectId: 'prj_x_live', keyId: 'key_prj_x_live' } as const;
 
-const changes: readonly Effect[] = [
-  { kind: 'saveApiKey', key: apiKey('new', { projectId: 'prj_x_live' }) },
-  { kind: 'revokeApiKey', keyId: 'key_new', revokedMs: startMs, atMs: startMs - 1 },
-  { kind: 'changeProject', name: 'renamed', atMs: startMs },
-  { kind: 'openSession', session: session('x') },
-  { kind: 'endSession', digest: session('x').digest, atMs: startMs },
-  { kind: 'setCustomer', organizationId: 'org_x', customerId: 'cus_1' },
-];
-
 /** A tenant is there whole, or not at all; what changed of it too. */
 async function judgeTenant(store: SqliteStore, acknowledged: ReadonlySet<string>, at: string): Promise<void> {
   const parts = [
@@ -133,7 +124,7 @@ async function judgeTenant(store: SqliteStore, acknowledged: ReadonlySet<string>
     (await store.storedProject('org_x', 'prj_x_live'))?.name === 'renamed',
     (await store.session(session('x').digest))?.session.endedMs === startMs,
     (await store.organization('org_x'))?.customerId === 'cus_1',
-    (await store.head('prj_x_live', 'audit')).size > 2,
+    (await store.head('prj_x_live', 'audit')).size > 4,
   ];
   expect(new Set(changed).size, at).toBe(1);
   if (acknowledged.has('changed')) expect(changed[0], at).toBe(true);
@@ -141,18 +132,14 @@ async function judgeTenant(store: SqliteStore, acknowledged: ReadonlySet<string>
 }
 
 /** Moves the home of production, and tells the new one. */
-const move = (store: SqliteStore) =>
-  store.append({
-    ...change('prj_x_live', { kind: 'changeProject', deletedMs: startMs, atMs: startMs }),
-    toHome: [event({ runId: 'gov.system', eventType: 'project.deleted' })],
-  });
+const move = (store: SqliteStore) => store.append({ ...toldDeletion(), toHome: toldDeletion().leaves });
 
 async function judgeMove(store: SqliteStore, acknowledged: boolean, at: string): Promise<void> {
   const moved = [
     (await store.storedProject('org_x', 'prj_x_live'))?.deletedMs === startMs,
     (await store.organization('org_x'))?.home.production === 'prj_x_test',
-    (await store.head('prj_x_test', 'audit')).size === 3,
-    (await store.run('prj_x_test', 'gov.system'))?.events === 2,
+    (await store.head('prj_x_test', 'audit')).size === 4,
+    (await store.run('prj_x_test', 'gov.system'))?.events === 3,
   ];
   expect(new Set(moved).size, at).toBe(1);
   if (acknowledged) expect(moved[0], at).toBe(true);
@@ -175,8 +162,8 @@ async function scenario(store: SqliteStore): Promise<Set<string>> {
   await attempt('signed', () => signHead(store));
   await Promise.all(others.map((each) => attempt(each.idempotency!.key, () => store.append(each))));
   await attempt('installed', () => store.claimInstallation('keys'));
-  await attempt('tenant', () => store.createTenant(tenant('x')));
-  await attempt('changed', () => apply(store, 'prj_x_live', ...changes));
+  await attempt('tenant', () => store.createTenant(toldTenant('x')));
+  await attempt('changed', () => store.append(toldChanges()));
   await attempt('moved', () => move(store));
   await attempt('used', () => store.used([{ ...keyOfTenant, atMs: startMs }]));
   await attempt('claimed', () => store.claimJob(1, 60_000));
@@ -283,8 +270,8 @@ describe('where one statement of the write path fails', () => {
         const { outcome } = await store.append(each);
         expect(outcome, step).toBe(acknowledged.has(each.idempotency!.key) ? 'replayed' : 'stored');
       }
-      if (!acknowledged.has('tenant')) await store.createTenant(tenant('x'));
-      if (!acknowledged.has('changed')) await apply(store, 'prj_x_live', ...changes);
+      if (!acknowledged.has('tenant')) await store.createTenant(toldTenant('x'));
+      if (!acknowledged.has('changed')) await store.append(toldChanges());
       if (!acknowledged.has('moved')) await move(store);
       await judgeTenant(store, new Set(['tenant', 'changed', 'moved']), step);
       await store.close();
@@ -337,24 +324,24 @@ describe('a home that cannot be told', () => {
     const plane = newPlane();
     await plane.open().close();
     const store = plane.open();
-    await store.createTenant(tenant('x'));
-    await store.createTenant(tenant('y'));
+    await store.createTenant(toldTenant('x'));
+    await store.createTenant(toldTenant('y'));
     plane.sql("UPDATE organization SET home_production = 'prj_none' WHERE organization_id = 'org_x'");
     const told = { toHome: [event({ runId: 'gov.system' })] };
-    const renamed = (name: string) =>
-      change(`prj_${name}_live`, { kind: 'changeProject', name: 'n', atMs: 1 });
     const results = await Promise.allSettled([
       store.append(request([event()], { projectId: 'prj_x_live' })),
-      store.append({ ...renamed('x'), ...told }),
+      store.append({ ...toldRename('x', 'n'), ...told }),
       store.append(request([event()], { projectId: 'prj_x_live' })),
-      store.append({ ...renamed('y'), ...told }),
+      store.append({ ...toldRename('y', 'n'), ...told }),
     ]);
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
     expect((await store.storedProject('org_x', 'prj_x_live'))?.name).toBe('live');
-    expect((await store.head('prj_x_live', 'audit')).size).toBe(4);
+    expect((await store.head('prj_x_live', 'audit')).size).toBe(6);
     expect(store.condition()).toEqual({ writable: true, reasons: [], queued: 0 });
     await store.close();
-    expect((await plane.fsck()).problems).toEqual([]);
+    expect((await plane.fsck()).problems).toMatchObject([
+      { position: 'organization/org_x', kind: 'organization_mismatch' },
+    ]);
   });
 });
 

@@ -7,7 +7,7 @@ import { maxProject } from '../../src/store/sqlite/position.ts';
 import type { SqliteStore } from '../../src/store/sqlite/index.ts';
 import { appended, codeOf, event, genesis, projectOf, request, stored } from './fixture.ts';
 import { TestPlane } from './plane.ts';
-import { moreProjects, newProject, storedProject, tenant } from './tenants.ts';
+import { moreProjects, newProject, storedProject, tenant, toldProject, toldTenant } from './tenants.ts';
 
 const planes: TestPlane[] = [];
 const newPlane = (): TestPlane => {
@@ -21,8 +21,10 @@ afterEach(() => {
 
 /** Organization `org_x` with as many projects, those of its first two counted in. */
 const withProjects = (count: number): NewTenant => {
-  const made = tenant('x');
-  const more = Array.from({ length: count - 2 }, (_, at) => newProject(storedProject('x', `n${at}`)));
+  const made = toldTenant('x');
+  const more = Array.from({ length: count - 2 }, (_, at) =>
+    toldProject(newProject(storedProject('x', `n${at}`))),
+  );
   return { ...made, projects: [...made.projects, ...more] };
 };
 
@@ -45,9 +47,9 @@ describe('a writer', () => {
     await store.createProject(projectOf('a'), genesis('a'));
     expect(await rereads(() => append('prj_x_live'))).toBe(0);
     const [next] = await append('prj_x_test');
-    expect(next).toMatchObject({ index: 2, runSeq: 0 });
+    expect(next).toMatchObject({ index: 3, runSeq: 0 });
     expect(await rereads(() => append('prj_x_n0'))).toBe(1);
-    expect((await append('prj_x_n0'))[0]).toMatchObject({ index: 3, runSeq: 1 });
+    expect((await append('prj_x_n0'))[0]).toMatchObject({ index: 4, runSeq: 1 });
     await store.close();
     expect((await plane.fsck(false)).problems).toEqual([]);
   });

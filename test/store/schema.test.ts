@@ -9,7 +9,7 @@ import { mainApplicationId, mainMigrations } from '../../src/store/sqlite/schema
 import type { Effect } from '../../src/store/port.ts';
 import { dropFolder, event, newFolder, request, startMs, stored } from './fixture.ts';
 import { TestPlane } from './plane.ts';
-import { change, digestOf, session, tenant } from './tenants.ts';
+import { change, digestOf, session, toldTenant } from './tenants.ts';
 
 const undo: (() => void)[] = [];
 afterEach(() => {
@@ -116,7 +116,7 @@ describe('the tables of tenants', () => {
     const plane = await new TestPlane().filled(10);
     undo.push(() => plane.drop());
     const store = plane.open();
-    await store.createTenant(tenant('x'));
+    await store.createTenant(toldTenant('x'));
     await store.claimInstallation('keys');
     const open: Effect = { kind: 'openSession', session: session('x') };
     const other = session('x', { digest: digestOf('ended'), endedMs: startMs });

@@ -9,7 +9,7 @@ import { connectReader } from '../../src/store/sqlite/reader.ts';
 import { event, genesis, projectOf, request, stored } from './fixture.ts';
 import { unmetered } from './governance.ts';
 import { TestPlane } from './plane.ts';
-import { tenant } from './tenants.ts';
+import { toldTenant } from './tenants.ts';
 
 const planes: TestPlane[] = [];
 let original: TestPlane;
@@ -43,7 +43,7 @@ async function months(plane: TestPlane): Promise<TestPlane> {
   await stored(store, unmetered([event()]));
   at(5);
   await stored(store, request([event()]));
-  await store.createTenant(tenant('x'));
+  await store.createTenant(toldTenant('x'));
   await store.close();
   return plane;
 }

@@ -1,9 +1,21 @@
 /** Tenants as store tests make them: organizations with a person and two projects, keys, sessions. */
 import { sha256 } from '../../src/core/hash.ts';
 import { zeroTotals } from '../../src/core/metering.ts';
-import { draftLeaf } from '../../src/core/record.ts';
+import { draftLeaf, type LeafDraft } from '../../src/core/record.ts';
+import {
+  customerChanged,
+  keyRevoked,
+  operator,
+  projectCreated,
+  projectDeleted,
+  projectUpdated,
+  type Telling,
+} from '../../src/service/projectevents.ts';
+import { keyCreated } from '../../src/service/system.ts';
+import { organizationCreated } from '../../src/service/tenantevents.ts';
 import type {
   ApiKeyRow,
+  AppendRequest,
   Effect,
   NewProject,
   NewTenant,
@@ -11,7 +23,7 @@ import type {
   StoredProject,
   StoredSession,
 } from '../../src/store/port.ts';
-import { event, startMs } from './fixture.ts';
+import { event, salt, seededBytes, startMs } from './fixture.ts';
 import { unmetered } from './governance.ts';
 
 export const digestOf = (text: string): Buffer => sha256(text);
@@ -98,6 +110,73 @@ export const tenant = (name: string, more: Partial<NewTenant> = {}): NewTenant =
   ],
   ...more,
 });
+
+/** The same with every event that the service tells of it, from which fsck derives its rows. */
+export function toldTenant(name: string): NewTenant {
+  const { organization, projects, ...made } = tenant(name);
+  const events = organization === null ? [] : [organizationCreated(organization, telling)];
+  return {
+    ...made,
+    organization,
+    projects: projects.map((each, at) => toldProject(each, at === 0 ? events : [])),
+  };
+}
+
+/** The same of a project; `others` stand in its log before its own events. */
+export function toldProject(
+  { stored, leaves, keys }: NewProject,
+  others: readonly LeafDraft[] = [],
+): NewProject {
+  const made = keys.map((key) =>
+    keyCreated(key, { nowMs: key.createdMs, randomBytes: seededBytes(key.keyId) }),
+  );
+  return {
+    stored,
+    keys,
+    leaves: [...leaves.slice(0, 1), ...others, projectCreated(stored, telling), ...made],
+  };
+}
+
+/** Of events at the time that rows of tenants have here. */
+export const telling: Telling = { nowMs: startMs, salt, by: operator };
+
+const live = storedProject('x', 'live');
+
+/** A change of each kind in `prj_x_live`, which is named so until then, each with the event that tells of it. */
+export function toldChanges(): AppendRequest {
+  const key = apiKey('new', { projectId: 'prj_x_live' });
+  const renamed = { changes: { name: { from: live.name, to: 'renamed' } }, text: '{}' };
+  const events = [
+    keyCreated(key, { nowMs: startMs, randomBytes: seededBytes('new') }),
+    keyRevoked(key, telling),
+    projectUpdated(live, telling, renamed),
+    customerChanged({ organizationId: 'org_x', customerId: null }, telling, 'cus_1'),
+  ];
+  const effects: readonly Effect[] = [
+    { kind: 'saveApiKey', key },
+    { kind: 'revokeApiKey', keyId: key.keyId, revokedMs: startMs, atMs: startMs },
+    { kind: 'changeProject', name: 'renamed', atMs: startMs },
+    { kind: 'openSession', session: session('x') },
+    { kind: 'endSession', digest: session('x').digest, atMs: startMs },
+    { kind: 'setCustomer', organizationId: 'org_x', customerId: 'cus_1' },
+  ];
+  return unmetered(events, effects, { projectId: 'prj_x_live' });
+}
+
+/** Of project `live` of an organization, with the event that tells of it. */
+export const toldRename = (org: string, to: string): AppendRequest => {
+  const changed = { changes: { name: { from: 'live', to } }, text: '{}' };
+  return unmetered(
+    [projectUpdated(storedProject(org, 'live'), telling, changed)],
+    [{ kind: 'changeProject', name: to, atMs: startMs }],
+    { projectId: `prj_${org}_live` },
+  );
+};
+
+export const toldDeletion = (): AppendRequest =>
+  unmetered([projectDeleted(live, telling)], [{ kind: 'changeProject', deletedMs: startMs, atMs: startMs }], {
+    projectId: 'prj_x_live',
+  });
 
 /** More projects for an organization that is there. */
 export const moreProjects = (...made: readonly StoredProject[]): NewTenant => ({

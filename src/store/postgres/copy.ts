@@ -8,16 +8,17 @@ import { migrate } from '../sqlite/migrate.ts';
 import { storeFiles } from '../sqlite/open.ts';
 import { positionOf } from '../sqlite/position.ts';
 import { mainApplicationId, mainMigrations } from '../sqlite/schema.ts';
-import type { Database } from './database.ts';
+import { organizationColumns } from '../tenantrow.ts';
+import { scoped, type Database, type Transaction } from './database.ts';
 import { positionBits } from './schema.ts';
 import { read } from './texts.ts';
 import { sql, step, type Sql } from './wire.ts';
 
 type Row = Readonly<Record<string, Value>>;
 
-/** What no check reads: organizations and their people, digests of keys, kept answers, rows of graphs. */
+/** What no check reads: people and their sessions, kept answers, rows of graphs; the organization is copied by itself. */
 const left: ReadonlySet<string> = new Set(
-  'organization person session project_profile installation api_key idempotency graph_part'.split(' '),
+  'organization person session installation idempotency graph_part'.split(' '),
 );
 
 interface Table {
@@ -48,6 +49,10 @@ const written = new Set([
   'approval.reason',
   'approval.comment',
   'job.error_summary',
+  'api_key.name',
+  'api_key.description',
+  'project_profile.name',
+  'organization.name',
 ]);
 
 /** Rows that are in memory at a time. */
@@ -96,6 +101,7 @@ export async function copyProject(database: Database, project: number, dataDir: 
   const heads = openHeads(files.heads);
   try {
     db.pragma('synchronous = OFF'); // a copy that a crash breaks is made anew
+    db.pragma('foreign_keys = OFF'); // rows that refer to nothing are told by the check
     migrate(db, mainMigrations);
     await database.moment({ project }, async (run) => {
       for (const table of tablesOf(db)) {
@@ -109,6 +115,7 @@ export async function copyProject(database: Database, project: number, dataDir: 
         }
         await run([step(source.close)]);
       }
+      await copyOrganization(db, run);
       const [kept] = await run([step(anchors, project)]);
       for (const { origin, size, root } of kept.rows) heads.raise(origin, { size, root });
     });
@@ -117,6 +124,26 @@ export async function copyProject(database: Database, project: number, dataDir: 
     db.close();
   }
 }
+
+const organizations = sql<Row>(
+  `SELECT ${organizationColumns.join(', ')} FROM organization WHERE organization_id = $1`,
+);
+
+/** After all else: in its scope the other projects of the organization are seen too. */
+async function copyOrganization(db: Connection, run: Transaction['run']): Promise<void> {
+  const id = db.prepare<[], string>('SELECT organization_id FROM project').pluck().get() ?? '';
+  const [, { rows }] = await run([scoped({ organizationId: id }), step(organizations, id)]);
+  const insert = db.prepare<Value[]>(
+    `INSERT INTO organization (${organizationColumns.join(', ')}) VALUES (${organizationColumns.map(() => '?').join(', ')})`,
+  );
+  for (const row of rows) {
+    insert.run(...organizationColumns.map((name) => valueOf(`organization.${name}`, row[name] ?? null)));
+  }
+}
+
+/** A value as the other engine keeps it. */
+const valueOf = (column: string, value: Value): Value =>
+  typeof value === 'string' && written.has(column) ? read(value) : value;
 
 function inserter(db: Connection, { name: table, columns }: Table): (rows: readonly Row[]) => void {
   const names = columns.includes('position') ? columns : ['project', ...columns];
@@ -128,7 +155,7 @@ function inserter(db: Connection, { name: table, columns }: Table): (rows: reado
       if (name === 'project') return copied;
       const value = row[name] ?? null;
       if (name === 'position') return positionOf(copied, Number(value));
-      return typeof value === 'string' && written.has(`${table}.${name}`) ? read(value) : value;
+      return valueOf(`${table}.${name}`, value);
     });
   return db.transaction((rows: readonly Row[]) => {
     for (const row of rows) insert.run(...valuesOf(row));

@@ -7,7 +7,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fsckStore, type FsckOptions, type FsckReport } from '../fsck.ts';
+import { Organizations } from '../organizationlife.ts';
+import { checkOrganizations } from '../sqlite/checktenants.ts';
+import { fsckStore, type Check, type FsckOptions, type FsckProblem, type FsckReport } from '../fsck.ts';
 import { copyProject } from './copy.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { problemOf } from './faults.ts';
@@ -33,11 +35,13 @@ export async function fsckPostgres(options: PostgresFsckOptions): Promise<FsckRe
     for (const { no } of projects) {
       of += (await database.read({ project: no }, [step(sizes, no)]))[0].rows[0]?.leaves ?? 0;
     }
-    const report = { problems: [] as FsckReport['problems'][number][], found: 0, leaves: 0, checkpoints: 0 };
+    const report = { problems: [] as FsckProblem[], found: 0, leaves: 0, checkpoints: 0 };
+    const organizations = new Organizations();
     for (const { no } of projects) {
       const { leaves: done } = report;
       const one = await checkCopy(database, no, {
         ...options,
+        organizations,
         onProgress: (progress) => options.onProgress?.({ done: done + progress.done, of }),
       });
       report.problems.push(...one.problems.slice(0, keptProblems - report.problems.length));
@@ -45,6 +49,11 @@ export async function fsckPostgres(options: PostgresFsckOptions): Promise<FsckRe
       report.leaves += one.leaves;
       report.checkpoints += one.checkpoints;
     }
+    const problem: Check['problem'] = (position, kind, what) => {
+      report.found += 1;
+      if (report.problems.length < keptProblems) report.problems.push({ position, kind, ...what });
+    };
+    checkOrganizations({ problem }, organizations);
     return { ...report, ok: report.found === 0, projects: projects.length, deep: options.deep ?? false };
   } catch (error) {
     throw problemOf(error);
@@ -57,12 +66,13 @@ async function checkCopy(database: Database, no: number, options: PostgresFsckOp
   const dataDir = mkdtempSync(join(options.scratch ?? tmpdir(), 'gov-fsck-'));
   try {
     await copyProject(database, no, dataDir);
-    const { deep, onProgress, judgeNote } = options;
+    const { deep, onProgress, judgeNote, organizations } = options;
     return await fsckStore({
       dataDir,
       ...(deep === undefined ? {} : { deep }),
       ...(onProgress === undefined ? {} : { onProgress }),
       ...(judgeNote === undefined ? {} : { judgeNote }),
+      ...(organizations === undefined ? {} : { organizations }),
     });
   } finally {
     rmSync(dataDir, { recursive: true, force: true });

@@ -2,6 +2,7 @@
 import { storedDigests } from '../../core/disclosure.ts';
 import { eventIndex } from '../../core/id.ts';
 import type { JsonObject } from '../../core/json.ts';
+import type { EventRecord } from '../../core/record.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Check, CheckedProject, FsckKind } from '../fsck.ts';
 import { approvalCheck } from './checkapprovals.ts';
@@ -9,6 +10,7 @@ import { decidedCheck, snapshotCheck } from './checkdecided.ts';
 import { policyCheck } from './checkpolicies.ts';
 import { replayCheck } from './checkreplays.ts';
 import { committedBy, parseRecord } from './checkrecord.ts';
+import { tenantCheck } from './checktenants.ts';
 import type { Value } from './connection.ts';
 
 interface Row {
@@ -39,6 +41,7 @@ export function eventCheck(check: Check, project: CheckedProject): EventCheck {
   const others = [decidedCheck, snapshotCheck, approvalCheck, replayCheck, policyCheck].map((part) =>
     part(check, project),
   );
+  const tenants = tenantCheck(check, project);
   let newest = '';
   let events = 0;
   const visit = ({ idx, record, disclosures }: Row): void => {
@@ -54,6 +57,7 @@ export function eventCheck(check: Check, project: CheckedProject): EventCheck {
       return;
     }
     events += 1;
+    tenants.visit({ idx, record, disclosures }, parsed as EventRecord);
     const { eventId, runId, runSeq, eventType, timestamp, serverTimestamp } = parsed;
     if (eventIndex(eventId) !== idx) problem('event_id_mismatch', `an event id of leaf ${idx}`, eventId);
     if (serverTimestamp < newest) problem('server_time_backwards', `${newest} or later`, serverTimestamp);
@@ -68,6 +72,7 @@ export function eventCheck(check: Check, project: CheckedProject): EventCheck {
   };
   const finish = (): void => {
     for (const part of others) part.finish();
+    tenants.finish();
     const rows = check.db
       .prepare<Value[], number>('SELECT count(*) FROM run_event WHERE project = ? AND idx < ?')
       .pluck()

@@ -1,0 +1,179 @@
+/**
+ * `fsck`: API keys, the project's profile and its organization, column by column against the system events of the log
+ * (`../tenantlife.ts`); all but when a key was last used. An event whose body is gone is told once, and what it changed
+ * is not compared.
+ */
+import { storedDigests } from '../../core/disclosure.ts';
+import { disclosuresMatch } from '../../core/bodies.ts';
+import { openLeaf } from '../../core/decided/leaf.ts';
+import { sha256Text } from '../../core/hash.ts';
+import { canonicalize, readJson, type Json, type JsonObject } from '../../core/json.ts';
+import { systemRun, type EventRecord } from '../../core/record.ts';
+import { parseTimestamp } from '../../core/time.ts';
+import type { Check, CheckedProject } from '../fsck.ts';
+import { tellsOfOrganization, type Organizations } from '../organizationlife.ts';
+import { tellsOfTenant, TenantLife, type TenantEvent } from '../tenantlife.ts';
+import { columnCheck, type Columns } from './checkcolumns.ts';
+import { parseRecord, shown } from './checkrecord.ts';
+import type { Value } from './connection.ts';
+import { positionSql } from './position.ts';
+
+interface Row {
+  readonly idx: number;
+  readonly record: string;
+  readonly disclosures: string | null;
+}
+
+export interface TenantCheck {
+  /** Called with each event in index order. */
+  visit(row: Row, event: EventRecord): void;
+  finish(): void;
+}
+
+export function tenantCheck(check: Check, project: CheckedProject): TenantCheck {
+  const { no, projectId, organizationId, auditSize } = project;
+  const life = new TenantLife(projectId);
+  const { organizations } = check;
+  const visit = (row: Row, record: EventRecord): void => {
+    const { runId, eventType } = record;
+    const isOfTenant = tellsOfTenant(eventType);
+    if (runId !== systemRun || !(isOfTenant || tellsOfOrganization(eventType))) return;
+    const event = opened(row, record);
+    if (event === null) {
+      const expected = `the whole body of ${eventType}, to derive what it changed`;
+      check.problem(`${projectId}/audit/${row.idx}`, 'not_checkable', {
+        expected,
+        got: 'not what was logged',
+      });
+      if (isOfTenant) life.forget(eventType);
+      else organizations.forget(organizationId);
+    } else if (isOfTenant) life.add(event);
+    else organizations.add(event);
+  };
+  const finish = (): void => {
+    check.db.exec('BEGIN');
+    try {
+      for (const row of newerEvents(check, no, auditSize)) {
+        const parsed = parseRecord(row.record);
+        if (parsed?.type === 'gov.event/1') visit(row, parsed as EventRecord);
+      }
+      checkKeys(check, project, life);
+      checkProfile(check, project, life);
+      noteOrganization(check, project);
+    } finally {
+      check.db.exec('COMMIT');
+    }
+  };
+  return { visit, finish };
+}
+
+/** Null where any of what it committed to is gone, or was altered. */
+function opened({ idx, record, disclosures }: Row, event: EventRecord): TenantEvent | null {
+  if (disclosures === null || !disclosuresMatch(record, disclosures)) return null;
+  if (new Set(storedDigests(disclosures)).size < event._sd.length) return null;
+  const { committed } = openLeaf({ index: idx, record, disclosures });
+  return {
+    eventType: event.eventType,
+    atMs: parseTimestamp(event.timestamp),
+    actorId: shown(objectOf(committed.get('actor'))['id']),
+    resourceId: shown(objectOf(committed.get('resource'))['id']),
+    metadata: objectOf(committed.get('metadata')),
+  };
+}
+
+const objectOf = (value: Json | undefined): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+
+/** Changes that were made beside the check: the rows show them already. */
+function newerEvents({ db }: Check, project: number, from: number): Row[] {
+  return db
+    .prepare<Value[], Row>(
+      `SELECT e.idx, leaf.record, body.disclosures FROM run
+       JOIN run_event e ON e.project = run.project AND e.run_no = run.run_no
+       JOIN leaf ON leaf.position = ${positionSql('e')} LEFT JOIN body ON body.position = leaf.position
+       WHERE run.project = ? AND run.run_id = '${systemRun}' AND e.idx >= ? ORDER BY e.idx`,
+    )
+    .all(project, from);
+}
+
+const unlogged = { expected: 'no such row: no event made it', got: 'one' };
+
+function checkKeys(check: Check, { no, projectId }: CheckedProject, { keys, unread }: TenantLife): void {
+  const compare = columnCheck(check, 'key_mismatch');
+  const rows = check.db
+    .prepare<Value[], Columns & { readonly key_id: string; readonly digest: never }>(
+      'SELECT * FROM api_key WHERE project = ?',
+    )
+    .iterate(no);
+  const missing = new Map(keys);
+  const untold: string[] = [];
+  for (const row of rows) {
+    const { key_id: keyId, digest } = row;
+    const told = missing.get(keyId);
+    missing.delete(keyId);
+    if (told === undefined) untold.push(keyId);
+    else compare(`${projectId}/api_key/${keyId}`, { ...row, digest: sha256Text(digest) }, told);
+  }
+  for (const [keyId, told] of missing) compare(`${projectId}/api_key/${keyId}`, undefined, told);
+  // so many were made by events that cannot be read, whichever they are
+  if (untold.length <= unread.keys) return;
+  for (const keyId of untold) check.problem(`${projectId}/api_key/${keyId}`, 'key_mismatch', unlogged);
+}
+
+function checkProfile(
+  check: Check,
+  { no, projectId }: CheckedProject,
+  { project: told, unread }: TenantLife,
+): void {
+  const row = check.db
+    .prepare<Value[], Columns & { readonly settings: string; readonly quotas: string }>(
+      `SELECT f.*, p.organization_id AS "project.organization_id", p.environment AS "project.environment"
+       FROM project_profile f
+       JOIN project p ON p.project = f.project WHERE f.project = ?`,
+    )
+    .get(no);
+  const position = `${projectId}/project`;
+  if (told !== null) {
+    const { organization_id: organization = null, environment = null } = told;
+    const twice = { ...told, 'project.organization_id': organization, 'project.environment': environment };
+    columnCheck(check, 'project_mismatch')(position, row === undefined ? row : comparedProfile(row), twice);
+  } else if (row !== undefined && unread.projects === 0)
+    check.problem(position, 'project_mismatch', unlogged);
+}
+
+/** Settings by the hash that events tell; quotas in the one form of JSON. */
+const comparedProfile = <Profile extends { readonly settings: string; readonly quotas: string }>(
+  row: Profile,
+) => ({
+  ...row,
+  settings: sha256Text(row.settings),
+  quotas: canonicalText(row.quotas),
+});
+
+function canonicalText(json: string): string {
+  try {
+    return canonicalize(readJson(json));
+  } catch {
+    return json;
+  }
+}
+
+/** Of the moment in which the log of its home was read. */
+function noteOrganization({ db, organizations }: Check, { projectId }: CheckedProject): void {
+  const rows = db
+    .prepare<Value[], Columns & { readonly organization_id: string }>(
+      'SELECT * FROM organization WHERE home_production = ?',
+    )
+    .all(projectId);
+  for (const row of rows) organizations.found(row.organization_id, row);
+}
+
+/** At the end, of a whole installation. */
+export function checkOrganizations(check: Pick<Check, 'problem'>, organizations: Organizations): void {
+  const compare = columnCheck(check, 'organization_mismatch');
+  for (const [organizationId, row, told] of organizations.compared()) {
+    const position = `organization/${organizationId}`;
+    if (told === undefined) check.problem(position, 'organization_mismatch', unlogged);
+    else compare(position, row, told);
+  }
+}
