@@ -13,9 +13,14 @@ export interface ServingProcess {
   readonly log: () => string;
 }
 
-/** Serves a data directory; rejects with the log where that fails. It ends with the test at the latest. */
-export async function serveProcess(dataDir: string): Promise<ServingProcess> {
-  const child = spawn(process.execPath, [script, dataDir], { stdio: ['ignore', 'pipe', 'pipe'] });
+/**
+ * Serves a data directory; rejects with the log where that fails. It ends with the test at the latest. `aheadMs`: by how
+ * much its clock is.
+ */
+export async function serveProcess(dataDir: string, { aheadMs = 0 } = {}): Promise<ServingProcess> {
+  const clock = `const { now } = Date; Date.now = () => now() + ${aheadMs};`;
+  const preload = aheadMs === 0 ? [] : ['--import', `data:text/javascript,${encodeURIComponent(clock)}`];
+  const child = spawn(process.execPath, [...preload, script, dataDir], { stdio: ['ignore', 'pipe', 'pipe'] });
   const orphan = (): boolean => child.kill('SIGKILL');
   process.once('exit', orphan);
   let log = '';

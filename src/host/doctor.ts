@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { isLoopback } from '../client/proxy.ts';
 import { GovError } from '../contract/problems.ts';
+import { skewAdvice, skewText } from '../store/clockskew.ts';
 import { now } from './clock.ts';
 import { assertSameKeys } from './hosting.ts';
 import { readKeys, type HostKeys } from './keys.ts';
@@ -204,10 +205,9 @@ function lookAtTables({
 }
 
 function lookAtClock(aheadMs: number): Found {
-  const detail = `the database is ${Math.abs(aheadMs)} ms ${aheadMs < 0 ? 'behind' : 'ahead'}`;
-  const advice = 'synchronise both clocks (NTP)';
-  if (Math.abs(aheadMs) >= skew.failMs) return fail(detail, advice);
-  return Math.abs(aheadMs) >= skew.warnMs ? warn(detail, advice) : ok(detail);
+  const detail = skewText(aheadMs);
+  if (Math.abs(aheadMs) >= skew.failMs) return fail(detail, skewAdvice);
+  return Math.abs(aheadMs) >= skew.warnMs ? warn(detail, skewAdvice) : ok(detail);
 }
 
 async function lookAtIssuer({ issuer }: ServiceConfig): Promise<Found> {

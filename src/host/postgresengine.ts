@@ -25,6 +25,7 @@ export async function postgresEngine(
   const onWarning = (text: string): void => log.warn({}, text);
   const heads = openSignedHeads(dataDir, { rebuild: rebuildHeads, onWarning });
   const store = await openPostgres({ url, connections, heads, clock: { now }, randomBytes, onWarning });
+  await store.watchClock(now);
   const source = { engine: 'postgres', url, connections: readingConnections } as const;
   const work = new ThreadWork(source, log, (error, projectId) => store.note(error, projectId));
   return { store, work, probe: createDatabaseProbe(store.probe, now), faulted: () => null };

@@ -20,8 +20,7 @@ export const health: Pick<Handlers, 'getHealth' | 'getLiveness' | 'getReadiness'
   },
 
   async getReadiness({ caller }, services) {
-    // an altered leaf is no reason not to write
-    const reasons = (await reasonsOf(services)).filter((reason) => !isViolation(reason));
+    const reasons = (await reasonsOf(services)).filter((reason) => !isNoTrouble(reason));
     if (reasons.length === 0) return { status: 200, body: report('ok', { caller, services, reasons }) };
     return { status: 503, body: report('unavailable', { caller, services, reasons }) };
   },
@@ -41,6 +40,9 @@ async function reasonsOf({ store, checkpoints, probe, hosting }: Services): Prom
   const told = hosting === null ? reasons : reasons.map(withoutTenant);
   return [...told, ...(await probe()), ...(checkpoints.fresh() ? [] : ['checkpoint_stale'])];
 }
+
+/** What is no reason not to write: an altered leaf, a clock that is off. */
+const isNoTrouble = (reason: string): boolean => isViolation(reason) || reason.startsWith('clock_skew:');
 
 const isViolation = (reason: string): boolean => reason.startsWith('integrity_violation:');
 

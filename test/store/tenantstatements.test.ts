@@ -58,7 +58,7 @@ const postgresAlone: Reasons = {
     /^SELECT p\.project_id, h\.size FROM project p JOIN head h .* WHERE p\.project_id = ANY\(\$1::text\[\]\)$/,
   'numbers are given out over all tenants': /^SELECT nextval/,
   'the database is asked for its state':
-    /^SELECT (?:version FROM version|pg_is_in_recovery|pg_logical_emit_message)/,
+    /^SELECT (?:version FROM version|pg_is_in_recovery|pg_logical_emit_message|\(extract\(epoch FROM clock_timestamp\(\)\))/,
   'a check goes through all projects, each in its scope': /^SELECT project AS no FROM project ORDER BY/,
   'a function gets the project as an argument': /^SELECT move_head\(\$1/,
 };

@@ -4,6 +4,7 @@
  */
 import type { GovError } from '../../contract/problems.ts';
 import { Notices } from '../notices.ts';
+import { ClockWatch } from './clock.ts';
 import type { Database } from './database.ts';
 import { problemOf, troubleOf } from './faults.ts';
 import { sql, step } from './wire.ts';
@@ -14,6 +15,7 @@ const probe = sql('SELECT pg_is_in_recovery()');
 const writeProbe = sql("SELECT pg_logical_emit_message(true, 'gov', '')");
 
 export class Condition {
+  readonly clock: ClockWatch;
   private readonly database: Database;
   private readonly notices: Notices;
   private trouble: GovError | null = null;
@@ -22,12 +24,13 @@ export class Condition {
   constructor(database: Database, told: (text: string) => void) {
     this.database = database;
     this.notices = new Notices(told);
+    this.clock = new ClockWatch(database, told);
   }
 
   get current(): { readonly writable: boolean; readonly reasons: readonly string[] } {
-    const { trouble, notices } = this;
+    const { trouble, notices, clock } = this;
     const reasons = trouble === null ? [] : [`${trouble.code.toLowerCase()}: ${trouble.message}`];
-    return { writable: trouble === null, reasons: [...reasons, ...notices.reasons] };
+    return { writable: trouble === null, reasons: [...reasons, ...notices.reasons, ...clock.reasons] };
   }
 
   /** Runs a verb, of a project where one is named; what goes wrong below it becomes a problem. */
@@ -53,6 +56,7 @@ export class Condition {
   }
 
   close(): void {
+    this.clock.close();
     clearInterval(this.probing);
   }
 

@@ -47,6 +47,11 @@ export interface PostgresOptions extends DatabaseOptions {
 export interface PostgresStore extends Store {
   /** Commits something that changes nothing. Rejects where a write now would not be durable. */
   probe(): Promise<void>;
+  /**
+   * Compares the clock of the database with `now`, at once and every minute: while they are more than five seconds apart,
+   * `condition` has a reason `clock_skew: …`. Never rejects.
+   */
+  watchClock(now: () => number): Promise<void>;
   /** Takes note of an altered leaf of a project that a reader in another thread met, where the error says so. */
   note(error: unknown, projectId: string): void;
 }
@@ -138,6 +143,7 @@ function assemble(
       await condition.probe();
       await remembered?.judgeRefused();
     },
+    watchClock: (now) => condition.clock.watch(now),
     note: (error, projectId) => condition.note(error, projectId),
     close: () => (closing ??= close()),
   };

@@ -4,6 +4,8 @@
  */
 import { Client } from 'pg';
 import type { GovError } from '../../contract/problems.ts';
+import { aheadMs } from '../clockskew.ts';
+import { clockSql } from './clock.ts';
 import { connected, startupOptions, verify } from './connection.ts';
 import { problemOf } from './faults.ts';
 import { newestVersion } from './schema.ts';
@@ -61,7 +63,7 @@ async function factsOf(client: Client, now: () => number): Promise<Omit<Inspecte
   const { rows } = await client.query<Asked>(
     `SELECT current_setting('server_version') AS server, current_user AS role,
        current_setting('max_connections')::integer AS connections,
-       (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms,
+       ${clockSql} AS ms,
        has_table_privilege(to_regclass('gov.version'), 'SELECT') AS readable`,
   );
   const answeredMs = now();
@@ -73,7 +75,7 @@ async function factsOf(client: Client, now: () => number): Promise<Omit<Inspecte
     role,
     connections,
     tables: readable === true ? await versionOf(client) : null,
-    clockMs: Math.round(ms - (askedMs + answeredMs) / 2),
+    clockMs: aheadMs({ askedMs, answeredMs, theirsMs: ms }),
     roundTripMs: answeredMs - askedMs,
     commitMs: await commitTime(client),
   };
