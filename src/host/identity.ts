@@ -111,15 +111,23 @@ function checkHeader(header: JWSHeaderParameters): void {
 }
 
 /** What makes the token an ID token for us, where jose does not look. */
-function checkClaims({ sub, aud, azp, scope, scp, typ }: JWTPayload, clientId: string): void {
-  if (typeof sub !== 'string' || sub === '' || sub.length > limits.subjectChars) throw new Unfit('subject');
-  // Core §3.1.3.7 steps 4 and 5
-  if (Array.isArray(aud) && aud.length > 1 && azp !== clientId) throw new Unfit('authorized party');
+function checkClaims(payload: JWTPayload, clientId: string): void {
+  const { sub, aud, azp, auth_time: authTime, scope, scp, typ } = payload;
+  if (typeof sub !== 'string' || sub === '' || sub.length > limits.subjectChars || !isPlain(sub)) {
+    throw new Unfit('subject');
+  }
+  // Core §3.1.3.7 steps 4 and 5: who has several audiences names the party, and whoever is named is us
+  const hasSeveral = Array.isArray(aud) && aud.length > 1;
+  if ((azp !== undefined || hasSeveral) && azp !== clientId) throw new Unfit('authorized party');
+  if (authTime !== undefined && typeof authTime !== 'number') throw new Unfit('sign-in time');
   // only access tokens have scopes; those of Keycloak say what they are inside
   if (scope !== undefined || scp !== undefined || (typ !== undefined && typ !== 'ID')) {
     throw new Unfit('an access token');
   }
 }
+
+/** A text that every store keeps as it is, so that no two people become one: no control characters, whole characters. */
+const isPlain = (text: string): boolean => text.isWellFormed() && !/\p{Cc}/u.test(text);
 
 /** When the person gave their proof; where the issuer does not say it, when the token was made. */
 function checkSignIn({ auth_time: authTime, iat }: JWTPayload, nowSeconds: number): void {
@@ -129,7 +137,7 @@ function checkSignIn({ auth_time: authTime, iat }: JWTPayload, nowSeconds: numbe
 }
 
 function personOf({ iss, sub, exp, iat, email, email_verified: isVerified }: JWTPayload): VerifiedPerson {
-  const isText = typeof email === 'string' && email.length <= limits.emailChars;
+  const isText = typeof email === 'string' && email.length <= limits.emailChars && isPlain(email);
   return {
     // what jose requires is there
     issuer: String(iss),

@@ -72,6 +72,8 @@ const forged: Readonly<Record<string, () => Promise<string> | string>> = {
   'no audience': () => issuer.token({ aud: undefined }),
   'an audience of a number': () => issuer.token({ aud: 7 }),
   'several audiences without an authorized party': () => issuer.token({ aud: [clientId, 'other'] }),
+  'one audience for another party': () => issuer.token({ azp: 'other' }),
+  'one audience for nobody': () => issuer.token({ azp: null }),
   'several audiences for another party': () => issuer.token({ aud: [clientId, 'other'], azp: 'other' }),
   'an expired token': () => issuer.token({ exp: nowSeconds() - limits.idTokenSkewSeconds }),
   'a time before which it is not valid': () =>
@@ -84,6 +86,12 @@ const forged: Readonly<Record<string, () => Promise<string> | string>> = {
   'an empty subject': () => issuer.token({ sub: '' }),
   'a subject that is no text': () => issuer.token({ sub: 7 }),
   'a subject that is too long': () => issuer.token({ sub: 'a'.repeat(limits.subjectChars + 1) }),
+  'a subject with a NUL': () => issuer.token({ sub: 'a\u0000b' }),
+  'a subject with a line break': () => issuer.token({ sub: 'ada\n' }),
+  'a subject with a C1 control': () => issuer.token({ sub: 'ada\u0085' }),
+  'a subject with half a character': () => issuer.token({ sub: 'ada\ud800' }),
+  'a sign-in time that is a text': () => issuer.token({ auth_time: 'x' }),
+  'a sign-in time of null': () => issuer.token({ auth_time: null }),
   'no issue time': () => issuer.token({ iat: undefined }),
   'no end': () => issuer.token({ exp: undefined }),
   'a jku header': () => issuer.token({}, { header: { jku: `${issuer.url}/jwks` } }),
@@ -183,6 +191,8 @@ describe('an ID token', () => {
     ['the length of a subject', () => ({ sub: 'a'.repeat(limits.subjectChars) })],
     ['several audiences', () => ({ aud: ['other', clientId], azp: clientId })],
     ['one audience in a list', () => ({ aud: [clientId] })],
+    ['one audience for us', () => ({ azp: clientId })],
+    ['characters of any script in a subject', () => ({ sub: 'Αδα 🚀 |/' })],
     ['the type that Keycloak gives ID tokens', () => ({ typ: 'ID' })],
   ])('is accepted at the edge: %s', async (_, members) => {
     expect(await judge(await issuer.token(members()))).toBe('accepted');
@@ -237,7 +247,7 @@ describe('an ID token', () => {
   });
 
   it('with an email of another kind or size has none', async () => {
-    for (const email of [7, 'a'.repeat(limits.emailChars + 1)]) {
+    for (const email of [7, 'a'.repeat(limits.emailChars + 1), 'ada@example.com\u0000']) {
       expect(await outcome(await issuer.token({ email, email_verified: true }))).toMatchObject({
         email: null,
       });

@@ -167,6 +167,7 @@ describe.each(engines)('accounts on %s', (engine) => {
         ['a.b.c', 'INVALID_CREDENTIAL'],
         [await service.idToken('new', { aud: 'other' }), 'INVALID_CREDENTIAL'],
         [await service.idToken('new', { exp: 1 }), 'INVALID_CREDENTIAL'],
+        [await service.idToken('a\u0000b'), 'INVALID_CREDENTIAL'],
       ];
       for (const [key, code] of cases) {
         const answer = await service.call('POST', '/auth/signup', { key, body });
