@@ -3,9 +3,19 @@ import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { fsckPostgres } from '../../../src/store/postgres/fsck.ts';
-import type { Effect, Store } from '../../../src/store/port.ts';
+import type { Effect, RequiredCaller, Store } from '../../../src/store/port.ts';
 import { codeOf, event, request, startMs, stored } from '../fixture.ts';
-import { apply, change, moreProjects, session, storedProject, tenant, used } from '../tenants.ts';
+import {
+  apiKey,
+  apply,
+  change,
+  digestOf,
+  moreProjects,
+  session,
+  storedProject,
+  tenant,
+  used,
+} from '../tenants.ts';
 import { missing, Processes, server } from './described.ts';
 
 async function asSuperuser(processes: Processes, statement: string): Promise<void> {
@@ -15,8 +25,9 @@ async function asSuperuser(processes: Processes, statement: string): Promise<voi
   await client.end();
 }
 
-/** Transactions that waited for each other until one of them was ended. */
-async function deadlocks({ database }: Processes): Promise<number> {
+/** Transactions that waited for each other until one of them was ended. A server process tells it as it ends. */
+async function deadlocks({ database }: Processes, stores: readonly Store[]): Promise<number> {
+  await Promise.all(stores.map((store) => store.close()));
   const client = new Client({ connectionString: database.superuser });
   await client.connect();
   const { rows } = await client.query<{ n: number }>(
@@ -146,8 +157,60 @@ describe.skipIf(missing !== null)('two processes', () => {
     expect(await one.projects('org_x')).toContainEqual(
       expect.objectContaining({ project: expect.objectContaining({ projectId: production }) }),
     );
-    expect(await deadlocks(processes)).toBe(0);
     expect((await fsckPostgres({ url: processes.database.serving, deep: true })).problems).toEqual([]);
+    expect(await deadlocks(processes, stores)).toBe(0);
+    await processes.drop();
+  });
+
+  it('never wait for each other where a credential of the home asks, and is changed or ended', async () => {
+    const { processes, stores } = await two();
+    const [one, other] = stores;
+    await one.createTenant(tenant('x'));
+    await one.createTenant(moreProjects(storedProject('x', 'more')));
+    const toHome = [event({ runId: 'gov.system', eventType: 'told' })];
+    const key = apiKey('asks', { projectId: 'prj_x_live', scopes: ['*'] });
+    await apply(one, 'prj_x_live', { kind: 'saveApiKey', key });
+    const { name, description, scopes, expiresMs } = key;
+    const sessions = Array.from({ length: 30 }, (_, at) =>
+      session('x', { digest: digestOf(`session ${at}`) }),
+    );
+    for (const opened of sessions) {
+      await apply(one, 'prj_x_live', { kind: 'openSession', session: opened });
+    }
+    const inTurn = async (times: number, work: (at: number) => Promise<unknown>): Promise<void> => {
+      for (let at = 0; at < times; at += 1) await work(at);
+    };
+    const by = (kind: 'key' | 'session', digest: Uint8Array): RequiredCaller => ({
+      kind: 'requireCaller',
+      credential: { kind, digest },
+      scopes: ['projects:write'],
+      atMs: startMs,
+    });
+    const rename = (asking: RequiredCaller, at: number) => ({
+      ...change('prj_x_more', asking, { kind: 'changeProject', name: `n ${at}`, atMs: startMs }),
+      toHome,
+    });
+    await Promise.all([
+      inTurn(30, async (at) => one.append(rename(by('key', key.digest), at))),
+      inTurn(30, async (at) => codeOf(one.append(rename(by('session', sessions[at]!.digest), at)))),
+      inTurn(15, async (at) =>
+        one.createTenant({
+          ...moreProjects(storedProject('x', `p${at}`)),
+          by: by('key', key.digest),
+          toHome,
+        }),
+      ),
+      inTurn(30, async (at) =>
+        apply(other, 'prj_x_live', {
+          kind: 'changeApiKey',
+          ...{ keyId: key.keyId, name, description, scopes, expiresMs, atMs: startMs + at },
+        }),
+      ),
+      inTurn(30, async (at) =>
+        apply(other, 'prj_x_live', { kind: 'endSession', digest: sessions[at]!.digest, atMs: startMs + at }),
+      ),
+    ]);
+    expect(await deadlocks(processes, stores)).toBe(0);
     await processes.drop();
   });
 
