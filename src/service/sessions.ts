@@ -6,6 +6,7 @@
  */
 import { sessionCookie } from '../contract/auth.ts';
 import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
 import type { StoredOrganization, StoredSession, StoredUser } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
 import { sealedWrite, type Idempotency, type PlainAnswer, type Replayed } from './call.ts';
@@ -81,12 +82,17 @@ export async function endSession(
   if (found === null) return;
   const { session, organization } = found;
   if (session.kind !== kind || session.endedMs !== null || session.expiresMs <= atMs) return;
-  await append(services, {
-    projectId: organization.home.production,
-    leaves: [sessionClosed(session, { nowMs: atMs, salt }, reason)],
-    meter: unmetered,
-    effects: [{ kind: 'endSession', digest: session.digest, atMs }],
-  });
+  try {
+    await append(services, {
+      projectId: organization.home.production,
+      leaves: [sessionClosed(session, { nowMs: atMs, salt }, reason)],
+      meter: unmetered,
+      effects: [{ kind: 'endSession', digest: session.digest, atMs }],
+    });
+  } catch (error) {
+    // somebody else ended it meanwhile, and told so
+    if (!(error instanceof GovError) || error.code !== 'NOT_FOUND') throw error;
+  }
   services.forgetCredential(session.userId);
 }
 

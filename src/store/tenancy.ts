@@ -148,8 +148,9 @@ export type TenantEffect =
       readonly atMs: number;
     }
   | { readonly kind: 'openSession'; readonly session: StoredSession }
-  /** Nothing happens where it is ended already. */
+  /** Refused with NOT_FOUND where it is unknown, or ended already. */
   | { readonly kind: 'endSession'; readonly digest: Uint8Array; readonly atMs: number }
+  /** Refused with NOT_FOUND where it is not the organization of the project that is appended to. */
   | {
       readonly kind: 'setCustomer';
       readonly organizationId: string;

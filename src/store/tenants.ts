@@ -36,8 +36,8 @@ export interface TenantRows {
   living(): readonly LivingProject[];
   saveHomes(organizationId: string, homes: Homes): void;
   openSession(session: StoredSession): void;
-  /** Changes nothing where it is ended. */
-  endSession(effect: EffectOf<'endSession'>): void;
+  /** False where there is none that has not ended. */
+  endSession(effect: EffectOf<'endSession'>): boolean;
   setCustomer(effect: EffectOf<'setCustomer'>): void;
 }
 
@@ -69,10 +69,18 @@ export function applyTenantEffect(rows: TenantRows, effect: TenantEffect): void 
     case 'openSession':
       return rows.openSession(effect.session);
     case 'endSession':
-      return rows.endSession(effect);
+      if (rows.endSession(effect)) return;
+      throw new GovError('NOT_FOUND', 'no such session, or one that has ended');
     case 'setCustomer':
-      return rows.setCustomer(effect);
+      return setCustomer(rows, effect);
   }
+}
+
+function setCustomer(rows: TenantRows, effect: EffectOf<'setCustomer'>): void {
+  if (rows.membership()?.organizationId !== effect.organizationId) {
+    throw new GovError('NOT_FOUND', `no organization ${effect.organizationId} that this project is of`);
+  }
+  rows.setCustomer(effect);
 }
 
 function addApiKey(rows: TenantRows, key: ApiKeyRow): void {

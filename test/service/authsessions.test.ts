@@ -88,6 +88,19 @@ describe.each(engines)('people who signed in, on %s', (engine) => {
       expect((await identity(withCookie(other))).status).toBe(200);
     });
 
+    it('that is closed twice at once is told to be closed once', async () => {
+      const tenant = await service.signUp('lise');
+      for (let round = 0; round < 5; round += 1) {
+        const token = sessionOf(await openSession('lise'));
+        const closings = Array.from({ length: 4 }, async () =>
+          service.call('DELETE', '/auth/session', withCookie(token)),
+        );
+        expect((await Promise.all(closings)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+      }
+      const types = (await eventsOf(tenant)).map(({ eventType }) => eventType);
+      expect(types.filter((type) => type === 'session.closed')).toHaveLength(5);
+    });
+
     it('that is none is closed all the same', async () => {
       for (const options of [{}, withCookie('x'), withCookie('A'.repeat(43))]) {
         const { status, body, headers } = await service.call('DELETE', '/auth/session', options);

@@ -23,6 +23,8 @@ export interface TenantFacts {
   profile: Profile | null;
   /** Those of other projects of its organization and environment, among the ones that may be taken. */
   readonly names: Set<string>;
+  /** Digests, in hex, of those to be ended that have not ended. */
+  readonly sessions: Set<string>;
   /** Null on a plane. */
   membership: Membership | null;
   /** Other projects of its organization that are not deleted, oldest first. */
@@ -35,6 +37,7 @@ export const noTenantFacts = (): TenantFacts => ({
   callers: new Map(),
   profile: null,
   names: new Set(),
+  sessions: new Set(),
   membership: null,
   others: [],
 });
@@ -68,6 +71,10 @@ const unrevoked = sql<{ n: number }>(
 );
 const keysOf = sql<{ key_id: string; revoked_ms: number | null; updated_ms: number }>(
   'SELECT key_id, revoked_ms, updated_ms FROM api_key WHERE project = $1 AND key_id = ANY($2::text[])',
+);
+
+const openSession = sql<{ digest: string }>(
+  "SELECT encode(digest, 'hex') AS digest FROM session WHERE digest = $1 AND ended_ms IS NULL",
 );
 
 const locking: ReadonlySet<Effect['kind']> = new Set([
@@ -125,6 +132,10 @@ export function tenantLookups(project: number, effects: readonly Effect[]): Look
       ({ key_id: keyId, revoked_ms: revokedMs, updated_ms: updatedMs }, facts) =>
         facts.keys.set(keyId, { revokedMs, updatedMs }),
     );
+  }
+  for (const effect of effects) {
+    if (effect.kind !== 'endSession') continue;
+    look(step(openSession, Buffer.from(effect.digest)), ({ digest }, facts) => facts.sessions.add(digest));
   }
   const asking = effects.flatMap((effect) => (effect.kind === 'requireCaller' ? [effect.credential] : []));
   for (const { step: wanted, take } of callerLookups(project, asking)) {

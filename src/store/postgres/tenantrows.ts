@@ -140,10 +140,16 @@ const organizationRows = ({
   undo,
   write,
 }: Writing): Of<'openSession' | 'endSession' | 'setCustomer'> => ({
-  openSession: (session) => write(step(insertSession, ...sessionValues(session))),
+  openSession: (session) => {
+    if (session.endedMs === null) undo.include(facts.sessions, Buffer.from(session.digest).toString('hex'));
+    write(step(insertSession, ...sessionValues(session)));
+  },
   endSession: ({ digest, atMs }) => {
+    const bytes = Buffer.from(digest);
+    if (!undo.remove(facts.sessions, bytes.toString('hex'))) return false;
     endCallerSession({ callers: facts.callers, undo }, { digest, atMs });
-    write(step(endSession, Buffer.from(digest), atMs));
+    write(step(endSession, bytes, atMs));
+    return true;
   },
   setCustomer: ({ organizationId, customerId }) => write(step(setCustomer, organizationId, customerId)),
 });

@@ -19,6 +19,13 @@ export class Undo {
     this.add(() => set.delete(value));
   }
 
+  /** False where it is not in the set. */
+  remove<Value>(set: Set<Value>, value: Value): boolean {
+    if (!set.delete(value)) return false;
+    this.add(() => set.add(value));
+    return true;
+  }
+
   delete<Key, Value>(map: Map<Key, Value>, key: Key): void {
     const before = map.get(key);
     if (!map.delete(key)) return;

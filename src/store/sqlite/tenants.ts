@@ -114,9 +114,7 @@ function organizationRows(prepare: Prepare): Of<'openSession' | 'endSession' | '
     openSession: ({ digest, kind, userId, organizationId, createdMs, lastUsedMs, expiresMs, endedMs }) => {
       open.run(digest, kind, userId, organizationId, createdMs, lastUsedMs, expiresMs, endedMs);
     },
-    endSession: ({ digest, atMs }) => {
-      end.run(atMs, digest);
-    },
+    endSession: ({ digest, atMs }) => end.run(atMs, digest).changes === 1,
     setCustomer: ({ organizationId, customerId }) => {
       customer.run(customerId, organizationId);
     },

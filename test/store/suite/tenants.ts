@@ -148,9 +148,13 @@ describe('sessions', () => {
       organization: tenant('x').organization,
     });
     expect(await store.session(Buffer.alloc(32, 7))).toBeNull();
-    for (const atMs of [startMs + 5, startMs + 6])
-      await stored(store, change('prj_x_live', { kind: 'endSession', digest, atMs }));
-    await stored(store, change('prj_x_live', { kind: 'endSession', digest: Buffer.alloc(32, 7), atMs: 1 }));
+    const end = (ended: Buffer, atMs: number) =>
+      codeOf(apply(store, 'prj_x_live', { kind: 'endSession', digest: ended, atMs }));
+    const both = [end(Buffer.from(digest), startMs + 5), end(Buffer.from(digest), startMs + 6)];
+    expect(await Promise.all(both)).toEqual(['none', 'NOT_FOUND']);
+    expect(await end(Buffer.from(digest), startMs + 7)).toBe('NOT_FOUND');
+    expect(await end(Buffer.alloc(32, 7), 1)).toBe('NOT_FOUND');
+    expect((await store.head('prj_x_live', 'audit')).size).toBe(2 + 2);
     const again = await reopen();
     expect((await again.session(digest))?.session.endedMs).toBe(startMs + 5);
     await drop();
@@ -196,6 +200,15 @@ describe('an organization', () => {
     await stored(store, change('prj_x_live', customer('cus_1')));
     const again = await reopen();
     expect((await again.organization('org_x'))?.customerId).toBe('cus_1');
+    expect((await again.organization('org_y'))?.customerId).toBeNull();
+    const named = (organizationId: string): Effect => ({
+      kind: 'setCustomer',
+      organizationId,
+      customerId: 'cus_2',
+    });
+    expect(await codeOf(apply(again, 'prj_x_live', named('org_y')))).toBe('NOT_FOUND');
+    expect(await codeOf(apply(again, 'prj_x_live', named('org_none')))).toBe('NOT_FOUND');
+    expect(await codeOf(apply(again, 'prj_a', named('org_x')))).toBe('NOT_FOUND');
     expect((await again.organization('org_y'))?.customerId).toBeNull();
     await stored(again, change('prj_x_live', customer(null)));
     expect(await again.organization('org_x')).toEqual(tenant('x').organization);
