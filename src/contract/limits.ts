@@ -171,7 +171,7 @@ export const limits = {
   proofPathHashes: 64,
   commitRequests: 500,
   commitBytes: 8 * MiB,
-  commitSharedBytes: 1 * MiB,
+  commitSharedBytes: 256 * KiB,
   commitSharedRecent: 256,
   writeQueue: 10_000,
   diskReserveBytes: 64 * MiB,
