@@ -15,6 +15,7 @@ import { refusalTeller } from '../service/refusals.ts';
 import { Runs } from '../service/runs.ts';
 import { deriveSecrets } from '../service/secrets.ts';
 import type { Services } from '../service/services.ts';
+import { Slices } from '../service/slices.ts';
 import { Tail } from '../service/tail.ts';
 import type { Work } from '../service/work.ts';
 import type { Store } from '../store/port.ts';
@@ -62,6 +63,7 @@ export function assemble({ engine, keys, hosting, log, debugging }: Parts): Asse
     tail: new Tail(store),
     checkpoints: new Checkpoints({ store, now, log, signers }),
     runs: new Runs(),
+    slices: new Slices(),
     policySets: new PolicySets(store),
     work,
     wakeJobs: () => jobs.wake(),

@@ -2,7 +2,6 @@
  * Audit Events (interface §4.1; contract E1-E16): record one, record many, read, count, find runs.
  * Proven by `test/service/events.test.ts`.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AuditEvent, EventInput, Run } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
@@ -16,9 +15,10 @@ import { judgeEvent, loadEventCheck, type Judged } from './judge.ts';
 import { listPage, pageLimit, timeRange } from './pages.ts';
 import { appendMetered } from './quota.ts';
 import { batchAnswer, batchTemplate, createdAnswer, createdTemplate } from './recorded.ts';
-import { redactionOf, type Redact } from './redaction.ts';
+import { redactionOf } from './redaction.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
+import type { Slice } from './slices.ts';
 
 export const events: Pick<
   Handlers,
@@ -40,7 +40,7 @@ export const events: Pick<
   },
 
   async createEvents({ body, caller, idempotency }, services) {
-    const results = await judgeAll(body.events, services, redactionOf(caller, services));
+    const results = await judgeAll(body.events, services, caller);
     const leaves: EventDraft[] = [];
     const fingerprints = new Map<number, string>();
     for (const result of results) {
@@ -69,7 +69,7 @@ export const events: Pick<
     const scope = { list: 'events', projectId, filters: { ...filter, order } };
     const limit = pageLimit(query.limit, limits.eventPageDefault, limits.eventPageMax);
     const opened = cursor === undefined ? undefined : services.cursors.open(scope, cursor);
-    const page = await readEvents(limit, {
+    const page = await readEvents(limit, services.slices.of(projectId), {
       after: typeof opened === 'number' ? opened : undefined,
       read: (range) => services.store.events(projectId, filter, { ...range, order }),
     });
@@ -117,27 +117,15 @@ export const events: Pick<
 /** Duplicates and rejected events count nothing (contract I8, E11). */
 const asEvents = (caller: Caller) => ({ caller, op: 'audit_event', units: 'accepted' }) as const;
 
-const turnMs = 10;
-
-/** Says when other requests should have their turn, and gives it to them. */
-function turns(): { isOver(): boolean; next(): Promise<void> } {
-  let since = performance.now();
-  return {
-    isOver: () => performance.now() - since > turnMs,
-    next: async () => {
-      await nextTurn();
-      since = performance.now();
-    },
-  };
-}
-
 /** Judges a batch, giving way to other requests now and then: one of 16 MiB takes a few hundred milliseconds. */
-async function judgeAll(inputs: readonly unknown[], services: Services, redact: Redact): Promise<Judged[]> {
+async function judgeAll(inputs: readonly unknown[], services: Services, caller: Caller): Promise<Judged[]> {
   const check = await loadEventCheck();
+  const redact = redactionOf(caller, services);
   const results: Judged[] = [];
-  const turn = turns();
+  const slice = services.slices.of(caller.project.projectId);
+  await slice.next();
   for (const input of inputs) {
-    if (turn.isOver()) await turn.next();
+    if (slice.isOver()) await slice.next();
     const [fault] = check(input)?.errors ?? [];
     // the check has just accepted it as an event
     results.push(fault === undefined ? judgeEvent(input as EventInput, services, redact) : { fault });
@@ -153,6 +141,7 @@ const chunkEvents = 100;
  */
 async function readEvents(
   limit: number,
+  slice: Slice,
   list: {
     after: number | undefined;
     read: (page: { after?: number; limit: number }) => Promise<Leaf[]>;
@@ -161,9 +150,8 @@ async function readEvents(
   const events: AuditEvent[] = [];
   let { after } = list;
   let bytes = 0;
-  const turn = turns();
   for (;;) {
-    if (turn.isOver()) await turn.next();
+    if (slice.isOver()) await slice.next();
     const wanted = Math.min(chunkEvents, limit - events.length) + 1;
     const leaves = await list.read({ ...(after === undefined ? {} : { after }), limit: wanted });
     for (const leaf of leaves.slice(0, wanted - 1)) {

@@ -11,6 +11,7 @@ import type { Hosting } from './hosting.ts';
 import type { Log } from './log.ts';
 import type { PolicySets } from './policyset.ts';
 import type { Runs } from './runs.ts';
+import type { Slices } from './slices.ts';
 import type { Tail } from './tail.ts';
 import type { Work } from './work.ts';
 
@@ -26,6 +27,7 @@ export interface Services {
   readonly tail: Tail;
   readonly checkpoints: Checkpoints;
   readonly runs: Runs;
+  readonly slices: Slices;
   readonly policySets: PolicySets;
   readonly work: Work;
   /** Says that a job is pending, so that the worker need not wait for its next look. */
