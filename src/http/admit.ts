@@ -67,7 +67,8 @@ export function requireScope(caller: Caller, scope: Scope): void {
   throw new Denied(caller, new GovError('INSUFFICIENT_SCOPE', detail, { extensions }));
 }
 
-function admitInput({ row, mediaType }: Route, request: FastifyRequest): undefined {
+function admitInput({ row, mediaType, unsent }: Route, request: FastifyRequest): undefined {
+  unsent.check(request);
   if (mediaType !== null) checkAccept(request.headers.accept, mediaType);
   if (row.method !== 'GET') checkMediaType(request.raw);
   return undefined;

@@ -11,6 +11,7 @@ import type { InFlight } from './idempotency.ts';
 import type { Overload } from './overload.ts';
 import type { HeaderLines, RateName } from './rates.ts';
 import type { OperationStats } from './stats.ts';
+import type { Unsent } from './unsent.ts';
 
 export interface MountOptions {
   readonly services: Services;
@@ -20,6 +21,7 @@ export interface MountOptions {
   /** Null on a plane. */
   readonly gate: Gate | null;
   readonly overload: Overload;
+  readonly unsent: Unsent;
   /** Absolute URI of the origin that serves `/problems/<slug>`. */
   readonly problemBase: () => string;
   readonly closing: () => boolean;

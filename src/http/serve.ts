@@ -18,16 +18,29 @@ import { namedBy, type Route } from './route.ts';
 import { problemMediaType, renderProblem } from './problem.ts';
 import { readParams, readQuery } from './text.ts';
 
+interface On {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
 /** Runs one admitted request to its answer. */
 export async function serve(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const started = performance.now();
   try {
     const answer = await execute(route, request);
-    writeAnswer(reply, answer);
+    send(route, { request, reply }, answer);
     answered(route, request, { status: answer.status, started });
   } catch (error) {
     fail(route, error, { request, reply, started });
   }
+}
+
+/** What was only asked for is not added to what waits already. What was done is told. */
+function send({ unsent, row }: Route, { request, reply }: On, answer: Written): void {
+  const { body } = answer;
+  if (row.method === 'GET' && body.length > limits.unsentCountedBytes) unsent.check(request);
+  writeAnswer(reply, answer);
+  if (reply.raw.writableLength > limits.unsentCountedBytes) unsent.hold(request, reply.raw, body);
 }
 
 /** Counts an answer; at log level debug it is also told, without the query, which may name people. */
@@ -144,11 +157,7 @@ function readBody({ row }: Route, bytes: Buffer | undefined): unknown {
   throw fieldError({ pointer: '', in: 'body', code: 'UNKNOWN_FIELD', detail });
 }
 
-export function fail(
-  route: Route,
-  error: unknown,
-  on: { request: FastifyRequest; reply: FastifyReply; started?: number },
-): void {
+export function fail(route: Route, error: unknown, on: On & { readonly started?: number }): void {
   const { request, reply, started = performance.now() } = on;
   const known = asRouteError(route, error, request);
   tellDenied(route, known, request.caller);

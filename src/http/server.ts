@@ -27,6 +27,7 @@ import { basePaths } from './route.ts';
 import { asGovError } from './serve.ts';
 import type { OperationStats } from './stats.ts';
 import { asksForStream, Streams } from './stream.ts';
+import { Unsent, unsentBounds } from './unsent.ts';
 
 export interface ServerOptions {
   readonly services: Services;
@@ -52,6 +53,8 @@ export interface ServerOptions {
     readonly request?: number;
     readonly idle?: number;
     readonly stall?: number;
+    /** For an answer of which nothing is taken. */
+    readonly unsent?: number;
   };
 }
 
@@ -72,10 +75,26 @@ export function createServer(options: ServerOptions): HttpServer {
   const problemBase = (): string => options.problemBase ?? options.publicOrigin ?? listening;
   const gate =
     services.hosting === null ? null : createGate(options, () => options.publicOrigin ?? listening);
-  const context: Context = { problemBase, gate, log: services.log, methodsOf: methodsOf(operations) };
+  const unsent = createUnsent(options, gate);
+  const context: Context = {
+    problemBase,
+    gate,
+    unsent,
+    log: services.log,
+    methodsOf: methodsOf(operations),
+  };
   const app = createApp(options, context);
   const overload = new Overload(() => services.store.condition().queued, options.overload);
-  const stats = mount(app, { ...options, credentials, gate, overload, problemBase, closing: () => closing });
+  const closes = () => closing;
+  const stats = mount(app, {
+    ...options,
+    credentials,
+    gate,
+    overload,
+    unsent,
+    problemBase,
+    closing: closes,
+  });
   addPages(app, context);
   const streams = new Streams(app.server, {
     services,
@@ -111,6 +130,14 @@ function createGate(
     addresses: new Addresses(trustedProxies),
   };
 }
+
+const createUnsent = ({ overload = {}, timeouts = {} }: ServerOptions, gate: Gate | null): Unsent =>
+  new Unsent({
+    addressOf: (request) => gate?.addresses.of(request) ?? request.socket.remoteAddress ?? '',
+    isHosted: gate !== null,
+    bounds: unsentBounds(overload.memoryBytes ?? limits.memoryBytes),
+    stallSeconds: timeouts.unsent,
+  });
 
 function createApp(options: ServerOptions, context: Context): FastifyInstance {
   const { timeouts = {} } = options;
@@ -176,6 +203,7 @@ interface Context {
   readonly problemBase: () => string;
   /** Null on a plane. */
   readonly gate: Gate | null;
+  readonly unsent: Unsent;
   readonly log: Log;
   /** Of the operations that are mounted at a path, which may be below a base path or not. */
   readonly methodsOf: (path: string) => readonly string[];
@@ -235,11 +263,16 @@ function addPages(app: FastifyInstance, context: Context): void {
 }
 
 async function answerPage(on: On, context: Context): Promise<void> {
+  const { request, reply } = on;
   try {
+    context.unsent.check(request);
     if (context.gate !== null) spendOfAddress(on.request, context.gate, 'anonymous');
     const page = await renderPage((on.request.params as { slug?: string }).slug);
     if (page === null) throw new GovError('NOT_FOUND', 'no such page');
-    writeAnswer(on.reply, page);
+    writeAnswer(reply, page);
+    if (reply.raw.writableLength > limits.unsentCountedBytes) {
+      context.unsent.hold(request, reply.raw, page.body);
+    }
   } catch (error) {
     refuse(error, on, context);
   }
