@@ -1,15 +1,18 @@
-/** Months that were changed below SQL's guards are found by fsck with their position. */
+/** Months that were changed below SQL's guards are found by fsck with their position; changes beside it are none. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { draftLeaf } from '../../src/core/record.ts';
+import { draftLeaf, type EventRecord } from '../../src/core/record.ts';
 import type { CheckedProject } from '../../src/store/fsck.ts';
+import { Organizations } from '../../src/store/organizationlife.ts';
 import { meterCheck } from '../../src/store/sqlite/checkmeter.ts';
 import type { MeterRow } from '../../src/store/sqlite/checklog.ts';
+import { parseRecord } from '../../src/store/sqlite/checkrecord.ts';
+import { checkOrganizations, tenantCheck } from '../../src/store/sqlite/checktenants.ts';
 import { storeFiles } from '../../src/store/sqlite/index.ts';
 import { connectReader } from '../../src/store/sqlite/reader.ts';
 import { event, genesis, projectOf, request, stored } from './fixture.ts';
 import { unmetered } from './governance.ts';
 import { TestPlane } from './plane.ts';
-import { toldTenant } from './tenants.ts';
+import { toldChanges, toldTenant } from './tenants.ts';
 
 const planes: TestPlane[] = [];
 let original: TestPlane;
@@ -120,6 +123,45 @@ describe('a month', () => {
       return found.filter((each) => each.includes('/period/'));
     };
     for (const size of [0, 1, 2, 3, 4, 5, 6]) expect(problemsAt(size)).toEqual([]);
+    db.close();
+  });
+});
+
+describe('changes of keys and projects', () => {
+  it('that are made while the check goes on are no problem', async () => {
+    const plane = new TestPlane();
+    planes.push(plane);
+    const store = plane.open();
+    await store.createTenant(toldTenant('x'));
+    await stored(store, toldChanges());
+    await store.close();
+    expect((await plane.fsck(false)).problems).toEqual([]);
+    const db = connectReader(storeFiles(plane.dataDir).main);
+    const leaves = db
+      .prepare<[], { idx: number; record: string; disclosures: string | null }>(
+        'SELECT leaf.idx, record, disclosures FROM leaf LEFT JOIN body USING (position) WHERE leaf.project = 1',
+      )
+      .all();
+    for (let auditSize = 0; auditSize <= leaves.length; auditSize += 1) {
+      const found: unknown[] = [];
+      const organizations = new Organizations();
+      const problem = (...each: unknown[]): void => void found.push(each);
+      const project = {
+        no: 1,
+        projectId: 'prj_x_live',
+        organizationId: 'org_x',
+        auditSize,
+      } as CheckedProject;
+      const check = tenantCheck({ db, problem, organizations } as never, project);
+      for (const leaf of leaves.slice(0, auditSize)) {
+        const record = parseRecord(leaf.record);
+        if (record?.type === 'gov.event/1') check.visit(leaf, record as EventRecord);
+      }
+      check.finish();
+      checkOrganizations({ problem }, organizations);
+      expect(found).toEqual([]);
+    }
+    expect(leaves).toHaveLength(8);
     db.close();
   });
 });
