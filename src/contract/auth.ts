@@ -4,19 +4,14 @@ import type { Static } from 'typebox';
 import { environments } from './authwords.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import { exact, nullable, oneOf, serviceId, timestamp } from './shapes.ts';
+import { exact, namePattern, nullable, oneOf, serviceId, timestamp } from './shapes.ts';
 
 export { environments, projectHeader, sessionCookie } from './authwords.ts';
 export type { Environment } from './authwords.ts';
 
-/** A name for people: no C0 or C1 control characters, and not only spaces. */
+/** A name for people to read. */
 export const displayName = (maxLength: number, description: string) =>
-  Type.String({
-    minLength: 1,
-    maxLength,
-    pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f]*$',
-    description,
-  });
+  Type.String({ minLength: 1, maxLength, pattern: namePattern, description });
 
 const idToken = Type.String({
   minLength: 1,

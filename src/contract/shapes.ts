@@ -24,6 +24,14 @@ export const serviceId = (prefix: string) =>
     description: `TypeID with prefix ${prefix}`,
   });
 
+/**
+ * A name for people to read: no C0 or C1 control characters, no line separators, nothing that turns the direction of
+ * writing, and something that is seen.
+ */
+export const namePattern =
+  '^(?=.*[^\\s\\u00ad\\u200b-\\u200d\\u2060-\\u2064])' +
+  '[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$';
+
 /** RFC 3339 with offset; calendar and range are checked by `core/time.ts`. */
 export const timestamp = (description: string) => Type.String({ format: 'date-time', description });
 

@@ -5,6 +5,7 @@
  */
 import { limits } from '../contract/limits.ts';
 import type { FieldError } from '../contract/problems.ts';
+import { namePattern } from '../contract/shapes.ts';
 import { parseTimestamp } from '../core/time.ts';
 
 /** The keywords in use; everything else in a schema is annotation. */
@@ -107,6 +108,14 @@ function compiled(pattern: string): RegExp {
   return fresh;
 }
 
+/** Patterns that say too little to whoever has to meet them. */
+const inWords: ReadonlyMap<string, string> = new Map([
+  [
+    namePattern,
+    'a name with at least one visible character, without control characters and marks of the direction of writing',
+  ],
+]);
+
 const full = (walk: Walk): boolean => walk.errors.length > limits.fieldErrors;
 
 function report(
@@ -177,7 +186,7 @@ function visitString(walk: Walk, schema: JsonSchema, value: string, pointer: str
     return report(walk, pointer, { code: 'TOO_LONG', limit: maxLength, detail });
   }
   if (pattern !== undefined && !compiled(pattern).test(value)) {
-    const detail = `expected text that matches ${pattern}, got ${echo(value)}`;
+    const detail = `expected ${inWords.get(pattern) ?? `text that matches ${pattern}`}, got ${echo(value)}`;
     return report(walk, pointer, { code: 'BAD_FORMAT', detail });
   }
   if (format === 'date-time' && parseTimestamp(value) === null) {

@@ -44,8 +44,21 @@ export interface TenantRows {
 /** How long a session is kept after it has run out. */
 export const sessionKeptMs = 24 * 3_600_000;
 
-/** By which names of projects are compared: without case, and however accents are encoded. */
-export const nameKey = (name: string): string => name.normalize('NFC').toLowerCase();
+/**
+ * By which names of projects are compared: compatible characters as one (NFKC, UAX #15), without what is not seen (Cf
+ * and default ignorables, UAX #44), without case (ẞ, ß and ss are one), one space for all white space. Letters of
+ * different scripts that look alike are different.
+ */
+export const nameKey = (name: string): string =>
+  name
+    .normalize('NFKC')
+    .replaceAll(/[\p{Cf}\p{DI}]/gu, '')
+    .toLowerCase()
+    .toUpperCase()
+    .toLowerCase()
+    .normalize('NFKC')
+    .replaceAll(/\s+/gu, ' ')
+    .trim();
 
 export function applyTenantEffect(rows: TenantRows, effect: TenantEffect): void {
   switch (effect.kind) {

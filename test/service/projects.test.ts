@@ -90,11 +90,22 @@ describe.each(engines)('projects on %s', (engine) => {
   it.each([
     ['empty', '', 400],
     ['of spaces', '   ', 400],
+    ['of a space that has no width', '\u200b\u2060', 400],
     ['with a control character', 'a\u0007b', 400],
+    ['with one of 8 bits', 'a\u0085b', 400],
+    ['with a line separator', 'a\u2028b', 400],
+    ['that turns the direction of writing', '\u202egro.live', 400],
+    ['that isolates a direction of writing', 'a\u2066b\u2069', 400],
+    ['with a mark of direction', 'a\u200fb', 400],
+    ['in Arabic, Hindi and emoji that join', 'نمی\u200cدانم हिन्दी 👩\u200d💻', 201],
     ['of the greatest length', 'n'.repeat(limits.projectNameChars), 201],
     ['one longer', 'n'.repeat(limits.projectNameChars + 1), 400],
   ])('named with a name %s', async (_, name, status) => {
-    expect((await create(name)).status).toBe(status);
+    const answer = await create(name);
+    expect(answer.status).toBe(status);
+    if (name.includes('a\u0007')) {
+      expect(answer.body.errors[0].detail).toMatch(/^expected a name with at least one visible character, /);
+    }
   });
 
   it('keep the settings that a change does not name', async () => {

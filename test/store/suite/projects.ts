@@ -28,10 +28,66 @@ describe('names of projects', () => {
     expect(await make('x', 'LIVE', '3')).toBe('NAME_TAKEN');
     expect(await make('x', 'Café', '4', 'sandbox')).toBe('none');
     expect(await make('y', 'Café', '5')).toBe('none');
-    expect(await make('x', 'Straße', '6')).toBe('none');
-    expect(await make('x', 'STRASSE', '7')).toBe('none');
-    expect(await make('x', 'ИМЯ', '8')).toBe('none');
-    expect(await make('x', 'имя', '9')).toBe('NAME_TAKEN');
+    await drop();
+  });
+
+  it('are the same where nobody would tell them apart', async () => {
+    const { store, drop } = await open();
+    await store.createTenant(tenant('x'));
+    const make = (name: string, id: string) => {
+      const { project } = storedProject('x', id);
+      return codeOf(store.createTenant(moreProjects({ ...storedProject('x', id), project, name })));
+    };
+    const alike = [
+      ['Straße', 'STRASSE', 'strasse', 'STRAẞE', 'ſtraſſe'],
+      ['İstanbul', 'i̇stanbul', 'İSTANBUL', 'I\u0307stanbul'],
+      ['ИМЯ', 'имя'],
+      ['née', 'ne\u0301e', 'ne\u200b\u0301e'],
+      ['ΟΔΟΣ', 'οδος', 'οδοσ'],
+      ['ﬁn', 'FIN', 'ｆｉｎ'],
+      ['Kelvin', 'Kelvin'],
+      ['Ω', 'Ω', 'ω'],
+      [
+        'two words',
+        ' two words',
+        'two words ',
+        'two  words',
+        'two\u00a0words',
+        'two\u3000words',
+        'two\u2003words',
+      ],
+      [
+        'hidden',
+        'hid\u200bden',
+        '\ufeffhidden',
+        'hid\u00adden',
+        'hid\u2060den',
+        'hidden\u{e0041}',
+        'hid\u034fden',
+      ],
+    ];
+    for (const [set, [first = '', ...others]] of alike.entries()) {
+      expect([first, await make(first, `${set}`)]).toEqual([first, 'none']);
+      for (const [at, name] of others.entries()) {
+        expect([name, await make(name, `${set}.${at}`)]).toEqual([name, 'NAME_TAKEN']);
+      }
+    }
+    const different = [
+      'strase',
+      'istanbul',
+      'twowords',
+      'two-words',
+      'é',
+      'e',
+      'ñ',
+      'n',
+      '😀',
+      '日本',
+      '日本 ',
+    ];
+    const codes = [];
+    for (const [at, name] of different.entries()) codes.push(await make(name, `d${at}`));
+    expect(codes).toEqual([...different.slice(1).map(() => 'none'), 'NAME_TAKEN']);
     await drop();
   });
 
