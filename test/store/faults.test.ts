@@ -20,7 +20,7 @@ import {
   unmetered,
 } from './governance.ts';
 import { signHead, TestPlane } from './plane.ts';
-import { session, toldChanges, toldDeletion, toldRename, toldTenant } from './tenants.ts';
+import { session, toldChanges, toldDeletion, toldTenant, toldUpdate } from './tenants.ts';
 
 const planes: TestPlane[] = [];
 const newPlane = (): TestPlane => {
@@ -131,8 +131,10 @@ async function judgeTenant(store: SqliteStore, acknowledged: ReadonlySet<string>
   await judgeMove(store, acknowledged.has('moved'), at);
 }
 
+const deletion = () => toldDeletion(['x', 'live']);
+
 /** Moves the home of production, and tells the new one. */
-const move = (store: SqliteStore) => store.append({ ...toldDeletion(), toHome: toldDeletion().leaves });
+const move = (store: SqliteStore) => store.append({ ...deletion(), toHome: deletion().leaves });
 
 async function judgeMove(store: SqliteStore, acknowledged: boolean, at: string): Promise<void> {
   const moved = [
@@ -330,9 +332,9 @@ describe('a home that cannot be told', () => {
     const told = { toHome: [event({ runId: 'gov.system' })] };
     const results = await Promise.allSettled([
       store.append(request([event()], { projectId: 'prj_x_live' })),
-      store.append({ ...toldRename('x', 'n'), ...told }),
+      store.append({ ...toldUpdate(['x', 'live'], { name: 'n' }), ...told }),
       store.append(request([event()], { projectId: 'prj_x_live' })),
-      store.append({ ...toldRename('y', 'n'), ...told }),
+      store.append({ ...toldUpdate(['y', 'live'], { name: 'n' }), ...told }),
     ]);
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
     expect((await store.storedProject('org_x', 'prj_x_live'))?.name).toBe('live');

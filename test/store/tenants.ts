@@ -140,43 +140,53 @@ export function toldProject(
 /** Of events at the time that rows of tenants have here. */
 export const telling: Telling = { nowMs: startMs, salt, by: operator };
 
-const live = storedProject('x', 'live');
-
-/** A change of each kind in `prj_x_live`, which is named so until then, each with the event that tells of it. */
+/** A change of each kind in `prj_x_live`, each with the event that tells of it. */
 export function toldChanges(): AppendRequest {
   const key = apiKey('new', { projectId: 'prj_x_live' });
-  const renamed = { changes: { name: { from: live.name, to: 'renamed' } }, text: '{}' };
+  const others = [toldUpdate(['x', 'live'], { name: 'renamed' }), toldCustomer('x', 'cus_1')];
   const events = [
     keyCreated(key, { nowMs: startMs, randomBytes: seededBytes('new') }),
     keyRevoked(key, telling),
-    projectUpdated(live, telling, renamed),
-    customerChanged({ organizationId: 'org_x', customerId: null }, telling, 'cus_1'),
+    ...others.flatMap(({ leaves }) => leaves),
   ];
   const effects: readonly Effect[] = [
     { kind: 'saveApiKey', key },
     { kind: 'revokeApiKey', keyId: key.keyId, revokedMs: startMs, atMs: startMs },
-    { kind: 'changeProject', name: 'renamed', atMs: startMs },
+    ...others.flatMap((other) => other.effects ?? []),
     { kind: 'openSession', session: session('x') },
     { kind: 'endSession', digest: session('x').digest, atMs: startMs },
-    { kind: 'setCustomer', organizationId: 'org_x', customerId: 'cus_1' },
   ];
   return unmetered(events, effects, { projectId: 'prj_x_live' });
 }
 
-/** Of project `live` of an organization, with the event that tells of it. */
-export const toldRename = (org: string, to: string): AppendRequest => {
-  const changed = { changes: { name: { from: 'live', to } }, text: '{}' };
+/** Of project `prj_<org>_<name>`, with the event that tells of it. */
+export function toldUpdate(
+  [org, name]: readonly [org: string, name: string],
+  { settings = '{}', ...more }: { readonly name?: string; readonly settings?: string },
+): AppendRequest {
+  const changes = more.name === undefined ? {} : { name: { from: name, to: more.name } };
   return unmetered(
-    [projectUpdated(storedProject(org, 'live'), telling, changed)],
-    [{ kind: 'changeProject', name: to, atMs: startMs }],
+    [projectUpdated(storedProject(org, name), telling, { changes, text: settings })],
+    [{ kind: 'changeProject', settings, ...more, atMs: startMs }],
+    { projectId: `prj_${org}_${name}` },
+  );
+}
+
+/** The same. */
+export const toldDeletion = ([org, name]: readonly [org: string, name: string]): AppendRequest =>
+  unmetered(
+    [projectDeleted(storedProject(org, name), telling)],
+    [{ kind: 'changeProject', deletedMs: startMs, atMs: startMs }],
+    { projectId: `prj_${org}_${name}` },
+  );
+
+/** Says in the log of its production home who an organization is at the payment provider. */
+export const toldCustomer = (org: string, customerId: string): AppendRequest =>
+  unmetered(
+    [customerChanged({ organizationId: `org_${org}`, customerId: null }, telling, customerId)],
+    [{ kind: 'setCustomer', organizationId: `org_${org}`, customerId }],
     { projectId: `prj_${org}_live` },
   );
-};
-
-export const toldDeletion = (): AppendRequest =>
-  unmetered([projectDeleted(live, telling)], [{ kind: 'changeProject', deletedMs: startMs, atMs: startMs }], {
-    projectId: 'prj_x_live',
-  });
 
 /** More projects for an organization that is there. */
 export const moreProjects = (...made: readonly StoredProject[]): NewTenant => ({

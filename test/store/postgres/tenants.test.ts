@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { fsckPostgres } from '../../../src/store/postgres/fsck.ts';
-import type { Effect, RequiredCaller, Store } from '../../../src/store/port.ts';
+import type { AppendRequest, NewTenant, RequiredCaller, Store } from '../../../src/store/port.ts';
 import { codeOf, event, request, startMs, stored } from '../fixture.ts';
 import {
   apiKey,
@@ -11,9 +11,15 @@ import {
   change,
   digestOf,
   moreProjects,
+  newProject,
   session,
   storedProject,
   tenant,
+  toldCustomer,
+  toldDeletion,
+  toldProject,
+  toldTenant,
+  toldUpdate,
   used,
 } from '../tenants.ts';
 import { missing, Processes, server } from './described.ts';
@@ -130,29 +136,30 @@ describe.skipIf(missing !== null)('two processes', () => {
   it('tell one home and move it, and never wait for each other', async () => {
     const { processes, stores } = await two();
     const [one, other] = stores;
-    await one.createTenant(tenant('x'));
+    await one.createTenant(toldTenant('x'));
     const names = ['a', 'b', 'c', 'd'];
-    await one.createTenant(moreProjects(...names.map((name) => storedProject('x', name))));
+    const more = (...made: readonly string[]): NewTenant => ({
+      ...moreProjects(),
+      projects: made.map((name) => toldProject(newProject(storedProject('x', name)))),
+    });
+    await one.createTenant(more(...names));
     const told = event({ runId: 'gov.system', eventType: 'told' });
-    const set = (more: object): Effect => ({ kind: 'changeProject', atMs: startMs + 1, ...more });
-    const tell = (store: Store, name: string, more: object) =>
-      store.append({ ...change(`prj_x_${name}`, set(more)), toHome: [told] });
+    const tell = (store: Store, change: AppendRequest) => store.append({ ...change, toHome: [told] });
+    const set = (name: string, settings: string) => toldUpdate(['x', name], { settings });
     const rounds = Array.from({ length: 12 }, (_, at) => at);
     for (const at of rounds) {
       const settings = `{"at":${at}}`;
       await Promise.all([
-        ...names.map((name, no) => tell(stores[no % 2]!, name, { settings })),
-        tell(one, 'live', { settings }),
-        tell(other, 'live', { settings: `{"other":${at}}` }),
-        apply(other, 'prj_x_live', { kind: 'setCustomer', organizationId: 'org_x', customerId: `${at}` }),
+        ...names.map((name, no) => tell(stores[no % 2]!, set(name, settings))),
+        tell(one, set('live', settings)),
+        tell(other, set('live', `{"other":${at}}`)),
+        other.append(toldCustomer('x', `${at}`)),
         one.append(request([event()], { projectId: 'prj_x_live' })),
-        other.createTenant({ ...moreProjects(storedProject('x', `new ${at}`)), toHome: [told] }),
+        other.createTenant({ ...more(`new ${at}`), toHome: [told] }),
       ]);
     }
-    expect((await one.head('prj_x_live', 'audit')).size).toBe(2 + rounds.length * (names.length + 5));
-    await Promise.all(
-      ['live', ...names].map((name, no) => tell(stores[no % 2]!, name, { deletedMs: startMs })),
-    );
+    expect((await one.head('prj_x_live', 'audit')).size).toBe(4 + rounds.length * (names.length + 5));
+    await Promise.all(['live', ...names].map((name, no) => tell(stores[no % 2]!, toldDeletion(['x', name]))));
     const { production } = (await other.organization('org_x'))!.home;
     expect(await one.projects('org_x')).toContainEqual(
       expect.objectContaining({ project: expect.objectContaining({ projectId: production }) }),
@@ -203,7 +210,12 @@ describe.skipIf(missing !== null)('two processes', () => {
       inTurn(30, async (at) =>
         apply(other, 'prj_x_live', {
           kind: 'changeApiKey',
-          ...{ keyId: key.keyId, name, description, scopes, expiresMs, atMs: startMs + at },
+          keyId: key.keyId,
+          name,
+          description,
+          scopes,
+          expiresMs,
+          atMs: startMs + at,
         }),
       ),
       inTurn(30, async (at) =>
