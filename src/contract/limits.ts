@@ -203,7 +203,13 @@ export const limits = {
   tasksWaiting: 100,
   taskThreadMiB: 512,
   streams: 1000,
+  /** Of a hosted service. */
+  streamsPerOrganization: 250,
   streamsPerKey: 100,
+  /** How often readers of one project are woken, at most. */
+  streamWakeMs: 50,
+  /** Newest events of a project that are held for its readers. */
+  streamHeldBytes: 128 * KiB,
   streamPageEvents: 200,
   streamBufferedBytes: 1 * MiB,
   streamStallSeconds: 10,

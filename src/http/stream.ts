@@ -12,7 +12,7 @@ import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import type { Caller } from '../service/call.ts';
 import type { JsonSchema } from '../service/explain.ts';
-import { openLeaf } from '../service/events.ts';
+import { EventTails, type NewEventReader } from '../service/newevents.ts';
 import type { Services } from '../service/services.ts';
 import { Denied, type Place } from '../service/shown.ts';
 import { apiVersion } from './answer.ts';
@@ -62,12 +62,13 @@ const internalError = 1011;
 /** All streams of one server. */
 export class Streams {
   readonly #options: StreamOptions;
-  /** Each with the id of its key. */
-  readonly #open = new Map<WebSocket, string>();
+  readonly #open = new Map<WebSocket, Caller>();
+  readonly #tails: EventTails;
   #sockets: Promise<WebSocketServer> | undefined;
 
   constructor(server: Server, options: StreamOptions) {
     this.#options = options;
+    this.#tails = new EventTails(options.services);
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => socket.destroy());
       this.#upgrade(request, socket, head).catch((error: unknown) => this.#refuse(request, socket, error));
@@ -86,12 +87,12 @@ export class Streams {
         new Sockets({ noServer: true, maxPayload: 1024, perMessageDeflate: false, clientTracking: false }),
     );
     const sockets = await this.#sockets;
-    const { id } = subscription.caller;
-    this.#requireRoom(id);
+    const { caller } = subscription;
+    this.#requireRoom(caller);
     sockets.handleUpgrade(request, socket, head, (client) => {
-      this.#open.set(client, id);
+      this.#open.set(client, caller);
       client.on('close', () => this.#open.delete(client));
-      feed(client, subscription, this.#options);
+      feed(client, subscription, { ...this.#options, tails: this.#tails });
     });
   }
 
@@ -113,16 +114,23 @@ export class Streams {
     return { caller, readmit, filter, after: after ?? size - 1 };
   }
 
-  /** OVERLOADED, or RATE_LIMITED where one key has too many. */
-  #requireRoom(keyId: string): void {
+  /** OVERLOADED, or RATE_LIMITED where one key or one organization of a service has too many. */
+  #requireRoom({ id, project }: Caller): void {
     if (this.#open.size >= limits.streams) {
       throw new GovError('OVERLOADED', `expected at most ${limits.streams} streams at once`);
     }
-    let own = 0;
-    for (const each of this.#open.values()) if (each === keyId) own += 1;
-    if (own < limits.streamsPerKey) return;
-    const detail = `expected at most ${limits.streamsPerKey} streams of one key at once; close some first`;
-    throw new GovError('RATE_LIMITED', detail, { retryAfterSeconds: limits.overloadRetrySeconds });
+    const open = [...this.#open.values()];
+    refuseMore(
+      open.filter((each) => each.id === id),
+      { most: limits.streamsPerKey, of: 'one key' },
+    );
+    // a plane is one organization's
+    if (this.#options.services.hosting === null) return;
+    const { organizationId } = project;
+    refuseMore(
+      open.filter((each) => each.project.organizationId === organizationId),
+      { most: limits.streamsPerOrganization, of: 'one organization' },
+    );
   }
 
   #refuse(request: IncomingMessage, socket: Duplex, error: unknown): void {
@@ -154,14 +162,24 @@ export class Streams {
   }
 }
 
+function refuseMore(own: readonly Caller[], { most, of }: { most: number; of: string }): void {
+  if (own.length < most) return;
+  const detail = `expected at most ${most} streams of ${of} at once; close some first`;
+  throw new GovError('RATE_LIMITED', detail, { retryAfterSeconds: limits.overloadRetrySeconds });
+}
+
 const splitUrl = (url: string): [string, string] => {
   const at = url.indexOf('?');
   return at === -1 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)];
 };
 
 /** Sends events from the store as they come until the socket closes. */
-function feed(socket: WebSocket, subscription: Subscription, options: StreamOptions): void {
-  const { services, stallSeconds = limits.streamStallSeconds } = options;
+function feed(
+  socket: WebSocket,
+  subscription: Subscription,
+  options: StreamOptions & { readonly tails: EventTails },
+): void {
+  const { services, tails, stallSeconds = limits.streamStallSeconds } = options;
   const { caller, filter } = subscription;
   const { projectId } = caller.project;
   let busy = false;
@@ -175,7 +193,7 @@ function feed(socket: WebSocket, subscription: Subscription, options: StreamOpti
     try {
       do {
         grew = false;
-        await sendNew(socket, services, { projectId, filter, subscription, stallSeconds });
+        await sendNew(socket, { reader, subscription, stallSeconds });
       } while (grew && socket.readyState === socket.OPEN);
     } catch (error) {
       end(socket, error, services);
@@ -183,13 +201,13 @@ function feed(socket: WebSocket, subscription: Subscription, options: StreamOpti
       busy = false;
     }
   };
-  const unwatch = services.tail.watch(projectId, () => void pump());
+  const reader = tails.watch(projectId, filter, () => void pump());
   const stopPinging = keepAlive(socket, () => {
     subscription.readmit().catch((error: unknown) => end(socket, error, services));
   });
   socket.on('error', () => socket.terminate());
   socket.on('close', () => {
-    unwatch();
+    reader.end();
     stopPinging();
   });
   void pump();
@@ -197,24 +215,23 @@ function feed(socket: WebSocket, subscription: Subscription, options: StreamOpti
 
 async function sendNew(
   socket: WebSocket,
-  { store }: Services,
-  stream: {
-    projectId: string;
-    filter: Subscription['filter'];
-    subscription: Subscription;
-    stallSeconds: number;
+  {
+    reader,
+    subscription,
+    stallSeconds,
+  }: {
+    readonly reader: NewEventReader;
+    readonly subscription: Subscription;
+    readonly stallSeconds: number;
   },
 ): Promise<void> {
-  const { projectId, filter, subscription, stallSeconds } = stream;
   for (;;) {
-    await subscription.readmit();
-    const page = { after: subscription.after, limit: limits.streamPageEvents };
-    const leaves = await store.eventsAfter(projectId, filter, page);
-    for (const leaf of leaves) {
+    const { events, after, more } = await reader.read(subscription.after);
+    if (events.length > 0) await subscription.readmit();
+    for (const { index, text } of events) {
       if (socket.readyState !== socket.OPEN) return;
-      const event = openLeaf(leaf);
-      if (event !== null) socket.send(JSON.stringify(event));
-      subscription.after = leaf.index;
+      if (text !== null) socket.send(text);
+      subscription.after = index;
       if (socket.bufferedAmount > limits.streamBufferedBytes && !(await drained(socket, stallSeconds))) {
         socket.close(tryAgainLater, 'reading too slowly; resume after the last sequence');
         // the frame stands behind what is not read: the socket does not wait for that for ever
@@ -222,7 +239,8 @@ async function sendNew(
         return;
       }
     }
-    if (leaves.length < limits.streamPageEvents) return;
+    subscription.after = after;
+    if (!more) return;
   }
 }
 
