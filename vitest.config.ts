@@ -4,14 +4,47 @@ import { defineConfig } from 'vitest/config';
 // GOV_TEST_REPORT names a file for the machine-readable report that .ci/run counts from.
 const report = process.env['GOV_TEST_REPORT'];
 
+// What a plane does on SQLite, a hosted service does on PostgreSQL: these run a second time with test/onpostgres.ts.
+const onBoth = [
+  'service/events',
+  'service/proofs',
+  'service/graphs',
+  'service/logread',
+  'service/policies',
+  'service/policylists',
+  'service/evaluate',
+  'service/simulate',
+  'service/snapshots',
+  'service/risk',
+  'service/tools',
+  'service/approvals',
+  'service/compliance',
+  'service/replays',
+  'service/jobs',
+  'http/idempotency',
+  'http/stream',
+];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    setupFiles: ['test/setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
+    projects: [
+      {
+        extends: true,
+        test: { name: 'own', include: ['test/**/*.test.ts'], setupFiles: ['test/setup.ts'] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          include: onBoth.map((name) => `test/${name}.test.ts`),
+          setupFiles: ['test/setup.ts', 'test/onpostgres.ts'],
+        },
+      },
+    ],
   },
 });

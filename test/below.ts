@@ -11,17 +11,28 @@ export interface Below {
   sql(statement: string): Promise<any[]>;
   /** Condition on the rows of a leaf of the project, in tables by position. */
   leafAt(index: number): string;
+  /** Every leaf of the project's log, in order. */
+  records(): Promise<{ readonly index: number; readonly record: string }[]>;
 }
 
-const leafAt =
-  (projectId: string, bits: number) =>
-  (index: number): string =>
-    `position = (SELECT project FROM project WHERE project_id = '${projectId}') * ${2 ** bits} + ${index}`;
+/** A project's rows by position: its number, and in the lower bits the index. */
+function below(sql: Below['sql'], projectId: string, bits: number): Below {
+  const leaves = 2 ** bits;
+  const first = `(SELECT project FROM project WHERE project_id = '${projectId}') * ${leaves}`;
+  return {
+    sql,
+    leafAt: (index) => `position = ${first} + ${index}`,
+    records: async () => {
+      const own = `position >= ${first} AND position < ${first} + ${leaves}`;
+      const rows = await sql(`SELECT position, record FROM leaf WHERE ${own} ORDER BY position`);
+      return rows.map(({ position, record }) => ({ index: position % leaves, record }));
+    },
+  };
+}
 
 /** The store of a plane, or of a service on SQLite. */
-export const sqliteBelow = (dataDir: string, projectId: string): Below => ({
-  leafAt: leafAt(projectId, sqliteBits),
-  sql: async (statement) => {
+export const sqliteBelow = (dataDir: string, projectId: string): Below => {
+  const sql: Below['sql'] = async (statement) => {
     const db = new Database(storeFiles(dataDir).main);
     try {
       const prepared = db.prepare(statement);
@@ -35,17 +46,17 @@ export const sqliteBelow = (dataDir: string, projectId: string): Below => ({
     } finally {
       db.close();
     }
-  },
-});
+  };
+  return below(sql, projectId, sqliteBits);
+};
 
 const int8 = 20;
 const getTypeParser: typeof types.getTypeParser = (type, format) =>
   type === int8 ? Number : types.getTypeParser(type, format);
 
 /** `url`: as the superuser. */
-export const postgresBelow = (url: string, projectId: string): Below => ({
-  leafAt: leafAt(projectId, postgresBits),
-  sql: async (statement) => {
+export const postgresBelow = (url: string, projectId: string): Below => {
+  const sql: Below['sql'] = async (statement) => {
     const client = new Client({ connectionString: url, types: { getTypeParser } });
     await client.connect();
     try {
@@ -55,5 +66,6 @@ export const postgresBelow = (url: string, projectId: string): Below => ({
     } finally {
       await client.end();
     }
-  },
-});
+  };
+  return below(sql, projectId, postgresBits);
+};

@@ -16,12 +16,6 @@ const post = (path: string, key: string, body?: unknown, as = plane.key): Promis
   });
 const count = async (runId: string): Promise<number> =>
   (await plane.call('GET', `/events/count?runId=${runId}`)).body.count as number;
-const metered = async (type: string): Promise<number> => {
-  const { text } = await fetch(plane.metricsUrl ?? '').then(async (answer) => ({
-    text: await answer.text(),
-  }));
-  return Number(new RegExp(`type="${type}"\\} (\\d+)`).exec(text)?.[1]);
-};
 
 describe('an Idempotency-Key', () => {
   it('answers a repeat with status, body and headers of the first time', async () => {
@@ -113,8 +107,8 @@ describe('an Idempotency-Key', () => {
   });
 
   it('lets fifty parallel requests have one effect and one metered unit', async () => {
-    const unitsBefore = await metered('audit_event');
-    const proofsBefore = await metered('compliance_proof');
+    const unitsBefore = await plane.units('audit_event');
+    const proofsBefore = await plane.units('compliance_proof');
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => post('/events', 'fifty', event({ runId: 'idem-8' }))),
     );
@@ -128,8 +122,8 @@ describe('an Idempotency-Key', () => {
     expect(new Set(answers.filter(({ status }) => status === 201).map(({ text }) => text)).size).toBe(1);
     expect(new Set(proofs.filter(({ status }) => status === 201).map(({ text }) => text)).size).toBe(1);
     expect(await count('idem-8')).toBe(1);
-    expect((await metered('audit_event')) - unitsBefore).toBe(1);
-    expect((await metered('compliance_proof')) - proofsBefore).toBe(1);
+    expect((await plane.units('audit_event')) - unitsBefore).toBe(1);
+    expect((await plane.units('compliance_proof')) - proofsBefore).toBe(1);
   });
 
   it('keeps nothing that confirms a guess of the content to whoever reads the database', async () => {
@@ -161,7 +155,7 @@ describe('an Idempotency-Key', () => {
 
 describe('a clientEventId', () => {
   it('makes a repeat with equal content the same event, counted once', async () => {
-    const unitsBefore = await metered('audit_event');
+    const unitsBefore = await plane.units('audit_event');
     const body = event({ runId: 'client-1', clientEventId: 'client-1:1' });
     const first = await plane.call('POST', '/events', { body });
     const again = await plane.call('POST', '/events', { body });
@@ -172,7 +166,7 @@ describe('a clientEventId', () => {
       { eventId: first.body.eventId, status: 'accepted' },
     ]);
     expect(await count('client-1')).toBe(1);
-    expect((await metered('audit_event')) - unitsBefore).toBe(1);
+    expect((await plane.units('audit_event')) - unitsBefore).toBe(1);
   });
 
   it('with other content is refused, alone in a batch', async () => {

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import Database from 'better-sqlite3';
-import { join } from 'node:path';
 import { limits } from '../../src/contract/limits.ts';
 import { startPlane, type TestPlane } from '../serving.ts';
 
@@ -29,12 +27,6 @@ async function escalate(runId = 'run-1'): Promise<{ approvalId: string; evaluati
   const answer = await plane.call('POST', '/governance/policy/evaluate', { body });
   expect(answer.body.combined).toBe('escalate');
   return answer.body;
-}
-/** Changes the database below every guard. */
-function alter(statement: string): void {
-  const db = new Database(join(plane.dataDir, 'gov.db'));
-  db.exec(`DROP TRIGGER IF EXISTS approval_update; ${statement}`);
-  db.close();
 }
 const decide = (approvalId: string, body: unknown, key = plane.keys['approver'] ?? '') =>
   plane.call('POST', `/approvals/${approvalId}/decision`, { body, key });
@@ -139,7 +131,7 @@ describe('approvals', () => {
     ['approved by nobody', "outcome = 'approved', decided_by = 'key_x', decided_ms = requested_ms"],
   ])('that were altered in the database to be %s are neither decided nor answered', async (_, change) => {
     const { approvalId } = await escalate();
-    alter(`UPDATE approval SET ${change} WHERE approval_id = '${approvalId}'`);
+    await plane.sql(`UPDATE approval SET ${change} WHERE approval_id = '${approvalId}'`);
     for (const key of [plane.key, plane.keys['approver']]) {
       const decided = await decide(approvalId, { outcome: 'approved' }, key);
       expect([decided.status, decided.body.code]).toEqual([503, 'STORAGE_FAULT']);
@@ -156,7 +148,7 @@ describe('approvals', () => {
   ])('that were denied and altered to be %s are not answered, nor decided again', async (_, change) => {
     const { approvalId } = await escalate();
     expect((await decide(approvalId, { outcome: 'denied', comment: 'no' })).status).toBe(200);
-    alter(`UPDATE approval SET ${change} WHERE approval_id = '${approvalId}'`);
+    await plane.sql(`UPDATE approval SET ${change} WHERE approval_id = '${approvalId}'`);
     const { status, body } = await plane.call('GET', `/approvals/${approvalId}`);
     expect([status, body.code, body.tree]).toEqual([503, 'STORAGE_FAULT', 'audit']);
     expect((await decide(approvalId, { outcome: 'approved' })).body.code).toBe('STORAGE_FAULT');

@@ -1,7 +1,6 @@
-import Database from 'better-sqlite3';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
+import { meteredTypes } from '../../src/contract/operation.ts';
 import { applyPolicyChange, type InForce, type PolicyChange } from '../../src/core/decided/policychange.ts';
 import { policySetHash } from '../../src/core/policy/policyhash.ts';
 import { governing } from './governed.ts';
@@ -156,13 +155,12 @@ describe('an evaluation', () => {
 
   it('is no event, is not metered, and is the newest decision of its run', async () => {
     await plane.call('POST', '/events', { body: event({ runId: 'decided' }) });
-    const metrics = async () => (await fetch(plane.metricsUrl ?? '')).text();
-    const units = /metered_units_total\{.*/g;
-    const before = (await metrics()).match(units);
-    expect(before).toContain('metered_units_total{type="audit_event"} 1');
+    const units = (): Promise<number[]> => Promise.all(meteredTypes.map((type) => plane.units(type)));
+    const before = await units();
+    expect(before[meteredTypes.indexOf('audit_event')]).toBe(1);
     await evaluate(tool('shell'), { runId: 'decided' });
     await evaluate(tool('ls', 'write'), { runId: 'decided' });
-    expect((await metrics()).match(units)).toEqual(before);
+    expect(await units()).toEqual(before);
     expect((await plane.call('GET', '/events/count?runId=decided')).body.count).toBe(1);
     const { body } = await plane.call('GET', '/runs?limit=200');
     const run = body.data.find(({ runId }: { runId: string }) => runId === 'decided');
@@ -216,9 +214,7 @@ describe('the record of an evaluation', () => {
 
   it('commits to the checkpoint and shows it to nobody who reads the log', async () => {
     await evaluate({ ...tool('shell'), secret: 'hunter2' }, { runId: 'secret' });
-    const db = new Database(join(plane.dataDir, 'gov.db'), { readonly: true });
-    const texts = db.prepare('SELECT record FROM leaf').pluck().all() as string[];
-    db.close();
+    const texts = (await plane.records()).map(({ record }) => record);
     expect(texts.some((text) => text.includes('"runId":"secret"'))).toBe(true);
     expect(texts.filter((text) => text.includes('hunter2') || text.includes('context.tool'))).toEqual([]);
   });
@@ -285,7 +281,7 @@ describe('evaluations that race changes of policies', () => {
     const statuses = (await Promise.all(askers)).flat();
     // 503 where the policies changed five times during one evaluation; never a wrong set
     expect(statuses.filter((status) => status !== 503).every((status) => status === 200)).toBe(true);
-    const sets = setsByIndex();
+    const sets = await setsByIndex();
     const seen: { sequence: number; policySetHash: string }[] = [];
     for (let cursor = ''; ;) {
       const page = await records(`?runId=raced&limit=200${cursor}`);
@@ -299,16 +295,8 @@ describe('evaluations that race changes of policies', () => {
   });
 
   /** The policySetHash in force below an index, from the gov.policy/1 leaves alone. */
-  function setsByIndex(): (index: number) => string {
-    const db = new Database(join(plane.dataDir, 'gov.db'), { readonly: true });
-    const own = db.prepare("SELECT project FROM policy WHERE policy_id = 'race-a'").pluck().get();
-    const rows = db
-      .prepare('SELECT idx AS "index", record FROM leaf WHERE project = ? ORDER BY idx')
-      .all(own) as {
-      index: number;
-      record: string;
-    }[];
-    db.close();
+  async function setsByIndex(): Promise<(index: number) => string> {
+    const rows = await plane.records();
     const inForce: InForce = new Map();
     const hashes: { index: number; hash: string }[] = [{ index: -1, hash: policySetHash([]) }];
     for (const { index, record } of rows.filter((row) => row.record.includes('"type":"gov.policy/1"'))) {

@@ -1,5 +1,3 @@
-import Database from 'better-sqlite3';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { event, startPlane, type TestPlane } from '../serving.ts';
 
@@ -44,8 +42,7 @@ describe('an asynchronous proof', () => {
   });
 
   it('is metered once, when it is accepted', async () => {
-    const units = async () =>
-      Number(/type="compliance_proof"\} (\d+)/.exec(await (await fetch(plane.metricsUrl ?? '')).text())?.[1]);
+    const units = (): Promise<number> => plane.units('compliance_proof');
     const before = await units();
     const { body } = await enqueue();
     expect(await units()).toBe(before + 1);
@@ -96,18 +93,16 @@ describe('a job that fails', () => {
     expect((await own.call('POST', `/jobs/${body.jobId}/retry`)).body.code).toBe('JOB_NOT_RETRYABLE');
 
     // a run that lost its events below SQL: nothing else makes an accepted proof fail for good
-    const db = new Database(join(own.dataDir, 'gov.db'));
     const fail = `UPDATE job SET status = 'failed', result = NULL, error_summary = 'RUN_HAS_NO_EVENTS: none', attempt = 1`;
-    db.exec(fail);
+    await own.sql(fail);
     const { data } = (await own.call('GET', '/jobs?status=failed')).body;
     expect(data[0].errorSummary).toBe('RUN_HAS_NO_EVENTS: none');
     const retried = await own.call('POST', `/jobs/${body.jobId}/retry`);
     expect([retried.status, retried.body.jobId, retried.body.status]).toEqual([202, body.jobId, 'pending']);
     expect((await finished(body.jobId, own)).status).toBe('completed');
 
-    db.exec(fail);
-    db.exec('UPDATE job SET request = NULL');
-    db.close();
+    await own.sql(fail);
+    await own.sql('UPDATE job SET request = NULL');
     expect((await own.call('POST', `/jobs/${body.jobId}/retry`)).body.code).toBe('JOB_PAYLOAD_UNAVAILABLE');
     await own.end();
   });

@@ -1,7 +1,4 @@
-import Database from 'better-sqlite3';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseTrust } from '../../src/core/trust.ts';
 import { verdictCodes } from '../../src/core/verdict.ts';
@@ -19,7 +16,10 @@ afterAll(() => plane.end());
 const prove = (body: Record<string, unknown>) => plane.call('POST', '/proofs', { body });
 const verify = async (body: unknown) => (await plane.call('POST', '/proofs/verify', { body })).body;
 const names = (layers: { name: string }[]): string[] => layers.map(({ name }) => name);
-const trust = () => parseTrust(readFileSync(join(plane.dataDir, 'trust'), 'utf8'));
+const trust = async () => {
+  const keys = (await plane.call('GET', '/log/key')).text.trim().split('\n');
+  return parseTrust(`${keys.map((key) => `log ${key}\n`).join('')}quorum none\n`);
+};
 
 describe('POST /proofs', () => {
   it('proves a run with the three default layers', async () => {
@@ -199,7 +199,7 @@ describe('GET /proofs/{proofId}/bundle', () => {
     for (const events of ['none', 'records', 'disclosed']) {
       const answer = await plane.call('GET', `/proofs/${body.proofId}/bundle?events=${events}`);
       expect(answer.status).toBe(200);
-      const verdict = verifyBundle(answer.bytes, trust());
+      const verdict = verifyBundle(answer.bytes, await trust());
       expect(verdict.checks.filter(({ result }) => result === 'failed')).toEqual([]);
       expect(verdict.verified).toBe(true);
       bases[events] = verdict.layers.map(({ basis }) => basis);
@@ -221,39 +221,30 @@ describe('GET /proofs/{proofId}/bundle', () => {
 
 describe('a changed database', () => {
   const tampered = async (
-    change: (db: Database.Database) => void,
+    change: (third: string) => string,
   ): Promise<{ verified: boolean; layers: { code?: string }[] }> => {
     const own = await startPlane();
-    await own.call('POST', '/events/batch', {
-      body: { events: Array.from({ length: 5 }, (_, n) => event({ runId: 'r', metadata: { n } })) },
-    });
+    const events = Array.from({ length: 5 }, (_, n) => event({ runId: 'r', metadata: { n } }));
+    const { results } = (await own.call('POST', '/events/batch', { body: { events } })).body;
+    const { sequence } = (await own.call('GET', `/events/${results[2].eventId}`)).body;
     const { body } = await own.call('POST', '/proofs', { body: { runId: 'r' } });
-    const db = new Database(join(own.dataDir, 'gov.db'));
-    for (const { name } of db.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all() as {
-      name: string;
-    }[]) {
-      db.exec(`DROP TRIGGER ${name}`);
-    }
-    change(db);
-    db.close();
+    await own.sql(change(own.leafAt(sequence)));
     const answer = (await own.call('POST', '/proofs/verify', { body: { proofId: body.proofId } })).body;
     await own.end();
     return answer;
   };
 
   it('is noticed when a record, a run entry, a graph row or the proof is changed', async () => {
-    const changes: ((db: Database.Database) => void)[] = [
-      (db) => db.exec("UPDATE leaf SET record = replace(record, 'tool.call', 'tool.cart') WHERE idx = 3"),
-      (db) => db.exec('DELETE FROM run_event WHERE run_seq = 4'),
-      (db) => db.exec('UPDATE run_event SET idx = idx + 1 WHERE run_seq = 2'),
-      (db) => db.exec('UPDATE proof SET proof = replace(proof, \'"verified":true\', \'"verified":false\')'),
-      (db) =>
-        db.exec(
-          "UPDATE proof SET statements = replace(statements, 'largestClockSkewMs', 'largestClockSkewM5')",
-        ),
-      (db) =>
-        db.exec("UPDATE leaf SET record = replace(record, 'prf_', 'prg_') WHERE record LIKE '%gov.proof/1%'"),
-      (db) => db.exec("UPDATE checkpoint SET note = replace(note, '— ', '— x') WHERE size > 5"),
+    const replaced = (column: string, from: string, to: string): string =>
+      `SET ${column} = replace(${column}, '${from}', '${to}')`;
+    const changes: ((third: string) => string)[] = [
+      (third) => `UPDATE leaf ${replaced('record', 'tool.call', 'tool.cart')} WHERE ${third}`,
+      () => 'DELETE FROM run_event WHERE run_seq = 4',
+      () => 'UPDATE run_event SET idx = idx + 1 WHERE run_seq = 2',
+      () => `UPDATE proof ${replaced('proof', '"verified":true', '"verified":false')}`,
+      () => `UPDATE proof ${replaced('statements', 'largestClockSkewMs', 'largestClockSkewM5')}`,
+      () => `UPDATE leaf ${replaced('record', 'prf_', 'prg_')} WHERE record LIKE '%gov.proof/1%'`,
+      () => `UPDATE checkpoint ${replaced('note', '— ', '— x')} WHERE size > 5`,
     ];
     for (const change of changes) {
       const { verified, layers } = await tampered(change);

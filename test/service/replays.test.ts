@@ -14,8 +14,7 @@ afterAll(() => plane.end());
 const snapshot = { policyHash: 'p', modelRoute: 'm', toolRegistryHash: 't', configStateHash: 'c' };
 const listedReplay = async (jobId: string) =>
   (await gov.must('GET', '/replay')).data.find((each: Job) => each.jobId === jobId);
-const units = async () =>
-  Number(/type="replay_verification"\} (\d+)/.exec(await (await fetch(plane.metricsUrl ?? '')).text())?.[1]);
+const units = (): Promise<number> => plane.units('replay_verification');
 
 describe('a replay of decisions', () => {
   beforeAll(async () => {

@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
-import Database from 'better-sqlite3';
-import { join } from 'node:path';
 import { canonicalize } from '../../src/core/json.ts';
 import { event, startPlane, type TestPlane } from '../serving.ts';
 import { governing } from './governed.ts';
@@ -210,31 +208,28 @@ describe('a configuration that was altered in the database', () => {
   ])('to %s decides nothing, until it is restored or put anew', async (_, statement) => {
     const own = await startPlane();
     await own.call('PUT', '/risk/config', { body: strict });
-    const db = new Database(join(own.dataDir, 'gov.db'));
-    const kept = db.prepare<[], { config: string; updated_ms: number }>('SELECT * FROM risk_config').get()!;
-    db.exec(statement);
+    await own.sql('CREATE TABLE kept AS SELECT * FROM risk_config');
+    await own.sql(statement);
     expect(await codes(own)).toEqual(faults);
-    db.prepare('INSERT OR REPLACE INTO risk_config VALUES (1, ?, ?)').run(kept.config, kept.updated_ms);
+    await own.sql('DELETE FROM risk_config');
+    await own.sql('INSERT INTO risk_config SELECT * FROM kept');
     expect(await codes(own)).toEqual([undefined, undefined, undefined]);
-    db.exec(statement);
+    await own.sql(statement);
     expect(await codes(own)).toEqual(faults);
     expect((await own.call('PUT', '/risk/config', { body: strict })).status).toBe(200);
     expect(await codes(own)).toEqual([undefined, undefined, undefined]);
-    db.close();
     await own.end();
   });
 
   it('back to one that was in force before decides nothing, also where that one was decided by', async () => {
     const own = await startPlane();
-    const db = new Database(join(own.dataDir, 'gov.db'));
-    const config = () => db.prepare('SELECT config FROM risk_config').pluck().get();
+    const config = async (): Promise<string> => (await own.sql('SELECT config FROM risk_config'))[0].config;
     await own.call('PUT', '/risk/config', { body: { ...strict, mode: 'monitor' } });
-    const before = config();
+    const before = await config();
     await own.call('POST', '/risk/evaluate', { body: { runId: 'r' } });
     await own.call('PUT', '/risk/config', { body: strict });
-    db.prepare('UPDATE risk_config SET config = ?').run(before);
+    await own.sql(`UPDATE risk_config SET config = '${before}'`);
     expect(await codes(own)).toEqual(faults);
-    db.close();
     await own.end();
   });
 

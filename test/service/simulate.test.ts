@@ -1,5 +1,3 @@
-import Database from 'better-sqlite3';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
 import { canonicalize, type Json } from '../../src/core/json.ts';
@@ -21,27 +19,18 @@ async function policy(policyId: string, condition: unknown, action: string): Pro
 }
 const post = (path: string, body: unknown): Promise<Answer> =>
   plane.call('POST', `/governance/policies/${path}`, { body });
-const leaves = (): number => {
-  const db = new Database(join(plane.dataDir, 'gov.db'), { readonly: true });
-  const count = db.prepare('SELECT count(*) FROM leaf').pluck().get() as number;
-  db.close();
-  return count;
-};
+const leaves = async (): Promise<number> => (await plane.records()).length;
 /** Deletes the salted checkpoints of a run's evaluations, as an erasure does. */
-function erase(runId: string): void {
-  const db = new Database(join(plane.dataDir, 'gov.db'));
-  const find = 'SELECT b.idx, b.disclosures FROM body b JOIN leaf l USING (position) WHERE l.record LIKE ?';
-  const rows = db.prepare(find).all(`%"runId":"${runId}"%"type":"gov.evaluation/1"%`) as {
-    idx: number;
-    disclosures: string;
-  }[];
-  for (const { idx, disclosures } of rows) {
-    const kept = (JSON.parse(disclosures) as [string, string, Json][]).filter(
-      ([, at]) => at !== '/checkpoint',
-    );
-    db.prepare('UPDATE body SET disclosures = ? WHERE idx = ?').run(canonicalize(kept), idx);
+async function erase(runId: string): Promise<void> {
+  const isOfRun = ({ record }: { record: string }): boolean =>
+    record.includes(`"runId":"${runId}"`) && record.includes('"type":"gov.evaluation/1"');
+  for (const { index } of (await plane.records()).filter(isOfRun)) {
+    const [row] = await plane.sql(`SELECT disclosures FROM body WHERE ${plane.leafAt(index)}`);
+    const disclosures = JSON.parse(row.disclosures) as [string, string, Json][];
+    const kept = canonicalize(disclosures.filter(([, at]) => at !== '/checkpoint'));
+    const text = kept.replaceAll("'", "''");
+    await plane.sql(`UPDATE body SET disclosures = '${text}' WHERE ${plane.leafAt(index)}`);
   }
-  db.close();
 }
 const shell = { tool: { name: 'shell' }, amount: 7 };
 
@@ -56,7 +45,7 @@ const said = ({ body }: Answer): unknown[][] =>
 
 describe('a simulation of all policies', () => {
   it('says what each active one decides and why, and records nothing', async () => {
-    const before = leaves();
+    const before = await leaves();
     const answer = await post('simulate', { checkpoint: shell });
     expect(answer.status).toBe(200);
     expect(said(answer)).toEqual([
@@ -79,7 +68,7 @@ describe('a simulation of all policies', () => {
       decisive: true,
     });
     expect(amount.nearest[0]).toMatchObject({ path: 'context.amount' });
-    expect(leaves()).toBe(before);
+    expect(await leaves()).toBe(before);
     expect((await plane.call('GET', '/governance/policy/evaluations')).body.data).toEqual([]);
   });
 
@@ -306,7 +295,7 @@ describe('impact on history', () => {
   });
 
   it('uses what was read where a checkpoint was erased, and names what was not kept', async () => {
-    erase('h-2');
+    await erase('h-2');
     const { body } = await history();
     expect(body).toMatchObject({ replayed: 4, notReplayable: { count: 0 }, tightened: 1 });
     const other = await post('shell/impact/history', {

@@ -1,5 +1,3 @@
-import Database from 'better-sqlite3';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
 import { startPlane, type Answer, type TestPlane } from '../serving.ts';
@@ -18,12 +16,10 @@ const snapshot = {
 };
 const put = (runId: string, body: unknown = snapshot): Promise<Answer> =>
   plane.call('PUT', `/governance/snapshots/${runId}`, { body });
-const leaves = (): string[] => {
-  const db = new Database(join(plane.dataDir, 'gov.db'), { readonly: true });
-  const records = db.prepare('SELECT record FROM leaf ORDER BY idx').pluck().all() as string[];
-  db.close();
-  return records.filter((record) => record.includes('"type":"gov.snapshot/1"'));
-};
+const leaves = async (): Promise<string[]> =>
+  (await plane.records())
+    .map(({ record }) => record)
+    .filter((record) => record.includes('"type":"gov.snapshot/1"'));
 
 describe('a snapshot of a run', () => {
   it('is kept as it was put, with the model route committed to and not in clear', async () => {
@@ -32,8 +28,8 @@ describe('a snapshot of a run', () => {
       runId: 'run-1',
       ...snapshot,
     });
-    expect(leaves()).toHaveLength(1);
-    expect(leaves()[0]).not.toContain(snapshot.modelRoute);
+    expect(await leaves()).toHaveLength(1);
+    expect((await leaves())[0]).not.toContain(snapshot.modelRoute);
   });
 
   it('that tells nothing is refused, since it would stay', async () => {
@@ -53,16 +49,16 @@ describe('a snapshot of a run', () => {
     expect((await plane.call('GET', '/governance/snapshots/run-1')).body.modelRoute).toBe(
       snapshot.modelRoute,
     );
-    expect(leaves()).toHaveLength(1);
+    expect(await leaves()).toHaveLength(1);
   });
 
   it('is the first of several that are put at once', async () => {
-    const before = leaves().length;
+    const before = (await leaves()).length;
     const routes = ['a', 'b', 'c', 'd', 'a'];
     const answers = await Promise.all(routes.map((modelRoute) => put('raced', { ...snapshot, modelRoute })));
     const { modelRoute: kept } = (await plane.call('GET', '/governance/snapshots/raced')).body;
     expect(answers.map(({ status }) => status)).toEqual(routes.map((route) => (route === kept ? 200 : 409)));
-    expect(leaves()).toHaveLength(before + 1);
+    expect(await leaves()).toHaveLength(before + 1);
   });
 
   it('is unknown before, and of malformed ids', async () => {
