@@ -46,8 +46,8 @@ export function writeRaw(
     apiVersion,
     'x-content-type-options',
     'nosniff',
-    ...(lines ?? []),
   ];
+  if (lines !== null) flat.push(...lines);
   if (status !== noContent) {
     // RFC 9110 section 8.6: an answer that has no body by its status has no length either
     flat.push('content-length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength));

@@ -29,16 +29,27 @@ type Uncounted = Omit<PlainRequest, 'projectId' | 'meter'>;
 
 const counting =
   <Outcome extends object>(appendBy: (services: Services, request: PlainRequest) => Promise<Outcome>) =>
-  async (services: Services, counted: Counted, request: Uncounted): Promise<Outcome> => {
-    const { projectId } = counted.caller.project;
-    // before it: what is appended right after midnight does not count for the month that has ended
-    const atMs = services.now();
-    const stored = await appendBy(services, { ...request, projectId, meter: metered(counted) });
-    if ('used' in stored && typeof stored.used === 'number') {
-      tellThresholds(services, counted, { used: stored.used, atMs });
-    }
-    return stored;
+  (services: Services, counted: Counted, request: Uncounted): Promise<Outcome> => {
+    const { project, rules } = counted.caller;
+    const appended = { ...request, projectId: project.projectId, meter: metered(counted) };
+    // of what is not limited nothing is told, so a plane waits for nothing more
+    if (rules.quotas[counted.op] === null) return appendBy(services, appended);
+    return appendAndTell(services, counted, () => appendBy(services, appended));
   };
+
+async function appendAndTell<Outcome extends object>(
+  services: Services,
+  counted: Counted,
+  work: () => Promise<Outcome>,
+): Promise<Outcome> {
+  // before it: what is appended right after midnight does not count for the month that has ended
+  const atMs = services.now();
+  const stored = await work();
+  if ('used' in stored && typeof stored.used === 'number') {
+    tellThresholds(services, counted, { used: stored.used, atMs });
+  }
+  return stored;
+}
 
 /** Appends to the project of the caller, as `append`. */
 export const appendMetered = counting(append);
