@@ -24,8 +24,8 @@ const refusedTold = 1000;
 
 const sizes = sql<{ size: number }>('SELECT size FROM head WHERE project = $1 ORDER BY tree');
 const byOrigin = sql<Logs>(
-  `SELECT project, project_id, audit_origin, metering_origin FROM project
-   WHERE audit_origin = $1 OR metering_origin = $1`,
+  `SELECT project, project_id, audit_origin, metering_origin FROM project WHERE audit_origin = $1
+   UNION ALL SELECT project, project_id, audit_origin, metering_origin FROM project WHERE metering_origin = $1`,
 );
 
 export class Remembered {

@@ -33,8 +33,9 @@ interface Plan {
 
 const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
 
-/** A project or organization, or what leads to one: a credential, a person, an id that was found there. */
-const ofTenant = /\b(?:project|"?position"?|organization_id|project_id|digest|user_id)\b|issuer.*subject/;
+/** A project or organization, or what leads to one: a credential, a person, the name of a log, an id that was found there. */
+const ofTenant =
+  /\b(?:project|"?position"?|organization_id|project_id|digest|user_id|audit_origin|metering_origin)\b|issuer.*subject/;
 
 /** In a scope of project 1. Null where PostgreSQL makes no such plans. */
 export async function strayed(serving: string, dear: number): Promise<string[] | null> {
