@@ -11,7 +11,7 @@ import { endOfMonth, monthOf } from './month.ts';
 import type { Services } from './services.ts';
 
 export type Stored = Extract<AppendOutcome, { outcome: 'stored' }>;
-export type Refused = Extract<AppendOutcome, { outcome: 'stale' | 'outdated' }>;
+export type Refused = Extract<AppendOutcome, { outcome: 'stale' | 'outdated' | 'revised' }>;
 
 /** Effects that are appended for somebody who is known: `asking.ts`. */
 type Guarded = Extract<
@@ -69,6 +69,7 @@ export async function appendGuarded(
     }
     case 'stale':
     case 'outdated':
+    case 'revised':
       return result;
   }
 }
@@ -111,7 +112,7 @@ export function overQuota({ type, limit, used, units }: Excess, nowMs: number): 
   });
 }
 
-/** As above, for a request without `expect` and `inForce`. */
+/** As above, for a request without `expect`, `inForce` and `revisedMs`. */
 export const append = async (services: Services, request: PlainRequest): Promise<Stored | Replayed> =>
   refuseOutdated(await appendOrStale(services, request));
 

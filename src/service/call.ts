@@ -28,6 +28,8 @@ export interface TenantRules {
   /** Units a month; null: unlimited. */
   readonly quotas: Readonly<Record<MeteredType, number | null>>;
   readonly settings: StoredSettings;
+  /** When the project was changed last; absent on a plane, where nothing changes it. */
+  readonly revisedMs?: number;
 }
 
 /** What an Auth operation is called with, as it came. */

@@ -12,8 +12,9 @@ import type { Leaf, RunSummary } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
 import { notFound, type Caller, type Handlers } from './call.ts';
 import { judgeEvent, loadEventCheck, type Judged } from './judge.ts';
+import { appendJudged } from './judged.ts';
 import { listPage, pageLimit, timeRange } from './pages.ts';
-import { appendMetered } from './quota.ts';
+import type { Uncounted } from './quota.ts';
 import { batchAnswer, batchTemplate, createdAnswer, createdTemplate } from './recorded.ts';
 import { redactionOf } from './redaction.ts';
 import { fieldError } from './schema.ts';
@@ -25,40 +26,42 @@ export const events: Pick<
   'createEvent' | 'createEvents' | 'listEvents' | 'countEvents' | 'getEvent' | 'listRuns'
 > = {
   async createEvent({ body, caller, basePath, idempotency }, services) {
-    const judged = judgeEvent(body, services, redactionOf(caller, services));
-    if ('fault' in judged) throw fieldError(judged.fault);
-    if (services.runs.holding) await services.runs.free(caller.project.projectId, [body.runId]);
-    const stored = await appendMetered(services, asEvents(caller), {
-      leaves: [judged.draft],
-      ...(judged.fingerprint === null ? {} : { fingerprints: new Map([[0, judged.fingerprint]]) }),
-      whole: true,
-      ...(idempotency === null
+    const kept =
+      idempotency === null
         ? {}
-        : { idempotency: { ...idempotency, response: createdTemplate(body.runId, basePath) } }),
-    });
+        : { idempotency: { ...idempotency, response: createdTemplate(body.runId, basePath) } };
+    const judge = (by: Caller) => {
+      const judged = judgeEvent(body, services, redactionOf(by, services));
+      if ('fault' in judged) throw fieldError(judged.fault);
+      return { ...acceptedOf([judged]), whole: true, ...kept };
+    };
+    const first = judge(caller);
+    if (services.runs.holding) await services.runs.free(caller.project.projectId, [body.runId]);
+    const stored = await appendJudged(services, asEvents(caller), (by) =>
+      by === caller ? first : judge(by),
+    );
     return 'replayed' in stored ? stored : createdAnswer(stored.assigned[0], body.runId, basePath);
   },
 
   async createEvents({ body, caller, idempotency }, services) {
-    const results = await judgeAll(body.events, services, caller);
-    const leaves: EventDraft[] = [];
-    const fingerprints = new Map<number, string>();
-    for (const result of results) {
-      if ('fault' in result) continue;
-      if (result.fingerprint !== null) fingerprints.set(leaves.length, result.fingerprint);
-      leaves.push(result.draft);
-    }
+    let results = await judgeAll(body.events, services, caller);
+    const accepted = acceptedOf(results);
+    const { leaves } = accepted;
     if (leaves.length === 0 && idempotency === null) return batchAnswer(results, []);
     if (services.runs.holding) {
       await services.runs.free(caller.project.projectId, new Set(leaves.map(({ runId }) => runId)));
     }
-    const kept =
+    const kept = () =>
       idempotency === null ? {} : { idempotency: { ...idempotency, response: batchTemplate(results) } };
     const { projectId } = caller.project;
     const stored =
       leaves.length === 0
-        ? await append(services, { projectId, leaves, meter: unmetered, ...kept })
-        : await appendMetered(services, asEvents(caller), { leaves, fingerprints, ...kept });
+        ? await append(services, { projectId, leaves, meter: unmetered, ...kept() })
+        : await appendJudged(services, asEvents(caller), async (by) => {
+            if (by === caller) return { ...accepted, ...kept() };
+            results = await judgeAll(body.events, services, by);
+            return { ...acceptedOf(results), ...kept() };
+          });
     return 'replayed' in stored ? stored : batchAnswer(results, stored.assigned);
   },
 
@@ -113,6 +116,20 @@ export const events: Pick<
     return { status: 200, body: { data: rows.map(runBody), nextCursor } };
   },
 };
+
+/** What of a request is appended. */
+function acceptedOf(results: readonly Judged[]): Pick<Uncounted, 'fingerprints'> & {
+  readonly leaves: readonly EventDraft[];
+} {
+  const leaves: EventDraft[] = [];
+  const fingerprints = new Map<number, string>();
+  for (const result of results) {
+    if ('fault' in result) continue;
+    if (result.fingerprint !== null) fingerprints.set(leaves.length, result.fingerprint);
+    leaves.push(result.draft);
+  }
+  return fingerprints.size === 0 ? { leaves } : { leaves, fingerprints };
+}
 
 /** Duplicates and rejected events count nothing (contract I8, E11). */
 const asEvents = (caller: Caller) => ({ caller, op: 'audit_event', units: 'accepted' }) as const;

@@ -11,7 +11,7 @@ import { readJson } from '../core/json.ts';
 import { readSet, type ReadSet } from '../core/policy/readset.ts';
 import { PolicySet, type PolicyVersion } from '../core/policy/set.ts';
 import type { ActivePolicy, StoredPolicyVersion, StoreReader } from '../store/port.ts';
-import type { Stored } from './append.ts';
+import type { Refused, Stored } from './append.ts';
 import type { Replayed } from './call.ts';
 
 /** Whose sets are kept; another one that is asked for is loaded in its place. */
@@ -108,7 +108,7 @@ export class PolicySets {
    * makes it `outdated` where another process changed a policy meanwhile; null where that could not be loaded, as
    * the change may be what repairs it. Changes of a project come one after the other.
    */
-  async change<Outcome extends Stored | Replayed | { readonly outcome: 'outdated' | 'stale' }>(
+  async change<Outcome extends Stored | Replayed | Refused>(
     projectId: string,
     standing: Standing,
     append: (before: InForce | null) => Promise<Outcome>,

@@ -25,7 +25,8 @@ export function metered({ caller, op, units }: Counted): AppendRequest['meter'] 
   return { op, units, limit: settings.quotaMode === 'overage' ? null : quotas[op] };
 }
 
-type Uncounted = Omit<PlainRequest, 'projectId' | 'meter'>;
+/** What is appended, to the project of the caller. */
+export type Uncounted = Omit<PlainRequest, 'projectId' | 'meter'>;
 
 const counting =
   <Outcome extends object>(appendBy: (services: Services, request: PlainRequest) => Promise<Outcome>) =>

@@ -51,7 +51,8 @@ export const planeRules: TenantRules = { quotas: unlimited, settings: defaultSet
 
 /** `fallback`: the quotas of the project's environment. */
 export function rulesOf(stored: StoredProject, fallback: Quotas): TenantRules {
-  return { quotas: { ...fallback, ...stored.quotas }, settings: settingsOf(stored) };
+  const quotas = { ...fallback, ...stored.quotas };
+  return { quotas, settings: settingsOf(stored), revisedMs: stored.updatedMs };
 }
 
 /** The text is our own. */

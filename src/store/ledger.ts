@@ -34,6 +34,8 @@ export interface Ledger {
   policyIndex: number | null;
   /** As above, of gov.config/1. */
   configIndex: number | null;
+  /** When the project was changed last, null where it never is: on a plane. */
+  revisedMs: number | null;
   /** Recently written runs, least recently first; the tables hold the others. */
   readonly runs: Map<string, RunState>;
   readonly types: Map<string, number>;

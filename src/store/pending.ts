@@ -50,6 +50,7 @@ export class Pending {
   period: Period | null;
   policyIndex: number | null;
   configIndex: number | null;
+  revisedMs: number | null;
   readonly hashes: Buffer[] = [];
   readonly meterHashes: Buffer[] = [];
   /** By position among the leaves of this transaction. */
@@ -67,6 +68,7 @@ export class Pending {
     this.period = ledger.period;
     this.policyIndex = ledger.policyIndex;
     this.configIndex = ledger.configIndex;
+    this.revisedMs = ledger.revisedMs;
   }
 
   get size(): number {

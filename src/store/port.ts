@@ -19,6 +19,7 @@ import type { LeafDraft } from '../core/record.ts';
 import type { ApiKeyRow, TenantEffect, TenantReader, TenantStore } from './tenancy.ts';
 import type {
   ActivePolicy,
+  ByAge,
   ClaimedJob,
   GovernanceEffect,
   GraphPart,
@@ -105,6 +106,8 @@ export interface AppendRequest {
    * given; null: there is none.
    */
   readonly inForce?: { readonly policyIndex?: number | null; readonly configIndex?: number | null };
+  /** Refused as `revised` when the project was changed last (`changeProject`) at another time than this. */
+  readonly revisedMs?: number;
   /** A leaf that is a `conflict` refuses the request (VALIDATION_ERROR); else that leaf alone is left out. */
   readonly whole?: boolean;
   readonly effects?: readonly Effect[];
@@ -144,7 +147,8 @@ export type AppendOutcome =
   | { readonly outcome: 'replayed'; readonly response: StoredResponse }
   | { readonly outcome: 'key_reused' }
   | { readonly outcome: 'stale'; readonly events: number }
-  | { readonly outcome: 'outdated' };
+  | { readonly outcome: 'outdated' }
+  | { readonly outcome: 'revised' };
 
 /**
  * Rows written in the transaction of a request. A refused effect refuses the whole request alone. `leaf`: the
@@ -221,12 +225,6 @@ export interface TreeHead {
 export interface Page<Position> {
   readonly after?: Position;
   readonly limit: number;
-}
-
-/** (createdMs, id), newest first. */
-export interface ByAge {
-  readonly ms: number;
-  readonly id: string;
 }
 
 export interface StoreReader extends TenantReader {

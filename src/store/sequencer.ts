@@ -73,6 +73,8 @@ export class Sequencer {
     const { idempotency, expect, inForce } = request;
     const repeated = idempotency === undefined ? null : this.find(pending, idempotency);
     if (repeated !== null) return repeated;
+    const { revisedMs = pending.revisedMs } = request;
+    if (revisedMs !== pending.revisedMs) return { outcome: 'revised' };
     const plan = this.newPlan(pending);
     const refused = overQuota(pending, request, { period: plan.period, clients: this.parts.clients });
     if (refused !== null) return refused;
@@ -88,6 +90,9 @@ export class Sequencer {
       this.parts.applyEffect(pending.ledger.no, effect, plan.assigned);
     const response = this.keepAnswer(pending, request, plan);
     this.accept(pending, request, plan);
+    for (const effect of request.effects ?? []) {
+      if (effect.kind === 'changeProject') pending.revisedMs = effect.atMs;
+    }
     const used = usedOf(request.meter.op, plan.period, pending.totals);
     return { outcome: 'stored', assigned: plan.assigned, response, used };
   }
@@ -100,7 +105,7 @@ export class Sequencer {
   /** COMMIT returned: what was pending is durable. */
   settle(): void {
     for (const pending of this.pending.values()) {
-      const { ledger, lastMs, totals, period, policyIndex, configIndex, runs, types } = pending;
+      const { ledger, lastMs, totals, period, policyIndex, configIndex, revisedMs, runs, types } = pending;
       ledger.audit.settle();
       ledger.metering.settle();
       ledger.lastMs = lastMs;
@@ -108,6 +113,7 @@ export class Sequencer {
       ledger.period = period;
       ledger.policyIndex = policyIndex;
       ledger.configIndex = configIndex;
+      ledger.revisedMs = revisedMs;
       for (const [name, no] of types) ledger.types.set(name, no);
       for (const [runId, run] of runs) {
         ledger.runs.delete(runId);

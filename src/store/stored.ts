@@ -188,3 +188,9 @@ export const indexedLeaves = [
   'gov.config/1',
 ] as const;
 export type IndexedLeaf = (typeof indexedLeaves)[number];
+
+/** (createdMs, id), newest first. */
+export interface ByAge {
+  readonly ms: number;
+  readonly id: string;
+}

@@ -56,6 +56,7 @@ const types = sql<{ name: string; type_no: number }>(
 const newestPeriod = sql<{ month: string; base: string }>(
   'SELECT month, base FROM period WHERE project = $1 ORDER BY month DESC LIMIT 1',
 );
+const revised = sql<{ ms: number }>('SELECT updated_ms AS ms FROM project_profile WHERE project = $1');
 const newestLeaf = (type: 'gov.policy/1' | 'gov.config/1') =>
   sql<{ idx: number }>(
     `SELECT idx FROM decided WHERE project = $1 AND type = ${typeNumbers[type]} ORDER BY idx DESC LIMIT 1`,
@@ -79,12 +80,13 @@ export async function openLedger(
   heads: BothHeads,
 ): Promise<OpenLedger> {
   const wanted = [...edgeTiles('audit', heads.audit.size), ...edgeTiles('metering', heads.metering.size)];
-  const [totals, periods, names, policy, config, runs, parts] = await run([
+  const [totals, periods, names, policy, config, profile, runs, parts] = await run([
     step(newestTotals, no, heads.metering.size),
     step(newestPeriod, no),
     step(types, no),
     step(newestPolicy, no),
     step(newestConfig, no),
+    step(revised, no),
     step(newestRun, no),
     step(
       tileParts,
@@ -123,6 +125,7 @@ export async function openLedger(
     period: periodOf(periods.rows[0]),
     policyIndex: policy.rows[0]?.idx ?? null,
     configIndex: config.rows[0]?.idx ?? null,
+    revisedMs: profile.rows[0]?.ms ?? null,
     runs: new Map(),
     types: new Map(names.rows.map(({ name, type_no }) => [name, type_no])),
     nextRunNo: (runs.rows[0]?.run_no ?? 0) + 1,
@@ -140,6 +143,7 @@ export const emptyLedger = (no: number): OpenLedger => ({
   period: null,
   policyIndex: null,
   configIndex: null,
+  revisedMs: null,
   runs: new Map(),
   types: new Map(),
   nextRunNo: 1,

@@ -71,6 +71,10 @@ export function ledgerReader(db: Connection, prepare: Prepare): LedgerReader {
     'read event types',
     'SELECT name, type_no FROM event_type WHERE project = ?',
   );
+  const profile = prepare<{ ms: number }>(
+    'read revision',
+    'SELECT updated_ms AS ms FROM project_profile WHERE project = ?',
+  );
   const openTree = treeOpener(db, prepare);
   const totals = totalsReader(db);
   const period = periodReader(prepare);
@@ -89,6 +93,7 @@ export function ledgerReader(db: Connection, prepare: Prepare): LedgerReader {
       period: period(no),
       policyIndex: newest(no, 'gov.policy/1'),
       configIndex: newest(no, 'gov.config/1'),
+      revisedMs: profile.get(no)?.ms ?? null,
       runs: new Map(),
       types: new Map(types.all(no).map(({ name, type_no }) => [name, type_no])),
     };
