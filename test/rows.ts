@@ -22,7 +22,8 @@ export interface Ids {
 
 /** Ids of the right form that nobody has. */
 export const nobodysIds: Ids = {
-  eventId: 'evt_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  // names leaf 4 of the log, which everybody has, as an event of another time
+  eventId: 'evt_01jzzzzzzzf84af5g000000004',
   runId: 'nobodys-run',
   proofId: 'prf_01jzzzzzzzzzzzzzzzzzzzzzzz',
   jobId: 'job_01jzzzzzzzzzzzzzzzzzzzzzzz',
