@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { meteredTypes, operation } from './operation.ts';
-import { exact, nullable, oneOf, serviceId } from './shapes.ts';
+import { exact, nullable, oneOf, serviceId, timestamp } from './shapes.ts';
 import { environments } from './auth.ts';
 
 const Retention = Type.Object({
@@ -15,11 +15,17 @@ const Summary = Type.Object({
   organizationId: serviceId('org'),
   period: Type.String(),
   hasCustomer: Type.Boolean({ description: 'Whether the payment provider knows the organization' }),
+  complete: Type.Boolean({
+    description: `False where more than ${limits.projectsPerOrganization.toLocaleString('en')} projects were deleted; those deleted last are looked at`,
+  }),
   projects: Type.Array(
     Type.Object({
       projectId: serviceId('prj'),
       name: Type.String(),
       environment: oneOf(environments),
+      deletedAt: nullable(
+        timestamp('When it was deleted; such projects are listed where they used anything'),
+      ),
       used: Type.Object(
         Object.fromEntries(meteredTypes.map((type) => [type, Type.Integer({ minimum: 0 })])) as {
           [Name in (typeof meteredTypes)[number]]: ReturnType<typeof Type.Integer>;

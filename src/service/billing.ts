@@ -4,6 +4,7 @@
  */
 import type { BillingSummary } from '../contract/billing.ts';
 import { GovError } from '../contract/problems.ts';
+import { formatTimestamp } from '../core/time.ts';
 import { unmetered } from './append.ts';
 import { appendFor } from './asking.ts';
 import { sealedWrite, type Call, type Handlers } from './call.ts';
@@ -37,19 +38,19 @@ export const billing: Pick<
     const { store, now } = services;
     const { organizationId, customerId } = await organizationOf(services, caller.project);
     const period = monthOf(now());
-    const [found, usage] = await Promise.all([
-      store.projects(organizationId),
-      store.usageOf(organizationId, period),
-    ]);
-    const used = new Map(usage.map((each) => [each.projectId, each.used]));
-    const projects = found.flatMap(({ project, name }): BillingSummary['projects'] => {
-      const { projectId, environment } = project;
-      const counted = used.get(projectId);
-      // one that was made between the two reads
-      if (counted === undefined) return [];
-      return [{ projectId, name, environment, used: { ...counted } }];
-    });
-    return { status: 200, body: { organizationId, period, hasCustomer: customerId !== null, projects } };
+    const { projects, complete } = await store.usageOf(organizationId, period);
+    const body: BillingSummary = {
+      organizationId,
+      period,
+      hasCustomer: customerId !== null,
+      complete,
+      projects: projects.map(({ deletedMs, used, ...named }) => ({
+        ...named,
+        deletedAt: deletedMs === null ? null : formatTimestamp(deletedMs),
+        used: { ...used },
+      })),
+    };
+    return { status: 200, body };
   },
 
   async getRetention({ caller }, services) {

@@ -63,6 +63,15 @@ export interface StoredProject {
 /** What lists show of a project: not its settings, of which a thousand projects have 32 MiB. */
 export type NamedProject = Pick<StoredProject, 'project' | 'name' | 'createdMs' | 'updatedMs'>;
 
+/** What a project used in a month. */
+export interface ProjectUsage {
+  readonly projectId: string;
+  readonly name: string;
+  readonly environment: Environment;
+  readonly deletedMs: number | null;
+  readonly used: Readonly<Record<MeteredType, number>>;
+}
+
 export interface ApiKeyRow {
   readonly keyId: string;
   readonly projectId: string;
@@ -180,11 +189,15 @@ export interface TenantReader {
   everyProject(filter: { readonly organizationId?: string }, page: Page<string>): Promise<StoredProject[]>;
   /** Also where it is deleted; null for a project of another organization. */
   storedProject(organizationId: string, projectId: string): Promise<StoredProject | null>;
-  /** Units counted in a month (`2026-11`, UTC) by the projects of an organization that are not deleted. */
+  /**
+   * Units counted in a month (`2026-11`, UTC) by the projects of an organization: those that are not deleted, newest
+   * first, and those that are and used anything, last deleted first. Of the latter the `limits.projectsPerOrganization`
+   * that were deleted last are looked at; `complete` says whether there are no more.
+   */
   usageOf(
     organizationId: string,
     month: string,
-  ): Promise<{ readonly projectId: string; readonly used: Readonly<Record<MeteredType, number>> }[]>;
+  ): Promise<{ readonly projects: readonly ProjectUsage[]; readonly complete: boolean }>;
   /** As above, of one project. */
   usage(projectId: string, month: string): Promise<Readonly<Record<MeteredType, number>>>;
 

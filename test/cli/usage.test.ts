@@ -135,9 +135,9 @@ describe('gov billing', () => {
     expect(whole).toMatchObject({ organizationId: tenant.orgId, hasCustomer: false });
     const { stdout } = await account.gov(['billing', 'summary', '-o', 'csv']);
     expect(stdout.split('\n')[0]).toBe(
-      'projectId,name,environment,audit_event,compliance_proof,risk_decision,replay_verification',
+      'projectId,name,environment,audit_event,compliance_proof,risk_decision,replay_verification,deletedAt',
     );
-    expect(stdout).toContain(`${tenant.projectId},Sandbox,sandbox,10,0,0,0\n`);
+    expect(stdout).toContain(`${tenant.projectId},Sandbox,sandbox,10,0,0,0,\n`);
   });
 
   it('keeps bodies as long as is said, and holds them where the law does', async () => {

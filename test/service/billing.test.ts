@@ -222,8 +222,26 @@ describe.each(engines)('billing on %s', (engine) => {
     await setCustomer(of, customer);
     const after = await asPerson(service, 'Summed')('GET', '/billing/summary');
     expect(after.body.hasCustomer).toBe(true);
-    await of.call('DELETE', `/projects/${of.projectId}`);
-    expect((await of.call('GET', '/billing/summary')).body.projects).toHaveLength(1);
+  });
+
+  it('sums up what deleted projects used, and leaves out those that used nothing', async () => {
+    const of = await service.signUp('Deleting');
+    const person = asPerson(service, 'Deleting');
+    const production = (await of.call('GET', '/auth/identity')).body.projectId;
+    await of.call('POST', '/events', { body: event() });
+    expect((await person('DELETE', `/projects/${production}`)).status).toBe(200);
+    const made = await person('POST', '/projects', { body: { name: 'Empty', environment: 'production' } });
+    await person('DELETE', `/projects/${made.body.id}`);
+    const { body } = await person('GET', '/billing/summary');
+    expect([body.complete, body.projects.length]).toEqual([true, 2]);
+    expect(body.projects[0]).toMatchObject({ projectId: of.projectId, deletedAt: null });
+    expect(body.projects[1]).toMatchObject({
+      projectId: production,
+      name: 'Production',
+      environment: 'production',
+      used: { audit_event: 1 },
+    });
+    expect(Date.now() - Date.parse(body.projects[1].deletedAt)).toBeLessThan(60_000);
   });
 
   describe('retention', () => {

@@ -1,4 +1,4 @@
-/** `gov billing summary`: one row for each project. */
+/** `gov billing summary`: one row for each project, also where it was deleted and had been used. */
 import type { Run } from '../command.ts';
 import { meteredTypes } from '../../contract/operation.ts';
 import { printReport } from '../report.ts';
@@ -10,13 +10,15 @@ const columns = [
   { name: 'name', kind: 'text' },
   { name: 'environment', kind: 'text' },
   ...meteredTypes.map((name) => ({ name, kind: 'count' as const })),
+  { name: 'deletedAt', kind: 'time' },
 ] as const;
 
 export const run: Run<typeof spec> = async ({ out, session }) => {
   const client = await session.client();
   const { body } = await client.getBillingSummary();
-  const { organizationId, period, hasCustomer, projects } = body;
+  const { organizationId, period, hasCustomer, complete, projects } = body;
   const payment = hasCustomer ? 'known to the payment provider' : 'not known to the payment provider';
+  if (!complete) await out.note(safe`more projects were deleted than can be listed: the oldest are missing`);
   await printReport(out, {
     whole: body,
     columns,

@@ -2,11 +2,9 @@
  * Reads of tenants: organizations, people, sessions, projects, keys, usage. Each enters the scope of what it is asked
  * by, be it a credential: row-level security then shows that tenant alone. Proven by `test/store/suite/tenants.ts`.
  */
-import { zeroTotals, type Totals } from '../../core/metering.ts';
 import { endOfIds, endOfTime } from '../bounds.ts';
 import type { ApiKeyRow, StoredProject, TenantReader } from '../port.ts';
 import { projectOf, type ProjectRow } from '../project.ts';
-import { baseOf, usedBetween, type Used } from '../quota.ts';
 import {
   keyColumns,
   keyOf,
@@ -25,9 +23,9 @@ import {
   type ProfileRow,
   type SessionRow,
 } from '../tenantrow.ts';
-import { scoped, type Database } from './database.ts';
+import type { Database } from './database.ts';
 import type { ProjectNumber } from './readleaves.ts';
-import { positionBits } from './schema.ts';
+import { usageReads } from './readusage.ts';
 import { read, readOrNull } from './texts.ts';
 import { sql, step } from './wire.ts';
 
@@ -144,59 +142,6 @@ const projectReads = (database: Database): Of<'projects' | 'everyProject' | 'sto
     const wanted = step(projectOfOrganization, organizationId, projectId);
     const [{ rows }] = await database.read({ organizationId }, [wanted]);
     return rows[0] === undefined ? null : readProject(rows[0]);
-  },
-});
-
-interface UsageRow {
-  readonly base: string | null;
-  /** Totals before the next month in which something was metered. */
-  readonly next: string | null;
-  readonly newest: string | null;
-}
-
-/** One statement, so that an append that begins a month is in all of it or in none. */
-const usageIn = sql<UsageRow>(
-  `SELECT (SELECT base FROM period WHERE project = $1 AND month = $2) AS base,
-     (SELECT base FROM period WHERE project = $1 AND month > $2 ORDER BY month LIMIT 1) AS next,
-     m.record AS newest
-   FROM (SELECT ($1::int8 << ${positionBits}) + size - 1 AS position FROM head
-     WHERE project = $1 AND tree = 1 OFFSET 0) h LEFT JOIN meter m ON m.position = h.position`,
-);
-const numbersOf = sql<{ project: number; project_id: string }>(
-  `SELECT p.project, p.project_id FROM project_profile f JOIN project p USING (project)
-   WHERE f.organization_id = $1 AND f.deleted_ms IS NULL ${newestFirst}`,
-);
-
-/** Nothing was metered in a month without a row; one that no other month followed goes on. */
-function usedOf(row: UsageRow | undefined): Used {
-  const { base = null, next = null, newest = null } = row ?? {};
-  if (base === null || newest === null) return zeroTotals;
-  const end = next === null ? (JSON.parse(newest) as { totals: Totals }).totals : baseOf(next);
-  return usedBetween(baseOf(base), end);
-}
-
-/** Projects that are asked in one round trip. */
-const projectsAtOnce = 200;
-
-const usageReads = (database: Database, numberOf: ProjectNumber): Of<'usage' | 'usageOf'> => ({
-  usage: async (projectId, month) => {
-    const project = await numberOf(projectId);
-    const [{ rows }] = await database.read({ project }, [step(usageIn, project, month)]);
-    return usedOf(rows[0]);
-  },
-  usageOf: async (organizationId, month) => {
-    const [{ rows: all }] = await database.read({ organizationId }, [step(numbersOf, organizationId)]);
-    const usages: { projectId: string; used: Used }[] = [];
-    for (let from = 0; from < all.length; from += projectsAtOnce) {
-      const some = all.slice(from, from + projectsAtOnce);
-      const steps = some.flatMap(({ project }) => [scoped({ project }), step(usageIn, project, month)]);
-      const results = await database.read({ organizationId }, steps);
-      some.forEach(({ project_id: projectId }, at) => {
-        const rows = results[2 * at + 1]?.rows as UsageRow[] | undefined; // of `usageIn`
-        usages.push({ projectId, used: usedOf(rows?.[0]) });
-      });
-    }
-    return usages;
   },
 });
 

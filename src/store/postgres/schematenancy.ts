@@ -30,6 +30,7 @@ CREATE TABLE project_profile (
   deleted_ms bigint
 );
 CREATE UNIQUE INDEX project_name ON project_profile (organization_id, environment, name_key) WHERE deleted_ms IS NULL;
+CREATE INDEX project_deletion ON project_profile (organization_id, deleted_ms) WHERE deleted_ms IS NOT NULL;
 
 CREATE TABLE api_key (
   project integer NOT NULL REFERENCES project,

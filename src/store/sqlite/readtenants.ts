@@ -1,9 +1,7 @@
 /** Reads of tenants: organizations, people, sessions, projects, keys, usage. Proven by `test/store/suite/tenants.ts`. */
-import { zeroTotals, type Totals } from '../../core/metering.ts';
 import { endOfIds, endOfTime } from '../bounds.ts';
 import type { StoredProject, TenantReader } from '../port.ts';
 import { projectOf, type ProjectRow } from '../project.ts';
-import { baseOf, usedBetween } from '../quota.ts';
 import {
   keyColumns,
   keyOf,
@@ -23,8 +21,8 @@ import {
   type SessionRow,
 } from '../tenantrow.ts';
 import type { Connection, Value } from './connection.ts';
-import { positionBits } from './position.ts';
 import type { ProjectNumber } from './readleaves.ts';
+import { usageReads } from './readusage.ts';
 
 export const tenantReads = (db: Connection, numberOf: ProjectNumber): TenantReader => ({
   ...peopleReads(db),
@@ -113,45 +111,6 @@ function profileReader(db: Connection): (organizationId: string, projectId: stri
   return (organizationId, projectId) => {
     const row = select.get(projectId, organizationId);
     return row === undefined ? null : storedProjectOf(row);
-  };
-}
-
-interface UsageRow {
-  project_id: string;
-  base: string | null;
-  /** Totals before the next month in which something was metered. */
-  next: string | null;
-  newest: string | null;
-}
-
-const usageSql = `SELECT project_id,
-    (SELECT base FROM period n WHERE n.project = p.project AND n.month = ?) AS base,
-    (SELECT base FROM period n WHERE n.project = p.project AND n.month > ? ORDER BY n.month LIMIT 1) AS next,
-    (SELECT record FROM meter WHERE position = (p.project << ${positionBits}) + head.size - 1) AS newest
-  FROM project p JOIN head ON head.project = p.project AND head.tree = 1`;
-
-/** Nothing was metered in a month without a row; one that no other month followed goes on. */
-function usedOf({ base, next, newest }: UsageRow): ReturnType<typeof usedBetween> {
-  if (base === null || newest === null) return zeroTotals;
-  const end = next === null ? (JSON.parse(newest) as { totals: Totals }).totals : baseOf(next);
-  return usedBetween(baseOf(base), end);
-}
-
-function usageReads(db: Connection, numberOf: ProjectNumber): Of<'usage' | 'usageOf'> {
-  const ofProject = db.prepare<Value[], UsageRow>(`${usageSql} WHERE p.project = ?`);
-  const ofOrganization = db.prepare<Value[], UsageRow>(
-    `${usageSql} JOIN project_profile f ON f.project = p.project
-     WHERE f.organization_id = ? AND f.deleted_ms IS NULL ORDER BY f.created_ms DESC, project_id DESC`,
-  );
-  return {
-    usage: async (projectId, month) => {
-      const row = ofProject.get(month, month, numberOf(projectId));
-      return row === undefined ? zeroTotals : usedOf(row);
-    },
-    usageOf: async (organizationId, month) =>
-      ofOrganization
-        .all(month, month, organizationId)
-        .map((row) => ({ projectId: row.project_id, used: usedOf(row) })),
   };
 }
 

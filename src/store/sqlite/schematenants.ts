@@ -70,6 +70,7 @@ CREATE TABLE project_profile (
 CREATE UNIQUE INDEX project_name ON project_profile (organization_id, environment, name_key)
   WHERE deleted_ms IS NULL;
 CREATE INDEX project_age ON project_profile (organization_id, created_ms) WHERE deleted_ms IS NULL;
+CREATE INDEX project_deletion ON project_profile (organization_id, deleted_ms) WHERE deleted_ms IS NOT NULL;
 ${fixed('project_profile', ['project', 'organization_id', 'environment', 'created_ms'])}${stays('project_profile')}
 CREATE TABLE api_key (
   project INTEGER NOT NULL REFERENCES project,

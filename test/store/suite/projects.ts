@@ -155,16 +155,77 @@ describe('projects of an organization', () => {
     clock.ms = Date.UTC(2026, 1, 1);
     await append('prj_x_live', 2);
     await append('prj_x_test', 4);
-    expect(await store.usageOf('org_x', '2026-01')).toEqual([
-      { projectId: 'prj_x_test', used: used({}) },
-      { projectId: 'prj_x_live', used: used({ audit_event: 3 }) },
-    ]);
-    await stored(store, change('prj_x_test', set({ deletedMs: startMs })));
-    expect(await store.usageOf('org_x', '2026-02')).toEqual([
-      { projectId: 'prj_x_live', used: used({ audit_event: 2 }) },
-    ]);
-    expect(await store.usage('prj_x_test', '2026-02')).toEqual(used({ audit_event: 4 }));
-    expect(await store.usageOf('org_none', '2026-02')).toEqual([]);
+    const test = { projectId: 'prj_x_test', name: 'test', environment: 'sandbox', deletedMs: null };
+    const live = { projectId: 'prj_x_live', name: 'live', environment: 'production', deletedMs: null };
+    expect(await store.usageOf('org_x', '2026-01')).toEqual({
+      projects: [
+        { ...test, used: used({}) },
+        { ...live, used: used({ audit_event: 3 }) },
+      ],
+      complete: true,
+    });
+    expect(await store.usageOf('org_none', '2026-02')).toEqual({ projects: [], complete: true });
+    await drop();
+  });
+
+  it('tell what each that was deleted had used, where it was anything', async () => {
+    const { store, clock, drop } = await open();
+    await store.createTenant(tenant('x'));
+    const names = ['a', 'b', 'c', 'd'];
+    await store.createTenant(moreProjects(...names.map((name) => storedProject('x', name))));
+    const use = (name: string) => stored(store, request([event()], { projectId: `prj_x_${name}` }));
+    const remove = (name: string) =>
+      stored(store, change(`prj_x_${name}`, set({ deletedMs: clock.ms }, clock.ms)));
+    const seen = async (month: string) => {
+      const { projects, complete } = await store.usageOf('org_x', month);
+      expect(complete).toBe(true);
+      return projects.map(({ name, deletedMs, used: { audit_event: events } }) => [name, deletedMs, events]);
+    };
+    const [january, february] = [Date.UTC(2026, 1, 1) - 1, Date.UTC(2026, 1, 1)];
+    for (const name of ['a', 'b']) await use(name);
+    clock.ms = january;
+    for (const name of ['a', 'd']) await remove(name);
+    clock.ms = february;
+    for (const name of ['b', 'c']) await use(name);
+    await remove('b');
+    clock.ms += 1;
+    await remove('c');
+    const living = (month: string) => [
+      ['test', null, 0],
+      ['live', null, month === '2026-01' ? 0 : 1],
+    ];
+    await use('live');
+    expect(await seen('2026-01')).toEqual([...living('2026-01'), ['b', february, 1], ['a', january, 1]]);
+    expect(await seen('2026-02')).toEqual([...living('2026-02'), ['c', february + 1, 1], ['b', february, 1]]);
+    await stored(store, change('prj_x_b', set({ deletedMs: null })));
+    expect((await seen('2026-02')).map(([name]) => name)).toEqual(['test', 'live', 'b', 'c']);
+    expect(await store.usage('prj_x_c', '2026-02')).toEqual(used({ audit_event: 1 }));
+    await drop();
+  });
+
+  it('of which too many were deleted are not all looked at, and that is said', async () => {
+    const { store, drop } = await open();
+    await store.createTenant(tenant('x'));
+    const count = limits.projectsPerOrganization;
+    const bare = (at: number) => ({
+      ...newProject(storedProject('x', `n${at}`, { deletedMs: startMs + at })),
+      keys: [],
+    });
+    const make = (from: number, to: number) =>
+      store.createTenant({
+        ...moreProjects(),
+        projects: Array.from({ length: to - from }, (_, at) => bare(from + at)),
+      });
+    await make(0, count - 2);
+    await make(count - 2, count);
+    await stored(store, request([event()], { projectId: 'prj_x_n0' }));
+    const deleted = async () => {
+      const { projects, complete } = await store.usageOf('org_x', '2026-01');
+      return [complete, projects.filter(({ deletedMs }) => deletedMs !== null).map(({ name }) => name)];
+    };
+    expect(await deleted()).toEqual([true, ['n0']]);
+    await make(count, count + 1);
+    expect(await deleted()).toEqual([false, []]);
     await drop();
   });
 });

@@ -1,0 +1,66 @@
+/** Reads of what projects used in a month. Proven by `test/store/suite/projects.ts` and `quota.ts`. */
+import type { ProjectUsage, TenantReader } from '../port.ts';
+import {
+  deletedLimit,
+  deletedSince,
+  usageNames,
+  usageRow,
+  usagesOf,
+  usedOf,
+  type UsageNames,
+  type UsageRow,
+} from '../usagerow.ts';
+import { scoped, type Database } from './database.ts';
+import type { ProjectNumber } from './readleaves.ts';
+import { positionBits } from './schema.ts';
+import { read } from './texts.ts';
+import { sql, step } from './wire.ts';
+
+/** One statement, so that an append that begins a month is in all of it or in none. */
+const usageIn = sql<UsageRow>(
+  `SELECT (SELECT base FROM period WHERE project = $1 AND month = $2) AS base,
+     (SELECT base FROM period WHERE project = $1 AND month > $2 ORDER BY month LIMIT 1) AS next,
+     m.record AS newest
+   FROM (SELECT ($1::int8 << ${positionBits}) + size - 1 AS position FROM head
+     WHERE project = $1 AND tree = 1 OFFSET 0) h LEFT JOIN meter m ON m.position = h.position`,
+);
+const usersOf = (condition: string) =>
+  sql<UsageNames & { project: number }>(
+    `SELECT p.project, ${usageNames} FROM project_profile f JOIN project p USING (project)
+     WHERE f.organization_id = $1 AND ${condition}`,
+  );
+const livingUsers = usersOf('f.deleted_ms IS NULL ORDER BY f.created_ms DESC, p.project_id DESC');
+const deletedUsers = usersOf('f.deleted_ms >= $2 ORDER BY f.deleted_ms DESC, p.project_id DESC LIMIT $3');
+
+/** Projects that are asked in one round trip. */
+const projectsAtOnce = 200;
+
+export const usageReads = (
+  database: Database,
+  numberOf: ProjectNumber,
+): Pick<TenantReader, 'usage' | 'usageOf'> => ({
+  usage: async (projectId, month) => {
+    const project = await numberOf(projectId);
+    const [{ rows }] = await database.read({ project }, [step(usageIn, project, month)]);
+    return usedOf(rows[0]);
+  },
+  usageOf: async (organizationId, month) => {
+    const [living, deleted] = await database.read({ organizationId }, [
+      step(livingUsers, organizationId),
+      step(deletedUsers, organizationId, deletedSince(month), deletedLimit + 1),
+    ]);
+    const all = [...living.rows, ...deleted.rows];
+    const usages: ProjectUsage[] = [];
+    for (let from = 0; from < all.length; from += projectsAtOnce) {
+      const some = all.slice(from, from + projectsAtOnce);
+      const steps = some.flatMap(({ project }) => [scoped({ project }), step(usageIn, project, month)]);
+      const results = await database.read({ organizationId }, steps);
+      some.forEach((row, at) => {
+        const rows = results[2 * at + 1]?.rows as UsageRow[] | undefined; // of `usageIn`
+        usages.push(usageRow({ ...row, name: read(row.name) }, usedOf(rows?.[0])));
+      });
+    }
+    const count = living.rows.length;
+    return usagesOf({ living: usages.slice(0, count), deleted: usages.slice(count) });
+  },
+});

@@ -1,0 +1,44 @@
+/** Reads of what projects used in a month. Proven by `test/store/suite/projects.ts` and `quota.ts`. */
+import type { TenantReader } from '../port.ts';
+import {
+  deletedLimit,
+  deletedSince,
+  usageNames,
+  usageRow,
+  usagesOf,
+  usedOf,
+  type UsageNames,
+  type UsageRow,
+} from '../usagerow.ts';
+import type { Connection, Value } from './connection.ts';
+import { positionBits } from './position.ts';
+import type { ProjectNumber } from './readleaves.ts';
+
+const usageSql = `(SELECT base FROM period n WHERE n.project = p.project AND n.month = ?) AS base,
+    (SELECT base FROM period n WHERE n.project = p.project AND n.month > ? ORDER BY n.month LIMIT 1) AS next,
+    (SELECT record FROM meter WHERE position = (p.project << ${positionBits}) + head.size - 1) AS newest
+  FROM project p JOIN head ON head.project = p.project AND head.tree = 1`;
+
+export function usageReads(db: Connection, numberOf: ProjectNumber): Pick<TenantReader, 'usage' | 'usageOf'> {
+  const ofProject = db.prepare<Value[], UsageRow>(`SELECT ${usageSql} WHERE p.project = ?`);
+  const ofOrganization = (condition: string) =>
+    db.prepare<Value[], UsageRow & UsageNames>(
+      `SELECT ${usageNames}, ${usageSql} JOIN project_profile f ON f.project = p.project
+       WHERE f.organization_id = ? AND ${condition}`,
+    );
+  const living = ofOrganization('f.deleted_ms IS NULL ORDER BY f.created_ms DESC, project_id DESC');
+  const deleted = ofOrganization('f.deleted_ms >= ? ORDER BY f.deleted_ms DESC, project_id DESC LIMIT ?');
+  const counted = (row: UsageRow & UsageNames) => usageRow(row, usedOf(row));
+  return {
+    usage: async (projectId, month) => {
+      return usedOf(ofProject.get(month, month, numberOf(projectId)));
+    },
+    usageOf: async (organizationId, month) => {
+      const since = deletedSince(month);
+      return usagesOf({
+        living: living.all(month, month, organizationId).map(counted),
+        deleted: deleted.all(month, month, organizationId, since, deletedLimit + 1).map(counted),
+      });
+    },
+  };
+}
