@@ -39,7 +39,11 @@ export const metering = {
     summary: 'Metered operations of a month beside their quotas',
     query: exact({
       period: Type.Optional(
-        Type.String({ pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$', maxLength: 7, description: 'Default: this month' }),
+        Type.String({
+          pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$',
+          maxLength: 7,
+          description: 'Default: this month',
+        }),
       ),
     }),
     success: { 200: Usage },
