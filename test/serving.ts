@@ -88,9 +88,6 @@ export const setWorld = (start: NonNullable<typeof elsewhere>): void => {
   elsewhere = start;
 };
 
-/** Whether tests find the files of a plane where they expect them. */
-export const hasFiles = (): boolean => elsewhere === undefined;
-
 export async function startPlane(options: StartOptions = {}): Promise<TestPlane> {
   if (elsewhere !== undefined) return elsewhere(options);
   const folder = mkdtempSync(join(tmpdir(), 'gov-plane-'));
