@@ -211,6 +211,7 @@ export const limits = {
   /** Newest events of a project that are held for its readers. */
   streamHeldBytes: 128 * KiB,
   streamPageEvents: 200,
+  streamPageBytes: 1 * MiB,
   streamBufferedBytes: 1 * MiB,
   streamStallSeconds: 10,
   streamCloseSeconds: 5,

@@ -225,24 +225,36 @@ async function sendNew(
     readonly stallSeconds: number;
   },
 ): Promise<void> {
-  for (;;) {
-    const { events, after, more } = await reader.read(subscription.after);
-    if (events.length > 0) await subscription.readmit();
-    for (const { index, text } of events) {
-      if (socket.readyState !== socket.OPEN) return;
-      if (text !== null) socket.send(text);
-      subscription.after = index;
-      if (socket.bufferedAmount > limits.streamBufferedBytes && !(await drained(socket, stallSeconds))) {
-        socket.close(tryAgainLater, 'reading too slowly; resume after the last sequence');
-        // the frame stands behind what is not read: the socket does not wait for that for ever
-        setTimeout(() => socket.terminate(), limits.streamCloseSeconds * 1000).unref();
-        return;
-      }
+  while (await sendPage(socket, reader, subscription)) {
+    // the page is let go of by now: nothing but what the socket has is held while it is waited for
+    if (isFull(socket) && !(await drained(socket, stallSeconds))) {
+      socket.close(tryAgainLater, 'reading too slowly; resume after the last sequence');
+      // the frame stands behind what is not read: the socket does not wait for that for ever
+      setTimeout(() => socket.terminate(), limits.streamCloseSeconds * 1000).unref();
+      return;
     }
-    subscription.after = after;
-    if (!more) return;
   }
 }
+
+/** Whether there is more to be sent at once. What the socket has no room for is read again. */
+async function sendPage(
+  socket: WebSocket,
+  reader: NewEventReader,
+  subscription: Subscription,
+): Promise<boolean> {
+  const { events, after, more } = await reader.read(subscription.after);
+  if (events.length > 0) await subscription.readmit();
+  for (const { index, text } of events) {
+    if (socket.readyState !== socket.OPEN) return false;
+    if (text !== null) socket.send(text);
+    subscription.after = index;
+    if (isFull(socket)) return true;
+  }
+  subscription.after = after;
+  return more;
+}
+
+const isFull = (socket: WebSocket): boolean => socket.bufferedAmount > limits.streamBufferedBytes;
 
 const lookEveryMs = 20;
 

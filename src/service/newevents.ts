@@ -55,9 +55,23 @@ export class NewEvent {
 
 /** A reader of one project. */
 export interface NewEventReader {
-  /** Events after a leaf index, oldest first, at most `limits.streamPageEvents`. Rejects as the store does. */
+  /**
+   * Events after a leaf index, oldest first, at most `limits.streamPageEvents`, and no more than make up
+   * `limits.streamPageBytes` if they are as large as those before. Rejects as the store does.
+   */
   read(after: number): Promise<NewEvents>;
   end(): void;
+}
+
+/** Events of which nothing is known yet. */
+const surelyFit = Math.floor(limits.streamPageBytes / limits.eventBytes);
+
+/** How many events of the size of these make up a page; null where there are none. */
+function fitting(events: readonly NewEvent[]): number | null {
+  if (events.length === 0) return null;
+  const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
+  const count = Math.floor((limits.streamPageBytes * events.length) / bytes);
+  return Math.max(1, Math.min(limits.streamPageEvents, count));
 }
 
 type Reads = Pick<StoreReader, 'eventsAfter' | 'head'>;
@@ -84,8 +98,13 @@ export class EventTails {
   watch(projectId: string, filter: NewEventFilter, wake: () => void): NewEventReader {
     const watched = this.#watched.get(projectId) ?? this.#start(projectId);
     watched.wakes.add(wake);
+    let limit = surelyFit;
     return {
-      read: (after) => watched.newest.read(filter, after),
+      read: async (after) => {
+        const page = await watched.newest.read(filter, after, limit);
+        limit = fitting(page.events) ?? limit;
+        return page;
+      },
       end: () => {
         watched.wakes.delete(wake);
         if (watched.wakes.size > 0 || this.#watched.get(projectId) !== watched) return;
@@ -147,11 +166,12 @@ class Newest {
     this.#stale = true;
   }
 
-  async read(filter: NewEventFilter, after: number): Promise<NewEvents> {
+  /** `limit`: of events that are read for this reader alone. */
+  async read(filter: NewEventFilter, after: number, limit: number): Promise<NewEvents> {
     // one that began before the log grew may have missed it; one that begins from now on has not
     if (this.#looking !== undefined) await this.#looking;
     if (this.#stale || this.#looking !== undefined) await (this.#looking ??= this.#look());
-    if (this.#failed || after < this.#from - 1) return this.#readStore(filter, after);
+    if (this.#failed || after < this.#from - 1) return this.#readStore(filter, after, limit);
     const found: NewEvent[] = [];
     for (const event of this.#events) {
       if (event.index <= after || !event.matches(filter)) continue;
@@ -161,9 +181,8 @@ class Newest {
     return { events: found, after: Math.max(after, this.#to - 1), more: this.#behind };
   }
 
-  async #readStore(filter: NewEventFilter, after: number): Promise<NewEvents> {
+  async #readStore(filter: NewEventFilter, after: number, limit: number): Promise<NewEvents> {
     const to = this.#to;
-    const limit = limits.streamPageEvents;
     const leaves = await this.#store.eventsAfter(this.#projectId, filter, { after, limit });
     const events = leaves.map((leaf) => new NewEvent(leaf));
     const last = events.at(-1)?.index ?? after;

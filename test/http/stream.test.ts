@@ -151,6 +151,30 @@ describe('the live stream', () => {
     socket.destroy();
   });
 
+  it('holds no page of events for each reader that stands still', { timeout: 30_000 }, async () => {
+    const own = await startPlane();
+    for (let batch = 0; batch < 4; batch += 1) {
+      const events = Array.from({ length: 50 }, (_, n) =>
+        event({ runId: 'pages', metadata: { n, fill: 'x'.repeat(240_000) } }),
+      );
+      await own.call('POST', '/events/batch', { body: { events } });
+    }
+    const headers = { authorization: `Bearer ${own.key}` };
+    const url = `${own.baseUrl.replace('http', 'ws')}/events/stream?runId=pages&after=0`;
+    const before = process.memoryUsage().heapUsed;
+    const sockets = Array.from({ length: 30 }, () => new WebSocket(url, { headers }));
+    for (const socket of sockets) socket.on('message', () => socket.pause());
+    let most = 0;
+    for (let look = 0; look < 40; look += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      most = Math.max(most, process.memoryUsage().heapUsed);
+    }
+    // 30 pages of 48 MB would be 1.4 GB
+    expect(most - before).toBeLessThan(400 * 1024 * 1024);
+    for (const socket of sockets) socket.terminate();
+    await own.end();
+  });
+
   it('takes as many streams of one key as the limit, and one more gets 429', async () => {
     const own = await startPlane();
     const url = `${own.baseUrl.replace('http', 'ws')}/events/stream`;
