@@ -70,7 +70,7 @@ describe.skipIf(!engines.includes('postgres'))('an older copy of a PostgreSQL da
         /^log gov\.local\/prj_\w+\/(audit|metering\/0): expected a log of at least \d+ leaves/,
       ),
       advice: expect.stringContaining(
-        'restore the newest one, or, after an investigation, serve once with --rebuild-heads',
+        'restore the newest one, or, after an investigation, start once with gov service serve --rebuild-heads',
       ),
     });
     const options = { dataDir, env: {}, log: silentLog } as const;
@@ -185,6 +185,7 @@ describe('the files of a service on SQLite', () => {
       advice: expect.any(String),
     });
     const told = `${found?.detail}; ${found?.advice}`;
+    expect(told).not.toContain('gov plane serve --rebuild-heads');
     await expect(openService({ dataDir: copy, env: {}, log: silentLog })).rejects.toMatchObject({
       code: 'CONFLICT',
       message: told,

@@ -112,7 +112,7 @@ class Behind extends GovError {
       'STORAGE_FAULT',
       `log ${origin}: expected ${expected}, as it was signed, got ${got}; the database is an older copy or was ` +
         'changed, and signing from it would make a second history; restore the newest one, or, after an ' +
-        'investigation, serve once with --rebuild-heads',
+        'investigation, start once with gov service serve --rebuild-heads',
       { extensions: { origin } },
     );
   }

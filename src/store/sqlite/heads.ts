@@ -139,13 +139,19 @@ export function* compareHeads(db: Connection, heads: Kept): Generator<HeadsMisma
   }
 }
 
+/** What is being started: whether it was told to rebuild the second file, and whether it is a service or a plane. */
+interface Start {
+  readonly rebuild: boolean;
+  readonly hosted: boolean;
+}
+
 /**
  * Refuses to go on where the two files contradict each other. `rebuild` takes the newest notes of the database
  * as the truth where the heads file was lost or is the older one.
  */
-export function reconcileHeads(db: Connection, heads: Heads, { rebuild }: { rebuild: boolean }): void {
-  refuseMismatch(db, heads, { rebuild });
-  if (!rebuild) return;
+export function reconcileHeads(db: Connection, heads: Heads, start: Start): void {
+  refuseMismatch(db, heads, start);
+  if (!start.rebuild) return;
   const read = tileReader(db);
   for (const { origin, signedSize, project, tree } of logHeads(db)) {
     if (signedSize === 0) continue;
@@ -155,26 +161,27 @@ export function reconcileHeads(db: Connection, heads: Heads, { rebuild }: { rebu
 }
 
 /** CONFLICT where the two files contradict each other; `rebuild`: unless the heads file is the older one. */
-export function refuseMismatch(db: Connection, heads: Kept, { rebuild }: { rebuild: boolean }): void {
+export function refuseMismatch(db: Connection, heads: Kept, { rebuild, hosted }: Start): void {
   for (const mismatch of compareHeads(db, heads)) {
-    if (mismatch.behind !== 'heads' || !rebuild) refuse(mismatch);
+    if (mismatch.behind !== 'heads' || !rebuild) refuse(mismatch, hosted);
   }
 }
 
-/** CONFLICT where a directory's database is gone while the second file knows of logs. */
+/** CONFLICT where a service's database is gone while the second file knows of logs. */
 export function refuseUnknown(heads: Kept): void {
   for (const { origin, size } of heads.all()) {
-    refuse({ behind: 'database', origin, expected: `a log of at least ${size} leaves`, got: 'no such log' });
+    const expected = `a log of at least ${size} leaves`;
+    refuse({ behind: 'database', origin, expected, got: 'no such log' }, true);
   }
 }
 
-function refuse({ behind, origin, expected, got }: HeadsMismatch): never {
+function refuse({ behind, origin, expected, got }: HeadsMismatch, hosted: boolean): never {
   const advice = {
     database:
       'the database is an older copy, and signing from it would make a second history; restore the newest one',
     heads:
       'the heads file was lost or is an older copy; restore it, or, where the database is known to be the newest, ' +
-      'serve once with --rebuild-heads',
+      `start once with gov ${hosted ? 'service' : 'plane'} serve --rebuild-heads`,
     neither: 'the log was changed; run fsck, and restore the newest copy',
   }[behind];
   throw new GovError('CONFLICT', `log ${origin}: expected ${expected}, got ${got}; ${advice}`, {

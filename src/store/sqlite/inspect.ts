@@ -23,7 +23,7 @@ export function inspectFiles(dataDir: string): boolean {
     try {
       refusePlane(db);
       opening(main, () => {
-        refuseMismatch(db, heads ?? none, { rebuild: false });
+        refuseMismatch(db, heads ?? none, { rebuild: false, hosted: true });
         db.transaction(() => verifyTails(db))();
       });
       return true;

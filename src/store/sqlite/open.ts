@@ -44,7 +44,7 @@ export interface Parts {
  * restored; STORAGE_FAULT where a setting does not hold or the newest leaves do not verify.
  */
 export function openParts(options: OpenOptions): Parts {
-  const { dataDir, faults, rebuildHeads = false } = options;
+  const { dataDir, faults, rebuildHeads = false, hosted = false } = options;
   const files = storeFiles(dataDir);
   const opened: (() => void)[] = [];
   const close = (): void => {
@@ -65,8 +65,8 @@ export function openParts(options: OpenOptions): Parts {
     opened.push(() => heads.close());
     opening(files.main, () => {
       migrate(writing, mainMigrations);
-      if (options.hosted === true) refusePlane(writing);
-      reconcileHeads(writing, heads, { rebuild: rebuildHeads });
+      if (hosted) refusePlane(writing);
+      reconcileHeads(writing, heads, { rebuild: rebuildHeads, hosted });
       verifyTails(writing);
     });
     // what is read again and again, heads and tiles, is held above the store

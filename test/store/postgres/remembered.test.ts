@@ -108,7 +108,7 @@ describe.skipIf(missing !== null)('an older copy of the database', () => {
     await expect(world.start(old)).rejects.toMatchObject({
       code: 'STORAGE_FAULT',
       message: expect.stringMatching(
-        /^log test\/a\/audit: expected a log of at least 3 leaves, as it was signed, got 2 leaves; .* restore the newest one, or, .* serve once with --rebuild-heads$/,
+        /^log test\/a\/audit: expected a log of at least 3 leaves, as it was signed, got 2 leaves; .* restore the newest one, or, .* start once with gov service serve --rebuild-heads$/,
       ),
     });
     const rebuilt = openSignedHeads(world.dataDir, { rebuild: true });
