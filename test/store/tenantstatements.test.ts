@@ -50,6 +50,8 @@ const sqliteAlone: Reasons = {
   'the lock file has its holder': /\bholder\b/,
   'a check of a file goes through all projects, one after the other':
     /^SELECT project\.project\b.* ORDER BY project\.project$/,
+  'a check of a file asks whose home a project is':
+    /^SELECT \* FROM organization WHERE home_production = \?$/,
   'an empty file is told from one of gov': /FROM sqlite_schema/,
 };
 
@@ -59,6 +61,8 @@ const postgresAlone: Reasons = {
   'numbers are given out over all tenants': /^SELECT nextval/,
   'the database is asked for its state':
     /^SELECT (?:version FROM version|pg_is_in_recovery|pg_logical_emit_message|\(extract\(epoch FROM clock_timestamp\(\)\))/,
+  'a start looks at the log that was signed last, by its origin':
+    /^SELECT project, .* FROM project WHERE audit_origin = \$1 UNION ALL .* WHERE metering_origin = \$1$/,
   'a check goes through all projects, each in its scope': /^SELECT project AS no FROM project ORDER BY/,
   'a function gets the project as an argument': /^SELECT move_head\(\$1/,
 };

@@ -23,6 +23,7 @@ CREATE TABLE organization (
   home_sandbox TEXT NOT NULL,
   created_ms INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX organization_home ON organization (home_production);
 ${fixed('organization', ['organization_id', 'created_ms'])}${stays('organization')}
 CREATE TABLE person (
   user_id TEXT PRIMARY KEY,
