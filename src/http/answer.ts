@@ -34,7 +34,8 @@ const noContent = 204;
 
 export function writeRaw(
   response: ServerResponse,
-  { id, lines }: { readonly id: string; readonly lines: HeaderLines | null },
+  // what Fastify refuses before routing has no members of ours, so there `lines` may be missing
+  { id, lines }: { readonly id: string; readonly lines?: HeaderLines | null },
   { status, body, headers }: Written,
 ): void {
   // where the parser found fault meanwhile, the socket has its answer already
@@ -47,7 +48,7 @@ export function writeRaw(
     'x-content-type-options',
     'nosniff',
   ];
-  if (lines !== null) flat.push(...lines);
+  if (lines !== null && lines !== undefined) flat.push(...lines);
   if (status !== noContent) {
     // RFC 9110 section 8.6: an answer that has no body by its status has no length either
     flat.push('content-length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength));
