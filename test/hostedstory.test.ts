@@ -141,9 +141,14 @@ describe.skipIf(missing !== null || !hasData)('docs/story.md (skipped without th
     // what was acknowledged is there, and what is sent once more is there once
     const acknowledged = [...sent].filter(([, eventId]) => eventId !== null);
     expect(acknowledged.length).toBeGreaterThan(writers);
-    for (const [name, eventId] of acknowledged) {
-      expect((await get(`/events/${eventId}`, 'globex')).metadata).toEqual({ name });
+    const found = new Map<string, unknown>();
+    for (let cursor = ''; ;) {
+      const page = await get(`/events?runId=single&limit=1000${cursor}`, 'globex');
+      for (const { eventId, metadata } of page.events) found.set(eventId, metadata);
+      if (page.nextCursor === null) break;
+      cursor = `&cursor=${page.nextCursor}`;
     }
+    for (const [name, eventId] of acknowledged) expect(found.get(eventId ?? '')).toEqual({ name });
     const repeated = writeTo(baseUrl(), keys.globex, [...sent.keys()]);
     await repeated.writing;
     for (const [name, eventId] of acknowledged) expect(repeated.sent.get(name)).toBe(eventId);
