@@ -10,7 +10,7 @@ import { rootFromTiles } from '../../core/tile.ts';
 import type { TreeHead, TreeName } from '../port.ts';
 import { connect, type Connection, type Value } from './connection.ts';
 import type { Faults } from './faults.ts';
-import { migrate } from './migrate.ts';
+import { migrate, schemaVersion } from './migrate.ts';
 import { headDelete, headsApplicationId, headsMigrations } from './schema.ts';
 import { preparer } from './statement.ts';
 import { tileReader } from './tiles.ts';
@@ -60,7 +60,7 @@ export function openHeads(
     find: (origin) => find.get(origin) ?? null,
     all: () => all.iterate(),
     // a file of an older release, opened to read only, does not have it
-    newest: () => db.prepare<Value[], NamedHead>(newestSql).get() ?? null,
+    newest: () => (schemaVersion(db) < 2 ? null : (db.prepare<Value[], NamedHead>(newestSql).get() ?? null)),
     raise: (origin, { size, root }) => {
       raise.run(origin, size, root);
     },
@@ -87,6 +87,14 @@ const logHeadsSql = (tree: TreeName): string =>
        WHERE c.project = project.project AND c.tree = head.tree), 0) AS signedSize
    FROM project JOIN head ON head.project = project.project AND head.tree = ${treeNumber(tree)}`;
 
+/** Both trees of the projects that were written to last. Cost: a pass over the heads of all. */
+export function recentLogHeads(db: Connection, projects: number): LogHead[] {
+  const recent = 'SELECT project FROM head WHERE tree = 0 ORDER BY last_ms DESC, project DESC LIMIT ?';
+  return (['audit', 'metering'] as const).flatMap((tree) =>
+    db.prepare<Value[], LogHead>(`${logHeadsSql(tree)} WHERE project.project IN (${recent})`).all(projects),
+  );
+}
+
 /** All trees, one at a time. */
 export function* logHeads(db: Connection): Generator<LogHead, void> {
   for (const tree of ['audit', 'metering'] as const) {
@@ -111,13 +119,28 @@ export interface HeadsMismatch {
 }
 
 /** What the second file holds. */
-type Kept = Pick<Heads, 'find' | 'all'>;
+export type Kept = Pick<Heads, 'find' | 'all' | 'newest'>;
 
-/** Compares the two files, tree by tree. Cost per tree: one root out of tiles, 1 ms. */
-export function* compareHeads(db: Connection, heads: Kept): Generator<HeadsMismatch, void> {
+/** Of these logs, and the one raised last, behind which an older copy of a file is; all where that is unknown. */
+function* keptOf(heads: Kept, logs: readonly LogHead[]): Generator<NamedHead, void> {
+  const newest = heads.newest();
+  if (newest === null) return yield* heads.all();
+  yield newest;
+  for (const { origin } of logs) {
+    const head = heads.find(origin);
+    if (head !== null) yield { origin, ...head };
+  }
+}
+
+/** Compares the two files, tree by tree, all or `logs`. Cost per tree: one root out of tiles, 1 ms. */
+export function* compareHeads(
+  db: Connection,
+  heads: Kept,
+  logs?: readonly LogHead[],
+): Generator<HeadsMismatch, void> {
   const read = tileReader(db);
   const find = logFinder(db);
-  for (const { origin, size, root } of heads.all()) {
+  for (const { origin, size, root } of logs === undefined ? heads.all() : keptOf(heads, logs)) {
     const log = find(origin);
     const expected = `a log of at least ${size} leaves`;
     if (log === undefined) {
@@ -131,7 +154,7 @@ export function* compareHeads(db: Connection, heads: Kept): Generator<HeadsMisma
       yield { behind: 'neither', origin, expected: `root ${want} at size ${size}`, got: `root ${got}` };
     }
   }
-  for (const { origin, signedSize } of logHeads(db)) {
+  for (const { origin, signedSize } of logs ?? logHeads(db)) {
     const kept = heads.find(origin)?.size ?? 0;
     if (kept >= signedSize) continue;
     const expected = `a signed head of at least ${signedSize} leaves`;
@@ -143,6 +166,8 @@ export function* compareHeads(db: Connection, heads: Kept): Generator<HeadsMisma
 interface Start {
   readonly rebuild: boolean;
   readonly hosted: boolean;
+  /** Those that are looked at; all where absent. */
+  readonly logs?: readonly LogHead[] | undefined;
 }
 
 /**
@@ -161,15 +186,15 @@ export function reconcileHeads(db: Connection, heads: Heads, start: Start): void
 }
 
 /** CONFLICT where the two files contradict each other; `rebuild`: unless the heads file is the older one. */
-export function refuseMismatch(db: Connection, heads: Kept, { rebuild, hosted }: Start): void {
-  for (const mismatch of compareHeads(db, heads)) {
+export function refuseMismatch(db: Connection, heads: Kept, { rebuild, hosted, logs }: Start): void {
+  for (const mismatch of compareHeads(db, heads, logs)) {
     if (mismatch.behind !== 'heads' || !rebuild) refuse(mismatch, hosted);
   }
 }
 
 /** CONFLICT where a service's database is gone while the second file knows of logs. */
 export function refuseUnknown(heads: Kept): void {
-  for (const { origin, size } of heads.all()) {
+  for (const { origin, size } of keptOf(heads, [])) {
     const expected = `a log of at least ${size} leaves`;
     refuse({ behind: 'database', origin, expected, got: 'no such log' }, true);
   }

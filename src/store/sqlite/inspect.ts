@@ -4,9 +4,9 @@
  */
 import { statSync } from 'node:fs';
 import { opening } from './faults.ts';
-import { openHeads, refuseMismatch, refuseUnknown, type Heads } from './heads.ts';
+import { openHeads, recentLogHeads, refuseMismatch, refuseUnknown, type Kept } from './heads.ts';
 import { refusePlane } from './hosted.ts';
-import { storeFiles } from './open.ts';
+import { startedProjects, storeFiles } from './open.ts';
 import { connectReader } from './reader.ts';
 import { verifyTails } from './tail.ts';
 
@@ -23,8 +23,11 @@ export function inspectFiles(dataDir: string): boolean {
     try {
       refusePlane(db);
       opening(main, () => {
-        refuseMismatch(db, heads ?? none, { rebuild: false, hosted: true });
-        db.transaction(() => verifyTails(db))();
+        db.transaction(() => {
+          const logs = recentLogHeads(db, startedProjects);
+          refuseMismatch(db, heads ?? none, { rebuild: false, hosted: true, logs });
+          verifyTails(db, logs);
+        })();
       });
       return true;
     } finally {
@@ -35,6 +38,6 @@ export function inspectFiles(dataDir: string): boolean {
   }
 }
 
-const none: Pick<Heads, 'find' | 'all'> = { find: () => null, all: () => [].values() };
+const none: Kept = { find: () => null, newest: () => null, all: () => [].values() };
 
 const isFilled = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;

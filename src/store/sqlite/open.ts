@@ -5,7 +5,7 @@ import { GovError } from '../../contract/problems.ts';
 import { connect, type Connection } from './connection.ts';
 import { opening, type Faults } from './faults.ts';
 import { judgeFilesystem } from './filesystem.ts';
-import { openHeads, reconcileHeads, type Heads } from './heads.ts';
+import { openHeads, recentLogHeads, reconcileHeads, type Heads } from './heads.ts';
 import { refusePlane } from './hosted.ts';
 import { takeLock } from './lock.ts';
 import { migrate } from './migrate.ts';
@@ -19,6 +19,13 @@ export const storeFiles = (dataDir: string) => ({
   lock: join(dataDir, 'lock'),
   reserve: join(dataDir, 'reserve'),
 });
+
+/**
+ * Projects whose logs a service looks at before it serves: those that were written to last, which a crash may have
+ * reached. Of every other, each leaf is looked at when it is read, the tiles when the log is extended, and what was signed
+ * when it is signed again; a plane looks at all.
+ */
+export const startedProjects = 1000;
 
 export interface OpenOptions {
   readonly dataDir: string;
@@ -66,8 +73,9 @@ export function openParts(options: OpenOptions): Parts {
     opening(files.main, () => {
       migrate(writing, mainMigrations);
       if (hosted) refusePlane(writing);
-      reconcileHeads(writing, heads, { rebuild: rebuildHeads, hosted });
-      verifyTails(writing);
+      const logs = hosted && !rebuildHeads ? recentLogHeads(writing, startedProjects) : undefined;
+      reconcileHeads(writing, heads, { rebuild: rebuildHeads, hosted, logs });
+      verifyTails(writing, logs);
     });
     // what is read again and again, heads and tiles, is held above the store
     const reading = connectReader(files.main, 4096);
