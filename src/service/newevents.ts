@@ -217,7 +217,8 @@ class Newest {
     }
     this.#behind = leaves.length === limit;
     if (this.#behind) this.#stale = true;
-    this.#trim();
+    // once all who waited for this look have picked theirs
+    setImmediate(() => this.#trim());
   }
 
   #trim(): void {
