@@ -217,6 +217,38 @@ export const limits = {
   streamCloseSeconds: 5,
   streamPingSeconds: 30,
 
+  // data planes of a service, and what they report
+  usageReportBytes: 64 * KiB,
+  attestationBytes: 1 * MiB,
+  importMessages: 200,
+  importTelemetryBytes: 8 * MiB,
+  planesPerProject: 20_000,
+  planeNameChars: 100,
+  /** Of an origin, a verifier key, a signed note inside a report, a record of the metering log. */
+  originChars: 255,
+  verifierKeyChars: 512,
+  checkpointNoteChars: 16 * KiB,
+  meterRecordChars: 1024,
+  /** Audit leaves that one metering leaf covers: those of one request. */
+  meterLeafCount: 1_000_000,
+  versionChars: 64,
+  tokenChars: 128,
+  signatureHeaderChars: 256,
+  signatureValues: 3,
+  telemetrySkewSeconds: 300,
+  enrolmentHours: 24,
+  planeOverlapSeconds: 24 * 3600,
+  /** A challenge is drawn for the first report of an epoch, and for one in so many. */
+  attestationOneIn: 20,
+  attestationHours: 24,
+  attestationSamples: 64,
+  attestationCrossSamples: 8,
+  attestationConsistencySizes: 8,
+  /** Reports whose predecessor came after them, looked at beside each new one. */
+  reportsLinked: 8,
+  reportIntervalSeconds: 3600,
+  reportIntervalLeastSeconds: 60,
+
   responseBytes: 256 * MiB,
   clientTimeoutSeconds: 30,
   clientRetries: 3,

@@ -105,6 +105,8 @@ function security(row: Operation): JsonValue[] {
       return [{}];
     case 'idToken':
       return [{ id_token: [] }];
+    case 'plane':
+      return [{ hybrid_telemetry_key: [] }];
     case 'project':
     case 'organization':
     case 'caller':

@@ -19,6 +19,7 @@ export const tagText: Readonly<Record<Tag, string>> = {
   Billing: 'The portal of the payment provider, and how long bodies are kept',
   Metering: 'What was counted, beside the quotas',
   Projects: 'Projects of an organization, and their keys',
+  'Hybrid Telemetry': 'Data planes at customers: what they report, and how it is verified',
   Health: 'Whether this process can do its work',
   Log: 'The transparency log behind the events: checkpoints, keys, tiles',
 };

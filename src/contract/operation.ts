@@ -16,6 +16,7 @@ export type Tag =
   | 'Billing'
   | 'Metering'
   | 'Projects'
+  | 'Hybrid Telemetry'
   | 'Health'
   | 'Log';
 export type Stability = 'stable' | 'beta' | 'deprecated';
@@ -83,9 +84,9 @@ export interface NoBody {
 /**
  * Who may call. `project`: a key of the project with the row's scope, or a person of its organization who names it by
  * `Gov-Project`. `organization`: the same, where a person need not name a project. `caller`: whoever has a credential.
- * `idToken`: someone with an ID token of the identity provider. `anyone`.
+ * `idToken`: someone with an ID token of the identity provider. `plane`: a data plane with its hybrid key. `anyone`.
  */
-export type Access = 'project' | 'organization' | 'caller' | 'idToken' | 'anyone';
+export type Access = 'project' | 'organization' | 'caller' | 'idToken' | 'plane' | 'anyone';
 
 /** What is said of an operation that is going to be removed (contract A11). */
 export interface Deprecation {
@@ -107,6 +108,8 @@ export interface Operation {
   readonly scope: Scope | null;
   /** Where absent: `project` with a scope, `anyone` without. */
   readonly access?: Access;
+  /** Whether the headers of `telemetryHeaders` are required, and the body is authenticated by them (B10-B12). */
+  readonly signed?: true;
   readonly deprecation?: Deprecation;
   readonly meters?: MeteredType;
   /** One sentence, used in OpenAPI and in `--help`. */

@@ -16,6 +16,7 @@ export const problemHelp: Readonly<Record<ProblemCode, string>> = {
   RUN_TOO_LARGE_FOR_SYNC: 'Ask with `"async": true` and poll the job.',
   PROOF_NOT_FOUND: 'Check the proof id and the project of the key.',
   REPORT_CONFLICT: 'Give the changed report a new id.',
+  REPORT_INVALID: '`reason` says what does not hold; look at the log of the data plane with `gov log fsck`.',
   UNAUTHENTICATED:
     'Send the key as `Authorization: Bearer gov_…` or `X-API-Key: gov_…`; a person signs in first (`gov auth login`).',
   INVALID_CREDENTIAL:

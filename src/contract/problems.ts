@@ -26,6 +26,7 @@ export const problems = {
   RUN_TOO_LARGE_FOR_SYNC: problem(400, 'The run is too large for a synchronous proof'),
   PROOF_NOT_FOUND: problem(400, 'The proof is not known here'),
   REPORT_CONFLICT: problem(400, 'The report id was used with another content'),
+  REPORT_INVALID: problem(400, 'The report does not hold together'),
   UNAUTHENTICATED: problem(401, 'A credential is required'),
   INVALID_CREDENTIAL: problem(401, 'The credential is not valid'),
   AMBIGUOUS_CREDENTIAL: problem(401, 'Two different credentials were sent'),

@@ -63,7 +63,15 @@ describe('the OpenAPI document', () => {
   it('says of each operation who may call it, and how a person names the project', () => {
     const anyone = [{}];
     const all = ['api_key', 'bearer_key', 'id_token', 'session'].map((name) => ({ [name]: [] }));
-    const expected = { anyone, idToken: [{ id_token: [] }], project: all, organization: all, caller: all };
+    const plane = [{ hybrid_telemetry_key: [] }];
+    const expected = {
+      anyone,
+      idToken: [{ id_token: [] }],
+      project: all,
+      organization: all,
+      caller: all,
+      plane,
+    };
     for (const [id, row] of Object.entries<Operation>({ ...table, ...streams })) {
       const operation = find(id);
       const access = accessOf(row);

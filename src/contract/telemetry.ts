@@ -1,0 +1,445 @@
+/**
+ * Hybrid telemetry (interface §4.11, 5; decisions B9-B13, J1-J8): a customer-hosted data plane enrols, reports counts
+ * that can be verified, and answers challenges about them. No schema here has a member for content.
+ */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { displayName } from './auth.ts';
+import { environments } from './authwords.ts';
+import { limits } from './limits.ts';
+import { meteredTypes, operation, type MeteredType } from './operation.ts';
+import {
+  cursorQuery,
+  exact,
+  limitQuery,
+  nullable,
+  oneOf,
+  page,
+  serviceId,
+  sha256Hash,
+  timestamp,
+} from './shapes.ts';
+
+const count = (description?: string) =>
+  Type.Integer({
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    ...(description === undefined ? {} : { description }),
+  });
+const counts = exact(
+  Object.fromEntries(meteredTypes.map((type) => [type, count()])) as Record<
+    MeteredType,
+    ReturnType<typeof count>
+  >,
+);
+/** 32 bytes in base64, as C2SP texts have them. */
+const treeHash = Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$', maxLength: 44 });
+const path = Type.Array(treeHash, { maxItems: limits.proofPathHashes });
+const record = (description: string) => Type.String({ maxLength: limits.meterRecordChars, description });
+const note = (description: string) => Type.String({ maxLength: limits.checkpointNoteChars, description });
+const origin = (description: string) =>
+  Type.String({ pattern: '^[!-~]+$', maxLength: limits.originChars, description });
+const base64Key = (description: string) => Type.String({ maxLength: limits.verifierKeyChars, description });
+const dataPlaneId = serviceId('dpl');
+const reportId = serviceId('urp');
+const challengeId = Type.String({
+  pattern: '^chl_[0-9a-hjkmnp-tv-z]{52}$',
+  description: 'chl_ and 52 characters of base32: 256 random bits, which are the nonce',
+});
+
+/** A leaf of the metering log with its inclusion in the tree that the message is about. */
+const provenLeaf = exact({ index: count(), record: record('JCS of gov.meter/1'), inclusion: path });
+
+export const usageSchema = 'gov.usage/1';
+export const attestSchema = 'gov.attest/1';
+
+export const UsageReport = exact({
+  schemaVersion: Type.Literal(usageSchema),
+  reportId,
+  dataPlaneId,
+  projectId: serviceId('prj'),
+  environment: oneOf(environments),
+  sequence: Type.Integer({
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'Without gaps in an epoch, from 1',
+  }),
+  periodStart: timestamp('periodEnd of the report before'),
+  periodEnd: timestamp('Leaves up to here are counted'),
+  operations: counts,
+  totals: counts,
+  unmetered: count('Leaves of the period that count nothing'),
+  log: exact({
+    origin: origin('Origin of the metering log'),
+    epoch: count('Raised where the log began anew, after a restored backup'),
+    fromSize: count('treeSize of the report before'),
+    treeSize: count(),
+    checkpoint: note('Of the metering log at treeSize, signed by the plane'),
+    consistency: path,
+  }),
+  lastLeaf: nullable(provenLeaf),
+  auditLog: exact({ treeSize: count(), checkpoint: note('Of the audit log, at what the last leaf covers') }),
+  previousReportHash: nullable(sha256Hash),
+  runtime: exact({
+    planeVersion: Type.String({ maxLength: limits.versionChars }),
+    nodeVersion: Type.String({ maxLength: limits.versionChars }),
+    buildDigest: Type.Optional(sha256Hash),
+  }),
+  sentAt: timestamp('When the report was made'),
+});
+export type UsageReport = Static<typeof UsageReport>;
+
+export const Challenge = Type.Object({
+  challengeId,
+  reportId,
+  dataPlaneId,
+  origin: Type.String(),
+  epoch: count(),
+  treeSize: count(),
+  rootHash: treeHash,
+  seed: Type.String({
+    pattern: '^[0-9a-f]{64}$',
+    description: '32 random bytes, drawn after the report was stored',
+  }),
+  sampleSize: count('Units asked for beside the first and the last one of the range'),
+  unitRange: Type.Object({ from: count('Exclusive'), to: count('Inclusive') }),
+  consistencySizes: Type.Array(count(), { maxItems: limits.attestationConsistencySizes }),
+  auditTreeSize: count(),
+  crossSampleSize: count(),
+  issuedAt: timestamp('When it was drawn'),
+  expiresAt: timestamp('Until when it can be answered'),
+});
+export type Challenge = Static<typeof Challenge>;
+
+const attestationSamples = limits.attestationSamples + 2;
+export const AttestationProof = exact({
+  schemaVersion: Type.Literal(attestSchema),
+  challengeId,
+  reportId,
+  dataPlaneId,
+  log: exact({
+    origin: origin('As reported'),
+    epoch: count(),
+    treeSize: count(),
+    checkpoint: note('As reported'),
+  }),
+  samples: Type.Array(
+    exact({
+      unit: count('Which unit, counted over all types since the epoch began'),
+      index: count('Of the leaf whose totals first reach it'),
+      record: record('JCS of that leaf'),
+      inclusion: path,
+      previous: Type.Optional(exact({ record: record('JCS of the leaf before'), inclusion: path })),
+    }),
+    { maxItems: attestationSamples },
+  ),
+  consistency: Type.Array(exact({ fromSize: count(), toSize: count(), path }), {
+    maxItems: limits.attestationConsistencySizes,
+  }),
+  cross: Type.Array(
+    exact({
+      auditIndex: count(),
+      auditLeafHash: treeHash,
+      auditInclusion: path,
+      meterIndex: count(),
+      meterRecord: record('JCS of the metering leaf that covers it'),
+      meterInclusion: path,
+      refNonce: Type.String({ pattern: '^[A-Za-z0-9_-]{22}$', description: '16 bytes, base64url' }),
+      firstAuditIndex: count(),
+      count: Type.Integer({ minimum: 1, maximum: limits.meterLeafCount }),
+      batchInclusion: path,
+    }),
+    { maxItems: limits.attestationCrossSamples },
+  ),
+  generatedAt: timestamp('When the answer was made'),
+  signature: note('Note over what is answered, signed by the plane’s Ed25519 key'),
+});
+export type AttestationProof = Static<typeof AttestationProof>;
+
+/** Why an attestation or a report does not verify (decision J7). */
+export const telemetryFaults = [
+  'challenge_expired',
+  'already_answered',
+  'sample_set_mismatch',
+  'checkpoint_signature_invalid',
+  'origin_mismatch',
+  'inclusion_invalid',
+  'consistency_invalid',
+  'totals_not_monotonic',
+  'totals_sum_mismatch',
+  'op_type_invalid',
+  'cross_reference_invalid',
+  'history_regressed',
+] as const;
+export type TelemetryFault = (typeof telemetryFaults)[number];
+
+export const attestationStatuses = ['not_sampled', 'pending', 'verified', 'failed', 'expired'] as const;
+
+const UsageAccepted = Type.Object({
+  reportId,
+  status: oneOf(['accepted', 'duplicate']),
+  receivedAt: timestamp('When it was stored'),
+  sequence: count(),
+  nextSequence: count('The first one that is not held yet'),
+  acceptedTreeSize: count('The largest size accepted in this epoch'),
+  cosignature: Type.String({
+    description: 'Signature line of the service for the reported checkpoint (C2SP tlog-cosignature)',
+  }),
+  attestation: Type.Object({
+    status: oneOf(attestationStatuses),
+    challengeId: Type.Optional(challengeId),
+    challenge: Type.Optional(Challenge),
+  }),
+  quota: Type.Optional(
+    Type.Record(
+      Type.String(),
+      Type.Object({
+        used: count(),
+        limit: nullable(count()),
+        resetAt: timestamp('When the next month begins'),
+      }),
+      { description: 'By metered type' },
+    ),
+  ),
+  serverTime: timestamp('Now, at the service'),
+});
+export type UsageAccepted = Static<typeof UsageAccepted>;
+
+const Attested = Type.Object({
+  challengeId,
+  reportId,
+  status: Type.Literal('verified'),
+  verifiedAt: timestamp('When it was verified'),
+  checks: Type.Array(Type.Object({ name: Type.String(), passed: Type.Boolean(), count: count() })),
+  sampled: count('Distinct units that were shown'),
+  detection: Type.Array(Type.Object({ badFraction: Type.Number(), probability: Type.Number() }), {
+    description: 'How probably wrong labels of this share would have been seen: 1-(1-f)^k',
+  }),
+  cosignature: Type.String(),
+});
+export type Attested = Static<typeof Attested>;
+
+export const planeStatuses = ['pending', 'active', 'revoked'] as const;
+const DataPlane = Type.Object({
+  dataPlaneId,
+  name: Type.String(),
+  environment: oneOf(environments),
+  status: oneOf(planeStatuses),
+  createdAt: timestamp('When it was registered'),
+  createdBy: Type.String({ description: 'Key or user that registered it' }),
+  enrolledAt: nullable(timestamp('When it got its credentials')),
+  revokedAt: nullable(timestamp('When it was revoked')),
+  origin: nullable(Type.String({ description: 'Of its metering log, without the epoch' })),
+  auditOrigin: nullable(Type.String()),
+  verifierKey: nullable(Type.String({ description: 'Of its metering log, Ed25519' })),
+  keyPrefix: nullable(Type.String()),
+  keyLast4: nullable(Type.String()),
+  previousValidUntil: nullable(timestamp('Until when the credentials before still work')),
+  lastReport: nullable(
+    Type.Object({
+      reportId,
+      epoch: count(),
+      sequence: count(),
+      receivedAt: timestamp('When it came'),
+      treeSize: count(),
+      attestation: oneOf(attestationStatuses),
+    }),
+  ),
+  missing: count('Reports of the newest epoch that are missing before the newest one'),
+});
+export type DataPlane = Static<typeof DataPlane>;
+
+const ReportRecord = Type.Object({
+  reportId,
+  epoch: count(),
+  sequence: count(),
+  periodStart: timestamp(''),
+  periodEnd: timestamp(''),
+  operations: counts,
+  totals: counts,
+  treeSize: count(),
+  receivedAt: timestamp('When it came'),
+  reportHash: sha256Hash,
+  linked: oneOf(['unknown', 'linked', 'broken']),
+  attestation: oneOf(attestationStatuses),
+});
+export type ReportRecord = Static<typeof ReportRecord>;
+
+const PlaneCredentials = Type.Object({
+  dataPlaneId,
+  key: Type.String({ pattern: '^gov_hyb_[0-9A-Za-z]{38}$', description: 'Shown this once' }),
+  signingSecret: Type.String({ pattern: '^whsec_[A-Za-z0-9+/]{43}=$', description: 'Shown this once' }),
+  previousValidUntil: nullable(timestamp('Until when the credentials before still work')),
+});
+
+const Enrolled = Type.Object({
+  ...PlaneCredentials.properties,
+  projectId: serviceId('prj'),
+  environment: oneOf(environments),
+  cosignerKey: Type.String({ description: 'Verifier key of the service, which cosigns checkpoints' }),
+  reportIntervalSeconds: count('How often the service would like a report'),
+  serverTime: timestamp('Now, at the service'),
+});
+export type Enrolled = Static<typeof Enrolled>;
+
+/** A signed message as it would have crossed the wire. */
+const Message = exact({
+  kind: oneOf(['usage', 'attestation']),
+  challengeId: Type.Optional(challengeId),
+  dataPlaneId,
+  timestamp: Type.String({ pattern: '^[0-9]{10}$' }),
+  signature: Type.String({ maxLength: limits.signatureHeaderChars }),
+  body: Type.String({ maxLength: limits.attestationBytes, description: 'The exact bytes' }),
+});
+export type Message = Static<typeof Message>;
+
+const Receipt = Type.Object({
+  kind: oneOf(['usage', 'attestation']),
+  id: Type.String({ description: 'reportId or challengeId' }),
+  status: Type.Integer({ description: 'The HTTP status that the message would have been answered with' }),
+  answer: Type.Unknown({ description: 'Its body' }),
+});
+export type Receipt = Static<typeof Receipt>;
+
+const specified = { tag: 'Hybrid Telemetry', stability: 'stable', origin: 'specification' } as const;
+const extension = { tag: 'Hybrid Telemetry', stability: 'beta', origin: 'extension' } as const;
+const fromPlane = { access: 'plane', scope: 'telemetry:write', signed: true } as const;
+const managed = { scope: 'telemetry:manage' } as const;
+const planeParams = exact({ dataPlaneId });
+
+export const telemetry = {
+  reportUsage: operation({
+    ...specified,
+    ...fromPlane,
+    method: 'POST',
+    path: '/telemetry/usage',
+    summary: 'Report metered operations of a data plane, with proof',
+    body: UsageReport,
+    bodyBytes: limits.usageReportBytes,
+    success: { 202: UsageAccepted },
+    statuses: [400, 401, 500],
+  }),
+  attestUsage: operation({
+    ...specified,
+    ...fromPlane,
+    method: 'POST',
+    path: '/telemetry/attestations/{challengeId}',
+    summary: 'Answer a challenge about reported operations',
+    params: exact({ challengeId }),
+    body: AttestationProof,
+    bodyBytes: limits.attestationBytes,
+    success: { 200: Attested },
+    statuses: [400, 401, 403, 404, 422, 500],
+  }),
+  createDataPlane: operation({
+    ...extension,
+    ...managed,
+    method: 'POST',
+    path: '/telemetry/planes',
+    summary: 'Register a data plane; its one-time enrolment token is shown this once',
+    body: exact({ name: displayName(limits.planeNameChars, 'What people call it') }),
+    success: {
+      201: Type.Object({
+        dataPlane: DataPlane,
+        enrolmentToken: Type.String({ pattern: '^gov_enr_[0-9A-Za-z]{38}$', description: 'Shown this once' }),
+        expiresAt: timestamp('Until when it can be exchanged'),
+      }),
+    },
+    statuses: [400, 401, 403, 409, 429, 500],
+  }),
+  listDataPlanes: operation({
+    ...extension,
+    ...managed,
+    method: 'GET',
+    path: '/telemetry/planes',
+    command: 'planes list',
+    summary: 'List the data planes of the project, newest first',
+    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) }),
+    success: { 200: page(DataPlane) },
+    statuses: [400, 401, 403, 500],
+  }),
+  getDataPlane: operation({
+    ...extension,
+    ...managed,
+    method: 'GET',
+    path: '/telemetry/planes/{dataPlaneId}',
+    command: 'planes show',
+    summary: 'Show a data plane',
+    params: planeParams,
+    success: { 200: DataPlane },
+    statuses: [401, 403, 404, 500],
+  }),
+  revokeDataPlane: operation({
+    ...extension,
+    ...managed,
+    method: 'DELETE',
+    path: '/telemetry/planes/{dataPlaneId}',
+    summary: 'Revoke a data plane: its credentials end, what it reported stays',
+    params: planeParams,
+    success: { 204: { empty: true } },
+    statuses: [401, 403, 404, 500],
+  }),
+  listUsageReports: operation({
+    ...extension,
+    ...managed,
+    method: 'GET',
+    path: '/telemetry/planes/{dataPlaneId}/reports',
+    command: 'planes reports',
+    summary: 'List the usage reports of a data plane, newest first',
+    params: planeParams,
+    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) }),
+    success: { 200: page(ReportRecord) },
+    statuses: [400, 401, 403, 404, 500],
+  }),
+  enrollDataPlane: operation({
+    ...extension,
+    access: 'anyone',
+    scope: null,
+    method: 'POST',
+    path: '/telemetry/planes/enroll',
+    summary: 'Exchange an enrolment token and the plane’s verifier keys for its credentials',
+    body: exact({
+      token: Type.String({ maxLength: limits.tokenChars, description: 'One-time enrolment token' }),
+      origin: origin('Of the metering log, without the epoch'),
+      auditOrigin: origin('Of the audit log'),
+      verifierKey: base64Key('Of the metering log at epoch 0 (C2SP vkey, Ed25519)'),
+      auditVerifierKey: base64Key('Of the audit log (C2SP vkey, Ed25519)'),
+      possession: note(
+        'Note over gov.enrol/v1, SHA-256 of the token in hex and the origin, signed by the verifier key',
+      ),
+    }),
+    success: { 201: Enrolled },
+    statuses: [400, 401, 409, 429, 500],
+  }),
+  rotatePlaneCredentials: operation({
+    ...extension,
+    access: 'plane',
+    scope: 'telemetry:manage',
+    signed: true,
+    method: 'POST',
+    path: '/telemetry/credentials/rotate',
+    summary: 'Give the calling data plane a new key and secret; the ones before work for a while',
+    body: exact({
+      overlapSeconds: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: limits.planeOverlapSeconds,
+          description: `Default ${limits.planeOverlapSeconds}`,
+        }),
+      ),
+    }),
+    success: { 201: PlaneCredentials },
+    statuses: [400, 401, 500],
+  }),
+  importTelemetry: operation({
+    ...extension,
+    ...managed,
+    method: 'POST',
+    path: '/telemetry/import',
+    summary: 'Take signed messages of data planes that came by file; their time is not bound to now',
+    body: exact({ messages: Type.Array(Message, { minItems: 1, maxItems: limits.importMessages }) }),
+    bodyBytes: limits.importTelemetryBytes,
+    success: { 200: Type.Object({ receipts: Type.Array(Receipt) }) },
+    statuses: [400, 401, 403, 429, 500],
+  }),
+} as const;
