@@ -16,6 +16,8 @@ export interface ConnectionOptions {
   readonly agent?: Agent;
   /** PEM texts of authorities trusted beside the default ones. */
   readonly ca?: readonly string[];
+  /** PEM texts of the client's own certificate and key, for mutual TLS. */
+  readonly certificate?: { readonly cert: string; readonly key: string } | undefined;
   /** Where HTTP_PROXY, HTTPS_PROXY and NO_PROXY are read. */
   readonly env?: Environment;
 }
@@ -110,7 +112,7 @@ export class Connection {
     const options: AgentOptions = { keepAlive: true, ...proxied };
     if (!this.secure) return new (await import('node:http')).Agent(options);
     const extra = this.#options.ca ?? [];
-    const authorities: Pick<SecureAgentOptions, 'ca'> = {};
+    const authorities: Pick<SecureAgentOptions, 'ca' | 'cert' | 'key'> = { ...this.#options.certificate };
     if (extra.length > 0 || this.#systemAuthorities) {
       const { getCACertificates } = await import('node:tls');
       const system = this.#systemAuthorities ? getCACertificates('system') : [];

@@ -40,6 +40,8 @@ export interface Parts {
   readonly log: Log;
   /** Whether `log.debug` is written anywhere. */
   readonly debugging: boolean;
+  /** As `Services.degraded`. */
+  readonly degraded?: () => readonly string[];
 }
 
 export interface Assembled {
@@ -48,7 +50,7 @@ export interface Assembled {
   readonly jobs: JobWorker;
 }
 
-export function assemble({ engine, keys, hosting, log, debugging }: Parts): Assembled {
+export function assemble({ engine, keys, hosting, log, debugging, degraded }: Parts): Assembled {
   const { store, work, probe } = engine;
   const { signers, attest, storeKey } = keys;
   const secrets = deriveSecrets(storeKey);
@@ -70,6 +72,7 @@ export function assemble({ engine, keys, hosting, log, debugging }: Parts): Asse
     attest,
     verifierKeys: (origin) => signers(origin).map(({ verifierKey }) => verifierKey),
     probe,
+    ...(degraded === undefined ? {} : { degraded }),
     counts: { skewedEvents: 0 },
     hosting,
     credentials,

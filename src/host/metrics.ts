@@ -17,6 +17,8 @@ export interface MetricsSource {
   readonly projectId: string | null;
   readonly startedMs: number;
   readonly counts: Counts;
+  /** Further lines. */
+  readonly more?: () => readonly string[];
 }
 
 export interface MetricsServer {
@@ -76,13 +78,14 @@ function renderer(source: MetricsSource): () => Promise<{ type: string; text: st
       await registry.metrics(),
       ...(await storeLines(source)),
       ...requestLines(source.stats),
+      ...(source.more?.() ?? []),
       '',
     ];
     return { type: registry.contentType, text: lines.join('\n') };
   };
 }
 
-const gauge = (name: string, help: string, value: number): string[] => [
+export const gauge = (name: string, help: string, value: number): string[] => [
   `# HELP ${name} ${help}`,
   `# TYPE ${name} gauge`,
   `${name} ${value}`,

@@ -28,8 +28,17 @@ export interface RunOptions {
   readonly projectId: string | null;
   /** Closed after everything else. */
   readonly beside?: { close(): Promise<void> };
+  /** What works beside the server on the store: started once it listens, stopped before the store closes. */
+  readonly background?: Background;
   /** `performance.now()` of the start. */
   readonly startedAt: number;
+}
+
+export interface Background {
+  start(): void;
+  stop(): Promise<void>;
+  /** Lines of `GET /metrics`. */
+  metrics?(): readonly string[];
 }
 
 export interface Running {
@@ -64,12 +73,13 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     services.checkpoints.start();
     jobs.start();
     const stopSweeping = startSweeping(services);
+    options.background?.start();
     // a plane shows nobody when its keys were used
     const stopReporting = services.hosting === null ? null : startReportingUses(services);
     // said once the caller listens to signals: whoever reads it may send one at once
     setImmediate(() => log.info({ baseUrl, metricsUrl, startedInMs: Math.round(startedInMs) }, 'serving'));
-    const { runFile, beside } = options;
-    const parts = { server, metrics, runFile, beside, stopSweeping, stopReporting };
+    const { runFile, beside, background } = options;
+    const parts = { server, metrics, runFile, beside, background, stopSweeping, stopReporting };
     const close = once(() => stop({ ...assembled, ...parts }));
     return {
       baseUrl,
@@ -106,12 +116,13 @@ function refuseAddress({ flag, address }: { flag: string; address: Address }, ca
 async function startMetrics(
   { services }: Assembled,
   { stats }: HttpServer,
-  { metricsListen, projectId }: RunOptions,
+  { metricsListen, projectId, background }: RunOptions,
 ): Promise<MetricsServer | null> {
   if (metricsListen === null) return null;
   const { serveMetrics } = await import('./metrics.ts');
   const { store, counts } = services;
-  const source = { stats, store, counts, projectId, startedMs: now() };
+  const more = (): readonly string[] => background?.metrics?.() ?? [];
+  const source = { stats, store, counts, projectId, startedMs: now(), more };
   return serveMetrics(metricsListen, source).catch((cause: unknown) =>
     refuseAddress({ flag: '--metrics-listen HOST:PORT or off', address: metricsListen }, cause),
   );
@@ -130,6 +141,7 @@ async function stop(
     metrics: MetricsServer | null;
     runFile: string | null;
     beside: RunOptions['beside'];
+    background: RunOptions['background'];
     stopSweeping: () => void;
     stopReporting: (() => Promise<void>) | null;
   },
@@ -137,10 +149,12 @@ async function stop(
   const { server, metrics, runFile, services, engine, jobs } = running;
   if (runFile !== null) rmSync(runFile, { force: true });
   running.stopSweeping();
+  const backgroundStopped = running.background?.stop();
   const jobsStopped = jobs.stop();
   await server.close();
   await engine.work.close();
   await jobsStopped;
+  await backgroundStopped;
   await services.checkpoints.signGrown();
   await services.checkpoints.stop();
   await running.stopReporting?.();

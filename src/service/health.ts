@@ -8,7 +8,7 @@ import type { Services } from './services.ts';
 
 export const health: Pick<Handlers, 'getHealth' | 'getLiveness' | 'getReadiness'> = {
   async getHealth({ caller }, services) {
-    const reasons = await reasonsOf(services);
+    const reasons = [...(await reasonsOf(services)), ...(services.degraded?.() ?? [])];
     const { writable } = services.store.condition();
     if (!writable) return { status: 503, body: report('unavailable', { caller, services, reasons }) };
     const status = reasons.length === 0 ? 'ok' : 'degraded';
@@ -21,7 +21,10 @@ export const health: Pick<Handlers, 'getHealth' | 'getLiveness' | 'getReadiness'
 
   async getReadiness({ caller }, services) {
     const reasons = (await reasonsOf(services)).filter((reason) => !isNoTrouble(reason));
-    if (reasons.length === 0) return { status: 200, body: report('ok', { caller, services, reasons }) };
+    if (reasons.length === 0) {
+      const shown = services.degraded?.() ?? [];
+      return { status: 200, body: report('ok', { caller, services, reasons: shown }) };
+    }
     return { status: 503, body: report('unavailable', { caller, services, reasons }) };
   },
 };

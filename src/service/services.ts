@@ -38,6 +38,8 @@ export interface Services {
   readonly attest: (statement: Uint8Array) => DsseEnvelope;
   /** Reasons why a write now would not be durable; empty when it would. */
   readonly probe: () => Promise<readonly string[]>;
+  /** Reasons that health shows and that never make the process unready, such as a service that is not reached. */
+  readonly degraded?: () => readonly string[];
   /** Counted since the start, for the metrics. */
   readonly counts: Counts;
   /** Null on a plane. */
