@@ -139,14 +139,21 @@ export interface InclusionClaim {
  * True only where `leaf` stands at `index` in the tree of `size` leaves with this root. An attacker may
  * control every member: integers beyond 2^53−1, wrong lengths and surplus hashes give false, never an error.
  */
-export function verifyInclusion({ index, size, leaf, path, root }: InclusionClaim): boolean {
-  if (!isCount(index) || !isCount(size) || index >= size) return false;
-  if (!isHash(leaf) || !isHash(root) || !Array.isArray(path)) return false;
+export const verifyInclusion = (claim: InclusionClaim): boolean =>
+  isHash(claim.root) && isEqual(inclusionRoot(claim), claim.root);
+
+/**
+ * The one root that a tree of `size` leaves must have for `path` to lead to it from `leaf` at `index`; null
+ * where no tree does. It says nothing until it is compared. An attacker may control every member; never throws.
+ */
+export function inclusionRoot({ index, size, leaf, path }: Omit<InclusionClaim, 'root'>): Uint8Array | null {
+  if (!isCount(index) || !isCount(size) || index >= size) return null;
+  if (!isHash(leaf) || !Array.isArray(path)) return null;
   let node = index;
   let last = size - 1;
   let computed = leaf;
   for (const sibling of path) {
-    if (last === 0 || !isHash(sibling)) return false;
+    if (last === 0 || !isHash(sibling)) return null;
     if (isOdd(node) || node === last) {
       computed = nodeHash(sibling, computed);
       for (; !isOdd(node) && node !== 0; node = half(node)) last = half(last);
@@ -156,7 +163,7 @@ export function verifyInclusion({ index, size, leaf, path, root }: InclusionClai
     node = half(node);
     last = half(last);
   }
-  return last === 0 && isEqual(computed, root);
+  return last === 0 ? computed : null;
 }
 
 export interface ConsistencyClaim {

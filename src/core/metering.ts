@@ -6,6 +6,7 @@
 import { meteredTypes, type MeteredType } from '../contract/operation.ts';
 import { sha256 } from './hash.ts';
 import { hashBytes, merkleRoot } from './merkle.ts';
+import { parseTimestamp } from './time.ts';
 
 export type MeterOp = MeteredType | 'none';
 export type Totals = Readonly<Record<MeteredType, number>>;
@@ -24,6 +25,9 @@ export function addUnits(totals: Totals, op: MeterOp, units: number): Totals {
     throw new Error(`a metered leaf has at least 1 unit, got ${units}`);
   return { ...totals, [op]: totals[op] + units };
 }
+
+/** Units of all types. The sum numbers the units: unit n is of the leaf whose totals' sum first reaches n. */
+export const sumOf = (totals: Totals): number => meteredTypes.reduce((sum, type) => sum + totals[type], 0);
 
 export interface MeterLeaf {
   readonly op: MeterOp;
@@ -46,15 +50,53 @@ export function meterRecord({ op, units, at, ref, totals }: MeterLeaf): string {
   );
 }
 
+const number = '(0|[1-9][0-9]{0,15})';
+const recordForm = new RegExp(
+  `^\\{"at":"([0-9TZ:.-]{24})","op":"(${meteredTypes.join('|')}|none)","ref":"([\\w-]{43})",` +
+    `"totals":\\{${sortedTypes.map((type) => `"${type}":${number}`).join(',')}\\},` +
+    `"type":"gov\\.meter/1","units":${number}\\}$`,
+);
+
+/**
+ * The leaf of a record, read strictly: null for every text but the one that `meterRecord` writes of a leaf that can be.
+ * So `none` has 0 units, every other op at least 1 and no more than its total, and the totals' sum is at most 2^53−1. An
+ * attacker may control the text; cost: about 2 µs.
+ */
+export function parseMeterRecord(record: string): MeterLeaf | null {
+  const found = recordForm.exec(record);
+  if (found === null) return null;
+  const [, at = '', op = '', ref = '', ...numbers] = found;
+  const counts = numbers.slice(0, sortedTypes.length).map(Number);
+  const totals = Object.fromEntries(sortedTypes.map((type, n) => [type, counts[n]])) as Totals;
+  const leaf = { at, op: op as MeterOp, ref, totals, units: Number(numbers.at(-1)) }; // the form admits no other op
+  return isLeaf(leaf) ? leaf : null;
+}
+
+function isLeaf({ at, op, ref, totals, units }: MeterLeaf): boolean {
+  if (!at.endsWith('Z') || at[19] !== '.' || parseTimestamp(at) === null) return false;
+  if (Buffer.from(ref, 'base64url').toString('base64url') !== ref) return false;
+  if (!Number.isSafeInteger(sumOf(totals))) return false;
+  return op === 'none' ? units === 0 : units >= 1 && units <= totals[op];
+}
+
 const label = 'gov.meterref/v1\n';
 
 /** Binds a meter leaf to the audit leaves [firstIndex, firstIndex + leaves.length). `nonce`: 16 bytes. */
-export function meterRef(nonce: Uint8Array, firstIndex: number, leaves: readonly Uint8Array[]): string {
+export const meterRef = (nonce: Uint8Array, firstIndex: number, leaves: readonly Uint8Array[]): string =>
+  meterRefOf({ nonce, firstIndex, count: leaves.length, root: merkleRoot(leaves) });
+
+/** The same by the root of the covered leaves, 32 bytes. `firstIndex` up to 2^53−1, `count` below 2^32. */
+export function meterRefOf(covered: {
+  readonly nonce: Uint8Array;
+  readonly firstIndex: number;
+  readonly count: number;
+  readonly root: Uint8Array;
+}): string {
   const preimage = Buffer.alloc(label.length + 16 + 8 + 4 + hashBytes);
   preimage.write(label);
-  preimage.set(nonce, label.length);
-  preimage.writeBigUInt64BE(BigInt(firstIndex), label.length + 16);
-  preimage.writeUInt32BE(leaves.length, label.length + 24);
-  preimage.set(merkleRoot(leaves), label.length + 28);
+  preimage.set(covered.nonce, label.length);
+  preimage.writeBigUInt64BE(BigInt(covered.firstIndex), label.length + 16);
+  preimage.writeUInt32BE(covered.count, label.length + 24);
+  preimage.set(covered.root, label.length + 28);
   return sha256(preimage).toString('base64url');
 }
