@@ -158,6 +158,9 @@ export const limits = {
   failedAuthorizationsPerMinute: 10,
 
   committedFields: 256,
+  /** Of one gov.erasure/1 leaf, so that its record stays below `recordBytes`. */
+  erasureTargets: 400,
+  erasureDigests: 1000,
   recordBytes: 65_535,
   tileCacheTiles: 256,
   noteBytes: 1_000_000,
@@ -248,6 +251,24 @@ export const limits = {
   reportsLinked: 8,
   reportIntervalSeconds: 3600,
   reportIntervalLeastSeconds: 60,
+  // the signed configuration that a plane takes from its service
+  configBundleBytes: 8 * MiB,
+  configBundleValues: 2_000_000,
+  configBundleDepth: 96,
+  configBundlePartChars: 64 * KiB,
+  configBundleParts: 256,
+  configBundleBodyBytes: 17 * MiB,
+  configBundleCacheBytes: 64 * MiB,
+  configIntervalSeconds: 300,
+  configIntervalLeastSeconds: 10,
+  /** Of a plane that sends: waits between attempts, the longest Retry-After that is kept to, of one exchange. */
+  telemetryBackoffMs: 1000,
+  telemetryBackoffMaxMs: 300_000,
+  telemetryRetryAfterSeconds: 3600,
+  telemetryTimeoutSeconds: 30,
+  telemetryAnswerBytes: 1 * MiB,
+  /** Reports that never left and are older than this become one a month. */
+  telemetryMergeDays: 90,
 
   responseBytes: 256 * MiB,
   clientTimeoutSeconds: 30,

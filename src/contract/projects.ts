@@ -39,6 +39,8 @@ const settings = {
   quotaMode: oneOf(quotaModes),
 };
 
+export const { redactionKeys } = settings;
+
 /** As they stand: every member. */
 const ProjectSettings = Type.Object(settings);
 export type ProjectSettings = Static<typeof ProjectSettings>;

@@ -71,7 +71,7 @@ export const RiskDecision = Type.Object({
 });
 export type RiskDecision = Static<typeof RiskDecision>;
 
-const Signal = exact({
+export const riskSignal = exact({
   weight: unit,
   direction: Type.Optional(oneOf(['higher_is_riskier', 'lower_is_riskier'] as const)),
   min: Type.Optional(Type.Number()),
@@ -83,7 +83,7 @@ const config = {
   thresholds,
   defaultAction: action,
 };
-const signals = Type.Record(Type.String(), Signal, {
+const signals = Type.Record(Type.String(), riskSignal, {
   maxProperties: limits.riskItems,
   description: 'Known signals by name; replaces the built-in registry where given',
 });

@@ -277,6 +277,7 @@ const Enrolled = Type.Object({
   projectId: serviceId('prj'),
   environment: oneOf(environments),
   cosignerKey: Type.String({ description: 'Verifier key of the service, which cosigns checkpoints' }),
+  configKey: Type.String({ description: 'Verifier key of the service, which signs configurations' }),
   reportIntervalSeconds: count('How often the service would like a report'),
   serverTime: timestamp('Now, at the service'),
 });
