@@ -13,6 +13,9 @@ export const typeNumbers: Readonly<Record<IndexedLeaf, number>> = {
   'gov.replay/1': 5,
   'gov.policy/1': 6,
   'gov.config/1': 7,
+  'gov.erasure/1': 8,
+  'gov.prune/1': 9,
+  'gov.key/1': 10,
 };
 
 export const isIndexed = (type: string): type is IndexedLeaf => Object.hasOwn(typeNumbers, type);

@@ -21,6 +21,7 @@ import type {
   ActivePolicy,
   ByAge,
   ClaimedJob,
+  Cosignature,
   GovernanceEffect,
   GraphPart,
   IndexedLeaf,
@@ -337,6 +338,11 @@ export interface StoreReader extends TenantReader {
   newestCheckpoint(projectId: string, tree: TreeName): Promise<string | null>;
   checkpointFrom(projectId: string, tree: TreeName, size: number): Promise<string | null>;
   checkpointBelow(projectId: string, tree: TreeName, below: number): Promise<string | null>;
+  /**
+   * Of the first 256 cosigned checkpoints of at least `size`, the one that most witnesses cosigned, the smallest where
+   * there are several. Notes have their cosignatures, here and above.
+   */
+  witnessedCheckpoint(projectId: string, tree: TreeName, size: number): Promise<string | null>;
 
   /** The answer kept under an idempotency key, with the fingerprint of the request it answered. */
   keptResponse(
@@ -360,6 +366,13 @@ export interface Store extends StoreReader, TenantStore {
     checkpoint: Checkpoint,
     sign: (c: Checkpoint) => string,
   ): Promise<string>;
+  /** Keeps what witnesses answered to a saved checkpoint; of a key that has signed it already, the first line stays. */
+  saveCosignatures(
+    projectId: string,
+    tree: TreeName,
+    size: number,
+    cosignatures: readonly Cosignature[],
+  ): Promise<void>;
   /**
    * Projects with a tree whose newest leaves no checkpoint covers, last appended to before `beforeMs`; at most `limit`,
    * in no order. What a process leaves that ends between an append and its checkpoint.

@@ -186,8 +186,18 @@ export const indexedLeaves = [
   'gov.replay/1',
   'gov.policy/1',
   'gov.config/1',
+  'gov.erasure/1',
+  'gov.prune/1',
+  'gov.key/1',
 ] as const;
 export type IndexedLeaf = (typeof indexedLeaves)[number];
+
+/** A witness's signature line over a checkpoint, and `<name>+<key id>` of the key that it was verified with. */
+export interface Cosignature {
+  readonly key: string;
+  /** With its newline. */
+  readonly line: string;
+}
 
 /** (createdMs, id), newest first. */
 export interface ByAge {

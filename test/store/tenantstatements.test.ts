@@ -108,6 +108,7 @@ const reached: readonly RegExp[] = [
   /^SEARCH person USING INDEX sqlite_autoindex_person_1 \(user_id=\?\)/,
   /^SEARCH project USING (?:COVERING )?INDEX sqlite_autoindex_project_1 \(project_id=\?\)/,
   /^SEARCH project USING INDEX sqlite_autoindex_project_1 \(project_id<\?\)/, // the operator's list of all
+  /^SCAN first$/, // cosigned checkpoints of one log, counted
 ];
 
 /** How a job is claimed: from project to project by the index, whatever is queued. */

@@ -45,6 +45,23 @@ const settle = sql(
      FOR UPDATE SKIP LOCKED) signed)`,
 );
 
+const saveLine = sql(
+  `INSERT INTO cosignature (project, tree, size, key, line) VALUES ($1, $2, $3, $4, $5)
+   ON CONFLICT (project, tree, size, key) DO NOTHING`,
+);
+
+export const cosignatureSaver =
+  (database: Database, numbers: ProjectNumbers): Store['saveCosignatures'] =>
+  async (projectId, tree, size, cosignatures) => {
+    const project = await numbers.of(projectId);
+    const steps = cosignatures.map(({ key, line }) =>
+      step(saveLine, project, treeNumber(tree), size, key, line),
+    );
+    await database.write({ project }, steps).catch((error: unknown) => {
+      throw problemOf(error);
+    });
+  };
+
 export interface CheckpointSaverOptions {
   readonly numbers: ProjectNumbers;
   /** What this data directory has seen signed, and what judges by it; null where nothing is remembered. */

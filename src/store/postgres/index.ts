@@ -9,7 +9,7 @@ import type { Store, StoreReader } from '../port.ts';
 import { RandomPool } from '../random.ts';
 import type { SignedHeads } from '../sqlite/signedheads.ts';
 import { approvalReads } from './approvals.ts';
-import { checkpointSaver } from './checkpoints.ts';
+import { checkpointSaver, cosignatureSaver } from './checkpoints.ts';
 import { Committer } from './commit.ts';
 import { Condition } from './condition.ts';
 import { Database, type DatabaseOptions } from './database.ts';
@@ -122,6 +122,7 @@ function assemble(
     ...tasks(database, numberOf, () => clock.now()),
     ...jobMoves(database, numberOf, () => random.bytes(16).toString('base64url')),
     saveCheckpoint: checkpointSaver(database, { numbers, heads, remembered }),
+    saveCosignatures: cosignatureSaver(database, numbers),
     ...watch(database),
   };
   let closing: Promise<void> | undefined;

@@ -106,15 +106,20 @@ function proofReads(database: Database, numberOf: ProjectNumber): Of<'proof' | '
 
 const noteWhere = (condition: string) =>
   sql<{ note: string }>(
-    `SELECT note FROM checkpoint WHERE project = $1 AND tree = $2 AND size ${condition} LIMIT 1`,
+    `SELECT note || coalesce((SELECT string_agg(line, '' ORDER BY key) FROM cosignature k
+       WHERE k.project = c.project AND k.tree = c.tree AND k.size = c.size), '') AS note
+     FROM checkpoint c WHERE project = $1 AND tree = $2 AND size ${condition} LIMIT 1`,
   );
 const noteFrom = noteWhere('>= $3::int8 ORDER BY size');
 const noteBelow = noteWhere('< $3::int8 ORDER BY size DESC');
+const noteWitnessed = noteWhere(`= (SELECT size FROM (
+  SELECT size, count(*) AS witnesses FROM cosignature WHERE project = $1 AND tree = $2 AND size >= $3::int8
+  GROUP BY size ORDER BY size LIMIT 256) AS first ORDER BY witnesses DESC, size LIMIT 1)`);
 
 function checkpointReads(
   database: Database,
   numberOf: ProjectNumber,
-): Of<'newestCheckpoint' | 'checkpointFrom' | 'checkpointBelow'> {
+): Of<'newestCheckpoint' | 'checkpointFrom' | 'checkpointBelow' | 'witnessedCheckpoint'> {
   const find =
     (statement: Sql<{ note: string }>): StoreReader['checkpointFrom'] =>
     async (projectId, tree, size) => {
@@ -127,6 +132,7 @@ function checkpointReads(
     newestCheckpoint: (projectId, tree) => below(projectId, tree, endOfTime),
     checkpointFrom: find(noteFrom),
     checkpointBelow: below,
+    witnessedCheckpoint: find(noteWitnessed),
   };
 }
 

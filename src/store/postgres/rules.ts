@@ -117,6 +117,7 @@ export const tables: Readonly<Record<string, TableRules>> = {
       message: 'a tile only grows',
     },
   },
+  cosignature: appendOnly(),
   checkpoint: { ...appendOnly(), sees: `${own} OR ${onDuty('watch')}`, writes: own },
   head_anchor: {
     sees: own,

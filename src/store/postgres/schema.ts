@@ -59,6 +59,16 @@ CREATE TABLE checkpoint (
   PRIMARY KEY (project, tree, size)
 );
 
+-- What witnesses answered: signature lines over a checkpoint's text, by \`<name>+<key id>\` of the witness's key.
+CREATE TABLE cosignature (
+  project integer NOT NULL,
+  tree smallint NOT NULL,
+  size bigint NOT NULL,
+  key ${id} NOT NULL,
+  line text NOT NULL,
+  PRIMARY KEY (project, tree, size, key)
+);
+
 -- Projects whose logs have leaves that no checkpoint covers, maybe: kept with the commit, removed with the note.
 CREATE TABLE grown (project integer PRIMARY KEY);
 

@@ -18,6 +18,9 @@ const idMember: Readonly<Record<IndexedLeaf, string | null>> = {
   'gov.replay/1': 'replayId',
   'gov.policy/1': null,
   'gov.config/1': null,
+  'gov.erasure/1': 'erasureId',
+  'gov.prune/1': null,
+  'gov.key/1': null,
 };
 
 interface DecidedRow {

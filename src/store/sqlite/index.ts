@@ -22,6 +22,7 @@ import { preparer } from './statement.ts';
 import { taskStatements } from './tasks.ts';
 import { ThreadEngine } from './threadengine.ts';
 import { unsignedFinder } from './unsigned.ts';
+import { treeNumber } from '../trees.ts';
 import type { OfProject } from './writes.ts';
 
 export type { Faults } from './faults.ts';
@@ -150,6 +151,14 @@ function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): 
       trouble: () => engine.trouble,
       failed: (error) => engine.report(error),
     }),
+    saveCosignatures: async (projectId, tree, size, cosignatures) =>
+      engine.write({
+        verb: 'saveCosignatures',
+        ...of(projectId),
+        tree: treeNumber(tree),
+        size,
+        cosignatures,
+      }),
     unsigned: unsignedFinder(reading),
     claimJob: async (nowMs, leaseMs) => {
       if (!isDue(nowMs)) return null;

@@ -16,6 +16,7 @@ type WorkReads = Pick<
   | 'newestCheckpoint'
   | 'checkpointFrom'
   | 'checkpointBelow'
+  | 'witnessedCheckpoint'
   | 'keptResponse'
 >;
 
@@ -122,24 +123,36 @@ function proofReads(db: Connection, numberOf: ProjectNumber): Pick<StoreReader, 
   };
 }
 
+/** How many cosigned checkpoints are compared. */
+const cosignedSeen = 256;
+
 function checkpointReads(
   db: Connection,
   numberOf: ProjectNumber,
-): Pick<StoreReader, 'newestCheckpoint' | 'checkpointFrom' | 'checkpointBelow'> {
+): Pick<StoreReader, 'newestCheckpoint' | 'checkpointFrom' | 'checkpointBelow' | 'witnessedCheckpoint'> {
   const select = (condition: string) =>
     db
       .prepare<Value[], string>(
-        `SELECT note FROM checkpoint WHERE project = ? AND tree = ? ${condition} LIMIT 1`,
+        `SELECT note || coalesce((SELECT group_concat(line, '' ORDER BY key) FROM cosignature k
+           WHERE k.project = c.project AND k.tree = c.tree AND k.size = c.size), '')
+         FROM checkpoint c WHERE project = ? AND tree = ? ${condition} LIMIT 1`,
       )
       .pluck();
   const newest = select('ORDER BY size DESC');
   const from = select('AND size >= ? ORDER BY size');
   const below = select('AND size < ? ORDER BY size DESC');
+  const witnessed = select(`AND size = (SELECT size FROM (
+    SELECT size, count(*) AS witnesses FROM cosignature WHERE project = ? AND tree = ? AND size >= ?
+    GROUP BY size ORDER BY size LIMIT ${cosignedSeen}) AS first ORDER BY witnesses DESC, size LIMIT 1)`);
   return {
     newestCheckpoint: async (projectId, tree) => newest.get(numberOf(projectId), treeNumber(tree)) ?? null,
     checkpointFrom: async (projectId, tree, size) =>
       from.get(numberOf(projectId), treeNumber(tree), size) ?? null,
     checkpointBelow: async (projectId, tree, size) =>
       below.get(numberOf(projectId), treeNumber(tree), size) ?? null,
+    witnessedCheckpoint: async (projectId, tree, size) => {
+      const log = [numberOf(projectId), treeNumber(tree)];
+      return witnessed.get(...log, ...log, size) ?? null;
+    },
   };
 }

@@ -101,7 +101,17 @@ CREATE TABLE checkpoint (
   note TEXT NOT NULL,
   PRIMARY KEY (project, tree, size)
 ) STRICT;
-${['leaf', 'meter', 'checkpoint'].map(appendOnly).join('')}`;
+
+-- What witnesses answered: signature lines over a checkpoint's text, by \`<name>+<key id>\` of the witness's key.
+CREATE TABLE cosignature (
+  project INTEGER NOT NULL,
+  tree INTEGER NOT NULL,
+  size INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  line TEXT NOT NULL,
+  PRIMARY KEY (project, tree, size, key)
+) STRICT;
+${['leaf', 'meter', 'checkpoint', 'cosignature'].map(appendOnly).join('')}`;
 
 const runs = `
 CREATE TABLE event_type (

@@ -2,7 +2,7 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { emptyRoot } from '../../core/merkle.ts';
-import type { ApiKeyRow, GraphPart, Project } from '../port.ts';
+import type { ApiKeyRow, Cosignature, GraphPart, Project } from '../port.ts';
 import { keyColumns, keyValues } from '../tenantrow.ts';
 import { sessionKeptMs } from '../tenants.ts';
 import type { Prepare } from './statement.ts';
@@ -20,12 +20,19 @@ export interface Note {
   readonly note: string;
 }
 
+export interface Cosigned {
+  readonly tree: number;
+  readonly size: number;
+  readonly cosignatures: readonly Cosignature[];
+}
+
 export interface TaskStatements {
   /** With empty logs; answers its number. */
   createProject(project: Project): number;
   saveApiKey(project: number, key: ApiKeyRow): void;
   stageGraphPart(project: number, graphId: string, part: GraphPart): void;
   saveNote(project: number, note: Note): void;
+  saveCosignatures(project: number, cosigned: Cosigned): void;
   /** Drops the requests of jobs that ended long ago. */
   sweepRequests(nowMs: number): void;
   /** Drops sessions that ran out long ago. */
@@ -42,7 +49,7 @@ export function taskStatements(prepare: Prepare): TaskStatements {
 
 function projectTasks(
   prepare: Prepare,
-): Pick<TaskStatements, 'createProject' | 'saveApiKey' | 'stageGraphPart' | 'saveNote'> {
+): Pick<TaskStatements, 'createProject' | 'saveApiKey' | 'stageGraphPart' | 'saveNote' | 'saveCosignatures'> {
   const known = prepare('find project', 'SELECT 1 FROM project WHERE project_id = ?');
   const project = prepare<{ project: number }>(
     'create project',
@@ -67,6 +74,10 @@ function projectTasks(
     'save checkpoint',
     'INSERT INTO checkpoint (project, tree, size, root, note) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   );
+  const cosignature = prepare(
+    'save cosignature',
+    'INSERT INTO cosignature (project, tree, size, key, line) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  );
   return {
     createProject: ({ projectId, organizationId, environment, auditOrigin, meteringOrigin }) => {
       if (known.get(projectId) !== undefined) {
@@ -85,6 +96,9 @@ function projectTasks(
     },
     saveNote: (no, { tree, size, root, note: text }) => {
       note.run(no, tree, size, root, text);
+    },
+    saveCosignatures: (no, { tree, size, cosignatures }) => {
+      for (const { key: by, line } of cosignatures) cosignature.run(no, tree, size, by, line);
     },
   };
 }

@@ -18,7 +18,7 @@ import type {
 import { troubleOf } from './faults.ts';
 import type { JobFailure, JobMoves } from './jobs.ts';
 import type { CommitSequencer } from './sequencer.ts';
-import type { Note, TaskStatements } from './tasks.ts';
+import type { Cosigned, Note, TaskStatements } from './tasks.ts';
 import type { TenantTasks } from './maketenant.ts';
 import { Torn, type Work } from './writer.ts';
 
@@ -41,6 +41,7 @@ interface Inputs {
   used: { readonly uses: readonly Use[] };
   stageGraphPart: OfProject & { readonly graphId: string; readonly part: GraphPart };
   saveNote: OfProject & { readonly note: Note };
+  saveCosignatures: OfProject & Cosigned;
   claimJob: { readonly nowMs: number; readonly lease: Lease };
   renewJob: OfProject & { readonly jobId: string; readonly lease: Lease };
   failJob: OfProject & { readonly jobId: string; readonly failure: JobFailure };
@@ -58,6 +59,7 @@ interface Results extends Record<keyof Inputs, unknown> {
   used: void;
   stageGraphPart: void;
   saveNote: void;
+  saveCosignatures: void;
   claimJob: ClaimedJob | null;
   renewJob: boolean;
   failJob: void;
@@ -106,6 +108,8 @@ function perform(write: Write, statements: WriteStatements): Results[Verb] {
       return tasks.stageGraphPart(write.project, write.graphId, write.part);
     case 'saveNote':
       return tasks.saveNote(write.project, write.note);
+    case 'saveCosignatures':
+      return tasks.saveCosignatures(write.project, write);
     case 'claimJob':
       return jobs.claim(write.nowMs, write.lease);
     case 'renewJob':
@@ -210,6 +214,8 @@ export function bytesOf(write: Write): number {
       return write.part.items.length;
     case 'saveNote':
       return write.note.note.length;
+    case 'saveCosignatures':
+      return write.cosignatures.reduce((sum, { line }) => sum + line.length, 0);
     case 'used':
       return write.uses.length * 64;
     case 'sweepOld':

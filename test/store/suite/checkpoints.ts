@@ -39,6 +39,41 @@ describe('checkpoints', () => {
     await drop();
   });
 
+  it('have the signature lines of their witnesses; the one that most cosigned is found', async () => {
+    const { store, reopen, drop } = await open();
+    const notes: string[] = [];
+    const sizes: number[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      await appended(store, request([event()]));
+      const head = await headOf(store);
+      sizes.push(head.size);
+      notes.push(await store.saveCheckpoint('prj_a', 'audit', head, sign));
+    }
+    const by = (name: string, line = `— ${name} sig\n`) => ({ key: `${name}+0a0b0c0d`, line });
+    expect(await store.witnessedCheckpoint('prj_a', 'audit', 0)).toBeNull();
+    await store.saveCosignatures('prj_a', 'audit', sizes[1] ?? 0, [by('w2')]);
+    await store.saveCosignatures('prj_a', 'audit', sizes[2] ?? 0, [by('w2'), by('w1')]);
+    await store.saveCosignatures('prj_a', 'audit', sizes[2] ?? 0, [by('w1', '— w1 again\n')]);
+    await store.saveCosignatures('prj_a', 'audit', sizes[3] ?? 0, [by('w3'), by('w1')]);
+    const restarted = await reopen();
+    const cosigned = [
+      notes[0],
+      `${notes[1]}— w2 sig\n`,
+      `${notes[2]}— w1 sig\n— w2 sig\n`,
+      `${notes[3]}— w1 sig\n— w3 sig\n`,
+    ];
+    for (const [at, size] of sizes.entries()) {
+      expect(await restarted.checkpointFrom('prj_a', 'audit', size)).toBe(cosigned[at]);
+    }
+    expect(await restarted.newestCheckpoint('prj_a', 'audit')).toBe(cosigned[3]);
+    expect(await restarted.checkpointBelow('prj_a', 'audit', sizes[3] ?? 0)).toBe(cosigned[2]);
+    expect(await restarted.witnessedCheckpoint('prj_a', 'audit', 0)).toBe(cosigned[2]);
+    expect(await restarted.witnessedCheckpoint('prj_a', 'audit', sizes[3] ?? 0)).toBe(cosigned[3]);
+    expect(await restarted.witnessedCheckpoint('prj_a', 'audit', 1 + (sizes[3] ?? 0))).toBeNull();
+    expect(await restarted.witnessedCheckpoint('prj_a', 'metering', 0)).toBeNull();
+    await drop();
+  });
+
   it('that are missing are found, until both trees have them', async () => {
     const { store, clock, reopen, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
