@@ -1,5 +1,7 @@
-/** How checks of `gov service doctor` are told to people. */
+/** How checks of `gov service doctor` and `gov plane doctor` are told. */
+import type { Out } from './out.ts';
 import { safe, type Safe, type Styles } from './safe.ts';
+import { plainView } from './view.ts';
 
 interface Check {
   readonly name: string;
@@ -16,4 +18,26 @@ export function told(checks: readonly Check[], { green, red, yellow, dim }: Styl
     safe`${marks[status]} ${name.padEnd(width)}  ${detail}`,
     ...(advice === null ? [] : [safe`  ${' '.repeat(width)}  ${dim(safe`→ ${advice}`)}`]),
   ]);
+}
+
+const { columns } = plainView(['name', 'status', 'detail', 'advice']);
+
+/** All that a doctor found: lines for people, rows or one value for programs. */
+export async function tellChecks(
+  report: { readonly ok: boolean; readonly checks: readonly Check[] },
+  out: Out,
+): Promise<void> {
+  const { checks, ok } = report;
+  if (out.isHuman) {
+    await out.lines(told(checks, out.styles));
+    const worst = checks.filter(({ status }) => status === 'fail').length;
+    await out.note(
+      ok ? safe`it can serve` : safe`it cannot serve: ${worst} of ${checks.length} checks failed`,
+    );
+  } else if (out.format === 'tsv' || out.format === 'csv') {
+    await out.table(
+      checks.map((each) => ({ ...each })),
+      columns,
+    );
+  } else await out.one(report, plainView(Object.keys(report)));
 }

@@ -2,68 +2,42 @@
  * `gov service doctor`: whether a service could serve as it is configured, and what to do where it could not. Looks,
  * and changes nothing but a record in the log of the database. Proven by `test/host/doctor.test.ts`.
  */
-import { accessSync, constants, existsSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isLoopback } from '../client/proxy.ts';
-import { GovError } from '../contract/problems.ts';
 import { skewAdvice, skewText } from '../store/clockskew.ts';
+import {
+  examiner,
+  fail,
+  lookAtAddress,
+  lookAtFilesystem,
+  lookAtSpace,
+  ok,
+  warn,
+  type DoctorReport,
+  type Examine,
+  type Found,
+} from './checks.ts';
 import { now } from './clock.ts';
 import { assertSameKeys } from './hosting.ts';
 import { readKeys, type HostKeys } from './keys.ts';
-import { hasSpace } from './probe.ts';
 import { readServiceConfig, type ServiceConfig, type ServiceFlags } from './serviceconfig.ts';
-import type { Address, Variables } from './layers.ts';
+import type { Variables } from './layers.ts';
 
-export interface Check {
-  readonly name: string;
-  /** `warn`: it serves, but not as it should. */
-  readonly status: 'ok' | 'warn' | 'fail';
-  /** What was found. */
-  readonly detail: string;
-  /** What to do, where something is to be done. */
-  readonly advice: string | null;
-}
-
-export interface DoctorReport {
-  /** Whether nothing failed. */
-  readonly ok: boolean;
-  readonly checks: readonly Check[];
-}
-
-type Found = Omit<Check, 'name'>;
-
-const ok = (detail: string): Found => ({ status: 'ok', detail, advice: null });
-const warn = (detail: string, advice: string): Found => ({ status: 'warn', detail, advice });
-const fail = (detail: string, advice: string): Found => ({ status: 'fail', detail, advice });
+export type { Check, DoctorReport } from './checks.ts';
 
 export async function doctor(
   options: { readonly dataDir: string; readonly env?: Variables } & ServiceFlags,
 ): Promise<DoctorReport> {
-  const checks: Check[] = [];
-  const examine = async (name: string, look: () => Promise<Found> | Found): Promise<void> => {
-    checks.push({ name, ...(await Promise.resolve().then(look).catch(refusal)) });
-  };
+  const { examine, report } = examiner();
   let config: ServiceConfig | undefined;
   await examine('configuration', () => {
     config = readServiceConfig(resolve(options.dataDir), options, options.env ?? process.env);
     return ok(`${config.dataDir}/service.json, logs named ${config.logName}/…`);
   });
   if (config !== undefined) await examineAll(config, examine);
-  return { ok: checks.every(({ status }) => status !== 'fail'), checks };
+  return report();
 }
-
-/** A problem says itself what to do; the system says what it refused. */
-function refusal(error: unknown): Found {
-  if (error instanceof Error && 'syscall' in error) {
-    return fail(error.message, 'run as the owner of the data directory, or give it back to this user');
-  }
-  if (!(error instanceof GovError)) throw error;
-  const [detail = '', ...advice] = error.message.split('; ');
-  return fail(detail, advice.join('; ') || 'mend what it names');
-}
-
-type Examine = (name: string, look: () => Promise<Found> | Found) => Promise<void>;
 
 async function examineAll(config: ServiceConfig, examine: Examine): Promise<void> {
   let keys: HostKeys | undefined;
@@ -87,21 +61,10 @@ async function examineFiles(
   keys: HostKeys | undefined,
   examine: Examine,
 ): Promise<void> {
-  const { judgeFilesystem } = await import('../store/sqlite/filesystem.ts');
   const { inspectFiles } = await import('../store/sqlite/inspect.ts');
   const { openReader, storeFiles } = await import('../store/sqlite/index.ts');
-  await examine('file system', () => {
-    accessSync(dataDir, constants.R_OK | constants.W_OK);
-    const warning = judgeFilesystem(dataDir);
-    return warning === null
-      ? ok('local and writable')
-      : warn(warning, 'move it to a local disk if it is none');
-  });
-  await examine('disk', async () =>
-    (await hasSpace(dataDir))
-      ? ok('more than 5 % and 512 MiB are free')
-      : warn('less than 5 % or 512 MiB are free', 'make room: readiness answers 503 until then'),
-  );
+  await examine('file system', () => lookAtFilesystem(dataDir));
+  await examine('disk', () => lookAtSpace(dataDir));
   await examine('database', async () => {
     const { main } = storeFiles(dataDir);
     if (!inspectFiles(dataDir)) return ok('SQLite; made at the first start');
@@ -235,30 +198,4 @@ function lookAtPublicUrl({ publicUrl }: ServiceConfig): Found {
     `${publicUrl} is not encrypted`,
     'put a TLS proxy before it: browsers keep no session otherwise',
   );
-}
-
-/** Listens for a moment; where somebody does already, asks whether it is a service. */
-async function lookAtAddress({ host, port }: Address): Promise<Found> {
-  const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const code = await new Promise<string | null>((settle) => {
-    const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => settle(error.code ?? error.message));
-    server.listen(port, host, () => server.close(() => settle(null)));
-  });
-  if (code === null) return ok(`${place} is free`);
-  if (code === 'EADDRINUSE' && (await servesAt(place))) return ok(`gov serves at ${place}`);
-  const why = code === 'EADDRINUSE' ? 'another program listens there' : code;
-  return fail(`${place}: ${why}`, 'give --listen HOST:PORT');
-}
-
-async function servesAt(place: string): Promise<boolean> {
-  const reachable = place.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
-  try {
-    const answer = await fetch(`http://${reachable}/api/v1/health/live`, {
-      signal: AbortSignal.timeout(2000),
-    });
-    return answer.headers.has('gov-api-version');
-  } catch {
-    return false;
-  }
 }

@@ -58,6 +58,16 @@ export async function makeDirectory(path: string, fill: (draft: string) => Promi
   syncDirectory(dirname(path));
 }
 
+/** Makes the content of a file durable. */
+export function syncFile(path: string): void {
+  const file = openSync(path, 'r+');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** Makes the names in a directory durable. */
 export function syncDirectory(path: string): void {
   const directory = openSync(path, 'r');

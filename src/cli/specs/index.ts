@@ -8,6 +8,7 @@ import * as general from './general.ts';
 import { graphsGet, graphsLineage } from './graphs.ts';
 import { jobsWait } from './jobs.ts';
 import * as keys from './keys.ts';
+import * as operate from './operate.ts';
 import { logFsck, planeInit, planeServe, planeStatus } from './plane.ts';
 import * as policy from './policy.ts';
 import * as projects from './projects.ts';
@@ -66,6 +67,7 @@ const handMade: readonly CommandSpec[] = [
   planeInit,
   planeServe,
   planeStatus,
+  ...Object.values(operate),
   ...Object.values(service),
   logFsck,
   ...Object.values(auth),

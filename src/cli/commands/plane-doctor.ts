@@ -1,0 +1,17 @@
+/** `gov plane doctor`: exit 3 where a check failed. */
+import { resolve } from 'node:path';
+import type { Run } from '../command.ts';
+import { exit } from '../exit.ts';
+import { tellChecks } from '../serviceoutput.ts';
+import type { planeDoctor as spec } from '../specs/operate.ts';
+
+export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
+  const { data, ...options } = flags;
+  const dataDir = resolve(io.cwd, data ?? session.dataDir());
+  const { planeDoctor } = await import('../../../plane/doctor.ts');
+  const { ca } = session.webOptions();
+  const report = await planeDoctor({ ...options, dataDir, env: io.env, ca });
+  out.verdict = report.ok ? exit.ok : exit.checkFailed;
+  await tellChecks(report, out);
+  return out.verdict;
+};
