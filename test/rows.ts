@@ -80,6 +80,7 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
   analyzePolicyHistory: () => ({ proposedVersion: policyVersion }),
   simulatePolicies: ({ policyId }) => ({ checkpoint, policyIds: [policyId] }),
   createPolicy: ({ policyId }) => ({ policyId, ...policy }),
+  applyConfigBundle: () => ({ parts: ['{"bundle":{},"signature":""}'] }),
   addPolicyVersion: () => policyVersion,
   publishPolicy: () => ({}),
   transitionPolicy: () => ({ targetStatus: 'archived' }),

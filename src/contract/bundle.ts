@@ -39,7 +39,10 @@ export const ConfigBundle = exact({
   projectId: serviceId('prj'),
   environment: oneOf(environments),
   issuedAt: timestamp('When what it holds was changed last'),
-  engine: Type.String({ maxLength: limits.identifierChars, description: 'What the conditions are written in' }),
+  engine: Type.String({
+    maxLength: limits.identifierChars,
+    description: 'What the conditions are written in',
+  }),
   policies: Type.Array(BundledPolicy, {
     maxItems: limits.policiesActive,
     description: 'Those in force, in the order of their ids',
@@ -77,7 +80,9 @@ const TelemetryConfig = Type.Object({
   signed: nullable(SignedBundle),
   serviceVersion: Type.String(),
   planeSupport: oneOf(planeSupports),
-  oldestPlane: Type.String({ description: 'The oldest version of planes that this service is made to work with' }),
+  oldestPlane: Type.String({
+    description: 'The oldest version of planes that this service is made to work with',
+  }),
   serverTime: timestamp('Now, at the service'),
 });
 export type TelemetryConfig = Static<typeof TelemetryConfig>;

@@ -2,6 +2,7 @@
 import { approvals } from './approvals.ts';
 import { auth } from './auth.ts';
 import { billing } from './billing.ts';
+import { bundle } from './bundle.ts';
 import { events } from './events.ts';
 import { governance } from './governance.ts';
 import { graphs } from './graphs.ts';
@@ -26,6 +27,7 @@ export const table = {
   ...graphs,
   ...governance,
   ...policies,
+  ...bundle,
   ...tools,
   ...approvals,
   ...jobs,

@@ -1,9 +1,11 @@
 /**
  * What makes a serving process a hosted service: its identity provider and payment provider, new projects, and the
- * seal of kept answers. Providers are loaded where they are configured. Proven by `test/host/hosting.test.ts`.
+ * seal of kept answers, the cosigner of data planes. Providers are loaded where they are configured. Proven by `test/host/hosting.test.ts`.
  */
-import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, createPrivateKey, hkdfSync } from 'node:crypto';
 import { GovError } from '../contract/problems.ts';
+import { ed25519Cosigner, type NoteSigner } from '../core/note.ts';
+import { configKeyName } from '../core/configbundle.ts';
 import { typeId } from '../core/id.ts';
 import type { Hosting, Seal } from '../service/hosting.ts';
 import type { Log } from '../service/log.ts';
@@ -35,8 +37,17 @@ export async function createHosting(config: ServiceConfig, keys: HostKeys, log: 
       };
       return { project, genesis: genesisLeaf(project, keys, nowMs) };
     },
+    configSigner: configSignerOf(logName, keys),
     seal: createSeal(keys.storeKey, randomBytes),
+    cosigner: createCosigner(keys.storeKey, logName),
   };
+}
+
+/** The Ed25519 key of the installation's logs, under a name of its own. */
+function configSignerOf(logName: string, { signers }: HostKeys): NoteSigner {
+  const [signer] = signers(configKeyName(logName));
+  if (signer === undefined) throw new Error('expected an Ed25519 signer, got none');
+  return signer;
 }
 
 const ivBytes = 12;
@@ -69,6 +80,19 @@ export function createSeal(storeKey: Uint8Array, random: (size: number) => Uint8
     },
   };
 }
+
+/**
+ * `<logName>/cosigner`, with an Ed25519 key that HKDF-SHA-256 derives from the store's key, so that every process of an
+ * installation is the same cosigner, and whoever restores `keys/` still is.
+ */
+export function createCosigner(storeKey: Uint8Array, logName: string): NoteSigner {
+  const seed = Buffer.from(hkdfSync('sha256', storeKey, '', 'gov.cosigner/v1', 32));
+  const key = Buffer.concat([ed25519Prefix, seed]);
+  return ed25519Cosigner(`${logName}/cosigner`, createPrivateKey({ key, format: 'der', type: 'pkcs8' }));
+}
+
+/** PKCS #8 of an Ed25519 key (RFC 8410 section 7), up to its 32 bytes. */
+const ed25519Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /**
  * Holds every process of an installation to the same keys: the first one says what they are, and one with others

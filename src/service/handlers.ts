@@ -3,6 +3,7 @@ import { apiKeys } from './apikeys.ts';
 import { approvals } from './approvals.ts';
 import { auth } from './auth.ts';
 import { billing } from './billing.ts';
+import { bundles } from './bundle.ts';
 import type { Handlers } from './call.ts';
 import { evaluations } from './evaluatepolicy.ts';
 import { events } from './events.ts';
@@ -28,6 +29,7 @@ export const handlers: Handlers = {
   ...graphs,
   ...evaluations,
   ...policies,
+  ...bundles,
   ...simulations,
   ...snapshots,
   ...tools,

@@ -3,6 +3,7 @@
  * `host/hosting.ts` puts it together.
  */
 import type { AuthConfiguration, Environment } from '../contract/auth.ts';
+import type { NoteSigner } from '../core/note.ts';
 import type { LeafDraft } from '../core/record.ts';
 import type { Project } from '../store/port.ts';
 import type { Quotas } from './settings.ts';
@@ -19,8 +20,12 @@ export interface Hosting {
   readonly returnHosts: readonly string[];
   /** A new project of an organization: its ids, the origins of its logs, and its genesis leaf with the keys. */
   makeProject(organizationId: string, environment: Environment): { project: Project; genesis: LeafDraft };
-  /** AES-256-GCM under a key of the installation, for kept answers that show a secret. */
+  /** Signs configurations of data planes. */
+  readonly configSigner: NoteSigner;
+  /** AES-256-GCM under a key of the installation, for kept answers that show a secret, and secrets of data planes. */
   readonly seal: Seal;
+  /** Cosigns checkpoints that data planes report (C2SP tlog-cosignature, Ed25519), under a name of its own. */
+  readonly cosigner: NoteSigner;
 }
 
 export interface Seal {

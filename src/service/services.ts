@@ -3,6 +3,7 @@ import type { ProblemCode } from '../contract/problems.ts';
 import type { OperationId } from '../contract/table.ts';
 import type { DsseEnvelope } from '../core/dsse.ts';
 import type { Store } from '../store/port.ts';
+import type { PlaneConfig } from './bundle.ts';
 import type { Caller } from './call.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import type { Credentials } from './credentials.ts';
@@ -45,6 +46,8 @@ export interface Services {
   /** Null on a plane. */
   readonly hosting: Hosting | null;
   readonly credentials: Credentials;
+  /** Absent at a service, which gives configurations and takes none. */
+  readonly planeConfig?: PlaneConfig;
   /**
    * Drops at once what is remembered of a credential, or of all credentials of a project: the key, user or project
    * with this id was changed here. Other processes forget within `limits.credentialCacheSeconds`. O(n) of what is

@@ -1,0 +1,63 @@
+/**
+ * The configuration of data planes: a service gives it, signed; a plane takes it and shows what it holds. What a plane
+ * does with it is in `plane/configapply.ts`. Proven by `test/service/configbundle.test.ts` and
+ * `test/plane/configapply.test.ts`.
+ */
+import type { BundleApplied, HeldBundle } from '../contract/bundle.ts';
+import { GovError } from '../contract/problems.ts';
+import { oldestPlane, planeSupport } from '../core/planeversion.ts';
+import { formatTimestamp } from '../core/time.ts';
+import type { StoredPolicy } from '../store/port.ts';
+import { keepAnswer, type Caller, type Handlers } from './call.ts';
+import { bundleOf } from './configbundle.ts';
+import type { Change } from './policychange.ts';
+import type { StoredSettings } from './settings.ts';
+
+/** The configuration that a plane took from its service. Absent at a service. */
+export interface PlaneConfig {
+  /** NOT_FOUND where it holds none. */
+  held(): Promise<HeldBundle>;
+  /** By a person, from a file. BundleRefused; then nothing changed. */
+  apply(text: Uint8Array, caller: Caller): Promise<BundleApplied>;
+  /** CONFLICT where a change of a policy is for the service alone to make. */
+  refusePolicyChange(policy: StoredPolicy, change: Change): void;
+  /** CONFLICT where the risk router is configured by the service. */
+  refuseRiskConfig(): void;
+  /** Settings that the service decides. */
+  settings(): Partial<StoredSettings>;
+}
+
+export const bundles: Pick<Handlers, 'getTelemetryConfig' | 'getConfigBundle' | 'applyConfigBundle'> = {
+  async getTelemetryConfig({ query, caller }, services) {
+    const { bundleVersion, bundleHash, signed } = await bundleOf(services, caller.project);
+    const support = planeSupport(query.planeVersion, services.version);
+    return {
+      status: 200,
+      body: {
+        bundleVersion,
+        bundleHash,
+        signed: query.current === bundleHash ? null : signed,
+        serviceVersion: services.version,
+        planeSupport: support,
+        oldestPlane: oldestPlane(services.version),
+        serverTime: formatTimestamp(services.now()),
+      },
+    };
+  },
+
+  async getConfigBundle({ caller }, services) {
+    if (services.planeConfig !== undefined) return { status: 200, body: await services.planeConfig.held() };
+    return { status: 200, body: { ...(await bundleOf(services, caller.project)), plane: null } };
+  },
+
+  async applyConfigBundle(call, services) {
+    const { planeConfig } = services;
+    if (planeConfig === undefined) {
+      const detail = 'expected a data plane, got a service: it makes configurations and takes none';
+      throw new GovError('FORBIDDEN', detail);
+    }
+    const text = Buffer.from(call.body.parts.join(''));
+    const body = await planeConfig.apply(text, call.caller);
+    return keepAnswer(call, services, { status: 200, body });
+  },
+};
