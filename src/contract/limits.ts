@@ -270,6 +270,23 @@ export const limits = {
   /** Reports that never left and are older than this become one a month. */
   telemetryMergeDays: 90,
 
+  // witnesses of checkpoints (C2SP tlog-witness; docs/witness.md)
+  witnessProofLines: 63,
+  witnessBodyBytes: 64 * KiB,
+  witnessAnswerBytes: 64 * KiB,
+  witnessLogs: 10_000,
+  witnessConnections: 1000,
+  witnesses: 16,
+  witnessWaitSeconds: 10,
+  witnessTimeoutSeconds: 10,
+  witnessRetrySeconds: 60,
+  /** After so long without a cosignature, health says so. */
+  witnessSilentSeconds: 60,
+  /** Checkpoints of one log that proofs wait for, beside the newest. */
+  witnessWanted: 16,
+  /** Logs whose witnessed size is remembered. */
+  witnessLanes: 10_000,
+
   responseBytes: 256 * MiB,
   clientTimeoutSeconds: 30,
   clientRetries: 3,
