@@ -6,7 +6,9 @@ import { join, resolve } from 'node:path';
 import type { OperationId } from '../src/contract/table.ts';
 import { assemble } from '../src/host/assemble.ts';
 import { readPlaneConfig, type PlaneFlags } from '../src/host/config.ts';
+import { now } from '../src/host/clock.ts';
 import { readKeys } from '../src/host/keys.ts';
+import { openTls } from '../src/host/tls.ts';
 import { createLog } from '../src/host/log.ts';
 import { run, type Running } from '../src/host/run.ts';
 import { sqliteEngine } from '../src/host/sqliteengine.ts';
@@ -37,8 +39,16 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const config = readPlaneConfig(resolve(options.dataDir), options, options.env ?? process.env);
   const log = options.log ?? createLog(config.logLevel);
   const keys = readKeys(config.dataDir);
+  const tls = config.tls === null ? null : openTls(config.tls, { log, now });
   const engine = sqliteEngine(config.dataDir, { log, rebuildHeads: options.rebuildHeads ?? false });
-  const assembled = assemble({ engine, keys, hosting: null, log, debugging: config.logLevel === 'debug' });
+  const assembled = assemble({
+    engine,
+    keys,
+    hosting: null,
+    log,
+    debugging: config.logLevel === 'debug',
+    degraded: () => tls?.reasons() ?? [],
+  });
   const { projectId, origin, memoryMiB, problemBase } = config;
   try {
     await refuseForeignKeys(engine.store, projectId, assembled.services.verifierKeys(origin));
@@ -61,6 +71,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     basePath: basePaths[config.environment],
     runFile: join(config.dataDir, 'run.json'),
     projectId,
+    tls,
     startedAt,
   });
 }

@@ -17,6 +17,7 @@ import {
   type Variables,
 } from './layers.ts';
 import type { LogLevel } from './log.ts';
+import { tlsFilesOf, type TlsFiles } from './tls.ts';
 
 /** `plane.json`, as `plane init` writes it. */
 export interface PlaneFile {
@@ -32,6 +33,10 @@ export interface PlaneFile {
   readonly problemBase?: string;
   readonly logLevel?: LogLevel;
   readonly memoryMiB?: number;
+  /** Paths of PEM files, relative to the data directory. */
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly tlsClientCa?: string;
 }
 
 const typeIdOf = (prefix: string): JsonSchema => ({
@@ -67,6 +72,8 @@ export interface PlaneConfig extends Omit<PlaneFile, 'listen' | 'metricsListen' 
   readonly listen: Address;
   readonly metricsListen: Address | null;
   readonly logLevel: LogLevel;
+  /** Null: HTTP without TLS. */
+  readonly tls: TlsFiles | null;
 }
 
 /** What flags may set. `metricsListen: 'off'` serves no metrics. */
@@ -74,6 +81,9 @@ export interface PlaneFlags {
   readonly listen?: string | undefined;
   readonly metricsListen?: string | undefined;
   readonly logLevel?: string | undefined;
+  readonly tlsCert?: string | undefined;
+  readonly tlsKey?: string | undefined;
+  readonly tlsClientCa?: string | undefined;
 }
 
 /** Reads and checks the configuration; VALIDATION_ERROR names the file, variable or flag at fault. */
@@ -88,6 +98,14 @@ export function readPlaneConfig(dataDir: string, flags: PlaneFlags, env: Variabl
     listen: parseAddress(pick('listen', 'GOV_LISTEN', file.listen)),
     metricsListen: parseOptionalAddress(
       pick('metricsListen', 'GOV_METRICS_LISTEN', file.metricsListen ?? 'off'),
+    ),
+    tls: tlsFilesOf(
+      {
+        cert: pick('tlsCert', 'GOV_TLS_CERT', file.tlsCert ?? null),
+        key: pick('tlsKey', 'GOV_TLS_KEY', file.tlsKey ?? null),
+        clientCa: pick('tlsClientCa', 'GOV_TLS_CLIENT_CA', file.tlsClientCa ?? null),
+      },
+      { dataDir, file: path, env },
     ),
   };
 }

@@ -78,6 +78,9 @@ export const servingMembers = {
   problemBase: { type: 'string', pattern: '^https?://[^\\s]+$', maxLength: 255 },
   logLevel: oneOf(logLevels),
   memoryMiB: whole(128, 1_048_576),
+  tlsCert: text(4096),
+  tlsKey: text(4096),
+  tlsClientCa: text(4096),
 } satisfies Readonly<Record<string, JsonSchema>>;
 
 export function parseLogLevel({ value, from }: Picked): LogLevel {

@@ -1,7 +1,7 @@
 /**
  * How a serving process ends: a signal or a storage fault stops accepting, drains, closes the store.
  * Exit code 0 after a signal, 74 (EX_IOERR) after a fault, so that a supervisor can tell. A second signal ends
- * at once. Proven by `test/plane/lifecycle.test.ts`.
+ * at once; SIGHUP reads what can be read again. Proven by `test/plane/lifecycle.test.ts`.
  */
 import type { Log } from '../service/log.ts';
 
@@ -14,10 +14,12 @@ export interface Running {
   /** A reason why writing cannot go on, or null. */
   readonly fault: () => string | null;
   readonly log: Log;
+  /** On SIGHUP, which ends nothing. */
+  readonly reload?: () => void;
 }
 
 /** Resolves with the exit code once everything is closed. */
-export function untilStopped({ close, fault, log }: Running): Promise<number> {
+export function untilStopped({ close, fault, log, reload }: Running): Promise<number> {
   return new Promise((resolve) => {
     let stopping = false;
     const stop = (reason: string, code: number): void => {
@@ -40,10 +42,15 @@ export function untilStopped({ close, fault, log }: Running): Promise<number> {
       } finally {
         process.off('SIGTERM', onTerm);
         process.off('SIGINT', onInt);
+        process.off('SIGHUP', onHup);
       }
     };
     const onTerm = (): void => stop('SIGTERM', 0);
     const onInt = (): void => stop('SIGINT', 0);
+    const onHup = (): void => {
+      if (!stopping) reload?.();
+    };
+    process.on('SIGHUP', onHup);
     process.on('SIGTERM', onTerm);
     process.on('SIGINT', onInt);
     const watch = setInterval(() => {

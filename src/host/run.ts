@@ -15,6 +15,7 @@ import type { Address } from './layers.ts';
 import { replacePrivate } from './files.ts';
 import { untilStopped } from './lifecycle.ts';
 import type { MetricsServer } from './metrics.ts';
+import type { Tls } from './tls.ts';
 
 export interface RunOptions {
   readonly listen: Address;
@@ -30,6 +31,8 @@ export interface RunOptions {
   readonly beside?: { close(): Promise<void> };
   /** What works beside the server on the store: started once it listens, stopped before the store closes. */
   readonly background?: Background;
+  /** Null: HTTP without TLS. */
+  readonly tls?: Tls | null;
   /** `performance.now()` of the start. */
   readonly startedAt: number;
 }
@@ -57,7 +60,13 @@ export interface Running {
 export async function run(assembled: Assembled, options: RunOptions): Promise<Running> {
   const { services, engine, jobs } = assembled;
   const { log } = services;
-  const server = createServer({ ...options.http, services, handlers });
+  const tls = options.tls ?? null;
+  const server = createServer({
+    ...options.http,
+    ...(tls === null ? {} : { tls }),
+    services,
+    handlers,
+  });
   try {
     const origin = await server
       .listen(options.listen)
@@ -80,13 +89,17 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     setImmediate(() => log.info({ baseUrl, metricsUrl, startedInMs: Math.round(startedInMs) }, 'serving'));
     const { runFile, beside, background } = options;
     const parts = { server, metrics, runFile, beside, background, stopSweeping, stopReporting };
+    const reload = (): void => {
+      const context = tls?.reload() ?? null;
+      if (context !== null) server.useCertificate(context);
+    };
     const close = once(() => stop({ ...assembled, ...parts }));
     return {
       baseUrl,
       metricsUrl,
       startedInMs,
       close,
-      untilStopped: () => untilStopped({ close, fault: engine.faulted, log }),
+      untilStopped: () => untilStopped({ close, fault: engine.faulted, log, reload }),
     };
   } catch (error) {
     await server.close(0);

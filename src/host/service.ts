@@ -17,6 +17,7 @@ import { readKeys } from './keys.ts';
 import { parseAddress } from './layers.ts';
 import { createLog } from './log.ts';
 import { run, type Running, type RunOptions } from './run.ts';
+import { openTls } from './tls.ts';
 import { readServiceConfig, type ServiceConfig, type ServiceFlags } from './serviceconfig.ts';
 
 export interface ServiceOptions extends ServiceFlags {
@@ -60,9 +61,14 @@ export async function openService(
     const hosting = await createHosting({ ...config, issuer }, keys, log);
     engine = await openEngine(config, { log, rebuildHeads: options.rebuildHeads ?? false });
     await refuseOtherKeys(engine.store, keys);
-    const assembled = assemble({ engine, keys, hosting, log, debugging: config.logLevel === 'debug' });
+    const tls = config.tls === null ? null : openTls(config.tls, { log, now });
+    // tenants read it: no paths
+    const degraded = (): readonly string[] =>
+      (tls?.reasons() ?? []).map((reason) => reason.replace(/:.*$/s, ''));
+    const debugging = config.logLevel === 'debug';
+    const assembled = assemble({ engine, keys, hosting, log, debugging, degraded });
     const beside = devIssuer === null ? {} : { beside: devIssuer };
-    return { assembled, serving: { ...servingOf(config, options), ...beside, startedAt } };
+    return { assembled, serving: { ...servingOf(config, options), ...beside, tls, startedAt } };
   } catch (error) {
     await devIssuer?.close();
     await engine?.store.close();

@@ -30,6 +30,7 @@ import {
 } from './layers.ts';
 import type { LogLevel } from './log.ts';
 import { databaseOf, secretFile, secretOf } from './configsecrets.ts';
+import { tlsFilesOf, type TlsFiles } from './tls.ts';
 
 /** `service.json`, as `gov service init` writes it; every process of an installation has the same. */
 export interface ServiceFile {
@@ -53,6 +54,10 @@ export interface ServiceFile {
   readonly problemBase?: string;
   readonly logLevel?: LogLevel;
   readonly memoryMiB?: number;
+  /** Paths of PEM files, relative to the data directory. */
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly tlsClientCa?: string;
 }
 
 /** Rate limits (contract D8); 0: off. */
@@ -135,6 +140,8 @@ export interface ServiceConfig {
   readonly problemBase: string | null;
   readonly logLevel: LogLevel;
   readonly memoryMiB: number | null;
+  /** Null: HTTP without TLS. */
+  readonly tls: TlsFiles | null;
 }
 
 /** What flags may set. `metricsListen: 'off'` serves no metrics. */
@@ -146,6 +153,9 @@ export interface ServiceFlags {
   readonly database?: string | undefined;
   readonly connections?: string | undefined;
   readonly logLevel?: string | undefined;
+  readonly tlsCert?: string | undefined;
+  readonly tlsKey?: string | undefined;
+  readonly tlsClientCa?: string | undefined;
 }
 
 /**
@@ -186,6 +196,14 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
     problemBase: problemBase ?? publicUrl,
     logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),
     memoryMiB,
+    tls: tlsFilesOf(
+      {
+        cert: pick('tlsCert', 'GOV_TLS_CERT', file.tlsCert ?? null),
+        key: pick('tlsKey', 'GOV_TLS_KEY', file.tlsKey ?? null),
+        clientCa: pick('tlsClientCa', 'GOV_TLS_CLIENT_CA', file.tlsClientCa ?? null),
+      },
+      { dataDir, file: path, env },
+    ),
   };
 }
 

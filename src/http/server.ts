@@ -3,8 +3,10 @@
  * Fastify would do to a body happens: no coercion, no defaults, no schema of its own.
  * Proven by `test/http/transport.test.ts`, `slow.test.ts` and `hostile.test.ts`.
  */
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES, type ServerOptions as ListenerOptions } from 'node:http';
+import { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
+import type { SecureContextOptions } from 'node:tls';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
@@ -47,6 +49,8 @@ export interface ServerOptions {
   readonly publicOrigin?: string;
   /** Open sockets of one address, trusted proxies apart; the limit of the contract where absent. */
   readonly socketsPerAddress?: number;
+  /** Plain HTTP where absent. */
+  readonly tls?: { readonly context: SecureContextOptions; readonly isMutual: boolean };
   /** Seconds; the limits of the contract where absent. */
   readonly timeouts?: {
     readonly headers?: number;
@@ -64,6 +68,8 @@ export interface HttpServer {
   /** Refuses new requests, lets running ones end, cuts what is left after `drainSeconds`. */
   close(drainSeconds?: number): Promise<void>;
   readonly stats: readonly OperationStats[];
+  /** From the next handshake on; connections go on. */
+  useCertificate(context: SecureContextOptions): void;
 }
 
 /** VALIDATION_ERROR where `cors` or `trustedProxies` holds what is none. */
@@ -105,6 +111,9 @@ export function createServer(options: ServerOptions): HttpServer {
 
   return {
     stats,
+    useCertificate: (context) => {
+      if (app.server instanceof SecureServer) app.server.setSecureContext(context);
+    },
     async listen({ host, port }) {
       listening = await app.listen({ host, port });
       return listening;
@@ -139,6 +148,24 @@ const createUnsent = ({ overload = {}, timeouts = {} }: ServerOptions, gate: Gat
     stallSeconds: timeouts.unsent,
   });
 
+/** What Node's own server is made with, in plain or over TLS. */
+function listenerOf({ tls }: ServerOptions, headersSeconds: number): { http: ListenerOptions } {
+  const http = {
+    headersTimeout: headersSeconds * 1000,
+    connectionsCheckingInterval: Math.min(1000, headersSeconds * 250),
+    maxHeaderSize: limits.headerBytes,
+    insecureHTTPParser: false,
+    requireHostHeader: true,
+    shouldUpgradeCallback: asksForStream,
+  };
+  if (tls === undefined) return { http };
+  const { context, isMutual } = tls;
+  const client = { requestCert: isMutual, rejectUnauthorized: isMutual };
+  const https = { ...context, ...http, ...client, handshakeTimeout: headersSeconds * 1000 };
+  // the types know one or the other; what is used of a server here, both have
+  return { https } as unknown as { http: ListenerOptions };
+}
+
 function createApp(options: ServerOptions, context: Context): FastifyInstance {
   const { timeouts = {} } = options;
   const { gate, problemBase } = context;
@@ -155,14 +182,7 @@ function createApp(options: ServerOptions, context: Context): FastifyInstance {
     requestIdHeader: false,
     genReqId: requestId,
     trustProxy: false,
-    http: {
-      headersTimeout: headersSeconds * 1000,
-      connectionsCheckingInterval: Math.min(1000, headersSeconds * 250),
-      maxHeaderSize: limits.headerBytes,
-      insecureHTTPParser: false,
-      requireHostHeader: true,
-      shouldUpgradeCallback: asksForStream,
-    },
+    ...listenerOf(options, headersSeconds),
     routerOptions: {
       // an id that is too long is as unknown as any other; the URL is bounded before
       maxParamLength: limits.headerBytes,

@@ -45,6 +45,21 @@ export const planeServe = command({
     },
     metricsListen: { type: 'string', value: 'HOST:PORT', description: 'Address of the metrics, or off' },
     logLevel: { type: 'string', value: 'LEVEL', description: 'Least level that is logged; default info' },
+    tlsCert: {
+      type: 'string',
+      value: 'FILE',
+      description: 'Serve over TLS with this certificate and its chain (PEM)',
+    },
+    tlsKey: {
+      type: 'string',
+      value: 'FILE',
+      description: 'Its private key (PEM), a file that only its owner reads',
+    },
+    tlsClientCa: {
+      type: 'string',
+      value: 'FILE',
+      description: 'Authorities (PEM) of which every client needs a certificate',
+    },
     rebuildHeads: {
       type: 'boolean',
       description: 'Make a lost heads.db again from gov.db, which must be the newest copy',

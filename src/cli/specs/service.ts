@@ -79,6 +79,21 @@ export const serviceServe = command({
     database,
     connections: { type: 'string', value: 'N', description: 'Most connections to the database; default 8' },
     logLevel: { type: 'string', value: 'LEVEL', description: 'Least level that is logged; default info' },
+    tlsCert: {
+      type: 'string',
+      value: 'FILE',
+      description: 'Serve over TLS with this certificate and its chain (PEM)',
+    },
+    tlsKey: {
+      type: 'string',
+      value: 'FILE',
+      description: 'Its private key (PEM), a file that only its owner reads',
+    },
+    tlsClientCa: {
+      type: 'string',
+      value: 'FILE',
+      description: 'Authorities (PEM) of which every client needs a certificate',
+    },
     rebuildHeads: {
       type: 'boolean',
       description:
