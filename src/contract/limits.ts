@@ -244,9 +244,15 @@ export const limits = {
   /** A challenge is drawn for the first report of an epoch, and for one in so many. */
   attestationOneIn: 20,
   attestationHours: 24,
+  /** Of challenges that go to a data plane by file. */
+  attestationFileHours: 30 * 24,
   attestationSamples: 64,
   attestationCrossSamples: 8,
   attestationConsistencySizes: 8,
+  /** Reports and answers that do not hold together, told in the log of a project. */
+  telemetryFaultsPerMinute: 10,
+  /** For how long what data planes used is not asked for anew beside a report. */
+  planeUsageSeconds: 10,
   /** Reports whose predecessor came after them, looked at beside each new one. */
   reportsLinked: 8,
   reportIntervalSeconds: 3600,

@@ -25,6 +25,8 @@ export type LeafType =
   | 'gov.replay/1'
   | 'gov.policy/1'
   | 'gov.config/1'
+  | 'gov.erasure/1'
+  | 'gov.prune/1'
   | 'gov.key/1'
   | 'gov.epoch/1';
 

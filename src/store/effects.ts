@@ -5,6 +5,8 @@
  */
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
+import { eraseDigests, type KeptBody } from '../core/erased.ts';
+import { readJson, type Json } from '../core/json.ts';
 import type {
   Assigned,
   Effect,
@@ -28,6 +30,11 @@ export interface EffectRows extends TenantRows {
   declareGraph(effect: EffectOf<'declareGraph'>): void;
   sealGraph(runId: string, seal: { readonly rootHash: string; readonly atMs: number }): void;
   enqueueJob(job: NewJob): void;
+  /** Null where the leaf has no committed fields. */
+  body(index: number): KeptBody | null;
+  saveBody(index: number, body: KeptBody): void;
+  /** Forgets a client's own id of the event at this leaf; its body names an erasure by then. */
+  dropClientId(clientEventId: string, index: number): void;
   /** False when the lease was lost. */
   completeJob(effect: EffectOf<'completeJob'>): boolean;
   policy(policyId: string): Pick<StoredPolicy, 'revision' | 'status' | 'latestVersion'> | null;
@@ -65,6 +72,8 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
       });
     case 'enqueueJob':
       return rows.enqueueJob(effect.job);
+    case 'eraseFields':
+      return eraseFields(rows, effect, placeOf(effect, assigned).index);
     case 'completeJob':
       if (rows.completeJob(effect)) return;
       throw new GovError('CONFLICT', `the lease of job ${effect.jobId} was lost; another worker has it`);
@@ -78,6 +87,24 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
       return govern(rows, effect);
     default:
       return applyTenantEffect(rows, effect);
+  }
+}
+
+function eraseFields(rows: EffectRows, { targets }: EffectOf<'eraseFields'>, leaf: number): void {
+  for (const { index, digests } of targets) {
+    const body = rows.body(index);
+    const after = body === null ? null : eraseDigests(body, { digests, leaf });
+    if (after === null) {
+      throw new GovError(
+        'CONFLICT',
+        `expected fields that leaf ${index} still has; read it again and repeat`,
+      );
+    }
+    rows.saveBody(index, after.body);
+    for (const text of after.removed) {
+      const [, pointer, value] = readJson(text) as readonly Json[];
+      if (pointer === '/clientEventId' && typeof value === 'string') rows.dropClientId(value, index);
+    }
   }
 }
 
@@ -142,7 +169,7 @@ function unchanged(rows: EffectRows, policyId: string, revision: number): Policy
   );
 }
 
-function addVersion(rows: EffectRows, { version, revision }: EffectOf<'addPolicyVersion'>): void {
+function addVersion(rows: EffectRows, { version, revision, counted }: EffectOf<'addPolicyVersion'>): void {
   const { policyId, version: number } = version;
   const { latestVersion } = unchanged(rows, policyId, revision);
   if (number > limits.policyVersions) {
@@ -151,11 +178,17 @@ function addVersion(rows: EffectRows, { version, revision }: EffectOf<'addPolicy
       `expected at most ${limits.policyVersions} versions of policy ${policyId}, got one more; create another policy`,
     );
   }
-  if (number !== latestVersion + 1) {
+  if (counted === undefined && number !== latestVersion + 1) {
     throw new Error(`expected version ${latestVersion + 1} of ${policyId}, got ${number}`);
   }
+  if (rows.isPublished(policyId, number) !== null) {
+    throw new GovError(
+      'CONFLICT',
+      `expected a new version of policy ${policyId}, but version ${number} exists`,
+    );
+  }
   rows.saveVersion(version);
-  rows.raiseVersion(version);
+  rows.raiseVersion({ ...version, version: Math.max(number, latestVersion) });
 }
 
 function movePolicy(rows: EffectRows, effect: EffectOf<'movePolicy'>): void {

@@ -38,6 +38,7 @@ export type FsckKind =
   | 'counter_mismatch'
   | 'body_missing'
   | 'body_altered'
+  | 'erasure_mismatch'
   | 'meter_totals'
   | 'meter_coverage'
   | 'meter_ref'

@@ -14,8 +14,10 @@
 import type { ApprovalStatus } from '../contract/approvals.ts';
 import type { JobStatus, JobType } from '../contract/jobs.ts';
 import type { Checkpoint } from '../core/checkpoint.ts';
+import type { ErasureTarget } from '../core/decided/erasure.ts';
 import type { MeterOp, Totals } from '../core/metering.ts';
 import type { LeafDraft } from '../core/record.ts';
+import type { MeterReader } from './meter.ts';
 import type { ApiKeyRow, TenantEffect, TenantReader, TenantStore } from './tenancy.ts';
 import type {
   ActivePolicy,
@@ -39,6 +41,8 @@ import type {
 export type * from './stored.ts';
 export type { Credential, RequiredCaller } from './caller.ts';
 export type * from './tenancy.ts';
+export type * from './telemetry.ts';
+export type * from './meter.ts';
 
 /** The two trees of a project. */
 export type TreeName = 'audit' | 'metering';
@@ -170,6 +174,11 @@ export type Effect =
   /** Sealed at the server time of its leaf. Refused with GRAPH_SEALED when it is sealed already. */
   | { readonly kind: 'sealGraph'; readonly runId: string; readonly rootHash: string; readonly leaf: number }
   | { readonly kind: 'enqueueJob'; readonly job: NewJob }
+  /**
+   * Removes salts and values from bodies; `leaf` is the gov.erasure/1 leaf that names the same targets. A client's own id
+   * of an event goes with the field that has it. Refused with CONFLICT where one of the digests is not kept any more.
+   */
+  | { readonly kind: 'eraseFields'; readonly targets: readonly ErasureTarget[]; readonly leaf: number }
   /** Refused with CONFLICT when the lease was lost meanwhile. */
   | {
       readonly kind: 'completeJob';
@@ -191,6 +200,8 @@ export interface Leaf {
   readonly hash: Buffer;
   /** `JCS([[salt, pointer, value], …])`, or null where nothing is committed or the bodies were not asked for. */
   readonly disclosures: string | null;
+  /** Which erasures took fields of it (`core/erased.ts`); absent where none did or the bodies were not asked for. */
+  readonly erased?: string;
 }
 
 export interface RunSummary {
@@ -228,7 +239,7 @@ export interface Page<Position> {
   readonly limit: number;
 }
 
-export interface StoreReader extends TenantReader {
+export interface StoreReader extends TenantReader, MeterReader {
   project(projectId: string): Promise<Project | null>;
   head(projectId: string, tree: TreeName): Promise<TreeHead>;
   /** Totals after the newest metering leaf. */

@@ -151,8 +151,16 @@ export interface ClaimedJob extends StoredJob {
 export type GovernanceEffect =
   /** Refused with CONFLICT where the id is taken. */
   | { readonly kind: 'createPolicy'; readonly policy: StoredPolicy; readonly version: StoredPolicyVersion }
-  /** Refused with CONFLICT where the policy's revision is not `revision`; raises it. */
-  | { readonly kind: 'addPolicyVersion'; readonly version: StoredPolicyVersion; readonly revision: number }
+  /**
+   * Refused with CONFLICT where the policy's revision is not `revision`; raises it. `counted: 'elsewhere'`: the service
+   * counts the versions, of which a data plane gets those that were in force, so the number need not be the next one.
+   */
+  | {
+      readonly kind: 'addPolicyVersion';
+      readonly version: StoredPolicyVersion;
+      readonly revision: number;
+      readonly counted?: 'elsewhere';
+    }
   /** As above. A version that becomes active is marked as published. */
   | {
       readonly kind: 'movePolicy';

@@ -1,5 +1,6 @@
 /** A SQLite store on disk for tests that reach below the port. */
-import { cpSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { fsckStore, type FsckReport } from '../../src/store/fsck.ts';
 import { openStore, storeFiles, type SqliteStore, type StoreOptions } from '../../src/store/sqlite/index.ts';
@@ -108,6 +109,23 @@ export class TestPlane {
     for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`);
     db.exec(statements);
     db.close();
+  }
+
+  /** Changes the database as whoever serves it could. */
+  guarded(statement: string): void {
+    const db = new Database(storeFiles(this.dataDir).main);
+    try {
+      db.exec(statement);
+    } finally {
+      db.close();
+    }
+  }
+
+  /** Files of the store that hold a text. */
+  holds(text: string): string[] {
+    return readdirSync(this.dataDir).filter((name) =>
+      readFileSync(join(this.dataDir, name)).includes(Buffer.from(text)),
+    );
   }
 
   query<Row>(sql: string): Row[] {

@@ -29,6 +29,8 @@ describe('the tables of the log', () => {
     ['UPDATE checkpoint SET size = 1', 'checkpoint is append-only'],
     ['DELETE FROM checkpoint', 'checkpoint is append-only'],
     ['UPDATE leaf SET position = position + 1000', 'leaf is append-only'],
+    ["UPDATE body SET disclosures = '[]'", 'only loses what an erasure names'],
+    ['DELETE FROM body', 'body is append-only'],
     ['UPDATE run_event SET idx = 7', 'run_event is append-only'],
     ['DELETE FROM run_event', 'run_event is append-only'],
     ['DELETE FROM client_event', 'client_event is append-only'],
@@ -50,12 +52,14 @@ describe('the tables of the log', () => {
     expect((await plane.fsck()).ok).toBe(true);
   });
 
-  it('let a tile grow, and a body be erased', async () => {
+  it('let a tile grow, and a body lose what an erasure names', async () => {
     const plane = await new TestPlane().filled(60);
     undo.push(() => plane.drop());
     const db = new Database(storeFiles(plane.dataDir).main);
     db.exec('UPDATE tile SET hashes = CAST(hashes || zeroblob(32) AS BLOB) WHERE tree = 0 AND part = 1');
-    expect(db.prepare('DELETE FROM body WHERE idx = 1').run().changes).toBe(1);
+    expect(
+      db.prepare("UPDATE body SET disclosures = '[]', erased = '[[60]]' WHERE idx = 1").run().changes,
+    ).toBe(1);
     db.close();
   });
 });

@@ -24,4 +24,5 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./suite/callers.ts');
   await import('./suite/operator.ts');
   await import('./suite/texts.ts');
+  await import('./suite/erasures.ts');
 }

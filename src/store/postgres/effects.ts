@@ -3,6 +3,7 @@
  * request sees it, and written with the commit. `../effects.ts` judges.
  */
 import type { EffectRows } from '../effects.ts';
+import { bodyRows } from './bodies.ts';
 import { limits } from '../../contract/limits.ts';
 import { versionKey, type Facts } from './facts.ts';
 import { kept, keptOrNull } from './texts.ts';
@@ -26,6 +27,7 @@ export function effectRows(writing: Writing): EffectRows {
     ...versionRows(writing),
     ...approvalRows(writing),
     ...claims(writing),
+    ...bodyRows(writing),
     ...tenantRows(writing),
   };
 }

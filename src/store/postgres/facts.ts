@@ -3,10 +3,12 @@
  * so that nothing of it changes until COMMIT. Only what its requests name is asked for.
  */
 import type { AppendRequest, StoredApproval, StoredPolicy } from '../port.ts';
+import type { KeptBody } from '../../core/erased.ts';
 import type { Kept } from '../kept.ts';
 import type { RunState } from '../ledger.ts';
 import { textArray } from './arrays.ts';
 import { named } from './named.ts';
+import { bodyLookups } from './bodies.ts';
 import { located } from './readleaves.ts';
 import { noTenantFacts, tenantLookups, type TenantFacts } from './tenantfacts.ts';
 import { sql, step, type Param, type Result, type Sql, type Step } from './wire.ts';
@@ -34,6 +36,8 @@ export interface Facts extends TenantFacts {
   readonly versions: Map<string, boolean>;
   active: number;
   readonly approvals: Map<string, ApprovalState>;
+  /** Of leaves whose fields are erased, by index. */
+  readonly bodies: Map<number, KeptBody>;
 }
 
 export const versionKey = (policyId: string, version: number): string => `${policyId}/${version}`;
@@ -49,6 +53,7 @@ export const noFacts = (): Facts => ({
   versions: new Map(),
   active: 0,
   approvals: new Map(),
+  bodies: new Map(),
   ...noTenantFacts(),
 });
 
@@ -90,7 +95,7 @@ export function lookupsOf(project: number, requests: readonly AppendRequest[]): 
       take: ([row], facts) => (facts.active = (row as { n: number }).n),
     });
   }
-  lookups.push(...tenantLookups(project, effects));
+  lookups.push(...bodyLookups(project, effects), ...tenantLookups(project, effects));
   return lookups;
 }
 

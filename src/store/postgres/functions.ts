@@ -33,6 +33,16 @@ BEGIN
 END $$;
 `;
 
+const keptClientId = `
+-- A client's own id of an event goes only with the field that has it.
+CREATE FUNCTION refuse_kept_client_id() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM gov.body WHERE position = (OLD.project::bigint << 36) + OLD.idx
+    AND erased IS NOT NULL) THEN RETURN OLD; END IF;
+  RAISE EXCEPTION 'client_event is append-only' USING ERRCODE = '23514';
+END $$;
+`;
+
 /** Events with \`run_seq\` in [low, high) and in [since, until), in this order, \`rest\` at most. */
 const matching = (order: string, since: string, until: string): string => `
     RETURN QUERY SELECT e.idx, e.run_seq FROM run_event e WHERE e.project = of_project AND e.run_no = of_run
@@ -71,5 +81,5 @@ END $$;
 }
 
 export const functions =
-  moveHead + eventsBelow + eventsOf('events_ahead', 'ASC') + eventsOf('events_back', 'DESC');
+  moveHead + keptClientId + eventsBelow + eventsOf('events_ahead', 'ASC') + eventsOf('events_back', 'DESC');
 export const functionNames = 'move_head, events_below, events_ahead, events_back';

@@ -22,6 +22,8 @@ export interface LeafRow {
   readonly idx: number;
   readonly record: string | null;
   readonly disclosures: string | null;
+  /** Absent where bodies were not asked for. */
+  readonly erased?: string | null;
   readonly hash: Buffer | null;
 }
 
@@ -46,17 +48,17 @@ const tileOf = (row: string, tree: TreeName): string =>
 const recordOf = (row: string): string =>
   `LEFT JOIN LATERAL (SELECT record FROM leaf WHERE position = ${row}.position OFFSET 0) l ON true`;
 const bodyOf = (row: string): string =>
-  `LEFT JOIN LATERAL (SELECT disclosures FROM body WHERE position = ${row}.position OFFSET 0) b ON true`;
+  `LEFT JOIN LATERAL (SELECT disclosures, erased FROM body WHERE position = ${row}.position OFFSET 0) b ON true`;
 
 /** SQL: columns and joins of `LeafRow` for the audit leaves of a `located` row. */
 export const leafColumns = (row: string, bodies = true): string =>
-  `${row}.idx, l.record, ${bodies ? 'b.disclosures' : 'NULL AS disclosures'}, ${hashOf(row)} AS hash`;
+  `${row}.idx, l.record, ${bodies ? 'b.disclosures, b.erased' : 'NULL AS disclosures'}, ${hashOf(row)} AS hash`;
 export const leafJoins = (row: string, bodies = true): string =>
   `${recordOf(row)} ${bodies ? bodyOf(row) : ''} ${tileOf(row, 'audit')}`;
 
 /** Rows as leaves; STORAGE_FAULT with the position where one is not what was logged. Cost: 8 µs with its bodies. */
 export function checkLeaves(tree: TreeName, rows: readonly LeafRow[], bodies: Bodies = true): Leaf[] {
-  return rows.map(({ idx, record, disclosures, hash: stored }) => {
+  return rows.map(({ idx, record, disclosures, erased = null, hash: stored }) => {
     if (record === null) throw altered(tree, idx, 'is missing');
     if (stored?.length !== hashBytes) {
       throw new GovError('STORAGE_FAULT', `the hash of ${tree} leaf ${idx} is missing; run fsck`);
@@ -65,7 +67,8 @@ export function checkLeaves(tree: TreeName, rows: readonly LeafRow[], bodies: Bo
     if (!stored.equals(hash)) throw altered(tree, idx, 'does not match its hash');
     const committed = disclosures === null ? null : committedOf(record, disclosures, bodies);
     if (committed === undefined) throw altered(tree, idx, 'has a body that it did not commit to');
-    return { index: idx, record, hash, disclosures: committed };
+    const leaf = { index: idx, record, hash, disclosures: committed };
+    return erased === null ? leaf : { ...leaf, erased };
   });
 }
 
@@ -141,7 +144,7 @@ const rangeOf = (tree: TreeName, bodies: boolean) => {
   const records = `SELECT position & ${2 ** positionBits - 1} AS idx, record FROM ${recordTable(tree)}
     WHERE position >= ($1::int8 << ${positionBits}) + $2::int8 AND position < ($1::int8 << ${positionBits}) + $3::int8`;
   return sql<LeafRow>(
-    `SELECT i.idx, i.record, ${bodies ? 'b.disclosures' : 'NULL AS disclosures'}, ${hashOf('i')} AS hash
+    `SELECT i.idx, i.record, ${bodies ? 'b.disclosures, b.erased' : 'NULL AS disclosures'}, ${hashOf('i')} AS hash
      FROM ${located(records)} i ${bodies ? bodyOf('i') : ''} ${tileOf('i', tree)}
      ORDER BY i.idx`,
   );

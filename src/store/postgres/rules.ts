@@ -26,6 +26,8 @@ export interface TableRules {
   readonly may: string;
   /** Raised on a change that its condition meets; null: on every change. Deletes raise unless `may` has them. */
   readonly changes: { readonly when: string; readonly message: string } | 'any' | null;
+  /** The function that judges each row that is deleted, of what `may` delete some. */
+  readonly deletes?: string;
 }
 
 const appendOnly = (sees = own): TableRules => ({ sees, may: 'SELECT, INSERT', changes: null });
@@ -104,8 +106,15 @@ export const tables: Readonly<Record<string, TableRules>> = {
     },
   },
   leaf: appendOnly(ownPosition),
-  // Bodies are what erasure erases.
-  body: { sees: ownPosition, may: 'SELECT, INSERT', changes: 'any' },
+  body: {
+    sees: ownPosition,
+    may: 'SELECT, INSERT, UPDATE',
+    changes: {
+      when: `NEW.erased IS NULL OR NEW.erased IS NOT DISTINCT FROM OLD.erased
+        OR octet_length(NEW.disclosures) >= octet_length(OLD.disclosures) OR ${changed('position')}`,
+      message: 'a body only loses what an erasure names',
+    },
+  },
   meter: appendOnly(ownPosition),
   tile: {
     sees: own,
@@ -133,7 +142,7 @@ export const tables: Readonly<Record<string, TableRules>> = {
   run_block: appendOnly(),
   run_type: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
   type_total: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
-  client_event: appendOnly(),
+  client_event: { ...appendOnly(), may: 'SELECT, INSERT, DELETE', deletes: 'refuse_kept_client_id' },
   idempotency: {
     sees: `${own} OR ${onDuty('sweep')}`,
     writes: own,

@@ -30,7 +30,7 @@ CREATE TABLE head (
 ) WITH (fillfactor = 50);
 
 CREATE TABLE leaf (position bigint PRIMARY KEY, record text NOT NULL);
-CREATE TABLE body (position bigint PRIMARY KEY, disclosures text NOT NULL);
+CREATE TABLE body (position bigint PRIMARY KEY, disclosures text NOT NULL, erased text);
 CREATE TABLE meter (
   position bigint PRIMARY KEY,
   first_index bigint NOT NULL,

@@ -12,7 +12,7 @@ BEGIN RAISE EXCEPTION USING MESSAGE = coalesce(TG_ARGV[0], TG_TABLE_NAME || ' is
 `;
 
 function rulesOf(name: string, rules: TableRules): string {
-  const { sees, writes = sees, may, changes } = rules;
+  const { sees, writes = sees, may, changes, deletes } = rules;
   const refuse = (when: string, what: string): string =>
     `CREATE TRIGGER ${name}_${when.slice(0, 6).trim().toLowerCase()} BEFORE ${when} ON ${name} ${what};\n`;
   const always = 'FOR EACH ROW EXECUTE FUNCTION refuse_change()';
@@ -29,7 +29,7 @@ function rulesOf(name: string, rules: TableRules): string {
 ALTER TABLE ${name} ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ${name} FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON ${name} USING (${sees}) WITH CHECK (${writes});
-${update}${may.includes('DELETE') || changes === 'any' ? '' : refuse('DELETE', always)}${
+${update}${deletes === undefined ? '' : refuse('DELETE', `FOR EACH ROW EXECUTE FUNCTION ${deletes}()`)}${may.includes('DELETE') || changes === 'any' ? '' : refuse('DELETE', always)}${
     changes === 'any' ? '' : refuse('TRUNCATE', 'FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()')
   }`;
 }

@@ -1,5 +1,4 @@
 /** `fsck`: what the audit records say: ids, times, their place in a run, their bodies. */
-import { storedDigests } from '../../core/disclosure.ts';
 import { eventIndex } from '../../core/id.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { EventRecord } from '../../core/record.ts';
@@ -9,6 +8,7 @@ import { approvalCheck } from './checkapprovals.ts';
 import { decidedCheck, snapshotCheck } from './checkdecided.ts';
 import { policyCheck } from './checkpolicies.ts';
 import { replayCheck } from './checkreplays.ts';
+import { erasureCheck } from './checkerasures.ts';
 import { committedBy, parseRecord } from './checkrecord.ts';
 import { tenantCheck } from './checktenants.ts';
 import type { Value } from './connection.ts';
@@ -17,6 +17,7 @@ interface Row {
   readonly idx: number;
   readonly record: string;
   readonly disclosures: string | null;
+  readonly erased: string | null;
 }
 
 interface RunEventRow {
@@ -44,16 +45,17 @@ export function eventCheck(check: Check, project: CheckedProject): EventCheck {
   const tenants = tenantCheck(check, project);
   let newest = '';
   let events = 0;
-  const visit = ({ idx, record, disclosures }: Row): void => {
+  const erasures = erasureCheck(check, project);
+  const visit = ({ idx, record, disclosures, erased }: Row): void => {
     const problem = (kind: FsckKind, expected: string, got: string): void =>
       check.problem(`${project.projectId}/audit/${idx}`, kind, { expected, got });
     const parsed = parseRecord(record);
     if (parsed === null)
       return problem('record_malformed', 'a record in canonical JSON', record.slice(0, 64));
-    checkBody(parsed._sd, disclosures, { deep: check.deep, problem });
+    erasures.body(idx, parsed._sd, { disclosures, erased });
     if (parsed.type !== 'gov.event/1') {
       const committed = committedBy({ idx, record, disclosures });
-      for (const part of others) part.visit(idx, parsed as unknown as JsonObject, committed);
+      for (const part of [...others, erasures]) part.visit(idx, parsed as unknown as JsonObject, committed);
       return;
     }
     events += 1;
@@ -82,28 +84,4 @@ export function eventCheck(check: Check, project: CheckedProject): EventCheck {
     check.problem(`${project.projectId}/run_event`, 'run_mismatch', { expected, got: `${rows ?? 0}` });
   };
   return { visit, finish };
-}
-
-interface BodyCheck {
-  readonly deep: boolean;
-  readonly problem: (kind: FsckKind, expected: string, got: string) => void;
-}
-
-/** Each digest of a record is opened by one disclosure, and nothing else is stored. */
-function checkBody(
-  digests: readonly string[],
-  disclosures: string | null,
-  { deep, problem }: BodyCheck,
-): void {
-  if (disclosures === null) {
-    if (digests.length > 0) problem('body_missing', `${digests.length} disclosures`, 'none');
-    return;
-  }
-  if (!deep) return;
-  const open = new Set(digests);
-  const digestsFound = storedDigests(disclosures) ?? ['no disclosures'];
-  const other = digestsFound.find((digest) => !open.delete(digest));
-  if (other !== undefined) return problem('body_altered', 'disclosures that the record committed to', other);
-  if (open.size > 0)
-    problem('body_missing', `${digests.length} disclosures`, `${digests.length - open.size}`);
 }

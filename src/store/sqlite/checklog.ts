@@ -11,11 +11,18 @@ import { recordTable, treeNumber } from '../trees.ts';
 /** Records read at a time. */
 const step = 1000;
 
+interface AuditRow {
+  readonly idx: number;
+  readonly record: string;
+  readonly disclosures: string | null;
+  readonly erased: string | null;
+}
+
 /** The audit log: its tree, and what its events say of themselves, their runs and their bodies. */
 export async function checkAuditLog(check: Check, project: CheckedProject): Promise<void> {
   const { db } = check;
-  const select = db.prepare<Value[], { idx: number; record: string; disclosures: string | null }>(
-    `SELECT leaf.idx, record, disclosures FROM leaf
+  const select = db.prepare<Value[], AuditRow>(
+    `SELECT leaf.idx, record, disclosures, erased FROM leaf
      LEFT JOIN body USING (position)
      WHERE position >= ? AND position < ? ORDER BY position`,
   );

@@ -2,6 +2,7 @@
 import { applyEffect, type EffectRows } from '../effects.ts';
 import type { Assigned, Effect } from '../port.ts';
 import { approvalRows } from './approvals.ts';
+import { bodyRows } from './bodies.ts';
 import { keptRequestSql } from './jobs.ts';
 import { policyRows } from './policychanges.ts';
 import type { Prepare } from './statement.ts';
@@ -24,6 +25,7 @@ export function effectWriter(prepare: Prepare): EffectWriter {
     ...policyRows(prepare, current),
     ...approvalRows(prepare, current),
     ...claimRows(prepare, current),
+    ...bodyRows(prepare, current),
     ...tenantRows(prepare, current),
   };
   return (project, effect, assigned) => {

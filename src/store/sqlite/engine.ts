@@ -71,7 +71,16 @@ export function openEngine(options: EngineOptions): LocalEngine {
   const tasks = taskStatements(prepare);
   const tenants = tenantTasks({ prepare, createProject: (project) => tasks.createProject(project) });
   const statements = { sequencer, tasks, jobs: jobMoves(prepare), tenants };
-  const take = (write: Write, settle: Settle): void => writer.take(workOf(write, statements), settle);
+  const take = (write: Write, settle: Settle): void => {
+    const erases =
+      write.verb === 'append' && write.request.effects?.some(({ kind }) => kind === 'eraseFields');
+    if (erases !== true) return writer.take(workOf(write, statements), settle);
+    const resolve = (result: unknown): void => {
+      wal.erases();
+      settle.resolve(result);
+    };
+    writer.take(workOf(write, statements), { ...settle, resolve });
+  };
   return {
     take,
     // `workOf` pairs each verb with its result

@@ -28,7 +28,7 @@ export function combinedReader(db: Connection): (project: number, index: number)
   };
 }
 
-const leafOfRow = `leaf.record, body.disclosures FROM decided d
+const leafOfRow = `leaf.record, body.disclosures, body.erased FROM decided d
   LEFT JOIN leaf ON leaf.position = ${positionSql('d')}
   LEFT JOIN body ON body.position = ${positionSql('d')}`;
 

@@ -24,7 +24,7 @@ export function eventReads(db: Connection, numberOf: ProjectNumber): EventReads 
   const check = leafChecker(db);
   const selectRun = (bodies: boolean) =>
     db.prepare<Value[], LeafRow>(
-      `SELECT e.idx, leaf.record, ${bodies ? 'body.disclosures' : 'NULL AS disclosures'} FROM run_event e
+      `SELECT e.idx, leaf.record, ${bodies ? 'body.disclosures, body.erased' : 'NULL AS disclosures'} FROM run_event e
        LEFT JOIN leaf ON leaf.position = ${positionSql('e')}
        ${bodies ? `LEFT JOIN body ON body.position = ${positionSql('e')}` : ''}
        WHERE e.project = ? AND e.run_no = ? AND e.run_seq >= ? AND e.run_seq < ? ORDER BY e.run_seq`,
@@ -82,7 +82,7 @@ function eventPages(db: Connection, numberOf: ProjectNumber): StoreReader['event
   const rangesOf = rangeFinder(db);
   const selectPage = (order: 'ASC' | 'DESC') =>
     db.prepare<Value[], LeafRow>(
-      `SELECT e.idx, leaf.record, body.disclosures FROM run_event e
+      `SELECT e.idx, leaf.record, body.disclosures, body.erased FROM run_event e
        LEFT JOIN leaf ON leaf.position = ${positionSql('e')}
        LEFT JOIN body ON body.position = ${positionSql('e')}
        WHERE e.project = ? AND e.run_no = ? AND e.run_seq >= ? AND e.run_seq < ?
@@ -170,7 +170,7 @@ function projectTail(db: Connection, numberOf: ProjectNumber) {
   // text comparison finds exactly what parsing would.
   const ending = '"type":"gov.event/1"}';
   const select = db.prepare<Value[], LeafRow>(
-    `SELECT leaf.idx, record, disclosures FROM leaf
+    `SELECT leaf.idx, record, disclosures, erased FROM leaf
      LEFT JOIN body USING (position)
      WHERE position >= ? AND position < ?
        AND substr(record, -${ending.length}) = '${ending}' AND instr(record, ?) > 0

@@ -20,6 +20,8 @@ export interface LeafRow {
   idx: number;
   record: string | null;
   disclosures: string | null;
+  /** Absent where bodies were not asked for. */
+  erased?: string | null;
 }
 
 /** The number of a project; NOT_FOUND without such a project. */
@@ -57,13 +59,14 @@ export function leafChecker(db: Connection): CheckLeaves {
       tree,
       rows.map(({ idx }) => idx),
     );
-    return rows.map(({ idx, record, disclosures }, at) => {
+    return rows.map(({ idx, record, disclosures, erased = null }, at) => {
       if (record === null) throw altered(tree, idx, 'is missing');
       const hash = leafHash(record);
       if (stored[at]?.equals(hash) !== true) throw altered(tree, idx, 'does not match its hash');
       const committed = disclosures === null ? null : committedOf(record, disclosures, bodies);
       if (committed === undefined) throw altered(tree, idx, 'has a body that it did not commit to');
-      return { index: idx, record, hash, disclosures: committed };
+      const leaf = { index: idx, record, hash, disclosures: committed };
+      return erased === null ? leaf : { ...leaf, erased };
     });
   };
 }
@@ -86,7 +89,7 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
   );
   const selectRange = {
     audit: db.prepare<Value[], LeafRow>(
-      `SELECT leaf.idx, record, disclosures FROM leaf
+      `SELECT leaf.idx, record, disclosures, erased FROM leaf
        LEFT JOIN body USING (position)
        WHERE position >= ? AND position < ? ORDER BY position`,
     ),
@@ -96,7 +99,7 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
     ),
   };
   const selectOne = db.prepare<Value[], LeafRow>(
-    `SELECT leaf.idx, record, disclosures FROM leaf
+    `SELECT leaf.idx, record, disclosures, erased FROM leaf
      LEFT JOIN body USING (position) WHERE position = ?`,
   );
   const check = leafChecker(db);

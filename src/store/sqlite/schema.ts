@@ -1,7 +1,7 @@
 /**
  * Tables of the two database files, as numbered migrations. Every table leads with the project's number (in
  * leaf tables as the upper half of the row id, see `position.ts`) or an organization's id, so every statement carries
- * the tenant. Leaf tables are append-only by trigger; bodies (`body`) are not, since they are what erasure erases.
+ * the tenant. Leaf tables are append-only by trigger; of bodies (`body`) only erasure takes anything.
  *
  * Indexes are the dearest part of a row, so there are few: no index on event ids (the id carries the leaf
  * index), none on times (a run's events are a narrow scan by the summaries of `run_block`, whole runs are counted by
@@ -11,6 +11,7 @@
 
 import { positionBits } from './position.ts';
 import { governance, governanceAppendOnly } from './schemagovernance.ts';
+import { telemetry } from './schematelemetry.ts';
 import { tenants, tenantsAppendOnly } from './schematenants.ts';
 
 export interface Migration {
@@ -65,8 +66,14 @@ ${place},
 
 CREATE TABLE body (
 ${place},
-  disclosures TEXT NOT NULL
+  disclosures TEXT NOT NULL,
+  erased TEXT
 ) STRICT;
+CREATE TRIGGER body_update BEFORE UPDATE ON body
+WHEN NEW.position <> OLD.position OR NEW.erased IS NULL OR NEW.erased IS OLD.erased
+  OR length(NEW.disclosures) >= length(OLD.disclosures)
+BEGIN SELECT RAISE(ABORT, 'a body only loses what an erasure names'); END;
+CREATE TRIGGER body_delete BEFORE DELETE ON body BEGIN SELECT RAISE(ABORT, 'body is append-only'); END;
 
 CREATE TABLE meter (
 ${place},
@@ -192,7 +199,12 @@ CREATE TABLE idempotency (
   body TEXT NOT NULL,
   UNIQUE (project, key)
 ) STRICT;
-${['run_event', 'run_block', 'client_event'].map(appendOnly).join('')}`;
+CREATE TRIGGER client_event_update BEFORE UPDATE ON client_event
+BEGIN SELECT RAISE(ABORT, 'client_event is append-only'); END;
+CREATE TRIGGER client_event_delete BEFORE DELETE ON client_event
+WHEN NOT EXISTS (SELECT 1 FROM body WHERE position = (OLD.project << ${positionBits}) + OLD.idx AND erased IS NOT NULL)
+BEGIN SELECT RAISE(ABORT, 'client_event is append-only'); END;
+${['run_event', 'run_block'].map(appendOnly).join('')}`;
 
 const work = `
 CREATE TABLE proof (
@@ -270,7 +282,7 @@ CREATE INDEX job_due ON job (project, due_ms, created_ms) WHERE status IN ('pend
 ${['proof', 'graph', ...governanceAppendOnly, ...tenantsAppendOnly].map(appendOnly).join('')}`;
 
 export const mainMigrations: readonly Migration[] = [
-  { version: 1, sql: project + tenants + log + runs + governance + work },
+  { version: 1, sql: project + tenants + log + runs + governance + work + telemetry },
 ];
 
 export const headDelete =

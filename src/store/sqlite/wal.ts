@@ -27,6 +27,8 @@ interface WalState {
 export interface WalKeeper {
   /** Called after each commit; throws what a checkpoint throws. Cost: 10 µs where nothing is to be done. */
   committed(): void;
+  /** What the next commit frees was erased: the log, which still has it, is cut as soon as no reader needs it. */
+  erases(): void;
   /** Space has returned: that the disk was full for a copy begun before says nothing any more. */
   healed(): void;
   /** Ends the worker. */
@@ -38,8 +40,13 @@ export function walKeeper(db: Connection, failed: (error: unknown) => void): Wal
   const copier = new Copier(db.name, failed);
   const look = db.prepare<[], WalState>('PRAGMA wal_checkpoint(NOOP)');
   let askedAt = 0;
+  let cutting = false;
   const committed = (): void => {
     if (copier.busy) return;
+    if (cutting) {
+      cutting = !cut(db);
+      return;
+    }
     const { log, checkpointed } = look.get() ?? unknownState;
     const waiting = (log - checkpointed) * pageBytes;
     if (log < askedAt) askedAt = 0;
@@ -51,16 +58,24 @@ export function walKeeper(db: Connection, failed: (error: unknown) => void): Wal
       finish(db, log * pageBytes);
     }
   };
-  return { committed, healed: () => copier.healed(), close: () => copier.close() };
+  const erases = (): void => {
+    cutting = true;
+  };
+  return { committed, erases, healed: () => copier.healed(), close: () => copier.close() };
 }
 
 /** Copies the rest, so that the next commit starts the log over; cuts a log that had grown too long. */
 function finish(db: Connection, bytes: number): void {
   const { log, checkpointed } = checkpoint(db, 'PASSIVE');
   if (bytes <= cutBytes || checkpointed < log) return;
-  db.pragma('busy_timeout = 0'); // waits for nobody: readers keep it from being cut this time
+  cut(db);
+}
+
+/** Waits for nobody: false where readers keep it from being cut this time. */
+function cut(db: Connection): boolean {
+  db.pragma('busy_timeout = 0');
   try {
-    checkpoint(db, 'TRUNCATE');
+    return checkpoint(db, 'TRUNCATE').busy === 0;
   } finally {
     db.pragma('busy_timeout = 250');
   }

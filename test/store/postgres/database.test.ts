@@ -259,6 +259,7 @@ describe.skipIf(missing !== null)('what is append-only', () => {
     await stored(store, decideApproval('1', 'approved'));
     const changes = {
       leaf: "record = '{}'",
+      body: "disclosures = '[]'",
       meter: "record = '{}'",
       run_event: 'at_ms = 0',
       client_event: "fingerprint = ''",

@@ -1,0 +1,59 @@
+/** Bodies that erasure changes: looked up under the lock on the heads, and written with the commit. */
+import type { KeptBody } from '../../core/erased.ts';
+import type { EffectRows } from '../effects.ts';
+import type { Effect } from '../port.ts';
+import { arrayOf } from './arrays.ts';
+import type { Writing } from './effects.ts';
+import type { Lookup } from './facts.ts';
+import { located } from './readleaves.ts';
+import { positionBits } from './schema.ts';
+import { sql, step } from './wire.ts';
+
+type BodyRow = { readonly idx: number } & KeptBody;
+
+const bodies = sql<BodyRow>(
+  `SELECT i.idx, b.disclosures, b.erased FROM ${located('SELECT unnest($2::int8[]) AS idx')} i
+   CROSS JOIN LATERAL (SELECT disclosures, erased FROM body WHERE position = i.position OFFSET 0) b`,
+);
+
+/** The bodies of all leaves that these effects name. */
+export function bodyLookups(project: number, effects: readonly Effect[]): Lookup[] {
+  const indexes = new Set<number>();
+  for (const effect of effects) {
+    if (effect.kind === 'eraseFields') for (const { index } of effect.targets) indexes.add(index);
+  }
+  if (indexes.size === 0) return [];
+  return [
+    {
+      step: step(bodies, project, arrayOf('int8', [...indexes])),
+      take: (rows, facts) => {
+        // rows of this very statement
+        for (const { idx, ...body } of rows as readonly BodyRow[]) facts.bodies.set(idx, body);
+      },
+    },
+  ];
+}
+
+const saveBody = sql(
+  `UPDATE body SET disclosures = $3, erased = $4 WHERE position = ($1::int8 << ${positionBits}) + $2::int8`,
+);
+const dropClient = sql('DELETE FROM client_event WHERE project = $1 AND client_event_id = $2 AND idx = $3');
+
+export function bodyRows({
+  project,
+  facts,
+  undo,
+  write,
+}: Writing): Pick<EffectRows, 'body' | 'saveBody' | 'dropClientId'> {
+  return {
+    body: (index) => facts.bodies.get(index) ?? null,
+    saveBody: (index, { disclosures, erased }) => {
+      undo.set(facts.bodies, index, { disclosures, erased });
+      write(step(saveBody, project, index, disclosures, erased));
+    },
+    dropClientId: (clientEventId, index) => {
+      undo.delete(facts.clients, clientEventId);
+      write(step(dropClient, project, clientEventId, index));
+    },
+  };
+}

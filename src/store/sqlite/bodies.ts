@@ -1,0 +1,35 @@
+/** The rows of bodies that erasure changes, one by one in the transaction of their request. */
+import type { KeptBody } from '../../core/erased.ts';
+import type { EffectRows } from '../effects.ts';
+import type { Current } from './effects.ts';
+import { positionOf } from './position.ts';
+import type { Prepare } from './statement.ts';
+
+/** What is freed is overwritten with zeros, so that nothing of it stays in pages of the file. */
+export function bodyRows(
+  prepare: Prepare,
+  current: Current,
+): Pick<EffectRows, 'body' | 'saveBody' | 'dropClientId'> {
+  const overwrite = prepare('overwrite what is freed', 'PRAGMA secure_delete = 1');
+  const leave = prepare('leave what is freed', 'PRAGMA secure_delete = 0');
+  const find = prepare<KeptBody>('find body', 'SELECT disclosures, erased FROM body WHERE position = ?');
+  const save = prepare('erase fields', 'UPDATE body SET disclosures = ?, erased = ? WHERE position = ?');
+  const drop = prepare(
+    'drop client event',
+    'DELETE FROM client_event WHERE project = ? AND client_event_id = ? AND idx = ?',
+  );
+  const zeroing = (change: () => void): void => {
+    overwrite.all();
+    try {
+      change();
+    } finally {
+      leave.all();
+    }
+  };
+  return {
+    body: (index) => find.get(positionOf(current.project, index)) ?? null,
+    saveBody: (index, { disclosures, erased }) =>
+      zeroing(() => save.run(disclosures, erased, positionOf(current.project, index))),
+    dropClientId: (clientEventId, index) => zeroing(() => drop.run(current.project, clientEventId, index)),
+  };
+}

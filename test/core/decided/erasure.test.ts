@@ -1,0 +1,58 @@
+/** The leaf of an erasure: a known answer, limits, and texts that are none. */
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
+import { draftErasure, firstTargets, readErasure } from '../../../src/core/decided/erasure.ts';
+
+const erasure = {
+  erasureId: 'ers_01jq3v5k8hf7wb3c9x2m4n6p8r',
+  targets: [{ index: 7, digests: ['A'.repeat(43)] }],
+  reasonCode: 'subject_request',
+  requestedAt: '2026-01-01T00:00:00.000Z',
+  executedAt: '2026-01-01T00:00:01.000Z',
+  keyDestroyed: false,
+};
+
+describe('the leaf of an erasure', () => {
+  it('has digests, and neither pointers nor names', () => {
+    const { record, id, disclosures } = draftErasure(erasure);
+    expect(record).toBe(
+      '{"_sd":[],"_sd_alg":"sha-256","erasureId":"ers_01jq3v5k8hf7wb3c9x2m4n6p8r",' +
+        '"executedAt":"2026-01-01T00:00:01.000Z","keyDestroyed":false,"reasonCode":"subject_request",' +
+        `"requestedAt":"2026-01-01T00:00:00.000Z","targets":[{"digests":["${'A'.repeat(43)}"],"index":7}],` +
+        '"type":"gov.erasure/1"}',
+    );
+    expect([id, disclosures]).toEqual([erasure.erasureId, null]);
+    expect(readErasure(record)).toMatchObject(erasure);
+  });
+
+  const many = (targets: number, digests: number) =>
+    Array.from({ length: targets }, (_, at) => ({
+      index: Number.MAX_SAFE_INTEGER - at,
+      digests: Array.from({ length: digests }, () => 'A'.repeat(43)),
+    }));
+
+  it('holds as many targets and digests as a record has room for, and the next leaf the rest', () => {
+    const { erasureTargets, erasureDigests } = limits;
+    for (const targets of [many(erasureTargets, 2), many(1, erasureDigests), many(erasureTargets + 1, 1)]) {
+      const { taken, rest } = firstTargets(targets);
+      expect(taken.length + rest.length).toBe(targets.length);
+      expect(rest).toHaveLength(Math.max(0, targets.length - erasureTargets));
+      expect(Buffer.byteLength(draftErasure({ ...erasure, targets: taken }).record)).toBeLessThanOrEqual(
+        limits.recordBytes,
+      );
+    }
+    expect(firstTargets(many(3, erasureDigests / 2)).rest).toHaveLength(1);
+    expect(firstTargets(many(2, erasureDigests / 2 + 1)).taken).toHaveLength(1);
+  });
+
+  it.each([
+    '',
+    'null',
+    '{"type":"gov.erasure/1"}',
+    draftErasure(erasure).record.replace('"index":7', '"index":"7"'),
+    draftErasure(erasure).record.replace('gov.erasure/1', 'gov.event/1'),
+    draftErasure(erasure).record.replace('"keyDestroyed":false', '"keyDestroyed":0'),
+  ])('is not %j', (text) => {
+    expect(readErasure(text)).toBeNull();
+  });
+});
