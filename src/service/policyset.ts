@@ -127,6 +127,21 @@ export class PolicySets {
     return changing;
   }
 
+  /** As above, of many policies at once; what is in force after it is read anew. */
+  async changeMany<Outcome extends Stored | Replayed | Refused>(
+    projectId: string,
+    append: (before: InForce) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const before = await this.current(projectId);
+    const kept = this.#keptOf(projectId);
+    const changing = append(before).then((result) => {
+      kept.current = null;
+      return result;
+    });
+    kept.changing = changing.catch(() => null);
+    return changing;
+  }
+
   /** What is in force where the store refused what was decided with `outdated`. */
   async newer(projectId: string, outdated: InForce): Promise<InForce> {
     const kept = this.#keptOf(projectId);

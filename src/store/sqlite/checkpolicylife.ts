@@ -27,7 +27,10 @@ export class PolicyLives {
     policy['status'] = shown(to);
     policy['revision'] = Number(policy['revision'] ?? 0) + 1;
     policy['updated_ms'] = atMs;
-    if (event === 'created' || event === 'version_added') policy['latest_version'] = version;
+    if (event === 'created') policy['latest_version'] = version;
+    // one that a service counted may be older than the newest
+    else if (event === 'version_added')
+      policy['latest_version'] = Math.max(version, Number(policy['latest_version'] ?? 0));
     else {
       policy['active_version'] = to === 'active' ? version : null;
       // where none was, the leaf names the newest
