@@ -56,7 +56,7 @@ export interface StoredReport {
   /** SHA-256 of the body, 32 bytes. */
   readonly digest: Buffer;
   readonly receivedMs: number;
-  /** `2026-11`: the month in UTC of `periodEnd`, its last millisecond before the next one included. */
+  /** `2026-11`, UTC: `reportMonth` of the report (`core/usagereport.ts`). */
   readonly month: string;
   readonly treeSize: number;
   /** Totals at treeSize since the epoch began. */
@@ -91,20 +91,24 @@ export interface PlaneEpoch {
   /** The largest sequence that is held, and the largest tree size. */
   readonly newestSequence: number;
   readonly treeSize: number;
+  /** The smallest sequence that is held and whose link is not `linked`; null where there is none. */
+  readonly firstUnlinked: number | null;
 }
 
 export type TelemetryEffect =
   /**
-   * Inserts (`revision` 1) or replaces. Refused with CONFLICT where the stored revision is not one less, or where the
-   * project has `limits.planesPerProject` planes already.
+   * Inserts (`revision` 1) or replaces. Refused with CONFLICT where the stored revision is not one less, where the
+   * project has `limits.planesPerProject` planes already that are not revoked, where it is revoked and `revokedMs` is
+   * another time, and where another plane, of whichever project, has this verifier key.
    */
   | { readonly kind: 'savePlane'; readonly plane: StoredPlane }
   /**
    * Refused with REPORT_CONFLICT where its plane has a report with this id or this (epoch, sequence): the service looks
-   * again, as it may be the same one. Raises the epoch's row, and the totals of (epoch, month), type by type.
+   * again, as it may be the same one; with NOT_FOUND where there is no such plane, or it is revoked. Raises the epoch's
+   * row, and the totals of (epoch, month), type by type.
    */
   | { readonly kind: 'saveReport'; readonly report: StoredReport }
-  /** Refused with CONFLICT where the link is not `unknown` any more. */
+  /** Refused with CONFLICT where the link is not `unknown` any more, NOT_FOUND where there is no such report. */
   | {
       readonly kind: 'linkReport';
       readonly planeId: string;
@@ -112,7 +116,7 @@ export type TelemetryEffect =
       readonly sequence: number;
       readonly link: 'linked' | TelemetryFault;
     }
-  /** Refused with CONFLICT where the challenge of the report has an answer. */
+  /** Refused with CONFLICT where the challenge of the report has an answer, NOT_FOUND where it has no challenge. */
   | {
       readonly kind: 'answerChallenge';
       readonly planeId: string;
@@ -126,17 +130,13 @@ export interface TelemetryReader {
   /** Newest first. */
   planes(projectId: string, page: Page<ByAge>): Promise<StoredPlane[]>;
   /** Across projects: the digest of a hybrid key, the current or the previous one, decides the tenant. */
-  planeOfKey(
-    digest: Uint8Array,
-  ): Promise<{
+  planeOfKey(digest: Uint8Array): Promise<{
     readonly plane: StoredPlane;
     readonly project: Project;
     readonly stored: StoredProject;
   } | null>;
   /** As above, by the digest of an enrolment token. */
-  planeOfToken(
-    digest: Uint8Array,
-  ): Promise<{
+  planeOfToken(digest: Uint8Array): Promise<{
     readonly plane: StoredPlane;
     readonly project: Project;
     readonly stored: StoredProject;
@@ -153,9 +153,12 @@ export interface TelemetryReader {
     planeId: string,
     page: Page<{ readonly epoch: number; readonly sequence: number }>,
   ): Promise<StoredReport[]>;
-  /** Reports of an epoch with an `unknown` link whose predecessor is held, lowest first. */
+  /**
+   * Reports of an epoch with an `unknown` link whose predecessor is held, lowest first. Cost: the reports that are not
+   * linked.
+   */
   unlinked(projectId: string, planeId: string, epoch: number, limit: number): Promise<StoredReport[]>;
-  /** Sizes of the newest reports of an epoch below a size, descending: what a challenge asks consistency with. */
+  /** The largest sizes that were reported in an epoch below a size, descending, each once: what a challenge asks consistency with. */
   reportedSizes(
     projectId: string,
     planeId: string,
@@ -171,7 +174,7 @@ export interface TelemetryReader {
   ): Promise<{ readonly projectId: string; readonly report: StoredReport } | null>;
   /**
    * Units that planes of the project reported for a month: for each plane and epoch what the largest totals up to the
-   * end of the month are above those before it. No order or repetition of reports changes it.
+   * end of the month are above those before it. No order or repetition of reports changes it. Cost: one row.
    */
   planeUsage(projectId: string, month: string): Promise<Counts>;
 }

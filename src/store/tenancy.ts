@@ -8,6 +8,7 @@ import type { MeteredType } from '../contract/operation.ts';
 import type { LeafDraft } from '../core/record.ts';
 import type { RequiredCaller } from './caller.ts';
 import type { IdempotencyWrite, Page, ByAge, Project, StoredResponse } from './port.ts';
+import type { TelemetryEffect, TelemetryReader } from './telemetry.ts';
 
 export interface StoredOrganization {
   readonly organizationId: string;
@@ -70,6 +71,8 @@ export interface ProjectUsage {
   readonly environment: Environment;
   readonly deletedMs: number | null;
   readonly used: Readonly<Record<MeteredType, number>>;
+  /** What data planes reported for the month (`TelemetryReader.planeUsage`). */
+  readonly planes: Readonly<Record<MeteredType, number>>;
 }
 
 export interface ApiKeyRow {
@@ -123,6 +126,7 @@ export type Created =
 /** Rows of tenants that change with an append to a project of theirs. */
 export type TenantEffect =
   | RequiredCaller
+  | TelemetryEffect
   /** Refused with CONFLICT where the project has `limits.keysPerProject` keys that are not revoked, be it ahead. */
   | { readonly kind: 'saveApiKey'; readonly key: ApiKeyRow }
   /** Refused with NOT_FOUND where the key is unknown, or revoked at `atMs`. */
@@ -171,7 +175,7 @@ export type Use =
   | { readonly projectId: string; readonly keyId: string; readonly atMs: number }
   | { readonly digest: Uint8Array; readonly atMs: number };
 
-export interface TenantReader {
+export interface TenantReader extends TelemetryReader {
   organization(organizationId: string): Promise<StoredOrganization | null>;
   user(issuer: string, subject: string): Promise<StoredUser | null>;
   /** By the digest of its token, also where it has ended. */

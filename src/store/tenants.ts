@@ -1,6 +1,7 @@
 /**
  * What changes of tenants must meet, whatever the engine: effects on keys, projects and sessions, and new tenants.
- * Each is judged by rows as the requests before it left them, then written. Proven by `test/store/suite/tenants.ts`.
+ * Each is judged by rows as the requests before it left them, then written. Those on data planes are judged in
+ * `telemetryrules.ts`. Proven by `test/store/suite/tenants.ts`.
  */
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
@@ -8,6 +9,7 @@ import { isRevoked } from '../core/credential.ts';
 import { judgeCaller, type CallerState, type Credential } from './caller.ts';
 import { areSame, homesAmong, type Homes, type LivingProject, type Membership } from './homes.ts';
 import type { Project } from './port.ts';
+import { applyTelemetryEffect, type TelemetryRows } from './telemetryrules.ts';
 import type { ApiKeyRow, NewTenant, StoredProject, StoredSession, TenantEffect } from './tenancy.ts';
 
 type EffectOf<Kind extends TenantEffect['kind']> = Extract<TenantEffect, { kind: Kind }>;
@@ -16,7 +18,7 @@ type EffectOf<Kind extends TenantEffect['kind']> = Extract<TenantEffect, { kind:
 export type Profile = Pick<StoredProject, 'name' | 'settings' | 'quotas' | 'deletedMs'>;
 
 /** The rows that effects read and write: of the project that is appended to, and of its organization. */
-export interface TenantRows {
+export interface TenantRows extends TelemetryRows {
   /** As it stands in this transaction; null where it is unknown. */
   caller(credential: Credential): CallerState | null;
   /** Keys without a `revokedMs`, be it ahead. */
@@ -86,6 +88,8 @@ export function applyTenantEffect(rows: TenantRows, effect: TenantEffect): void 
       throw new GovError('NOT_FOUND', 'no such session, or one that has ended');
     case 'setCustomer':
       return setCustomer(rows, effect);
+    default:
+      return applyTelemetryEffect(rows, effect);
   }
 }
 

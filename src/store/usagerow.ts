@@ -2,6 +2,7 @@
 import { limits } from '../contract/limits.ts';
 import { zeroTotals, type Totals } from '../core/metering.ts';
 import { baseOf, usedBetween, type Used } from './quota.ts';
+import { countColumns, countsOf, type CountRow } from './telemetryrow.ts';
 import type { ProjectUsage } from './tenancy.ts';
 
 /** What of a project tells what it used in a month. */
@@ -33,12 +34,20 @@ export interface UsageNames {
 
 export const usageNames = 'p.project_id, f.name, f.environment, f.deleted_ms';
 
-export const usageRow = (row: UsageNames, used: ProjectUsage['used']): ProjectUsage => ({
+/** Of `telemetry_usage`, null where planes reported nothing. */
+export type PlaneCounts = CountRow | Record<keyof CountRow, null>;
+export const planeCounts = countColumns.map((column) => `t.${column}`).join(', ');
+
+const planesOf = (row: PlaneCounts): ProjectUsage['planes'] =>
+  row.audit_event === null ? zeroTotals : countsOf(row);
+
+export const usageRow = (row: UsageNames & PlaneCounts, used: ProjectUsage['used']): ProjectUsage => ({
   projectId: row.project_id,
   name: row.name,
   environment: row.environment,
   deletedMs: row.deleted_ms,
   used,
+  planes: planesOf(row),
 });
 
 /** How many of those that were deleted last are looked at. */
@@ -50,7 +59,7 @@ export const usagesOf = (found: Record<'living' | 'deleted', readonly ProjectUsa
     ...found.living,
     ...found.deleted
       .slice(0, deletedLimit)
-      .filter(({ used }) => Object.values(used).some((units) => units > 0)),
+      .filter(({ used, planes }) => [...Object.values(used), ...Object.values(planes)].some(Boolean)),
   ],
   complete: found.deleted.length <= deletedLimit,
 });

@@ -24,5 +24,7 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./suite/callers.ts');
   await import('./suite/operator.ts');
   await import('./suite/texts.ts');
+  await import('./suite/telemetry.ts');
+  await import('./suite/meter.ts');
   await import('./suite/erasures.ts');
 }

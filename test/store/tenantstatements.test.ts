@@ -25,7 +25,9 @@ const carried: readonly RegExp[] = [
 type Reasons = Readonly<Record<string, RegExp>>;
 
 const everywhere: Reasons = {
-  'a credential decides its tenant': /\b(?:k\.)?digest = (?:\?|\$1)/,
+  'a credential decides its tenant': /\b(?:[kt]\.)?(?:digest|(?:key|previous|token)_digest) = (?:\?|\$1)/,
+  'a verifier key belongs to one data plane of all tenants':
+    /FROM telemetry_plane WHERE verifier_key = (?:\?|\$2)/,
   'a person decides its tenant': /WHERE issuer = (?:\?|\$1) AND subject = /,
   'a project’s id is looked up for its number, or to see that it is new':
     /^SELECT [^(]+ FROM project WHERE project_id = \S+$/,
@@ -108,6 +110,7 @@ const reached: readonly RegExp[] = [
   /^SEARCH person USING INDEX sqlite_autoindex_person_1 \(user_id=\?\)/,
   /^SEARCH project USING (?:COVERING )?INDEX sqlite_autoindex_project_1 \(project_id=\?\)/,
   /^SEARCH project USING INDEX sqlite_autoindex_project_1 \(project_id<\?\)/, // the operator's list of all
+  /^SEARCH r USING INDEX telemetry_challenge \(challenge_id=\?\)/, // 256 random bits
   /^SCAN first$/, // cosigned checkpoints of one log, counted
 ];
 

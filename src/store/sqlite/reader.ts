@@ -8,6 +8,7 @@ import { opening, troubleOf } from './faults.ts';
 import { jobReads } from './jobs.ts';
 import { assertKnownVersion } from './migrate.ts';
 import { policyReads } from './policies.ts';
+import { meterReads } from './readmeter.ts';
 import { eventReads } from './readevents.ts';
 import { leafReads, projectNumbers } from './readleaves.ts';
 import { runReads } from './readruns.ts';
@@ -19,6 +20,7 @@ export function storeReader(db: Connection): StoreReader {
   const numberOf = projectNumbers(db);
   return {
     ...leafReads(db, numberOf),
+    ...meterReads(db, numberOf),
     ...eventReads(db, numberOf),
     ...runReads(db, numberOf),
     ...workReads(db, numberOf),

@@ -22,6 +22,7 @@ import {
 } from '../tenantrow.ts';
 import type { Connection, Value } from './connection.ts';
 import type { ProjectNumber } from './readleaves.ts';
+import { telemetryReads } from './readtelemetry.ts';
 import { usageReads } from './readusage.ts';
 
 export const tenantReads = (db: Connection, numberOf: ProjectNumber): TenantReader => ({
@@ -29,6 +30,7 @@ export const tenantReads = (db: Connection, numberOf: ProjectNumber): TenantRead
   ...projectReads(db),
   ...usageReads(db, numberOf),
   ...keyReads(db, numberOf),
+  ...telemetryReads(db, numberOf),
 });
 
 type Of<Names extends keyof TenantReader> = Pick<TenantReader, Names>;
@@ -74,9 +76,9 @@ function peopleReads(db: Connection): Of<'organization' | 'user' | 'session' | '
   };
 }
 
-const projectSql = `project.project_id, project.organization_id, project.environment, project.audit_origin,
+export const projectSql = `project.project_id, project.organization_id, project.environment, project.audit_origin,
   project.metering_origin`;
-const profileSql = 'f.name, f.settings, f.quotas, f.created_ms, f.updated_ms, f.deleted_ms';
+export const profileSql = 'f.name, f.settings, f.quotas, f.created_ms, f.updated_ms, f.deleted_ms';
 
 function projectReads(db: Connection): Of<'projects' | 'everyProject' | 'storedProject'> {
   const all = db.prepare<Value[], NamedRow>(

@@ -3,10 +3,12 @@ import type { TenantReader } from '../port.ts';
 import {
   deletedLimit,
   deletedSince,
+  planeCounts,
   usageNames,
   usageRow,
   usagesOf,
   usedOf,
+  type PlaneCounts,
   type UsageNames,
   type UsageRow,
 } from '../usagerow.ts';
@@ -22,13 +24,14 @@ const usageSql = `(SELECT base FROM period n WHERE n.project = p.project AND n.m
 export function usageReads(db: Connection, numberOf: ProjectNumber): Pick<TenantReader, 'usage' | 'usageOf'> {
   const ofProject = db.prepare<Value[], UsageRow>(`SELECT ${usageSql} WHERE p.project = ?`);
   const ofOrganization = (condition: string) =>
-    db.prepare<Value[], UsageRow & UsageNames>(
-      `SELECT ${usageNames}, ${usageSql} JOIN project_profile f ON f.project = p.project
+    db.prepare<Value[], UsageRow & UsageNames & PlaneCounts>(
+      `SELECT ${usageNames}, ${planeCounts}, ${usageSql} JOIN project_profile f ON f.project = p.project
+       LEFT JOIN telemetry_usage t ON t.project = p.project AND t.month = ?
        WHERE f.organization_id = ? AND ${condition}`,
     );
   const living = ofOrganization('f.deleted_ms IS NULL ORDER BY f.created_ms DESC, project_id DESC');
   const deleted = ofOrganization('f.deleted_ms >= ? ORDER BY f.deleted_ms DESC, project_id DESC LIMIT ?');
-  const counted = (row: UsageRow & UsageNames) => usageRow(row, usedOf(row));
+  const counted = (row: UsageRow & UsageNames & PlaneCounts) => usageRow(row, usedOf(row));
   return {
     usage: async (projectId, month) => {
       return usedOf(ofProject.get(month, month, numberOf(projectId)));
@@ -36,8 +39,8 @@ export function usageReads(db: Connection, numberOf: ProjectNumber): Pick<Tenant
     usageOf: async (organizationId, month) => {
       const since = deletedSince(month);
       return usagesOf({
-        living: living.all(month, month, organizationId).map(counted),
-        deleted: deleted.all(month, month, organizationId, since, deletedLimit + 1).map(counted),
+        living: living.all(month, month, month, organizationId).map(counted),
+        deleted: deleted.all(month, month, month, organizationId, since, deletedLimit + 1).map(counted),
       });
     },
   };

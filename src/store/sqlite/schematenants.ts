@@ -4,15 +4,7 @@
  * so that no row moves from one tenant to another. Proven by `test/store/schema.test.ts` and the store suite.
  */
 
-/** Refuses a change of columns that are given once, and whatever else `when` says. */
-const fixed = (table: string, columns: readonly string[], when = ''): string => `
-CREATE TRIGGER ${table}_update BEFORE UPDATE ON ${table}
-WHEN ${columns.map((column) => `NEW.${column} IS NOT OLD.${column}`).join(' OR ')} ${when}
-BEGIN SELECT RAISE(ABORT, 'this never changes in ${table}'); END;
-`;
-const stays = (table: string): string => `
-CREATE TRIGGER ${table}_delete BEFORE DELETE ON ${table} BEGIN SELECT RAISE(ABORT, '${table} stays'); END;
-`;
+import { fixed, stays } from './schemawords.ts';
 
 const organization = `
 CREATE TABLE organization (

@@ -9,6 +9,7 @@ import { callerReader } from './caller.ts';
 import type { Current } from './effects.ts';
 import { homeRows } from './homes.ts';
 import type { Prepare, Statement } from './statement.ts';
+import { telemetryRows } from './telemetry.ts';
 
 /** Inserts a row that is new. */
 export const insertInto = (prepare: Prepare, table: string, columns: readonly string[]): Statement =>
@@ -33,6 +34,7 @@ export const tenantRows = (prepare: Prepare, current: Current): TenantRows => ({
   ...profileRows(prepare, current),
   ...homeRows(prepare, current),
   ...organizationRows(prepare),
+  ...telemetryRows(prepare, current),
 });
 
 function keyRows(

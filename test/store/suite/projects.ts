@@ -159,8 +159,8 @@ describe('projects of an organization', () => {
     const live = { projectId: 'prj_x_live', name: 'live', environment: 'production', deletedMs: null };
     expect(await store.usageOf('org_x', '2026-01')).toEqual({
       projects: [
-        { ...test, used: used({}) },
-        { ...live, used: used({ audit_event: 3 }) },
+        { ...test, used: used({}), planes: used({}) },
+        { ...live, used: used({ audit_event: 3 }), planes: used({}) },
       ],
       complete: true,
     });

@@ -1,0 +1,133 @@
+/**
+ * What changes of data planes must meet, whatever the engine: each is judged by rows as the requests before it left
+ * them, then written. Proven by `test/store/suite/telemetry.ts`.
+ */
+import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
+import { unitChanges, withReported, type MonthTotals } from './planeusage.ts';
+import type { Counts, StoredPlane, StoredReport, TelemetryEffect } from './telemetry.ts';
+
+type EffectOf<Kind extends TelemetryEffect['kind']> = Extract<TelemetryEffect, { kind: Kind }>;
+
+export type PlaneState = Pick<StoredPlane, 'revision' | 'revokedMs'>;
+
+/** An epoch of a plane. */
+export interface EpochName {
+  readonly planeId: string;
+  readonly epoch: number;
+}
+
+/** Where a report stands. */
+export interface ReportPlace extends EpochName {
+  readonly sequence: number;
+}
+
+export interface ReportName {
+  readonly planeId: string;
+  readonly reportId: string;
+}
+
+/** The rows that effects read and write, of one project. */
+export interface TelemetryRows {
+  planeState(planeId: string): PlaneState | null;
+  /** Planes that are not revoked. */
+  unrevokedPlanes(): number;
+  /** Whether another plane, of whichever project, has this verifier key. */
+  isKeyTaken(plane: { readonly planeId: string; readonly verifierKey: string }): boolean;
+  /** Inserts, or replaces what may change. */
+  savePlane(plane: StoredPlane): void;
+  /** Null where there is none. */
+  linkAt(place: ReportPlace): StoredReport['link'] | null;
+  /** `none`: it was not sampled. Null where there is no such report. */
+  challengeState(name: ReportName): 'none' | 'open' | 'answered' | null;
+  /** Inserts it, and raises its epoch. */
+  addReport(report: StoredReport): void;
+  linkReport(effect: EffectOf<'linkReport'>): void;
+  answerChallenge(effect: EffectOf<'answerChallenge'>): void;
+  /** In no order. */
+  monthsOf(epoch: EpochName): readonly MonthTotals[];
+  saveMonth(epoch: EpochName, month: MonthTotals): void;
+  /** `change` may be below zero, what it makes is not. */
+  addUnits(month: string, change: Counts): void;
+}
+
+export function applyTelemetryEffect(rows: TelemetryRows, effect: TelemetryEffect): void {
+  switch (effect.kind) {
+    case 'savePlane':
+      return savePlane(rows, effect.plane);
+    case 'saveReport':
+      return saveReport(rows, effect.report);
+    case 'linkReport':
+      return linkReport(rows, effect);
+    case 'answerChallenge':
+      return answerChallenge(rows, effect);
+  }
+}
+
+function savePlane(rows: TelemetryRows, plane: StoredPlane): void {
+  const { planeId, revision, revokedMs, enrolled } = plane;
+  const before = rows.planeState(planeId);
+  if ((before?.revision ?? 0) !== revision - 1) {
+    const found = before === null ? 'none' : `revision ${before.revision}`;
+    throw conflict(
+      `expected revision ${revision - 1} of data plane ${planeId}, found ${found}: it was changed meanwhile; read it again`,
+    );
+  }
+  if (before !== null && before.revokedMs !== null && before.revokedMs !== revokedMs) {
+    throw conflict(`expected a data plane that is not revoked, but ${planeId} is; register another one`);
+  }
+  if (before === null && rows.unrevokedPlanes() >= limits.planesPerProject) {
+    throw conflict(
+      `expected at most ${limits.planesPerProject} data planes of a project, got one more; revoke one that is not used`,
+    );
+  }
+  if (enrolled !== null && rows.isKeyTaken({ planeId, verifierKey: enrolled.verifierKey })) {
+    throw conflict(
+      `expected a verifier key that no data plane has, but another one than ${planeId} has it; make a new key`,
+    );
+  }
+  rows.savePlane(plane);
+}
+
+function saveReport(rows: TelemetryRows, report: StoredReport): void {
+  const { planeId, epoch, sequence, reportId, month, totals } = report;
+  const plane = rows.planeState(planeId);
+  if (plane === null || plane.revokedMs !== null) {
+    throw new GovError('NOT_FOUND', `no data plane ${planeId}, or it is revoked`);
+  }
+  if (rows.challengeState(report) !== null) {
+    throw new GovError('REPORT_CONFLICT', `expected a new report id, but ${planeId} has sent ${reportId}`);
+  }
+  if (rows.linkAt(report) !== null) {
+    const place = `sequence ${sequence} of epoch ${epoch}`;
+    throw new GovError('REPORT_CONFLICT', `expected a new sequence, but ${planeId} has sent ${place}`);
+  }
+  rows.addReport(report);
+  const before = rows.monthsOf(report);
+  const after = withReported(before, { month, totals });
+  for (const each of after) if (!before.includes(each)) rows.saveMonth(report, each);
+  for (const [changed, units] of unitChanges(before, after)) rows.addUnits(changed, units);
+}
+
+function linkReport(rows: TelemetryRows, effect: EffectOf<'linkReport'>): void {
+  const { planeId, epoch, sequence } = effect;
+  const link = rows.linkAt(effect);
+  const name = `report ${sequence} of epoch ${epoch} of data plane ${planeId}`;
+  if (link === null) throw new GovError('NOT_FOUND', `no ${name}`);
+  if (link !== 'unknown') throw conflict(`expected a report that is not linked yet, but ${name} is ${link}`);
+  rows.linkReport(effect);
+}
+
+function answerChallenge(rows: TelemetryRows, effect: EffectOf<'answerChallenge'>): void {
+  const { planeId, reportId } = effect;
+  const state = rows.challengeState(effect);
+  if (state === null || state === 'none') {
+    throw new GovError('NOT_FOUND', `no challenge of report ${reportId} of data plane ${planeId}`);
+  }
+  if (state === 'answered') {
+    throw conflict(`expected a challenge without an answer, but that of report ${reportId} has one`);
+  }
+  rows.answerChallenge(effect);
+}
+
+const conflict = (detail: string): GovError => new GovError('CONFLICT', detail);
