@@ -4,6 +4,7 @@
  */
 import { accessSync, constants } from 'node:fs';
 import { createServer } from 'node:net';
+import { GovNetworkError } from '../client/errors.ts';
 import { GovError } from '../contract/problems.ts';
 import type { Address } from './layers.ts';
 import { hasSpace } from './probe.ts';
@@ -48,6 +49,9 @@ function refusal(error: unknown): Found {
   if (error instanceof Error && 'syscall' in error) {
     return fail(error.message, 'run as the owner of the data directory, or give it back to this user');
   }
+  if (error instanceof GovNetworkError) {
+    return fail(error.message, error.hint ?? 'look at the network between the two');
+  }
   if (!(error instanceof GovError)) throw error;
   const [detail = '', ...advice] = error.message.split('; ');
   return fail(detail, advice.join('; ') || 'mend what it names');
@@ -67,7 +71,11 @@ export const lookAtSpace = async (dataDir: string): Promise<Found> =>
     : warn('less than 5 % or 512 MiB are free', 'make room: readiness answers 503 until then');
 
 /** Listens for a moment; where somebody does already, asks whether it is a service. */
-export async function lookAtAddress({ host, port }: Address): Promise<Found> {
+export async function lookAtAddress(
+  { host, port }: Address,
+  isOurs: (place: string) => Promise<boolean> | boolean = servesAt,
+): Promise<Found> {
+  if (port === 0) return ok('chosen by the system at each start');
   const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const code = await new Promise<string | null>((settle) => {
     const server = createServer();
@@ -75,7 +83,7 @@ export async function lookAtAddress({ host, port }: Address): Promise<Found> {
     server.listen(port, host, () => server.close(() => settle(null)));
   });
   if (code === null) return ok(`${place} is free`);
-  if (code === 'EADDRINUSE' && (await servesAt(place))) return ok(`gov serves at ${place}`);
+  if (code === 'EADDRINUSE' && (await isOurs(place))) return ok(`gov serves at ${place}`);
   const why = code === 'EADDRINUSE' ? 'another program listens there' : code;
   return fail(`${place}: ${why}`, 'give --listen HOST:PORT');
 }

@@ -9,8 +9,7 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const { data, ...options } = flags;
   const dataDir = resolve(io.cwd, data ?? session.dataDir());
   const { planeDoctor } = await import('../../../plane/doctor.ts');
-  const { ca } = session.webOptions();
-  const report = await planeDoctor({ ...options, dataDir, env: io.env, ca });
+  const report = await planeDoctor({ ...options, dataDir, env: io.env });
   out.verdict = report.ok ? exit.ok : exit.checkFailed;
   await tellChecks(report, out);
   return out.verdict;

@@ -10,8 +10,8 @@ import { startedProjects, storeFiles } from './open.ts';
 import { connectReader } from './reader.ts';
 import { verifyTails } from './tail.ts';
 
-/** CONFLICT or STORAGE_FAULT where `openParts` of a service would refuse. False where a start would make the database. */
-export function inspectFiles(dataDir: string): boolean {
+/** CONFLICT or STORAGE_FAULT where `openParts` would refuse. False where a start would make the database. */
+export function inspectFiles(dataDir: string, { hosted = true } = {}): boolean {
   const { main, heads: path } = storeFiles(dataDir);
   const heads = isFilled(path) ? opening(path, () => openHeads(path, { readonly: true })) : null;
   try {
@@ -21,11 +21,11 @@ export function inspectFiles(dataDir: string): boolean {
     }
     const db = connectReader(main);
     try {
-      refusePlane(db);
+      if (hosted) refusePlane(db);
       opening(main, () => {
         db.transaction(() => {
-          const logs = recentLogHeads(db, startedProjects);
-          refuseMismatch(db, heads ?? none, { rebuild: false, hosted: true, logs });
+          const logs = hosted ? recentLogHeads(db, startedProjects) : undefined;
+          refuseMismatch(db, heads ?? none, { rebuild: false, hosted, logs });
           verifyTails(db, logs);
         })();
       });
