@@ -7,6 +7,7 @@
  */
 import { GovError } from '../contract/problems.ts';
 import type { AttestationProof, Challenge, UsageReport } from '../contract/telemetry.ts';
+import { encodeBase64 } from './base64.ts';
 import { checkConsistency, checkCross, checkSamples, type Earlier, type Heads } from './attestationchecks.ts';
 import { crossIndexes, sampledUnits } from './challenge.ts';
 import { sha256Text } from './hash.ts';
@@ -73,8 +74,8 @@ export function verifyAttestation(input: AttestationInput): AttestationResult {
   const units = sampledUnits(challenge);
   const cross = crossIndexes(challenge);
   const heads: Heads = { log: reportedHead(report), audit: reportedAuditHead(report) };
+  assertDrawnFor(challenge, report, heads);
   const steps: readonly [name: string, count: number, check: () => Fault | null][] = [
-    ['challenge', 1, () => checkChallenge(challenge, report, heads)],
     ['checkpoint', 1, () => checkReported(report, proof, plane)],
     ['signature', 1, () => checkSignature(challenge, proof, plane)],
     ['sample_set', units.length + cross.length, () => checkSampleSet(challenge, proof, { units, cross })],
@@ -106,23 +107,22 @@ function checkReferences(challenge: Challenge, proof: AttestationProof): void {
   }
 }
 
-/** The challenge is the service's own; this keeps it from being held against another report. */
-function checkChallenge(
+/** Both are the service's own: a challenge that is held against another report is a bug. */
+function assertDrawnFor(
   challenge: Challenge,
   { reportId, dataPlaneId, log, totals }: UsageReport,
   heads: Heads,
-): Fault | null {
+): void {
   const same =
     challenge.reportId === reportId &&
     challenge.dataPlaneId === dataPlaneId &&
     challenge.origin === log.origin &&
     challenge.epoch === log.epoch &&
     challenge.treeSize === heads.log.size &&
-    challenge.rootHash === heads.log.root.toString('base64') &&
+    challenge.rootHash === encodeBase64(heads.log.root) &&
     challenge.auditTreeSize === heads.audit.size &&
     challenge.unitRange.to <= sumOf(totals);
-  if (same) return null;
-  throw new Error(`the challenge ${challenge.challengeId} was not drawn for report ${reportId}`);
+  if (!same) throw new Error(`the challenge ${challenge.challengeId} was not drawn for report ${reportId}`);
 }
 
 function checkReported(report: UsageReport, { log }: AttestationProof, plane: PlaneIdentity): Fault | null {

@@ -1,0 +1,430 @@
+/**
+ * Answers to challenges: an honest plane's always verify; every change of any member is refused, whether the plane signs
+ * what it changed or someone else changes it; and each fault has its word and its place.
+ */
+import * as fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  AttestationProof,
+  type Challenge,
+  type TelemetryFault,
+  type UsageReport,
+} from '../../src/contract/telemetry.ts';
+import { limits } from '../../src/contract/limits.ts';
+import { attestationText, sampledUnits, verifyAttestation } from '../../src/core/attestation.ts';
+import { sha256Text } from '../../src/core/hash.ts';
+import { canonicalize, type Json } from '../../src/core/json.ts';
+import { signNote } from '../../src/core/note.ts';
+import { reportedHead } from '../../src/core/usagereport.ts';
+import { type Check, loadCheck } from '../../src/service/schema.ts';
+import { mutations } from './mutate.ts';
+import { challengeFor, origin, plane, signerOf, TestPlane, Tree } from './planelog.ts';
+
+let schema: Check;
+beforeAll(async () => {
+  schema = await loadCheck(AttestationProof, { in: 'body' });
+});
+
+interface Asked {
+  readonly sender: TestPlane;
+  readonly report: UsageReport;
+  readonly challenge: Challenge;
+  readonly proof: AttestationProof;
+  readonly earlier: readonly { size: number; root: Uint8Array }[];
+}
+
+/** Three reports, of which the last is asked about, with the heads of the others. */
+function asked(
+  options: { seed?: string; samples?: number; cross?: number; work?: readonly number[] } = {},
+): Asked {
+  const { seed = 'asked', work = [9, 13, 30] } = options;
+  const sender = new TestPlane({ seed });
+  const reports = work.map((operations) => sender.work(operations).report());
+  const earlier = reports.slice(0, -1).map(reportedHead);
+  const report = reports.at(-1)!;
+  const sizes = earlier.map(({ size }) => size).toReversed();
+  const challenge = challengeFor(report, { samples: 4, cross: 2, ...options, seed, sizes });
+  return { sender, report, challenge, proof: sender.answer(challenge), earlier };
+}
+
+const verify = ({ report, challenge, proof, earlier }: Asked, changed: AttestationProof = proof) =>
+  verifyAttestation({ challenge, report, proof: changed, plane, earlier });
+
+describe('an honest plane', () => {
+  it('is believed, whatever is asked', () => {
+    const work = fc.array(fc.nat(30), { minLength: 1, maxLength: 6 });
+    const options = fc.record({
+      seed: fc.string(),
+      samples: fc.nat(limits.attestationSamples),
+      cross: fc.nat(limits.attestationCrossSamples),
+      work,
+    });
+    fc.assert(
+      fc.property(options, (drawn) => {
+        const given = asked(drawn);
+        expect(schema(given.proof)).toBeNull();
+        const { fault, checks } = verify(given);
+        expect(fault).toBeNull();
+        expect(checks.every(({ passed }) => passed)).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is told what was looked at', () => {
+    const given = asked({ samples: 64, cross: 8, work: [9, 13, 300] });
+    const { sampled, checks, detection } = verify(given);
+    expect(sampled).toBe(sampledUnits(given.challenge).length);
+    expect(checks).toEqual([
+      { name: 'checkpoint', passed: true, count: 1 },
+      { name: 'signature', passed: true, count: 1 },
+      { name: 'sample_set', passed: true, count: sampled + given.proof.cross.length },
+      { name: 'units', passed: true, count: sampled },
+      { name: 'consistency', passed: true, count: 2 },
+      { name: 'cross_reference', passed: true, count: given.proof.cross.length },
+    ]);
+    expect(detection).toEqual([
+      { badFraction: 0.01, probability: 1 - 0.99 ** sampled },
+      { badFraction: 0.05, probability: 1 - 0.95 ** sampled },
+    ]);
+  });
+
+  it('signs this text', () => {
+    const { challenge, proof } = asked();
+    const { samples, consistency, cross } = proof;
+    const hash = sha256Text(canonicalize({ samples, consistency, cross } as unknown as Json));
+    expect(attestationText(challenge, proof)).toBe(
+      `gov.attestation/v1\n${challenge.challengeId}\n${origin}/0 ${challenge.treeSize} ${challenge.rootHash}\n${hash}\n`,
+    );
+  });
+
+  it('is believed about a log that was empty before', () => {
+    const sender = new TestPlane({ empty: true });
+    const first = sender.report();
+    const report = sender.work(20).report();
+    const challenge = challengeFor(report, { seed: 'empty', sizes: [0] });
+    const proof = sender.answer(challenge);
+    expect(proof.samples[0]).toMatchObject({ unit: 1 });
+    const earlier = [reportedHead(first)];
+    expect(verifyAttestation({ challenge, report, proof, plane, earlier }).fault).toBeNull();
+  });
+
+  it('shows leaf 0 without a leaf before it', () => {
+    const sender = new TestPlane({ empty: true })
+      .append({ op: 'risk_decision', units: 3, leaves: 1 })
+      .work(5);
+    const report = sender.report();
+    const challenge = challengeFor(report, { seed: 'zero' });
+    const proof = sender.answer(challenge);
+    expect(proof.samples[0]).toMatchObject({ unit: 1, index: 0 });
+    expect(proof.samples[0]).not.toHaveProperty('previous');
+    const given = { sender, report, challenge, proof, earlier: [] };
+    expect(verify(given).fault).toBeNull();
+    const [sample, ...rest] = proof.samples;
+    const more = {
+      ...proof,
+      samples: [{ ...sample!, previous: sender.shown(0, challenge.treeSize) }, ...rest],
+    };
+    expect(verify(given, sender.signed(challenge, more)).fault).toMatchObject({
+      fault: 'inclusion_invalid',
+      pointer: '/samples/0/previous',
+    });
+  });
+});
+
+describe('an answer in which anything was changed', () => {
+  const given = asked();
+  const original = canonicalize(given.proof as unknown as Json);
+
+  /** How it is refused, or null where it is not. */
+  function refused(changed: AttestationProof): string | null {
+    if (schema(changed) !== null) return 'schema';
+    try {
+      return verify(given, changed).fault?.fault ?? null;
+    } catch (error) {
+      return (error as { code?: string }).code === 'VALIDATION_ERROR'
+        ? 'structure'
+        : `thrown: ${String(error)}`;
+    }
+  }
+
+  it('is refused, signed by the plane or not; only when it was made is bound by the HMAC alone', () => {
+    const accepted = { unsigned: new Set<string>(), signed: new Set<string>() };
+    const words = new Set<string>();
+    let count = 0;
+    for (const { pointer, what, value } of mutations(given.proof as unknown as Json)) {
+      const text = canonicalize(value);
+      if (text === original) continue;
+      count += 1;
+      const changed = JSON.parse(text) as AttestationProof;
+      const unsigned = refused(changed);
+      if (unsigned === null) accepted.unsigned.add(pointer);
+      else expect(unsigned, `${pointer} ${what}`).not.toContain('thrown');
+      if (pointer.startsWith('/signature') || schema(changed) !== null) continue;
+      const signed = refused(given.sender.signed(given.challenge, changed));
+      if (signed === null) accepted.signed.add(pointer);
+      else expect(signed, `${pointer} ${what}, signed`).not.toContain('thrown');
+      words.add(signed ?? 'accepted');
+    }
+    expect(count).toBeGreaterThan(2000);
+    expect([...accepted.unsigned]).toEqual(['/generatedAt']);
+    expect([...accepted.signed]).toEqual(['/generatedAt']);
+    expect([...words].toSorted()).toEqual(
+      [
+        'accepted',
+        'checkpoint_signature_invalid',
+        'cross_reference_invalid',
+        'consistency_invalid',
+        'history_regressed',
+        'inclusion_invalid',
+        'origin_mismatch',
+        'sample_set_mismatch',
+        'structure',
+      ].toSorted(),
+    );
+  });
+
+  it('never makes the verifier throw where random members meet their schema', () => {
+    const hash = fc
+      .uint8Array({ minLength: 32, maxLength: 32 })
+      .map((bytes) => Buffer.from(bytes).toString('base64'));
+    const path = fc.array(fc.oneof(hash, fc.constant(`${'A'.repeat(42)}B=`)), { maxLength: 8 });
+    const count = fc.oneof(fc.nat(60), fc.constant(Number.MAX_SAFE_INTEGER), fc.constant(-0));
+    const record = fc.oneof(fc.string(), fc.constantFrom(...given.sender.leaves.map((leaf) => leaf.record)));
+    const shown = { record, inclusion: path };
+    const units = sampledUnits(given.challenge);
+    const samples = fc.tuple(
+      ...units.map((unit) =>
+        fc.record(
+          { unit: fc.constant(unit), index: count, ...shown, previous: fc.record(shown) },
+          { requiredKeys: ['unit', 'index', 'record', 'inclusion'] },
+        ),
+      ),
+    );
+    const cross = fc.tuple(
+      ...given.proof.cross.map((each) =>
+        fc.record({
+          auditIndex: fc.constant(each.auditIndex),
+          auditLeafHash: fc.constantFrom(each.auditLeafHash, `${'A'.repeat(42)}B=`),
+          auditInclusion: fc.oneof(path, fc.constant(each.auditInclusion)),
+          meterIndex: fc.oneof(count, fc.constant(each.meterIndex)),
+          meterRecord: fc.oneof(record, fc.constant(each.meterRecord)),
+          meterInclusion: fc.oneof(path, fc.constant(each.meterInclusion)),
+          refNonce: fc.constantFrom(each.refNonce, `${'A'.repeat(21)}B`),
+          firstAuditIndex: fc.oneof(count, fc.constant(each.firstAuditIndex)),
+          count: fc.integer({ min: 1, max: limits.meterLeafCount }),
+          batchInclusion: path,
+        }),
+      ),
+    );
+    fc.assert(
+      fc.property(fc.boolean(), samples, cross, (keepSamples, drawnSamples, drawnCross) => {
+        const changed = {
+          ...given.proof,
+          samples: keepSamples ? given.proof.samples : drawnSamples,
+          cross: drawnCross,
+        };
+        expect(schema(changed)).toBeNull();
+        expect(verify(given, given.sender.signed(given.challenge, changed)).fault).not.toBeNull();
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('a refusal', () => {
+  const given = asked({ seed: 'refusal' });
+  const { sender, challenge, proof } = given;
+  const { samples, cross, consistency } = proof;
+  const hash = Buffer.alloc(32, 9).toString('base64');
+  const at = samples.length - 1;
+  const sample = samples[at]!;
+  const withSample = (changes: object) => ({ samples: samples.with(at, { ...sample, ...changes }) });
+  const withCross = (changes: object) => ({ cross: cross.with(0, { ...cross[0]!, ...changes }) });
+  const last = sender.leaves.length - 1;
+  const forked = new Tree();
+  for (let index = 0; index < challenge.treeSize; index++) forked.append(Buffer.alloc(32, index));
+
+  const cases: [what: string, changes: object, fault: TelemetryFault, pointer: string][] = [
+    ['another origin', { log: { ...proof.log, origin: 'x' } }, 'origin_mismatch', '/log/origin'],
+    ['another epoch', { log: { ...proof.log, epoch: 1 } }, 'origin_mismatch', '/log/origin'],
+    ['another size', { log: { ...proof.log, treeSize: 1 } }, 'history_regressed', '/log/treeSize'],
+    [
+      'a checkpoint that nobody signed',
+      { log: { ...proof.log, checkpoint: 'x' } },
+      'checkpoint_signature_invalid',
+      '/log/checkpoint',
+    ],
+    [
+      'a head of a fork',
+      { log: { ...proof.log, checkpoint: sender.checkpoint(forked, sender.origin) } },
+      'consistency_invalid',
+      '/log/checkpoint',
+    ],
+    ['a unit less', { samples: samples.slice(1) }, 'sample_set_mismatch', '/samples/0'],
+    ['the last unit missing', { samples: samples.slice(0, -1) }, 'sample_set_mismatch', `/samples/${at}`],
+    ['a unit more', { samples: [...samples, sample] }, 'sample_set_mismatch', `/samples/${at + 1}`],
+    ['units in another order', { samples: samples.toReversed() }, 'sample_set_mismatch', '/samples/0'],
+    ['a size less', { consistency: consistency.slice(1) }, 'sample_set_mismatch', '/consistency/0'],
+    [
+      'a path to another size',
+      { consistency: consistency.with(0, { ...consistency[0]!, toSize: 1 }) },
+      'sample_set_mismatch',
+      '/consistency/0',
+    ],
+    ['a cross sample less', { cross: [] }, 'sample_set_mismatch', '/cross/0'],
+    [
+      'a leaf before the asked one',
+      withSample({
+        index: 5,
+        ...sender.shown(5, challenge.treeSize),
+        previous: sender.shown(4, challenge.treeSize),
+      }),
+      'sample_set_mismatch',
+      `/samples/${at}/index`,
+    ],
+    [
+      'another record',
+      withSample({ record: sender.leaves[2]!.record }),
+      'inclusion_invalid',
+      `/samples/${at}/inclusion`,
+    ],
+    ['another path', withSample({ inclusion: [hash] }), 'inclusion_invalid', `/samples/${at}/inclusion`],
+    [
+      'a path in other base64',
+      withSample({ inclusion: sample.inclusion.map(otherBits) }),
+      'inclusion_invalid',
+      `/samples/${at}/inclusion`,
+    ],
+    ['no leaf before', withSample({ previous: undefined }), 'inclusion_invalid', `/samples/${at}/previous`],
+    [
+      'another leaf before',
+      withSample({ previous: sender.shown(1, challenge.treeSize) }),
+      'inclusion_invalid',
+      `/samples/${at}/previous/inclusion`,
+    ],
+    [
+      'another path between',
+      { consistency: consistency.with(1, { ...consistency[1]!, path: [hash] }) },
+      'consistency_invalid',
+      '/consistency/1/path',
+    ],
+    [
+      'another audit leaf',
+      withCross({ auditLeafHash: hash }),
+      'inclusion_invalid',
+      '/cross/0/auditInclusion',
+    ],
+    [
+      'another metering leaf',
+      withCross({ meterIndex: last, ...meterOf(last) }),
+      'cross_reference_invalid',
+      '/cross/0/meterRecord',
+    ],
+    [
+      'a metering leaf elsewhere',
+      withCross({ meterIndex: last }),
+      'inclusion_invalid',
+      '/cross/0/meterInclusion',
+    ],
+    [
+      'another nonce',
+      withCross({ refNonce: 'A'.repeat(22) }),
+      'cross_reference_invalid',
+      '/cross/0/meterRecord',
+    ],
+    [
+      'a batch without the leaf',
+      withCross({ firstAuditIndex: cross[0]!.auditIndex + 1 }),
+      'cross_reference_invalid',
+      '/cross/0/firstAuditIndex',
+    ],
+    ['a batch beyond the log', withCross({ count: 1000 }), 'cross_reference_invalid', '/cross/0/count'],
+    [
+      'another batch path',
+      withCross({ batchInclusion: [...cross[0]!.batchInclusion, hash] }),
+      'cross_reference_invalid',
+      '/cross/0/batchInclusion',
+    ],
+  ];
+
+  function meterOf(index: number) {
+    const { record, inclusion } = sender.shown(index, challenge.treeSize);
+    return { meterRecord: record, meterInclusion: inclusion };
+  }
+
+  it.each(cases)('of %s has its word and place', (_what, changes, fault, pointer) => {
+    const changed = sender.signed(
+      challenge,
+      JSON.parse(JSON.stringify({ ...proof, ...changes })) as AttestationProof,
+    );
+    expect(verify(given, changed).fault).toMatchObject({
+      fault,
+      pointer,
+      detail: expect.stringMatching(/expected/),
+    });
+  });
+
+  it('says which checks passed, and that none after the fault has', () => {
+    const { checks } = verify(given, sender.signed(challenge, { ...proof, cross: [] }));
+    expect(checks.map(({ name, passed }) => [name, passed])).toEqual([
+      ['checkpoint', true],
+      ['signature', true],
+      ['sample_set', false],
+      ['units', false],
+      ['consistency', false],
+      ['cross_reference', false],
+    ]);
+    expect(checks.slice(3).map(({ count }) => count)).toEqual([0, 0, 0]);
+  });
+
+  it('of a note by another key, or over another answer, is one of the signature', () => {
+    const wrong = { fault: 'checkpoint_signature_invalid', pointer: '/signature' };
+    const text = attestationText(challenge, proof);
+    for (const signature of [
+      '',
+      text,
+      signNote(text, [signerOf(`${origin}/1`)]),
+      signNote(`${text}x\n`, [signerOf(sender.origin)]),
+    ])
+      expect(verify(given, { ...proof, signature }).fault).toMatchObject(wrong);
+    const unsigned = { ...proof, samples: samples.with(0, { ...samples[0]!, index: 3 }) };
+    expect(verify(given, unsigned).fault).toMatchObject(wrong);
+  });
+
+  it('of ids that are not the challenge’s is one of structure', () => {
+    const ids = {
+      challengeId: `chl_${'0'.repeat(52)}`,
+      reportId: `urp_${'0'.repeat(26)}`,
+      dataPlaneId: `dpl_${'0'.repeat(26)}`,
+    };
+    for (const [name, value] of Object.entries(ids)) {
+      expect(() => verify(given, { ...proof, [name]: value })).toThrow(
+        expect.objectContaining({
+          code: 'VALIDATION_ERROR',
+          errors: [expect.objectContaining({ pointer: `/${name}` })],
+        }),
+      );
+    }
+  });
+});
+
+describe('the service', () => {
+  it('is kept from holding a challenge against another report, or a size without a head', () => {
+    const { sender, report, challenge, proof, earlier } = asked({ seed: 'service' });
+    const input = { challenge, report, proof, plane, earlier };
+    expect(() => verifyAttestation({ ...input, report: sender.reports[0]! })).toThrow(
+      'was not drawn for report',
+    );
+    expect(() => verifyAttestation({ ...input, earlier: [] })).toThrow('no head of');
+    const { unitRange } = challenge;
+    const beyond = { ...challenge, unitRange: { ...unitRange, to: unitRange.to + 1 } };
+    expect(() => verifyAttestation({ ...input, challenge: beyond })).toThrow('was not drawn for report');
+  });
+});
+
+/** The same 32 bytes in a base64 that is not canonical. */
+function otherBits(hash: string): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+  return `${hash.slice(0, 42)}${alphabet[alphabet.indexOf(hash.charAt(42)) ^ 1]}=`;
+}
