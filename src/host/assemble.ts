@@ -4,6 +4,7 @@
  */
 import { version } from '../client/version.ts';
 import { saltPool } from '../core/disclosure.ts';
+import type { PlaneConfig } from '../service/bundle.ts';
 import { Checkpoints } from '../service/checkpoints.ts';
 import { Credentials } from '../service/credentials.ts';
 import { Cursors } from '../service/cursors.ts';
@@ -42,6 +43,8 @@ export interface Parts {
   readonly debugging: boolean;
   /** As `Services.degraded`. */
   readonly degraded?: () => readonly string[];
+  /** Makes `Services.planeConfig`. */
+  readonly planeConfig?: (services: () => Services) => PlaneConfig;
 }
 
 export interface Assembled {
@@ -50,11 +53,14 @@ export interface Assembled {
   readonly jobs: JobWorker;
 }
 
-export function assemble({ engine, keys, hosting, log, debugging, degraded }: Parts): Assembled {
+export function assemble(parts: Parts): Assembled {
+  const { engine, keys, hosting, log, debugging, degraded } = parts;
   const { store, work, probe } = engine;
   const { signers, attest, storeKey } = keys;
   const secrets = deriveSecrets(storeKey);
-  const credentials = new Credentials({ store, now, hosting });
+  const planeConfig = parts.planeConfig?.(() => services);
+  const settings = planeConfig === undefined ? {} : { settings: () => planeConfig.settings() };
+  const credentials = new Credentials({ store, now, hosting, ...settings });
   const services: Services = {
     store,
     now,
@@ -73,6 +79,7 @@ export function assemble({ engine, keys, hosting, log, debugging, degraded }: Pa
     verifierKeys: (origin) => signers(origin).map(({ verifierKey }) => verifierKey),
     probe,
     ...(degraded === undefined ? {} : { degraded }),
+    ...(planeConfig === undefined ? {} : { planeConfig }),
     counts: { skewedEvents: 0 },
     hosting,
     credentials,

@@ -3,6 +3,8 @@
  * Proven by `test/host/config.test.ts`.
  */
 import { join } from 'node:path';
+import { policyModes, type PolicyMode } from '../contract/bundle.ts';
+import { limits } from '../contract/limits.ts';
 import type { JsonSchema } from '../service/explain.ts';
 import {
   layers,
@@ -13,11 +15,26 @@ import {
   readConfigFile,
   servingMembers,
   text,
+  whole,
   type Address,
   type Variables,
 } from './layers.ts';
 import type { LogLevel } from './log.ts';
 import { tlsFilesOf, type TlsFiles } from './tls.ts';
+
+/** Of the configuration that a plane takes from its service. */
+export interface PlaneSync {
+  /**
+   * `beside`, which holds where nothing is said: its policies are in force beside the plane's own. `service`: only its
+   * policies count. `off`: nothing is taken, and what came earlier is the plane's to change.
+   */
+  readonly policies?: PolicyMode;
+  /** Seconds between questions. */
+  readonly intervalSeconds?: number;
+  /** Project of the service, and its verifier keys, where the enrolment does not say them. */
+  readonly projectId?: string;
+  readonly keys?: readonly string[];
+}
 
 /** `plane.json`, as `plane init` writes it. */
 export interface PlaneFile {
@@ -37,6 +54,7 @@ export interface PlaneFile {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly tlsClientCa?: string;
+  readonly config?: PlaneSync;
 }
 
 const typeIdOf = (prefix: string): JsonSchema => ({
@@ -63,6 +81,21 @@ const planeFileSchema: JsonSchema = {
     origin: text(255),
     meteringOrigin: text(255),
     name: text(100),
+    config: {
+      type: 'object',
+      properties: {
+        policies: oneOf(policyModes),
+        intervalSeconds: whole(limits.configIntervalLeastSeconds, 24 * 3600),
+        projectId: typeIdOf('prj'),
+        keys: {
+          type: 'array',
+          items: text(limits.verifierKeyChars),
+          minItems: 1,
+          maxItems: limits.trustKeys,
+        },
+      },
+      additionalProperties: false,
+    },
   },
   additionalProperties: false,
 };

@@ -152,11 +152,11 @@ async function timeOf(store: StoreReader, projectId: string, index: number): Pro
 
 function keep({ hosting }: Services, of: Moment, bundle: ConfigBundle): Made {
   if (hosting === null) throw new Error('only a hosted service makes configurations of planes');
-  const bytes = canonicalize(bundle as unknown as Json).length;
+  const bytes = Buffer.byteLength(canonicalize(bundle as unknown as Json));
   const limit = limits.configBundleBytes - limits.checkpointNoteChars;
   if (bytes > limit) {
     const detail =
-      `expected policies in force of at most ${limit} characters in all, got ${bytes}; ` +
+      `expected policies in force of at most ${limit} bytes in all, got ${bytes}; ` +
       'archive some, so that data planes can take them';
     throw new GovError('CONFLICT', detail, { extensions: { limit } });
   }

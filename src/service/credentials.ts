@@ -1,5 +1,6 @@
 /**
- * Who a credential belongs to (contract A17, B1-B7): keys here, people in `persons.ts`. The checksum of a key is tested
+ * Who a credential belongs to (contract A17, B1-B7): keys here, people in `persons.ts`, data planes in
+ * `planekeys.ts`. The checksum of a key is tested
  * before any look-up; what is looked up is a digest, and is believed for at most five seconds, so that a revoked key
  * is refused within that time in every process, and at once in the one that revoked it (`forget`).
  * Proven by `test/http/credentials.test.ts`, `persons.test.ts` and `revoked.test.ts`.
@@ -10,11 +11,13 @@ import type { ApiKeyRow } from '../store/port.ts';
 import type { Caller } from './call.ts';
 import { keyDigest, tokenKind } from './keys.ts';
 import { Persons } from './persons.ts';
+import { PlaneKeys, refuseKind } from './planekeys.ts';
 import { Recent } from './recent.ts';
-import { planeRules, rulesOf } from './settings.ts';
+import { planeRulesWith, rulesOf } from './settings.ts';
 import {
   Denied,
   missingCredential,
+  missingHybridKey,
   projectFault,
   wrongEnvironment,
   type CredentialOptions,
@@ -38,11 +41,13 @@ export class Credentials {
   readonly #options: CredentialOptions;
   readonly #keys = new Recent<KnownKey>(limits.credentialCacheKeys);
   readonly #persons: Persons | null;
+  readonly #planes: PlaneKeys | null;
 
   constructor(options: CredentialOptions) {
     const { hosting } = options;
     this.#options = options;
     this.#persons = hosting === null ? null : new Persons({ ...options, hosting, uses: this.uses });
+    this.#planes = hosting === null ? null : new PlaneKeys({ ...options, hosting });
   }
 
   /**
@@ -52,12 +57,17 @@ export class Credentials {
    */
   identify(shown: Shown, place: Place): Caller | Unfamiliar {
     const { token } = shown;
+    if (token === null && place.forPlane === true) throw missingHybridKey();
     if (token === null) {
       const person = this.#persons?.byCookie(shown, place) ?? null;
       if (person === null) throw missingCredential();
       return person;
     }
     const kind = tokenKind(token);
+    if (this.#planes !== null) {
+      refuseKind(kind, place.forPlane === true);
+      if (kind === 'hyb') return this.#planes.byToken(token, { shown, place });
+    }
     if (kind !== 'live' && kind !== 'test') {
       const person = this.#persons?.byToken(token, kind, { shown, place }) ?? null;
       if (person === null) throw refusedCredential();
@@ -79,13 +89,15 @@ export class Credentials {
   }
 
   async #ask(digest: Buffer): Promise<KnownKey> {
-    const { store, hosting, now } = this.#options;
+    const { store, hosting, now, settings } = this.#options;
     const found = await store.apiKey(digest);
     if (found === null) throw refusedCredential();
     const { key, project, stored } = found;
     const { keyId, scopes, digest: own } = key;
     const isPlane = stored === null || hosting === null;
-    const rules = isPlane ? planeRules : rulesOf(stored, hosting.quotas[project.environment]);
+    const rules = isPlane
+      ? planeRulesWith(settings?.())
+      : rulesOf(stored, hosting.quotas[project.environment]);
     return {
       key,
       caller: {
@@ -117,9 +129,10 @@ export class Credentials {
     return caller;
   }
 
-  /** What is remembered of the key, project or user with this id is asked for anew from now on. O(n). */
+  /** What is remembered of the key, project, user or data plane with this id is asked for anew from now on. O(n). */
   forget(id: string): void {
     this.#keys.forget(({ key }) => key.keyId === id || key.projectId === id);
     this.#persons?.forget(id);
+    this.#planes?.forget(id);
   }
 }

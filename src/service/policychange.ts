@@ -74,7 +74,9 @@ export function changePolicy<const Answer extends PlainAnswer>(
     const policy = await services.store.policy(projectId, asking.params.policyId);
     if (policy === null) throw notFound('policy');
     requireRevision(asking.ifMatch, policy.revision);
-    return judge(policy, atMs);
+    const judgement = await judge(policy, atMs);
+    if (judgement.change !== null) services.planeConfig?.refusePolicyChange(policy, judgement.change);
+    return judgement;
   });
 }
 

@@ -58,6 +58,7 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
     },
 
     async putRiskConfig({ body, caller }, services) {
+      services.planeConfig?.refuseRiskConfig();
       const { bands: sentBands, ...settings } = body;
       checkRiskConfig(settings as RiskSettings);
       const router = riskRouter(settings as RiskSettings);

@@ -49,6 +49,10 @@ export const defaultQuotas: Readonly<Record<Project['environment'], Quotas>> = {
 /** What holds in a project of a plane. */
 export const planeRules: TenantRules = { quotas: unlimited, settings: defaultSettings };
 
+/** The same, with what the plane's service decides. */
+export const planeRulesWith = (decided: Partial<StoredSettings> | undefined): TenantRules =>
+  decided === undefined ? planeRules : { ...planeRules, settings: { ...defaultSettings, ...decided } };
+
 /** `fallback`: the quotas of the project's environment. */
 export function rulesOf(stored: StoredProject, fallback: Quotas): TenantRules {
   const quotas = { ...fallback, ...stored.quotas };

@@ -4,6 +4,7 @@ import { GovError } from '../contract/problems.ts';
 import type { StoreReader } from '../store/port.ts';
 import type { Caller } from './call.ts';
 import type { Hosting } from './hosting.ts';
+import type { StoredSettings } from './settings.ts';
 import { fieldError } from './schema.ts';
 
 /** What a request shows; every text is an attacker's. */
@@ -21,6 +22,8 @@ export interface Place {
   readonly environment: Environment;
   /** Whether a person has to name a project. */
   readonly needsProject: boolean;
+  /** Whether a data plane is asked for, and nobody else. */
+  readonly forPlane?: boolean;
 }
 
 export interface On {
@@ -36,16 +39,27 @@ export interface Unfamiliar {
 }
 
 export interface CredentialOptions {
-  readonly store: Pick<StoreReader, 'apiKey' | 'session' | 'user' | 'organization' | 'storedProject'>;
+  readonly store: Pick<
+    StoreReader,
+    'apiKey' | 'planeOfKey' | 'session' | 'user' | 'organization' | 'storedProject'
+  >;
   readonly now: () => number;
+  /** On a plane: settings that its service decides. */
+  readonly settings?: () => Partial<StoredSettings>;
   /** Null on a plane, which knows keys alone. */
-  readonly hosting: Pick<Hosting, 'identity' | 'quotas'> | null;
+  readonly hosting: Pick<Hosting, 'identity' | 'quotas' | 'seal'> | null;
 }
 
 export const missingCredential = (): GovError =>
   new GovError(
     'UNAUTHENTICATED',
     'expected an API key in the header Authorization: Bearer gov_… or X-API-Key',
+  );
+
+export const missingHybridKey = (): GovError =>
+  new GovError(
+    'UNAUTHENTICATED',
+    'expected the hybrid key of a data plane in the header Authorization: Bearer gov_hyb_… or X-API-Key',
   );
 
 export const wrongEnvironment = (environment: Environment): GovError =>

@@ -1,0 +1,81 @@
+/**
+ * The signed text of the configuration in force, kept as a file (0600) beside the store, for people to look at and to
+ * carry to another plane. What is in force does not depend on it: that is in the log and the store. It is written
+ * before the append, under another name, and gets its own after it, so a crash between the two leaves a file whose hash
+ * says whether it came to count. Proven by `test/plane/configapply.test.ts`.
+ */
+import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SignedBundle } from '../src/contract/bundle.ts';
+import { hashOfText } from '../src/core/configbundle.ts';
+import { parseJson, type JsonBounds } from '../src/core/json.ts';
+import { limits } from '../src/contract/limits.ts';
+import { replacePrivate, syncDirectory } from '../src/host/files.ts';
+
+const bounds: JsonBounds = {
+  depth: limits.configBundleDepth,
+  values: limits.configBundleValues,
+  nameChars: limits.memberNameChars,
+  stringBytes: limits.stringBytes,
+};
+
+export class ConfigCopy {
+  readonly #dataDir: string;
+
+  constructor(dataDir: string) {
+    this.#dataDir = dataDir;
+  }
+
+  get path(): string {
+    return join(this.#dataDir, 'config-bundle.json');
+  }
+
+  get #coming(): string {
+    return join(this.#dataDir, 'config-bundle.coming.json');
+  }
+
+  /** Before the append. */
+  prepare(text: Uint8Array): void {
+    replacePrivate(this.#coming, Buffer.from(text).toString());
+  }
+
+  /** The append returned. */
+  settle(): void {
+    renameSync(this.#coming, this.path);
+    syncDirectory(this.#dataDir);
+  }
+
+  /** The append was refused. */
+  drop(): void {
+    rmSync(this.#coming, { force: true });
+  }
+
+  /** At the start: a text that came to count before a crash gets its name, another one goes. */
+  recover(hash: string | null): void {
+    const text = textAt(this.#coming);
+    if (text === null) return;
+    if (hash !== null && hashOfText(text) === hash) this.settle();
+    else this.drop();
+  }
+
+  /** The text with this hash; null where the file is missing or holds something else. */
+  read(hash: string): Buffer | null {
+    const text = textAt(this.path);
+    return text !== null && hashOfText(text) === hash ? text : null;
+  }
+
+  signed(hash: string): SignedBundle | null {
+    const text = this.read(hash);
+    // it fitted when it was taken, and has the hash that it had then
+    return text === null ? null : (parseJson(text, bounds) as unknown as SignedBundle);
+  }
+}
+
+function textAt(path: string): Buffer | null {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ENOENT') return null;
+    throw error;
+  }
+}
