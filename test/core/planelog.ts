@@ -124,6 +124,8 @@ export interface Operation {
   readonly leaves: number;
   /** A cheat: what the totals rise by, where it is not `op`. */
   readonly counted?: MeterOp;
+  /** A cheat: the totals after it. */
+  readonly totals?: Totals;
   /** A cheat: no leaf of the metering log covers it. */
   readonly dropped?: boolean;
 }
@@ -161,7 +163,7 @@ export class TestPlane {
     if (operation.dropped === true) return this;
     const nonce = seeded(`nonce ${this.leaves.length}`, 16);
     const ref = meterRef(nonce, firstIndex, hashes);
-    const totals = addUnits(this.totals, counted, units);
+    const totals = operation.totals ?? addUnits(this.totals, counted, units);
     const record = meterRecord({
       op,
       units: op === 'none' ? 0 : units,
