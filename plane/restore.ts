@@ -57,7 +57,7 @@ export interface Restored {
   readonly createdAt: string;
   readonly projectId: string;
   readonly withKeys: boolean;
-  readonly logs: Manifest['logs'];
+  readonly logs: readonly Omit<Manifest['logs'][number], 'checkpoint'>[];
   readonly known: readonly KnownHead[];
 }
 
@@ -85,7 +85,8 @@ export async function planeRestore(options: RestoreOptions): Promise<Restored> {
     const beyond = heads.filter((_, at) => known[at]?.verdict !== 'contained');
     if (beyond.length > 0) rememberHeads(draft, beyond);
   });
-  const { createdAt, projectId, withKeys, logs } = manifest;
+  const { createdAt, projectId, withKeys } = manifest;
+  const logs = manifest.logs.map(({ checkpoint: _, ...log }) => log);
   const verdict = verdictOf(known, audit.origin);
   return { verdict, dataDir, createdAt, projectId, withKeys, logs, known };
 }
