@@ -98,6 +98,21 @@ export const AuditEvent = Type.Object({
   clientEventId: nullable(Type.String()),
   sequence: Type.Integer({ minimum: 0, description: 'Leaf index in the project’s log' }),
   leafHash: sha256Hash,
+  erased: Type.Optional(
+    Type.Array(
+      Type.Object({
+        digest: Type.String({
+          description: 'The digest in the record of the event that nothing opens any more',
+        }),
+        sequence: Type.Integer({ description: 'Leaf index of the erasure that took its value' }),
+      }),
+      {
+        maxItems: limits.committedFields,
+        description:
+          'What was erased of the event, by digest alone: such members are absent, or empty where every event has them',
+      },
+    ),
+  ),
 });
 export type AuditEvent = Static<typeof AuditEvent>;
 

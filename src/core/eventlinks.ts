@@ -56,10 +56,14 @@ export function eventLinks(event: RunEvent): EventLinks {
 /** Where an event says what its timestamp was made from (contract O2). */
 export const sourcePointer = '/metadata/timestampSource';
 
-/** `metadata.timestampSource` of an event, `client` where it says none; null where unreadable. */
+/**
+ * `metadata.timestampSource` of an event, `client` where it says none; null where
+ * it cannot be told: the bodies are not there, or it may have been erased.
+ */
 export function timestampSource(event: Bodies): string | null {
   if (event.disclosures === null) return null;
   const source = fieldsOf(event).get(sourcePointer);
+  if (source === undefined && event.erased !== undefined) return null;
   return source === 'source' || source === 'assumed_utc' || source === 'import' ? source : 'client';
 }
 
@@ -98,7 +102,7 @@ const wanted = new Set([
 ]);
 
 export type Fields = ReadonlyMap<string, Json>;
-type Bodies = Pick<RunEvent, 'disclosures' | 'fields'>;
+type Bodies = Pick<RunEvent, 'disclosures' | 'fields' | 'erased'>;
 
 /** What links are read from, of disclosures that were parsed already. */
 export function linkFields(disclosures: readonly Disclosure[]): Fields {

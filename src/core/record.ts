@@ -7,6 +7,7 @@
 import type { AuditEvent, EventInput } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import { Committer, pointerToken, type Disclosure } from './disclosure.ts';
+import { unkeptOf, type KeptBody } from './erased.ts';
 import { hashText } from './hash.ts';
 import { eventId } from './id.ts';
 import { canonicalize, readJson, type Json, type JsonObject } from './json.ts';
@@ -232,10 +233,20 @@ export interface EventRecord {
   readonly _sd: readonly string[];
 }
 
-/** Rebuilds an event as it was sent from its record and stored disclosures; JCS-equal to the input. */
-export function openEvent(index: number, record: string, disclosures: string): AuditEvent {
+/**
+ * Rebuilds an event as it was sent from its record and stored disclosures; JCS-equal to the input. Members that are not
+ * kept are left out, or empty where an event always has them, and told in `erased`: by the leaf that erased them, or -1
+ * where none did, by what the body says.
+ */
+export function openEvent(
+  index: number,
+  record: string,
+  disclosures: string,
+  erased: string | null = null,
+): AuditEvent {
   const clear = JSON.parse(record) as EventRecord;
-  const parts = rebuild(readJson(disclosures) as unknown as Disclosure[]);
+  const fields = readJson(disclosures) as unknown as Disclosure[];
+  const parts = rebuild(fields);
   return {
     eventId: clear.eventId,
     runId: clear.runId,
@@ -251,7 +262,16 @@ export function openEvent(index: number, record: string, disclosures: string): A
     clientEventId: (parts.get('clientEventId') ?? null) as string | null,
     sequence: index,
     leafHash: hashText(leafHash(record)),
+    ...(fields.length < clear._sd.length ? { erased: lostOf(clear._sd, { disclosures, erased }) } : {}),
   };
+}
+
+function lostOf(digests: readonly string[], body: KeptBody): NonNullable<AuditEvent['erased']> {
+  const unkept = unkeptOf(digests, body);
+  return [
+    ...unkept.erased.map(({ digest, leaf }) => ({ digest, sequence: leaf })),
+    ...unkept.missing.map((digest) => ({ digest, sequence: -1 })),
+  ];
 }
 
 /** Top-level members of an event by name, from `/member` and `/member/name` pointers. */

@@ -14,6 +14,8 @@ export interface RunLeaf {
   readonly index: number;
   readonly record: string;
   readonly disclosures: string | null;
+  /** There where fields of it were erased (`erased.ts`). */
+  readonly erased?: string;
 }
 
 /** The clear members of an event record. */

@@ -20,6 +20,7 @@ import type { RunIndex } from '../core/runindex.ts';
 import { layerStatement, type Evidence, type LayerResult } from '../core/statement.ts';
 import type { StoreReader } from '../store/port.ts';
 import { openOwn } from './checkpoints.ts';
+import { erasureNoting } from './erasurenoting.ts';
 import { decisionLineage, policyCompliance, replayedDecisions } from './decidedlayers.ts';
 import { graphRows } from './graphrows.ts';
 import { runEvents } from './runevents.ts';
@@ -34,14 +35,18 @@ export const layers: Task<'layers'> = async (context, input) => {
   const treeRoot = await rootAt(context.reader, projectId, treeSize);
   const evidence: Evidence = { origin, treeSize, treeRoot: hashText(treeRoot), ...integrity.run };
   const stated: StatedLayer[] = [];
+  const erased: LayerName[] = [];
   for (const name of input.layers) {
-    const result = await layerResult(context, input, { name, integrity, index: judge.index });
+    const noting = erasureNoting(context.reader, projectId);
+    const reading = { ...context, reader: noting.reader };
+    const result = await layerResult(reading, input, { name, integrity, index: judge.index });
+    if (noting.found()) erased.push(name);
     const { preimage, hash } = layerStatement(result, evidence, nonceOf(input, name));
     stated.push({ name, hash, verified: result.verdict === 'pass', statement: preimage });
   }
   if (evidence.runId !== runId) throw new Error('evidence of another run');
   const anchorFault = await findAnchorFault(context.reader, input, treeRoot);
-  return { evidence, layers: stated, anchorFault };
+  return { evidence, layers: stated, erased, anchorFault };
 };
 
 /** Whether checkpoint S is signed and has this root, and whether the proof stands in the tree. */

@@ -8,9 +8,11 @@ import { GovError } from '../contract/problems.ts';
 import { eventIndex } from '../core/id.ts';
 import { openEvent, type EventDraft } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
+import { altered } from '../store/altered.ts';
 import type { Leaf, RunSummary } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
 import { notFound, type Caller, type Handlers } from './call.ts';
+import { Erasures } from './erased.ts';
 import { judgeEvent, loadEventCheck, type Judged } from './judge.ts';
 import { appendJudged } from './judged.ts';
 import { listPage, pageLimit, timeRange } from './pages.ts';
@@ -72,7 +74,9 @@ export const events: Pick<
     const scope = { list: 'events', projectId, filters: { ...filter, order } };
     const limit = pageLimit(query.limit, limits.eventPageDefault, limits.eventPageMax);
     const opened = cursor === undefined ? undefined : services.cursors.open(scope, cursor);
+    const erasures = new Erasures(services.store, projectId);
     const page = await readEvents(limit, services.slices.of(projectId), {
+      require: (leaf) => erasures.require(leaf),
       after: typeof opened === 'number' ? opened : undefined,
       read: (range) => services.store.events(projectId, filter, { ...range, order }),
     });
@@ -94,7 +98,8 @@ export const events: Pick<
     const index = eventIndex(params.eventId);
     const leaf = index === null ? null : await store.leaf(caller.project.projectId, index);
     const event = leaf === null ? null : openLeaf(leaf);
-    if (event === null || event.eventId !== params.eventId) throw notFound('event');
+    if (leaf === null || event === null || event.eventId !== params.eventId) throw notFound('event');
+    if (leaf.erased !== undefined) await new Erasures(store, caller.project.projectId).require(leaf);
     return { status: 200, body: event };
   },
 
@@ -162,6 +167,8 @@ async function readEvents(
   list: {
     after: number | undefined;
     read: (page: { after?: number; limit: number }) => Promise<Leaf[]>;
+    /** Judges an event of which something was erased. */
+    require: (leaf: Leaf) => Promise<void>;
   },
 ): Promise<{ events: AuditEvent[]; last: number | null }> {
   const events: AuditEvent[] = [];
@@ -173,6 +180,7 @@ async function readEvents(
     const leaves = await list.read({ ...(after === undefined ? {} : { after }), limit: wanted });
     for (const leaf of leaves.slice(0, wanted - 1)) {
       const event = openLeaf(leaf);
+      if (leaf.erased !== undefined) await list.require(leaf);
       if (event === null)
         throw new GovError('STORAGE_FAULT', `leaf ${leaf.index} is not the event it should be`);
       events.push(event);
@@ -186,10 +194,15 @@ async function readEvents(
   }
 }
 
-/** The event in a leaf, or null where the leaf is of another type. Erased bodies leave their members empty. */
-export function openLeaf({ index, record, disclosures }: Leaf): AuditEvent | null {
+/**
+ * The event in a leaf, or null where the leaf is of another type. STORAGE_FAULT where it lost a field that its body does
+ * not say was erased.
+ */
+export function openLeaf({ index, record, disclosures, erased }: Leaf): AuditEvent | null {
   if (!record.endsWith('"type":"gov.event/1"}')) return null;
-  return openEvent(index, record, disclosures ?? '[]');
+  const event = openEvent(index, record, disclosures ?? '[]', erased ?? null);
+  if (event.erased?.some(({ sequence }) => sequence < 0) !== true) return event;
+  throw altered('audit', index, 'lost a field that was not erased');
 }
 
 const runBody = (run: RunSummary): Run => ({

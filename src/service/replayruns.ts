@@ -88,10 +88,17 @@ async function wordsOf(context: TaskContext, run: RunAt, words: StepWords): Prom
 async function* stepsOf(context: TaskContext, run: RunAt): AsyncGenerator<RunStep, void, undefined> {
   const range = { fromSeq: 0, beforeIndex: run.treeSize };
   for await (const chunk of runEvents(context, run, range)) {
-    for (const { index, record, disclosures } of chunk) {
-      const event = openEvent(index, record, disclosures ?? '[]');
+    for (const { index, record, disclosures, erased } of chunk) {
+      const event = openEvent(index, record, disclosures ?? '[]', erased ?? null);
       const { eventId, eventType, action, timestamp } = event;
-      yield { eventId, eventType, action, timestamp, members: membersOf(event) };
+      yield {
+        eventId,
+        eventType,
+        action,
+        timestamp,
+        members: membersOf(event),
+        erased: event.erased !== undefined,
+      };
     }
   }
 }

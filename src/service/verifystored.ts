@@ -13,7 +13,7 @@ import type { VerdictCode } from '../core/verdict.ts';
 import type { StoredProof } from '../store/port.ts';
 import { logged } from './graphlog.ts';
 import type { Services } from './services.ts';
-import type { Layers, LayersInput } from './work.ts';
+import type { Layers, LayersInput, StatedLayer } from './work.ts';
 
 /** `artifact` is what a client sent; null verifies the stored proof itself. */
 export async function verifyStored(
@@ -26,7 +26,11 @@ export async function verifyStored(
   const input = { ...(await recomputation(services, projectId, { stored, proof })), events };
   const again = await recompute(services, input, events);
   if (again === null) return refuted(proof, 'HASH_MISMATCH');
-  const statements = Object.fromEntries(again.layers.map(({ name, statement }) => [name, statement]));
+  const statements = Object.fromEntries(
+    again.layers
+      .filter((layer) => !isOutOfReach(layer, again, stored))
+      .map(({ name, statement }) => [name, statement]),
+  );
   const kept = { proof, preimage: stored.preimage, statements: stored.statements };
   const verdict = verifyArtifact(artifact ?? (proof as unknown as Json), kept, statements);
   if (again.anchorFault !== null) return refuted(proof, again.anchorFault);
@@ -36,6 +40,13 @@ export async function verifyStored(
   if (verdict.code === null || verdict.code === 'MALFORMED_BUNDLE') return refuted(proof, 'STORED_MISMATCH');
   return { proofId, verified: false, code: verdict.code, layers };
 }
+
+/** A layer that comes out otherwise since what it was computed from was erased: it stays the word of the log. */
+const isOutOfReach = (
+  { name, statement }: StatedLayer,
+  { erased }: Layers,
+  { statements }: StoredProof,
+): boolean => erased.includes(name) && statement !== statements[name];
 
 /** False for one reason that leaves no layer to be judged. */
 const refuted = ({ proofId, layers }: ComplianceProof, code: VerdictCode): VerifyResult => ({

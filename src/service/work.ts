@@ -62,6 +62,8 @@ export interface StatedLayer {
 export interface Layers {
   readonly evidence: Evidence;
   readonly layers: readonly StatedLayer[];
+  /** Those of them that read something of which fields were erased. */
+  readonly erased: readonly LayerName[];
   /** With `proofLeaf`: why the log itself does not bear the proof out, or null. */
   readonly anchorFault: 'SIGNATURE_INVALID' | 'ROOT_MISMATCH' | 'NOT_INCLUDED' | null;
 }

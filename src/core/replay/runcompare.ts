@@ -9,11 +9,13 @@
 import type { JsonObject } from '../json.ts';
 import type { Alignment } from './align.ts';
 import { Differences, type Severities } from './fields.ts';
-import { match, type StepOutcome, type StepSource } from './steps.ts';
+import { match, notReplayable, type StepOutcome, type StepSource } from './steps.ts';
 
 /** A recorded step with what is compared of it, such as actor, resource and metadata. */
 export interface RunStep extends StepSource {
   readonly members: JsonObject;
+  /** Whether something of it was erased, so that what it says is not all that was recorded. */
+  readonly erased?: boolean;
 }
 
 export interface ComparedStep {
@@ -70,6 +72,7 @@ export async function* compareRuns(
 
 /** Two steps that were aligned. */
 export function compareSteps(expected: RunStep, actual: RunStep): StepOutcome {
+  if (expected.erased === true || actual.erased === true) return lost;
   const differences = new Differences(ofMembers);
   differences.values('', expected.members, actual.members);
   return differences.count === 0 ? match : { status: 'mismatch', differences };
@@ -83,13 +86,18 @@ async function next(steps: AsyncIterator<RunStep>, taken: number): Promise<RunSt
 
 const words = ({ eventType, action }: StepSource): string => `${eventType} ${action}`;
 
+const lost = notReplayable('inputs_erased');
+
+/** What was erased may have been what its partner says. */
 function missing(step: RunStep): StepOutcome {
+  if (step.erased === true) return lost;
   const differences = new Differences(ofSteps);
   differences.add('', words(step), '');
   return { status: 'missing', differences };
 }
 
 function extra(step: RunStep): ComparedStep {
+  if (step.erased === true) return { source: step, outcome: lost };
   const differences = new Differences(ofSteps);
   differences.add('', '', words(step));
   return { source: step, outcome: { status: 'extra', differences } };

@@ -1,0 +1,43 @@
+/**
+ * What erasure took of leaves, each of it held against the `gov.erasure/1` leaf that is said to have taken it: a body
+ * that lost fields without one is an alarm, whatever its row says. Proven by `test/service/erasures.test.ts`.
+ */
+import { readErasure, type ErasureRecord } from '../core/decided/erasure.ts';
+import { erasuresOf } from '../core/erased.ts';
+import { altered } from '../store/altered.ts';
+import type { Leaf, StoreReader } from '../store/port.ts';
+
+/** Erasures that are held at a time: up to 60 KB each. */
+const heldErasures = 16;
+
+export class Erasures {
+  readonly #reader: Pick<StoreReader, 'leaf'>;
+  readonly #projectId: string;
+  readonly #held = new Map<number, ErasureRecord | null>();
+
+  constructor(reader: Pick<StoreReader, 'leaf'>, projectId: string) {
+    this.#reader = reader;
+    this.#projectId = projectId;
+  }
+
+  /** STORAGE_FAULT where the log does not bear out what the body of a leaf says. One read for each erasure. */
+  async require({ index, erased }: Pick<Leaf, 'index' | 'erased'>): Promise<void> {
+    for (const at of erasuresOf(erased ?? null)) {
+      const erasure = await this.#erasure(at);
+      if (erasure?.targets.some((target) => target.index === index) !== true) {
+        throw altered('audit', index, `lacks fields that leaf ${at} did not erase`);
+      }
+    }
+  }
+
+  async #erasure(at: number): Promise<ErasureRecord | null> {
+    let erasure = this.#held.get(at);
+    if (erasure === undefined) {
+      const leaf = await this.#reader.leaf(this.#projectId, at);
+      erasure = leaf === null ? null : readErasure(leaf.record);
+      if (this.#held.size >= heldErasures) this.#held.clear();
+      this.#held.set(at, erasure);
+    }
+    return erasure;
+  }
+}
