@@ -87,7 +87,7 @@ function jsonOf(bytes: Uint8Array): unknown {
 
 /** Of a problem body; null where it is none. */
 export function problemOf(
-  answer: LinkAnswer,
+  answer: Pick<LinkAnswer, 'status' | 'body'>,
 ): { code: string; detail: string; body: Record<string, unknown> } | null {
   const { body } = answer;
   if (answer.status < 400 || typeof body !== 'object' || body === null) return null;
@@ -129,6 +129,14 @@ export class ServiceLink {
     this.enrolment = enrolment;
     this.#connection = connectionTo(enrolment, env);
     this.#now = now;
+  }
+
+  /** The pair that worked last; the current one at first. */
+  get worked(): PlaneCredential {
+    const { current, previous } = this.enrolment;
+    return this.#usesPrevious && previous !== null
+      ? { key: previous.key, signingSecret: previous.signingSecret }
+      : current;
   }
 
   /** The answer of the first pair that is not refused, else the first refusal. GovNetworkError where none came. */

@@ -274,8 +274,8 @@ export class Outbox {
     this.#prepare(sql).run(atMs, failure);
   }
 
-  /** What waits and what went wrong, of one plane. O(n) of what is not settled, by indexes alone. */
-  summary(planeId: string): OutboxSummary {
+  /** What waits, and what was refused since a time, of one plane. O(n) of what is not settled, by indexes alone. */
+  summary(planeId: string, refusedSinceMs: number): OutboxSummary {
     const waiting = this.#prepare<{ reports: number }>(
       "SELECT count(*) AS reports FROM report WHERE plane_id = ? AND state = 'queued'",
     ).get(planeId);
@@ -283,12 +283,13 @@ export class Outbox {
       `SELECT built_ms AS atMs FROM report WHERE plane_id = ? AND state = 'queued' ORDER BY epoch, sequence LIMIT 1`,
     ).get(planeId);
     const refused = this.#prepare<{ reports: number; reason: string | null }>(
-      `SELECT count(*) AS reports, max(reason) AS reason FROM report WHERE plane_id = ? AND state = 'refused'`,
-    ).get(planeId) ?? { reports: 0, reason: null };
+      `SELECT count(*) AS reports, max(reason) AS reason FROM report
+       WHERE plane_id = ? AND state = 'refused' AND settled_ms > ?`,
+    ).get(planeId, refusedSinceMs) ?? { reports: 0, reason: null };
     const challenges = this.#prepare<{ open: number; refused: number }>(
       `SELECT coalesce(sum(state = 'open'), 0) AS open, coalesce(sum(state = 'refused'), 0) AS refused
-       FROM challenge WHERE plane_id = ?`,
-    ).get(planeId) ?? { open: 0, refused: 0 };
+       FROM challenge WHERE plane_id = ? AND (state = 'open' OR state = 'refused' AND settled_ms > ?)`,
+    ).get(planeId, refusedSinceMs) ?? { open: 0, refused: 0 };
     return {
       waiting: { reports: waiting?.reports ?? 0, oldestMs: oldest?.atMs ?? null },
       refused,

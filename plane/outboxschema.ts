@@ -52,6 +52,7 @@ CREATE TABLE challenge (
   settled_ms INTEGER
 ) STRICT;
 CREATE INDEX challenge_open ON challenge (plane_id, no) WHERE state = 'open';
+CREATE INDEX challenge_state ON challenge (plane_id, state);
 CREATE TRIGGER challenge_update BEFORE UPDATE ON challenge
 WHEN OLD.answer IS NOT NULL AND NEW.answer IS NOT OLD.answer OR NEW.challenge <> OLD.challenge
 BEGIN SELECT RAISE(ABORT, 'a challenge is answered once'); END;

@@ -6,8 +6,7 @@ import { join, resolve } from 'node:path';
 import type { OperationId } from '../src/contract/table.ts';
 import { assemble } from '../src/host/assemble.ts';
 import { readPlaneConfig, type PlaneFlags } from '../src/host/config.ts';
-import { now } from '../src/host/clock.ts';
-import { readKeys } from '../src/host/keys.ts';
+import { now, randomBytes } from '../src/host/clock.ts';
 import { openTls } from '../src/host/tls.ts';
 import { createLog } from '../src/host/log.ts';
 import { run, type Running } from '../src/host/run.ts';
@@ -15,7 +14,8 @@ import { sqliteEngine } from '../src/host/sqliteengine.ts';
 import { basePaths } from '../src/http/route.ts';
 import type { ServerOptions } from '../src/http/server.ts';
 import type { Log } from '../src/service/log.ts';
-import { refuseForeignKeys } from './keys.ts';
+import { planeKeys } from './keys.ts';
+import { lateTelemetry } from './late.ts';
 import { planeOperations } from './operations.ts';
 
 export interface ServeOptions extends PlaneFlags {
@@ -38,24 +38,37 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const startedAt = performance.now();
   const config = readPlaneConfig(resolve(options.dataDir), options, options.env ?? process.env);
   const log = options.log ?? createLog(config.logLevel);
-  const keys = readKeys(config.dataDir);
   const tls = config.tls === null ? null : openTls(config.tls, { log, now });
   const engine = sqliteEngine(config.dataDir, { log, rebuildHeads: options.rebuildHeads ?? false });
+  const keys = await planeKeys(engine.store, config).catch(async (error: unknown) => {
+    await engine.store.close();
+    throw error;
+  });
+  const telemetry = lateTelemetry(
+    () => ({
+      dataDir: config.dataDir,
+      project: { ...config, auditOrigin: config.origin },
+      reader: engine.store,
+      signers: keys.telemetrySigners,
+      signedSize: async (tree) =>
+        (await assembled.services.checkpoints.sign(config.projectId, tree)).checkpoint.size,
+      env: options.env ?? process.env,
+      log,
+      now,
+      randomBytes,
+      random: Math.random,
+    }),
+    log,
+  );
   const assembled = assemble({
     engine,
     keys,
     hosting: null,
     log,
     debugging: config.logLevel === 'debug',
-    degraded: () => tls?.reasons() ?? [],
+    degraded: () => [...(tls?.reasons() ?? []), ...telemetry.reasons()],
   });
-  const { projectId, origin, memoryMiB, problemBase } = config;
-  try {
-    await refuseForeignKeys(engine.store, projectId, assembled.services.verifierKeys(origin));
-  } catch (error) {
-    await engine.store.close();
-    throw error;
-  }
+  const { projectId, memoryMiB, problemBase } = config;
   return run(assembled, {
     listen: config.listen,
     metricsListen: config.metricsListen,
@@ -72,6 +85,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     runFile: join(config.dataDir, 'run.json'),
     projectId,
     tls,
+    background: telemetry,
     startedAt,
   });
 }

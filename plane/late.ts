@@ -1,0 +1,34 @@
+/** The telemetry of a serving plane, loaded once the plane listens: it starts no later for it. */
+import type { Background } from '../src/host/run.ts';
+import type { Log } from '../src/service/log.ts';
+import type { Telemetry, TelemetryOptions } from './telemetry.ts';
+
+export interface LateTelemetry extends Background {
+  /** For health; empty until it is loaded. */
+  reasons(): readonly string[];
+}
+
+/** `options` is asked when it is loaded. */
+export function lateTelemetry(options: () => TelemetryOptions, log: Log): LateTelemetry {
+  let telemetry: Telemetry | undefined;
+  let loading: Promise<void> | undefined;
+  let isStopped = false;
+  const load = async (): Promise<void> => {
+    const { Telemetry } = await import('./telemetry.ts');
+    if (isStopped) return;
+    telemetry = new Telemetry(options());
+    telemetry.start();
+  };
+  return {
+    start: () => {
+      loading ??= load().catch((error: unknown) => log.error({ err: error }, 'telemetry could not start'));
+    },
+    stop: async () => {
+      isStopped = true;
+      await loading;
+      await telemetry?.stop();
+    },
+    reasons: () => telemetry?.reasons() ?? [],
+    metrics: () => telemetry?.metrics() ?? [],
+  };
+}

@@ -1,0 +1,212 @@
+/**
+ * Makes the usage reports of a plane (design: verifiable metering) and puts them into its outbox: one up to now, and one
+ * for each month of UTC that ended since the report before. A period without operations is reported too: it is the
+ * heartbeat. What is reported follows from the log and from the report before alone; a crash before the insert leaves
+ * nothing. Proven by `test/plane/telemetryreport.test.ts`.
+ */
+import { version } from '../src/client/version.ts';
+import { meteredTypes, type MeteredType } from '../src/contract/operation.ts';
+import { GovError } from '../src/contract/problems.ts';
+import { usageSchema, type UsageReport } from '../src/contract/telemetry.ts';
+import { signCheckpoint, type CheckpointSigner } from '../src/core/checkpoint.ts';
+import { typeId } from '../src/core/id.ts';
+import { canonicalize, type Json } from '../src/core/jcs.ts';
+import { zeroTotals, type Totals } from '../src/core/metering.ts';
+import { formatTimestamp } from '../src/core/time.ts';
+import { checkReport, checkSuccession, reportHash, type PlaneIdentity } from '../src/core/usagereport.ts';
+import type { Project, TreeName } from '../src/store/port.ts';
+import type { Enrolment } from './enrolment.ts';
+import { PlaneLog, type LogReader } from './meterlog.ts';
+import type { Outbox, OutboxReport, StoredReport } from './outbox.ts';
+
+/** What reports and answers are made of. */
+export interface Maker {
+  readonly enrolment: Enrolment;
+  readonly outbox: Outbox;
+  readonly project: Project;
+  readonly reader: LogReader;
+  /** Signers of the log with this origin, Ed25519 first. */
+  readonly signers: (origin: string) => readonly CheckpointSigner[];
+  /** Size of a head of a log of the plane that was signed, which no later one takes back. */
+  readonly signedSize: (tree: TreeName) => Promise<number>;
+  readonly now: () => number;
+  readonly randomBytes: (size: number) => Buffer;
+}
+
+/** The metering log of a plane by its origin, `<host>/<id>/metering/<epoch>`. */
+export function meteringLog({ meteringOrigin }: Pick<Project, 'meteringOrigin'>): {
+  readonly origin: string;
+  readonly epoch: number;
+} {
+  const [, origin, digits] = /^(.+)\/(0|[1-9][0-9]{0,8})$/.exec(meteringOrigin) ?? [];
+  if (origin !== undefined) return { origin, epoch: Number(digits) };
+  throw new GovError(
+    'STORAGE_FAULT',
+    `expected a metering origin that ends in an epoch, got ${meteringOrigin}`,
+  );
+}
+
+/** The Ed25519 signer of a log: services know planes by that key. */
+export function ed25519Of(signers: readonly CheckpointSigner[]): CheckpointSigner {
+  const signer = signers.find(({ algorithm }) => algorithm === 'ed25519');
+  if (signer === undefined) throw new Error('a plane has an Ed25519 key');
+  return signer;
+}
+
+/** Who the plane is to its service. */
+export function identityOf({ project, signers }: Pick<Maker, 'project' | 'signers'>): PlaneIdentity {
+  const { origin } = meteringLog(project);
+  const keyOf = (name: string): string => ed25519Of(signers(name)).verifierKey;
+  const { auditOrigin } = project;
+  return { origin, auditOrigin, verifierKey: keyOf(`${origin}/0`), auditVerifierKey: keyOf(auditOrigin) };
+}
+
+/** Where the next report begins. */
+interface Before {
+  readonly sequence: number;
+  readonly hash: string | null;
+  readonly treeSize: number;
+  readonly totals: Totals;
+  readonly endMs: number;
+  readonly report: UsageReport | null;
+}
+
+/**
+ * Makes what is to be reported up to now. Answers how many reports were inserted: less than were due where another
+ * process inserted some meanwhile. STORAGE_FAULT where the log is behind what was reported, or does not hold together.
+ */
+export async function makeReports(maker: Maker): Promise<number> {
+  const { outbox, enrolment, project, now } = maker;
+  const { epoch } = meteringLog(project);
+  const size = await maker.signedSize('metering');
+  await maker.signedSize('audit'); // covers what the leaves up to `size` do
+  const log = new PlaneLog(maker.reader, project.projectId);
+  let before = await beginning(log, {
+    newest: outbox.newest(enrolment.dataPlaneId),
+    epoch,
+    size,
+    nowMs: now(),
+  });
+  const lastMs = size === 0 ? 0 : (await log.leaf(size - 1)).atMs;
+  const endMs = Math.max(now(), lastMs, before.endMs);
+  for (let made = 0; ; made++) {
+    const monthMs = nextMonth(before.endMs);
+    const isCut = monthMs < endMs || (monthMs === endMs && lastMs === endMs);
+    const upTo = isCut
+      ? { endMs: monthMs, size: await log.sizeBefore(monthMs, { from: before.treeSize, size }) }
+      : { endMs, size };
+    const next = await makeReport(maker, log, before, upTo);
+    if (!outbox.insert(next.row)) return made;
+    before = next.before;
+    if (!isCut) return made + 1;
+  }
+}
+
+async function beginning(
+  log: PlaneLog,
+  at: { newest: StoredReport | null; epoch: number; size: number; nowMs: number },
+): Promise<Before> {
+  const { newest, epoch, size, nowMs } = at;
+  const first = { sequence: 0, hash: null, treeSize: 0, totals: zeroTotals, report: null };
+  if (newest === null) return { ...first, endMs: size === 0 ? nowMs : (await log.leaf(0)).atMs };
+  if (newest.epoch > epoch || (newest.epoch === epoch && newest.treeSize > size)) {
+    const detail =
+      `expected the metering log to hold what was reported of it, ${newest.treeSize} leaves in epoch ${newest.epoch}, ` +
+      `got ${size} in epoch ${epoch}; an older copy was restored: bring the newest one back, or begin a new epoch`;
+    throw new GovError('STORAGE_FAULT', detail);
+  }
+  if (newest.epoch < epoch) return { ...first, endMs: newest.periodEndMs };
+  const report = JSON.parse(newest.body) as UsageReport; // our own
+  const { sequence, hash, treeSize, periodEndMs } = newest;
+  return { sequence, hash, treeSize, totals: report.totals, endMs: periodEndMs, report };
+}
+
+async function makeReport(
+  maker: Maker,
+  log: PlaneLog,
+  before: Before,
+  { size, endMs }: { readonly size: number; readonly endMs: number },
+): Promise<{ readonly row: OutboxReport; readonly before: Before }> {
+  const { enrolment, project, now, randomBytes } = maker;
+  const { origin, epoch } = meteringLog(project);
+  const builtMs = now();
+  const last = size === 0 ? null : await log.leaf(size - 1);
+  const covered = size === 0 ? null : await log.covered(size - 1);
+  const auditSize = covered === null ? 0 : covered.firstAuditIndex + covered.count;
+  const totals = last?.totals ?? zeroTotals;
+  const report: UsageReport = {
+    schemaVersion: usageSchema,
+    reportId: typeId('urp', builtMs, randomBytes(10)),
+    dataPlaneId: enrolment.dataPlaneId,
+    projectId: enrolment.projectId,
+    environment: enrolment.environment,
+    sequence: before.sequence + 1,
+    periodStart: formatTimestamp(before.endMs),
+    periodEnd: formatTimestamp(endMs),
+    operations: difference(totals, before.totals),
+    totals: { ...totals },
+    unmetered: await log.unmetered(before.treeSize, size),
+    log: {
+      origin: project.meteringOrigin,
+      epoch,
+      fromSize: before.treeSize,
+      treeSize: size,
+      checkpoint: await checkpointAt(maker, log, 'metering', size),
+      consistency: await log.consistency(before.treeSize, size),
+    },
+    lastLeaf:
+      last === null
+        ? null
+        : {
+            index: last.index,
+            record: last.record,
+            inclusion: await log.inclusion('metering', last.index, size),
+          },
+    auditLog: { treeSize: auditSize, checkpoint: await checkpointAt(maker, log, 'audit', auditSize) },
+    previousReportHash: before.hash,
+    runtime: { planeVersion: version, nodeVersion: process.version },
+    sentAt: formatTimestamp(builtMs),
+  };
+  refuseUntrue(report, before, { ...identityOf(maker), origin });
+  const body = canonicalize(report as unknown as Json); // its type is JSON's
+  const hash = reportHash(body);
+  const { dataPlaneId: planeId, reportId, sequence } = report;
+  const row = { planeId, epoch, sequence, reportId, body, hash, treeSize: size, periodEndMs: endMs, builtMs };
+  return { row, before: { sequence, hash, treeSize: size, totals, endMs, report } };
+}
+
+const difference = (totals: Totals, earlier: Totals): Record<MeteredType, number> =>
+  Object.fromEntries(meteredTypes.map((type) => [type, totals[type] - earlier[type]])) as Record<
+    MeteredType,
+    number
+  >;
+
+/** A checkpoint at a size that is covered by a signed one already. */
+async function checkpointAt(
+  { project, signers }: Maker,
+  log: PlaneLog,
+  tree: TreeName,
+  size: number,
+): Promise<string> {
+  const origin = tree === 'audit' ? project.auditOrigin : project.meteringOrigin;
+  const root = await log.root(tree, size);
+  return signCheckpoint({ origin, size, root, extensions: [] }, [ed25519Of(signers(origin))]);
+}
+
+/** What a service would refuse is not sent: the log on disk is not what was recorded. */
+function refuseUntrue(report: UsageReport, before: Before, identity: PlaneIdentity): void {
+  const fault =
+    checkReport(report, identity) ??
+    (before.report === null || before.hash === null
+      ? null
+      : checkSuccession(before.report, before.hash, report));
+  if (fault === null) return;
+  const detail = `the metering log does not hold together, ${fault.fault} at ${fault.pointer}: ${fault.detail}; run gov log fsck --deep`;
+  throw new GovError('STORAGE_FAULT', detail);
+}
+
+/** When the next month of UTC begins after a time. */
+export function nextMonth(ms: number): number {
+  const date = new Date(ms);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+}
