@@ -56,7 +56,7 @@ export interface Assembled {
 export function assemble(parts: Parts): Assembled {
   const { engine, keys, hosting, log, debugging, degraded } = parts;
   const { store, work, probe } = engine;
-  const { signers, attest, storeKey } = keys;
+  const { signers, verifierKeys, attest, storeKey } = keys;
   const secrets = deriveSecrets(storeKey);
   const planeConfig = parts.planeConfig?.(() => services);
   const settings = planeConfig === undefined ? {} : { settings: () => planeConfig.settings() };
@@ -76,7 +76,7 @@ export function assemble(parts: Parts): Assembled {
     work,
     wakeJobs: () => jobs.wake(),
     attest,
-    verifierKeys: (origin) => signers(origin).map(({ verifierKey }) => verifierKey),
+    verifierKeys,
     probe,
     ...(degraded === undefined ? {} : { degraded }),
     ...(planeConfig === undefined ? {} : { planeConfig }),

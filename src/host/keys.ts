@@ -18,8 +18,12 @@ const storeKeyBytes = 32;
 const originsKept = 1000;
 
 export interface HostKeys {
-  /** Signers of checkpoints with this origin, Ed25519 first. */
+  /** Signers of checkpoints with this origin: Ed25519 first of each pair, the oldest pair first. */
   readonly signers: (origin: string) => readonly CheckpointSigner[];
+  /** Verifier keys of the log with this origin: those of its signers, then those that signed it once. */
+  readonly verifierKeys: (origin: string) => readonly string[];
+  /** Whom the service knows as this plane, which a rotation does not change: the signer of reports and attestations. */
+  readonly telemetrySigners: (origin: string) => readonly CheckpointSigner[];
   /** Signs an in-toto Statement with the attestation key. */
   readonly attest: (statement: Uint8Array) => DsseEnvelope;
   /** The public half of the attestation key, SPKI in PEM. */
@@ -68,12 +72,16 @@ export function readKeys(dataDir: string): HostKeys {
       `expected ${storeKeyBytes} bytes in hex in ${store}; restore it from a backup`,
     );
   }
+  const signers = keptSigners((origin) => keys.flatMap((pair) => signersOf(origin, pair)));
   return {
     storeKey,
-    signers: keptSigners((origin) => {
-      const mlDsa44Signers = mlDsa44Key === null ? [] : [mlDsa44Signer(origin, mlDsa44Key)];
-      return [ed25519Signer(origin, ed25519Key), ...mlDsa44Signers];
-    }),
+    signers,
+    verifierKeys: (origin) => signers(origin).map(({ verifierKey }) => verifierKey),
+    telemetrySigners: (origin) => {
+      const kept = join(folder, telemetryKeyFile);
+      const first = existsSync(kept) ? { ed25519: readPrivateKey(kept), mlDsa44: null } : keys[0];
+      return first === undefined ? [] : signersOf(origin, first);
+    },
     attest: (statement) => signDsse(inTotoPayloadType, statement, attestationPrivate),
     attestationKey: createPublicKey(attestationPrivate).export({ format: 'pem', type: 'spki' }).toString(),
   };
