@@ -18,6 +18,9 @@ export interface Ids {
   readonly approvalId: string;
   readonly projectId: string;
   readonly keyId: string;
+  readonly dataPlaneId: string;
+  readonly reportId: string;
+  readonly challengeId: string;
 }
 
 /** Ids of the right form that nobody has. */
@@ -32,6 +35,9 @@ export const nobodysIds: Ids = {
   approvalId: 'apr_01jzzzzzzzzzzzzzzzzzzzzzzz',
   projectId: 'prj_01jzzzzzzzzzzzzzzzzzzzzzzz',
   keyId: 'key_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  dataPlaneId: 'dpl_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  reportId: 'urp_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  challengeId: `chl_${'z'.repeat(52)}`,
 };
 
 export interface RowRequest {
@@ -54,6 +60,28 @@ export const riskConfig = {
   thresholds: { allow: 0, flag: 0.3, escalate: 0.6, block: 0.9 },
   defaultAction: 'escalate',
 };
+
+const zeros = { audit_event: 0, compliance_proof: 0, risk_decision: 0, replay_verification: 0 };
+/** Valid by its schema; nothing in it is signed. */
+const usageReport = ({ reportId, dataPlaneId, projectId }: Ids) => ({
+  schemaVersion: 'gov.usage/1',
+  reportId,
+  dataPlaneId,
+  projectId,
+  environment: 'production',
+  sequence: 1,
+  periodStart: '2026-03-01T08:30:00Z',
+  periodEnd: '2026-03-01T09:30:00Z',
+  operations: zeros,
+  totals: zeros,
+  unmetered: 0,
+  log: { origin: 'x', epoch: 0, fromSize: 0, treeSize: 0, checkpoint: 'none', consistency: [] },
+  lastLeaf: null,
+  auditLog: { treeSize: 1, checkpoint: 'none' },
+  previousReportHash: null,
+  runtime: { planeVersion: '1.0.0', nodeVersion: '24.0.0' },
+  sentAt: '2026-03-01T09:30:01Z',
+});
 
 /** A row that takes a body and is not here does not compile, and `rowRequest` throws. */
 const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
@@ -102,6 +130,41 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
   putThresholds: () => ({ percents: [75] }),
   openBillingPortal: () => ({ returnUrl: 'https://app.example/billing' }),
   putRetention: () => ({ retentionDays: null, legalHold: true }),
+  reportUsage: (ids) => usageReport(ids),
+  attestUsage: ({ challengeId, reportId, dataPlaneId }) => ({
+    schemaVersion: 'gov.attest/1',
+    challengeId,
+    reportId,
+    dataPlaneId,
+    log: { origin: 'gov.example/metering/0', epoch: 0, treeSize: 0, checkpoint: 'none' },
+    samples: [],
+    consistency: [],
+    cross: [],
+    generatedAt: '2026-03-01T09:30:00Z',
+    signature: 'none',
+  }),
+  createDataPlane: () => ({ name: 'Another' }),
+  enrollDataPlane: () => ({
+    token: `gov_enr_${'0'.repeat(38)}`,
+    origin: 'gov.example/metering',
+    auditOrigin: 'gov.example/audit',
+    verifierKey: 'none',
+    auditVerifierKey: 'none',
+    possession: 'none',
+  }),
+  rotatePlaneCredentials: () => ({}),
+  importTelemetry: (ids) => ({
+    messages: [
+      {
+        kind: 'attestation',
+        challengeId: ids.challengeId,
+        dataPlaneId: ids.dataPlaneId,
+        timestamp: '1772357400',
+        signature: '0'.repeat(64),
+        body: '{}',
+      },
+    ],
+  }),
 };
 
 /** Members of queries that name something, and which of the ids they take. */

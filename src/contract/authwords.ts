@@ -3,6 +3,11 @@
 /** By which a person names the project of a call (decision A15). */
 export const projectHeader = 'gov-project';
 export const sessionCookie = '__Host-gov_session';
+/** By which messages of data planes are signed (decisions B10-B12): required where a row is `signed`. */
+export const telemetryHeaders = {
+  signature: 'x-telemetry-signature',
+  timestamp: 'x-telemetry-timestamp',
+} as const;
 
 export const environments = ['production', 'sandbox'] as const;
 export type Environment = (typeof environments)[number];

@@ -13,6 +13,7 @@ import {
   noticeHeaders,
   problemResponses,
   problemSchema,
+  projectSchemes,
   rateHeaders,
   securitySchemes,
   tagText,
@@ -110,7 +111,7 @@ function security(row: Operation): JsonValue[] {
     case 'project':
     case 'organization':
     case 'caller':
-      return Object.keys(securitySchemes).map((name) => ({ [name]: [] }));
+      return projectSchemes.map((name) => ({ [name]: [] }));
   }
 }
 
@@ -124,6 +125,7 @@ function parameters(row: Operation): JsonValue[] {
     ...(namesProject(row) ? ['GovProject'] : []),
     ...(row.method === 'POST' ? ['IdempotencyKey'] : []),
     ...(row.ifMatch === true ? ['IfMatch'] : []),
+    ...(row.signed === true ? ['TelemetrySignature', 'TelemetryTimestamp'] : []),
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
   return [...list(row.params, 'path'), ...list(row.query, 'query'), ...headers];
 }

@@ -1,5 +1,5 @@
 /** What operations of the OpenAPI document refer to: problems, headers, credentials, the words of the groups. */
-import { projectHeader, sessionCookie } from './authwords.ts';
+import { projectHeader, sessionCookie, telemetryHeaders } from './authwords.ts';
 import { limits } from './limits.ts';
 import type { Tag } from './operation.ts';
 import { problems } from './problems.ts';
@@ -156,6 +156,22 @@ export const headerParameters: JsonRecord = {
     description: `A repeat within ${limits.idempotencyHours} h gets the first answer`,
     schema: { type: 'string', minLength: 1, maxLength: limits.idempotencyKeyChars },
   },
+  TelemetrySignature: {
+    name: telemetryHeaders.signature,
+    in: 'header',
+    required: true,
+    description:
+      'HMAC-SHA-256 in hex over `<timestamp>.<body>`, the body as RFC 8785 writes it, under the signing secret; up to ' +
+      `${limits.signatureValues} values apart by commas`,
+    schema: { type: 'string', maxLength: limits.signatureHeaderChars },
+  },
+  TelemetryTimestamp: {
+    name: telemetryHeaders.timestamp,
+    in: 'header',
+    required: true,
+    description: `Unix seconds, within ${limits.telemetrySkewSeconds} s of the service's`,
+    schema: { type: 'string', pattern: '^[0-9]{10}$' },
+  },
   IfMatch: {
     name: 'If-Match',
     in: 'header',
@@ -165,7 +181,6 @@ export const headerParameters: JsonRecord = {
   },
 };
 
-/** Any one of them. A person has one of the last three, on a hosted service. */
 export const securitySchemes: JsonRecord = {
   api_key: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'gov_live_… or gov_test_…' },
   bearer_key: {
@@ -187,4 +202,13 @@ export const securitySchemes: JsonRecord = {
     description:
       'Set by POST /auth/session; taken from pages of the service and of its list of origins alone',
   },
+  hybrid_telemetry_key: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'gov_hyb_…',
+    description: 'The key of a data plane, which it got when it enrolled; its messages are signed as well',
+  },
 };
+
+/** Any one of them where a project is acted on. A person has one of the last three, on a hosted service. */
+export const projectSchemes = ['api_key', 'bearer_key', 'id_token', 'session'] as const;

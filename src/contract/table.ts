@@ -17,6 +17,7 @@ import { projects } from './projects.ts';
 import { proofs } from './proofs.ts';
 import { replay } from './replay.ts';
 import { risk } from './risk.ts';
+import { telemetry } from './telemetry.ts';
 import { tools } from './tools.ts';
 
 export const table = {
@@ -36,6 +37,7 @@ export const table = {
   ...keys,
   ...metering,
   ...billing,
+  ...telemetry,
   ...health,
   ...log,
 } as const satisfies Record<string, Operation>;

@@ -28,7 +28,7 @@ export function mount(app: FastifyInstance, options: MountOptions): OperationSta
         row,
         basePath: basePaths[environment],
         access,
-        place: { environment, needsProject: access === 'project' },
+        place: { environment, needsProject: access === 'project', forPlane: access === 'plane' },
         rate: rateOf(row),
         lines: noticeLines(row),
         contentType,

@@ -16,6 +16,7 @@ import { jsonMediaType, writeAnswer, type Written } from './answer.ts';
 import { isExecuted, readIdempotency } from './idempotency.ts';
 import { namedBy, type Route } from './route.ts';
 import { problemMediaType, renderProblem } from './problem.ts';
+import { requireSigned } from './signed.ts';
 import { readParams, readQuery } from './text.ts';
 
 interface On {
@@ -63,22 +64,31 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written> 
   const at = request.url.indexOf('?');
   const query = readQuery(row.query, at === -1 ? '' : request.url.slice(at + 1));
   const body = readBody(route, request.body as Buffer | undefined);
+  const canonical = canonicalOf(route, request, body);
   if (row.body !== undefined) {
     route.check ??= await loadCheck(row.body, { in: 'body', readOnly: row.readOnly ?? [] });
     const findings = route.check(body);
     if (findings !== null) throw refusal(findings);
   }
   const { caller, presented } = request;
+  const { basePath } = route;
   const header = row.method === 'POST' ? request.headers['idempotency-key'] : undefined;
   const keyed = { caller, method: row.method, route: row.path, url: request.url, body };
   const idempotency = readIdempotency(header, keyed, route.services);
   const ifMatch = row.ifMatch === true ? (request.headers['if-match'] ?? null) : null;
-  const call = { params, query, body, caller, basePath: route.basePath, idempotency, ifMatch, presented };
+  const call = { params, query, body, caller, basePath, idempotency, ifMatch, presented, canonical };
   // `call` holds exactly what the row's schemas accepted, which is what the handler's type says
   const work = (): Promise<PlainAnswer | Replayed | WrittenBody> =>
     route.handler(call as never, route.services);
   if (idempotency === null || caller === null) return written(route, await work());
   return route.inFlight.run(idempotency, () => once(route, { caller, idempotency, work }, request.id));
+}
+
+/** What a data plane signed; null where nothing is signed. */
+function canonicalOf({ row, services }: Route, request: FastifyRequest, body: unknown): string | null {
+  const { caller, headers } = request;
+  if (row.signed !== true || caller === null) return null;
+  return requireSigned(caller, { headers, body, nowMs: services.now() });
 }
 
 /** Answers a repeat with what the first request got; keeps a refusal that was executed. */

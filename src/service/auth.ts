@@ -72,15 +72,17 @@ export const auth: Pick<
 
   async getIdentity({ caller, presented }, services) {
     const { store } = services;
+    const { type } = caller;
+    if (type === 'data_plane') throw new Error('a hybrid key is of use for signed reports alone');
     const { projectId, organizationId, environment } = caller.project;
     const [credential, organization, project] = await Promise.all([
-      caller.type === 'api_key' ? keyNamed(services, caller) : personNamed(services, caller, presented),
+      type === 'api_key' ? keyNamed(services, caller) : personNamed(services, caller, presented),
       store.organization(organizationId),
       store.storedProject(organizationId, projectId),
     ]);
     const { name, expiresMs } = credential ?? { name: null, expiresMs: null };
     const body: Identity = {
-      type: caller.type,
+      type,
       id: caller.id,
       name,
       organizationId,

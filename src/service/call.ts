@@ -7,20 +7,32 @@ import { GovError } from '../contract/problems.ts';
 import type { OperationId, Table } from '../contract/table.ts';
 import { holds } from '../core/credential.ts';
 import type { Credential, IdempotencyWrite, Project, StoredResponse } from '../store/port.ts';
+import type { StoredPlane } from '../store/telemetry.ts';
 import type { Services } from './services.ts';
 import type { StoredSettings } from './settings.ts';
 
 /** Who calls. A key decides its project; a person names it, or acts on the organization. */
 export interface Caller {
-  /** Key or user id. */
+  /** Key, user or data plane id. */
   readonly id: string;
-  readonly type: 'api_key' | 'person';
-  /** What it came with, as the store knows it; null for an ID token, which the store does not. */
+  readonly type: 'api_key' | 'person' | 'data_plane';
+  /** What it came with, as the store knows it; null for an ID token, which the store does not, and for a data plane. */
   readonly credential: Credential | null;
   /** Where an operation is of the organization and a person named none: the home project of the environment. */
   readonly project: Project;
   readonly scopes: readonly string[];
   readonly rules: TenantRules;
+  /** Of a data plane. */
+  readonly plane?: CallingPlane;
+}
+
+/** A data plane as it was found by its key. */
+export interface CallingPlane {
+  readonly stored: StoredPlane;
+  /** Whether it came with the key before, which works for a while. */
+  readonly byPrevious: boolean;
+  /** Secrets that sign its messages at a time. */
+  secrets(nowMs: number): readonly Uint8Array[];
 }
 
 /** What holds in the project of a call. */
@@ -59,6 +71,8 @@ export interface Call<Row extends Operation> extends Input<Row> {
   readonly idempotency: Idempotency | null;
   /** `If-Match` as it was sent, on operations that look at it. */
   readonly ifMatch: string | null;
+  /** JCS of the body on signed operations: what was signed. Null on all others. */
+  readonly canonical: string | null;
 }
 
 /** The stored answer of an earlier, identical request. */

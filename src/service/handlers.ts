@@ -19,6 +19,7 @@ import { replays } from './replays.ts';
 import { risk } from './risk.ts';
 import { simulations } from './simulate.ts';
 import { snapshots } from './snapshots.ts';
+import { telemetry } from './telemetry.ts';
 import { tools } from './tools.ts';
 
 export const handlers: Handlers = {
@@ -38,6 +39,7 @@ export const handlers: Handlers = {
   ...projects,
   ...apiKeys,
   ...metering,
+  ...telemetry,
   ...billing,
   ...health,
   ...log,

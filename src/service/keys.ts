@@ -1,5 +1,5 @@
 /**
- * API keys (contract B3, B4): `gov_<kind>_` + 32 base62 characters (190 random bits) + 6 base62 characters of
+ * API keys and other tokens (contract B3, B4, B9): `gov_<kind>_` + 32 base62 characters (190 random bits) + 6 base62 characters of
  * CRC-32 over everything before. The checksum is tested before any look-up, so typing errors and random
  * probing never reach the store; the store holds only SHA-256 of the token, its first 13 and last 4
  * characters. Proven by `test/service/keys.test.ts`.
@@ -10,13 +10,13 @@ import { sha256 } from '../core/hash.ts';
 import { typeId } from '../core/id.ts';
 import type { ApiKeyRow, Project } from '../store/port.ts';
 
-export const keyKinds = ['live', 'test', 'hyb', 'shr', 'cli'] as const;
+export const keyKinds = ['live', 'test', 'hyb', 'enr', 'shr', 'cli'] as const;
 export type KeyKind = (typeof keyKinds)[number];
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const randomChars = 32;
 const checksumChars = 6;
-const tokenPattern = /^gov_(live|test|hyb|shr|cli)_[0-9A-Za-z]{38}$/;
+const tokenPattern = /^gov_(live|test|hyb|enr|shr|cli)_[0-9A-Za-z]{38}$/;
 
 /** The kind of key that a project's environment asks for. */
 export const kindOf = (environment: Project['environment']): KeyKind =>

@@ -3,6 +3,7 @@
  * Proven by `test/service/projects.test.ts`, `apikeys.test.ts` and `quota.test.ts`.
  */
 import type { MeteredType } from '../contract/operation.ts';
+import { problems, type ProblemCode } from '../contract/problems.ts';
 import type { JsonObject } from '../core/json.ts';
 import { sha256Text } from '../core/hash.ts';
 import type { EventDraft } from '../core/record.ts';
@@ -164,10 +165,10 @@ export const thresholdReached = (
 
 /** A known credential was refused; `unrecorded`: how often since the event before, beyond what is recorded. */
 export const refused = (
-  denied: { operation: string; code: string; unrecorded: number },
+  denied: { operation: string; code: ProblemCode; unrecorded: number },
   { by, ...context }: Telling,
 ): EventDraft => {
-  const isCredential = denied.code === 'INVALID_CREDENTIAL';
+  const isCredential = problems[denied.code].status === 401;
   return systemEvent(
     {
       eventType: isCredential ? 'authentication.failed' : 'authorization.failed',

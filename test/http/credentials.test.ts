@@ -6,8 +6,8 @@ import type { Operation, Scope } from '../../src/contract/operation.ts';
 import { table } from '../../src/contract/table.ts';
 import { Credentials } from '../../src/service/credentials.ts';
 import { createToken, keyDigest } from '../../src/service/keys.ts';
-import type { Shown } from '../../src/service/shown.ts';
-import type { ApiKeyRow, Project, StoreReader } from '../../src/store/port.ts';
+import type { CredentialOptions, Shown } from '../../src/service/shown.ts';
+import type { ApiKeyRow, Project } from '../../src/store/port.ts';
 import { send, startPlane, type TestPlane } from '../serving.ts';
 
 let plane: TestPlane;
@@ -145,12 +145,13 @@ describe('key look-ups', () => {
   /** Credentials over one key, which the test may change; counts what the store is asked. */
   const over = (find: () => ApiKeyRow | null, now: () => number) => {
     const asked = { count: 0 };
-    const store: Pick<StoreReader, 'apiKey' | 'session' | 'user' | 'organization' | 'storedProject'> = {
+    const store: CredentialOptions['store'] = {
       apiKey: async () => {
         asked.count += 1;
         const key = find();
         return key === null ? null : { key, project, stored: null };
       },
+      planeOfKey: nobody,
       session: nobody,
       user: nobody,
       organization: nobody,

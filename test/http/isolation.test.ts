@@ -19,7 +19,7 @@ const inOrder = (['GET', 'DELETE', 'PUT', 'POST'] as const).flatMap((method) =>
     all.filter((id) => rowOf(id).method === method && isById === rowOf(id).path.includes('{')),
   ),
 );
-const ofTenants = inOrder.filter((id) => !['anyone', 'idToken'].includes(accessOf(rowOf(id))));
+const ofTenants = inOrder.filter((id) => !['anyone', 'idToken', 'plane'].includes(accessOf(rowOf(id))));
 const ofProjects = ofTenants.filter((id) => accessOf(rowOf(id)) === 'project');
 /** Runs are begun by whoever names them first, so these make the stranger's own. */
 const beginsRun = (id: OperationId): boolean => rowOf(id).method === 'PUT' && idsOf(id).includes('runId');

@@ -1,6 +1,7 @@
 /** One of everything that a project can hold and two of everything that it lists, made through its interface. */
 import { nobodysIds, policy, policyVersion, snapshot, type Ids } from '../rows.ts';
 import { event, type Answer, type CallOptions } from '../serving.ts';
+import { enrolledPlane } from '../telemetryplane.ts';
 
 type Call = (method: string, path: string, options?: CallOptions) => Promise<Answer>;
 
@@ -48,6 +49,7 @@ export async function fillProject(
     ({ replayId } = (await endOf(call, replay.jobId)).result);
   }
   const keyIds = projectId === undefined ? [] : await keysOf(made, name);
+  const planes = projectId === undefined ? nobodysIds : await planesOf(call, { name, projectId });
   return {
     eventId,
     runId,
@@ -60,6 +62,9 @@ export async function fillProject(
     approvalId,
     projectId: projectId ?? nobodysIds.projectId,
     keyId: keyIds[0] ?? nobodysIds.keyId,
+    dataPlaneId: planes.dataPlaneId,
+    reportId: planes.reportId,
+    challengeId: planes.challengeId,
   };
 }
 
@@ -91,4 +96,18 @@ async function keysOf(made: Made, name: string): Promise<string[]> {
     keyIds.push(record.keyId);
   }
   return keyIds;
+}
+
+/** Two data planes, one of which reported twice and is asked about the first report. */
+async function planesOf(
+  call: Call,
+  { name, projectId }: { readonly name: string; readonly projectId: string },
+): Promise<Pick<Ids, 'dataPlaneId' | 'reportId' | 'challengeId'>> {
+  await call('POST', '/telemetry/planes', { body: { name } });
+  const sender = await enrolledPlane(call, { name, projectId });
+  const first = await sender.work();
+  const second = await sender.work();
+  if (second.status !== 202) throw new Error(`no report: ${second.text}`);
+  const { dataPlaneId } = sender.plane.home;
+  return { dataPlaneId, reportId: first.body.reportId, challengeId: first.body.attestation.challengeId };
 }

@@ -66,6 +66,7 @@ function over(session: Partial<StoredSession> & { token: string }, clock: { ms: 
     now: () => clock.ms,
     store: {
       apiKey: async () => null,
+      planeOfKey: async () => null,
       session: async (digest) => {
         state.sessionsAsked += 1;
         return Buffer.compare(digest, state.session.digest) === 0
@@ -77,6 +78,7 @@ function over(session: Partial<StoredSession> & { token: string }, clock: { ms: 
       storedProject: async (_, id) => (id === projectId ? state.project : null),
     },
     hosting: {
+      seal: { seal: (text) => text, open: (text) => text },
       quotas: { production: unlimited, sandbox: unlimited },
       identity: {
         configuration: { issuer: user.issuer, clientId: 'x', scopes: [] },

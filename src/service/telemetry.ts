@@ -1,0 +1,45 @@
+/**
+ * Hybrid telemetry (interface §4.11, 5; contract B9-B13, J1-J8): what data planes send, on the wire or by file.
+ * Proven by `test/http/telemetry*.test.ts` and `test/service/telemetry*.test.ts`.
+ */
+import type { Receipt } from '../contract/telemetry.ts';
+import type { Handlers } from './call.ts';
+import { takeAttestation } from './telemetryattest.ts';
+import { callingPlane, enrolment } from './telemetryenrol.ts';
+import { receiptOf } from './telemetryimport.ts';
+import { planes } from './telemetryplanes.ts';
+import { takeOwnReport } from './telemetryreport.ts';
+
+export const telemetry: Pick<
+  Handlers,
+  'reportUsage' | 'attestUsage' | 'importTelemetry' | keyof typeof planes | keyof typeof enrolment
+> = {
+  async reportUsage({ body, caller, canonical }, services) {
+    const plane = callingPlane(caller).stored;
+    const sent = { caller, plane, report: body, canonical: signed(canonical), byFile: false };
+    return { status: 202, body: await takeOwnReport(services, sent) };
+  },
+
+  async attestUsage({ params, body, caller, canonical }, services) {
+    const { challengeId } = params;
+    const { organizationId } = caller.project;
+    const sent = { organizationId, challengeId, proof: body, canonical: signed(canonical) };
+    const plane = callingPlane(caller).stored;
+    return { status: 200, body: await takeAttestation(services, { plane, ...sent }) };
+  },
+
+  /** One after the other: reports of one plane stand in order. */
+  async importTelemetry({ body, caller }, services) {
+    const receipts: Receipt[] = [];
+    for (const message of body.messages) receipts.push(await receiptOf(services, caller, message));
+    return { status: 200, body: { receipts } };
+  },
+
+  ...planes,
+  ...enrolment,
+};
+
+function signed(canonical: string | null): string {
+  if (canonical === null) throw new Error('expected a signed operation');
+  return canonical;
+}

@@ -1,0 +1,162 @@
+/** What reports of data planes are answered with, and how planes and reports are shown. */
+import { limits } from '../contract/limits.ts';
+import { meteredTypes } from '../contract/operation.ts';
+import type { DataPlane, ReportRecord, UsageAccepted } from '../contract/telemetry.ts';
+import { hashText } from '../core/hash.ts';
+import { formatTimestamp } from '../core/time.ts';
+import type { Project, Store } from '../store/port.ts';
+import type { Counts, StoredPlane, StoredReport } from '../store/telemetry.ts';
+import type { Caller } from './call.ts';
+import { endOfMonth, monthOf } from './month.ts';
+import type { Services } from './services.ts';
+import { challengeOf } from './telemetrychallenge.ts';
+import { parsedReport } from './telemetrystate.ts';
+
+interface Answered {
+  readonly status: 'accepted' | 'duplicate';
+  readonly stored: StoredReport;
+}
+
+/** The receipt of a report that is held. Cost: two reads, and one more where the project has quotas. */
+export async function acceptedAnswer(
+  services: Services,
+  { plane, caller }: { readonly plane: StoredPlane; readonly caller: Pick<Caller, 'project' | 'rules'> },
+  { status, stored }: Answered,
+): Promise<UsageAccepted> {
+  const { store, now } = services;
+  const epoch = await store.planeEpoch(plane.projectId, plane.planeId, stored.epoch);
+  if (epoch === null)
+    throw new Error(`no epoch ${stored.epoch} of ${plane.planeId}, of which a report is held`);
+  const nowMs = now();
+  const { challenge } = stored;
+  const attestation = attestationOf(stored, nowMs);
+  const quota = await quotaOf(services, caller, nowMs);
+  return {
+    reportId: stored.reportId,
+    status,
+    receivedAt: formatTimestamp(stored.receivedMs),
+    sequence: stored.sequence,
+    nextSequence: epoch.nextSequence,
+    acceptedTreeSize: epoch.treeSize,
+    cosignature: stored.cosignature,
+    attestation: {
+      status: attestation,
+      ...(challenge === null ? {} : { challengeId: challenge.challengeId }),
+      ...(challenge === null || attestation !== 'pending' ? {} : { challenge: challengeOf(challenge) }),
+    },
+    ...(quota === null ? {} : { quota }),
+    serverTime: formatTimestamp(nowMs),
+  };
+}
+
+/** A challenge that nobody answered in time has expired. */
+export const attestationOf = (
+  { attestation, challenge }: StoredReport,
+  nowMs: number,
+): UsageAccepted['attestation']['status'] =>
+  attestation === 'pending' && challenge !== null && challenge.expiresMs <= nowMs ? 'expired' : attestation;
+
+/** Null where the project has no quota. It is told, and refuses nothing. */
+async function quotaOf(
+  { store }: Services,
+  { project, rules }: Pick<Caller, 'project' | 'rules'>,
+  nowMs: number,
+): Promise<NonNullable<UsageAccepted['quota']> | null> {
+  const limited = meteredTypes.filter((type) => rules.quotas[type] !== null);
+  if (limited.length === 0) return null;
+  const used = await recentUsage(store, project, nowMs);
+  const resetAt = formatTimestamp(endOfMonth(monthOf(nowMs)));
+  return Object.fromEntries(
+    limited.map((type) => [type, { used: used[type], limit: rules.quotas[type], resetAt }]),
+  );
+}
+
+interface Usage {
+  readonly used: Counts;
+  readonly untilMs: number;
+}
+const recent = new WeakMap<Store, Map<string, Usage>>();
+const projectsHeld = 10_000;
+
+/** What the project and its planes used this month, as of at most `limits.planeUsageSeconds` ago. */
+async function recentUsage(store: Store, { projectId }: Project, nowMs: number): Promise<Counts> {
+  const memory = recent.get(store) ?? new Map<string, Usage>();
+  recent.set(store, memory);
+  const known = memory.get(projectId);
+  if (known !== undefined && known.untilMs > nowMs) return known.used;
+  const month = monthOf(nowMs);
+  const [own, reported] = await Promise.all([
+    store.usage(projectId, month),
+    store.planeUsage(projectId, month),
+  ]);
+  const used = Object.fromEntries(meteredTypes.map((type) => [type, own[type] + reported[type]])) as Counts;
+  if (memory.size >= projectsHeld) memory.clear();
+  memory.set(projectId, { used, untilMs: nowMs + limits.planeUsageSeconds * 1000 });
+  return used;
+}
+
+/** Cost: two reads where it is enrolled. */
+export async function planeBody(
+  { store }: Pick<Services, 'store'>,
+  { environment }: Pick<Project, 'environment'>,
+  plane: StoredPlane,
+  nowMs: number,
+): Promise<DataPlane> {
+  const { planeId, projectId, name, enrolled, revokedMs } = plane;
+  const [epoch, [last]] =
+    enrolled === null
+      ? [null, []]
+      : await Promise.all([
+          store.newestEpoch(projectId, planeId),
+          store.reports(projectId, planeId, { limit: 1 }),
+        ]);
+  const time = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
+  const previousMs = enrolled?.previous?.untilMs ?? null;
+  return {
+    dataPlaneId: planeId,
+    name,
+    environment,
+    status: revokedMs !== null ? 'revoked' : enrolled === null ? 'pending' : 'active',
+    createdAt: formatTimestamp(plane.createdMs),
+    createdBy: plane.createdBy,
+    enrolledAt: time(enrolled?.atMs ?? null),
+    revokedAt: time(revokedMs),
+    origin: enrolled?.origin ?? null,
+    auditOrigin: enrolled?.auditOrigin ?? null,
+    verifierKey: enrolled?.verifierKey ?? null,
+    keyPrefix: enrolled?.keyPrefix ?? null,
+    keyLast4: enrolled?.keyLast4 ?? null,
+    previousValidUntil: previousMs !== null && previousMs > nowMs ? time(previousMs) : null,
+    lastReport:
+      last === undefined
+        ? null
+        : {
+            reportId: last.reportId,
+            epoch: last.epoch,
+            sequence: last.sequence,
+            receivedAt: formatTimestamp(last.receivedMs),
+            treeSize: last.treeSize,
+            attestation: attestationOf(last, nowMs),
+          },
+    missing: epoch === null ? 0 : epoch.newestSequence - epoch.held,
+  };
+}
+
+export function reportBody(stored: StoredReport, nowMs: number): ReportRecord {
+  const { periodStart, periodEnd, operations } = parsedReport(stored);
+  const { link } = stored;
+  return {
+    reportId: stored.reportId,
+    epoch: stored.epoch,
+    sequence: stored.sequence,
+    periodStart,
+    periodEnd,
+    operations,
+    totals: { ...stored.totals },
+    treeSize: stored.treeSize,
+    receivedAt: formatTimestamp(stored.receivedMs),
+    reportHash: hashText(stored.digest),
+    linked: link === 'unknown' || link === 'linked' ? link : 'broken',
+    attestation: attestationOf(stored, nowMs),
+  };
+}

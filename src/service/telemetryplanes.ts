@@ -1,0 +1,140 @@
+/**
+ * Data planes of a project as its people manage them (contract B9): registered with a one-time token, listed with what
+ * they reported, revoked. Rows and events in one append. Proven by `test/service/telemetryplanes.test.ts`.
+ */
+import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
+import { typeId } from '../core/id.ts';
+import { formatTimestamp } from '../core/time.ts';
+import type { ByAge } from '../store/port.ts';
+import type { StoredPlane } from '../store/telemetry.ts';
+import { unmetered } from './append.ts';
+import { appendFor } from './asking.ts';
+import { notFound, sealedWrite, type Caller, type Handlers } from './call.ts';
+import { createToken, keyDigest } from './keys.ts';
+import { byAge, listPage, pageLimit } from './pages.ts';
+import type { Services } from './services.ts';
+import { planeBody, reportBody } from './telemetryanswers.ts';
+import { planeChanged } from './telemetryevents.ts';
+
+const noStore = { 'cache-control': 'no-store' } as const;
+const scopes = ['telemetry:manage'] as const;
+const attempts = 5;
+
+export const planes: Pick<
+  Handlers,
+  'createDataPlane' | 'listDataPlanes' | 'getDataPlane' | 'revokeDataPlane' | 'listUsageReports'
+> = {
+  async createDataPlane({ body, caller, idempotency }, services) {
+    const { now, randomBytes, salt } = services;
+    const nowMs = now();
+    const token = createToken('enr', randomBytes);
+    const { projectId } = caller.project;
+    const plane: StoredPlane = {
+      planeId: typeId('dpl', nowMs, randomBytes(10)),
+      projectId,
+      name: body.name,
+      createdMs: nowMs,
+      createdBy: caller.id,
+      tokenDigest: keyDigest(token),
+      tokenExpiresMs: nowMs + limits.enrolmentHours * 3_600_000,
+      enrolled: null,
+      revokedMs: null,
+      revision: 1,
+    };
+    const answer = {
+      status: 201,
+      body: {
+        dataPlane: await planeBody(services, caller.project, plane, nowMs),
+        enrolmentToken: token,
+        expiresAt: formatTimestamp(plane.tokenExpiresMs),
+      },
+      headers: noStore,
+    } as const;
+    const stored = await appendFor(
+      services,
+      { caller, scopes },
+      {
+        projectId,
+        leaves: [planeChanged('registered', plane, { nowMs, salt, by: caller })],
+        meter: unmetered,
+        effects: [{ kind: 'savePlane', plane }],
+        ...sealedWrite(idempotency, answer, services),
+      },
+    );
+    return 'replayed' in stored ? stored : answer;
+  },
+
+  async listDataPlanes({ query, caller }, services) {
+    const { projectId } = caller.project;
+    const { rows, nextCursor } = await listPage(services, {
+      scope: { list: 'dataPlanes', projectId, filters: {} },
+      cursor: query.cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: (page: Parameters<typeof services.store.planes>[1]) => services.store.planes(projectId, page),
+      position: ({ createdMs, planeId }) => byAge(createdMs, planeId),
+    });
+    const nowMs = services.now();
+    const data = await Promise.all(rows.map((plane) => planeBody(services, caller.project, plane, nowMs)));
+    return { status: 200, body: { data, nextCursor } };
+  },
+
+  async getDataPlane({ params, caller }, services) {
+    const plane = await planeOf(services, caller, params.dataPlaneId);
+    return { status: 200, body: await planeBody(services, caller.project, plane, services.now()) };
+  },
+
+  /** Again and again where it reports or is rotated meanwhile. */
+  async revokeDataPlane({ params, caller }, services) {
+    const { projectId } = caller.project;
+    for (let attempt = 0; ; attempt++) {
+      const before = await planeOf(services, caller, params.dataPlaneId);
+      if (before.revokedMs !== null) throw notFound('data plane');
+      const nowMs = services.now();
+      const plane = { ...before, revokedMs: nowMs, revision: before.revision + 1 };
+      const telling = { nowMs, salt: services.salt, by: caller };
+      const leaves = [planeChanged('revoked', plane, telling)];
+      const request = {
+        projectId,
+        leaves,
+        meter: unmetered,
+        effects: [{ kind: 'savePlane', plane }] as const,
+      };
+      try {
+        await appendFor(services, { caller, scopes }, request);
+        break;
+      } catch (error) {
+        const isOther = error instanceof GovError && error.code === 'CONFLICT';
+        if (!isOther || attempt + 1 >= attempts) throw error;
+      }
+    }
+    services.forgetCredential(params.dataPlaneId);
+    return { status: 204, body: null };
+  },
+
+  async listUsageReports({ params, query, caller }, services) {
+    const { projectId } = caller.project;
+    const { planeId } = await planeOf(services, caller, params.dataPlaneId);
+    const { rows, nextCursor } = await listPage(services, {
+      scope: { list: 'usageReports', projectId, filters: { planeId } },
+      cursor: query.cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: ({ after, limit }: { after?: ByAge; limit: number }) =>
+        services.store.reports(projectId, planeId, {
+          ...(after === undefined ? {} : { after: { epoch: Number(after.id), sequence: after.ms } }),
+          limit,
+        }),
+      // as cursors write places
+      position: ({ epoch, sequence }) => byAge(sequence, String(epoch)),
+    });
+    const nowMs = services.now();
+    return { status: 200, body: { data: rows.map((row) => reportBody(row, nowMs)), nextCursor } };
+  },
+};
+
+/** NOT_FOUND */
+async function planeOf({ store }: Services, { project }: Caller, planeId: string): Promise<StoredPlane> {
+  const plane = await store.plane(project.projectId, planeId);
+  if (plane === null) throw notFound('data plane');
+  return plane;
+}
