@@ -6,13 +6,23 @@ import { explain, type JsonSchema } from '../../src/service/explain.ts';
 import { loadCheck } from '../../src/service/schema.ts';
 import { Ajv } from 'ajv';
 import { parseTimestamp } from '../../src/core/time.ts';
+import { nobodysIds, rowRequest } from '../rows.ts';
 import { event } from '../serving.ts';
 
 const ajv = new Ajv({ strict: true, strictRequired: false });
 ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null });
 
 const proposed = { condition: { 'tool.name': 'shell' }, action: 'deny', severity: 'high' };
+const telemetryRows = [
+  'reportUsage',
+  'attestUsage',
+  'createDataPlane',
+  'enrollDataPlane',
+  'rotatePlaneCredentials',
+  'importTelemetry',
+] as const;
 const samples: Record<string, unknown> = {
+  ...Object.fromEntries(telemetryRows.map((id) => [id, rowRequest(id, nobodysIds).body])),
   createEvent: event({ causedBy: ['a', 'b'], aiSystemId: 'x', clientEventId: 'y' }),
   createEvents: { events: [event()] },
   createProof: { runId: 'r', schemaVersion: '1.0', composed: { layers: ['log_inclusion'] }, async: true },
