@@ -26,8 +26,10 @@ import { loadCheck } from '../src/service/schema.ts';
 import type { Services } from '../src/service/services.ts';
 import type { StoredSettings } from '../src/service/settings.ts';
 import type { StoredPolicy } from '../src/store/port.ts';
+import type { PlaneConfig as PlaneConfigFile } from '../src/host/config.ts';
 import { ConfigCopy } from './configcopy.ts';
 import { bundleAuthor, planOf, type Plan } from './configplan.ts';
+import { trustOf } from './configtrust.ts';
 import {
   appliedBundle,
   configApplied,
@@ -70,7 +72,6 @@ export class HeldConfig implements PlaneConfig {
     const { services, projectId } = this.#options;
     this.#applied = await appliedBundle(services().store, projectId);
     this.copy.recover(this.#applied?.bundleHash ?? null);
-    this.checkCopy();
   }
 
   /** Looks whether the copy of what is in force is still that. */
@@ -302,3 +303,21 @@ const nothing = { outcome: 'stored', assigned: [], response: null, used: 0 } as 
 function countsOf({ added, changed, archived, unchanged, riskConfig }: Plan) {
   return { added, changed, archived, unchanged, riskConfig };
 }
+
+/** Of a plane with this configuration; `open` it before anything is served. */
+export const heldConfig = (
+  {
+    dataDir,
+    projectId,
+    environment,
+    config = {},
+  }: Pick<PlaneConfigFile, 'dataDir' | 'projectId' | 'environment' | 'config'>,
+  services: () => Services,
+): HeldConfig =>
+  new HeldConfig({
+    dataDir,
+    projectId,
+    mode: config.policies ?? 'beside',
+    trust: () => trustOf(dataDir, config, environment),
+    services,
+  });

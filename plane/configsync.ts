@@ -8,12 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GovNetworkError } from '../src/client/errors.ts';
 import type { Environment } from '../src/client/proxy.ts';
 import { version } from '../src/client/version.ts';
-import type { BundleTrust } from '../src/core/configbundle.ts';
 import { BundleRefused } from '../src/core/configbundle.ts';
 import { limits } from '../src/contract/limits.ts';
 import { GovError } from '../src/contract/problems.ts';
 import { canonicalize, parseJson, type Json, type JsonObject } from '../src/core/json.ts';
-import { parseVerifierKey } from '../src/core/note.ts';
 import { isTooNew } from '../src/core/planeversion.ts';
 import { formatTimestamp } from '../src/core/time.ts';
 import type { PlaneSync } from '../src/host/config.ts';
@@ -21,7 +19,7 @@ import { gauge } from '../src/host/metrics.ts';
 import type { Background } from '../src/host/run.ts';
 import type { Log } from '../src/service/log.ts';
 import { theService, type HeldConfig } from './configapply.ts';
-import { enrolmentStamp, readEnrolment, readTelemetrySettings, type Enrolment } from './enrolment.ts';
+import { enrolmentStamp, readEnrolment, readTelemetrySettings } from './enrolment.ts';
 import { problemOf, ServiceLink, type LinkAnswer } from './link.ts';
 
 export interface SyncOptions {
@@ -35,24 +33,6 @@ export interface SyncOptions {
 
 /** Up to a tenth of the interval is added, so that many planes that were started at once do not ask at once. */
 const jitter = 0.1;
-
-/** Whose configuration is taken: what `plane.json` says, else what the enrolment said. Null where neither does. */
-export function trustOf(
-  dataDir: string,
-  sync: PlaneSync,
-  environment: Enrolment['environment'],
-): BundleTrust | null {
-  const enrolment = readEnrolment(dataDir);
-  const projectId = sync.projectId ?? enrolment?.projectId;
-  const known = enrolment === null || enrolment.configKey === null ? [] : [enrolment.configKey];
-  const keys = sync.keys ?? known;
-  if (projectId === undefined || keys.length === 0) return null;
-  return {
-    projectId,
-    environment: sync.projectId === undefined ? (enrolment?.environment ?? environment) : environment,
-    keys: keys.map(parseVerifierKey),
-  };
-}
 
 interface Trouble {
   readonly what: string;

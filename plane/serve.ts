@@ -5,7 +5,7 @@
 import { join, resolve } from 'node:path';
 import type { OperationId } from '../src/contract/table.ts';
 import { assemble } from '../src/host/assemble.ts';
-import { readPlaneConfig, type PlaneFlags } from '../src/host/config.ts';
+import { configHash, readPlaneConfig, type PlaneFlags } from '../src/host/config.ts';
 import { now, randomBytes } from '../src/host/clock.ts';
 import { openTls } from '../src/host/tls.ts';
 import { createLog } from '../src/host/log.ts';
@@ -14,8 +14,11 @@ import { sqliteEngine } from '../src/host/sqliteengine.ts';
 import { basePaths } from '../src/http/route.ts';
 import type { ServerOptions } from '../src/http/server.ts';
 import type { Log } from '../src/service/log.ts';
+import { heldConfig } from './configapply.ts';
 import { planeKeys } from './keys.ts';
 import { lateTelemetry } from './late.ts';
+import { lateConfigSync, together } from './lateconfig.ts';
+import { planeGauges, signedOf } from './gauges.ts';
 import { planeOperations } from './operations.ts';
 
 export interface ServeOptions extends PlaneFlags {
@@ -60,15 +63,27 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     }),
     log,
   );
+  const env = options.env ?? process.env;
+  const held = heldConfig(config, () => assembled.services);
+  const sync = lateConfigSync(
+    { dataDir: config.dataDir, held, sync: config.config ?? {}, env, now, log },
+    log,
+  );
   const assembled = assemble({
     engine,
     keys,
     hosting: null,
     log,
     debugging: config.logLevel === 'debug',
-    degraded: () => [...(tls?.reasons() ?? []), ...telemetry.reasons()],
+    degraded: () => [...(tls?.reasons() ?? []), ...telemetry.reasons(), ...sync.reasons()],
+    planeConfig: () => held,
+  });
+  await held.open().catch(async (error: unknown) => {
+    await engine.store.close();
+    throw error;
   });
   const { projectId, memoryMiB, problemBase } = config;
+  const hash = configHash(config);
   return run(assembled, {
     listen: config.listen,
     metricsListen: config.metricsListen,
@@ -85,7 +100,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     runFile: join(config.dataDir, 'run.json'),
     projectId,
     tls,
-    background: telemetry,
+    background: together(telemetry, sync),
     startedAt,
   });
 }
