@@ -65,14 +65,56 @@ export function refuseForeignKeys(history: KeyHistory, verifierKeys: readonly st
   if (missing.length === 0 && foreign.length === 0) return;
   throw new GovError(
     'STORAGE_FAULT',
-    `expected the keys that the first leaf of the log pins, but ${missing.map(keyName).join(' and ') || 'none'} ` +
+    'expected the keys that the first leaf of the log pins, with those that later leaves added and without those they ' +
+      `retired, but ${missing.map(keyName).join(' and ') || 'none'} ` +
       `is missing and ${foreign.map(keyName).join(' and ') || 'none'} came instead; ` +
       'restore keys/ of this very data directory from a backup',
   );
 }
 
-function pinnedKeys(record: string): readonly string[] {
-  const { keys, type } = JSON.parse(record) as { keys?: unknown; type?: unknown };
-  const isGenesis = type === 'gov.genesis/1' && Array.isArray(keys);
-  return isGenesis ? keys.filter((key) => typeof key === 'string') : [];
+export const keyFolders = (dataDir: string) => ({
+  keys: join(dataDir, 'keys'),
+  /** Made, but not yet in the log. */
+  next: join(dataDir, 'keys', 'next'),
+  retired: join(dataDir, 'keys', 'retired'),
+});
+
+/**
+ * Puts key files where the log says that they belong, and all public keys into the trust file, which keeps its
+ * witnesses and its quorum. Again without effect. Keys in `next` that the log does not know are left there.
+ */
+export function settleKeys(dataDir: string, history: KeyHistory): void {
+  const { keys, next, retired } = keyFolders(dataDir);
+  move(next, keys, new Set(history.inForce.map(({ text }) => text)), history.origin);
+  move(keys, retired, new Set(history.retired.map(({ text }) => text)), history.origin);
+  settleTrust(join(dataDir, 'trust'), history);
+}
+
+/** Moves the files of these keys; each move is durable before the next. */
+function move(from: string, to: string, wanted: ReadonlySet<string>, origin: string): void {
+  if (wanted.size === 0) return;
+  for (const { ed25519, mlDsa44 } of logKeyFiles(from)) {
+    const files = [
+      { path: ed25519, signer: ed25519Signer },
+      { path: mlDsa44, signer: mlDsa44Signer },
+    ];
+    for (const { path, signer } of files) {
+      if (path === null || !wanted.has(signer(origin, readPrivateKey(path)).verifierKey)) continue;
+      mkdirSync(to, { recursive: true, mode: 0o700 });
+      renameSync(path, join(to, basename(path)));
+      syncDirectory(to);
+      syncDirectory(from);
+    }
+  }
+  if (basename(from) === 'next' && logKeyFiles(from).length === 0)
+    rmSync(from, { recursive: true, force: true });
+}
+
+function settleTrust(path: string, history: KeyHistory): void {
+  if (!existsSync(path)) return;
+  const trust = parseTrust(readFileSync(path, 'utf8'));
+  const known = new Set(trust.keys.map(({ text }) => text));
+  const missing = [...history.retired, ...history.inForce].filter(({ text }) => !known.has(text));
+  if (missing.length === 0) return;
+  replacePrivate(path, formatTrust({ ...trust, keys: [...trust.keys, ...missing] }));
 }

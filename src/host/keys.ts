@@ -1,11 +1,13 @@
 /**
  * Keys of a plane or a service on disk: `keys/log.ed25519.pem`, `keys/log.mldsa44.pem` where this Node has ML-DSA-44,
  * `keys/attestation.p256.pem` for exported statements (cosign and sigstore verify P-256), and `keys/store.key`. All
- * are made here, 0600, and never leave the machine. Proven by `test/plane/init.test.ts` and `test/host/keys.test.ts`.
+ * are made here, 0600, and never leave the machine. Keys of a log that came by rotation have a number in their names,
+ * `keys/log.2.ed25519.pem`; a log is signed by all that lie in `keys/` itself (`plane/keys.ts` puts them where the log
+ * says they belong). Proven by `test/plane/init.test.ts`, `test/host/keys.test.ts` and `test/plane/rotate.test.ts`.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { GovError } from '../contract/problems.ts';
 import { ed25519Signer, hasMlDsa44, mlDsa44Signer, type CheckpointSigner } from '../core/checkpoint.ts';
 import { type DsseEnvelope, inTotoPayloadType, signDsse } from '../core/dsse.ts';
@@ -44,27 +46,27 @@ const paths = (dataDir: string) => ({
 export function createKeys(dataDir: string, randomBytes: (size: number) => Buffer): HostKeys {
   const { folder, ed25519, mlDsa44, attestation, store } = paths(dataDir);
   mkdirSync(folder, { mode: 0o700 });
-  writePrivate(ed25519, pem(generateKeyPairSync('ed25519').privateKey));
-  if (hasMlDsa44()) writePrivate(mlDsa44, pem(generateKeyPairSync('ml-dsa-44').privateKey));
-  writePrivate(attestation, pem(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey));
+  writeLogKeys({ ed25519, mlDsa44 });
+  writePrivate(attestation, privatePem(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey));
   writePrivate(store, `${randomBytes(storeKeyBytes).toString('hex')}\n`);
   return readKeys(dataDir);
 }
 
-const pem = (key: KeyObject): string => key.export({ format: 'pem', type: 'pkcs8' }).toString();
+/** Makes a pair of keys for a log: Ed25519, and ML-DSA-44 where this Node has it. */
+export function writeLogKeys(files: { readonly ed25519: string; readonly mlDsa44: string }): void {
+  writePrivate(files.ed25519, privatePem(generateKeyPairSync('ed25519').privateKey));
+  if (hasMlDsa44()) writePrivate(files.mlDsa44, privatePem(generateKeyPairSync('ml-dsa-44').privateKey));
+}
+
+export const privatePem = (key: KeyObject): string => key.export({ format: 'pem', type: 'pkcs8' }).toString();
 
 /** Reads the keys; FORBIDDEN where others may read them, STORAGE_FAULT where one is missing or damaged. */
 export function readKeys(dataDir: string): HostKeys {
-  const { ed25519, mlDsa44, attestation, store } = paths(dataDir);
-  const ed25519Key = readKey(ed25519);
-  const attestationPrivate = readKey(attestation);
-  const mlDsa44Key = existsSync(mlDsa44) ? readKey(mlDsa44) : null;
-  if (mlDsa44Key !== null && !hasMlDsa44()) {
-    throw new GovError(
-      'STORAGE_FAULT',
-      'expected a Node with ML-DSA-44 (24.6 or later), as the log is signed with it',
-    );
-  }
+  const { folder, ed25519, attestation, store } = paths(dataDir);
+  const pairs = logKeyFiles(folder);
+  if (pairs.length === 0) readSecret(ed25519); // which says what is missing
+  const keys = pairs.map(readPair);
+  const attestationPrivate = readPrivateKey(attestation);
   const storeKey = Buffer.from(readSecret(store).trim(), 'hex');
   if (storeKey.length !== storeKeyBytes) {
     throw new GovError(
@@ -86,6 +88,65 @@ export function readKeys(dataDir: string): HostKeys {
     attestationKey: createPublicKey(attestationPrivate).export({ format: 'pem', type: 'spki' }).toString(),
   };
 }
+
+/** The Ed25519 key that the service knows, where it no longer signs the log; gone with the next enrolment. */
+export const telemetryKeyFile = 'telemetry.ed25519.pem';
+
+export interface LogKeyFiles {
+  /** 1 for the keys that the log began with. */
+  readonly generation: number;
+  readonly ed25519: string | null;
+  readonly mlDsa44: string | null;
+}
+
+const logKeyForm = /^log(?:\.([1-9][0-9]{0,3}))?\.(ed25519|mldsa44)\.pem$/;
+
+/** `log.2.ed25519.pem`; the first generation has no number. */
+export const logKeyFile = (generation: number, algorithm: 'ed25519' | 'mldsa44'): string =>
+  `log${generation === 1 ? '' : `.${generation}`}.${algorithm}.pem`;
+
+/** The keys of logs in a folder, by generation. Empty where there is no such folder. */
+export function logKeyFiles(folder: string): LogKeyFiles[] {
+  const generations = new Map<number, { ed25519: string | null; mlDsa44: string | null }>();
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const [, number = '1', algorithm] = logKeyForm.exec(name) ?? [];
+    if (algorithm === undefined) continue;
+    const pair = generations.get(Number(number)) ?? { ed25519: null, mlDsa44: null };
+    pair[algorithm === 'ed25519' ? 'ed25519' : 'mlDsa44'] = join(folder, name);
+    generations.set(Number(number), pair);
+  }
+  return [...generations]
+    .map(([generation, pair]) => ({ generation, ...pair }))
+    .toSorted((one, other) => one.generation - other.generation);
+}
+
+interface LogKeys {
+  readonly ed25519: KeyObject;
+  readonly mlDsa44: KeyObject | null;
+}
+
+function readPair({ ed25519, mlDsa44, generation }: LogKeyFiles): LogKeys {
+  if (mlDsa44 !== null && !hasMlDsa44()) {
+    throw new GovError(
+      'STORAGE_FAULT',
+      'expected a Node with ML-DSA-44 (24.6 or later), as the log is signed with it',
+    );
+  }
+  return {
+    // of a file that is missing, reading says so
+    ed25519: readPrivateKey(ed25519 ?? join(dirname(mlDsa44 ?? ''), logKeyFile(generation, 'ed25519'))),
+    mlDsa44: mlDsa44 === null ? null : readPrivateKey(mlDsa44),
+  };
+}
+
+const signersOf = (origin: string, { ed25519, mlDsa44 }: LogKeys): CheckpointSigner[] => [
+  ed25519Signer(origin, ed25519),
+  ...(mlDsa44 === null ? [] : [mlDsa44Signer(origin, mlDsa44)]),
+];
+
+/** The signers of the keys in a folder, by generation: of those that wait to be added to a log. */
+export const signersIn = (folder: string, origin: string): readonly CheckpointSigner[] =>
+  logKeyFiles(folder).flatMap((pair) => signersOf(origin, readPair(pair)));
 
 /** Keeps the signers of the logs that were used last. */
 function keptSigners(make: HostKeys['signers']): HostKeys['signers'] {
@@ -122,7 +183,8 @@ function readSecret(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
-function readKey(path: string): KeyObject {
+/** FORBIDDEN where others may read it, STORAGE_FAULT where it is missing or damaged. */
+export function readPrivateKey(path: string): KeyObject {
   const text = readSecret(path);
   try {
     return createPrivateKey(text);

@@ -1,0 +1,204 @@
+/**
+ * `gov witness`: a directory with the keys of a witness and what it cosigned, and the server of C2SP tlog-witness
+ * over it: `POST /add-checkpoint`, and `GET /<sha256 of the origin>/checkpoint` for whoever wants to compare what a
+ * log shows them with what it showed the witness. One process per directory. Proven by `test/host/witness.test.ts`.
+ */
+import { generateKeyPairSync, randomBytes as random } from 'node:crypto';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { GovError } from '../contract/problems.ts';
+import { ed25519Cosigner, hasMlDsa44, mlDsa44Signer, type CheckpointSigner } from '../core/checkpoint.ts';
+import { signatureLine } from '../core/note.ts';
+import { isKeyName, parseVerifierKey, type VerifierKey } from '../core/notekey.ts';
+import type { Log } from '../service/log.ts';
+import { takeLock } from '../store/sqlite/lock.ts';
+import { now } from './clock.ts';
+import { makeDirectory, syncDirectory, writePrivate } from './files.ts';
+import { privatePem, readPrivateKey } from './keys.ts';
+import { oneOf, parseAddress, parseLogLevel, readConfigFile, text } from './layers.ts';
+import { untilStopped } from './lifecycle.ts';
+import { createLog, logLevels, type LogLevel } from './log.ts';
+import { listenAsWitness } from './witnesshttp.ts';
+import { openWitnessStore, type WitnessedRow, type WitnessStore } from './witnessstore.ts';
+
+/** `witness.json`. */
+interface WitnessFile {
+  /** Of its keys: what stands on the cosignature lines. */
+  readonly name: string;
+  readonly listen: string;
+  readonly logLevel?: LogLevel;
+}
+
+const fileSchema = {
+  type: 'object',
+  required: ['name', 'listen'],
+  properties: { name: text(255), listen: text(255), logLevel: oneOf(logLevels) },
+  additionalProperties: false,
+};
+
+export const defaultWitnessListen = '127.0.0.1:7480';
+
+const paths = (dataDir: string) => ({
+  config: join(dataDir, 'witness.json'),
+  store: join(dataDir, 'witness.db'),
+  lock: join(dataDir, 'witness.lock'),
+  ed25519: join(dataDir, 'keys', 'cosigner.ed25519.pem'),
+  mlDsa44: join(dataDir, 'keys', 'cosigner.mldsa44.pem'),
+});
+
+export interface WitnessInit {
+  /** False where it was there already; nothing was changed then. */
+  readonly created: boolean;
+  readonly dataDir: string;
+  readonly name: string;
+  readonly listen: string;
+  /** Ed25519 first. */
+  readonly verifierKeys: readonly string[];
+}
+
+/** Makes a witness, whole or not at all, or finds it made. CONFLICT where the directory holds something else. */
+export async function witnessInit(options: {
+  readonly dataDir: string;
+  readonly name?: string | undefined;
+  readonly listen?: string | undefined;
+}): Promise<WitnessInit> {
+  const dataDir = resolve(options.dataDir);
+  if (existsSync(paths(dataDir).config)) return described(dataDir, false);
+  const { name = `gov.local/witness/${random(8).toString('hex')}`, listen = defaultWitnessListen } = options;
+  parseAddress({ value: listen, from: '--listen' });
+  // ML-DSA-44 cosignatures hold the name in one byte's worth of length
+  if (!isKeyName(name) || Buffer.byteLength(name) > 255) {
+    throw new GovError(
+      'VALIDATION_ERROR',
+      `--name: expected up to 255 bytes without spaces and +, got ${name}`,
+    );
+  }
+  await makeDirectory(dataDir, async (draft) => {
+    const { config, store, ed25519, mlDsa44 } = paths(draft);
+    mkdirSync(join(draft, 'keys'), { mode: 0o700 });
+    writePrivate(ed25519, privatePem(generateKeyPairSync('ed25519').privateKey));
+    if (hasMlDsa44()) writePrivate(mlDsa44, privatePem(generateKeyPairSync('ml-dsa-44').privateKey));
+    syncDirectory(join(draft, 'keys'));
+    openWitnessStore(store).close();
+    writePrivate(config, `${JSON.stringify({ name, listen }, null, 2)}\n`);
+  });
+  return described(dataDir, true);
+}
+
+function described(dataDir: string, created: boolean): WitnessInit {
+  const { name, listen } = readWitnessFile(dataDir);
+  const verifierKeys = cosigners(dataDir, name).map(({ verifierKey }) => verifierKey);
+  return { created, dataDir, name, listen, verifierKeys };
+}
+
+const readWitnessFile = (dataDir: string): WitnessFile =>
+  // the schema holds what the type says
+  readConfigFile(
+    paths(dataDir).config,
+    fileSchema,
+    `expected a witness at ${paths(dataDir).config}; make one with gov witness init`,
+  ) as WitnessFile;
+
+function cosigners(dataDir: string, name: string): readonly CheckpointSigner[] {
+  const { ed25519, mlDsa44 } = paths(dataDir);
+  const second = existsSync(mlDsa44) && hasMlDsa44() ? [mlDsa44Signer(name, readPrivateKey(mlDsa44))] : [];
+  return [ed25519Cosigner(name, readPrivateKey(ed25519)), ...second];
+}
+
+/** Runs on the store of a witness, also beside a process that serves it. */
+function withStore<Result>(dataDir: string, run: (store: WitnessStore) => Result): Result {
+  readWitnessFile(dataDir);
+  const store = openWitnessStore(paths(dataDir).store);
+  try {
+    return run(store);
+  } finally {
+    store.close();
+  }
+}
+
+/** The keys of logs, told apart by their names, which are the origins. Answers those that were new. */
+export function addLogKeys(dataDir: string, vkeys: readonly string[]): string[] {
+  const keys = vkeys.map((vkey) => logKey(vkey));
+  return withStore(resolve(dataDir), (store) =>
+    keys.filter((key) => store.addKey(key)).map(({ text: t }) => t),
+  );
+}
+
+/** Answers those that were there. A log without keys is unknown; what was cosigned of it is kept. */
+export const removeLogKeys = (dataDir: string, vkeys: readonly string[]): string[] =>
+  withStore(resolve(dataDir), (store) => vkeys.filter((vkey) => store.removeKey(vkey)));
+
+export const witnessedLogs = (dataDir: string): WitnessedRow[] =>
+  withStore(resolve(dataDir), (store) => store.logs());
+
+function logKey(vkey: string): VerifierKey {
+  const key = parseVerifierKey(vkey);
+  if (key.algorithm !== 'ed25519-cosignature') return key;
+  throw new GovError('VALIDATION_ERROR', `expected a key of a log, got the witness key ${key.name}`);
+}
+
+export interface WitnessServeOptions {
+  readonly dataDir: string;
+  readonly listen?: string | undefined;
+  readonly log?: Log;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+}
+
+export interface RunningWitness {
+  /** `http://127.0.0.1:7480`, the submission and monitoring prefix. */
+  readonly url: string;
+  readonly verifierKeys: readonly string[];
+  close(): Promise<void>;
+  /** Resolves with the exit code after a signal or a storage fault; installs signal handlers. */
+  untilStopped(): Promise<number>;
+}
+
+/** CONFLICT where another process serves the directory or the address is taken, STORAGE_FAULT. */
+export async function witnessServe(options: WitnessServeOptions): Promise<RunningWitness> {
+  const dataDir = resolve(options.dataDir);
+  const { name, listen, logLevel = 'info' } = readWitnessFile(dataDir);
+  const log = options.log ?? createLog(parseLogLevel({ value: logLevel, from: paths(dataDir).config }));
+  const address =
+    options.listen === undefined
+      ? parseAddress({ value: listen, from: paths(dataDir).config })
+      : parseAddress({ value: options.listen, from: '--listen' });
+  const signers = cosigners(dataDir, name);
+  const lock = takeLock(paths(dataDir).lock, process.pid);
+  const time = options.now ?? now;
+  let fault: string | null = null;
+  let store: WitnessStore | undefined;
+  try {
+    store = openWitnessStore(paths(dataDir).store);
+    const server = await listenAsWitness(address, {
+      store,
+      cosign: (body, timestampSeconds) =>
+        signers.map((signer) => signatureLine(body, signer, { timestampSeconds })).join(''),
+      nowSeconds: () => Math.floor(time() / 1000),
+      failed: (error) => {
+        log.error({ err: error }, 'the store of the witness failed');
+        fault = String(error);
+      },
+      log,
+    });
+    const opened = store;
+    const close = async (): Promise<void> => {
+      await server.close();
+      opened.close();
+      lock.release();
+    };
+    let closed: Promise<void> | undefined;
+    const once = (): Promise<void> => (closed ??= close());
+    setImmediate(() => log.info({ url: server.url }, 'witnessing'));
+    return {
+      url: server.url,
+      verifierKeys: signers.map(({ verifierKey }) => verifierKey),
+      close: once,
+      untilStopped: () => untilStopped({ close: once, fault: () => fault, log }),
+    };
+  } catch (error) {
+    store?.close();
+    lock.release();
+    throw error;
+  }
+}
