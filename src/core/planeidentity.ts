@@ -34,10 +34,11 @@ export const faultAt = (fault: TelemetryFault, pointer: string, detail: string):
 /** The origin of the metering log in an epoch. */
 export const epochOrigin = (origin: string, epoch: number): string => `${origin}/${epoch}`;
 
-/** The key of the metering log in an epoch; VALIDATION_ERROR where the identity has none. Cost: 0.1 ms. */
+/** The key of the metering log in an epoch; VALIDATION_ERROR where the identity has none. Cost: 20 µs, 60 beyond epoch 0. */
 export function meteringKey({ origin, verifierKey }: PlaneIdentity, epoch: number): VerifierKey {
-  const { publicKey } = parseVerifierKey(verifierKey);
-  return parseVerifierKey(verifierKeyText(epochOrigin(origin, epoch), 'ed25519', publicKey));
+  const first = parseVerifierKey(verifierKey);
+  const name = epochOrigin(origin, epoch);
+  return first.name === name ? first : parseVerifierKey(verifierKeyText(name, 'ed25519', first.publicKey));
 }
 
 /** What a checkpoint in a message must be. */

@@ -65,6 +65,8 @@ describe('an honest plane', () => {
     expect(checkReport(first, plane)).toBeNull();
     const second = empty.report();
     expect([checkReport(second, plane), follows(first, second)]).toEqual([null, null]);
+    const counting = { ...second, totals: { ...second.totals, audit_event: 1 } };
+    expect(checkReport(counting, plane)).toMatchObject({ fault: 'totals_sum_mismatch', pointer: '/totals' });
     const third = empty.work(3).report();
     expect([checkReport(third, plane), follows(second, third)]).toEqual([null, null]);
   });
