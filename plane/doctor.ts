@@ -28,7 +28,7 @@ import { inspectFiles } from '../src/store/sqlite/inspect.ts';
 import { openReader, storeFiles } from '../src/store/sqlite/index.ts';
 import { dataFiles } from './datafiles.ts';
 import { diskOf } from './disk.ts';
-import { refuseForeignKeys } from './keys.ts';
+import { logKeys, refuseForeignKeys } from './keys.ts';
 import { examineService } from './reach.ts';
 
 export interface PlaneDoctorOptions extends PlaneFlags {
@@ -116,9 +116,8 @@ async function lookAtDisk(dataDir: string): Promise<Found> {
 async function lookAtPinned({ dataDir, origin, projectId }: PlaneConfig, keys: HostKeys): Promise<Found> {
   const reader = openReader(storeFiles(dataDir).main);
   try {
-    const verifierKeys = keys.signers(origin).map(({ verifierKey }) => verifierKey);
-    await refuseForeignKeys(reader, projectId, verifierKeys);
-    return ok('those that the log began with');
+    refuseForeignKeys(await logKeys(reader, projectId), keys.verifierKeys(origin));
+    return ok('those that the log says are in force');
   } finally {
     reader.close();
   }

@@ -18,7 +18,7 @@ import { heldConfig } from './configapply.ts';
 import { planeKeys } from './keys.ts';
 import { lateTelemetry } from './late.ts';
 import { lateConfigSync, together } from './lateconfig.ts';
-import { planeGauges, signedOf } from './gauges.ts';
+import { planeGauges, signedOf, type Signed } from './gauges.ts';
 import { planeOperations } from './operations.ts';
 
 export interface ServeOptions extends PlaneFlags {
@@ -84,6 +84,10 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   });
   const { projectId, memoryMiB, problemBase } = config;
   const hash = configHash(config);
+  const signed = async (): Promise<Signed | null> => {
+    const note = await engine.store.newestCheckpoint(projectId, 'audit');
+    return note === null ? null : signedOf(note, keys.verifierKeys(config.origin), config.origin);
+  };
   return run(assembled, {
     listen: config.listen,
     metricsListen: config.metricsListen,
@@ -101,6 +105,8 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     projectId,
     tls,
     background: together(telemetry, sync),
+    gauges: planeGauges({ dataDir: config.dataDir, configHash: hash, signed, now }),
+    announced: { configHash: hash },
     startedAt,
   });
 }

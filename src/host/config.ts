@@ -2,6 +2,7 @@
  * Configuration of a plane: flag > GOV_* environment > plane.json > default.
  * Proven by `test/host/config.test.ts`.
  */
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { policyModes, type PolicyMode } from '../contract/bundle.ts';
 import { limits } from '../contract/limits.ts';
@@ -142,6 +143,18 @@ export function readPlaneConfig(dataDir: string, flags: PlaneFlags, env: Variabl
     ),
   };
 }
+
+/** SHA-256 of all that a configuration says, wherever it came from: whether two processes serve by the same. */
+export const configHash = ({ dataDir: _, ...config }: PlaneConfig): string =>
+  `sha256:${createHash('sha256').update(canonicalText(config)).digest('hex')}`;
+
+/** With the members of objects in order. */
+const canonicalText = (value: unknown): string =>
+  JSON.stringify(value, (_name, each: unknown) =>
+    typeof each === 'object' && each !== null && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : each,
+  );
 
 /** Reads `plane.json`; NOT_FOUND where there is none. */
 export const readPlaneFile = (path: string): PlaneFile =>

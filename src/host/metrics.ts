@@ -18,7 +18,7 @@ export interface MetricsSource {
   readonly startedMs: number;
   readonly counts: Counts;
   /** Further lines. */
-  readonly more?: () => readonly string[];
+  readonly more?: () => Promise<readonly string[]>;
 }
 
 export interface MetricsServer {
@@ -78,7 +78,7 @@ function renderer(source: MetricsSource): () => Promise<{ type: string; text: st
       await registry.metrics(),
       ...(await storeLines(source)),
       ...requestLines(source.stats),
-      ...(source.more?.() ?? []),
+      ...((await source.more?.()) ?? []),
       '',
     ];
     return { type: registry.contentType, text: lines.join('\n') };

@@ -33,6 +33,10 @@ export interface RunOptions {
   readonly background?: Background;
   /** Null: HTTP without TLS. */
   readonly tls?: Tls | null;
+  /** Further lines of `GET /metrics`. */
+  readonly gauges?: () => Promise<readonly string[]>;
+  /** Further members of the run file. */
+  readonly announced?: Readonly<Record<string, string>>;
   /** `performance.now()` of the start. */
   readonly startedAt: number;
 }
@@ -77,7 +81,7 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     const baseUrl = reachable(origin) + options.basePath;
     const metrics = await startMetrics(assembled, server, options);
     const metricsUrl = metrics?.url ?? null;
-    announce(options.runFile, { baseUrl, metricsUrl });
+    announce(options.runFile, { baseUrl, metricsUrl, ...options.announced });
     if (options.projectId !== null) services.checkpoints.grew(options.projectId);
     services.checkpoints.start();
     jobs.start();
@@ -129,22 +133,25 @@ function refuseAddress({ flag, address }: { flag: string; address: Address }, ca
 async function startMetrics(
   { services }: Assembled,
   { stats }: HttpServer,
-  { metricsListen, projectId, background }: RunOptions,
+  { metricsListen, projectId, background, gauges }: RunOptions,
 ): Promise<MetricsServer | null> {
   if (metricsListen === null) return null;
   const { serveMetrics } = await import('./metrics.ts');
   const { store, counts } = services;
-  const more = (): readonly string[] => background?.metrics?.() ?? [];
+  const more = async (): Promise<readonly string[]> => [
+    ...(background?.metrics?.() ?? []),
+    ...((await gauges?.()) ?? []),
+  ];
   const source = { stats, store, counts, projectId, startedMs: now(), more };
   return serveMetrics(metricsListen, source).catch((cause: unknown) =>
     refuseAddress({ flag: '--metrics-listen HOST:PORT or off', address: metricsListen }, cause),
   );
 }
 
-function announce(runFile: string | null, urls: { baseUrl: string; metricsUrl: string | null }): void {
+function announce(runFile: string | null, facts: Readonly<Record<string, string | null>>): void {
   if (runFile === null) return;
   const startedAt = new Date(now()).toISOString();
-  replacePrivate(runFile, `${JSON.stringify({ pid: process.pid, ...urls, startedAt, version })}\n`);
+  replacePrivate(runFile, `${JSON.stringify({ pid: process.pid, ...facts, startedAt, version })}\n`);
 }
 
 /** In this order, so that whatever was accepted is finished and stored. */
