@@ -5,11 +5,11 @@
 import { join, resolve } from 'node:path';
 import type { OperationId } from '../src/contract/table.ts';
 import { assemble } from '../src/host/assemble.ts';
-import { configHash, readPlaneConfig, type PlaneFlags } from '../src/host/config.ts';
+import { configHash, readPlaneConfig, type PlaneConfig, type PlaneFlags } from '../src/host/config.ts';
 import { now, randomBytes } from '../src/host/clock.ts';
 import { openTls } from '../src/host/tls.ts';
 import { createLog } from '../src/host/log.ts';
-import { run, type Running } from '../src/host/run.ts';
+import { run, type Running, type RunOptions } from '../src/host/run.ts';
 import { sqliteEngine } from '../src/host/sqliteengine.ts';
 import { basePaths } from '../src/http/route.ts';
 import type { ServerOptions } from '../src/http/server.ts';
@@ -82,7 +82,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     await engine.store.close();
     throw error;
   });
-  const { projectId, memoryMiB, problemBase } = config;
+  const { projectId } = config;
   const hash = configHash(config);
   const signed = async (): Promise<Signed | null> => {
     const note = await engine.store.newestCheckpoint(projectId, 'audit');
@@ -91,15 +91,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   return run(assembled, {
     listen: config.listen,
     metricsListen: config.metricsListen,
-    http: {
-      operations: options.operations ?? planeOperations,
-      ...(problemBase === undefined ? {} : { problemBase }),
-      overload: {
-        ...(memoryMiB === undefined ? {} : { memoryBytes: memoryMiB * 1024 * 1024 }),
-        ...(options.overloadDelayMs === undefined ? {} : { delayMs: options.overloadDelayMs }),
-      },
-      ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
-    },
+    http: httpOf(config, options),
     basePath: basePaths[config.environment],
     runFile: join(config.dataDir, 'run.json'),
     projectId,
@@ -109,4 +101,17 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     announced: { configHash: hash },
     startedAt,
   });
+}
+
+function httpOf({ memoryMiB, problemBase }: PlaneConfig, options: ServeOptions): RunOptions['http'] {
+  const { operations = planeOperations, overloadDelayMs, timeouts } = options;
+  return {
+    operations,
+    ...(problemBase === undefined ? {} : { problemBase }),
+    overload: {
+      ...(memoryMiB === undefined ? {} : { memoryBytes: memoryMiB * 1024 * 1024 }),
+      ...(overloadDelayMs === undefined ? {} : { delayMs: overloadDelayMs }),
+    },
+    ...(timeouts === undefined ? {} : { timeouts }),
+  };
 }
