@@ -4,9 +4,11 @@
  * service answers the same token again, and the credentials in use stay of use while they rotate. What is written is
  * the enrolment before or the one after. Proven by `test/plane/telemetryenrolment.test.ts`.
  */
+import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Environment as Variables } from '../src/client/proxy.ts';
 import { GovNetworkError } from '../src/client/errors.ts';
+import type { Environment } from '../src/contract/authwords.ts';
 import { limits } from '../src/contract/limits.ts';
 import { GovError, problems, type ProblemCode } from '../src/contract/problems.ts';
 import { telemetry, type Enrolled } from '../src/contract/telemetry.ts';
@@ -15,7 +17,7 @@ import { parseVerifierKey, signNote } from '../src/core/note.ts';
 import { formatTimestamp } from '../src/core/time.ts';
 import { possessionText, type PlaneIdentity } from '../src/core/usagereport.ts';
 import { readPlaneFile } from '../src/host/config.ts';
-import { readKeys } from '../src/host/keys.ts';
+import { readKeys, telemetryKeyFile } from '../src/host/keys.ts';
 import { basePaths } from '../src/http/route.ts';
 import { explain, type JsonSchema } from '../src/service/explain.ts';
 import {
@@ -59,20 +61,30 @@ export async function enrolPlane(options: EnrolOptions): Promise<EnrolResult> {
   const { dataDir, token, now, env } = options;
   const identity = planeIdentity(dataDir);
   if (options.force !== true) refuseEnrolled(dataDir);
-  const files = filesOf(options);
-  const connection = connectionTo(files, env);
-  try {
-    const canonical = canonicalize(enrolmentRequest(dataDir, identity, token));
-    const answer = await exchange(connection, { path: '/telemetry/planes/enroll', canonical }, {});
-    const enrolled = successOf<Enrolled>(answer, 201, telemetry.enrollDataPlane.success[201]);
-    return keepEnrolment(enrolmentOf(enrolled, files, now()), {
-      ...options,
-      serverTime: enrolled.serverTime,
-    });
-  } finally {
-    connection.close();
+  const canonical = canonicalize(enrolmentRequest(dataDir, identity, token));
+  const given = filesOf(options);
+  for (const environment of environmentsOf(options.service)) {
+    const files = { ...given, service: baseUrlOf(options.service, environment) };
+    const connection = connectionTo(files, env);
+    try {
+      const answer = await exchange(connection, { path: '/telemetry/planes/enroll', canonical }, {});
+      // the token decides the environment, and whoever types an address need not know it
+      if (environment === 'production' && problemOf(answer)?.code === 'ENVIRONMENT_MISMATCH') continue;
+      const enrolled = successOf<Enrolled>(answer, 201, telemetry.enrollDataPlane.success[201]);
+      return keepEnrolment(enrolmentOf(enrolled, files, now()), {
+        ...options,
+        serverTime: enrolled.serverTime,
+      });
+    } finally {
+      connection.close();
+    }
   }
+  throw new Error('the last environment answers or throws');
 }
+
+/** The environments to try: the one that an address names, else production first. */
+const environmentsOf = (address: string): readonly Environment[] =>
+  /\/sandbox\/api\/v1\/*$/.test(address) ? ['sandbox'] : ['production', 'sandbox'];
 
 function keepEnrolment(
   enrolment: Enrolment,
@@ -84,6 +96,8 @@ function keepEnrolment(
   // before the enrolment, so that a running plane that sees it does not send what it must not
   writeTelemetrySettings(dataDir, { ...settings, mode });
   writeEnrolment(dataDir, enrolment);
+  // of an enrolment before a key was retired: the service knows the key in force from now on
+  rmSync(join(dataDir, 'keys', telemetryKeyFile), { force: true });
   return { enrolment, mode, clockAheadSeconds: Math.round((now() - Date.parse(serverTime)) / 1000) };
 }
 
@@ -125,7 +139,7 @@ function filesOf({ service, caFile, certificateFile, certificateKeyFile }: Enrol
 }
 
 /** The base URL of an environment, from an address with or without the path of one. */
-export function baseUrlOf(address: string, environment: keyof typeof basePaths): string {
+export function baseUrlOf(address: string, environment: Environment): string {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '') {
     throw new GovError(
@@ -137,11 +151,7 @@ export function baseUrlOf(address: string, environment: keyof typeof basePaths):
   return `${url.origin}${prefix}${basePaths[environment]}`;
 }
 
-function enrolmentOf(
-  enrolled: Enrolled & { readonly configKey?: string },
-  files: LinkFiles,
-  nowMs: number,
-): Enrolment {
+function enrolmentOf(enrolled: Enrolled, files: LinkFiles, nowMs: number): Enrolment {
   const {
     dataPlaneId,
     projectId,

@@ -1,0 +1,221 @@
+/**
+ * What telemetry tests share: a real service over a socket, a plane's own store and keys in a temporary directory with
+ * the telemetry of a serving plane on top, a clock that is moved by hand, and a TCP proxy between the two that can hang,
+ * refuse, lose answers and count connections.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { vi } from 'vitest';
+import { enrolPlane, type EnrolOptions } from '../../plane/enrol.ts';
+import { writeTelemetrySettings, type TelemetrySettings } from '../../plane/enrolment.ts';
+import { planeInit, projectOf } from '../../plane/init.ts';
+import { readOutbox, type Outbox } from '../../plane/outbox.ts';
+import { Telemetry } from '../../plane/telemetry.ts';
+import type { MeteredType } from '../../src/contract/operation.ts';
+import type { UsageReport } from '../../src/contract/telemetry.ts';
+import { readPlaneFile } from '../../src/host/config.ts';
+import { readKeys } from '../../src/host/keys.ts';
+import { Checkpoints } from '../../src/service/checkpoints.ts';
+import { silentLog } from '../../src/service/log.ts';
+import type { Project } from '../../src/store/port.ts';
+import { openStore, type SqliteStore } from '../../src/store/sqlite/index.ts';
+import type { Tenant, TestService } from '../hosted.ts';
+import { event, seededBytes } from '../store/fixture.ts';
+
+/** From now on `Date` stands still at this time, for planes and service alike; timers run on. */
+export function setClock(ms: number): void {
+  if (!vi.isFakeTimers()) vi.useFakeTimers({ toFake: ['Date'], now: ms });
+  vi.setSystemTime(ms);
+}
+
+export interface TestTelemetryPlane {
+  readonly dataDir: string;
+  readonly project: Project;
+  readonly store: SqliteStore;
+  readonly telemetry: Telemetry;
+  /** Appends events in one request, metered as they are; `none` counts nothing. */
+  record(events: number, op?: MeteredType | 'none'): Promise<void>;
+  enrol(
+    options: Pick<EnrolOptions, 'service' | 'token'> & Partial<EnrolOptions>,
+  ): ReturnType<typeof enrolPlane>;
+  /** Another telemetry on the same files, as after a crash of the process. */
+  restart(): Promise<void>;
+  /** Looks `times` times, moving the clock past the wait of a failed attempt each time. */
+  looks(times: number): Promise<void>;
+  read<Result>(use: (outbox: Outbox) => Result): Result;
+  reports(): UsageReport[];
+  end(): Promise<void>;
+}
+
+export interface PlaneOptions {
+  readonly environment?: Project['environment'];
+  readonly settings?: TelemetrySettings;
+  /** Seed of what spreads the waits. */
+  readonly seed?: string;
+}
+
+export async function startTelemetryPlane(options: PlaneOptions = {}): Promise<TestTelemetryPlane> {
+  const { environment = 'production', seed = 'waits' } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'gov-telemetry-'));
+  const dataDir = join(folder, 'plane');
+  await planeInit({ dataDir, environment });
+  if (options.settings !== undefined) writeTelemetrySettings(dataDir, options.settings);
+  const project = projectOf(readPlaneFile(join(dataDir, 'plane.json')));
+  const { projectId } = project;
+  const randomBytes = seededBytes(`${seed} ${projectId}`);
+  const store = openStore({ dataDir, clock: { now: Date.now }, randomBytes, reserveBytes: 0 });
+  const { signers, telemetrySigners } = readKeys(dataDir);
+  const checkpoints = new Checkpoints({ store, now: Date.now, log: silentLog, signers });
+  const waits = seededBytes(seed);
+  const make = (): Telemetry =>
+    new Telemetry({
+      dataDir,
+      project,
+      reader: store,
+      signers: telemetrySigners,
+      signedSize: async (tree) => (await checkpoints.sign(projectId, tree)).checkpoint.size,
+      now: Date.now,
+      randomBytes,
+      env: {},
+      log: silentLog,
+      random: () => waits(4).readUInt32BE() / 2 ** 32,
+    });
+  const plane = { telemetry: make() };
+  const read: TestTelemetryPlane['read'] = (use) => {
+    const outbox = readOutbox(dataDir);
+    try {
+      return use(outbox);
+    } finally {
+      outbox.close();
+    }
+  };
+  return {
+    dataDir,
+    project,
+    store,
+    get telemetry() {
+      return plane.telemetry;
+    },
+    record: async (events, op = 'audit_event') => {
+      const leaves = Array.from({ length: events }, () => event({ timestamp: new Date().toISOString() }));
+      const units = op === 'none' ? 0 : op === 'audit_event' ? 'accepted' : 1;
+      const outcome = await store.append({ projectId, leaves, meter: { op, units } });
+      if (outcome.outcome !== 'stored') throw new Error(`expected stored, got ${outcome.outcome}`);
+    },
+    enrol: (more) => enrolPlane({ dataDir, env: {}, now: Date.now, ...more }),
+    restart: async () => {
+      await plane.telemetry.stop();
+      plane.telemetry = make();
+    },
+    looks: async (times) => {
+      for (let look = 0; look < times; look++) {
+        await plane.telemetry.look();
+        setClock(Date.now() + 300_001);
+      }
+    },
+    read,
+    reports: () =>
+      read((outbox) => {
+        const { dataPlaneId } = JSON.parse(readFileSync(join(dataDir, 'keys/telemetry.json'), 'utf8'));
+        return Array.from(outbox.reports(dataPlaneId, { queued: false }), ({ body }) => JSON.parse(body));
+      }),
+    end: async () => {
+      await plane.telemetry.stop();
+      await checkpoints.stop();
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A data plane that is registered, with its token. */
+export async function register(
+  tenant: Tenant,
+  name = 'plane',
+): Promise<{ dataPlaneId: string; token: string }> {
+  const { status, body, text } = await tenant.call('POST', '/telemetry/planes', { body: { name } });
+  if (status !== 201) throw new Error(text);
+  return { dataPlaneId: body.dataPlane.dataPlaneId, token: body.enrolmentToken };
+}
+
+/** How the proxy treats a connection; `lose`: the request arrives, its answer does not. */
+export type Weather = 'clear' | 'refuse' | 'hang' | 'lose' | { readonly answer: string };
+
+export interface Wire {
+  readonly origin: string;
+  /** Of the next connections. */
+  weather: Weather;
+  /** Connections so far, and the most at one time. */
+  connections: number;
+  most: number;
+  close(): Promise<void>;
+}
+
+/** A TCP proxy before the service. */
+export async function startWire(service: Pick<TestService, 'port'>): Promise<Wire> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    wire.connections += 1;
+    sockets.add(socket);
+    wire.most = Math.max(wire.most, sockets.size);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => sockets.delete(socket));
+    treat(socket, wire, service.port);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const wire: Wire = {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    weather: 'clear',
+    connections: 0,
+    most: 0,
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
+  return wire;
+}
+
+function treat(socket: Socket, { weather }: Wire, port: number): void {
+  if (weather === 'refuse') return void socket.resetAndDestroy();
+  if (weather === 'hang') return void socket.resume();
+  if (typeof weather === 'object') {
+    socket.once('data', () => socket.end(weather.answer));
+    return;
+  }
+  const through = connect(port, '127.0.0.1');
+  through.on('error', () => socket.destroy());
+  socket.pipe(through);
+  socket.on('close', () => through.destroy());
+  if (weather === 'clear') {
+    through.pipe(socket);
+    through.on('close', () => socket.destroy());
+  } else {
+    // the whole answer has come by then, and nobody gets it
+    through.once('data', () => socket.resetAndDestroy());
+  }
+}
+
+/** An answer of whatever stands in the way. */
+export const answer = (
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+  body = '',
+): Weather => ({
+  answer: [
+    `HTTP/1.1 ${status} Word`,
+    ...Object.entries({
+      'content-length': String(Buffer.byteLength(body)),
+      connection: 'close',
+      ...headers,
+    }).map(([name, value]) => `${name}: ${value}`),
+    '',
+    body,
+  ].join('\r\n'),
+});
+
+export const hashOf = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
