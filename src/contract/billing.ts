@@ -11,6 +11,14 @@ const Retention = Type.Object({
   legalHold: Type.Boolean({ description: 'While set, nothing is deleted' }),
 });
 
+const units = (description?: string) =>
+  Type.Object(
+    Object.fromEntries(meteredTypes.map((type) => [type, Type.Integer({ minimum: 0 })])) as {
+      [Name in (typeof meteredTypes)[number]]: ReturnType<typeof Type.Integer>;
+    },
+    description === undefined ? {} : { description },
+  );
+
 const Summary = Type.Object({
   organizationId: serviceId('org'),
   period: Type.String(),
@@ -26,11 +34,8 @@ const Summary = Type.Object({
       deletedAt: nullable(
         timestamp('When it was deleted; such projects are listed where they used anything'),
       ),
-      used: Type.Object(
-        Object.fromEntries(meteredTypes.map((type) => [type, Type.Integer({ minimum: 0 })])) as {
-          [Name in (typeof meteredTypes)[number]]: ReturnType<typeof Type.Integer>;
-        },
-      ),
+      used: units(),
+      hybrid: units('How many of them data planes reported'),
     }),
   ),
 });

@@ -11,6 +11,7 @@ const Usage = Type.Object({
     Type.Object({
       type: oneOf(meteredTypes),
       used: Type.Integer({ minimum: 0 }),
+      hybrid: Type.Integer({ minimum: 0, description: 'How many of them data planes reported' }),
       limit: nullable(Type.Integer({ minimum: 0, description: 'null: unlimited' })),
       remaining: nullable(Type.Integer({ minimum: 0 })),
       resetAt: timestamp('When the next period begins'),

@@ -3,6 +3,7 @@
  * used, and how long a project keeps its bodies. Proven by `test/service/billing.test.ts`.
  */
 import type { BillingSummary } from '../contract/billing.ts';
+import { meteredTypes, type MeteredType } from '../contract/operation.ts';
 import { GovError } from '../contract/problems.ts';
 import { formatTimestamp } from '../core/time.ts';
 import { unmetered } from './append.ts';
@@ -44,10 +45,11 @@ export const billing: Pick<
       period,
       hasCustomer: customerId !== null,
       complete,
-      projects: projects.map(({ deletedMs, used, ...named }) => ({
+      projects: projects.map(({ deletedMs, used, planes, ...named }) => ({
         ...named,
         deletedAt: deletedMs === null ? null : formatTimestamp(deletedMs),
-        used: { ...used },
+        used: sumOfUnits(used, planes),
+        hybrid: { ...planes },
       })),
     };
     return { status: 200, body };
@@ -70,6 +72,13 @@ export const billing: Pick<
     return { status: 200, body: retentionOf(settingsOf(changed)) };
   },
 };
+
+const sumOfUnits = (one: Units, other: Units): Record<MeteredType, number> =>
+  Object.fromEntries(meteredTypes.map((type) => [type, one[type] + other[type]])) as Record<
+    MeteredType,
+    number
+  >;
+type Units = Readonly<Record<MeteredType, number>>;
 
 const retentionOf = ({ retentionDays, legalHold }: StoredSettings) => ({ retentionDays, legalHold });
 

@@ -1,6 +1,6 @@
 /**
  * What a project used of its quotas, and at which percentages it is told (contract I7-I10). The counters are the running
- * totals of the metering log. Proven by `test/service/metering.test.ts`.
+ * totals of the metering log, and what its data planes reported, which is counted and never refused. Proven by `test/service/metering.test.ts`.
  */
 import type { Usage } from '../contract/metering.ts';
 import { meteredTypes } from '../contract/operation.ts';
@@ -17,11 +17,16 @@ export const metering: Pick<Handlers, 'getUsage' | 'getThresholds' | 'putThresho
   async getUsage({ query, caller }, { store, now }) {
     const period = query.period ?? monthOf(now());
     const resetAt = formatTimestamp(endOfMonth(checkedMonth(period)));
-    const used = await store.usage(caller.project.projectId, period);
+    const { projectId } = caller.project;
+    const [own, reported] = await Promise.all([
+      store.usage(projectId, period),
+      store.planeUsage(projectId, period),
+    ]);
     const items = meteredTypes.map((type): Usage['items'][number] => {
       const limit = caller.rules.quotas[type];
-      const remaining = limit === null ? null : Math.max(0, limit - used[type]);
-      return { type, used: used[type], limit, remaining, resetAt };
+      const used = own[type] + reported[type];
+      const remaining = limit === null ? null : Math.max(0, limit - used);
+      return { type, used, hybrid: reported[type], limit, remaining, resetAt };
     });
     return { status: 200, body: { period, items } };
   },

@@ -47,15 +47,15 @@ describe('gov usage show', () => {
     await record(8);
     const { stdout } = await account.gov(['usage', 'show', '-o', 'csv']);
     const [head, ...rows] = stdout.trim().split('\n');
-    expect(head).toBe('type,used,limit,remaining,share,resetAt');
+    expect(head).toBe('type,used,hybrid,limit,remaining,share,resetAt');
     const row = (type: string) =>
       rows
         .find((each) => each.startsWith(`${type},`))
         ?.split(',')
-        .slice(0, 5)
+        .slice(0, 6)
         .join(',');
-    expect(row('audit_event')).toBe('audit_event,8,10,2,0.8');
-    expect(row('replay_verification')).toBe('replay_verification,0,0,0,1');
+    expect(row('audit_event')).toBe('audit_event,8,0,10,2,0.8');
+    expect(row('replay_verification')).toBe('replay_verification,0,0,0,0,1');
   });
 
   it('counts what is used to just the share as over it', async () => {

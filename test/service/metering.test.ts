@@ -26,6 +26,7 @@ describe.each(engines)('metering on %s', (engine) => {
       type,
       used,
       limit,
+      hybrid: 0,
       remaining: limit === null ? null : limit - used,
       resetAt,
     });

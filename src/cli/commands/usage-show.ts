@@ -11,15 +11,28 @@ import type { usageShow as spec } from '../specs/usage.ts';
 
 type Item = Usage['items'][number];
 
-const columns = [
+const used = [
   { name: 'type', kind: 'id' },
   { name: 'used', kind: 'count' },
+] as const;
+const hybrid = { name: 'hybrid', kind: 'count' } as const;
+const rest = [
   { name: 'limit', kind: 'count' },
   { name: 'remaining', kind: 'count' },
   { name: 'share', kind: 'count' },
 ] as const;
-const forPeople = [...columns, { name: 'bar', kind: 'id' }, { name: 'resetAt', kind: 'time' }] as const;
-const forPrograms = [...columns, { name: 'resetAt', kind: 'time' }] as const;
+const resetAt = { name: 'resetAt', kind: 'time' } as const;
+const forPrograms = [...used, hybrid, ...rest, resetAt] as const;
+
+/** People see what data planes reported where any did. */
+const forPeople = (items: readonly Item[]) =>
+  [
+    ...used,
+    ...(items.some((item) => item.hybrid > 0) ? [hybrid] : []),
+    ...rest,
+    { name: 'bar', kind: 'id' },
+    resetAt,
+  ] as const;
 
 /** Null where there is no limit. A limit of nothing is used up. */
 const shareOf = ({ used, limit }: Item): number | null =>
@@ -33,7 +46,7 @@ export const run: Run<typeof spec> = async ({ flags, out, session }) => {
   out.verdict = over.length === 0 ? exit.ok : exit.checkFailed;
   await printReport(out, {
     whole: body,
-    columns: out.isHuman ? forPeople : forPrograms,
+    columns: out.isHuman ? forPeople(body.items) : forPrograms,
     rows: body.items.map((item) => rowOf(item, out)),
     head: [safe`${out.styles.bold(body.period)}, calendar month in UTC`],
     foot: over.map((item) => overLine(item, out)),

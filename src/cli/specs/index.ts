@@ -16,6 +16,7 @@ import * as replay from './replay.ts';
 import * as risk from './risk.ts';
 import * as service from './service.ts';
 import * as tools from './tools.ts';
+import * as planes from './planes.ts';
 import { quickstart } from './quickstart.ts';
 import { proofsCreate, proofsGet, proofsVerify } from './proofs.ts';
 import * as usage from './usage.ts';
@@ -40,6 +41,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Account', 'auth', 'Sign up, sign in, sign out'],
   ['Account', 'projects', 'Projects of the organization'],
   ['Account', 'keys', 'API keys of a project'],
+  ['Account', 'planes', 'Data planes that report to the service'],
   ['Account', 'usage', 'Metered operations and quotas'],
   ['Account', 'billing', 'Billing, and how long bodies are kept'],
   ['This tool', 'context', 'Services you talk to'],
@@ -73,6 +75,7 @@ const handMade: readonly CommandSpec[] = [
   ...Object.values(auth),
   ...Object.values(projects),
   ...Object.values(keys),
+  ...Object.values(planes),
   ...Object.values(usage),
   ...Object.values(general),
 ];
@@ -113,9 +116,14 @@ export function specsOf(noun: string): CommandSpec[] {
 
 export const allSpecs = (): CommandSpec[] => nouns.flatMap(([, noun]) => specsOf(noun));
 
-/** The other number of a noun, accepted but not shown: event for events, policy for policies. */
+/** The other number of a noun, accepted but not shown: event for events, policy for policies; plane and planes are two. */
 export function otherNumber(noun: string): string | undefined {
   if (!nouns.some(([, each, summary]) => each === noun && summary !== '')) return undefined;
+  const other = inOtherNumber(noun);
+  return nouns.some(([, each]) => each === other) ? undefined : other;
+}
+
+function inOtherNumber(noun: string): string {
   if (noun.endsWith('ies')) return `${noun.slice(0, -3)}y`;
   if (noun.endsWith('s')) return noun.slice(0, -1);
   return noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`;

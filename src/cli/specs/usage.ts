@@ -37,6 +37,25 @@ export const usageThresholds = command({
   examples: ['gov usage thresholds', 'gov usage thresholds --set 50,80,95'],
 });
 
+export const usageImport = command({
+  name: 'usage import',
+  summary: 'Bring what data planes wrote to files to the service, and their receipts back',
+  details: [
+    'Files hold one message a line, as gov plane usage export writes them. A file that is brought again changes nothing.',
+  ],
+  changes: true,
+  args: [{ name: 'file', description: 'File of a data plane, or - for standard input', variadic: true }],
+  flags: {
+    receipts: {
+      type: 'string',
+      value: 'FILE',
+      description: 'Write what the messages were answered with, for gov plane usage receipts',
+    },
+  },
+  examples: ['gov usage import ward-7.ndjson --receipts ward-7.receipts.ndjson'],
+  exitCodes: { 3: 'a message was refused' },
+});
+
 export const billingPortal = command({
   name: 'billing portal',
   summary: 'Print the address of the payment provider’s portal for the organization',

@@ -1,0 +1,102 @@
+/**
+ * `gov usage import FILE…`: messages that data planes wrote to files (`gov plane usage export`), one JSON object a line,
+ * are brought to the service; what each was answered with goes back by file (`gov plane usage receipts`). A file that is
+ * brought again changes nothing. `test/cli/planes.test.ts` proves it.
+ */
+import { resolve } from 'node:path';
+import { limits } from '../../contract/limits.ts';
+import type { Message, Receipt } from '../../contract/telemetry.ts';
+import { parseJson } from '../../core/json.ts';
+import type { Run } from '../command.ts';
+import { exit, usage } from '../exit.ts';
+import { writeWhole } from '../files.ts';
+import { readInput } from '../input.ts';
+import { printReport } from '../report.ts';
+import { safe } from '../safe.ts';
+import type { usageImport as spec } from '../specs/usage.ts';
+
+const columns = [
+  { name: 'file', kind: 'text' },
+  { name: 'kind', kind: 'text' },
+  { name: 'id', kind: 'id' },
+  { name: 'status', kind: 'count' },
+  { name: 'outcome', kind: 'text' },
+] as const;
+
+export const run: Run<typeof spec> = async ({ args, flags, io, out, session, signal }) => {
+  const read = await Promise.all(
+    args.file.map(async (word) => {
+      const { file, bytes } = await readInput(word, { io, signal });
+      return messagesOf(file, bytes).map((message) => ({ file, message }));
+    }),
+  );
+  const all = read.flat();
+  if (all.length === 0) throw usage('expected messages of data planes in the files, found none');
+  const client = await session.client();
+  const receipts: Receipt[] = [];
+  for (const part of partsOf(all.map(({ message }) => message))) {
+    const { body } = await client.importTelemetry({ body: { messages: part } });
+    receipts.push(...body.receipts);
+  }
+  if (flags.receipts !== undefined) {
+    const lines = receipts.map((receipt) => `${JSON.stringify(receipt)}\n`).join('');
+    writeWhole(resolve(io.cwd, flags.receipts), Buffer.from(lines));
+  }
+  const refused = receipts.filter(({ status }) => status >= 400).length;
+  out.verdict = refused === 0 ? exit.ok : exit.checkFailed;
+  await printReport(out, {
+    whole: { receipts },
+    columns,
+    rows: receipts.map(({ kind, id, status, answer }, at) => ({
+      file: all[at]?.file ?? '',
+      kind,
+      id,
+      status,
+      outcome: outcomeOf(answer),
+    })),
+    head: [],
+    foot: [safe`${receipts.length - refused} taken, ${refused} refused`],
+  });
+  return out.verdict;
+};
+
+/** Status of a report or an answer, or the code of what refused it. */
+function outcomeOf(answer: unknown): string {
+  const { status, code, detail } = (answer ?? {}) as Readonly<Record<string, unknown>>;
+  return typeof code === 'string' ? `${code}: ${String(detail)}` : String(status);
+}
+
+/** Errors: exit 2 with the line that is no message. */
+function messagesOf(file: string, bytes: Uint8Array): Message[] {
+  const lines = Buffer.from(bytes).toString('utf8').split('\n');
+  return lines.flatMap((line, at) => {
+    if (line.trim() === '') return [];
+    try {
+      // what is in it is the service's to judge
+      return [parseJson(Buffer.from(line)) as unknown as Message];
+    } catch (cause) {
+      throw usage(
+        `${file}: expected a message in JSON in line ${at + 1}: ${String((cause as Error).message)}`,
+      );
+    }
+  });
+}
+
+/** As many at once as one request may bring. */
+function partsOf(messages: readonly Message[]): Message[][] {
+  const most = limits.importTelemetryBytes - 1024;
+  const parts: Message[][] = [];
+  let size = 0;
+  for (const message of messages) {
+    const bytes = Buffer.byteLength(JSON.stringify(message)) + 1;
+    const last = parts.at(-1);
+    if (last === undefined || last.length >= limits.importMessages || size + bytes > most) {
+      parts.push([message]);
+      size = bytes;
+    } else {
+      last.push(message);
+      size += bytes;
+    }
+  }
+  return parts;
+}
