@@ -22,7 +22,7 @@ import {
   openHead,
   type PlaneIdentity,
 } from './planeidentity.ts';
-import { reportedAuditHead, reportedHead } from './usagereport.ts';
+import { reportedAuditHead, reportedHead } from './reportedhead.ts';
 
 export type { Earlier } from './attestationchecks.ts';
 export { challengeId, crossIndexes, sampledUnits } from './challenge.ts';

@@ -9,7 +9,7 @@ import type { Checkpoint } from './checkpoint.ts';
 import { emptyRoot, inclusionRoot, leafHash, verifyConsistency, verifyInclusion } from './merkle.ts';
 import { type MeterLeaf, meterRefOf, parseMeterRecord, sumOf, type Totals, zeroTotals } from './metering.ts';
 import { type Fault, faultAt } from './planeidentity.ts';
-import { decodePath, malformedRecord } from './usagereport.ts';
+import { decodePath, malformedRecord } from './reportedhead.ts';
 
 /** The heads of the report that is asked about. */
 export interface Heads {

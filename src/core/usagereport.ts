@@ -9,12 +9,10 @@
  */
 import { meteredTypes } from '../contract/operation.ts';
 import type { UsageReport } from '../contract/telemetry.ts';
-import { decodeBase64 } from './base64.ts';
-import { type Checkpoint, parseCheckpoint } from './checkpoint.ts';
 import { sha256Text } from './hash.ts';
-import { leafHash, verifyConsistency, verifyInclusion } from './merkle.ts';
+import { leafHash, verifyInclusion } from './merkle.ts';
 import { type MeterLeaf, parseMeterRecord, sumOf, type Totals, zeroTotals } from './metering.ts';
-import { parseVerifierKey, splitNote } from './note.ts';
+import { parseVerifierKey } from './note.ts';
 import {
   epochOrigin,
   type Fault,
@@ -23,7 +21,9 @@ import {
   openHead,
   type PlaneIdentity,
 } from './planeidentity.ts';
+import { decodePath, malformedRecord } from './reportedhead.ts';
 import { formatTimestamp, parseTimestamp } from './time.ts';
+import { checkDifference } from './usagesuccession.ts';
 
 export {
   checkPossession,
@@ -32,6 +32,8 @@ export {
   type PlaneIdentity,
   possessionText,
 } from './planeidentity.ts';
+export { reportedAuditHead, reportedHead } from './reportedhead.ts';
+export { checkSuccession } from './usagesuccession.ts';
 
 /** `sha256:` and hex of a report's JCS text: what the next report names. */
 export const reportHash = (body: string): string => sha256Text(body);
@@ -45,14 +47,6 @@ export function reportMonth({
   const end = timeOf(periodEnd);
   return monthOf(end > start ? end - 1 : end);
 }
-
-/** The reported head of the metering log. Only of a report that `checkReport` accepted: no signature is looked at. */
-export const reportedHead = ({ log }: Pick<UsageReport, 'log'>): Checkpoint =>
-  parseCheckpoint(splitNote(log.checkpoint).text);
-
-/** The same of the audit log. */
-export const reportedAuditHead = ({ auditLog }: Pick<UsageReport, 'auditLog'>): Checkpoint =>
-  parseCheckpoint(splitNote(auditLog.checkpoint).text);
 
 /**
  * What does not hold of a report by itself, or null. An attacker with the HMAC secret controls the report; what is signed
@@ -182,92 +176,6 @@ function checkAgainstLeaf(leaf: MeterLeaf, totals: Totals, periodEnd: string): F
   const detail = `expected the end of the period at ${leaf.at} or later, where its last leaf is, got ${periodEnd}`;
   return faultAt('totals_sum_mismatch', '/periodEnd', detail);
 }
-
-/**
- * What does not hold between two reports of a plane that `checkReport` accepted, `next` being the one after `previous` in
- * its epoch, or null. `previousHash` is `reportHash` of the bytes that came. Pointers are into `next`. Cost: 0.1 ms.
- */
-export function checkSuccession(
-  previous: UsageReport,
-  previousHash: string,
-  next: UsageReport,
-): Fault | null {
-  const { log } = next;
-  if (log.origin !== previous.log.origin || log.epoch !== previous.log.epoch) {
-    const detail = `expected ${previous.log.origin} as in the report before, got ${log.origin}`;
-    return faultAt('origin_mismatch', '/log/origin', detail);
-  }
-  const expected: readonly [pointer: string, expected: unknown, got: unknown][] = [
-    ['/sequence', previous.sequence + 1, next.sequence],
-    ['/previousReportHash', previousHash, next.previousReportHash],
-    ['/periodStart', previous.periodEnd, next.periodStart],
-    ['/log/fromSize', previous.log.treeSize, log.fromSize],
-  ];
-  for (const [pointer, value, got] of expected) {
-    if (value === got) continue;
-    const detail = `expected ${String(value)} after the report before, got ${String(got)}`;
-    return faultAt('history_regressed', pointer, detail);
-  }
-  return (
-    checkDifference(next, previous.totals) ??
-    checkExtension(previous, next) ??
-    checkAuditExtension(previous, next)
-  );
-}
-
-function checkDifference(
-  { operations, totals }: Pick<UsageReport, 'operations' | 'totals'>,
-  earlier: Totals,
-): Fault | null {
-  for (const type of meteredTypes) {
-    const before = earlier[type];
-    if (totals[type] < before) {
-      const detail = `expected ${before} or more, as reported before, got ${totals[type]}`;
-      return faultAt('totals_not_monotonic', `/totals/${type}`, detail);
-    }
-    if (operations[type] === totals[type] - before) continue;
-    const detail = `expected ${totals[type] - before}, what the totals rose by, got ${operations[type]}`;
-    return faultAt('totals_sum_mismatch', `/operations/${type}`, detail);
-  }
-  return null;
-}
-
-function checkExtension(previous: UsageReport, { log }: UsageReport): Fault | null {
-  const first = previous.log.treeSize;
-  if (first === 0) return null; // nothing was signed yet that a tree could contradict
-  const path = decodePath(log.consistency);
-  const heads = { firstRoot: reportedHead(previous).root, secondRoot: reportedHead({ log }).root };
-  if (path !== null && verifyConsistency({ first, second: log.treeSize, ...heads, path })) return null;
-  const detail = `expected a path from the tree of ${first} leaves, as reported, to that of ${log.treeSize}, got another`;
-  return faultAt('consistency_invalid', '/log/consistency', detail);
-}
-
-/** Heads of the audit log come without a path between them: its size does not fall, and one size has one root. */
-function checkAuditExtension(previous: UsageReport, next: UsageReport): Fault | null {
-  const before = reportedAuditHead(previous);
-  const head = reportedAuditHead(next);
-  if (head.size < before.size) {
-    const detail = `expected ${before.size} leaves or more, as reported before, got ${head.size}`;
-    return faultAt('history_regressed', '/auditLog/treeSize', detail);
-  }
-  if (head.size > before.size || head.root.equals(before.root)) return null;
-  const detail = `expected the root reported before for ${head.size} leaves, got another`;
-  return faultAt('history_regressed', '/auditLog/checkpoint', detail);
-}
-
-/** The hashes of a path, null where one is not in canonical base64. */
-export function decodePath(path: readonly string[]): Buffer[] | null {
-  const hashes = path.map(decodeBase64).filter((hash) => hash !== null);
-  return hashes.length === path.length ? hashes : null;
-}
-
-/** A leaf that is in the tree, but is none that a metering log can have. */
-export const malformedRecord = (pointer: string): Fault =>
-  faultAt(
-    'op_type_invalid',
-    pointer,
-    'expected the canonical record of a metering leaf with a metered type or none, got another text',
-  );
 
 function timeOf(text: string): number {
   const time = parseTimestamp(text);

@@ -4,51 +4,21 @@
  */
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  AttestationProof,
-  type Challenge,
-  type TelemetryFault,
-  type UsageReport,
-} from '../../src/contract/telemetry.ts';
+import { AttestationProof } from '../../src/contract/telemetry.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { attestationText, sampledUnits, verifyAttestation } from '../../src/core/attestation.ts';
 import { sha256Text } from '../../src/core/hash.ts';
 import { canonicalize, type Json } from '../../src/core/json.ts';
-import { signNote } from '../../src/core/note.ts';
 import { reportedHead } from '../../src/core/usagereport.ts';
 import { type Check, loadCheck } from '../../src/service/schema.ts';
+import { asked, verify } from './asked.ts';
 import { mutations } from './mutate.ts';
-import { challengeFor, origin, plane, signerOf, TestPlane, Tree } from './planelog.ts';
+import { challengeFor, origin, plane, TestPlane } from './planelog.ts';
 
 let schema: Check;
 beforeAll(async () => {
   schema = await loadCheck(AttestationProof, { in: 'body' });
 });
-
-interface Asked {
-  readonly sender: TestPlane;
-  readonly report: UsageReport;
-  readonly challenge: Challenge;
-  readonly proof: AttestationProof;
-  readonly earlier: readonly { size: number; root: Uint8Array }[];
-}
-
-/** Three reports, of which the last is asked about, with the heads of the others. */
-function asked(
-  options: { seed?: string; samples?: number; cross?: number; work?: readonly number[] } = {},
-): Asked {
-  const { seed = 'asked', work = [9, 13, 30] } = options;
-  const sender = new TestPlane({ seed });
-  const reports = work.map((operations) => sender.work(operations).report());
-  const earlier = reports.slice(0, -1).map(reportedHead);
-  const report = reports.at(-1)!;
-  const sizes = earlier.map(({ size }) => size).toReversed();
-  const challenge = challengeFor(report, { samples: 4, cross: 2, ...options, seed, sizes });
-  return { sender, report, challenge, proof: sender.answer(challenge), earlier };
-}
-
-const verify = ({ report, challenge, proof, earlier }: Asked, changed: AttestationProof = proof) =>
-  verifyAttestation({ challenge, report, proof: changed, plane, earlier });
 
 describe('an honest plane', () => {
   it('is believed, whatever is asked', () => {
@@ -232,183 +202,6 @@ describe('an answer in which anything was changed', () => {
   });
 });
 
-describe('a refusal', () => {
-  const given = asked({ seed: 'refusal' });
-  const { sender, challenge, proof } = given;
-  const { samples, cross, consistency } = proof;
-  const hash = Buffer.alloc(32, 9).toString('base64');
-  const at = samples.length - 1;
-  const sample = samples[at]!;
-  const withSample = (changes: object) => ({ samples: samples.with(at, { ...sample, ...changes }) });
-  const withCross = (changes: object) => ({ cross: cross.with(0, { ...cross[0]!, ...changes }) });
-  const last = sender.leaves.length - 1;
-  const forked = new Tree();
-  for (let index = 0; index < challenge.treeSize; index++) forked.append(Buffer.alloc(32, index));
-
-  const cases: [what: string, changes: object, fault: TelemetryFault, pointer: string][] = [
-    ['another origin', { log: { ...proof.log, origin: 'x' } }, 'origin_mismatch', '/log/origin'],
-    ['another epoch', { log: { ...proof.log, epoch: 1 } }, 'origin_mismatch', '/log/origin'],
-    ['another size', { log: { ...proof.log, treeSize: 1 } }, 'history_regressed', '/log/treeSize'],
-    [
-      'a checkpoint that nobody signed',
-      { log: { ...proof.log, checkpoint: 'x' } },
-      'checkpoint_signature_invalid',
-      '/log/checkpoint',
-    ],
-    [
-      'a head of a fork',
-      { log: { ...proof.log, checkpoint: sender.checkpoint(forked, sender.origin) } },
-      'consistency_invalid',
-      '/log/checkpoint',
-    ],
-    ['a unit less', { samples: samples.slice(1) }, 'sample_set_mismatch', '/samples/0'],
-    ['the last unit missing', { samples: samples.slice(0, -1) }, 'sample_set_mismatch', `/samples/${at}`],
-    ['a unit more', { samples: [...samples, sample] }, 'sample_set_mismatch', `/samples/${at + 1}`],
-    ['units in another order', { samples: samples.toReversed() }, 'sample_set_mismatch', '/samples/0'],
-    ['a size less', { consistency: consistency.slice(1) }, 'sample_set_mismatch', '/consistency/0'],
-    [
-      'a path to another size',
-      { consistency: consistency.with(0, { ...consistency[0]!, toSize: 1 }) },
-      'sample_set_mismatch',
-      '/consistency/0',
-    ],
-    ['a cross sample less', { cross: [] }, 'sample_set_mismatch', '/cross/0'],
-    [
-      'a leaf before the asked one',
-      withSample({
-        index: 5,
-        ...sender.shown(5, challenge.treeSize),
-        previous: sender.shown(4, challenge.treeSize),
-      }),
-      'sample_set_mismatch',
-      `/samples/${at}/index`,
-    ],
-    [
-      'another record',
-      withSample({ record: sender.leaves[2]!.record }),
-      'inclusion_invalid',
-      `/samples/${at}/inclusion`,
-    ],
-    ['another path', withSample({ inclusion: [hash] }), 'inclusion_invalid', `/samples/${at}/inclusion`],
-    [
-      'a path in other base64',
-      withSample({ inclusion: sample.inclusion.map(otherBits) }),
-      'inclusion_invalid',
-      `/samples/${at}/inclusion`,
-    ],
-    ['no leaf before', withSample({ previous: undefined }), 'inclusion_invalid', `/samples/${at}/previous`],
-    [
-      'another leaf before',
-      withSample({ previous: sender.shown(1, challenge.treeSize) }),
-      'inclusion_invalid',
-      `/samples/${at}/previous/inclusion`,
-    ],
-    [
-      'another path between',
-      { consistency: consistency.with(1, { ...consistency[1]!, path: [hash] }) },
-      'consistency_invalid',
-      '/consistency/1/path',
-    ],
-    [
-      'another audit leaf',
-      withCross({ auditLeafHash: hash }),
-      'inclusion_invalid',
-      '/cross/0/auditInclusion',
-    ],
-    [
-      'another metering leaf',
-      withCross({ meterIndex: last, ...meterOf(last) }),
-      'cross_reference_invalid',
-      '/cross/0/meterRecord',
-    ],
-    [
-      'a metering leaf elsewhere',
-      withCross({ meterIndex: last }),
-      'inclusion_invalid',
-      '/cross/0/meterInclusion',
-    ],
-    [
-      'another nonce',
-      withCross({ refNonce: 'A'.repeat(22) }),
-      'cross_reference_invalid',
-      '/cross/0/meterRecord',
-    ],
-    [
-      'a batch without the leaf',
-      withCross({ firstAuditIndex: cross[0]!.auditIndex + 1 }),
-      'cross_reference_invalid',
-      '/cross/0/firstAuditIndex',
-    ],
-    ['a batch beyond the log', withCross({ count: 1000 }), 'cross_reference_invalid', '/cross/0/count'],
-    [
-      'another batch path',
-      withCross({ batchInclusion: [...cross[0]!.batchInclusion, hash] }),
-      'cross_reference_invalid',
-      '/cross/0/batchInclusion',
-    ],
-  ];
-
-  function meterOf(index: number) {
-    const { record, inclusion } = sender.shown(index, challenge.treeSize);
-    return { meterRecord: record, meterInclusion: inclusion };
-  }
-
-  it.each(cases)('of %s has its word and place', (_what, changes, fault, pointer) => {
-    const changed = sender.signed(
-      challenge,
-      JSON.parse(JSON.stringify({ ...proof, ...changes })) as AttestationProof,
-    );
-    expect(verify(given, changed).fault).toMatchObject({
-      fault,
-      pointer,
-      detail: expect.stringMatching(/expected/),
-    });
-  });
-
-  it('says which checks passed, and that none after the fault has', () => {
-    const { checks } = verify(given, sender.signed(challenge, { ...proof, cross: [] }));
-    expect(checks.map(({ name, passed }) => [name, passed])).toEqual([
-      ['checkpoint', true],
-      ['signature', true],
-      ['sample_set', false],
-      ['units', false],
-      ['consistency', false],
-      ['cross_reference', false],
-    ]);
-    expect(checks.slice(3).map(({ count }) => count)).toEqual([0, 0, 0]);
-  });
-
-  it('of a note by another key, or over another answer, is one of the signature', () => {
-    const wrong = { fault: 'checkpoint_signature_invalid', pointer: '/signature' };
-    const text = attestationText(challenge, proof);
-    for (const signature of [
-      '',
-      text,
-      signNote(text, [signerOf(`${origin}/1`)]),
-      signNote(`${text}x\n`, [signerOf(sender.origin)]),
-    ])
-      expect(verify(given, { ...proof, signature }).fault).toMatchObject(wrong);
-    const unsigned = { ...proof, samples: samples.with(0, { ...samples[0]!, index: 3 }) };
-    expect(verify(given, unsigned).fault).toMatchObject(wrong);
-  });
-
-  it('of ids that are not the challenge’s is one of structure', () => {
-    const ids = {
-      challengeId: `chl_${'0'.repeat(52)}`,
-      reportId: `urp_${'0'.repeat(26)}`,
-      dataPlaneId: `dpl_${'0'.repeat(26)}`,
-    };
-    for (const [name, value] of Object.entries(ids)) {
-      expect(() => verify(given, { ...proof, [name]: value })).toThrow(
-        expect.objectContaining({
-          code: 'VALIDATION_ERROR',
-          errors: [expect.objectContaining({ pointer: `/${name}` })],
-        }),
-      );
-    }
-  });
-});
-
 describe('the service', () => {
   it('is kept from holding a challenge against another report, or a size without a head', () => {
     const { sender, report, challenge, proof, earlier } = asked({ seed: 'service' });
@@ -422,9 +215,3 @@ describe('the service', () => {
     expect(() => verifyAttestation({ ...input, challenge: beyond })).toThrow('was not drawn for report');
   });
 });
-
-/** The same 32 bytes in a base64 that is not canonical. */
-function otherBits(hash: string): string {
-  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-  return `${hash.slice(0, 42)}${alphabet[alphabet.indexOf(hash.charAt(42)) ^ 1]}=`;
-}
