@@ -16,8 +16,10 @@ import { refusalTeller } from '../service/refusals.ts';
 import { Runs } from '../service/runs.ts';
 import { deriveSecrets } from '../service/secrets.ts';
 import type { Services } from '../service/services.ts';
+import type { StoredSettings } from '../service/settings.ts';
 import { Slices } from '../service/slices.ts';
 import { Tail } from '../service/tail.ts';
+import type { Witnesses } from '../service/witnesses.ts';
 import type { Work } from '../service/work.ts';
 import type { Store } from '../store/port.ts';
 import { now, randomBytes } from './clock.ts';
@@ -41,6 +43,10 @@ export interface Parts {
   readonly log: Log;
   /** Whether `log.debug` is written anywhere. */
   readonly debugging: boolean;
+  /** Of a plane: what its configuration says of the project. */
+  readonly localSettings?: Partial<StoredSettings>;
+  /** As `Services.witnesses`. */
+  readonly witnesses?: Witnesses | undefined;
   /** As `Services.degraded`. */
   readonly degraded?: () => readonly string[];
   /** Makes `Services.planeConfig`. */
@@ -54,7 +60,7 @@ export interface Assembled {
 }
 
 export function assemble(parts: Parts): Assembled {
-  const { engine, keys, hosting, log, debugging, degraded } = parts;
+  const { engine, keys, hosting, log, debugging, degraded, witnesses } = parts;
   const { store, work, probe } = engine;
   const { signers, verifierKeys, attest, storeKey } = keys;
   const secrets = deriveSecrets(storeKey);
@@ -69,13 +75,20 @@ export function assemble(parts: Parts): Assembled {
     fingerprint: secrets.fingerprint,
     cursors: new Cursors(secrets.cursorKey, randomBytes),
     tail: new Tail(store),
-    checkpoints: new Checkpoints({ store, now, log, signers }),
+    checkpoints: new Checkpoints({
+      store,
+      now,
+      log,
+      signers,
+      ...(witnesses === undefined ? {} : { signed: (id, signed) => witnesses.signed(id, signed) }),
+    }),
     runs: new Runs(),
     slices: new Slices(),
     policySets: new PolicySets(store),
     work,
     wakeJobs: () => jobs.wake(),
     attest,
+    ...(witnesses === undefined ? {} : { witnesses }),
     verifierKeys,
     probe,
     ...(degraded === undefined ? {} : { degraded }),

@@ -29,7 +29,9 @@ export const bundle: Task<'bundle'> = async (context, { projectId, proofId, even
   if (stored === null) throw new Error(`no proof ${proofId}`);
   const { treeSize, leafIndex } = stored;
   const checkpoint = await noteOf(context, projectId, treeSize);
-  const proofCheckpoint = await noteOf(context, projectId, leafIndex + 1);
+  const proofCheckpoint =
+    (await reader.witnessedCheckpoint(projectId, 'audit', leafIndex + 1)) ??
+    (await noteOf(context, projectId, leafIndex + 1));
   const second = openOwn(proofCheckpoint).size;
   const enclosed = events === 'none' ? {} : await encloseRun(context, projectId, { stored, events });
   const text = bundleText(

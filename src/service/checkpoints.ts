@@ -28,6 +28,8 @@ interface Options {
   readonly log: Log;
   /** Signers of the log with this origin; the first is Ed25519. */
   readonly signers: (origin: string) => readonly CheckpointSigner[];
+  /** Told of the newest checkpoint of an audit log, each time that one is asked for. */
+  readonly signed?: (projectId: string, signed: SignedCheckpoint) => void;
 }
 
 const everyMs = 1000;
@@ -80,6 +82,12 @@ export class Checkpoints {
   }
 
   async #signNow(projectId: string, tree: TreeName): Promise<SignedCheckpoint> {
+    const signed = await this.#newest(projectId, tree);
+    if (tree === 'audit') this.#options.signed?.(projectId, signed);
+    return signed;
+  }
+
+  async #newest(projectId: string, tree: TreeName): Promise<SignedCheckpoint> {
     const { store, now, signers } = this.#options;
     const { size, root } = await store.head(projectId, tree);
     const newest = await store.newestCheckpoint(projectId, tree);

@@ -6,7 +6,7 @@
 import { limits } from '../contract/limits.ts';
 import type { LayerName } from '../contract/proofs.ts';
 import { GovError } from '../contract/problems.ts';
-import { openCheckpoint, type Checkpoint } from '../core/checkpoint.ts';
+import { openCheckpoint, openTrustedCheckpoint, type Checkpoint } from '../core/checkpoint.ts';
 import { sourcePointer } from '../core/eventlinks.ts';
 import type { GraphFacts } from '../core/graph.ts';
 import { GraphRows } from '../core/graphbuilder.ts';
@@ -14,7 +14,8 @@ import { equalHash, hashText } from '../core/hash.ts';
 import { eventIntegrity, type IntegrityFacts } from '../core/integrity.ts';
 import { causalConsistency, logInclusion } from '../core/layers.ts';
 import { leafHash } from '../core/merkle.ts';
-import { parseVerifierKey } from '../core/notekey.ts';
+import { splitNote, type NoteSignature } from '../core/note.ts';
+import { keyIdText, parseVerifierKey } from '../core/notekey.ts';
 import { strictObject } from '../core/runevent.ts';
 import type { RunIndex } from '../core/runindex.ts';
 import { layerStatement, type Evidence, type LayerResult } from '../core/statement.ts';
@@ -166,6 +167,7 @@ async function judgeLog(reader: StoreReader, input: LayersInput): Promise<LayerR
   const note = await reader.checkpointFrom(projectId, 'audit', treeSize);
   if (note === null) throw new Error(`no signed checkpoint of size ${treeSize}`);
   const { text } = openCheckpoint(note, keys.map(parseVerifierKey), origin);
+  const cosigners = cosignersOf(note, input);
   const before = await reader.checkpointBelow(projectId, 'audit', treeSize);
   const previous = before === null ? null : openOwn(before);
   const consistent =
@@ -174,7 +176,27 @@ async function judgeLog(reader: StoreReader, input: LayersInput): Promise<LayerR
     checkpoint: text,
     signed: true,
     previous: previous === null ? null : { size: previous.size, consistent },
-    cosigners: [],
-    quorum: 0,
+    cosigners,
+    quorum: input.witnesses.quorum,
   });
 }
+
+/** `<name>+<key id>` of the witnesses under S. Lines that were kept were verified then. */
+function cosignersOf(
+  note: string,
+  { origin, keys, witnesses: { keys: configured, stated, quorum } }: LayersInput,
+) {
+  if (configured !== undefined) {
+    const trust = {
+      origin,
+      keys: keys.map(parseVerifierKey),
+      witnesses: configured.map(parseVerifierKey),
+      quorum,
+    };
+    return openTrustedCheckpoint(note, trust).witnessedBy.map(({ key }) => keyText(key));
+  }
+  const under = new Set(splitNote(note).signatures.map(keyText));
+  return (stated ?? []).filter((name) => under.has(name));
+}
+
+const keyText = ({ name, keyId }: NoteSignature): string => `${name}+${keyIdText(keyId)}`;

@@ -45,7 +45,9 @@ export async function prove(
   const events = (await services.store.run(projectId, runId))?.events ?? 0;
   if (events === 0) throw noEvents(runId);
   const graph = layers.includes('causal_consistency') ? await currentGraph(services, request) : null;
-  const { checkpoint } = await services.checkpoints.sign(projectId);
+  const signed = await services.checkpoints.sign(projectId);
+  if (layers.includes('log_inclusion')) await services.witnesses?.cosigned(projectId, signed);
+  const { checkpoint } = signed;
   const timestampMs = await notBefore(services, request);
   const nonces = layers.map((name) => [name, services.randomBytes(16).toString('base64url')] as const);
   const input = {
@@ -56,6 +58,7 @@ export async function prove(
     origin: checkpoint.origin,
     keys: services.verifierKeys(checkpoint.origin),
     nonces: Object.fromEntries(nonces),
+    witnesses: { keys: services.witnesses?.verifierKeys ?? [], quorum: services.witnesses?.quorum ?? 0 },
     graph,
     events,
   };
@@ -124,9 +127,10 @@ export const provedAnswer = (proof: ComplianceProof, basePath: string) =>
   ({ status: 201, body: proof, headers: { location: `${basePath}/proofs/${proof.proofId}` } }) as const;
 
 /** The proof is durable by now; a checkpoint that cannot be signed is tried again every second. */
-async function signOver({ checkpoints, log }: Services, projectId: string): Promise<void> {
+async function signOver({ checkpoints, witnesses, log }: Services, projectId: string): Promise<void> {
   try {
-    await checkpoints.sign(projectId);
+    const signed = await checkpoints.sign(projectId);
+    await witnesses?.cosigned(projectId, signed);
   } catch (error) {
     log.warn({ err: error, projectId }, 'the checkpoint over a proof could not be signed yet');
   }

@@ -12,8 +12,10 @@ import type { Hosting } from './hosting.ts';
 import type { Log } from './log.ts';
 import type { PolicySets } from './policyset.ts';
 import type { Runs } from './runs.ts';
+import type { StoredSettings } from './settings.ts';
 import type { Slices } from './slices.ts';
 import type { Tail } from './tail.ts';
+import type { Witnesses } from './witnesses.ts';
 import type { Work } from './work.ts';
 
 export interface Services {
@@ -27,6 +29,8 @@ export interface Services {
   readonly cursors: Cursors;
   readonly tail: Tail;
   readonly checkpoints: Checkpoints;
+  /** Absent where none are configured. */
+  readonly witnesses?: Witnesses;
   readonly runs: Runs;
   readonly slices: Slices;
   readonly policySets: PolicySets;

@@ -82,6 +82,7 @@ async function recomputation(
   ]);
   const nonces = statements.map(([name, statement]) => [name, statement?.nonce ?? ''] as const);
   const sources = statements.find(([name]) => name === 'event_integrity')?.[1]?.claims['timestampSources'];
+  const { cosigners, quorum } = statements.find(([name]) => name === 'log_inclusion')?.[1]?.claims ?? {};
   const origin = (await store.project(projectId))?.auditOrigin ?? '';
   return {
     projectId,
@@ -92,6 +93,10 @@ async function recomputation(
     origin,
     keys: verifierKeys(origin),
     nonces: Object.fromEntries(nonces),
+    witnesses: {
+      stated: Array.isArray(cosigners) ? cosigners.filter((each) => typeof each === 'string') : [],
+      quorum: typeof quorum === 'number' ? quorum : 0,
+    },
     graph: graph === null ? null : logged(graph),
     ...(isCounts(sources) ? { statedSources: sources } : {}),
     proofLeaf: { index: leafIndex, proofId, proofHash: proof.proofHash },

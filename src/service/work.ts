@@ -41,6 +41,15 @@ export interface LayersInput extends RunOf {
   readonly origin: string;
   /** Verifier keys of the log. */
   readonly keys: readonly string[];
+  /**
+   * Who may have cosigned S: verifier keys of the configured witnesses; or, where this is a recomputation, those that
+   * the first statement named, of which only such count as have a line under S.
+   */
+  readonly witnesses: {
+    readonly keys?: readonly string[];
+    readonly stated?: readonly string[];
+    readonly quorum: number;
+  };
   /** By layer: 16 bytes, base64url. */
   readonly nonces: Readonly<Record<string, string>>;
   readonly graph: LoggedGraph | null;
