@@ -141,9 +141,9 @@ function retire({ dataDir, file: { origin }, history }: Open): Change {
 function keepForTelemetry(dataDir: string): void {
   const { keys } = keyFolders(dataDir);
   const kept = join(keys, telemetryKeyFile);
-  const [oldest] = logKeyFiles(keys);
+  const from = logKeyFiles(keys)[0]?.ed25519 ?? null;
   const enrolled = existsSync(join(keys, 'telemetry.json'));
-  if (!enrolled || existsSync(kept) || oldest?.ed25519 == null) return;
-  copyFileSync(oldest.ed25519, kept); // with its mode, 0600
+  if (!enrolled || existsSync(kept) || from === null) return;
+  copyFileSync(from, kept); // with its mode, 0600
   syncDirectory(keys);
 }

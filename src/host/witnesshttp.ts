@@ -35,7 +35,7 @@ export async function listenAsWitness(address: Address, options: Options): Promi
         // a body that was not read to its end would be taken for the next request
         const unread = request.complete ? {} : { connection: 'close' };
         response.writeHead(status, { 'content-type': type, 'x-content-type-options': 'nosniff', ...unread });
-        response.end(body);
+        return response.end(body);
       },
       (error: unknown) => refuse(response, error, options),
     );
