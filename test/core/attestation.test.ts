@@ -77,6 +77,13 @@ describe('an honest plane', () => {
     expect(proof.samples[0]).toMatchObject({ unit: 1 });
     const earlier = [reportedHead(first)];
     expect(verifyAttestation({ challenge, report, proof, plane, earlier }).fault).toBeNull();
+    const [shown] = proof.consistency;
+    const path = [Buffer.alloc(32).toString('base64')];
+    const more = sender.signed(challenge, { ...proof, consistency: [{ ...shown!, path }] });
+    expect(verifyAttestation({ challenge, report, proof: more, plane, earlier }).fault).toMatchObject({
+      fault: 'consistency_invalid',
+      pointer: '/consistency/0/path',
+    });
   });
 
   it('shows leaf 0 without a leaf before it', () => {

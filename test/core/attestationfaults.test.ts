@@ -57,6 +57,7 @@ describe('a refusal', () => {
       'sample_set_mismatch',
       `/samples/${at}/index`,
     ],
+    ['a leaf after the asked one', withFirst(last), 'sample_set_mismatch', '/samples/0/index'],
     [
       'another record',
       withSample({ record: sender.leaves[2]!.record }),
@@ -121,6 +122,14 @@ describe('a refusal', () => {
       '/cross/0/batchInclusion',
     ],
   ];
+
+  function withFirst(index: number) {
+    const { treeSize } = challenge;
+    const previous = sender.shown(index - 1, treeSize);
+    return {
+      samples: samples.with(0, { ...samples[0]!, index, ...sender.shown(index, treeSize), previous }),
+    };
+  }
 
   function meterOf(index: number) {
     const { record, inclusion } = sender.shown(index, challenge.treeSize);

@@ -70,6 +70,21 @@ describe('a plane that labels operations wrongly', () => {
     expect(faults).toEqual(['op_type_invalid']);
   });
 
+  it('is found out where a leaf raises a second total besides the one that it names', () => {
+    const sender = new TestPlane().work(10);
+    const { totals } = sender;
+    const raised = {
+      ...totals,
+      audit_event: totals.audit_event + 1,
+      risk_decision: totals.risk_decision + 1,
+    };
+    sender.append({ ...counted, totals: raised }).report();
+    // the last unit is always asked for
+    expect(attest(sender, { seed: 'second', samples: 0, cross: 0 }).fault).toMatchObject({
+      fault: 'totals_sum_mismatch',
+    });
+  });
+
   it('is the only one: an honest plane that does the same work is never accused', () => {
     expect(rate(cheating(1000, 20, counted), { samples: 64, cross: 8 }, 100)).toEqual({
       caught: 0,
