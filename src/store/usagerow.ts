@@ -38,16 +38,19 @@ export const usageNames = 'p.project_id, f.name, f.environment, f.deleted_ms';
 export type PlaneCounts = CountRow | Record<keyof CountRow, null>;
 export const planeCounts = countColumns.map((column) => `t.${column}`).join(', ');
 
-const planesOf = (row: PlaneCounts): ProjectUsage['planes'] =>
-  row.audit_event === null ? zeroTotals : countsOf(row);
+export const planesOf = (row: PlaneCounts | undefined): ProjectUsage['planes'] =>
+  row === undefined || row.audit_event === null ? zeroTotals : countsOf(row);
 
-export const usageRow = (row: UsageNames & PlaneCounts, used: ProjectUsage['used']): ProjectUsage => ({
+export const usageRow = (
+  row: UsageNames,
+  { used, planes }: Pick<ProjectUsage, 'used' | 'planes'>,
+): ProjectUsage => ({
   projectId: row.project_id,
   name: row.name,
   environment: row.environment,
   deletedMs: row.deleted_ms,
   used,
-  planes: planesOf(row),
+  planes,
 });
 
 /** How many of those that were deleted last are looked at. */

@@ -25,6 +25,8 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./suite/operator.ts');
   await import('./suite/texts.ts');
   await import('./suite/telemetry.ts');
+  await import('./suite/reports.ts');
+  await import('./suite/planeusage.ts');
   await import('./suite/meter.ts');
   await import('./suite/erasures.ts');
 }

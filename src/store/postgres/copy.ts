@@ -16,9 +16,9 @@ import { sql, step, type Sql } from './wire.ts';
 
 type Row = Readonly<Record<string, Value>>;
 
-/** What no check reads: people and their sessions, kept answers, rows of graphs; the organization is copied by itself. */
+/** What no check reads: people and their sessions, kept answers, rows of graphs, subjects; the organization is copied by itself. */
 const left: ReadonlySet<string> = new Set(
-  'organization person session installation idempotency graph_part'.split(' '),
+  'organization person session installation idempotency graph_part subject'.split(' '),
 );
 
 interface Table {
@@ -53,13 +53,14 @@ const written = new Set([
   'api_key.description',
   'project_profile.name',
   'organization.name',
+  'telemetry_plane.name',
 ]);
 
 /** Rows that are in memory at a time. */
 const rowsAtOnce = 2000;
 /** Of tables whose rows may be large. */
 const wideRowsAtOnce = 20;
-const wide: ReadonlySet<string> = new Set(['job', 'proof']);
+const wide: ReadonlySet<string> = new Set(['job', 'proof', 'telemetry_report']);
 
 interface Source {
   readonly open: Sql;

@@ -28,8 +28,10 @@ export type Scope =
   | { readonly organizationId: string }
   /** The one person whom an issuer calls so. */
   | { readonly issuer: string; readonly subject: string }
-  /** The one key or session with this digest: the credential names its tenant. */
+  /** The one key or session with this digest, or the data plane with this key: the credential names its tenant. */
   | { readonly digest: Uint8Array }
+  /** The one data plane with this verifier key, the one report with this challenge. */
+  | { readonly lookup: string }
   /** Jobs of all projects, kept answers past their time, sizes of logs: what belongs to no caller. */
   | { readonly duty: 'jobs' | 'sweep' | 'check' | 'watch' | 'installation' | 'operator' };
 
@@ -191,6 +193,7 @@ const setProjectId = sql("SELECT set_config('gov.project_id', $1, true)");
 const setOrganization = sql("SELECT set_config('gov.organization', $1, true)");
 const setPerson = sql("SELECT set_config('gov.issuer', $1, true), set_config('gov.subject', $2, true)");
 const setDigest = sql("SELECT set_config('gov.digest', $1, true)");
+const setLookup = sql("SELECT set_config('gov.lookup', $1, true)");
 const setDuty = sql("SELECT set_config('gov.duty', $1, true)");
 
 /** SET LOCAL of what the policies compare with; adds to what the transaction sees already. */
@@ -199,6 +202,7 @@ export function scoped(scope: Scope): Step {
   if ('projectId' in scope) return step(setProjectId, scope.projectId);
   if ('organizationId' in scope) return step(setOrganization, scope.organizationId);
   if ('issuer' in scope) return step(setPerson, scope.issuer, scope.subject);
+  if ('lookup' in scope) return step(setLookup, scope.lookup);
   if ('digest' in scope) return step(setDigest, Buffer.from(scope.digest).toString('hex'));
   return step(setDuty, scope.duty);
 }

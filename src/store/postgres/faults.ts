@@ -26,9 +26,14 @@ const sorted: readonly (readonly [pattern: RegExp, trouble: Trouble])[] = [
   [/^(?:E[A-Z]+)$/, 'lost'], // of the socket
 ];
 
+/** Unique over all tenants: taken by another one between look-up and commit, which the next look-up sees. */
+const isTaken = (error: Error): boolean =>
+  'constraint' in error && error.constraint === 'telemetry_plane_verifier_key_key';
+
 export function troubleOf(error: unknown): Trouble {
   if (error instanceof GovError || !(error instanceof Error)) return 'bug';
   const code = 'code' in error && typeof error.code === 'string' ? error.code : null;
+  if (isTaken(error)) return 'again';
   if (code !== null) return sorted.find(([pattern]) => pattern.test(code))?.[1] ?? 'bug';
   return /connection|timeout/i.test(error.message) ? 'lost' : 'bug';
 }

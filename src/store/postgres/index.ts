@@ -15,6 +15,7 @@ import { Condition } from './condition.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { problemOf, type Faults } from './faults.ts';
 import { jobMoves, jobReads } from './jobs.ts';
+import { meterReads } from './readmeter.ts';
 import { policyReads } from './policies.ts';
 import { decidedReads } from './readdecided.ts';
 import { eventReads } from './readevents.ts';
@@ -27,6 +28,7 @@ import { tasks } from './tasks.ts';
 import { WriteQueue } from './queue.ts';
 import { watch } from './watch.ts';
 import { sql, step } from './wire.ts';
+import { telemetryReads } from './readtelemetry.ts';
 import { tenantReads } from './readtenants.ts';
 import { workReads } from './readwork.ts';
 
@@ -154,6 +156,7 @@ type Writes = Omit<Store, keyof StoreReader | 'append' | 'condition' | 'close'>;
 
 const reads = (database: Database, numberOf: ProjectNumber): StoreReader => ({
   ...leafReads(database, numberOf),
+  ...meterReads(database, numberOf),
   ...eventReads(database, numberOf),
   ...runReads(database, numberOf),
   ...workReads(database, numberOf),
@@ -162,6 +165,7 @@ const reads = (database: Database, numberOf: ProjectNumber): StoreReader => ({
   ...approvalReads(database, numberOf),
   ...jobReads(database, numberOf),
   ...tenantReads(database, numberOf),
+  ...telemetryReads(database, numberOf),
 });
 
 /** The same verbs; what goes wrong below them becomes a problem, and is told to `condition`. */

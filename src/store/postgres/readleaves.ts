@@ -38,10 +38,10 @@ export const located = (query: string): string =>
      ((x.idx & 255) / ${partHashes})::smallint AS part FROM (${query}) x OFFSET 0)`;
 
 /** SQL: the stored hash of the leaf that `row` names, of tile row `t`. */
-const hashOf = (row: string): string =>
+export const hashOf = (row: string): string =>
   `substr(t.hashes, ((${row}.idx & ${partHashes - 1}) * ${hashBytes})::integer + 1, ${hashBytes})`;
 
-const tileOf = (row: string, tree: TreeName): string =>
+export const tileOf = (row: string, tree: TreeName): string =>
   `LEFT JOIN LATERAL (SELECT hashes FROM tile WHERE project = $1 AND tree = ${treeNumber(tree)} AND level = 0
      AND n = ${row}.tile AND part = ${row}.part OFFSET 0) t ON true`;
 

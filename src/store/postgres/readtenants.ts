@@ -3,7 +3,7 @@
  * by, be it a credential: row-level security then shows that tenant alone. Proven by `test/store/suite/tenants.ts`.
  */
 import { endOfIds, endOfTime } from '../bounds.ts';
-import type { ApiKeyRow, StoredProject, TenantReader } from '../port.ts';
+import type { ApiKeyRow, StoredProject, TelemetryReader, TenantReader } from '../port.ts';
 import { projectOf, type ProjectRow } from '../project.ts';
 import {
   keyColumns,
@@ -31,7 +31,10 @@ import { sql, step } from './wire.ts';
 
 type Of<Names extends keyof TenantReader> = Pick<TenantReader, Names>;
 
-export const tenantReads = (database: Database, numberOf: ProjectNumber): TenantReader => ({
+/** All but those of data planes (`readtelemetry.ts`). */
+type Tenants = Omit<TenantReader, keyof TelemetryReader>;
+
+export const tenantReads = (database: Database, numberOf: ProjectNumber): Tenants => ({
   ...peopleReads(database),
   ...projectReads(database),
   ...usageReads(database, numberOf),
@@ -99,8 +102,8 @@ const peopleReads = (database: Database): Of<'organization' | 'user' | 'session'
   },
 });
 
-const projectSql = `p.project_id, p.organization_id, p.environment, p.audit_origin, p.metering_origin`;
-const profileSql = 'f.name, f.settings, f.quotas, f.created_ms, f.updated_ms, f.deleted_ms';
+export const projectSql = `p.project_id, p.organization_id, p.environment, p.audit_origin, p.metering_origin`;
+export const profileSql = 'f.name, f.settings, f.quotas, f.created_ms, f.updated_ms, f.deleted_ms';
 const newestFirst = 'ORDER BY f.created_ms DESC, p.project_id DESC';
 
 const projectsOf = sql<NamedRow>(
@@ -122,7 +125,7 @@ const everyPageOf = sql<ProjectRow & ProfileRow>(
   `${everySql('p.organization_id = $1 AND p.project_id < $2')} LIMIT $3`,
 );
 
-const readProject = (row: ProjectRow & ProfileRow): StoredProject =>
+export const readProject = (row: ProjectRow & ProfileRow): StoredProject =>
   storedProjectOf({ ...row, name: read(row.name) });
 
 const projectReads = (database: Database): Of<'projects' | 'everyProject' | 'storedProject'> => ({

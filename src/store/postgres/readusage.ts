@@ -3,10 +3,13 @@ import type { ProjectUsage, TenantReader } from '../port.ts';
 import {
   deletedLimit,
   deletedSince,
+  planeCounts,
+  planesOf,
   usageNames,
   usageRow,
   usagesOf,
   usedOf,
+  type PlaneCounts,
   type UsageNames,
   type UsageRow,
 } from '../usagerow.ts';
@@ -23,6 +26,9 @@ const usageIn = sql<UsageRow>(
      m.record AS newest
    FROM (SELECT ($1::int8 << ${positionBits}) + size - 1 AS position FROM head
      WHERE project = $1 AND tree = 1 OFFSET 0) h LEFT JOIN meter m ON m.position = h.position`,
+);
+const planesIn = sql<PlaneCounts>(
+  `SELECT ${planeCounts} FROM telemetry_usage t WHERE t.project = $1 AND t.month = $2`,
 );
 const usersOf = (condition: string) =>
   sql<UsageNames & { project: number }>(
@@ -53,11 +59,17 @@ export const usageReads = (
     const usages: ProjectUsage[] = [];
     for (let from = 0; from < all.length; from += projectsAtOnce) {
       const some = all.slice(from, from + projectsAtOnce);
-      const steps = some.flatMap(({ project }) => [scoped({ project }), step(usageIn, project, month)]);
+      const steps = some.flatMap(({ project }) => [
+        scoped({ project }),
+        step(usageIn, project, month),
+        step(planesIn, project, month),
+      ]);
       const results = await database.read({ organizationId }, steps);
       some.forEach((row, at) => {
-        const rows = results[2 * at + 1]?.rows as UsageRow[] | undefined; // of `usageIn`
-        usages.push(usageRow({ ...row, name: read(row.name) }, usedOf(rows?.[0])));
+        const rows = results[3 * at + 1]?.rows as UsageRow[] | undefined; // of `usageIn`
+        const counts = results[3 * at + 2]?.rows as PlaneCounts[] | undefined; // of `planesIn`
+        const units = { used: usedOf(rows?.[0]), planes: planesOf(counts?.[0]) };
+        usages.push(usageRow({ ...row, name: read(row.name) }, units));
       });
     }
     const count = living.rows.length;

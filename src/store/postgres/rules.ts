@@ -4,43 +4,20 @@
  * organization. Proven by `test/store/postgres/database.test.ts`.
  */
 
-/** Evaluated once per statement, not per row: the subselect makes it a constant of the plan. */
-const tenant = "(SELECT nullif(current_setting('gov.project', true), '')::integer)";
+import { telemetryRules } from './rulestelemetry.ts';
+import { changed, credential, own, tenant, type TableRules } from './rulewords.ts';
+
 const namedProject = "(SELECT current_setting('gov.project_id', true))";
-const credential = "(SELECT decode(nullif(current_setting('gov.digest', true), ''), 'hex'))";
 const organization = "(SELECT nullif(current_setting('gov.organization', true), ''))";
 const issuer = "(SELECT nullif(current_setting('gov.issuer', true), ''))";
 const subject = "(SELECT current_setting('gov.subject', true))";
 const onDuty = (...duties: readonly string[]): string =>
   `(SELECT current_setting('gov.duty', true)) IN (${duties.map((duty) => `'${duty}'`).join(', ')})`;
 
-const own = `project = ${tenant}`;
 const ownOrganization = `organization_id = ${organization}`;
 const ownPosition = `(position >> 36) = ${tenant}`;
 
-export interface TableRules {
-  /** Which rows are seen; also which are written, unless `writes` says otherwise. */
-  readonly sees: string;
-  readonly writes?: string;
-  /** What the serving role may do. */
-  readonly may: string;
-  /** Raised on a change that its condition meets; null: on every change. Deletes raise unless `may` has them. */
-  readonly changes: { readonly when: string; readonly message: string } | 'any' | null;
-  /** The function that judges each row that is deleted, of what `may` delete some. */
-  readonly deletes?: string;
-}
-
 const appendOnly = (sees = own): TableRules => ({ sees, may: 'SELECT, INSERT', changes: null });
-
-/** SQL: whether one of these columns changes. */
-function changed(names: string): string {
-  const row = (of: string): string =>
-    `(${names
-      .split(' ')
-      .map((name) => `${of}.${name}`)
-      .join(', ')})`;
-  return `${row('NEW')} IS DISTINCT FROM ${row('OLD')}`;
-}
 
 export const tables: Readonly<Record<string, TableRules>> = {
   project: {
@@ -142,7 +119,8 @@ export const tables: Readonly<Record<string, TableRules>> = {
   run_block: appendOnly(),
   run_type: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
   type_total: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
-  client_event: { ...appendOnly(), may: 'SELECT, INSERT, DELETE', deletes: 'refuse_kept_client_id' },
+  client_event: { ...appendOnly(), may: 'SELECT, INSERT, DELETE', deletes: 'refuse_kept' },
+  subject: { ...appendOnly(), may: 'SELECT, INSERT, DELETE', deletes: 'refuse_kept' },
   idempotency: {
     sees: `${own} OR ${onDuty('sweep')}`,
     writes: own,
@@ -187,6 +165,7 @@ export const tables: Readonly<Record<string, TableRules>> = {
       message: 'an approval is decided once, and nothing else of it changes',
     },
   },
+  ...telemetryRules,
 };
 
 /** Names of the tables that hold a tenant's rows: all. */

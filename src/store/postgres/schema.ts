@@ -5,6 +5,7 @@
  * Proven by `test/store/postgres/database.test.ts` and the store suite.
  */
 import { governanceTables } from './schemagovernance.ts';
+import { telemetryTables } from './schematelemetry.ts';
 import { peopleTables, projectTables } from './schematenancy.ts';
 import { security } from './security.ts';
 
@@ -150,6 +151,13 @@ CREATE TABLE client_event (
   PRIMARY KEY (project, client_event_id)
 );
 
+CREATE TABLE subject (
+  project integer NOT NULL,
+  subject ${id} NOT NULL,
+  idx bigint NOT NULL,
+  PRIMARY KEY (project, subject, idx)
+);
+
 CREATE TABLE idempotency (
   project integer NOT NULL,
   key ${id} NOT NULL,
@@ -242,7 +250,10 @@ CREATE INDEX job_due ON job (project, due_ms, created_ms) WHERE status IN ('pend
 CREATE INDEX job_ended ON job (completed_ms) WHERE request IS NOT NULL AND status IN ('completed', 'failed');`;
 
 export const migrations: readonly Migration[] = [
-  { version: 1, sql: peopleTables + projectTables + log + runs + governanceTables + work + security },
+  {
+    version: 1,
+    sql: peopleTables + projectTables + log + runs + governanceTables + work + telemetryTables + security,
+  },
 ];
 
 /** The version that this release needs. */

@@ -4,7 +4,8 @@
  * the same. Proven by `test/store/postgres/database.test.ts`.
  */
 import { functionNames, functions } from './functions.ts';
-import { tables, type TableRules } from './rules.ts';
+import { tables } from './rules.ts';
+import type { TableRules } from './rulewords.ts';
 
 const raise = `
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -12,10 +12,11 @@ import { nameKey, type Profile } from '../tenants.ts';
 import { textArray } from './arrays.ts';
 import { callerLookups, type CallerFacts } from './caller.ts';
 import type { Facts, Lookup } from './facts.ts';
+import { noTelemetryFacts, telemetryLookups, type TelemetryFacts } from './telemetryfacts.ts';
 import { read } from './texts.ts';
 import { sql, step, type Step } from './wire.ts';
 
-export interface TenantFacts {
+export interface TenantFacts extends TelemetryFacts {
   /** Keys that are not revoked. */
   unrevoked: number;
   readonly keys: Map<string, Pick<ApiKeyRow, 'revokedMs' | 'updatedMs'>>;
@@ -40,6 +41,7 @@ export const noTenantFacts = (): TenantFacts => ({
   sessions: new Set(),
   membership: null,
   others: [],
+  ...noTelemetryFacts(),
 });
 
 const enterOrganization = sql(
@@ -141,7 +143,7 @@ export function tenantLookups(project: number, effects: readonly Effect[]): Look
   for (const { step: wanted, take } of callerLookups(project, asking)) {
     lookups.push({ step: wanted, take: (rows, facts) => take(rows, facts.callers) });
   }
-  return lookups;
+  return [...lookups, ...telemetryLookups(project, effects)];
 }
 
 function takeProfile(

@@ -5,6 +5,7 @@ import { keyColumns, keyValues, sessionColumns } from '../tenantrow.ts';
 import { nameKey, type TenantRows } from '../tenants.ts';
 import { callerName, changeCallerKeys, endCallerSession } from './caller.ts';
 import type { Writing } from './effects.ts';
+import { telemetryRows } from './telemetryrows.ts';
 import { kept, keptOrNull } from './texts.ts';
 import { sql, step, type Sql, type Step } from './wire.ts';
 
@@ -37,6 +38,7 @@ export const tenantRows = (writing: Writing): TenantRows => ({
   ...profileRows(writing),
   ...homeRows(writing),
   ...organizationRows(writing),
+  ...telemetryRows(writing),
 });
 
 const changeKey = sql(

@@ -11,8 +11,8 @@ import { callerReader } from './caller.ts';
 import type { Value } from './connection.ts';
 import { homeFinder, homeMover } from './homes.ts';
 import { maxProject } from './position.ts';
-import type { Prepare } from './statement.ts';
-import { insertInto, keyInsert } from './tenants.ts';
+import { insertInto, type Prepare } from './statement.ts';
+import { keyInsert } from './tenants.ts';
 
 export interface TenantTasks {
   /** Refuses a tenant that cannot be made, by look-ups alone. */

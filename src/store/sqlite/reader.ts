@@ -12,6 +12,7 @@ import { meterReads } from './readmeter.ts';
 import { eventReads } from './readevents.ts';
 import { leafReads, projectNumbers } from './readleaves.ts';
 import { runReads } from './readruns.ts';
+import { telemetryReads } from './readtelemetry.ts';
 import { tenantReads } from './readtenants.ts';
 import { workReads } from './readwork.ts';
 import { mainApplicationId, mainMigrations } from './schema.ts';
@@ -29,6 +30,7 @@ export function storeReader(db: Connection): StoreReader {
     ...approvalReads(db, numberOf),
     ...jobReads(db, numberOf),
     ...tenantReads(db, numberOf),
+    ...telemetryReads(db, numberOf),
   };
 }
 

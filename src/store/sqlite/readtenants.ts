@@ -1,6 +1,6 @@
 /** Reads of tenants: organizations, people, sessions, projects, keys, usage. Proven by `test/store/suite/tenants.ts`. */
 import { endOfIds, endOfTime } from '../bounds.ts';
-import type { StoredProject, TenantReader } from '../port.ts';
+import type { StoredProject, TelemetryReader, TenantReader } from '../port.ts';
 import { projectOf, type ProjectRow } from '../project.ts';
 import {
   keyColumns,
@@ -22,15 +22,16 @@ import {
 } from '../tenantrow.ts';
 import type { Connection, Value } from './connection.ts';
 import type { ProjectNumber } from './readleaves.ts';
-import { telemetryReads } from './readtelemetry.ts';
 import { usageReads } from './readusage.ts';
 
-export const tenantReads = (db: Connection, numberOf: ProjectNumber): TenantReader => ({
+/** All but those of data planes (`readtelemetry.ts`). */
+type Tenants = Omit<TenantReader, keyof TelemetryReader>;
+
+export const tenantReads = (db: Connection, numberOf: ProjectNumber): Tenants => ({
   ...peopleReads(db),
   ...projectReads(db),
   ...usageReads(db, numberOf),
   ...keyReads(db, numberOf),
-  ...telemetryReads(db, numberOf),
 });
 
 type Of<Names extends keyof TenantReader> = Pick<TenantReader, Names>;

@@ -4,6 +4,7 @@ import {
   deletedLimit,
   deletedSince,
   planeCounts,
+  planesOf,
   usageNames,
   usageRow,
   usagesOf,
@@ -31,7 +32,8 @@ export function usageReads(db: Connection, numberOf: ProjectNumber): Pick<Tenant
     );
   const living = ofOrganization('f.deleted_ms IS NULL ORDER BY f.created_ms DESC, project_id DESC');
   const deleted = ofOrganization('f.deleted_ms >= ? ORDER BY f.deleted_ms DESC, project_id DESC LIMIT ?');
-  const counted = (row: UsageRow & UsageNames & PlaneCounts) => usageRow(row, usedOf(row));
+  const counted = (row: UsageRow & UsageNames & PlaneCounts) =>
+    usageRow(row, { used: usedOf(row), planes: planesOf(row) });
   return {
     usage: async (projectId, month) => {
       return usedOf(ofProject.get(month, month, numberOf(projectId)));

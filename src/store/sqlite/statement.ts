@@ -20,6 +20,13 @@ export function preparer(db: Connection, faults: Faults | undefined): Prepare {
   };
 }
 
+/** Inserts a row that is new. */
+export const insertInto = (prepare: Prepare, table: string, columns: readonly string[]): Statement =>
+  prepare(
+    `insert ${table}`,
+    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+  );
+
 /** Rows per statement: 16 halve the cost of a row against one, more gain nothing. */
 const rowsAtOnce = 16;
 

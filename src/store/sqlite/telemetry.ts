@@ -18,8 +18,7 @@ import {
 import type { PlaneState, TelemetryRows } from '../telemetryrules.ts';
 import type { StoredReport } from '../telemetry.ts';
 import type { Current } from './effects.ts';
-import type { Prepare } from './statement.ts';
-import { insertInto } from './tenants.ts';
+import { insertInto, type Prepare } from './statement.ts';
 
 type Of<Names extends keyof TelemetryRows> = Pick<TelemetryRows, Names>;
 

@@ -8,15 +8,8 @@ import { nameKey, type TenantRows } from '../tenants.ts';
 import { callerReader } from './caller.ts';
 import type { Current } from './effects.ts';
 import { homeRows } from './homes.ts';
-import type { Prepare, Statement } from './statement.ts';
+import { insertInto, type Prepare } from './statement.ts';
 import { telemetryRows } from './telemetry.ts';
-
-/** Inserts a row that is new. */
-export const insertInto = (prepare: Prepare, table: string, columns: readonly string[]): Statement =>
-  prepare(
-    `insert ${table}`,
-    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
-  );
 
 /** Inserts a key that is new. */
 export function keyInsert(prepare: Prepare): (project: number, key: ApiKeyRow) => void {

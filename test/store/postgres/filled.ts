@@ -9,7 +9,7 @@ export async function fillTenants(client: Client): Promise<void> {
   const at = '(p::int8 << 36) + i';
   const text = "repeat('x', 300)";
   const projects = `FROM generate_series(1, ${tenants}) AS p`;
-  const rows: Readonly<Record<string, string>> = {
+  const rows: Record<string, string> = {
     organization: `SELECT DISTINCT 'org' || p / 10, 'n', NULL, 'prj_' || p / 10, 'prj_' || p / 10, 0 ${projects}`,
     person: `SELECT 'usr' || p || ' ' || i, 'org' || p / 10, 'issuer', p || ' ' || i, NULL, 'n', 0 ${each} WHERE i < 20`,
     session: `SELECT sha256((p || ' ' || i)::bytea), 'cli', 'usr' || p || ' ' || i, 'org' || p / 10, 0, 0, i, NULL ${each}
@@ -44,6 +44,16 @@ export async function fillTenants(client: Client): Promise<void> {
     api_key: `SELECT p, 'key' || i, decode(md5(p || ' ' || i), 'hex'), '', '', '', NULL, '[]', i, 'k', i, NULL, NULL,
       NULL, NULL ${each}`,
   };
+  const digest = (name: string): string => `sha256((p || '${name}' || i)::bytea)`;
+  Object.assign(rows, {
+    telemetry_plane: `SELECT p, 'dpl' || i, 'n', i, 'k', ${digest('t')}, i, i, 'o', 'o', p || ' ' || i, 'k', '', '',
+      ${digest('k')}, 's', ${digest('p')}, 's', i, NULL, 1 ${each}`,
+    telemetry_report: `SELECT p, 'dpl' || i / 50, i / 25 % 2, 1 + i % 25, 'urp' || i, ${digest('r')}, i, '2026-01', i, '{}',
+      'linked', '', 'pending', p || ' ' || i, '{}', i, NULL, NULL, NULL, NULL, ${text} ${each}`,
+    telemetry_epoch: `SELECT p, 'dpl' || i / 2, i % 2, 1, 2, 1, 1 ${each}`,
+    telemetry_month: `SELECT p, 'dpl' || i / 4, i / 2 % 2, 'm' || i % 2, i, i, i, i ${each}`,
+    telemetry_usage: `SELECT p, 'm' || i, i, i, i, i ${each} WHERE i < 12`,
+  });
   await client.query('SET search_path = gov');
   for (const [table, select] of Object.entries(rows)) await client.query(`INSERT INTO ${table} ${select}`);
   await client.query('ANALYZE');

@@ -33,9 +33,12 @@ interface Plan {
 
 const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
 
-/** A project or organization, or what leads to one: a credential, a person, the name of a log, an id that was found there. */
+/**
+ * A project or organization, or what leads to one: a credential, a person, the name or key of a log, a challenge, an id
+ * that was found there.
+ */
 const ofTenant =
-  /\b(?:project|"?position"?|organization_id|project_id|digest|user_id|audit_origin|metering_origin)\b|issuer.*subject/;
+  /\b(?:project|"?position"?|organization_id|project_id|\w*digest|user_id|audit_origin|metering_origin|verifier_key|challenge_id)\b|issuer.*subject/;
 
 /** In a scope of project 1. Null where PostgreSQL makes no such plans. */
 export async function strayed(serving: string, dear: number): Promise<string[] | null> {

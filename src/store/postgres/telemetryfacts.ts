@@ -1,0 +1,138 @@
+/**
+ * What effects on data planes must know, looked up as the rest of the facts of a commit (`facts.ts`), and the rows that
+ * they write (`../telemetryrules.ts` judges). Proven by `test/store/suite/telemetry.ts`.
+ */
+import type { Effect } from '../port.ts';
+import type { MonthTotals } from '../planeusage.ts';
+import { countColumns, countsOf, type CountRow } from '../telemetryrow.ts';
+import type { EpochName, PlaneState, ReportName, ReportPlace } from '../telemetryrules.ts';
+import type { StoredReport } from '../telemetry.ts';
+import { arrayOf, textArray } from './arrays.ts';
+import { scoped } from './database.ts';
+import type { Facts, Lookup } from './facts.ts';
+import { sql, step, type Step } from './wire.ts';
+
+export type ChallengeState = 'none' | 'open' | 'answered';
+
+export interface TelemetryFacts {
+  readonly planes: Map<string, PlaneState>;
+  unrevokedPlanes: number;
+  /** Which plane has a verifier key, of those that are to be saved. */
+  readonly verifierKeys: Map<string, string>;
+  /** By `placeKey`. */
+  readonly links: Map<string, StoredReport['link']>;
+  /** By `nameKey`. */
+  readonly challenges: Map<string, ChallengeState>;
+  /** By `epochKey`. */
+  readonly months: Map<string, readonly MonthTotals[]>;
+}
+
+export const noTelemetryFacts = (): TelemetryFacts => ({
+  planes: new Map(),
+  unrevokedPlanes: 0,
+  verifierKeys: new Map(),
+  links: new Map(),
+  challenges: new Map(),
+  months: new Map(),
+});
+
+export const epochKey = ({ planeId, epoch }: EpochName): string => `${planeId}/${epoch}`;
+export const placeKey = (place: ReportPlace): string => `${epochKey(place)}/${place.sequence}`;
+export const nameKey = ({ planeId, reportId }: ReportName): string => `${planeId}/${reportId}`;
+
+const planeStates = sql<PlaneState & { planeId: string }>(
+  `SELECT plane_id AS "planeId", revision, revoked_ms AS "revokedMs" FROM telemetry_plane
+   WHERE project = $1 AND plane_id = ANY($2::text[])`,
+);
+const countPlanes = sql<{ n: number }>(
+  'SELECT count(*) AS n FROM telemetry_plane WHERE project = $1 AND revoked_ms IS NULL',
+);
+const planeOfKey = sql<{ plane_id: string }>('SELECT plane_id FROM telemetry_plane WHERE verifier_key = $1');
+const reportsAt = sql<ReportPlace & { link: StoredReport['link'] }>(
+  `SELECT u.plane_id AS "planeId", u.epoch, u.sequence, r.link
+   FROM unnest($2::text[], $3::int8[], $4::int8[]) AS u(plane_id, epoch, sequence)
+   CROSS JOIN LATERAL (SELECT link FROM telemetry_report WHERE project = $1 AND plane_id = u.plane_id
+     AND epoch = u.epoch AND sequence = u.sequence OFFSET 0) r`,
+);
+const reportsNamed = sql<ReportName & { state: ChallengeState }>(
+  `SELECT u.plane_id AS "planeId", u.report_id AS "reportId", CASE WHEN r.answer_ms IS NOT NULL THEN 'answered'
+     WHEN r.challenge_id IS NOT NULL THEN 'open' ELSE 'none' END AS state
+   FROM unnest($2::text[], $3::text[]) AS u(plane_id, report_id)
+   CROSS JOIN LATERAL (SELECT challenge_id, answer_ms FROM telemetry_report WHERE project = $1
+     AND plane_id = u.plane_id AND report_id = u.report_id OFFSET 0) r`,
+);
+const monthsOfEpoch = sql<CountRow & { month: string }>(
+  `SELECT month, ${countColumns.join(', ')} FROM telemetry_month
+   WHERE project = $1 AND plane_id = $2 AND epoch = $3`,
+);
+
+/** The look-ups that these effects need, in their order. */
+export function telemetryLookups(project: number, effects: readonly Effect[]): Lookup[] {
+  const lookups: Lookup[] = [];
+  const look = <Row>(wanted: Step<Row>, take: (row: Row, facts: Facts) => void): void => {
+    lookups.push({
+      step: wanted,
+      take: (rows, facts) => {
+        for (const row of rows) take(row as Row, facts); // rows of this very statement
+      },
+    });
+  };
+  const saved = effects.flatMap((effect) => (effect.kind === 'savePlane' ? [effect.plane] : []));
+  const reports = effects.flatMap((effect) => (effect.kind === 'saveReport' ? [effect.report] : []));
+  const links = effects.filter((effect) => effect.kind === 'linkReport');
+  const answers = effects.filter((effect) => effect.kind === 'answerChallenge');
+  const planes = [...saved, ...reports].map(({ planeId }) => planeId);
+  if (planes.length > 0)
+    look(step(planeStates, project, textArray(planes)), ({ planeId, ...state }, facts) =>
+      facts.planes.set(planeId, state),
+    );
+  if (saved.length > 0) look(step(countPlanes, project), ({ n }, facts) => (facts.unrevokedPlanes = n));
+  const places: ReportPlace[] = [...reports, ...links];
+  if (places.length > 0)
+    look(step(reportsAt, project, ...placeArrays(places)), (row, facts) =>
+      facts.links.set(placeKey(row), row.link),
+    );
+  const names: ReportName[] = [...reports, ...answers];
+  if (names.length > 0)
+    look(step(reportsNamed, project, ...nameArrays(names)), (row, facts) =>
+      facts.challenges.set(nameKey(row), row.state),
+    );
+  for (const [key, { planeId, epoch }] of new Map(reports.map((each) => [epochKey(each), each]))) {
+    look(step(monthsOfEpoch, project, planeId, epoch), (row, { months }) =>
+      months.set(key, [...(months.get(key) ?? []), { month: row.month, totals: countsOf(row) }]),
+    );
+  }
+  return [...lookups, ...keyLookups(saved.flatMap(({ enrolled }) => enrolled?.verifierKey ?? []))];
+}
+
+const placeArrays = (places: readonly ReportPlace[]) => [
+  textArray(places.map(({ planeId }) => planeId)),
+  arrayOf(
+    'int8',
+    places.map(({ epoch }) => epoch),
+  ),
+  arrayOf(
+    'int8',
+    places.map(({ sequence }) => sequence),
+  ),
+];
+
+const nameArrays = (names: readonly ReportName[]) => [
+  textArray(names.map(({ planeId }) => planeId)),
+  textArray(names.map(({ reportId }) => reportId)),
+];
+
+/** Of planes of any project: each in its scope, which is left again. */
+function keyLookups(verifierKeys: readonly string[]): Lookup[] {
+  const enter = (key: string): Lookup => ({ step: scoped({ lookup: key }), take: () => {} });
+  const lookups = [...new Set(verifierKeys)].flatMap((key): Lookup[] => [
+    enter(key),
+    {
+      step: step(planeOfKey, key),
+      take: ([row], { verifierKeys: known }) => {
+        if (row !== undefined) known.set(key, (row as { plane_id: string }).plane_id); // of this very statement
+      },
+    },
+  ]);
+  return lookups.length === 0 ? [] : [...lookups, enter('')];
+}
