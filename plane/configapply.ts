@@ -276,12 +276,12 @@ export class HeldConfig implements PlaneConfig {
       const detail =
         `expected a policy of this plane's own, but ${policy.policyId} came with the configuration of ` +
         `${this.#applied.projectId}; change it at the service`;
-      throw new GovError('CONFLICT', detail);
+      throw new GovError('FORBIDDEN', detail);
     }
     if (mode !== 'service' || to !== 'active') return;
     const detail =
       'expected a change at the service: plane.json says config.policies: service, so only its policies count here';
-    throw new GovError('CONFLICT', detail);
+    throw new GovError('FORBIDDEN', detail);
   }
 
   refuseRiskConfig(): void {
@@ -289,7 +289,7 @@ export class HeldConfig implements PlaneConfig {
     const detail =
       'expected a change at the service: the risk router of this plane is configured by the configuration of ' +
       this.#applied.projectId;
-    throw new GovError('CONFLICT', detail);
+    throw new GovError('FORBIDDEN', detail);
   }
 
   settings(): Partial<StoredSettings> {

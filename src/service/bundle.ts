@@ -19,9 +19,9 @@ export interface PlaneConfig {
   held(): Promise<HeldBundle>;
   /** By a person, from a file. BundleRefused; then nothing changed. */
   apply(text: Uint8Array, caller: Caller): Promise<BundleApplied>;
-  /** CONFLICT where a change of a policy is for the service alone to make. */
+  /** FORBIDDEN where a change of a policy is for the service alone to make. */
   refusePolicyChange(policy: StoredPolicy, change: Change): void;
-  /** CONFLICT where the risk router is configured by the service. */
+  /** FORBIDDEN where the risk router is configured by the service. */
   refuseRiskConfig(): void;
   /** Settings that the service decides. */
   settings(): Partial<StoredSettings>;
