@@ -109,6 +109,18 @@ describe('a refusal', () => {
       '/cross/0/meterRecord',
     ],
     [
+      'a nonce in other base64',
+      withCross({ refNonce: otherNonce(cross[0]!.refNonce) }),
+      'cross_reference_invalid',
+      '/cross/0/meterRecord',
+    ],
+    [
+      'a batch before the leaf',
+      withCross({ firstAuditIndex: 0, count: 1 }),
+      'cross_reference_invalid',
+      '/cross/0/firstAuditIndex',
+    ],
+    [
       'a batch without the leaf',
       withCross({ firstAuditIndex: cross[0]!.auditIndex + 1 }),
       'cross_reference_invalid',
@@ -192,8 +204,16 @@ describe('a refusal', () => {
   });
 });
 
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
 /** The same 32 bytes in a base64 that is not canonical. */
 function otherBits(hash: string): string {
-  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-  return `${hash.slice(0, 42)}${alphabet[alphabet.indexOf(hash.charAt(42)) ^ 1]}=`;
+  const digits = `${alphabet}+/`;
+  return `${hash.slice(0, 42)}${digits[digits.indexOf(hash.charAt(42)) ^ 1]}=`;
+}
+
+/** The same 16 bytes in a base64url that is not canonical. */
+function otherNonce(nonce: string): string {
+  const digits = `${alphabet}-_`;
+  return nonce.slice(0, 21) + digits[digits.indexOf(nonce.charAt(21)) ^ 1]!;
 }
