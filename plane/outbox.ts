@@ -139,6 +139,20 @@ export class Outbox {
     return this.#report("WHERE plane_id = ? AND state = 'queued' ORDER BY epoch, sequence LIMIT 1", planeId);
   }
 
+  /** The newest report that may have left the machine. */
+  lastHanded(planeId: string): StoredReport | null {
+    return this.#report(
+      'WHERE plane_id = ? AND handed = 1 ORDER BY epoch DESC, sequence DESC LIMIT 1',
+      planeId,
+    );
+  }
+
+  /** Challenges about a report. */
+  challengesOf(planeId: string, reportId: string): StoredChallenge[] {
+    const select = `SELECT ${challengeColumns} FROM challenge WHERE plane_id = ? AND report_id = ?`;
+    return this.#prepare<StoredChallenge>(select).all(planeId, reportId);
+  }
+
   report(planeId: string, reportId: string): StoredReport | null {
     return this.#report('WHERE plane_id = ? AND report_id = ?', planeId, reportId);
   }

@@ -19,6 +19,7 @@ import * as tools from './tools.ts';
 import * as planes from './planes.ts';
 import { quickstart } from './quickstart.ts';
 import { proofsCreate, proofsGet, proofsVerify } from './proofs.ts';
+import * as telemetry from './telemetry.ts';
 import * as usage from './usage.ts';
 
 /** Nouns in the order of `gov --help`, under the headings they stand below. */
@@ -70,6 +71,7 @@ const handMade: readonly CommandSpec[] = [
   planeServe,
   planeStatus,
   ...Object.values(operate),
+  ...Object.values(telemetry),
   ...Object.values(service),
   logFsck,
   ...Object.values(auth),

@@ -1,0 +1,22 @@
+/** `gov plane usage receipts FILE`: what a service said of exported messages. */
+import { resolve } from 'node:path';
+import type { Run } from '../command.ts';
+import { exit } from '../exit.ts';
+import { readInput } from '../input.ts';
+import { safe } from '../safe.ts';
+import type { planeUsageReceipts as spec } from '../specs/telemetry.ts';
+import { plainView } from '../view.ts';
+
+export const run: Run<typeof spec> = async ({ args, flags, out, session, io, signal }) => {
+  const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
+  const { bytes } = await readInput(args.file, { io, signal });
+  const { takeReceipts } = await import('../../../plane/byfile.ts');
+  const taken = takeReceipts(dataDir, Buffer.from(bytes).toString().split('\n'));
+  out.verdict = taken.refused > 0 ? exit.checkFailed : exit.ok;
+  if (out.isHuman) {
+    const { accepted, refused, unsettled, challenges } = taken;
+    await out.line(safe`${accepted} accepted, ${refused} refused, ${unsettled} to be sent again`);
+    if (challenges > 0) await out.note(safe`${challenges} challenges came; the next export answers them`);
+  } else await out.one(taken, plainView(Object.keys(taken)));
+  return out.verdict;
+};
