@@ -11,6 +11,7 @@ import { openTls } from '../src/host/tls.ts';
 import { createLog } from '../src/host/log.ts';
 import { run, type Running, type RunOptions } from '../src/host/run.ts';
 import { sqliteEngine } from '../src/host/sqliteengine.ts';
+import { openWitnesses, witnessesOf } from '../src/host/witnessconfig.ts';
 import { basePaths } from '../src/http/route.ts';
 import type { ServerOptions } from '../src/http/server.ts';
 import type { Log } from '../src/service/log.ts';
@@ -26,6 +27,8 @@ export interface ServeOptions extends PlaneFlags {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Take the newest signed notes of the database as the truth where `heads.db` was lost or is older. */
   readonly rebuildHeads?: boolean | undefined;
+  /** Witnesses instead of the configured ones, each `VERIFIERKEY@URL`. */
+  readonly witness?: readonly string[] | undefined;
   /** Where logs go; stderr where absent. */
   readonly log?: Log;
   /** Lag of the event loop from which load is shed; tests share their loop with the server. */
@@ -40,6 +43,7 @@ export type RunningPlane = Running;
 export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const startedAt = performance.now();
   const config = readPlaneConfig(resolve(options.dataDir), options, options.env ?? process.env);
+  const asked = witnessesOf(config, { flags: options.witness, path: join(config.dataDir, 'plane.json') });
   const log = options.log ?? createLog(config.logLevel);
   const tls = config.tls === null ? null : openTls(config.tls, { log, now });
   const engine = sqliteEngine(config.dataDir, { log, rebuildHeads: options.rebuildHeads ?? false });
@@ -64,6 +68,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     log,
   );
   const env = options.env ?? process.env;
+  const witnesses = await openWitnesses(asked, { store: engine.store, now, log, env });
   const held = heldConfig(config, () => assembled.services);
   const sync = lateConfigSync(
     { dataDir: config.dataDir, held, sync: config.config ?? {}, env, now, log },
@@ -75,7 +80,14 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     hosting: null,
     log,
     debugging: config.logLevel === 'debug',
-    degraded: () => [...(tls?.reasons() ?? []), ...telemetry.reasons(), ...sync.reasons()],
+    localSettings: settingsOf(config),
+    degraded: () => [
+      ...(tls?.reasons() ?? []),
+      ...telemetry.reasons(),
+      ...sync.reasons(),
+      ...(witnesses?.reasons() ?? []),
+    ],
+    witnesses,
     planeConfig: () => held,
   });
   await held.open().catch(async (error: unknown) => {
@@ -96,9 +108,10 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     runFile: join(config.dataDir, 'run.json'),
     projectId,
     tls,
-    background: together(telemetry, sync),
+    background: together(telemetry, sync, ...(witnesses === undefined ? [] : [witnesses])),
     gauges: planeGauges({ dataDir: config.dataDir, configHash: hash, signed, now }),
     announced: { configHash: hash },
+    env: options.env ?? process.env,
     startedAt,
   });
 }

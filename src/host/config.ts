@@ -22,6 +22,7 @@ import {
 } from './layers.ts';
 import type { LogLevel } from './log.ts';
 import { tlsFilesOf, type TlsFiles } from './tls.ts';
+import { witnessMembers, type WitnessesFile } from './witnessconfig.ts';
 
 /** Of the configuration that a plane takes from its service. */
 export interface PlaneSync {
@@ -38,7 +39,7 @@ export interface PlaneSync {
 }
 
 /** `plane.json`, as `plane init` writes it. */
-export interface PlaneFile {
+export interface PlaneFile extends WitnessesFile {
   readonly listen: string;
   readonly metricsListen: string | null;
   readonly projectId: string;
@@ -76,6 +77,7 @@ const planeFileSchema: JsonSchema = {
   ],
   properties: {
     ...servingMembers,
+    ...witnessMembers,
     projectId: typeIdOf('prj'),
     organizationId: typeIdOf('org'),
     environment: oneOf(['production', 'sandbox']),

@@ -18,6 +18,7 @@ import { parseAddress } from './layers.ts';
 import { createLog } from './log.ts';
 import { run, type Running, type RunOptions } from './run.ts';
 import { openTls } from './tls.ts';
+import { openWitnesses } from './witnessconfig.ts';
 import { readServiceConfig, type ServiceConfig, type ServiceFlags } from './serviceconfig.ts';
 
 export interface ServiceOptions extends ServiceFlags {
@@ -62,13 +63,19 @@ export async function openService(
     engine = await openEngine(config, { log, rebuildHeads: options.rebuildHeads ?? false });
     await refuseOtherKeys(engine.store, keys);
     const tls = config.tls === null ? null : openTls(config.tls, { log, now });
+    const debugging = config.logLevel === 'debug';
+    const env = options.env ?? process.env;
+    const witnesses = await openWitnesses(config.witnessing, { store: engine.store, now, log, env });
     // tenants read it: no paths
     const degraded = (): readonly string[] =>
-      (tls?.reasons() ?? []).map((reason) => reason.replace(/:.*$/s, ''));
-    const debugging = config.logLevel === 'debug';
-    const assembled = assemble({ engine, keys, hosting, log, debugging, degraded });
+      [...(tls?.reasons() ?? []), ...(witnesses?.reasons() ?? [])].map((reason) =>
+        reason.replace(/:.*$/s, ''),
+      );
+    const assembled = assemble({ engine, keys, hosting, log, witnesses, debugging, degraded });
     const beside = devIssuer === null ? {} : { beside: devIssuer };
-    return { assembled, serving: { ...servingOf(config, options), ...beside, tls, startedAt } };
+    const background = witnesses === undefined ? {} : { background: witnesses };
+    const serving = { ...servingOf(config, options), ...beside, ...background, tls, env, startedAt };
+    return { assembled, serving };
   } catch (error) {
     await devIssuer?.close();
     await engine?.store.close();

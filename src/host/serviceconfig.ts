@@ -30,10 +30,11 @@ import {
 } from './layers.ts';
 import type { LogLevel } from './log.ts';
 import { databaseOf, secretFile, secretOf } from './configsecrets.ts';
+import { witnessesOf, witnessMembers, type WitnessesConfig, type WitnessesFile } from './witnessconfig.ts';
 import { tlsFilesOf, type TlsFiles } from './tls.ts';
 
 /** `service.json`, as `gov service init` writes it; every process of an installation has the same. */
-export interface ServiceFile {
+export interface ServiceFile extends WitnessesFile {
   readonly listen: string;
   readonly metricsListen: string | null;
   /** Begins the origin of every log; of new projects alone where it is changed. */
@@ -93,6 +94,7 @@ export const logNamePattern = '^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$';
 const serviceFileSchema = object(
   {
     ...servingMembers,
+    ...witnessMembers,
     name: matching(logNamePattern),
     publicUrl: url,
     database: text(2048),
@@ -140,6 +142,8 @@ export interface ServiceConfig {
   readonly problemBase: string | null;
   readonly logLevel: LogLevel;
   readonly memoryMiB: number | null;
+  /** Who cosigns checkpoints; null for nobody. */
+  readonly witnessing: WitnessesConfig | null;
   /** Null: HTTP without TLS. */
   readonly tls: TlsFiles | null;
 }
@@ -196,6 +200,7 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
     problemBase: problemBase ?? publicUrl,
     logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),
     memoryMiB,
+    witnessing: witnessesOf(file, { flags: undefined, path }),
     tls: tlsFilesOf(
       {
         cert: pick('tlsCert', 'GOV_TLS_CERT', file.tlsCert ?? null),
