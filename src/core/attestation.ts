@@ -89,12 +89,20 @@ export function verifyAttestation(input: AttestationInput): AttestationResult {
     fault = check();
     return { name, passed: fault === null, count };
   });
-  return { checks, fault, sampled: units.length, detection: detectionOf(units.length) };
+  return {
+    checks,
+    fault,
+    sampled: units.length,
+    detection: detectionOf(units.length === 0 ? 0 : challenge.sampleSize),
+  };
 }
 
-/** 1 − (1 − f)^k: how probably k units show it where a share f of all is labelled wrongly. */
-const detectionOf = (units: number): AttestationResult['detection'] =>
-  [0.01, 0.05].map((badFraction) => ({ badFraction, probability: 1 - (1 - badFraction) ** units }));
+/**
+ * 1 − (1 − f)^k: how probably k draws show it where a share f of the units is labelled wrongly. The first and the last
+ * unit are not among the k: everybody knows that they are asked for.
+ */
+const detectionOf = (draws: number): AttestationResult['detection'] =>
+  [0.01, 0.05].map((badFraction) => ({ badFraction, probability: 1 - (1 - badFraction) ** draws }));
 
 function checkReferences(challenge: Challenge, proof: AttestationProof): void {
   for (const name of ['challengeId', 'reportId', 'dataPlaneId'] as const) {

@@ -54,9 +54,20 @@ describe('an honest plane', () => {
       { name: 'cross_reference', passed: true, count: given.proof.cross.length },
     ]);
     expect(detection).toEqual([
-      { badFraction: 0.01, probability: 1 - 0.99 ** sampled },
-      { badFraction: 0.05, probability: 1 - 0.95 ** sampled },
+      { badFraction: 0.01, probability: 1 - 0.99 ** 64 },
+      { badFraction: 0.05, probability: 1 - 0.95 ** 64 },
     ]);
+  });
+
+  it('is told that a period without units shows nothing', () => {
+    const sender = new TestPlane().work(9);
+    sender.report();
+    const report = sender.report();
+    const challenge = challengeFor(report, { seed: 'none' });
+    const input = { challenge, report, proof: sender.answer(challenge), plane, earlier: [] };
+    const { fault, sampled, detection } = verifyAttestation(input);
+    expect({ fault, sampled }).toEqual({ fault: null, sampled: 0 });
+    expect(detection.map(({ probability }) => probability)).toEqual([0, 0]);
   });
 
   it('signs this text', () => {
