@@ -65,7 +65,7 @@ export interface AttestationResult {
 /**
  * Verifies an answer; it is accepted only where `fault` is null. Throws VALIDATION_ERROR where it is of another challenge,
  * report or plane than it is held against (contract J7: structurally inconsistent). Samples are in the order of
- * `sampledUnits` and `crossIndexes`, consistency in that of `consistencySizes`. Cost: two signatures, and 50 hashes for
+ * `sampledUnits` and `crossIndexes`, consistency in that of `consistencySizes`. Cost: one signature, and 50 hashes for
  * each of up to 66 units in a log of ten million leaves: a few ms.
  */
 export function verifyAttestation(input: AttestationInput): AttestationResult {
