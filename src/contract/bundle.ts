@@ -166,7 +166,7 @@ export const bundle = {
       ),
     }),
     success: { 200: TelemetryConfig },
-    statuses: [400, 401, 403, 409, 500],
+    statuses: [400, 401, 409, 500],
   }),
   getConfigBundle: operation({
     ...beta,
@@ -176,7 +176,7 @@ export const bundle = {
     path: '/governance/bundle',
     summary: 'Get the signed configuration: of the project at a service, in force at a plane',
     success: { 200: HeldBundle },
-    statuses: [401, 403, 404, 409, 500],
+    statuses: [401, 404, 409, 500],
   }),
   applyConfigBundle: operation({
     ...beta,

@@ -21,6 +21,15 @@ import { anonymous, refusalsOf, scenarios, type Made, type Scenario } from './sc
 const elsewhere: Readonly<Record<string, string>> = {
   'getHealth 503': 'only once the writer stopped: test/plane/lifecycle.test.ts',
   'getLiveness 503': 'an event loop that does not turn answers nothing',
+  'getTelemetryConfig 200': 'a data plane asks: test/service/configbundle.test.ts',
+  'getTelemetryConfig 400': 'a data plane asks: test/service/configbundle.test.ts',
+  'getTelemetryConfig 409': 'more policies than fit: test/service/configbundle.test.ts',
+  'getConfigBundle 200': 'at a plane that holds one: test/plane/configapply.test.ts',
+  'getConfigBundle 404': 'at a plane that holds none: test/plane/configapply.test.ts',
+  'getConfigBundle 409': 'more policies than fit: test/service/configbundle.test.ts',
+  'applyConfigBundle 200': 'at a plane that trusts a service: test/plane/configapply.test.ts',
+  'applyConfigBundle 403': 'at a service: test/service/configbundle.test.ts',
+  'applyConfigBundle 409': 'at a plane that trusts a service: test/plane/configapply.test.ts',
 };
 /** A fault of ours, which nothing here provokes: test/http/messages.test.ts. */
 const unprovoked = 500;
