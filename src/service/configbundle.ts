@@ -33,7 +33,8 @@ interface Moment {
   readonly updatedMs: number;
 }
 
-interface Made extends ProjectBundle {
+interface Made {
+  readonly project: ProjectBundle;
   readonly of: Moment;
   readonly bytes: number;
 }
@@ -53,7 +54,7 @@ export async function bundleOf(services: Services, project: Project): Promise<Pr
   for (let attempt = 0; attempt < attempts; attempt++) {
     const before = await momentOf(store, project);
     const known = made.get(project.projectId);
-    if (known !== undefined && isSame(known.of, before)) return known;
+    if (known !== undefined && isSame(known.of, before)) return known.project;
     const bundle = await read(store, project, before);
     if (bundle !== null && isSame(before, await momentOf(store, project))) {
       return keep(services, before, bundle);
@@ -150,7 +151,7 @@ async function timeOf(store: StoreReader, projectId: string, index: number): Pro
   return time;
 }
 
-function keep({ hosting }: Services, of: Moment, bundle: ConfigBundle): Made {
+function keep({ hosting }: Services, of: Moment, bundle: ConfigBundle): ProjectBundle {
   if (hosting === null) throw new Error('only a hosted service makes configurations of planes');
   const bytes = Buffer.byteLength(canonicalize(bundle as unknown as Json));
   const limit = limits.configBundleBytes - limits.checkpointNoteChars;
@@ -162,15 +163,15 @@ function keep({ hosting }: Services, of: Moment, bundle: ConfigBundle): Made {
   }
   const { hash, signed } = signBundle(bundle, hosting.configSigner);
   const { projectId, bundleVersion } = bundle;
-  const entry = { of, bytes, bundleVersion, bundleHash: hash, signed };
+  const project = { bundleVersion, bundleHash: hash, signed };
   forget(projectId);
-  made.set(projectId, entry);
+  made.set(projectId, { project, of, bytes });
   madeBytes += bytes;
   for (const oldest of made.keys()) {
     if (madeBytes <= limits.configBundleCacheBytes) break;
     forget(oldest);
   }
-  return entry;
+  return project;
 }
 
 function forget(projectId: string): void {
