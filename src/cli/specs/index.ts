@@ -21,6 +21,7 @@ import { quickstart } from './quickstart.ts';
 import { proofsCreate, proofsGet, proofsVerify } from './proofs.ts';
 import * as telemetry from './telemetry.ts';
 import * as usage from './usage.ts';
+import * as witness from './witness.ts';
 
 /** Nouns in the order of `gov --help`, under the headings they stand below. */
 export const nouns: readonly (readonly [heading: string, noun: string, summary: string])[] = [
@@ -37,6 +38,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Prove', 'log', 'The log on disk'],
   ['Operate', 'plane', 'The data plane on this machine'],
   ['Operate', 'service', 'The hosted service on this machine'],
+  ['Operate', 'witness', 'A witness of logs, which cosigns their checkpoints'],
   ['Operate', 'jobs', 'Jobs of the service'],
   ['Operate', 'health', ''],
   ['Account', 'auth', 'Sign up, sign in, sign out'],
@@ -73,6 +75,7 @@ const handMade: readonly CommandSpec[] = [
   ...Object.values(operate),
   ...Object.values(telemetry),
   ...Object.values(service),
+  ...Object.values(witness),
   logFsck,
   ...Object.values(auth),
   ...Object.values(projects),

@@ -60,6 +60,11 @@ export const planeServe = command({
       value: 'FILE',
       description: 'Authorities (PEM) of which every client needs a certificate',
     },
+    witness: {
+      type: 'strings',
+      value: 'VKEY@URL',
+      description: 'Witness that cosigns checkpoints, instead of those in plane.json; may be repeated',
+    },
     rebuildHeads: {
       type: 'boolean',
       description: 'Make a lost heads.db again from gov.db, which must be the newest copy',

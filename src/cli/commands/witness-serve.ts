@@ -1,0 +1,12 @@
+/** `gov witness serve`: runs until a signal or a storage fault (exit 74, EX_IOERR). Logs go to standard error. */
+import type { Run } from '../command.ts';
+import { safe } from '../safe.ts';
+import type { witnessServe as spec } from '../specs/witness.ts';
+
+export const run: Run<typeof spec> = async ({ flags, out, io }) => {
+  const { data: dataDir, listen } = flags;
+  const { witnessServe } = await import('../../host/witness.ts');
+  const witness = await witnessServe({ dataDir, listen });
+  if (io.stderr.isTTY === true) await out.note(safe`witnessing at ${witness.url}; Ctrl-C stops it`);
+  return witness.untilStopped();
+};
