@@ -138,7 +138,7 @@ describe('a configuration of the service', () => {
     await plane.apply(textOf(bundleOf(2, [policy('shell', { version: 2, action: 'warn' })])));
     expect((await decide('after')).body.combined).toBe('warn');
     const { body: proof } = await plane.call('POST', '/proofs', {
-      body: { runId: 'before', layers: ['event_integrity', 'policy_compliance'] },
+      body: { runId: 'before', composed: { layers: ['event_integrity', 'policy_compliance'] } },
     });
     expect(proof.layers).toMatchObject([{ verified: true }, { verified: true }]);
     const { body: job } = await plane.call('POST', '/replay', { body: { runId: 'before' } });
