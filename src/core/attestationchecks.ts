@@ -137,7 +137,7 @@ const consistent = (claim: {
     path: claim.hashes,
   });
 
-/** Each audit leaf is in the audit log, and in the batch that a leaf of the metering log covers. */
+/** Each audit leaf is in the audit log, and in the batch that a metering leaf covers; of events, it counts them all. */
 export function checkCross(cross: readonly Cross[], heads: Heads): Fault | null {
   return firstFault(cross, (each, at) => checkCovered(each, heads, `/cross/${at}`));
 }
@@ -172,9 +172,12 @@ function checkCovered(cross: Cross, heads: Heads, pointer: string): Fault | null
   const same =
     nonce.toString('base64url') === cross.refNonce &&
     meterRefOf({ nonce, firstIndex: firstAuditIndex, count, root }) === meter.ref;
-  return same
-    ? null
-    : fault('expected the ref of the metering leaf over this batch, got another', 'meterRecord');
+  if (!same)
+    return fault('expected the ref of the metering leaf over this batch, got another', 'meterRecord');
+  // of other types one unit can append several leaves; each event is one
+  if (meter.op !== 'audit_event' || meter.units === count) return null;
+  const detail = `expected ${count} units of audit_event, one for each leaf of the batch, got ${meter.units}`;
+  return faultAt('totals_sum_mismatch', `${pointer}/meterRecord`, detail);
 }
 
 interface Place {

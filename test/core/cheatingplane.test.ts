@@ -102,6 +102,14 @@ describe('a plane that does not count what it records', () => {
     expect(faults).toEqual(['cross_reference_invalid']);
   });
 
+  it('is found out by batches of events that count as fewer', () => {
+    const sender = cheating(200, 10, { op: 'audit_event', units: 1, leaves: 3 });
+    const probability = 1 - (1 - (3 * 20) / sender.audit.size) ** 8;
+    const { caught, faults } = rate(sender, { samples: 64, cross: 8 }, 200);
+    expect(Math.abs(caught - probability)).toBeLessThan(within(probability, 200));
+    expect(faults).toEqual(['totals_sum_mismatch']);
+  });
+
   it('cannot report fewer units than it has metered leaves', () => {
     const sender = new TestPlane().work(5);
     sender.report();
