@@ -5,7 +5,13 @@
 import { join, resolve } from 'node:path';
 import type { OperationId } from '../src/contract/table.ts';
 import { assemble } from '../src/host/assemble.ts';
-import { configHash, readPlaneConfig, type PlaneConfig, type PlaneFlags } from '../src/host/config.ts';
+import {
+  configHash,
+  readPlaneConfig,
+  settingsOf,
+  type PlaneConfig,
+  type PlaneFlags,
+} from '../src/host/config.ts';
 import { now, randomBytes } from '../src/host/clock.ts';
 import { openTls } from '../src/host/tls.ts';
 import { createLog } from '../src/host/log.ts';

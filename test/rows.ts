@@ -16,6 +16,7 @@ export interface Ids {
   readonly replayId: string;
   readonly policyId: string;
   readonly approvalId: string;
+  readonly erasureId: string;
   readonly projectId: string;
   readonly keyId: string;
   readonly dataPlaneId: string;
@@ -33,6 +34,7 @@ export const nobodysIds: Ids = {
   replayId: 'rpl_01jzzzzzzzzzzzzzzzzzzzzzzz',
   policyId: 'nobodys-policy',
   approvalId: 'apr_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  erasureId: 'ers_01jzzzzzzzzzzzzzzzzzzzzzzz',
   projectId: 'prj_01jzzzzzzzzzzzzzzzzzzzzzzz',
   keyId: 'key_01jzzzzzzzzzzzzzzzzzzzzzzz',
   dataPlaneId: 'dpl_01jzzzzzzzzzzzzzzzzzzzzzzz',
@@ -120,6 +122,7 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
     policyIds: [policyId],
   }),
   decideApproval: () => ({ outcome: 'approved' }),
+  createErasure: ({ eventId }) => ({ eventId, fields: ['/metadata'] }),
   signUp: () => ({ name: 'Ada', organizationName: 'Analytical Engines' }),
   openSession: () => ({ idToken: 'a.b.c' }),
   createCliToken: () => ({ idToken: 'a.b.c' }),
@@ -171,8 +174,11 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
 const queryIds: Readonly<Record<string, keyof Ids>> = { runId: 'runId', nodeId: 'eventId' };
 /** Members that name something of the caller alone, or nothing that is stored. */
 const ownNames = new Set(['aiSystemId', 'clientEventId']);
-/** Members that come only with the rest of an artifact. */
-const elsewhere: Readonly<Record<string, readonly string[]>> = { verifyProof: ['runId'] };
+/** Members that come only with the rest of an artifact, or instead of another one. */
+const elsewhere: Readonly<Record<string, readonly string[]>> = {
+  verifyProof: ['runId'],
+  createErasure: ['evaluationId', 'decisionId'],
+};
 const named = /(?:[a-z]Ids?|causedBy|policies)$/;
 
 const bodyOf = bodies as Readonly<Record<string, ((ids: Ids) => unknown) | undefined>>;

@@ -161,6 +161,12 @@ export const limits = {
   /** Of one gov.erasure/1 leaf, so that its record stays below `recordBytes`. */
   erasureTargets: 400,
   erasureDigests: 1000,
+  erasurePointerChars: 512,
+  subjectPointers: 10,
+  subjectPointerChars: 256,
+  subjectValueChars: 1024,
+  /** Of one event or decision; more are not looked for. */
+  subjectsPerLeaf: 16,
   recordBytes: 65_535,
   tileCacheTiles: 256,
   noteBytes: 1_000_000,

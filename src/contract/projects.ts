@@ -9,6 +9,8 @@ import { exact, nullable, oneOf, serviceId, timestamp } from './shapes.ts';
 export const auditFailureModes = ['strict', 'best_effort'] as const;
 export const quotaModes = ['block', 'overage'] as const;
 
+export const subjectPointerPattern = '^/(actor|resource|metadata|arguments)(/([^~/]|~[01])*)*$';
+
 const settings = {
   retentionDays: nullable(
     Type.Integer({
@@ -33,6 +35,18 @@ const settings = {
       uniqueItems: true,
       description:
         'JSON pointers into actor, resource and metadata; what they name is replaced before it is hashed',
+    },
+  ),
+  subjectPointers: Type.Array(
+    Type.String({
+      pattern: subjectPointerPattern,
+      maxLength: limits.subjectPointerChars,
+    }),
+    {
+      maxItems: limits.subjectPointers,
+      uniqueItems: true,
+      description:
+        'JSON pointers to whom an event is about, such as /metadata/customerId: by their values all about a person can be erased',
     },
   ),
   requireTwoPersonPublish: Type.Boolean({ description: 'Whoever wrote a version does not publish it' }),

@@ -3,6 +3,7 @@ import { approvals } from './approvals.ts';
 import { auth } from './auth.ts';
 import { billing } from './billing.ts';
 import { bundle } from './bundle.ts';
+import { erasures } from './erasure.ts';
 import { events } from './events.ts';
 import { governance } from './governance.ts';
 import { graphs } from './graphs.ts';
@@ -31,6 +32,7 @@ export const table = {
   ...bundle,
   ...tools,
   ...approvals,
+  ...erasures,
   ...jobs,
   ...auth,
   ...projects,

@@ -44,6 +44,8 @@ export interface EventDraft {
   readonly head: string;
   readonly tail: string;
   readonly disclosures: string;
+  /** Keyed hashes of the subjects that it is about; absent where none are looked for. */
+  readonly subjects?: readonly string[];
 }
 
 export interface OtherDraft {
@@ -55,6 +57,8 @@ export interface OtherDraft {
   readonly record: string;
   /** `null` where nothing is committed. */
   readonly disclosures: string | null;
+  /** As of an event. */
+  readonly subjects?: readonly string[];
 }
 
 export type LeafDraft = EventDraft | OtherDraft;

@@ -65,8 +65,8 @@ export function assemble(parts: Parts): Assembled {
   const { signers, verifierKeys, attest, storeKey } = keys;
   const secrets = deriveSecrets(storeKey);
   const planeConfig = parts.planeConfig?.(() => services);
-  const settings = planeConfig === undefined ? {} : { settings: () => planeConfig.settings() };
-  const credentials = new Credentials({ store, now, hosting, ...settings });
+  const settings = (): Partial<StoredSettings> => ({ ...parts.localSettings, ...planeConfig?.settings() });
+  const credentials = new Credentials({ store, now, hosting, settings });
   const services: Services = {
     store,
     now,
@@ -94,6 +94,7 @@ export function assemble(parts: Parts): Assembled {
     ...(degraded === undefined ? {} : { degraded }),
     ...(planeConfig === undefined ? {} : { planeConfig }),
     counts: { skewedEvents: 0 },
+    ...(hosting === null ? { planeSettings: settings } : {}),
     hosting,
     credentials,
     forgetCredential: (id) => credentials.forget(id),

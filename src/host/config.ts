@@ -6,7 +6,10 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { policyModes, type PolicyMode } from '../contract/bundle.ts';
 import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
+import { subjectPointerPattern } from '../contract/projects.ts';
 import type { JsonSchema } from '../service/explain.ts';
+import type { StoredSettings } from '../service/settings.ts';
 import {
   layers,
   oneOf,
@@ -52,6 +55,12 @@ export interface PlaneFile extends WitnessesFile {
   readonly problemBase?: string;
   readonly logLevel?: LogLevel;
   readonly memoryMiB?: number;
+  /** Bodies are erased after so many days (183 at least in production); null or absent: never. */
+  readonly retentionDays?: number | null;
+  /** Nothing is erased. */
+  readonly legalHold?: boolean;
+  /** As `subjectPointers` of a project of a service. */
+  readonly subjectPointers?: readonly string[];
   /** Paths of PEM files, relative to the data directory. */
   readonly tlsCert?: string;
   readonly tlsKey?: string;
@@ -84,6 +93,16 @@ const planeFileSchema: JsonSchema = {
     origin: text(255),
     meteringOrigin: text(255),
     name: text(100),
+    retentionDays: {
+      anyOf: [{ type: 'integer', minimum: 1, maximum: limits.retentionDays }, { type: 'null' }],
+    },
+    legalHold: { type: 'boolean' },
+    subjectPointers: {
+      type: 'array',
+      maxItems: limits.subjectPointers,
+      uniqueItems: true,
+      items: { type: 'string', pattern: subjectPointerPattern, maxLength: limits.subjectPointerChars },
+    },
     config: {
       type: 'object',
       properties: {
@@ -166,3 +185,14 @@ export const readPlaneFile = (path: string): PlaneFile =>
     planeFileSchema,
     `expected a plane at ${path}; make one with gov plane init`,
   ) as PlaneFile;
+
+/** What a plane's configuration says of its project. VALIDATION_ERROR where production would be kept too short. */
+export function settingsOf(config: PlaneConfig): Partial<StoredSettings> {
+  const { retentionDays = null, legalHold = false, subjectPointers: pointers = [], environment } = config;
+  const least = limits.retentionDaysProduction;
+  if (environment === 'production' && retentionDays !== null && retentionDays < least) {
+    const detail = `expected at least ${least} days in production, or null to keep everything, got ${retentionDays}`;
+    throw new GovError('VALIDATION_ERROR', `${join(config.dataDir, 'plane.json')}: retentionDays: ${detail}`);
+  }
+  return { retentionDays, legalHold, subjectPointers: [...pointers] };
+}

@@ -24,7 +24,8 @@ type Guarded = Extract<
       | 'revokeApiKey'
       | 'changeProject'
       | 'setCustomer'
-      | 'decideApproval';
+      | 'decideApproval'
+      | 'eraseFields';
   }
 >;
 

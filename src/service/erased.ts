@@ -4,7 +4,7 @@
  */
 import { readErasure, type ErasureRecord } from '../core/decided/erasure.ts';
 import { erasuresOf } from '../core/erased.ts';
-import { altered } from '../store/altered.ts';
+import { GovError } from '../contract/problems.ts';
 import type { Leaf, StoreReader } from '../store/port.ts';
 
 /** Erasures that are held at a time: up to 60 KB each. */
@@ -25,7 +25,7 @@ export class Erasures {
     for (const at of erasuresOf(erased ?? null)) {
       const erasure = await this.#erasure(at);
       if (erasure?.targets.some((target) => target.index === index) !== true) {
-        throw altered('audit', index, `lacks fields that leaf ${at} did not erase`);
+        throw lostFields(index, `fields that leaf ${at} did not erase`);
       }
     }
   }
@@ -41,3 +41,11 @@ export class Erasures {
     return erasure;
   }
 }
+
+/** Of an audit leaf. */
+export const lostFields = (index: number, what: string): GovError =>
+  new GovError(
+    'STORAGE_FAULT',
+    `leaf ${index} of the audit log lacks ${what}; run gov log fsck --deep, and restore what it names from a backup`,
+    { extensions: { tree: 'audit', index } },
+  );

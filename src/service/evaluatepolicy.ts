@@ -40,6 +40,7 @@ import { idlePolicies, reasonsOf, summaryBody } from './policydecisions.ts';
 import type { InForce } from './policyset.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
+import { subjectsOf } from './subjects.ts';
 import { inTurns } from './turns.ts';
 
 export const evaluations: Pick<Handlers, 'evaluatePolicy' | 'listPolicyEvaluations'> = {
@@ -216,10 +217,12 @@ const opened = ({ approvalId, requestedBy, expiresMs }: StoredApproval): OpenedA
 });
 
 /** The leaf. Its canonical form is made once: only where that is long are the checkpoint's bytes counted. */
-function draftDecided({ evaluation }: Decided, { checkpoint }: Asked, { salt }: Services): OtherDraft {
-  const leaf = draftEvaluation(evaluation, salt);
+function draftDecided({ evaluation }: Decided, asked: Asked, services: Services): OtherDraft {
+  const { checkpoint } = asked;
+  const leaf = draftEvaluation(evaluation, services.salt);
   if ((leaf.disclosures?.length ?? 0) * 3 > limits.checkpointBytes) refuseLarge(checkpoint, '/checkpoint');
-  return leaf;
+  const subjects = subjectsOf(asked.caller, services)?.(checkpoint.context as JsonObject);
+  return subjects === undefined ? leaf : { ...leaf, subjects };
 }
 
 function evaluationBody({ evaluation, summary, approval }: Decided): PolicyEvaluation {

@@ -8,12 +8,11 @@ import { GovError } from '../contract/problems.ts';
 import { eventIndex } from '../core/id.ts';
 import { openEvent, type EventDraft } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
-import { altered } from '../store/altered.ts';
 import type { Leaf, RunSummary } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
 import { notFound, type Caller, type Handlers } from './call.ts';
-import { Erasures } from './erased.ts';
-import { judgeEvent, loadEventCheck, type Judged } from './judge.ts';
+import { Erasures, lostFields } from './erased.ts';
+import { judgeEvent, loadEventCheck, type Judged, type Recording } from './judge.ts';
 import { appendJudged } from './judged.ts';
 import { listPage, pageLimit, timeRange } from './pages.ts';
 import type { Uncounted } from './quota.ts';
@@ -22,6 +21,7 @@ import { redactionOf } from './redaction.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
 import type { Slice } from './slices.ts';
+import { subjectsOf } from './subjects.ts';
 
 export const events: Pick<
   Handlers,
@@ -33,7 +33,7 @@ export const events: Pick<
         ? {}
         : { idempotency: { ...idempotency, response: createdTemplate(body.runId, basePath) } };
     const judge = (by: Caller) => {
-      const judged = judgeEvent(body, services, redactionOf(by, services));
+      const judged = judgeEvent(body, services, recordingOf(by, services));
       if ('fault' in judged) throw fieldError(judged.fault);
       return { ...acceptedOf([judged]), whole: true, ...kept };
     };
@@ -122,6 +122,11 @@ export const events: Pick<
   },
 };
 
+const recordingOf = (caller: Caller, services: Services): Recording => ({
+  redact: redactionOf(caller, services),
+  subjects: subjectsOf(caller, services),
+});
+
 /** What of a request is appended. */
 function acceptedOf(results: readonly Judged[]): Pick<Uncounted, 'fingerprints'> & {
   readonly leaves: readonly EventDraft[];
@@ -142,7 +147,7 @@ const asEvents = (caller: Caller) => ({ caller, op: 'audit_event', units: 'accep
 /** Judges a batch, giving way to other requests now and then: one of 16 MiB takes a few hundred milliseconds. */
 async function judgeAll(inputs: readonly unknown[], services: Services, caller: Caller): Promise<Judged[]> {
   const check = await loadEventCheck();
-  const redact = redactionOf(caller, services);
+  const recording = recordingOf(caller, services);
   const results: Judged[] = [];
   const slice = services.slices.of(caller.project.projectId);
   await slice.next();
@@ -150,7 +155,7 @@ async function judgeAll(inputs: readonly unknown[], services: Services, caller: 
     if (slice.isOver()) await slice.next();
     const [fault] = check(input)?.errors ?? [];
     // the check has just accepted it as an event
-    results.push(fault === undefined ? judgeEvent(input as EventInput, services, redact) : { fault });
+    results.push(fault === undefined ? judgeEvent(input as EventInput, services, recording) : { fault });
   }
   return results;
 }
@@ -202,7 +207,7 @@ export function openLeaf({ index, record, disclosures, erased }: Leaf): AuditEve
   if (!record.endsWith('"type":"gov.event/1"}')) return null;
   const event = openEvent(index, record, disclosures ?? '[]', erased ?? null);
   if (event.erased?.some(({ sequence }) => sequence < 0) !== true) return event;
-  throw altered('audit', index, 'lost a field that was not erased');
+  throw lostFields(index, 'a field that was not erased');
 }
 
 const runBody = (run: RunSummary): Run => ({

@@ -6,6 +6,7 @@ import { billing } from './billing.ts';
 import { bundles } from './bundle.ts';
 import type { Handlers } from './call.ts';
 import { evaluations } from './evaluatepolicy.ts';
+import { erasures } from './erasures.ts';
 import { events } from './events.ts';
 import { graphs } from './graphs.ts';
 import { health } from './health.ts';
@@ -35,6 +36,7 @@ export const handlers: Handlers = {
   ...snapshots,
   ...tools,
   ...approvals,
+  ...erasures,
   ...jobs,
   ...projects,
   ...apiKeys,

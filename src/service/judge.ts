@@ -7,18 +7,27 @@ import { isSystemRun, systemRunRefusal, type EventInput } from '../contract/even
 import { limits } from '../contract/limits.ts';
 import type { FieldError } from '../contract/problems.ts';
 import { table } from '../contract/table.ts';
-import { canonicalize, type Json } from '../core/json.ts';
+import { canonicalize, type Json, type JsonObject } from '../core/json.ts';
 import { draftEvent, type EventDraft } from '../core/record.ts';
 import { futureRefusal, parseTimestamp } from '../core/time.ts';
 import { plain, type FieldCode } from './explain.ts';
 import type { Redact } from './redaction.ts';
 import { loadCheck, type Check } from './schema.ts';
 import type { Services } from './services.ts';
+import type { SubjectsOf } from './subjects.ts';
 
 /** Where tool calls are recorded that name no run. */
 export const toolRun = 'gov.tools';
 
 const earliestMs = Date.UTC(2000, 0, 1);
+
+/** What a project does with what it records. */
+export interface Recording {
+  readonly redact: Redact;
+  readonly subjects: SubjectsOf;
+}
+
+const plainly: Recording = { redact: null, subjects: null };
 
 export type Judged =
   | { readonly draft: EventDraft; readonly fingerprint: string | null }
@@ -32,7 +41,11 @@ const fault = (pointer: string, code: string, detail: string, limit?: number): {
  * Judges an event that matches the schema, and drafts it as the project redacts it: what is committed to, and its
  * canonical sizes, are those of the redacted event. The client controls it. Cost: 20 to 50 µs.
  */
-export function judgeEvent(input: EventInput, services: Services, redact: Redact = null): Judged {
+export function judgeEvent(
+  input: EventInput,
+  services: Services,
+  { redact, subjects }: Recording = plainly,
+): Judged {
   const { now, salt, fingerprint, counts } = services;
   if (isSystemRun(input.runId)) return fault('/runId', 'NOT_ALLOWED', systemRunRefusal);
   const timestampMs = parseTimestamp(input.timestamp);
@@ -51,8 +64,10 @@ export function judgeEvent(input: EventInput, services: Services, redact: Redact
   }
   const redacted = redact === null ? { event: input } : redact(input);
   if ('fault' in redacted) return redacted;
-  const draft = draftEvent(redacted.event, timestampMs, salt);
-  if ('code' in draft) return fault(draft.pointer, draft.code.toUpperCase(), draft.detail);
+  const made = draftEvent(redacted.event, timestampMs, salt);
+  if ('code' in made) return fault(made.pointer, made.code.toUpperCase(), made.detail);
+  // as they were sent: who is redacted can be erased all the same
+  const draft = subjects === null ? made : { ...made, subjects: subjects(input as unknown as JsonObject) };
   if (Math.abs(skewMs) > limits.recordedSkewSeconds * 1000) counts.skewedEvents += 1;
   if (draft.clientEventId === null) return { draft, fingerprint: null };
   // as it was sent, so that a repeat is one whatever is redacted by then; absent metadata is empty metadata; an event

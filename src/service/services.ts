@@ -47,6 +47,8 @@ export interface Services {
   readonly degraded?: () => readonly string[];
   /** Counted since the start, for the metrics. */
   readonly counts: Counts;
+  /** What the configuration of a plane and its service decide; absent on a hosted service. */
+  readonly planeSettings?: () => Partial<StoredSettings>;
   /** Null on a plane. */
   readonly hosting: Hosting | null;
   readonly credentials: Credentials;

@@ -19,6 +19,7 @@ export const defaultSettings: StoredSettings = {
   timezone: 'UTC',
   webhookDefaults: {},
   redactionKeys: [],
+  subjectPointers: [],
   requireTwoPersonPublish: false,
   quotaMode: 'block',
   legalHold: false,

@@ -3,6 +3,7 @@
  * they tell of. Proven by `test/service/graphs.test.ts`.
  */
 import type { ApprovalRecord } from '../core/decided/approval.ts';
+import type { ErasureRecord } from '../core/decided/erasure.ts';
 import type { PolicyChange, PolicyChangeEvent } from '../core/decided/policychange.ts';
 import type { JsonObject } from '../core/json.ts';
 import { saltPool } from '../core/disclosure.ts';
@@ -142,3 +143,19 @@ export const policyChanged = (
     context,
   );
 };
+
+/** Values were erased; `by` is null where the retention of the project did. */
+export const erasureExecuted = (
+  { erasureId, targets, reasonCode }: ErasureRecord,
+  context: { nowMs: number; salt: () => string; by: Caller | null },
+): EventDraft =>
+  systemEvent(
+    {
+      eventType: 'erasure.executed',
+      action: 'erase',
+      actor: { id: context.by?.id ?? 'gov', type: context.by?.type ?? 'service' },
+      resource: { id: erasureId, type: 'erasure' },
+      metadata: { leaves: targets.length, reasonCode },
+    },
+    context,
+  );

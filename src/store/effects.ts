@@ -35,6 +35,8 @@ export interface EffectRows extends TenantRows {
   saveBody(index: number, body: KeptBody): void;
   /** Forgets a client's own id of the event at this leaf; its body names an erasure by then. */
   dropClientId(clientEventId: string, index: number): void;
+  /** Forgets that a leaf is about a subject; as above. */
+  dropSubject(subject: string, index: number): void;
   /** False when the lease was lost. */
   completeJob(effect: EffectOf<'completeJob'>): boolean;
   policy(policyId: string): Pick<StoredPolicy, 'revision' | 'status' | 'latestVersion'> | null;
@@ -72,11 +74,11 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
       });
     case 'enqueueJob':
       return rows.enqueueJob(effect.job);
-    case 'eraseFields':
-      return eraseFields(rows, effect, placeOf(effect, assigned).index);
     case 'completeJob':
       if (rows.completeJob(effect)) return;
       throw new GovError('CONFLICT', `the lease of job ${effect.jobId} was lost; another worker has it`);
+    case 'eraseFields':
+      return eraseFields(rows, effect, placeOf(effect, assigned).index);
     case 'createPolicy':
     case 'addPolicyVersion':
     case 'movePolicy':
@@ -90,7 +92,7 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
   }
 }
 
-function eraseFields(rows: EffectRows, { targets }: EffectOf<'eraseFields'>, leaf: number): void {
+function eraseFields(rows: EffectRows, { targets, subject }: EffectOf<'eraseFields'>, leaf: number): void {
   for (const { index, digests } of targets) {
     const body = rows.body(index);
     const after = body === null ? null : eraseDigests(body, { digests, leaf });
@@ -101,6 +103,7 @@ function eraseFields(rows: EffectRows, { targets }: EffectOf<'eraseFields'>, lea
       );
     }
     rows.saveBody(index, after.body);
+    if (subject !== undefined) rows.dropSubject(subject, index);
     for (const text of after.removed) {
       const [, pointer, value] = readJson(text) as readonly Json[];
       if (pointer === '/clientEventId' && typeof value === 'string') rows.dropClientId(value, index);

@@ -14,7 +14,6 @@
 import type { ApprovalStatus } from '../contract/approvals.ts';
 import type { JobStatus, JobType } from '../contract/jobs.ts';
 import type { Checkpoint } from '../core/checkpoint.ts';
-import type { ErasureTarget } from '../core/decided/erasure.ts';
 import type { MeterOp, Totals } from '../core/metering.ts';
 import type { LeafDraft } from '../core/record.ts';
 import type { MeterReader } from './meter.ts';
@@ -23,6 +22,7 @@ import type {
   ActivePolicy,
   ByAge,
   ClaimedJob,
+  ErasureEffect,
   Cosignature,
   GovernanceEffect,
   GraphPart,
@@ -161,6 +161,7 @@ export type AppendOutcome =
  */
 export type Effect =
   | GovernanceEffect
+  | ErasureEffect
   | TenantEffect
   | { readonly kind: 'saveProof'; readonly proof: Omit<StoredProof, 'leafIndex'>; readonly leaf: number }
   | { readonly kind: 'saveGraph'; readonly graph: Omit<StoredGraph, 'leafIndex'>; readonly leaf: number }
@@ -174,11 +175,6 @@ export type Effect =
   /** Sealed at the server time of its leaf. Refused with GRAPH_SEALED when it is sealed already. */
   | { readonly kind: 'sealGraph'; readonly runId: string; readonly rootHash: string; readonly leaf: number }
   | { readonly kind: 'enqueueJob'; readonly job: NewJob }
-  /**
-   * Removes salts and values from bodies; `leaf` is the gov.erasure/1 leaf that names the same targets. A client's own id
-   * of an event goes with the field that has it. Refused with CONFLICT where one of the digests is not kept any more.
-   */
-  | { readonly kind: 'eraseFields'; readonly targets: readonly ErasureTarget[]; readonly leaf: number }
   /** Refused with CONFLICT when the lease was lost meanwhile. */
   | {
       readonly kind: 'completeJob';
@@ -305,6 +301,8 @@ export interface StoreReader extends TenantReader, MeterReader {
     filter: { readonly type: IndexedLeaf; readonly runId?: string; readonly beforeIndex?: number },
     page: Page<number> & { readonly order: 'asc' | 'desc' },
   ): Promise<Leaf[]>;
+  /** Leaves about a subject, by its keyed hash, in index order; `after` is a leaf index. */
+  leavesAbout(projectId: string, subject: string, page: Page<number>): Promise<Leaf[]>;
   policy(projectId: string, policyId: string): Promise<StoredPolicy | null>;
   policies(
     projectId: string,

@@ -5,6 +5,7 @@
  */
 import type { ApprovalOutcome } from '../contract/approvals.ts';
 import type { JobStatus, JobType } from '../contract/jobs.ts';
+import type { ErasureTarget } from '../core/decided/erasure.ts';
 import type { PolicyAction, PolicySeverity, PolicyStatus } from '../contract/policywords.ts';
 
 export interface StoredPolicy {
@@ -145,6 +146,18 @@ export interface ClaimedJob extends StoredJob {
   readonly tries: number;
   /** Names this claim; a later claim has another one. */
   readonly lease: string;
+}
+
+/**
+ * Removes salts and values from bodies; `leaf` is the gov.erasure/1 leaf that names the same targets. A client's own id of
+ * an event goes with the field that has it. Refused with CONFLICT where one of the digests is not kept any more.
+ */
+export interface ErasureEffect {
+  readonly kind: 'eraseFields';
+  readonly targets: readonly ErasureTarget[];
+  readonly leaf: number;
+  /** Keyed hash of the subject for whose sake all is erased: that the leaves are about it is forgotten too. */
+  readonly subject?: string;
 }
 
 /** Effects of governance; each checks, then writes, in the transaction of its leaves. */

@@ -76,6 +76,12 @@ const samples: Record<string, unknown> = {
     edges: [{ source: 'a', target: 'a', type: 'x' }],
   },
   decideApproval: { outcome: 'approved', comment: 'c' },
+  createErasure: {
+    eventId: 'evt_01jq3v5k8hf7wb3c9x2m4n6p8r',
+    fields: ['/action'],
+    reasonCode: 'a',
+    dryRun: true,
+  },
   declareGraph: {
     nodes: [{ id: 'a', type: 'data', data: {} }],
     edges: [{ source: 'a', target: 'a', type: 'x' }],
@@ -92,6 +98,7 @@ const samples: Record<string, unknown> = {
       timezone: 'UTC',
       webhookDefaults: { a: 1 },
       redactionKeys: ['/metadata/a', '/actor'],
+      subjectPointers: ['/metadata/a', '/actor/id'],
       requireTwoPersonPublish: true,
       quotaMode: 'block',
     },

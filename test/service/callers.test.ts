@@ -5,13 +5,14 @@ import { keyDigest } from '../../src/service/keys.ts';
 import type { Effect } from '../../src/store/port.ts';
 import { engines, startService, type Tenant, type TestService } from '../hosted.ts';
 import { customers, startStripe, stripeKey, type StripeServer } from '../host/stripe.ts';
+import { event } from '../serving.ts';
 import { governing } from './governed.ts';
 import { said } from './tenants.ts';
 
 const unmetered = { op: 'none', units: 0 } as const;
 
 /** What a credential could make itself permanent by, or spoil after it has ended. */
-const guarded = new Set(['keys:write', 'projects:write', 'billing:write', 'approvals:decide']);
+const guarded = new Set(['keys:write', 'projects:write', 'billing:write', 'approvals:decide', 'erasure:write']);
 const wanted = (Object.keys(table) as OperationId[]).filter(
   (id) => table[id].method !== 'GET' && guarded.has(table[id].scope ?? ''),
 );
@@ -21,6 +22,7 @@ interface Made {
   readonly otherId: string;
   readonly keyId: string;
   readonly approvalId: string;
+  readonly eventId: string;
 }
 type Sent = readonly [method: string, path: string, body?: unknown];
 
@@ -36,6 +38,7 @@ const asked: Partial<Record<OperationId, (made: Made) => Sent>> = {
   putRetention: () => ['PUT', '/billing/retention', { retentionDays: 365, legalHold: true }],
   openBillingPortal: () => ['POST', '/billing/portal', { returnUrl: 'https://app.example.com/' }],
   decideApproval: ({ approvalId }) => ['POST', `/approvals/${approvalId}/decision`, { outcome: 'approved' }],
+  createErasure: ({ eventId }) => ['POST', '/erasures', { eventId }],
 };
 
 describe.each(engines)('what must not outlive its credential, on %s', (engine) => {
@@ -60,7 +63,8 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
     await governed.policy('p', { 'tool.name': 'mail' }, 'escalate');
     const { approvalId } = await governed.tool('run', 'mail');
     const { keyId } = await keyWith('*');
-    made = { projectId, otherId: other.body.id, keyId, approvalId: approvalId! };
+    const { eventId } = (await acme.call('POST', '/events', { body: event() })).body;
+    made = { projectId, otherId: other.body.id, keyId, approvalId: approvalId!, eventId };
   });
   afterAll(async () => {
     await service.end();
@@ -98,7 +102,7 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
     atMs,
   });
 
-  it('is each operation that changes credentials, projects or approvals', () => {
+  it('is each operation that changes credentials, projects or approvals, or erases', () => {
     expect(Object.keys(asked).toSorted()).toEqual(wanted.toSorted());
   });
 

@@ -48,6 +48,11 @@ export async function fillProject(
     const replay = await made('POST', '/replay', { runId });
     ({ replayId } = (await endOf(call, replay.jobId)).result);
   }
+  let erasureId = '';
+  for (let at = 0; at < 2; at++) {
+    const { eventId: erased } = await made('POST', '/events', event({ runId, metadata }));
+    ({ erasureId } = await made('POST', '/erasures', { eventId: erased }));
+  }
   const keyIds = projectId === undefined ? [] : await keysOf(made, name);
   const planes = projectId === undefined ? nobodysIds : await planesOf(call, { name, projectId });
   return {
@@ -60,6 +65,7 @@ export async function fillProject(
     replayId,
     policyId,
     approvalId,
+    erasureId,
     projectId: projectId ?? nobodysIds.projectId,
     keyId: keyIds[0] ?? nobodysIds.keyId,
     dataPlaneId: planes.dataPlaneId,

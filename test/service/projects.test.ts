@@ -37,6 +37,7 @@ describe.each(engines)('projects on %s', (engine) => {
       timezone: 'UTC',
       webhookDefaults: {},
       redactionKeys: [],
+      subjectPointers: [],
       requireTwoPersonPublish: false,
       quotaMode: 'block',
     });
@@ -173,6 +174,13 @@ describe.each(engines)('projects on %s', (engine) => {
     ['retention for 0 days', { retentionDays: 0 }, '/settings/retentionDays'],
     ['retention for too many days', { retentionDays: 36_501 }, '/settings/retentionDays'],
     ['another quota mode', { quotaMode: 'free' }, '/settings/quotaMode'],
+    ['a subject that is no pointer', { subjectPointers: ['actor'] }, '/settings/subjectPointers/0'],
+    ['a subject of the record', { subjectPointers: ['/runId'] }, '/settings/subjectPointers/0'],
+    [
+      'too many subjects',
+      { subjectPointers: Array.from({ length: 11 }, (_, at) => `/metadata/k${at}`) },
+      '/settings/subjectPointers',
+    ],
     ['a pointer to what is not redacted', { redactionKeys: ['/runId'] }, '/settings/redactionKeys/0'],
     ['a pointer that is none', { redactionKeys: ['/metadata/~2'] }, '/settings/redactionKeys/0'],
     ['too many pointers', { redactionKeys: zones(limits.redactionKeys + 1) }, '/settings/redactionKeys'],

@@ -39,12 +39,14 @@ const saveBody = sql(
 );
 const dropClient = sql('DELETE FROM client_event WHERE project = $1 AND client_event_id = $2 AND idx = $3');
 
+const dropSubject = sql('DELETE FROM subject WHERE project = $1 AND subject = $2 AND idx = $3');
+
 export function bodyRows({
   project,
   facts,
   undo,
   write,
-}: Writing): Pick<EffectRows, 'body' | 'saveBody' | 'dropClientId'> {
+}: Writing): Pick<EffectRows, 'body' | 'saveBody' | 'dropClientId' | 'dropSubject'> {
   return {
     body: (index) => facts.bodies.get(index) ?? null,
     saveBody: (index, { disclosures, erased }) => {
@@ -55,5 +57,6 @@ export function bodyRows({
       undo.delete(facts.clients, clientEventId);
       write(step(dropClient, project, clientEventId, index));
     },
+    dropSubject: (subject, index) => write(step(dropSubject, project, subject, index)),
   };
 }

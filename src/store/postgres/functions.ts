@@ -33,13 +33,13 @@ BEGIN
 END $$;
 `;
 
-const keptClientId = `
--- A client's own id of an event goes only with the field that has it.
-CREATE FUNCTION refuse_kept_client_id() RETURNS trigger LANGUAGE plpgsql AS $$
+const refuseKept = `
+-- What leads to a leaf goes only where something of its body was erased.
+CREATE FUNCTION refuse_kept() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (SELECT 1 FROM gov.body WHERE position = (OLD.project::bigint << 36) + OLD.idx
     AND erased IS NOT NULL) THEN RETURN OLD; END IF;
-  RAISE EXCEPTION 'client_event is append-only' USING ERRCODE = '23514';
+  RAISE EXCEPTION USING MESSAGE = TG_TABLE_NAME || ' is append-only', ERRCODE = '23514';
 END $$;
 `;
 
@@ -81,5 +81,5 @@ END $$;
 }
 
 export const functions =
-  moveHead + keptClientId + eventsBelow + eventsOf('events_ahead', 'ASC') + eventsOf('events_back', 'DESC');
+  moveHead + refuseKept + eventsBelow + eventsOf('events_ahead', 'ASC') + eventsOf('events_back', 'DESC');
 export const functionNames = 'move_head, events_below, events_ahead, events_back';

@@ -33,11 +33,21 @@ const pages = { asc: selectPage('', 'ASC'), desc: selectPage('', 'DESC') };
 const ofRun = 'AND run_id = $6';
 const pagesOfRun = { asc: selectPage(ofRun, 'ASC'), desc: selectPage(ofRun, 'DESC') };
 
+const about = sql<LeafRow>(
+  `SELECT ${leafColumns('d')} FROM ${located(`SELECT idx FROM subject WHERE project = $1 AND subject = $2
+     AND idx > $3::int8 ORDER BY idx LIMIT $4`)} d ${leafJoins('d')} ORDER BY d.idx`,
+);
+
 export function decidedReads(
   database: Database,
   numberOf: ProjectNumber,
-): Pick<StoreReader, 'leafOf' | 'leavesOf'> {
+): Pick<StoreReader, 'leafOf' | 'leavesOf' | 'leavesAbout'> {
   return {
+    leavesAbout: async (projectId, subject, { after = -1, limit }) => {
+      const project = await numberOf(projectId);
+      const [{ rows }] = await database.read({ project }, [step(about, project, subject, after, limit)]);
+      return checkLeaves('audit', rows);
+    },
     leafOf: async (projectId, type, id) => {
       const project = await numberOf(projectId);
       const [{ rows }] = await database.read({ project }, [step(byId, project, typeNumbers[type], id)]);

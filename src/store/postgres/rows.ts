@@ -92,6 +92,7 @@ const tables = {
   }),
   period: new Table('period', { project: 'int4', month: 'text', base: 'text' }),
   decided: new Table('decided', { project: 'int4', type: 'int4', idx: 'int8', run_id: 'text', id: 'text' }),
+  subject: new Table('subject', { project: 'int4', subject: 'text', idx: 'int8' }),
   client: new Table('client_event', {
     project: 'int4',
     client_event_id: 'text',
@@ -138,6 +139,8 @@ const moveHead = sql(
 
 const markGrown = sql('INSERT INTO grown (project) VALUES ($1) ON CONFLICT DO NOTHING');
 
+const none: readonly string[] = [];
+
 export class CommitRows {
   private readonly leaves = new Rows(tables.leaf);
   private readonly bodies = new Rows(tables.body);
@@ -145,6 +148,7 @@ export class CommitRows {
   private readonly meters = new Rows(tables.meter);
   private readonly periods = new Rows(tables.period);
   private readonly decided = new Rows(tables.decided);
+  private readonly subjects = new Rows(tables.subject);
   readonly clients = new Rows(tables.client);
   readonly kept = new Rows(tables.kept);
 
@@ -152,6 +156,7 @@ export class CommitRows {
     const position = { project, index };
     this.leaves.add(position, record);
     if (draft.disclosures !== null) this.bodies.add(position, draft.disclosures);
+    for (const subject of draft.subjects ?? none) this.subjects.add(project, subject, index);
     if (draft.kind === 'other') {
       const type = typeNumber(draft.type);
       if (type !== null) this.decided.add(project, type, index, draft.runId, draft.id);
@@ -170,8 +175,8 @@ export class CommitRows {
 
   /** All of the commit but its effects and COMMIT; the heads come last, by compare-and-swap. */
   steps(added: Iterable<Pending>): Step[] {
-    const { leaves, bodies, runEvents, meters, periods, decided, clients, kept } = this;
-    const rows = [leaves, bodies, runEvents, meters, periods, decided, clients, kept];
+    const { leaves, bodies, runEvents, meters, periods, decided, subjects, clients, kept } = this;
+    const rows = [leaves, bodies, runEvents, meters, periods, decided, subjects, clients, kept];
     const steps = rows.flatMap((each) => each.steps());
     for (const pending of added) {
       if (pending.meterHashes.length > 0) steps.push(step(markGrown, pending.ledger.no));

@@ -9,7 +9,7 @@ import type { Prepare } from './statement.ts';
 export function bodyRows(
   prepare: Prepare,
   current: Current,
-): Pick<EffectRows, 'body' | 'saveBody' | 'dropClientId'> {
+): Pick<EffectRows, 'body' | 'saveBody' | 'dropClientId' | 'dropSubject'> {
   const overwrite = prepare('overwrite what is freed', 'PRAGMA secure_delete = 1');
   const leave = prepare('leave what is freed', 'PRAGMA secure_delete = 0');
   const find = prepare<KeptBody>('find body', 'SELECT disclosures, erased FROM body WHERE position = ?');
@@ -18,6 +18,7 @@ export function bodyRows(
     'drop client event',
     'DELETE FROM client_event WHERE project = ? AND client_event_id = ? AND idx = ?',
   );
+  const forget = prepare('drop subject', 'DELETE FROM subject WHERE project = ? AND subject = ? AND idx = ?');
   const zeroing = (change: () => void): void => {
     overwrite.all();
     try {
@@ -31,5 +32,6 @@ export function bodyRows(
     saveBody: (index, { disclosures, erased }) =>
       zeroing(() => save.run(disclosures, erased, positionOf(current.project, index))),
     dropClientId: (clientEventId, index) => zeroing(() => drop.run(current.project, clientEventId, index)),
+    dropSubject: (subject, index) => zeroing(() => forget.run(current.project, subject, index)),
   };
 }

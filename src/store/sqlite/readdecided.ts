@@ -35,7 +35,7 @@ const leafOfRow = `leaf.record, body.disclosures, body.erased FROM decided d
 export function decidedReads(
   db: Connection,
   numberOf: ProjectNumber,
-): Pick<StoreReader, 'leafOf' | 'leavesOf'> {
+): Pick<StoreReader, 'leafOf' | 'leavesOf' | 'leavesAbout'> {
   const check = indexedChecker(db);
   const byId = db.prepare<Value[], LeafRow>(
     `SELECT d.idx, ${leafOfRow} WHERE d.project = ? AND d.type = ? AND d.id = ? ORDER BY d.idx LIMIT 1`,
@@ -48,7 +48,18 @@ export function decidedReads(
   const page = { asc: selectPage('', 'ASC'), desc: selectPage('', 'DESC') };
   const ofRun = 'AND d.run_id = ?';
   const pageOfRun = { asc: selectPage(ofRun, 'ASC'), desc: selectPage(ofRun, 'DESC') };
+  const about = db.prepare<Value[], LeafRow>(
+    `SELECT d.idx, leaf.record, body.disclosures, body.erased FROM subject d
+     LEFT JOIN leaf ON leaf.position = ${positionSql('d')}
+     LEFT JOIN body ON body.position = ${positionSql('d')}
+     WHERE d.project = ? AND d.subject = ? AND d.idx > ? ORDER BY d.idx LIMIT ?`,
+  );
+  const checkLeaf = leafChecker(db);
   return {
+    leavesAbout: async (projectId, subject, { after = -1, limit }) => {
+      const project = numberOf(projectId);
+      return checkLeaf(project, 'audit', about.all(project, subject, after, limit));
+    },
     leafOf: async (projectId, type, id) => {
       const project = numberOf(projectId);
       const rows = byId.all(project, typeNumbers[type], id);

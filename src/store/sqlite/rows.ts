@@ -19,12 +19,15 @@ const summary = (type: string, groups: string): string =>
   `SELECT project, run_no, run_seq / ${blockEvents} AS block, ${type}, count(*), min(at_ms), max(at_ms)
    FROM run_event WHERE project = ? AND run_no = ? AND run_seq >= ? AND run_seq < ? GROUP BY ${groups}`;
 
+const none: readonly string[] = [];
+
 export class CommitRows {
   private readonly leaves: RowBuffer;
   private readonly bodies: RowBuffer;
   private readonly runEvents: RowBuffer;
   private readonly meters: RowBuffer;
   private readonly decided: RowBuffer;
+  private readonly subjects: RowBuffer;
   private readonly periods: RowBuffer;
   private readonly saveTiles: TileWriter;
   private readonly moveHead: Statement;
@@ -42,6 +45,7 @@ export class CommitRows {
     const ofMeter = ['position', 'first_index', 'leaf_count', 'nonce', 'record'];
     this.meters = new RowBuffer(prepare, 'meter', ofMeter);
     this.decided = new RowBuffer(prepare, 'decided', ['project', 'type', 'idx', 'run_id', 'id']);
+    this.subjects = new RowBuffer(prepare, 'subject', ['project', 'subject', 'idx']);
     this.periods = new RowBuffer(prepare, 'period', ['project', 'month', 'base']);
     this.saveTiles = tileWriter(prepare);
     this.moveHead = prepare(
@@ -81,6 +85,7 @@ export class CommitRows {
     const position = positionOf(project, index);
     this.leaves.add([position, record]);
     if (draft.disclosures !== null) this.bodies.add([position, draft.disclosures]);
+    for (const subject of draft.subjects ?? none) this.subjects.add([project, subject, index]);
     if (draft.kind === 'other') {
       const type = typeNumber(draft.type);
       if (type !== null) this.decided.add([project, type, index, draft.runId, draft.id]);
@@ -105,6 +110,7 @@ export class CommitRows {
     this.runEvents.flush();
     this.meters.flush();
     this.decided.flush();
+    this.subjects.flush();
     this.periods.flush();
     for (const pending of projects) {
       this.flushRuns(pending);
@@ -116,8 +122,8 @@ export class CommitRows {
 
   /** The transaction failed. */
   clear(): void {
-    const { leaves, bodies, runEvents, meters, decided, periods } = this;
-    for (const rows of [leaves, bodies, runEvents, meters, decided, periods]) rows.clear();
+    const { leaves, bodies, runEvents, meters, decided, subjects, periods } = this;
+    for (const rows of [leaves, bodies, runEvents, meters, decided, subjects, periods]) rows.clear();
   }
 
   private flushRuns({ ledger, runs, types, typeEvents, runTypeEvents }: Pending): void {

@@ -188,6 +188,17 @@ CREATE TABLE client_event (
   PRIMARY KEY (project, client_event_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE subject (
+  project INTEGER NOT NULL,
+  subject TEXT NOT NULL,
+  idx INTEGER NOT NULL,
+  PRIMARY KEY (project, subject, idx)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER subject_update BEFORE UPDATE ON subject BEGIN SELECT RAISE(ABORT, 'subject is append-only'); END;
+CREATE TRIGGER subject_delete BEFORE DELETE ON subject
+WHEN NOT EXISTS (SELECT 1 FROM body WHERE position = (OLD.project << ${positionBits}) + OLD.idx AND erased IS NOT NULL)
+BEGIN SELECT RAISE(ABORT, 'subject is append-only'); END;
+
 CREATE TABLE idempotency (
   seq INTEGER PRIMARY KEY,
   project INTEGER NOT NULL,

@@ -1,0 +1,110 @@
+/** Erasure (contract I11; docs/erasure.md): values go, hashes and proofs stay. */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { operation } from './operation.ts';
+import { cursorQuery, exact, limitQuery, nullable, page, serviceId, timestamp } from './shapes.ts';
+
+const extension = { tag: 'Governance', stability: 'beta', origin: 'extension' } as const;
+
+const reasonCode = Type.String({
+  pattern: '^[a-z][a-z0-9_]{0,63}$',
+  description: 'A word that stands in the log in clear, such as subject_request',
+});
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+/** A scalar value at one of the project's `subjectPointers`. */
+export const Subject = Type.Union([
+  Type.String({ minLength: 1, maxLength: limits.subjectValueChars }),
+  Type.Number(),
+]);
+export type Subject = Static<typeof Subject>;
+
+export const ErasureInput = exact({
+  eventId: Type.Optional(serviceId('evt')),
+  evaluationId: Type.Optional(serviceId('pev')),
+  decisionId: Type.Optional(serviceId('rsk')),
+  fields: Type.Optional(
+    Type.Array(Type.String({ pattern: '^/', maxLength: limits.erasurePointerChars }), {
+      minItems: 1,
+      maxItems: limits.committedFields,
+      uniqueItems: true,
+      description: 'JSON pointers of members, such as /actor/id or /metadata; absent: all that is left',
+    }),
+  ),
+  subject: Type.Optional(Subject),
+  reasonCode: Type.Optional(reasonCode),
+  dryRun: Type.Optional(Type.Boolean({ description: 'true: count, erase nothing' })),
+});
+export type ErasureInput = Static<typeof ErasureInput>;
+
+const ErasureDone = Type.Object({
+  erasureId: nullable(serviceId('ers')),
+  leaves: count('Events and decisions that lost values'),
+  fields: count('Values that are gone'),
+  complete: Type.Boolean({
+    description: 'false: more of the subject is left than one erasure takes; ask again',
+  }),
+  dryRun: Type.Boolean(),
+});
+export type ErasureDone = Static<typeof ErasureDone>;
+
+const summary = {
+  erasureId: serviceId('ers'),
+  sequence: Type.Integer({ minimum: 0, description: 'Leaf index in the project’s log' }),
+  reasonCode: Type.String(),
+  requestedAt: timestamp('When it was asked for'),
+  executedAt: timestamp('When the values went'),
+  keyDestroyed: Type.Boolean({
+    description: 'Whether a key was destroyed, so that copies elsewhere are of no use',
+  }),
+  leaves: count('Events and decisions that lost values'),
+  fields: count('Values that are gone'),
+};
+const Erasure = Type.Object(summary);
+export type Erasure = Static<typeof Erasure>;
+const ErasureWhole = Type.Object({
+  ...summary,
+  targets: Type.Array(
+    Type.Object({
+      sequence: Type.Integer({ minimum: 0, description: 'Leaf index of what lost values' }),
+      digests: Type.Array(Type.String()),
+    }),
+  ),
+});
+export type ErasureWhole = Static<typeof ErasureWhole>;
+
+export const erasures = {
+  createErasure: operation({
+    ...extension,
+    method: 'POST',
+    path: '/erasures',
+    scope: 'erasure:write',
+    summary: 'Erase values of an event or decision, or all about a subject',
+    body: ErasureInput,
+    success: { 200: ErasureDone, 201: ErasureDone },
+    statuses: [400, 401, 404, 409, 500],
+  }),
+  listErasures: operation({
+    ...extension,
+    method: 'GET',
+    path: '/erasures',
+    scope: 'governance:read',
+    command: 'erasures list',
+    summary: 'List erasures, newest first',
+    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) }),
+    success: { 200: page(Erasure) },
+    statuses: [400, 401, 500],
+  }),
+  getErasure: operation({
+    ...extension,
+    method: 'GET',
+    path: '/erasures/{erasureId}',
+    scope: 'governance:read',
+    command: 'erasures get',
+    summary: 'Fetch an erasure with the digests that it took',
+    params: exact({ erasureId: serviceId('ers') }),
+    success: { 200: ErasureWhole },
+    statuses: [401, 404, 500],
+  }),
+} as const;

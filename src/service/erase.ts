@@ -1,0 +1,76 @@
+/**
+ * Appends an erasure: by a person or key that asks for it, or by the retention of a project. A legal hold is judged by
+ * the project as it stands in the transaction. Proven by `test/service/erasures.test.ts` and `retention.test.ts`.
+ */
+import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
+import { draftErasure, type ErasureTarget } from '../core/decided/erasure.ts';
+import { typeId } from '../core/id.ts';
+import { formatTimestamp } from '../core/time.ts';
+import type { AppendRequest, Project } from '../store/port.ts';
+import { unmetered } from './append.ts';
+import { appendForOrStale, byOperator, type Asking } from './asking.ts';
+import type { Replayed } from './call.ts';
+import type { Services } from './services.ts';
+import { planeRulesWith, settingsOf, type StoredSettings } from './settings.ts';
+import { erasureExecuted } from './system.ts';
+
+export interface Erasing {
+  readonly project: Project;
+  readonly asking: Asking;
+  /** As many as fit into one leaf (`firstTargets`). */
+  readonly targets: readonly ErasureTarget[];
+  readonly reasonCode: string;
+  /** As of the effect. */
+  readonly subject?: string;
+  /** What is kept under the id of the erasure. */
+  readonly kept?: (erasureId: string) => Pick<AppendRequest, 'idempotency'>;
+}
+
+const attempts = 5;
+
+/** CONFLICT under a legal hold, and where what is to be erased went meanwhile. */
+export async function erase(
+  services: Services,
+  { project, asking, targets, reasonCode, subject, kept }: Erasing,
+): Promise<{ readonly erasureId: string } | Replayed> {
+  const { projectId } = project;
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const { settings, revisedMs } = await standingSettings(services, project);
+    if (settings.legalHold) throw heldBack(projectId);
+    const nowMs = services.now();
+    const at = formatTimestamp(nowMs);
+    const erasureId = typeId('ers', nowMs, services.randomBytes(10));
+    const record = { erasureId, targets, reasonCode, requestedAt: at, executedAt: at, keyDestroyed: false };
+    const by = asking === byOperator ? null : asking.caller;
+    const stored = await appendForOrStale(services, asking, {
+      projectId,
+      leaves: [draftErasure(record), erasureExecuted(record, { nowMs, salt: services.salt, by })],
+      meter: unmetered,
+      effects: [{ kind: 'eraseFields', targets, leaf: 0, ...(subject === undefined ? {} : { subject }) }],
+      ...(revisedMs === null ? {} : { revisedMs }),
+      ...kept?.(erasureId),
+    });
+    if ('replayed' in stored) return stored;
+    if (stored.outcome === 'stored') return { erasureId };
+  }
+  throw new GovError('OVERLOADED', `project ${projectId} kept changing meanwhile; repeat later`, {
+    retryAfterSeconds: limits.overloadRetrySeconds,
+  });
+}
+
+const heldBack = (projectId: string): GovError =>
+  new GovError(
+    'CONFLICT',
+    `expected no legal hold on project ${projectId}; while it is set nothing is erased`,
+  );
+
+/** By the store, not by what a process remembers of a credential. */
+export async function standingSettings(
+  { store, hosting, planeSettings }: Services,
+  { organizationId, projectId }: Project,
+): Promise<{ readonly settings: StoredSettings; readonly revisedMs: number | null }> {
+  const stored = hosting === null ? null : await store.storedProject(organizationId, projectId);
+  if (stored === null) return { settings: planeRulesWith(planeSettings?.()).settings, revisedMs: null };
+  return { settings: settingsOf(stored), revisedMs: stored.updatedMs };
+}
