@@ -3,18 +3,22 @@
  * checkpoint; runs gap-free, server time monotonic, counters; bodies against what records committed to;
  * metering leaves against the audit leaves they cover, months against metering leaves; policies, the risk router's
  * configuration, approvals, replays and the index of decisions against their leaves; keys, projects and organizations
- * against the system events. Reads only, also beside a serving process; memory grows with log n and the number of policy
- * versions, of keys of a project and of organizations.
- * Proven by `test/store/fsck.test.ts`, `test/store/tamper.test.ts`, `test/store/tampergoverned.test.ts` and
- * `test/host/tampertenants.test.ts`.
+ * against the system events; reports of data planes, and what follows from them. Reads only, also beside a serving
+ * process; memory grows with log n and the number of policy versions, of keys and data planes of a project and of
+ * organizations.
+ * Proven by `test/store/fsck.test.ts`, `test/store/tamper.test.ts`, `test/store/tampergoverned.test.ts`,
+ * `test/store/tampertelemetry.test.ts` and `test/host/tampertenants.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { GovError } from '../contract/problems.ts';
+import type { KeyHistory } from '../core/keyhistory.ts';
+import type { VerifierKey } from '../core/notekey.ts';
 import { Organizations } from './organizationlife.ts';
 import { checkConfig } from './sqlite/checkconfig.ts';
 import { checkHeads } from './sqlite/checkheads.ts';
 import { checkAuditLog, checkMeteringLog } from './sqlite/checklog.ts';
 import { checkRuns } from './sqlite/checkruns.ts';
+import { checkTelemetry } from './sqlite/checktelemetry.ts';
 import { checkOrganizations } from './sqlite/checktenants.ts';
 import type { Connection } from './sqlite/connection.ts';
 import { opening, troubleOf } from './sqlite/faults.ts';
@@ -32,6 +36,7 @@ export type FsckKind =
   | 'root_mismatch'
   | 'checkpoint_mismatch'
   | 'checkpoint_signature'
+  | 'log_key_mismatch'
   | 'event_id_mismatch'
   | 'server_time_backwards'
   | 'run_mismatch'
@@ -51,6 +56,9 @@ export type FsckKind =
   | 'key_mismatch'
   | 'project_mismatch'
   | 'organization_mismatch'
+  | 'report_altered'
+  | 'report_mismatch'
+  | 'usage_mismatch'
   | 'not_checkable'
   | 'heads_mismatch'
   | 'file_corrupt';
@@ -76,13 +84,22 @@ export interface FsckReport {
   readonly deep: boolean;
 }
 
+export type JudgeNote = (
+  note: string,
+  origin: string,
+  inForce: readonly VerifierKey[] | null,
+) => string | null;
+
 export interface FsckOptions {
   readonly dataDir: string;
   /** Also every disclosure, every metering reference, and the file's own structure. */
   readonly deep?: boolean;
   readonly onProgress?: (progress: { readonly done: number; readonly of: number }) => void;
-  /** Why a checkpoint note’s signature does not hold for an origin, null where it does; asked when deep. */
-  readonly judgeNote?: (note: string, origin: string) => string | null;
+  /**
+   * Why a checkpoint note’s signature does not hold for an origin, null where it does; asked when deep. `inForce`: the
+   * keys that the leaves below it say sign it; null where the log does not say.
+   */
+  readonly judgeNote?: JudgeNote;
   /** Of an installation that is checked in parts, whose owner compares them at the end. */
   readonly organizations?: Organizations;
 }
@@ -91,7 +108,9 @@ export interface FsckOptions {
 export interface Check {
   readonly db: Connection;
   readonly deep: boolean;
-  readonly judgeNote: ((note: string, origin: string) => string | null) | undefined;
+  readonly judgeNote: JudgeNote | undefined;
+  /** By the number of a project, as far as its audit log was read: the keys that sign it, where it says so. */
+  readonly keys: Map<number, KeyHistory>;
   readonly organizations: Organizations;
   problem(position: string, kind: FsckKind, what: { expected: string; got: string }): void;
   /** A step of leaves was read; lets the event loop turn. */
@@ -129,6 +148,7 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
       db,
       deep,
       judgeNote,
+      keys: new Map(),
       organizations: options.organizations ?? new Organizations(),
       problem: (position, kind, { expected, got }) => {
         counts.found += 1;
@@ -150,6 +170,7 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
       await readable(check, `${projectId}/metering`, () => checkMeteringLog(check, project));
       await readable(check, `${projectId}/run`, () => checkRuns(check, project));
       await readable(check, `${projectId}/risk_config`, () => checkConfig(check, project));
+      await readable(check, `${projectId}/data_plane`, () => checkTelemetry(check, project));
     }
     if (options.organizations === undefined) checkOrganizations(check, check.organizations);
     await readable(check, 'heads', () => {
