@@ -9,7 +9,7 @@ import { basename, join } from 'node:path';
 import { GovError } from '../contract/problems.ts';
 import { openCheckpoint, parseTrust } from '../core/checkpoint.ts';
 import { parseVerifierKey, verifierKeyText, type VerifierKey } from '../core/note.ts';
-import { fsckStore, type FsckOptions, type FsckReport } from '../store/fsck.ts';
+import { fsckStore, type FsckOptions, type FsckReport, type JudgeNote } from '../store/fsck.ts';
 import { storeFiles } from '../store/sqlite/open.ts';
 import { readKeys } from './keys.ts';
 import type { Variables } from './layers.ts';
@@ -94,9 +94,9 @@ function copyStore(from: string, to: string): void {
 }
 
 /** All logs are signed by the same keys, each under its own origin as key name. */
-function noteJudge(keys: readonly VerifierKey[]): (note: string, origin: string) => string | null {
+function noteJudge(keys: readonly VerifierKey[]): JudgeNote {
   let last: { readonly origin: string; readonly own: readonly VerifierKey[] } | undefined;
-  return (note, origin) => {
+  return (note, origin, inForce) => {
     if (last?.origin !== origin) {
       const named = keys.map((key) =>
         parseVerifierKey(verifierKeyText(origin, key.algorithm, key.publicKey)),
@@ -104,8 +104,11 @@ function noteJudge(keys: readonly VerifierKey[]): (note: string, origin: string)
       last = { origin, own: named };
     }
     const { own } = last;
+    const ids = inForce?.map(({ publicKey }) => publicKey.toString('hex'));
+    const counting =
+      ids === undefined ? own : own.filter((key) => ids.includes(key.publicKey.toString('hex')));
     try {
-      openCheckpoint(note, own, origin);
+      openCheckpoint(note, counting, origin);
       return null;
     } catch (error) {
       if (error instanceof GovError) return error.message;

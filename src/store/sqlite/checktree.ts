@@ -8,6 +8,7 @@ import { parseCheckpoint } from '../../core/checkpoint.ts';
 import { Frontier, hashBytes, leafHash } from '../../core/merkle.ts';
 import { tileWidth } from '../../core/tile.ts';
 import type { Check, CheckedProject } from '../fsck.ts';
+import { KeyCheck } from './checkkeys.ts';
 import type { TreeName } from '../port.ts';
 import type { Value } from './connection.ts';
 import { tileReader } from './tiles.ts';
@@ -18,6 +19,8 @@ interface Milestone {
   readonly size: number;
   readonly root: Buffer;
   readonly position: string;
+  /** The signed checkpoint; absent where this is the head. */
+  readonly note?: string;
 }
 
 export class TreeCheck {
@@ -29,12 +32,16 @@ export class TreeCheck {
   private readonly tile: (level: number, index: number) => Buffer;
   /** The tile of each level that is being compared. */
   private readonly open: { index: number; hashes: Buffer }[] = [];
+  private readonly keys: KeyCheck;
+  private readonly origin: string;
 
   constructor(check: Check, project: CheckedProject, tree: TreeName) {
     this.check = check;
     this.prefix = `${project.projectId}/${tree}`;
     const read = tileReader(check.db);
     this.tile = (level, index) => read(project.no, tree, { level, index });
+    this.keys = new KeyCheck(check, project, tree);
+    this.origin = tree === 'audit' ? project.auditOrigin : project.meteringOrigin;
     this.milestones = milestonesOf(check, project, tree);
     this.awaited = this.nextMilestone();
     this.meetMilestones();
@@ -88,11 +95,21 @@ export class TreeCheck {
 
   private meetMilestones(): void {
     for (; this.awaited?.size === this.frontier.size; this.awaited = this.nextMilestone()) {
+      this.judge(this.awaited);
       const root = this.frontier.root();
       if (root.equals(this.awaited.root)) continue;
       const [expected, got] = [this.awaited.root.toString('hex'), root.toString('hex')];
       this.check.problem(this.awaited.position, 'root_mismatch', { expected, got });
     }
+  }
+
+  /** Signed by a key that the leaves below put in force. */
+  private judge({ note, position }: Milestone): void {
+    const { deep, judgeNote } = this.check;
+    if (note === undefined || !deep || judgeNote === undefined) return;
+    const got = judgeNote(note, this.origin, this.keys.inForce);
+    if (got === null) return;
+    this.check.problem(position, 'checkpoint_signature', { expected: 'a valid signature', got });
   }
 
   private nextMilestone(): Milestone | undefined {
@@ -131,8 +148,8 @@ function* milestonesOf(check: Check, project: CheckedProject, tree: TreeName): G
   const next = (last: number) => after.get(project.no, treeNumber(tree), last, size);
   for (let row = next(-1); row !== undefined; row = next(row.size)) {
     const position = `${prefix}/checkpoint/${row.size}`;
-    judge(check, row, { origin, position });
-    yield { size: row.size, root: row.root, position };
+    compare(check, row, { origin, position });
+    yield { size: row.size, root: row.root, note: row.note, position };
   }
   const head = db
     .prepare<Value[], HeadRow>('SELECT size, root FROM head WHERE project = ? AND tree = ?')
@@ -140,16 +157,16 @@ function* milestonesOf(check: Check, project: CheckedProject, tree: TreeName): G
   if (head?.size === size) yield { ...head, position: `${prefix}/head` };
 }
 
-function judge(check: Check, row: NoteRow, { origin, position }: { origin: string; position: string }): void {
+function compare(
+  check: Check,
+  row: NoteRow,
+  { origin, position }: { origin: string; position: string },
+): void {
   check.checkpoint();
   const fault = noteFault(row, origin);
-  if (fault !== null) {
-    const expected = `a note of ${origin} at ${row.size} with root ${row.root.toString('hex')}`;
-    check.problem(position, 'checkpoint_mismatch', { expected, got: fault });
-  }
-  const signature = check.deep ? (check.judgeNote?.(row.note, origin) ?? null) : null;
-  if (signature === null) return;
-  check.problem(position, 'checkpoint_signature', { expected: 'a valid signature', got: signature });
+  if (fault === null) return;
+  const expected = `a note of ${origin} at ${row.size} with root ${row.root.toString('hex')}`;
+  check.problem(position, 'checkpoint_mismatch', { expected, got: fault });
 }
 
 /** How a note differs from its row, null where it does not. */
