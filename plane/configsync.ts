@@ -116,10 +116,15 @@ export class ConfigSync implements Background {
     const { signal } = this.#stopping;
     await this.#options.held.settleMode().catch((error: unknown) => this.#failed(error));
     while (!signal.aborted) {
-      await this.once().catch((error: unknown) => this.#failed(error));
+      await this.attempt();
       const waitMs = (this.#options.sync.intervalSeconds ?? limits.configIntervalSeconds) * 1000;
       await sleep(waitMs * (1 + jitter * Math.random()), null, { signal }).catch(() => null);
     }
+  }
+
+  /** As below; a failure is kept for health. */
+  async attempt(): Promise<void> {
+    await this.once().catch((error: unknown) => this.#failed(error));
   }
 
   #failed(error: unknown): void {
