@@ -54,6 +54,7 @@ export class TreeCheck {
   /** Compares the next leaf; `record` null where its row is missing. */
   next(record: string | null): void {
     const index = this.frontier.size;
+    if (record !== null) this.keys.read(index, record);
     const own = record === null ? null : leafHash(record);
     const stored = this.storedHash(0, index);
     if (own === null) {
