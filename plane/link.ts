@@ -29,6 +29,8 @@ export interface LinkMessage {
   readonly canonical: string;
   /** Of the answer; `limits.telemetryAnswerBytes` where absent. */
   readonly maxBytes?: number;
+  /** `limits.telemetryTimeoutSeconds` where absent. */
+  readonly timeoutMs?: number;
 }
 
 export type LinkFiles = Pick<Enrolment, 'service' | 'caFile' | 'certificateFile' | 'certificateKeyFile'>;
@@ -56,7 +58,13 @@ function readPem(path: string): string {
 /** One exchange; GovNetworkError where no answer came. */
 export async function exchange(
   connection: Connection,
-  { method = 'POST', path, canonical, maxBytes = limits.telemetryAnswerBytes }: LinkMessage,
+  {
+    method = 'POST',
+    path,
+    canonical,
+    maxBytes = limits.telemetryAnswerBytes,
+    timeoutMs = limits.telemetryTimeoutSeconds * 1000,
+  }: LinkMessage,
   headers: Readonly<Record<string, string>>,
 ): Promise<LinkAnswer> {
   const reply = await connection.exchange({
@@ -69,7 +77,7 @@ export async function exchange(
       ...headers,
     },
     body: canonical === '' ? undefined : Buffer.from(canonical),
-    timeoutMs: limits.telemetryTimeoutSeconds * 1000,
+    timeoutMs,
     maxBytes,
     signal: undefined,
   });

@@ -42,6 +42,8 @@ export interface TelemetryOptions extends Pick<
   readonly log: Log;
   /** In [0, 1). */
   readonly random: () => number;
+  /** Of one exchange; `limits.telemetryTimeoutSeconds` where absent. */
+  readonly timeoutMs?: number;
 }
 
 /** What works while the plane is enrolled and its mode is not `off`. */
@@ -125,11 +127,17 @@ export class Telemetry implements Background {
   }
 
   #activate(enrolment: Enrolment, settings: TelemetrySettings): Active {
-    const { dataDir, project, env, log, random, ...parts } = this.#options;
+    const { dataDir, project, env, log, random, timeoutMs, ...parts } = this.#options;
+    const deadline = timeoutMs === undefined ? {} : { timeoutMs };
     this.#outbox ??= openOutbox(dataDir);
     const maker: Maker = { ...parts, enrolment, project, outbox: this.#outbox };
     const link = new ServiceLink({ enrolment, env, now: parts.now });
-    const sender = new Sender({ maker, send: (message) => link.send(message), random, log });
+    const sender = new Sender({
+      maker,
+      send: (message) => link.send({ ...message, ...deadline }),
+      random,
+      log,
+    });
     return { maker, link, sender, settings };
   }
 

@@ -41,8 +41,8 @@ export interface TestTelemetryPlane {
   enrol(
     options: Pick<EnrolOptions, 'service' | 'token'> & Partial<EnrolOptions>,
   ): ReturnType<typeof enrolPlane>;
-  /** Another telemetry on the same files, as after a crash of the process. */
-  restart(): Promise<void>;
+  /** Another telemetry on the same files, as after a crash of the process; with this deadline of an exchange. */
+  restart(timeoutMs?: number): Promise<void>;
   /** Looks `times` times, moving the clock past the wait of a failed attempt each time. */
   looks(times: number): Promise<void>;
   read<Result>(use: (outbox: Outbox) => Result): Result;
@@ -58,30 +58,42 @@ export interface PlaneOptions {
 }
 
 export async function startTelemetryPlane(options: PlaneOptions = {}): Promise<TestTelemetryPlane> {
-  const { environment = 'production', seed = 'waits' } = options;
+  const { environment = 'production' } = options;
   const folder = mkdtempSync(join(tmpdir(), 'gov-telemetry-'));
   const dataDir = join(folder, 'plane');
   await planeInit({ dataDir, environment });
   if (options.settings !== undefined) writeTelemetrySettings(dataDir, options.settings);
+  const plane = openTelemetryPlane(dataDir, options);
+  return Object.create(plane, {
+    end: { value: () => plane.end().then(() => rmSync(folder, { recursive: true, force: true })) },
+  });
+}
+
+/** A plane that is there already, by whatever clock. */
+export function openTelemetryPlane(
+  dataDir: string,
+  { seed = 'waits', now = Date.now }: PlaneOptions & { readonly now?: () => number } = {},
+): TestTelemetryPlane {
   const project = projectOf(readPlaneFile(join(dataDir, 'plane.json')));
   const { projectId } = project;
   const randomBytes = seededBytes(`${seed} ${projectId}`);
-  const store = openStore({ dataDir, clock: { now: Date.now }, randomBytes, reserveBytes: 0 });
+  const store = openStore({ dataDir, clock: { now }, randomBytes, reserveBytes: 0 });
   const { signers, telemetrySigners } = readKeys(dataDir);
-  const checkpoints = new Checkpoints({ store, now: Date.now, log: silentLog, signers });
+  const checkpoints = new Checkpoints({ store, now, log: silentLog, signers });
   const waits = seededBytes(seed);
-  const make = (): Telemetry =>
+  const make = (timeoutMs?: number): Telemetry =>
     new Telemetry({
       dataDir,
       project,
       reader: store,
       signers: telemetrySigners,
       signedSize: async (tree) => (await checkpoints.sign(projectId, tree)).checkpoint.size,
-      now: Date.now,
+      now,
       randomBytes,
       env: {},
       log: silentLog,
       random: () => waits(4).readUInt32BE() / 2 ** 32,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
     });
   const plane = { telemetry: make() };
   const read: TestTelemetryPlane['read'] = (use) => {
@@ -100,15 +112,17 @@ export async function startTelemetryPlane(options: PlaneOptions = {}): Promise<T
       return plane.telemetry;
     },
     record: async (events, op = 'audit_event') => {
-      const leaves = Array.from({ length: events }, () => event({ timestamp: new Date().toISOString() }));
+      const leaves = Array.from({ length: events }, () =>
+        event({ timestamp: new Date(now()).toISOString() }),
+      );
       const units = op === 'none' ? 0 : op === 'audit_event' ? 'accepted' : 1;
       const outcome = await store.append({ projectId, leaves, meter: { op, units } });
       if (outcome.outcome !== 'stored') throw new Error(`expected stored, got ${outcome.outcome}`);
     },
-    enrol: (more) => enrolPlane({ dataDir, env: {}, now: Date.now, ...more }),
-    restart: async () => {
+    enrol: (more) => enrolPlane({ dataDir, env: {}, now, ...more }),
+    restart: async (timeoutMs) => {
       await plane.telemetry.stop();
-      plane.telemetry = make();
+      plane.telemetry = make(timeoutMs);
     },
     looks: async (times) => {
       for (let look = 0; look < times; look++) {
@@ -126,7 +140,6 @@ export async function startTelemetryPlane(options: PlaneOptions = {}): Promise<T
       await plane.telemetry.stop();
       await checkpoints.stop();
       await store.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
@@ -142,7 +155,14 @@ export async function register(
 }
 
 /** How the proxy treats a connection; `lose`: the request arrives, its answer does not. */
-export type Weather = 'clear' | 'refuse' | 'hang' | 'lose' | { readonly answer: string };
+export type Weather =
+  | 'clear'
+  | 'refuse'
+  | 'hang'
+  | 'lose'
+  | { readonly answer: string }
+  /** The first so many answers of a connection come, the next one is lost. */
+  | { readonly loseAfter: number };
 
 export interface Wire {
   readonly origin: string;
@@ -183,7 +203,7 @@ export async function startWire(service: Pick<TestService, 'port'>): Promise<Wir
 function treat(socket: Socket, { weather }: Wire, port: number): void {
   if (weather === 'refuse') return void socket.resetAndDestroy();
   if (weather === 'hang') return void socket.resume();
-  if (typeof weather === 'object') {
+  if (typeof weather === 'object' && 'answer' in weather) {
     socket.once('data', () => socket.end(weather.answer));
     return;
   }
@@ -196,7 +216,8 @@ function treat(socket: Socket, { weather }: Wire, port: number): void {
     through.on('close', () => socket.destroy());
   } else {
     // the whole answer has come by then, and nobody gets it
-    through.once('data', () => socket.resetAndDestroy());
+    let answers = typeof weather === 'object' ? weather.loseAfter : 0;
+    through.on('data', (chunk) => (answers-- > 0 ? socket.write(chunk) : socket.resetAndDestroy()));
   }
 }
 
