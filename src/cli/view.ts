@@ -45,6 +45,7 @@ const preferred: Preferred = {
   listPolicyEvaluations: ['id', 'runId', 'combined', 'policySource', 'policyCount', 'evaluatedAt'],
   listRiskDecisions: ['id', 'runId', 'action', 'wouldBeAction', 'score', 'evaluatedAt'],
   listApprovals: ['approvalId', 'status', 'runId', 'reason', 'requestedAt', 'expiresAt'],
+  listErasures: ['erasureId', 'sequence', 'reasonCode', 'leaves', 'fields', 'executedAt'],
   listReplays: ['replayId', 'runId', 'status', 'stepsCount', 'driftCount', 'warningsCount', 'createdAt'],
   listProjects: ['id', 'name', 'environment', 'createdAt', 'updatedAt'],
   listApiKeys: ['keyId', 'name', 'status', 'scopes', 'prefix', 'lastUsedAt', 'expiresAt'],

@@ -1,7 +1,8 @@
 /**
  * Whom an event or decision is about: the values at a project's `subjectPointers`, by a keyed hash, so that all about a
  * person is found again without a scan and without their name in an index. The hash is the first 128 bits of
- * HMAC-SHA-256, under a key of the installation, over `gov.subject/1 LF projectId LF JCS(value)`.
+ * HMAC-SHA-256, under a key of the installation, over `gov.subject/1 LF projectId LF JCS(value)`;
+ * a number is its text, so that whoever asks need not know which it was.
  * Proven by `test/service/erasures.test.ts`.
  */
 import type { Subject } from '../contract/erasure.ts';
@@ -41,7 +42,7 @@ export function subjectHasher(
   { fingerprint }: Fingerprints,
 ): (subject: Subject) => string {
   const label = `gov.subject/1\n${projectId}\n`;
-  return (subject) => fingerprint(label + canonicalize(subject)).slice(0, subjectChars);
+  return (subject) => fingerprint(label + canonicalize(String(subject))).slice(0, subjectChars);
 }
 
 const nameOf = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');

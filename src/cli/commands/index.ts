@@ -8,6 +8,7 @@ export const loaders: Readonly<Record<string, Loader>> = {
   quickstart: () => import('./quickstart.ts'),
   'events push': () => import('./events-push.ts'),
   'events tail': () => import('./events-tail.ts'),
+  erase: () => import('./erase.ts'),
   'proofs create': () => import('./proofs-create.ts'),
   'proofs get': () => import('./proofs-get.ts'),
   'proofs verify': () => import('./proofs-verify.ts'),

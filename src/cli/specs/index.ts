@@ -4,6 +4,7 @@ import { generatedSpecs } from '../manifest.ts';
 import * as approvals from './approvals.ts';
 import * as auth from './auth.ts';
 import { eventsPush, eventsTail } from './events.ts';
+import { erase } from './erase.ts';
 import * as general from './general.ts';
 import { graphsGet, graphsLineage } from './graphs.ts';
 import { jobsWait } from './jobs.ts';
@@ -36,6 +37,8 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Prove', 'graphs', 'Causal graphs of runs'],
   ['Prove', 'replay', 'Recorded decisions, made again'],
   ['Prove', 'log', 'The log on disk'],
+  ['Erase', 'erase', ''],
+  ['Erase', 'erasures', 'What was erased, and when'],
   ['Operate', 'plane', 'The data plane on this machine'],
   ['Operate', 'service', 'The hosted service on this machine'],
   ['Operate', 'witness', 'A witness of logs, which cosigns their checkpoints'],
@@ -56,6 +59,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
 
 const handMade: readonly CommandSpec[] = [
   quickstart,
+  erase,
   eventsPush,
   eventsTail,
   proofsCreate,

@@ -1,0 +1,86 @@
+/** `gov erase --event ID [--field POINTER…] | --subject VALUE`: asks for erasures until nothing of it is left. */
+import type { ErasureInput } from '../../contract/erasure.ts';
+import { limits } from '../../contract/limits.ts';
+import { isTypeId } from '../../core/id.ts';
+import { confirm } from '../ask.ts';
+import type { Invocation, Run } from '../command.ts';
+import { usage } from '../exit.ts';
+import { readInput } from '../input.ts';
+import { safe } from '../safe.ts';
+import type { erase as spec } from '../specs/erase.ts';
+import { plainView } from '../view.ts';
+
+type Call = Invocation<typeof spec>;
+
+const view = plainView(['erasureIds', 'leaves', 'fields', 'dryRun']);
+
+export const run: Run<typeof spec> = async (call) => {
+  const { flags, out, session, settings, signal } = call;
+  const asked = await askedFor(call);
+  const client = await session.client();
+  const { body: found } = await client.createErasure({ body: { ...asked, dryRun: true } });
+  const what = `${found.complete ? '' : 'more than '}${found.fields} values of ${found.leaves} events and decisions`;
+  if (flags.dryRun || found.fields === 0) {
+    if (out.isHuman) return out.lines([safe`${what}${flags.dryRun ? ' would go' : ': nothing to erase'}`]);
+    return out.one(
+      { erasureIds: [], leaves: found.leaves, fields: found.fields, dryRun: flags.dryRun },
+      view,
+    );
+  }
+  await confirm(`this erases ${what} for good`, '--yes', call);
+  const erasureIds: string[] = [];
+  let leaves = 0;
+  let fields = 0;
+  for (let complete = false; !complete;) {
+    signal.throwIfAborted();
+    // one key for one request: what follows the first is another
+    const key = erasureIds.length === 0 ? settings.idempotencyKey : undefined;
+    const { body } = await client.createErasure({
+      body: asked,
+      ...(key === undefined ? {} : { idempotencyKey: key }),
+    });
+    if (body.erasureId !== null) erasureIds.push(body.erasureId);
+    leaves += body.leaves;
+    fields += body.fields;
+    complete = body.complete || body.erasureId === null;
+  }
+  if (!out.isHuman) return out.one({ erasureIds, leaves, fields, dryRun: false }, view);
+  await out.lines([
+    safe`erased ${fields} values of ${leaves} events and decisions: ${erasureIds.join(', ')}`,
+  ]);
+};
+
+/** Errors: exit 2 where not exactly one of --event and --subject is given. */
+async function askedFor({ flags, io, signal }: Call): Promise<ErasureInput> {
+  const { event, subject, field, reason } = flags;
+  const reasoned = reason === undefined ? {} : { reasonCode: reason };
+  if ((event === undefined) === (subject === undefined))
+    throw usage('expected --event ID, or --subject VALUE, and not both');
+  if (event !== undefined) {
+    const fields = field.length === 0 ? {} : { fields: [...new Set(field)] };
+    return { [memberOf(event)]: event, ...fields, ...reasoned };
+  }
+  if (field.length > 0) throw usage('--field: expected none with --subject: all about it goes');
+  const value = subject === '-' ? await typed({ io, signal }) : (subject ?? '');
+  if (value === '' || value.length > limits.subjectValueChars) {
+    throw usage(`--subject: expected 1 to ${limits.subjectValueChars} characters, got ${value.length}`);
+  }
+  return { subject: value, ...reasoned };
+}
+
+function memberOf(id: string): 'eventId' | 'evaluationId' | 'decisionId' {
+  if (isTypeId(id, 'evt')) return 'eventId';
+  if (isTypeId(id, 'pev')) return 'evaluationId';
+  if (isTypeId(id, 'rsk')) return 'decisionId';
+  throw usage(
+    `--event: expected the id of an event, evaluation or risk decision, got ${JSON.stringify(id.slice(0, 64))}`,
+  );
+}
+
+/** One line. */
+async function typed(place: Pick<Call, 'io' | 'signal'>): Promise<string> {
+  const { bytes } = await readInput('-', place);
+  return Buffer.from(bytes)
+    .toString('utf8')
+    .replace(/\r?\n$/, '');
+}
