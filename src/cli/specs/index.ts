@@ -11,6 +11,7 @@ import { jobsWait } from './jobs.ts';
 import * as keys from './keys.ts';
 import * as operate from './operate.ts';
 import { logFsck, planeInit, planeServe, planeStatus } from './plane.ts';
+import * as planeConfig from './planeconfig.ts';
 import * as policy from './policy.ts';
 import * as projects from './projects.ts';
 import * as replay from './replay.ts';
@@ -76,6 +77,7 @@ const handMade: readonly CommandSpec[] = [
   planeInit,
   planeServe,
   planeStatus,
+  ...Object.values(planeConfig),
   ...Object.values(operate),
   ...Object.values(telemetry),
   ...Object.values(service),

@@ -1,0 +1,28 @@
+/** `gov planes bundle`: the signed configuration as a file. */
+import { resolve } from 'node:path';
+import { canonicalize, type Json } from '../../core/json.ts';
+import type { Run } from '../command.ts';
+import { CliError, exit } from '../exit.ts';
+import { writeWhole } from '../files.ts';
+import { Safe, safe } from '../safe.ts';
+import type { planesBundle as spec } from '../specs/planeconfig.ts';
+
+export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
+  const client = await session.client();
+  const { bundleVersion, bundleHash, signed } = (await client.getConfigBundle()).body;
+  if (signed === null) {
+    throw new CliError(exit.notFound, 'the plane has lost its copy', {
+      code: 'NOT_FOUND',
+      hint: 'get it from the service',
+    });
+  }
+  // JSON by its type; the same bytes each time
+  const text = `${canonicalize(signed as unknown as Json)}\n`;
+  if (flags.out !== undefined && flags.out !== '-') {
+    const path = resolve(io.cwd, flags.out);
+    writeWhole(path, Buffer.from(text), 0o600);
+    await out.note(safe`wrote ${flags.out}: configuration ${bundleVersion}, ${bundleHash}`);
+    return out.note(safe`on the plane: gov plane config apply ${flags.out}`);
+  }
+  return out.settings.tty ? out.line(Safe.json(signed, 2)) : out.raw(Buffer.from(text));
+};
