@@ -7,14 +7,16 @@ import { version } from '../client/version.ts';
 import { GovError } from '../contract/problems.ts';
 import { createServer, type HttpServer, type ServerOptions } from '../http/server.ts';
 import { handlers } from '../service/handlers.ts';
+import { startRetention } from '../service/retention.ts';
 import { startSweeping } from '../service/sweep.ts';
 import { startReportingUses } from '../service/uses.ts';
 import type { Assembled } from './assemble.ts';
 import { now } from './clock.ts';
-import type { Address } from './layers.ts';
+import type { Address, Variables } from './layers.ts';
 import { replacePrivate } from './files.ts';
 import { untilStopped } from './lifecycle.ts';
 import type { MetricsServer } from './metrics.ts';
+import type { Supervisor } from './supervisor.ts';
 import type { Tls } from './tls.ts';
 
 export interface RunOptions {
@@ -33,6 +35,8 @@ export interface RunOptions {
   readonly background?: Background;
   /** Null: HTTP without TLS. */
   readonly tls?: Tls | null;
+  /** Where a supervisor says how it wants to be told (`supervisor.ts`); nobody is told where absent. */
+  readonly env?: Variables;
   /** Further lines of `GET /metrics`. */
   readonly gauges?: () => Promise<readonly string[]>;
   /** Further members of the run file. */
@@ -81,11 +85,13 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     const baseUrl = reachable(origin) + options.basePath;
     const metrics = await startMetrics(assembled, server, options);
     const metricsUrl = metrics?.url ?? null;
+    const supervisor = await supervisorOf(assembled, options);
     announce(options.runFile, { baseUrl, metricsUrl, ...options.announced });
     if (options.projectId !== null) services.checkpoints.grew(options.projectId);
     services.checkpoints.start();
     jobs.start();
-    const stopSweeping = startSweeping(services);
+    const sweepers = [startSweeping(services), startRetention(services, options.projectId)];
+    const stopSweeping = (): void => sweepers.forEach((end) => end());
     options.background?.start();
     // a plane shows nobody when its keys were used
     const stopReporting = services.hosting === null ? null : startReportingUses(services);
@@ -93,11 +99,17 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     setImmediate(() => log.info({ baseUrl, metricsUrl, startedInMs: Math.round(startedInMs) }, 'serving'));
     const { runFile, beside, background } = options;
     const parts = { server, metrics, runFile, beside, background, stopSweeping, stopReporting };
+    supervisor?.ready(`serving at ${baseUrl}`);
     const reload = (): void => {
+      supervisor?.reloading();
       const context = tls?.reload() ?? null;
       if (context !== null) server.useCertificate(context);
+      supervisor?.ready(`serving at ${baseUrl}`);
     };
-    const close = once(() => stop({ ...assembled, ...parts }));
+    const close = once(async () => {
+      await supervisor?.stopping();
+      await stop({ ...assembled, ...parts });
+    });
     return {
       baseUrl,
       metricsUrl,
@@ -112,6 +124,22 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     await options.beside?.close();
     throw error;
   }
+}
+
+async function supervisorOf(
+  { services, engine }: Assembled,
+  { env, projectId }: RunOptions,
+): Promise<Supervisor | null> {
+  if (env?.['NOTIFY_SOCKET'] === undefined) return null;
+  const { openSupervisor, progressOf } = await import('./supervisor.ts');
+  const progress = progressOf(async () => {
+    const { queued, reasons } = engine.store.condition();
+    const size = projectId === null ? 0 : (await engine.store.head(projectId, 'audit')).size;
+    // of many projects that the event loop turns must do
+    const full = projectId === null || reasons.some((reason) => reason.startsWith('storage_full'));
+    return { size, queued, full };
+  });
+  return openSupervisor({ env, log: services.log, isAlive: progress });
 }
 
 /** An origin that a client on this machine can use: nobody connects to "any address". */

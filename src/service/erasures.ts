@@ -4,13 +4,13 @@
  * the store answers leaves all of it or none. Proven by `test/service/erasures.test.ts`.
  */
 import type { Erasure, ErasureDone, ErasureInput, ErasureWhole } from '../contract/erasure.ts';
-import { isSystemRun } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import { readErasure, type ErasureTarget } from '../core/decided/erasure.ts';
 import { digestOf, disclosureTexts } from '../core/disclosure.ts';
 import { eventIndex } from '../core/id.ts';
 import { readJson } from '../core/json.ts';
+import { systemRun } from '../core/record.ts';
 import type { Leaf, Store } from '../store/port.ts';
 import { idempotencyWrite, notFound, type Caller, type Handlers, type PlainAnswer } from './call.ts';
 import { erase } from './erase.ts';
@@ -142,9 +142,8 @@ async function leafNamed(
   const leaf = index === null ? null : await store.leaf(projectId, index);
   const event = leaf === null ? null : (JSON.parse(leaf.record) as { eventId?: string; runId?: string });
   if (leaf === null || event?.eventId !== eventId) throw notFound('event');
-  if (!isSystemRun(event?.runId ?? '')) return leaf;
-  const expected =
-    'expected an event of a run of your own: keys, policies and erasures follow from those of the service';
+  if (event?.runId !== systemRun) return leaf;
+  const expected = `expected an event of another run than ${systemRun}: keys, projects and policies follow from its events`;
   throw refused('/eventId', expected, event?.runId ?? '');
 }
 
