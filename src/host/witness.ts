@@ -189,7 +189,7 @@ export async function witnessServe(options: WitnessServeOptions): Promise<Runnin
     };
     let closed: Promise<void> | undefined;
     const once = (): Promise<void> => (closed ??= close());
-    setImmediate(() => log.info({ url: server.url }, 'witnessing'));
+    setImmediate(() => log.info({ baseUrl: server.url }, 'serving'));
     return {
       url: server.url,
       verifierKeys: signers.map(({ verifierKey }) => verifierKey),

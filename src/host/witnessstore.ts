@@ -14,7 +14,7 @@ import { connect, type Value } from '../store/sqlite/connection.ts';
 import { migrate } from '../store/sqlite/migrate.ts';
 
 /** 'govw' */
-const applicationId = 0x676f7677;
+export const witnessApplicationId = 0x676f7677;
 
 const schema = `
 CREATE TABLE log_key (
@@ -73,7 +73,7 @@ export interface WitnessStore {
 
 /** Throws as `connect` does. */
 export function openWitnessStore(path: string): WitnessStore {
-  const db = connect(path, { applicationId, cacheKiB: 1024 });
+  const db = connect(path, { applicationId: witnessApplicationId, cacheKiB: 1024 });
   migrate(db, [{ version: 1, sql: schema }]);
   db.pragma(`wal_autocheckpoint = ${walPages}`);
   db.pragma(`busy_timeout = ${busyMs}`);
@@ -115,21 +115,22 @@ function lists(db: ReturnType<typeof connect>): Omit<WitnessStore, 'add' | 'clos
   const origins = db.prepare<Value[], { origin: string; keys: number }>(
     'SELECT origin, count(*) AS keys FROM log_key GROUP BY origin',
   );
-  const insert = db.prepare<Value[]>(
-    'INSERT INTO log_key (origin, vkey) VALUES (?, ?) ON CONFLICT DO NOTHING',
-  );
+  const insert = db.prepare<Value[]>('INSERT INTO log_key (origin, vkey) VALUES (?, ?)');
   const remove = db.prepare<Value[]>('DELETE FROM log_key WHERE vkey = ?');
   const all = db.prepare<Value[], { origin: string; vkeys: string; size: number | null; at: number | null }>(
     `SELECT origin, group_concat(vkey, ' ' ORDER BY vkey) AS vkeys, size, at_seconds AS at
      FROM log_key LEFT JOIN witnessed USING (origin) GROUP BY origin ORDER BY origin`,
   );
   const noteOf = db.prepare<Value[], string>('SELECT note FROM witnessed WHERE origin_hash = ?').pluck();
+  const isKnown = db.prepare<Value[]>('SELECT 1 FROM log_key WHERE origin = ? AND vkey = ?');
   const addKey: WitnessStore['addKey'] = ({ name, text }) => {
+    if (isKnown.get(name, text) !== undefined) return false;
     const known = origins.all();
     const own = known.find(({ origin }) => origin === name);
     if (own === undefined && known.length >= limits.witnessLogs) throw tooMany(`${limits.witnessLogs} logs`);
     if ((own?.keys ?? 0) >= limits.trustKeys) throw tooMany(`${limits.trustKeys} keys of a log`);
-    return insert.run(name, text).changes > 0;
+    insert.run(name, text);
+    return true;
   };
   return {
     note: (originHash) => noteOf.get(originHash) ?? null,
