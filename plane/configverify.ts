@@ -38,7 +38,7 @@ export async function verifyConfig(text: Uint8Array, options: VerifyOptions): Pr
       : trustOf(dataDir, { ...file.config, ...given }, environment);
   if (known === null) {
     const detail =
-      'expected a plane that knows its service, or its verifier key and project; give --key and --project';
+      'expected a plane that knows its service, or its verifier key and project; give --key and --project-id';
     throw new GovError('VALIDATION_ERROR', detail);
   }
   const trust = options.environment === undefined ? known : { ...known, environment: options.environment };

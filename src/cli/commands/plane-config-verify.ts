@@ -16,7 +16,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, io, sig
     const { bundle, hash, signedBy, findings } = await verifyConfig(bytes, {
       dataDir: known === undefined ? null : resolve(io.cwd, known),
       keys: flags.key,
-      projectId: flags.project,
+      projectId: flags.projectId,
       environment: flags.environment,
     });
     const { bundleVersion, projectId, environment, issuedAt, policies } = bundle;

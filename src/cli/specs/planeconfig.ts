@@ -38,7 +38,7 @@ export const planeConfigVerify = command({
   name: 'plane config verify',
   summary: 'Check a signed configuration without changing anything',
   details: [
-    'Whose signature counts is what the plane was told when it was enrolled, or by plane.json; elsewhere give --key and --project.',
+    'Whose signature counts is what the plane was told when it was enrolled, or by plane.json; elsewhere give --key and --project-id.',
   ],
   args: [file],
   flags: {
@@ -48,7 +48,11 @@ export const planeConfigVerify = command({
       value: 'VKEY',
       description: 'Verifier key of the service (C2SP vkey); repeatable',
     },
-    project: { type: 'string', value: 'PROJECT', description: 'Project of the service that it has to be of' },
+    projectId: {
+      type: 'string',
+      value: 'PROJECT',
+      description: 'Project of the service that it has to be of',
+    },
     environment: {
       type: 'string',
       choices: ['production', 'sandbox'],
@@ -58,7 +62,7 @@ export const planeConfigVerify = command({
   },
   examples: [
     'gov plane config verify ward-7.govconfig.json',
-    'gov plane config verify ward-7.govconfig.json --key gov.example/config+2f1c8a90+AUj… --project prj_01jq3v5k8hf7wb3c9x2m4n6p8r',
+    'gov plane config verify ward-7.govconfig.json --key gov.example/config+2f1c8a90+AUj… --project-id prj_01jq3v5k8hf7wb3c9x2m4n6p8r',
   ],
   exitCodes: { 0: 'it would be taken', 3: 'it would be refused' },
 });
