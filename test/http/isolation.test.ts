@@ -211,10 +211,12 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
     const garbage = Buffer.alloc(Buffer.from(cursor, 'base64url').length, 7).toString('base64url');
     const [one] = pairOf('key');
     const [sibling] = pairOf('sibling');
-    // a policy's versions are listed where there is such a policy
-    const asked = isById(id) ? first.replace(theirs.policyId, 'POLICY') : first;
+    // a policy's versions are listed where there is such a policy, a plane's reports where there is such a plane
+    const listed = ['policyId', 'dataPlaneId'] as const;
     for (const { own, ask } of [one, sibling]) {
-      const at = asked.replace('POLICY', own.policyId);
+      const at = isById(id)
+        ? listed.reduce((path, name) => path.replace(theirs[name], own[name]), first)
+        : first;
       const real = await ask({ method: 'GET', path: `${at}&cursor=${cursor}` });
       const none = await ask({ method: 'GET', path: `${at}&cursor=${garbage}` });
       expect([real.status, real.body.code]).toEqual([400, 'INVALID_CURSOR']);
