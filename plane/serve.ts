@@ -4,7 +4,8 @@
  */
 import { join, resolve } from 'node:path';
 import type { OperationId } from '../src/contract/table.ts';
-import { assemble } from '../src/host/assemble.ts';
+import { assemble, type Assembled } from '../src/host/assemble.ts';
+import type { HostKeys } from '../src/host/keys.ts';
 import {
   configHash,
   readPlaneConfig,
@@ -25,6 +26,7 @@ import { heldConfig } from './configapply.ts';
 import { planeKeys } from './keys.ts';
 import { lateTelemetry } from './late.ts';
 import { lateConfigSync, together } from './lateconfig.ts';
+import type { TelemetryOptions } from './telemetry.ts';
 import { planeGauges, signedOf, type Signed } from './gauges.ts';
 import { planeOperations } from './operations.ts';
 
@@ -57,23 +59,8 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     await engine.store.close();
     throw error;
   });
-  const telemetry = lateTelemetry(
-    () => ({
-      dataDir: config.dataDir,
-      project: { ...config, auditOrigin: config.origin },
-      reader: engine.store,
-      signers: keys.telemetrySigners,
-      signedSize: async (tree) =>
-        (await assembled.services.checkpoints.sign(config.projectId, tree)).checkpoint.size,
-      env: options.env ?? process.env,
-      log,
-      now,
-      randomBytes,
-      random: Math.random,
-    }),
-    log,
-  );
   const env = options.env ?? process.env;
+  const telemetry = lateTelemetry(() => telemetryOf(config, { keys, assembled, env, log }), log);
   const witnesses = await openWitnesses(asked, { store: engine.store, now, log, env });
   const held = heldConfig(config, () => assembled.services);
   const sync = lateConfigSync(
@@ -117,9 +104,29 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     background: together(telemetry, sync, ...(witnesses === undefined ? [] : [witnesses])),
     gauges: planeGauges({ dataDir: config.dataDir, configHash: hash, signed, now }),
     announced: { configHash: hash },
-    env: options.env ?? process.env,
+    env,
     startedAt,
   });
+}
+
+function telemetryOf(
+  config: PlaneConfig,
+  parts: { keys: HostKeys; assembled: Assembled; env: TelemetryOptions['env']; log: Log },
+): TelemetryOptions {
+  const { keys, assembled, env, log } = parts;
+  const { store, checkpoints } = assembled.services;
+  return {
+    dataDir: config.dataDir,
+    project: { ...config, auditOrigin: config.origin },
+    reader: store,
+    signers: keys.telemetrySigners,
+    signedSize: async (tree) => (await checkpoints.sign(config.projectId, tree)).checkpoint.size,
+    env,
+    log,
+    now,
+    randomBytes,
+    random: Math.random,
+  };
 }
 
 function httpOf({ memoryMiB, problemBase }: PlaneConfig, options: ServeOptions): RunOptions['http'] {
