@@ -261,6 +261,10 @@ export const limits = {
   planeUsageSeconds: 10,
   /** Reports whose predecessor came after them, looked at beside each new one. */
   reportsLinked: 8,
+  /** The newest of an epoch that are not linked, among which those are found that can be. */
+  reportsUnlinkedSeen: 1000,
+  /** Months that reports of one epoch are of: 50 years. */
+  epochMonths: 600,
   reportIntervalSeconds: 3600,
   reportIntervalLeastSeconds: 60,
   // the signed configuration that a plane takes from its service

@@ -104,7 +104,8 @@ export type TelemetryEffect =
   | { readonly kind: 'savePlane'; readonly plane: StoredPlane }
   /**
    * Refused with REPORT_CONFLICT where its plane has a report with this id or this (epoch, sequence): the service looks
-   * again, as it may be the same one; with NOT_FOUND where there is no such plane, or it is revoked. Raises the epoch's
+   * again, as it may be the same one; with NOT_FOUND where there is no such plane, or it is
+   * revoked; with REPORT_INVALID for a report of one month more than `limits.epochMonths` of its epoch. Raises the epoch's
    * row, and the totals of (epoch, month), type by type.
    */
   | { readonly kind: 'saveReport'; readonly report: StoredReport }
@@ -154,8 +155,8 @@ export interface TelemetryReader {
     page: Page<{ readonly epoch: number; readonly sequence: number }>,
   ): Promise<StoredReport[]>;
   /**
-   * Reports of an epoch with an `unknown` link whose predecessor is held, lowest first. Cost: the reports that are not
-   * linked.
+   * Reports of an epoch with an `unknown` link whose predecessor is held, lowest first, among the newest
+   * `limits.reportsUnlinkedSeen` that are not linked.
    */
   unlinked(projectId: string, planeId: string, epoch: number, limit: number): Promise<StoredReport[]>;
   /** The largest sizes that were reported in an epoch below a size, descending, each once: what a challenge asks consistency with. */

@@ -102,9 +102,15 @@ function saveReport(rows: TelemetryRows, report: StoredReport): void {
     const place = `sequence ${sequence} of epoch ${epoch}`;
     throw new GovError('REPORT_CONFLICT', `expected a new sequence, but ${planeId} has sent ${place}`);
   }
-  rows.addReport(report);
   const before = rows.monthsOf(report);
   const after = withReported(before, { month, totals });
+  if (after.length > limits.epochMonths) {
+    throw new GovError(
+      'REPORT_INVALID',
+      `expected reports of at most ${limits.epochMonths} months in epoch ${epoch} of ${planeId}, got another month`,
+    );
+  }
+  rows.addReport(report);
   for (const each of after) if (!before.includes(each)) rows.saveMonth(report, each);
   for (const [changed, units] of unitChanges(before, after)) rows.addUnits(changed, units);
 }

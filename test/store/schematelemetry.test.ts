@@ -34,7 +34,7 @@ describe('the tables of data planes', () => {
     [`UPDATE telemetry_plane SET ${raised}, created_by = 'me'`, 'never changes in telemetry_plane'],
     [`UPDATE telemetry_plane SET ${raised}, plane_id = 'dpl_2'`, 'never changes in telemetry_plane'],
     [`UPDATE telemetry_plane SET ${raised}, origin = 'o'`, 'never changes in telemetry_plane'],
-    [`UPDATE telemetry_plane SET ${raised}, enrolled_ms = 9`, 'never changes in telemetry_plane'],
+    [`UPDATE telemetry_plane SET ${raised}, enrolled_ms = NULL`, 'CHECK constraint failed'],
     [`UPDATE telemetry_plane SET ${raised}, verifier_key = NULL`, 'CHECK constraint failed'],
     [`UPDATE telemetry_plane SET ${raised}, previous_secret = 's'`, 'CHECK constraint failed'],
     ['DELETE FROM telemetry_plane', 'telemetry_plane stays'],

@@ -1,4 +1,5 @@
 /** Reads of data planes and of what they reported. Proven by `test/store/suite/telemetry.ts`. */
+import { limits } from '../../contract/limits.ts';
 import { zeroTotals } from '../../core/metering.ts';
 import { endOfTime } from '../bounds.ts';
 import { projectOf, type ProjectRow } from '../project.ts';
@@ -109,7 +110,9 @@ const reportPage = selectReports(
   'AND (r.epoch, r.sequence) < ($3, $4) ORDER BY r.epoch DESC, r.sequence DESC LIMIT $5',
 );
 const unlinked = selectReports(
-  `AND r.epoch = $3 AND r.link <> 'linked' AND r.link = 'unknown' AND EXISTS (
+  `AND r.epoch = $3 AND r.link = 'unknown' AND r.sequence IN (
+     SELECT sequence FROM telemetry_report WHERE project = $1 AND plane_id = $2 AND epoch = $3 AND link <> 'linked'
+     ORDER BY sequence DESC LIMIT ${limits.reportsUnlinkedSeen}) AND EXISTS (
      SELECT 1 FROM telemetry_report p WHERE p.project = $1 AND p.plane_id = $2 AND p.epoch = $3
        AND p.sequence = r.sequence - 1)
    ORDER BY r.sequence LIMIT $4`,

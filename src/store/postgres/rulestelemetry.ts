@@ -10,7 +10,7 @@ export const telemetryRules: Readonly<Record<string, TableRules>> = {
     changes: {
       when: `NEW.revision <> OLD.revision + 1
         OR (OLD.revoked_ms IS NOT NULL AND NEW.revoked_ms IS DISTINCT FROM OLD.revoked_ms)
-        OR (OLD.enrolled_ms IS NOT NULL AND ${changed('enrolled_ms origin audit_origin')})
+        OR (OLD.enrolled_ms IS NOT NULL AND ${changed('origin audit_origin')})
         OR ${changed('project plane_id created_ms created_by')}`,
       message: 'a change of a data plane raises its revision by one, and leaves what it is',
     },

@@ -1,4 +1,5 @@
 /** Reads of data planes and of what they reported. Proven by `test/store/suite/telemetry.ts`. */
+import { limits } from '../../contract/limits.ts';
 import { zeroTotals } from '../../core/metering.ts';
 import { endOfTime } from '../bounds.ts';
 import { projectOf, type ProjectRow } from '../project.ts';
@@ -95,7 +96,9 @@ function reportReads(
   const at = select('AND r.epoch = ? AND r.sequence = ?');
   const page = select('AND (r.epoch, r.sequence) < (?, ?) ORDER BY r.epoch DESC, r.sequence DESC LIMIT ?');
   const unlinked = select(
-    `AND r.epoch = ? AND r.link <> 'linked' AND r.link = 'unknown' AND EXISTS (
+    `AND r.epoch = ? AND r.link = 'unknown' AND r.sequence IN (
+       SELECT sequence FROM telemetry_report WHERE project = ? AND plane_id = ? AND epoch = ? AND link <> 'linked'
+       ORDER BY sequence DESC LIMIT ${limits.reportsUnlinkedSeen}) AND EXISTS (
        SELECT 1 FROM telemetry_report p WHERE p.project = r.project AND p.plane_id = r.plane_id
          AND p.epoch = r.epoch AND p.sequence = r.sequence - 1)
      ORDER BY r.sequence LIMIT ?`,
@@ -109,8 +112,10 @@ function reportReads(
       const from = [after?.epoch ?? Number.MAX_SAFE_INTEGER, after?.sequence ?? 0];
       return page.all(numberOf(projectId), planeId, ...from, limit).map(reportOf);
     },
-    unlinked: async (projectId, planeId, epoch, limit) =>
-      unlinked.all(numberOf(projectId), planeId, epoch, limit).map(reportOf),
+    unlinked: async (projectId, planeId, epoch, limit) => {
+      const place = [numberOf(projectId), planeId, epoch];
+      return unlinked.all(...place, ...place, limit).map(reportOf);
+    },
   };
 }
 

@@ -44,8 +44,8 @@ ${fixed(
   ['project', 'plane_id', 'created_ms', 'created_by'],
   `OR NEW.revision <> OLD.revision + 1
     OR (OLD.revoked_ms IS NOT NULL AND NEW.revoked_ms IS NOT OLD.revoked_ms)
-    OR (OLD.enrolled_ms IS NOT NULL AND (NEW.enrolled_ms, NEW.origin, NEW.audit_origin)
-      IS NOT (OLD.enrolled_ms, OLD.origin, OLD.audit_origin))`,
+    OR (OLD.enrolled_ms IS NOT NULL
+      AND (NEW.origin, NEW.audit_origin) IS NOT (OLD.origin, OLD.audit_origin))`,
 )}${stays('telemetry_plane')}`;
 
 /** Last: what stands behind a long text is read past all of it. */

@@ -1,5 +1,6 @@
 /** What data planes report: kept in whatever order it came; linked and answered for once. */
 import { describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
 import type { Effect, StoredReport } from '../../../src/store/port.ts';
 import { answer, challenge, keep, plane, report, save, saveReport, totals } from '../dataplanes.ts';
 import { codeOf, event, genesis, projectOf, startMs, stored } from '../fixture.ts';
@@ -239,6 +240,38 @@ describe('a request without leaves', () => {
       stored(store, { ...change('prj_a'), leaves: [event()] }),
     ]);
     expect((await store.head('prj_a', 'metering')).size).toBe(size + 1);
+    await drop();
+  });
+});
+
+describe('limits of an epoch', () => {
+  it('are so many months', async () => {
+    const { store, drop } = await open();
+    await keep(store, [save(plane('1'))]);
+    const month = (at: number): string => new Date(Date.UTC(1980, at)).toISOString().slice(0, 7);
+    const made = (at: number) => report('1', at + 1, { month: month(at), totals: totals(at + 1) });
+    await keep(
+      store,
+      Array.from({ length: limits.epochMonths }, (_, at) => saveReport(made(at))),
+    );
+    expect(await codeOf(keep(store, [saveReport(made(limits.epochMonths))]))).toBe('REPORT_INVALID');
+    const known = { ...made(limits.epochMonths), month: month(3) };
+    expect(await codeOf(keep(store, [saveReport(known)]))).toBe('none');
+    expect(await store.planeEpoch('prj_a', 'dpl_1', 0)).toMatchObject({ held: limits.epochMonths + 1 });
+    await drop();
+  });
+
+  it('are so many reports without the one before, among which the newest are looked at', async () => {
+    const { store, drop } = await open();
+    await keep(store, [save(plane('1'))]);
+    const seen = limits.reportsUnlinkedSeen;
+    const others = Array.from({ length: seen - 1 }, (_, at) => saveReport(report('1', 2 * at + 10)));
+    await keep(store, [saveReport(report('1', 1)), saveReport(report('1', 2)), ...others]);
+    const waiting = async () =>
+      (await store.unlinked('prj_a', 'dpl_1', 0, 9)).map(({ sequence }) => sequence);
+    expect(await waiting()).toEqual([2]);
+    await keep(store, [saveReport(report('1', 2 * seen + 10))]);
+    expect(await waiting()).toEqual([]);
     await drop();
   });
 });
