@@ -26,8 +26,8 @@ export async function mergeReports(maker: Maker): Promise<number> {
   const { outbox, enrolment, now, project, reader } = maker;
   const planeId = enrolment.dataPlaneId;
   const oldMs = now() - limits.telemetryMergeDays * dayMs;
-  const oldest = outbox.next(planeId);
-  if (oldest === null || oldest.handed || oldest.periodEndMs >= oldMs) return 0;
+  const oldest = outbox.firstKept(planeId);
+  if (oldest === null || oldest.periodEndMs >= oldMs) return 0;
   const waiting: Waiting[] = [];
   for (const row of outbox.reports(planeId, { queued: true })) {
     if (!row.handed && row.epoch === oldest.epoch) {

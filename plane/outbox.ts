@@ -139,6 +139,14 @@ export class Outbox {
     return this.#report("WHERE plane_id = ? AND state = 'queued' ORDER BY epoch, sequence LIMIT 1", planeId);
   }
 
+  /** The first report of a plane that never left the machine. */
+  firstKept(planeId: string): StoredReport | null {
+    return this.#report(
+      "WHERE plane_id = ? AND state = 'queued' AND handed = 0 ORDER BY epoch, sequence LIMIT 1",
+      planeId,
+    );
+  }
+
   /** The newest report that may have left the machine. */
   lastHanded(planeId: string): StoredReport | null {
     return this.#report(

@@ -10,7 +10,12 @@ import { join } from 'node:path';
 import { createHash } from 'node:crypto';
 import { vi } from 'vitest';
 import { enrolPlane, type EnrolOptions } from '../../plane/enrol.ts';
-import { writeTelemetrySettings, type TelemetrySettings } from '../../plane/enrolment.ts';
+import {
+  writeEnrolment,
+  writeTelemetrySettings,
+  type Enrolment,
+  type TelemetrySettings,
+} from '../../plane/enrolment.ts';
 import { planeInit, projectOf } from '../../plane/init.ts';
 import { readOutbox, type Outbox } from '../../plane/outbox.ts';
 import { Telemetry } from '../../plane/telemetry.ts';
@@ -240,3 +245,28 @@ export const answer = (
 });
 
 export const hashOf = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+
+const pairOf = (fill: string) => ({
+  key: `gov_hyb_${fill.repeat(38)}`,
+  signingSecret: `whsec_${Buffer.alloc(32, fill).toString('base64')}`,
+});
+
+/** An enrolment with no service behind it, for what is about the plane alone. */
+export const fakeEnrolment: Enrolment = {
+  service: 'http://127.0.0.1:9/api/v1',
+  dataPlaneId: 'dpl_01jq3v5k8hf7wb3c9x2m4n6p8r',
+  projectId: 'prj_01jq3v5k8hf7wb3c9x2m4n6p8r',
+  environment: 'production',
+  cosignerKey: 'nobody',
+  configKey: null,
+  current: pairOf('a'),
+  previous: null,
+  reportIntervalSeconds: 3600,
+  caFile: null,
+  certificateFile: null,
+  certificateKeyFile: null,
+  enrolledAt: '2026-10-20T09:00:00.000Z',
+};
+
+export const enrolFake = (dataDir: string, members: Partial<Enrolment> = {}): void =>
+  writeEnrolment(dataDir, { ...fakeEnrolment, ...members });
