@@ -16,7 +16,7 @@ export const problemHelp: Readonly<Record<ProblemCode, string>> = {
   RUN_TOO_LARGE_FOR_SYNC: 'Ask with `"async": true` and poll the job.',
   PROOF_NOT_FOUND: 'Check the proof id and the project of the key.',
   REPORT_CONFLICT: 'Give the changed report a new id.',
-  REPORT_INVALID: '`reason` says what does not hold; look at the log of the data plane with `gov log fsck`.',
+  REPORT_INVALID: 'Look at the log of the data plane with `gov log fsck`; `reason` says what does not hold.',
   UNAUTHENTICATED:
     'Send the key as `Authorization: Bearer gov_…` or `X-API-Key: gov_…`; a person signs in first (`gov auth login`).',
   INVALID_CREDENTIAL:
@@ -48,7 +48,8 @@ export const problemHelp: Readonly<Record<ProblemCode, string>> = {
   PRECONDITION_FAILED: 'Read the current version and decide again.',
   PAYLOAD_TOO_LARGE: 'Send less: split batches, or replace large values by their hash.',
   UNSUPPORTED_MEDIA_TYPE: 'Send `Content-Type: application/json` without `Content-Encoding`.',
-  ATTESTATION_FAILED: 'The check named in the answer did not hold.',
+  ATTESTATION_FAILED:
+    'Look at the data plane: what its answer says does not hold, as `reason` says; nothing can be sent again.',
   CHALLENGE_EXPIRED: 'Wait for the next challenge.',
   QUOTA_EXCEEDED: 'Wait for the next period, or raise the quota.',
   RATE_LIMITED: 'Wait as long as `Retry-After` says.',

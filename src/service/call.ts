@@ -6,8 +6,7 @@ import type { Input, MeteredType, Operation, Output, Scope } from '../contract/o
 import { GovError } from '../contract/problems.ts';
 import type { OperationId, Table } from '../contract/table.ts';
 import { holds } from '../core/credential.ts';
-import type { Credential, IdempotencyWrite, Project, StoredResponse } from '../store/port.ts';
-import type { StoredPlane } from '../store/telemetry.ts';
+import type { Credential, IdempotencyWrite, Project, StoredPlane, StoredResponse } from '../store/port.ts';
 import type { Services } from './services.ts';
 import type { StoredSettings } from './settings.ts';
 

@@ -8,7 +8,7 @@ import type { Scope } from '../contract/operation.ts';
 import { GovError } from '../contract/problems.ts';
 import { refusedCredential } from '../core/credential.ts';
 import { parseSigningSecret } from '../core/telemetrysignature.ts';
-import type { StoredPlane } from '../store/telemetry.ts';
+import type { StoredPlane } from '../store/port.ts';
 import type { Caller } from './call.ts';
 import type { Seal } from './hosting.ts';
 import { keyDigest, type KeyKind } from './keys.ts';

@@ -12,7 +12,7 @@ import { sha256 } from '../core/hash.ts';
 import { readJson } from '../core/json.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { Fault } from '../core/usagereport.ts';
-import type { StoredPlane, StoredReport } from '../store/telemetry.ts';
+import type { StoredPlane, StoredReport } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
 import { notFound } from './call.ts';
 import { fieldError } from './schema.ts';

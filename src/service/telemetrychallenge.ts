@@ -10,7 +10,7 @@ import { readJson } from '../core/json.ts';
 import { sumOf } from '../core/metering.ts';
 import { formatTimestamp } from '../core/time.ts';
 import { reportedHead } from '../core/usagereport.ts';
-import type { StoredReport } from '../store/telemetry.ts';
+import type { StoredReport } from '../store/port.ts';
 import type { Services } from './services.ts';
 import { parsedReport, type Came } from './telemetrystate.ts';
 

@@ -13,7 +13,7 @@ import { refusedCredential } from '../core/credential.ts';
 import { newSigningSecret } from '../core/telemetrysignature.ts';
 import { formatTimestamp } from '../core/time.ts';
 import { checkPossession, type PlaneIdentity } from '../core/usagereport.ts';
-import type { PlaneSecrets, StoredPlane } from '../store/telemetry.ts';
+import type { PlaneSecrets, StoredPlane } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
 import { sealedWrite, type CallingPlane, type Caller, type Handlers, type PlainAnswer } from './call.ts';
 import { createToken, keyDigest, tokenKind } from './keys.ts';

@@ -6,7 +6,7 @@ import type { TelemetryFault } from '../contract/telemetry.ts';
 import type { EventDraft } from '../core/record.ts';
 import type { JsonObject } from '../core/json.ts';
 import { formatTimestamp } from '../core/time.ts';
-import type { StoredPlane } from '../store/telemetry.ts';
+import type { StoredPlane } from '../store/port.ts';
 import type { Telling } from './projectevents.ts';
 import { systemEvent } from './system.ts';
 

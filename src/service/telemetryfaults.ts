@@ -7,8 +7,7 @@ import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import type { EventDraft } from '../core/record.ts';
 import type { Fault } from '../core/usagereport.ts';
-import type { Store } from '../store/port.ts';
-import type { StoredPlane } from '../store/telemetry.ts';
+import type { Store, StoredPlane } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
 import type { Services } from './services.ts';
 

@@ -20,7 +20,7 @@ import { signatureLine, splitNote } from '../core/note.ts';
 import { formatTimestamp, parseTimestamp } from '../core/time.ts';
 import { checkReport, checkSuccession, reportHash, reportMonth, type Fault } from '../core/usagereport.ts';
 import type { EventDraft } from '../core/record.ts';
-import type { PlaneEpoch, StoredPlane, StoredReport, TelemetryEffect } from '../store/telemetry.ts';
+import type { PlaneEpoch, StoredPlane, StoredReport, TelemetryEffect } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
 import type { Caller } from './call.ts';
 import { hostingOf } from './projects.ts';

@@ -7,7 +7,7 @@ import { GovError } from '../contract/problems.ts';
 import type { TelemetryFault, UsageReport } from '../contract/telemetry.ts';
 import { readJson } from '../core/json.ts';
 import { checkSuccession, reportHash, type Fault } from '../core/usagereport.ts';
-import type { PlaneEpoch, StoredPlane, StoredReport } from '../store/telemetry.ts';
+import type { PlaneEpoch, StoredPlane, StoredReport } from '../store/port.ts';
 import type { Services } from './services.ts';
 
 /** A report that came, with its bytes. */

@@ -1,0 +1,199 @@
+/** Data planes of a project: how they are registered, enrolled, listed, rotated and revoked (decision B9). */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { displayName } from './auth.ts';
+import { environments } from './authwords.ts';
+import { limits } from './limits.ts';
+import { operation } from './operation.ts';
+import {
+  cursorQuery,
+  exact,
+  limitQuery,
+  nullable,
+  oneOf,
+  page,
+  serviceId,
+  sha256Hash,
+  timestamp,
+} from './shapes.ts';
+import {
+  count,
+  counts,
+  note,
+  origin,
+  base64Key,
+  dataPlaneId,
+  reportId,
+  attestationStatuses,
+} from './telemetryparts.ts';
+
+export const planeStatuses = ['pending', 'active', 'revoked'] as const;
+const DataPlane = Type.Object({
+  dataPlaneId,
+  name: Type.String(),
+  environment: oneOf(environments),
+  status: oneOf(planeStatuses),
+  createdAt: timestamp('When it was registered'),
+  createdBy: Type.String({ description: 'Key or user that registered it' }),
+  enrolledAt: nullable(timestamp('When it got its credentials')),
+  revokedAt: nullable(timestamp('When it was revoked')),
+  origin: nullable(Type.String({ description: 'Of its metering log, without the epoch' })),
+  auditOrigin: nullable(Type.String()),
+  verifierKey: nullable(Type.String({ description: 'Of its metering log, Ed25519' })),
+  keyPrefix: nullable(Type.String()),
+  keyLast4: nullable(Type.String()),
+  previousValidUntil: nullable(timestamp('Until when the credentials before still work')),
+  lastReport: nullable(
+    Type.Object({
+      reportId,
+      epoch: count(),
+      sequence: count(),
+      receivedAt: timestamp('When it came'),
+      treeSize: count(),
+      attestation: oneOf(attestationStatuses),
+    }),
+  ),
+  missing: count('Reports of the newest epoch that are missing before the newest one'),
+});
+export type DataPlane = Static<typeof DataPlane>;
+
+const ReportRecord = Type.Object({
+  reportId,
+  epoch: count(),
+  sequence: count(),
+  periodStart: timestamp(''),
+  periodEnd: timestamp(''),
+  operations: counts,
+  totals: counts,
+  treeSize: count(),
+  receivedAt: timestamp('When it came'),
+  reportHash: sha256Hash,
+  linked: oneOf(['unknown', 'linked', 'broken']),
+  attestation: oneOf(attestationStatuses),
+});
+export type ReportRecord = Static<typeof ReportRecord>;
+
+const PlaneCredentials = Type.Object({
+  dataPlaneId,
+  key: Type.String({ pattern: '^gov_hyb_[0-9A-Za-z]{38}$', description: 'Shown this once' }),
+  signingSecret: Type.String({ pattern: '^whsec_[A-Za-z0-9+/]{43}=$', description: 'Shown this once' }),
+  previousValidUntil: nullable(timestamp('Until when the credentials before still work')),
+});
+
+const Enrolled = Type.Object({
+  ...PlaneCredentials.properties,
+  projectId: serviceId('prj'),
+  environment: oneOf(environments),
+  cosignerKey: Type.String({ description: 'Verifier key of the service, which cosigns checkpoints' }),
+  configKey: Type.String({ description: 'Verifier key of the service, which signs configurations' }),
+  reportIntervalSeconds: count('How often the service would like a report'),
+  serverTime: timestamp('Now, at the service'),
+});
+export type Enrolled = Static<typeof Enrolled>;
+
+const extension = { tag: 'Hybrid Telemetry', stability: 'beta', origin: 'extension' } as const;
+const managed = { scope: 'telemetry:manage' } as const;
+const planeParams = exact({ dataPlaneId });
+
+export const dataPlanes = {
+  createDataPlane: operation({
+    ...extension,
+    ...managed,
+    method: 'POST',
+    path: '/telemetry/planes',
+    summary: 'Register a data plane; its one-time enrolment token is shown this once',
+    body: exact({ name: displayName(limits.planeNameChars, 'What people call it') }),
+    success: {
+      201: Type.Object({
+        dataPlane: DataPlane,
+        enrolmentToken: Type.String({ pattern: '^gov_enr_[0-9A-Za-z]{38}$', description: 'Shown this once' }),
+        expiresAt: timestamp('Until when it can be exchanged'),
+      }),
+    },
+    statuses: [400, 401, 403, 409, 429, 500],
+  }),
+  listDataPlanes: operation({
+    ...extension,
+    ...managed,
+    method: 'GET',
+    path: '/telemetry/planes',
+    command: 'planes list',
+    summary: 'List the data planes of the project, newest first',
+    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) }),
+    success: { 200: page(DataPlane) },
+    statuses: [400, 401, 403, 500],
+  }),
+  getDataPlane: operation({
+    ...extension,
+    ...managed,
+    method: 'GET',
+    path: '/telemetry/planes/{dataPlaneId}',
+    command: 'planes show',
+    summary: 'Show a data plane',
+    params: planeParams,
+    success: { 200: DataPlane },
+    statuses: [401, 403, 404, 500],
+  }),
+  revokeDataPlane: operation({
+    ...extension,
+    ...managed,
+    method: 'DELETE',
+    path: '/telemetry/planes/{dataPlaneId}',
+    summary: 'Revoke a data plane: its credentials end, what it reported stays',
+    params: planeParams,
+    success: { 204: { empty: true } },
+    statuses: [401, 403, 404, 500],
+  }),
+  listUsageReports: operation({
+    ...extension,
+    ...managed,
+    method: 'GET',
+    path: '/telemetry/planes/{dataPlaneId}/reports',
+    command: 'planes reports',
+    summary: 'List the usage reports of a data plane, newest first',
+    params: planeParams,
+    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) }),
+    success: { 200: page(ReportRecord) },
+    statuses: [400, 401, 403, 404, 500],
+  }),
+  enrollDataPlane: operation({
+    ...extension,
+    access: 'anyone',
+    scope: null,
+    method: 'POST',
+    path: '/telemetry/planes/enroll',
+    summary: 'Exchange an enrolment token and the plane’s verifier keys for its credentials',
+    body: exact({
+      token: Type.String({ maxLength: limits.tokenChars, description: 'One-time enrolment token' }),
+      origin: origin('Of the metering log, without the epoch'),
+      auditOrigin: origin('Of the audit log'),
+      verifierKey: base64Key('Of the metering log at epoch 0 (C2SP vkey, Ed25519)'),
+      auditVerifierKey: base64Key('Of the audit log (C2SP vkey, Ed25519)'),
+      possession: note(
+        'Note over gov.enrol/v1, SHA-256 of the token in hex and the origin, signed by the verifier key',
+      ),
+    }),
+    success: { 201: Enrolled },
+    statuses: [400, 401, 409, 429, 500],
+  }),
+  rotatePlaneCredentials: operation({
+    ...extension,
+    access: 'plane',
+    scope: 'telemetry:manage',
+    signed: true,
+    method: 'POST',
+    path: '/telemetry/credentials/rotate',
+    summary: 'Give the calling data plane a new key and secret; the ones before work for a while',
+    body: exact({
+      overlapSeconds: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: limits.planeOverlapSeconds,
+          description: `Default ${limits.planeOverlapSeconds}`,
+        }),
+      ),
+    }),
+    success: { 201: PlaneCredentials },
+    statuses: [400, 401, 500],
+  }),
+} as const;
