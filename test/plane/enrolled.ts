@@ -50,6 +50,8 @@ export interface TestTelemetryPlane {
   restart(timeoutMs?: number): Promise<void>;
   /** Looks `times` times, moving the clock past the wait of a failed attempt each time. */
   looks(times: number): Promise<void>;
+  /** Signs both logs, as a serving plane does every second. */
+  sign(): Promise<void>;
   read<Result>(use: (outbox: Outbox) => Result): Result;
   reports(): UsageReport[];
   end(): Promise<void>;
@@ -134,6 +136,9 @@ export function openTelemetryPlane(
         await plane.telemetry.look();
         setClock(Date.now() + 300_001);
       }
+    },
+    sign: async () => {
+      for (const tree of ['audit', 'metering'] as const) await checkpoints.sign(projectId, tree);
     },
     read,
     reports: () =>

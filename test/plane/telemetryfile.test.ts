@@ -67,6 +67,7 @@ describe('a plane whose usage is carried by hand', () => {
       setClock(Date.now() + hourMs);
     }
     await plane.record(1);
+    await plane.sign();
     expect(wire.connections).toBe(before);
     const messages = await exported();
     expect(messages.length).toBeGreaterThanOrEqual(5);

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import fc from 'fast-check';
+import { array, assert, asyncProperty, boolean, integer, record } from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { planeIdentity } from '../../plane/enrol.ts';
 import { isDue } from '../../plane/telemetry.ts';
@@ -229,17 +229,17 @@ describe('reports', () => {
   });
 
   it('count nothing twice and miss nothing, whenever they are made', async () => {
-    const steps = fc.array(
-      fc.record({
-        hours: fc.integer({ min: 0, max: 900 }),
-        events: fc.integer({ min: 0, max: 3 }),
-        looks: fc.boolean(),
-        restarts: fc.boolean(),
+    const steps = array(
+      record({
+        hours: integer({ min: 0, max: 900 }),
+        events: integer({ min: 0, max: 3 }),
+        looks: boolean(),
+        restarts: boolean(),
       }),
       { maxLength: 8 },
     );
-    await fc.assert(
-      fc.asyncProperty(steps, async (each) => {
+    await assert(
+      asyncProperty(steps, async (each) => {
         setClock(startMs);
         const made = await startTelemetryPlane({ settings: { mode: 'manual-file' } });
         try {
