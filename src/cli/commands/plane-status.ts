@@ -1,13 +1,16 @@
 /**
- * `gov plane status`: is it there, does it take writes, how large is it. Exit 0 ready, 3 degraded or not
- * ready, 10 not serving. `test/cli/plane.test.ts` proves it against a real server.
+ * `gov plane status`: does it serve, does it take writes, how long does its disk last, and how does it stand with its
+ * service. Exit 0 ok, 3 degraded or blocked, 10 not serving. `test/cli/plane.test.ts` proves it against a real server.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Client } from '../../client/client.ts';
 import { GovApiError, GovNetworkError } from '../../client/errors.ts';
+import { GovError } from '../../contract/problems.ts';
+import { openCheckpoint, parseTrust } from '../../core/checkpoint.ts';
 import type { Run } from '../command.ts';
 import { exit } from '../exit.ts';
+import { readText } from '../flags.ts';
 import type { Io } from '../io.ts';
 import { Safe, safe } from '../safe.ts';
 import type { Styles } from '../safe.ts';
@@ -20,19 +23,46 @@ interface Running {
   readonly metricsUrl?: string | null;
   readonly startedAt?: string;
   readonly version?: string;
+  readonly configHash?: string;
+}
+
+/** The parts of the plane's own overview that are shown; it is loaded only when this runs. */
+interface Disk {
+  readonly freeBytes: number;
+  readonly databaseBytes: number;
+  readonly bytesPerDay: number | null;
+  readonly daysLeft: number | null;
+}
+interface Telemetry {
+  readonly enrolled: boolean;
+  readonly mode: string;
+  readonly service: string | null;
+  readonly reportsWaiting: number;
+  readonly oldestWaitingAt: string | null;
+  readonly lastContactAt: string | null;
+  readonly failingSince: string | null;
+  readonly reasons: readonly string[];
 }
 
 export interface PlaneStatus {
-  readonly state: 'ok' | 'degraded' | 'unavailable' | 'not serving';
+  /** `degraded`: writes are durable, and something else is wrong. `blocked`: it takes no writes. */
+  readonly state: 'ok' | 'degraded' | 'blocked' | 'not serving';
   readonly reasons: readonly string[];
   readonly dataDir: string | null;
   readonly baseUrl: string;
   readonly pid: number | null;
   readonly version: string | null;
   readonly startedAt: string | null;
-  /** Leaves of the log at the newest checkpoint; null where this key may not read it. */
+  /** SHA-256 of the configuration by which it serves. */
+  readonly configHash: string | null;
+  /** The newest signed checkpoint of the audit log; null where this key may not read it. */
+  readonly chain: { readonly size: number; readonly root: string; readonly signedAt: string | null } | null;
+  /** Leaves of the log at that checkpoint. */
   readonly treeSize: number | null;
   readonly databaseBytes: number | null;
+  /** Null for a plane elsewhere. */
+  readonly disk: Disk | null;
+  readonly telemetry: Telemetry | null;
   /** Writes waiting, from the metrics of a plane on this machine. */
   readonly queueDepth: number | null;
 }
@@ -47,22 +77,29 @@ function readRunning(dataDir: string): Running {
   }
 }
 
-function databaseBytes(dataDir: string): number | null {
-  const sizes = ['gov.db', 'gov.db-wal', 'heads.db', 'heads.db-wal'].map(
-    (name) => statSync(join(dataDir, name), { throwIfNoEntry: false })?.size ?? 0,
-  );
-  const total = sizes.reduce((sum, size) => sum + size, 0);
-  return total === 0 ? null : total;
-}
-
-/** The second line of a checkpoint (C2SP tlog-checkpoint). */
-async function treeSize(client: Client): Promise<number | null> {
+/** The newest checkpoint; without a trust file beside it, what it says and not when it was signed. */
+async function chainOf(client: Client, trust: string | undefined): Promise<PlaneStatus['chain']> {
   try {
     const { body } = await client.getCheckpoint();
-    const line = String(body).split('\n')[1] ?? '';
-    return /^[0-9]{1,16}$/.test(line) ? Number(line) : null;
+    const note = String(body);
+    const [, line = '', root = ''] = note.split('\n');
+    if (!/^[0-9]{1,16}$/.test(line)) return null;
+    return { size: Number(line), root, signedAt: trust === undefined ? null : signedAt(note, trust) };
   } catch (cause) {
     if (cause instanceof GovApiError) return null;
+    throw cause;
+  }
+}
+
+/** When it was signed, by a signature of the trust that binds a time; null where there is none. */
+function signedAt(note: string, file: string): string | null {
+  try {
+    const { keys, origin } = parseTrust(readText(file));
+    const { signedBy } = openCheckpoint(note, keys, origin);
+    const seconds = Math.max(0, ...signedBy.map(({ timestampSeconds }) => timestampSeconds ?? 0));
+    return seconds === 0 ? null : new Date(seconds * 1000).toISOString();
+  } catch (cause) {
+    if (cause instanceof GovError) return null;
     throw cause;
   }
 }
@@ -90,7 +127,8 @@ async function healthOf(client: Client): Promise<Pick<PlaneStatus, 'state' | 're
   const overall = await client.getHealth();
   const ready = await client.getReadiness();
   const reasons = [...new Set([...(overall.body.reasons ?? []), ...(ready.body.reasons ?? [])])];
-  const state = ready.status === 503 ? 'unavailable' : overall.body.status;
+  const blocked = ready.status === 503 || overall.body.status === 'unavailable';
+  const state = blocked ? 'blocked' : reasons.length > 0 ? 'degraded' : 'ok';
   return { state, reasons, version: overall.body.version ?? null };
 }
 
@@ -99,18 +137,29 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const context = session.context()?.context;
   const dataDir = context?.kind === 'plane' ? context.dataDir : null;
   const running = dataDir === null ? {} : readRunning(dataDir);
+  const baseUrl = session.baseUrl().value;
+  const { disk, telemetry, reasons } = dataDir === null ? nowhere : await overview(dataDir);
+  const served = await serving(await session.client({ retries: 0 }), {
+    running,
+    env: io.env,
+    trust: session.trustFile(),
+  });
   const status: PlaneStatus = {
     state: 'not serving',
-    reasons: [],
     dataDir,
-    baseUrl: session.baseUrl().value,
+    baseUrl,
     pid: null,
     version: null,
     startedAt: null,
-    treeSize: null,
-    databaseBytes: dataDir === null ? null : databaseBytes(dataDir),
+    configHash: null,
+    chain: null,
+    treeSize: served.chain?.size ?? null,
+    databaseBytes: disk === null || disk.databaseBytes === 0 ? null : disk.databaseBytes,
+    disk,
+    telemetry,
     queueDepth: null,
-    ...(await serving(await session.client({ retries: 0 }), running, io.env)),
+    ...served,
+    reasons: [...new Set([...(served.reasons ?? []), ...(telemetry?.reasons ?? []), ...reasons])],
   };
   out.verdict = verdictOf(status.state);
   if (out.isHuman) await out.lines(told(status, out.styles));
@@ -118,13 +167,29 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   return out.verdict;
 };
 
+const nowhere = { disk: null, telemetry: null, reasons: [] } as const;
+
+async function overview(dataDir: string): Promise<Pick<PlaneStatus, 'disk' | 'telemetry' | 'reasons'>> {
+  const { overviewOf } = await import('../../../plane/overview.ts');
+  return overviewOf(dataDir);
+}
+
+interface Asking {
+  readonly running: Running;
+  readonly env: Io['env'];
+  readonly trust: string | undefined;
+}
+
 /** What only a serving plane tells; the reason where it does not serve. Other failures are thrown. */
-async function serving(client: Client, running: Running, env: Io['env']): Promise<Partial<PlaneStatus>> {
+async function serving(
+  client: Client,
+  { running, env, trust }: Asking,
+): Promise<Partial<PlaneStatus> & Pick<PlaneStatus, 'reasons'>> {
   try {
     const health = await healthOf(client);
-    const size = await treeSize(client);
-    const { pid = null, startedAt = null, metricsUrl } = running;
-    return { ...health, pid, startedAt, treeSize: size, queueDepth: await queueDepth(metricsUrl, env) };
+    const { pid = null, startedAt = null, configHash = null, metricsUrl } = running;
+    const chain = await chainOf(client, trust);
+    return { ...health, pid, startedAt, configHash, chain, queueDepth: await queueDepth(metricsUrl, env) };
   } catch (cause) {
     if (!(cause instanceof GovNetworkError)) throw cause;
     return { reasons: [cause.message] };
@@ -137,6 +202,36 @@ function verdictOf(state: PlaneStatus['state']): number {
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+const hashChars = 19;
+
+function chainText({ chain }: PlaneStatus): string | null {
+  if (chain === null) return null;
+  const when = chain.signedAt === null ? '' : `, signed ${chain.signedAt}`;
+  return `${chain.size} leaves, root ${chain.root}${when}`;
+}
+
+function diskText({ disk }: PlaneStatus): string | null {
+  if (disk === null) return null;
+  const { freeBytes, databaseBytes, bytesPerDay, daysLeft } = disk;
+  const growth = bytesPerDay === null ? '' : `, ${megabytes(bytesPerDay)} more a day`;
+  const left = daysLeft === null ? '' : `: ${daysLeft} days left`;
+  return `${megabytes(databaseBytes)} of databases, ${megabytes(freeBytes)} free${growth}${left}`;
+}
+
+function serviceText({ telemetry }: PlaneStatus): string | null {
+  if (telemetry === null) return null;
+  const { enrolled, mode, service, lastContactAt, failingSince } = telemetry;
+  if (!enrolled) return 'none: nothing leaves this machine';
+  const contact =
+    failingSince === null ? `reached ${lastContactAt ?? 'never yet'}` : `not reached since ${failingSince}`;
+  return `${service ?? ''}, reports ${mode}, ${contact}`;
+}
+
+function spoolText({ telemetry }: PlaneStatus): string | null {
+  if (telemetry === null || !telemetry.enrolled) return null;
+  const { reportsWaiting, oldestWaitingAt } = telemetry;
+  return `${reportsWaiting} reports waiting${oldestWaitingAt === null ? '' : `, the oldest of ${oldestWaitingAt}`}`;
+}
 
 function told(status: PlaneStatus, { bold, green, red, yellow }: Styles): Safe[] {
   const { state, reasons } = status;
@@ -146,16 +241,17 @@ function told(status: PlaneStatus, { bold, green, red, yellow }: Styles): Safe[]
     ['data', status.dataDir],
     ['version', status.version],
     ['process', status.pid === null ? null : `${status.pid}, since ${status.startedAt ?? 'unknown'}`],
-    ['log', status.treeSize === null ? null : `${status.treeSize} leaves`],
-    ['database', status.databaseBytes === null ? null : megabytes(status.databaseBytes)],
+    ['config', status.configHash?.slice(0, hashChars) ?? null],
+    ['log', chainText(status)],
+    ['disk', diskText(status)],
     ['queue', status.queueDepth === null ? null : `${status.queueDepth} writes waiting`],
+    ['service', serviceText(status)],
+    ['spool', spoolText(status)],
   ];
   const known = rows.filter((row): row is readonly [string, string] => row[1] !== null);
   return [
-    safe`${paint(bold(state))}${reasons.length === 0 ? '' : ': '}${Safe.join(
-      reasons.map((each) => safe`${each}`),
-      '; ',
-    )}`,
+    safe`${paint(bold(state))}`,
+    ...reasons.map((each) => safe`  ${paint('!')} ${each}`),
     ...known.map(([name, value]) => safe`  ${name.padEnd(9)} ${value}`),
   ];
 }

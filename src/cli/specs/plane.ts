@@ -82,7 +82,7 @@ export const planeStatus = command({
   examples: ['gov plane status', 'gov plane status -o json'],
   exitCodes: {
     0: 'it serves and writes are durable',
-    3: 'it serves but is degraded or not ready',
+    3: 'it serves but is degraded or blocked',
     10: 'it does not serve',
   },
 });
