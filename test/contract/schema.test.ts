@@ -13,16 +13,17 @@ const ajv = new Ajv({ strict: true, strictRequired: false });
 ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null });
 
 const proposed = { condition: { 'tool.name': 'shell' }, action: 'deny', severity: 'high' };
-const telemetryRows = [
+const ofPlanes = [
   'reportUsage',
   'attestUsage',
   'createDataPlane',
   'enrollDataPlane',
   'rotatePlaneCredentials',
   'importTelemetry',
+  'applyConfigBundle',
 ] as const;
 const samples: Record<string, unknown> = {
-  ...Object.fromEntries(telemetryRows.map((id) => [id, rowRequest(id, nobodysIds).body])),
+  ...Object.fromEntries(ofPlanes.map((id) => [id, rowRequest(id, nobodysIds).body])),
   createEvent: event({ causedBy: ['a', 'b'], aiSystemId: 'x', clientEventId: 'y' }),
   createEvents: { events: [event()] },
   createProof: { runId: 'r', schemaVersion: '1.0', composed: { layers: ['log_inclusion'] }, async: true },
