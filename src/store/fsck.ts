@@ -2,9 +2,9 @@
  * Checks a data directory from the records up: records → leaf hashes → tiles → heads and every signed
  * checkpoint; runs gap-free, server time monotonic, counters; bodies against what records committed to;
  * metering leaves against the audit leaves they cover, months against metering leaves; policies, the risk router's
- * configuration, approvals, replays and the index of decisions against their leaves; keys, projects and organizations
- * against the system events; reports of data planes, and what follows from them. Reads only, also beside a serving
- * process; memory grows with log n and the number of policy versions, of keys and data planes of a project and of
+ * configuration, approvals, replays and the index of decisions against their leaves; keys, data planes, projects and
+ * organizations against the system events; reports of data planes, and what follows from them. Reads only, also beside a
+ * serving process; memory grows with log n and the number of policy versions, of keys and data planes of a project and of
  * organizations.
  * Proven by `test/store/fsck.test.ts`, `test/store/tamper.test.ts`, `test/store/tampergoverned.test.ts`,
  * `test/store/tampertelemetry.test.ts` and `test/host/tampertenants.test.ts`.
@@ -56,6 +56,7 @@ export type FsckKind =
   | 'key_mismatch'
   | 'project_mismatch'
   | 'organization_mismatch'
+  | 'plane_mismatch'
   | 'report_altered'
   | 'report_mismatch'
   | 'usage_mismatch'

@@ -166,7 +166,7 @@ function changesOf({ changes }: JsonObject): JsonObject {
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const text = (value: Json | undefined): string | null =>
+export const text = (value: Json | undefined): string | null =>
   value === undefined || value === null || typeof value === 'string' ? (value ?? null) : canonicalize(value);
 
-const time = (value: Json | undefined): number | null => parseTimestamp(text(value) ?? '');
+export const time = (value: Json | undefined): number | null => parseTimestamp(text(value) ?? '');

@@ -3,10 +3,14 @@ import type { UsageReport } from '../../src/contract/telemetry.ts';
 import { sha256 } from '../../src/core/hash.ts';
 import { canonicalize } from '../../src/core/json.ts';
 import { reportMonth } from '../../src/core/usagereport.ts';
-import type { Effect, Store, StoredReport } from '../../src/store/port.ts';
+import type { Telling } from '../../src/service/projectevents.ts';
+import { planeChanged } from '../../src/service/telemetryevents.ts';
+import type { Effect, Store, StoredPlane, StoredReport } from '../../src/store/port.ts';
 import { plane as identity, TestPlane as Sender } from '../core/planelog.ts';
 import { answer, challenge, enrolled, keep, plane, save, saveReport } from './dataplanes.ts';
 import { genesis, projectOf, startMs } from './fixture.ts';
+import { unmetered } from './governance.ts';
+import { telling } from './tenants.ts';
 
 /** The project and the plane that reports of `core/planelog.ts` name. */
 export const project = '00000000000000000000000001';
@@ -48,6 +52,10 @@ function signed(): UsageReport[] {
   return [...reports, { ...again, reportId: again.reportId.replace(/1$/, '9') }];
 }
 
+/** A change of a plane with the event that tells of it. */
+export const told = (change: Parameters<typeof planeChanged>[0], changed: StoredPlane, by: Telling) =>
+  unmetered([planeChanged(change, changed, by)], [save(changed)], { projectId });
+
 /** The third report comes last; the first one is answered for. */
 export async function reported(store: Store): Promise<void> {
   await store.createProject(projectOf(project), genesis(project));
@@ -69,7 +77,6 @@ export async function reported(store: Store): Promise<void> {
     link: 'linked',
   });
   const effects: Effect[] = [
-    save(plane('1', { planeId, projectId, enrolled: known })),
     saveReport(kept(first, asked)),
     saveReport(kept(fourth)),
     saveReport(kept(second)),
@@ -85,5 +92,9 @@ export async function reported(store: Store): Promise<void> {
       answer: answer('a'),
     },
   ];
+  const registered = plane('1', { planeId, projectId, name: 'plane 1', createdBy: 'operator' });
+  const joined = { ...registered, enrolled: known, revision: 2 };
+  await store.append(told('registered', registered, telling));
+  await store.append(told('enrolled', joined, { ...telling, nowMs: known.atMs }));
   for (const effect of effects) await keep(store, [effect], projectId);
 }

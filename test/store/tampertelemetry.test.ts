@@ -110,7 +110,7 @@ describe('what a data plane reported', () => {
   it('is told where its plane is gone', async () => {
     const plane = copy();
     plane.sql('PRAGMA foreign_keys = OFF; DELETE FROM telemetry_plane');
-    expect(await found(plane)).toEqual([`${at('')} report_mismatch`]);
+    expect(await found(plane)).toEqual([`${at('')} plane_mismatch`, `${at('')} report_mismatch`]);
   });
 
   it.each([

@@ -1,6 +1,6 @@
 /**
- * `fsck`: API keys, the project's profile and its organization, column by column against the system events of the log
- * (`../tenantlife.ts`); all but when a key was last used. An event whose body is gone is told once, and what it changed
+ * `fsck`: API keys, data planes, the project's profile and its organization, column by column against the system events
+ * of the log (`../tenantlife.ts`, `../planelife.ts`); all but when a key was last used. An event whose body is gone is told once, and what it changed
  * is not compared.
  */
 import { storedDigests } from '../../core/disclosure.ts';
@@ -10,8 +10,9 @@ import { sha256Text } from '../../core/hash.ts';
 import { canonicalize, readJson, type Json, type JsonObject } from '../../core/json.ts';
 import { systemRun, type EventRecord } from '../../core/record.ts';
 import { parseTimestamp } from '../../core/time.ts';
-import type { Check, CheckedProject } from '../fsck.ts';
+import type { Check, CheckedProject, FsckKind } from '../fsck.ts';
 import { tellsOfOrganization, type Organizations } from '../organizationlife.ts';
+import { PlaneLife, tellsOfPlane } from '../planelife.ts';
 import { tellsOfTenant, TenantLife, type TenantEvent } from '../tenantlife.ts';
 import { columnCheck, type Columns } from './checkcolumns.ts';
 import { parseRecord, shown } from './checkrecord.ts';
@@ -33,11 +34,13 @@ export interface TenantCheck {
 export function tenantCheck(check: Check, project: CheckedProject): TenantCheck {
   const { no, projectId, organizationId, auditSize } = project;
   const life = new TenantLife(projectId);
+  const planes = new PlaneLife();
   const { organizations } = check;
   const visit = (row: Row, record: EventRecord): void => {
     const { runId, eventType } = record;
     const isOfTenant = tellsOfTenant(eventType);
-    if (runId !== systemRun || !(isOfTenant || tellsOfOrganization(eventType))) return;
+    const isOfPlane = tellsOfPlane(eventType);
+    if (runId !== systemRun || !(isOfTenant || isOfPlane || tellsOfOrganization(eventType))) return;
     const event = opened(row, record);
     if (event === null) {
       const expected = `the whole body of ${eventType}, to derive what it changed`;
@@ -46,8 +49,10 @@ export function tenantCheck(check: Check, project: CheckedProject): TenantCheck 
         got: 'not what was logged',
       });
       if (isOfTenant) life.forget(eventType);
+      else if (isOfPlane) planes.forget(eventType);
       else organizations.forget(organizationId);
     } else if (isOfTenant) life.add(event);
+    else if (isOfPlane) planes.add(event);
     else organizations.add(event);
   };
   const finish = (): void => {
@@ -59,6 +64,7 @@ export function tenantCheck(check: Check, project: CheckedProject): TenantCheck 
       }
       checkKeys(check, project, life);
       checkProfile(check, project, life);
+      checkPlanes(check, project, planes);
       noteOrganization(check, project);
     } finally {
       check.db.exec('COMMIT');
@@ -99,25 +105,51 @@ function newerEvents({ db }: Check, project: number, from: number): Row[] {
 const unlogged = { expected: 'no such row: no event made it', got: 'one' };
 
 function checkKeys(check: Check, { no, projectId }: CheckedProject, { keys, unread }: TenantLife): void {
-  const compare = columnCheck(check, 'key_mismatch');
   const rows = check.db
     .prepare<Value[], Columns & { readonly key_id: string; readonly digest: never }>(
       'SELECT * FROM api_key WHERE project = ?',
     )
     .iterate(no);
-  const missing = new Map(keys);
+  const compared = checkRows(check, { kind: 'key_mismatch', position: `${projectId}/api_key`, told: keys });
+  for (const row of rows) compared.visit(row.key_id, { ...row, digest: sha256Text(row.digest) });
+  compared.finish(unread.keys);
+}
+
+function checkPlanes(check: Check, { no, projectId }: CheckedProject, { planes, unread }: PlaneLife): void {
+  const rows = check.db
+    .prepare<Value[], Columns & { readonly plane_id: string }>(
+      'SELECT * FROM telemetry_plane WHERE project = ?',
+    )
+    .iterate(no);
+  const position = `${projectId}/data_plane`;
+  const compared = checkRows(check, { kind: 'plane_mismatch', position, told: planes });
+  for (const row of rows) compared.visit(row.plane_id, row);
+  compared.finish(unread);
+}
+
+/** Rows that events made, each by its id. */
+function checkRows(
+  check: Check,
+  of: { readonly kind: FsckKind; readonly position: string; readonly told: ReadonlyMap<string, Columns> },
+) {
+  const { kind, position, told } = of;
+  const compare = columnCheck(check, kind);
+  const missing = new Map(told);
   const untold: string[] = [];
-  for (const row of rows) {
-    const { key_id: keyId, digest } = row;
-    const told = missing.get(keyId);
-    missing.delete(keyId);
-    if (told === undefined) untold.push(keyId);
-    else compare(`${projectId}/api_key/${keyId}`, { ...row, digest: sha256Text(digest) }, told);
-  }
-  for (const [keyId, told] of missing) compare(`${projectId}/api_key/${keyId}`, undefined, told);
-  // so many were made by events that cannot be read, whichever they are
-  if (untold.length <= unread.keys) return;
-  for (const keyId of untold) check.problem(`${projectId}/api_key/${keyId}`, 'key_mismatch', unlogged);
+  return {
+    visit: (id: string, row: Columns): void => {
+      const its = missing.get(id);
+      missing.delete(id);
+      if (its === undefined) untold.push(id);
+      else compare(`${position}/${id}`, row, its);
+    },
+    /** `unread`: so many were made by events that cannot be read, whichever they are. */
+    finish: (unread: number): void => {
+      for (const [id, its] of missing) compare(`${position}/${id}`, undefined, its);
+      if (untold.length <= unread) return;
+      for (const id of untold) check.problem(`${position}/${id}`, kind, unlogged);
+    },
+  };
 }
 
 function checkProfile(
