@@ -12,7 +12,7 @@ import { GovError } from '../src/contract/problems.ts';
 import {
   BundleRefused,
   hashOfText,
-  openBundle,
+  openingBundle,
   type BundleTrust,
   type OpenBundle,
 } from '../src/core/configbundle.ts';
@@ -25,6 +25,7 @@ import { routerOf } from '../src/service/riskrouter.ts';
 import { loadCheck } from '../src/service/schema.ts';
 import type { Services } from '../src/service/services.ts';
 import type { StoredSettings } from '../src/service/settings.ts';
+import { inTurns } from '../src/service/turns.ts';
 import type { StoredPolicy } from '../src/store/port.ts';
 import type { PlaneConfig as PlaneConfigFile } from '../src/host/config.ts';
 import { ConfigCopy } from './configcopy.ts';
@@ -165,10 +166,11 @@ export class HeldConfig implements PlaneConfig {
       throw new BundleRefused('untrusted', detail);
     }
     const check = await loadCheck(SignedBundle, { in: 'body' });
-    return openBundle(text, trust, (value) => {
+    const opening = openingBundle(text, trust, (value) => {
       const [first] = check(value)?.errors ?? [];
       return first === undefined ? null : `at ${first.pointer}: ${first.detail}`;
     });
+    return inTurns(opening);
   }
 
   /** Whether it is the very one in force. An older one may be a replay of what an attacker kept. */
