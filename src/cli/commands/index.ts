@@ -63,6 +63,7 @@ export const loaders: Readonly<Record<string, Loader>> = {
   'service quota': () => import('./service-quota.ts'),
   'service customer': () => import('./service-customer.ts'),
   'log fsck': () => import('./log-fsck.ts'),
+  'log checkpoint': () => import('./log-checkpoint.ts'),
   'plane keys rotate': () => import('./plane-keys-rotate.ts'),
   'plane keys retire': () => import('./plane-keys-retire.ts'),
   'witness init': () => import('./witness-init.ts'),

@@ -78,3 +78,13 @@ export const planeDoctor = command({
   exitCodes: { 0: 'nothing failed; warnings may be there', 3: 'a check failed' },
   examples: ['gov plane doctor', 'gov plane doctor --data /var/lib/gov -o json'],
 });
+
+export const logCheckpoint = command({
+  name: 'log checkpoint',
+  summary: 'Print the newest signed checkpoint of the log, to be kept elsewhere',
+  details: ['Who keeps it can prove later that a log lost something: gov plane restore --last-checkpoint.'],
+  flags: {
+    out: { type: 'string', value: 'FILE', short: 'O', description: 'Write it there, whole or not at all' },
+  },
+  examples: ['gov log checkpoint --out newest.txt', 'gov log checkpoint | ssh elsewhere tee newest.txt'],
+});
