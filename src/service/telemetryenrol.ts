@@ -36,8 +36,7 @@ export const enrolment: Pick<Handlers, 'enrollDataPlane' | 'rotatePlaneCredentia
       await refuseOtherPlane(services, plane, identity);
       const nowMs = services.now();
       const fresh = freshCredentials(services);
-      const atMs = plane.enrolled?.atMs ?? nowMs;
-      const enrolled: Enrolled = { atMs, ...identity, ...fresh.kept, previous: null };
+      const enrolled: Enrolled = { atMs: nowMs, ...identity, ...fresh.kept, previous: null };
       const after = { ...plane, enrolled, revision: plane.revision + 1 };
       const by = { id: plane.planeId, type: 'data_plane' } as const;
       const telling = { nowMs, salt: services.salt, by };

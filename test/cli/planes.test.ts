@@ -39,7 +39,7 @@ describe('gov planes', () => {
     const kept = await account.gov(['planes', 'create', 'ward-2', '--out', 'ward.token']);
     expect([kept.code, `${kept.stdout}${kept.stderr}`.includes('gov_enr_')]).toEqual([0, false]);
     expect(readFileSync(file, 'utf8')).toMatch(/^gov_enr_[0-9A-Za-z]{38}\n$/);
-    expect(kept.stderr).toContain('--token "$(cat ward.token)"');
+    expect(kept.stderr).toContain('--token-file ward.token');
     expect((await account.gov(['planes', 'create', 'ward-3', '--out', 'ward.token'])).code).toBe(2);
   });
 

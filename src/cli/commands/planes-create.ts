@@ -33,8 +33,8 @@ export const run: Run<typeof spec> = async ({ args, flags, io, out, session, set
   }
   const token = path === undefined ? { enrolmentToken } : { tokenFile: path };
   const service = session.baseUrl().value;
-  const word = path === undefined ? enrolmentToken : `"$(cat ${flags.out})"`;
-  const next = `gov plane enroll --service ${service} --token ${word}`;
+  const word = path === undefined ? `--token ${enrolmentToken}` : `--token-file ${flags.out}`;
+  const next = `gov plane enroll --service ${service} ${word}`;
   if (out.isJson || out.format === 'yaml') {
     await out.one({ dataPlane, ...token, expiresAt, next }, plainView([]));
     return;
