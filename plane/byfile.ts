@@ -19,13 +19,13 @@ import { openOutbox, outboxFile, readOutbox, type Outbox } from './outbox.ts';
 import { makeReports, type Maker } from './report.ts';
 import { settleAnswer, settleReport } from './settle.ts';
 
-interface Carried {
+export interface Carried {
   readonly maker: Maker;
   close(): void;
 }
 
 /** What makes messages out of the files of a plane, which may be served. */
-function openMaker(dataDir: string): Carried {
+export function openMaker(dataDir: string): Carried {
   const enrolment = requireEnrolment(dataDir);
   const file = readPlaneFile(join(dataDir, 'plane.json'));
   const { projectId } = file;

@@ -79,6 +79,22 @@ export const planeTelemetryShow = command({
   examples: ['gov plane telemetry show --pending', 'gov plane telemetry show --last'],
 });
 
+export const planeTelemetrySend = command({
+  name: 'plane telemetry send',
+  summary: 'Report now, and send what waits',
+  details: [
+    'A serving plane reports by itself; this is for an end of a month, an audit, or after the service was away. What was recorded in the last second may have to wait for the next report.',
+  ],
+  flags: { data },
+  exitCodes: {
+    3: 'the service refused a message, which gov plane telemetry show --last prints',
+    4: 'the credentials are refused: the plane was revoked, or enrolled elsewhere',
+    6: 'the mode is manual-file or off',
+    10: 'the service was not reached: what waits goes by itself when it is',
+  },
+  examples: ['gov plane telemetry send'],
+});
+
 export const planeTelemetrySchema = command({
   name: 'plane telemetry schema',
   summary: 'Print the JSON Schema of everything that a plane sends',

@@ -1,0 +1,70 @@
+/**
+ * `gov plane telemetry send`: reports at once what was recorded, and sends what waits, beside the serving plane or
+ * without it. Where both send the same message the service answers both alike, and the outbox takes one answer.
+ * Proven by `test/plane/telemetrysend.test.ts`.
+ */
+import type { Environment } from '../src/client/proxy.ts';
+import { GovError } from '../src/contract/problems.ts';
+import { silentLog } from '../src/service/log.ts';
+import { openMaker } from './byfile.ts';
+import { readTelemetrySettings } from './enrolment.ts';
+import { ServiceLink } from './link.ts';
+import { makeReports, type Maker } from './report.ts';
+import { Sender, type SenderOptions } from './sender.ts';
+import { statusOf, type TelemetryStatus } from './status.ts';
+
+export interface SendOptions {
+  readonly dataDir: string;
+  /** Where HTTP_PROXY, HTTPS_PROXY and NO_PROXY are read. */
+  readonly env: Environment;
+}
+
+export interface Sent extends Pick<TelemetryStatus, 'reportsWaiting' | 'challengesOpen'> {
+  /** Messages that were settled: reports, and answers to challenges. */
+  readonly settled: number;
+  /** Of those, what the service refused. */
+  readonly refused: number;
+  /** Why the rest waits; null where nothing does. */
+  readonly failure: string | null;
+}
+
+/**
+ * A report up to the newest checkpoint, which is at most a second behind what was recorded, and every message that
+ * waits. An attempt that fails ends it; what waits then goes with the plane's next attempt.
+ * CONFLICT where the mode is not `auto`, NOT_FOUND where the plane is not enrolled.
+ */
+export async function sendUsage({ dataDir, env }: SendOptions): Promise<Sent> {
+  const { mode } = readTelemetrySettings(dataDir);
+  if (mode !== 'auto') {
+    const detail = `expected a plane that sends its reports, but its mode is ${mode}; set mode to auto in telemetry.json`;
+    throw new GovError('CONFLICT', detail);
+  }
+  const { maker, close } = openMaker(dataDir);
+  const { enrolment, outbox, now } = maker;
+  try {
+    const link = new ServiceLink({ enrolment, env, now });
+    // one attempt each, so there are no waits to spread
+    const send: SenderOptions['send'] = (message) => link.send(message);
+    const sender = new Sender({ maker, send, random: () => 0, log: silentLog });
+    try {
+      const refusedBefore = refusedOf(maker);
+      await makeReports(maker);
+      let settled = 0;
+      while (await sender.step()) settled += 1;
+      const { reportsWaiting, challengesOpen } = statusOf(outbox, enrolment.dataPlaneId, now());
+      const waits = reportsWaiting + challengesOpen > 0;
+      const failure = waits ? (outbox.contact().failure ?? 'put_off: it is tried again') : null;
+      const refused = refusedOf(maker) - refusedBefore;
+      return { settled, refused, reportsWaiting, challengesOpen, failure };
+    } finally {
+      link.close();
+    }
+  } finally {
+    close();
+  }
+}
+
+function refusedOf({ outbox, enrolment }: Maker): number {
+  const { refused, challenges } = outbox.summary(enrolment.dataPlaneId, 0);
+  return refused.reports + challenges.refused;
+}
