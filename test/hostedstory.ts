@@ -69,7 +69,7 @@ export class Story {
   }
 
   async #typed(line: string): Promise<Result> {
-    if (line.startsWith('gov service serve ')) return this.#serve(line);
+    if (/^gov (service|plane) serve /.test(line)) return this.#serve(line);
     if (line.startsWith('gov auth signup ')) return this.#signUp(line);
     const [, name, command] = /^export (\w+)=(.*)$/.exec(line) ?? [];
     if (name === undefined) return this.#run(line);
@@ -82,11 +82,11 @@ export class Story {
 
   /** At an address of its own, by which later lines know it. */
   async #serve(line: string): Promise<Result> {
-    const [, address = ''] = /--listen (\S+)/.exec(line) ?? [];
-    const words = line.replace(address, '127.0.0.1:0').split(' ').slice(1);
+    const [, address] = /--listen (\S+)/.exec(line) ?? [];
+    const words = (address === undefined ? line : line.replace(address, '127.0.0.1:0')).split(' ').slice(1);
     const service = await serving(words, { env: this.env, cwd: this.folder });
     this.services.push(service);
-    this.fill.set(address, new URL(service.baseUrl).host);
+    if (address !== undefined) this.fill.set(address, new URL(service.baseUrl).host);
     return done;
   }
 
