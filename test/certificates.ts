@@ -12,7 +12,7 @@ export interface Authority {
   /** PEM. */
   readonly cert: string;
   readonly certFile: string;
-  /** Makes `NAME.pem` and `NAME.key` for localhost and 127.0.0.1; `days` below 0: expired. */
+  /** Makes `NAME.pem` and `NAME.key` for localhost, gov.test and 127.0.0.1; `days` below 0: expired. */
   issue(name: string, days?: number): Issued;
 }
 
@@ -42,7 +42,7 @@ export function makeAuthority(folder: string, authority = 'ca'): Authority {
     issue: (name, days = 30) => {
       const [keyFile, issued] = [newKey(folder, name), join(folder, `${name}.pem`)];
       const request = join(folder, `${name}.csr`);
-      writeFileSync(join(folder, `${name}.ext`), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
+      writeFileSync(join(folder, `${name}.ext`), 'subjectAltName=DNS:localhost,DNS:gov.test,IP:127.0.0.1\n');
       openssl(folder, 'req', '-new', '-key', keyFile, '-subj', `/CN=${name}`, '-out', request);
       const signed = ['-CA', certFile, '-CAkey', caKey, '-CAcreateserial', '-days', String(days)];
       const more = ['-extfile', join(folder, `${name}.ext`), '-out', issued];

@@ -48,6 +48,8 @@ export interface TestTelemetryPlane {
   ): ReturnType<typeof enrolPlane>;
   /** Another telemetry on the same files, as after a crash of the process; with this deadline of an exchange. */
   restart(timeoutMs?: number): Promise<void>;
+  /** The same with these variables. */
+  restartIn(env: Readonly<Record<string, string>>): Promise<void>;
   /** Looks `times` times, moving the clock past the wait of a failed attempt each time. */
   looks(times: number): Promise<void>;
   /** Signs both logs, as a serving plane does every second. */
@@ -88,7 +90,7 @@ export function openTelemetryPlane(
   const { signers, telemetrySigners } = readKeys(dataDir);
   const checkpoints = new Checkpoints({ store, now, log: silentLog, signers });
   const waits = seededBytes(seed);
-  const make = (timeoutMs?: number): Telemetry =>
+  const make = (timeoutMs?: number, env: Readonly<Record<string, string>> = {}): Telemetry =>
     new Telemetry({
       dataDir,
       project,
@@ -97,7 +99,7 @@ export function openTelemetryPlane(
       signedSize: async (tree) => (await checkpoints.sign(projectId, tree)).checkpoint.size,
       now,
       randomBytes,
-      env: {},
+      env,
       log: silentLog,
       random: () => waits(4).readUInt32BE() / 2 ** 32,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
@@ -130,6 +132,10 @@ export function openTelemetryPlane(
     restart: async (timeoutMs) => {
       await plane.telemetry.stop();
       plane.telemetry = make(timeoutMs);
+    },
+    restartIn: async (env) => {
+      await plane.telemetry.stop();
+      plane.telemetry = make(undefined, env);
     },
     looks: async (times) => {
       for (let look = 0; look < times; look++) {
