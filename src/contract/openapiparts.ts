@@ -15,6 +15,7 @@ export const tagText: Readonly<Record<Tag, string>> = {
   'Causal Graphs': 'What of a run caused what',
   Governance: 'Policies: their life, and what they decide',
   Jobs: 'Work that goes on after the answer',
+  Exports: 'Files of whole resources that stay verifiable',
   Auth: 'Sign up, sign in, sign out',
   Billing: 'The portal of the payment provider, and how long bodies are kept',
   Metering: 'What was counted, beside the quotas',

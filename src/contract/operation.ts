@@ -12,6 +12,7 @@ export type Tag =
   | 'Causal Graphs'
   | 'Governance'
   | 'Jobs'
+  | 'Exports'
   | 'Auth'
   | 'Billing'
   | 'Metering'

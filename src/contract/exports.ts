@@ -1,0 +1,136 @@
+/** Exports: files that leave the system and stay verifiable (interface §3.3, 4.12; decisions K1-K12). */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { operation } from './operation.ts';
+import {
+  clientId,
+  cursorQuery,
+  exact,
+  limitQuery,
+  nullable,
+  oneOf,
+  page,
+  serviceId,
+  sha256Hash,
+  timestamp,
+} from './shapes.ts';
+
+export const exportResources = [
+  'audit_events',
+  'compliance_proofs',
+  'risk_decisions',
+  'replays',
+  'causal_graphs',
+  'policy_evaluations',
+  'jobs',
+] as const;
+export type ExportResource = (typeof exportResources)[number];
+export const exportFormats = ['json', 'csv'] as const;
+export type ExportFormat = (typeof exportFormats)[number];
+export const exportStatuses = ['pending', 'processing', 'completed', 'failed', 'expired'] as const;
+export type ExportStatus = (typeof exportStatuses)[number];
+
+const Filters = exact({
+  runId: Type.Optional(clientId('Of this run alone')),
+  eventType: Type.Optional(
+    Type.String({ minLength: 1, maxLength: limits.eventTypeChars, description: 'audit_events alone' }),
+  ),
+  status: Type.Optional(Type.String({ maxLength: 32, description: 'jobs and replays alone' })),
+  startTime: Type.Optional(timestamp('Inclusive')),
+  endTime: Type.Optional(timestamp('Inclusive')),
+});
+export type ExportFilters = Static<typeof Filters>;
+
+const ExportInput = exact({
+  resource: oneOf(exportResources),
+  format: oneOf(exportFormats),
+  filters: Type.Optional(Filters),
+  includeProof: Type.Optional(
+    Type.Boolean({ description: 'JSON alone: each row with what proves it against the checkpoint' }),
+  ),
+});
+export type ExportInput = Static<typeof ExportInput>;
+
+const Manifest = Type.Object({
+  treeSize: Type.Integer({ minimum: 0, description: 'Of the audit log when the export was asked for' }),
+  rootHash: Type.String({ description: 'RFC 6962 root at treeSize, base64' }),
+  firstSequence: nullable(Type.Integer({ minimum: 0 })),
+  lastSequence: nullable(Type.Integer({ minimum: 0 })),
+});
+export type ExportManifest = Static<typeof Manifest>;
+
+const exportId = serviceId('exp');
+const ExportJob = Type.Object({
+  exportId,
+  resource: oneOf(exportResources),
+  format: oneOf(exportFormats),
+  status: oneOf(exportStatuses),
+  createdAt: timestamp('When it was asked for; its rows are those of the log at this time'),
+  filters: Filters,
+  includeProof: Type.Boolean(),
+  rowCount: nullable(Type.Integer({ minimum: 0 })),
+  sizeBytes: nullable(Type.Integer({ minimum: 0 })),
+  sha256: nullable(sha256Hash),
+  startedAt: nullable(timestamp('When work on it began')),
+  completedAt: nullable(timestamp('When it was complete')),
+  expiresAt: nullable(timestamp('Until when it can be downloaded')),
+  errorSummary: nullable(Type.String()),
+  manifest: nullable(Manifest),
+});
+export type ExportJob = Static<typeof ExportJob>;
+
+const Asked = Type.Pick(ExportJob, ['exportId', 'resource', 'format', 'status', 'createdAt']);
+const params = exact({ exportId });
+const beta = { tag: 'Exports', stability: 'beta', origin: 'specification' } as const;
+
+export const exports = {
+  createExport: operation({
+    ...beta,
+    method: 'POST',
+    path: '/exports',
+    scope: 'exports:write',
+    summary: 'Ask for a file of all rows of a resource, as the log stands now',
+    body: ExportInput,
+    success: { 202: Asked },
+    statuses: [400, 401, 403, 429, 500],
+  }),
+  listExports: operation({
+    ...beta,
+    method: 'GET',
+    path: '/exports',
+    scope: 'exports:read',
+    command: 'export list',
+    summary: 'List exports, newest first',
+    query: exact({
+      resource: Type.Optional(oneOf(exportResources)),
+      status: Type.Optional(oneOf(exportStatuses)),
+      cursor: cursorQuery,
+      limit: limitQuery(limits.pageDefault, limits.pageMax),
+    }),
+    success: { 200: page(ExportJob) },
+    statuses: [400, 401, 403, 500],
+  }),
+  getExport: operation({
+    ...beta,
+    method: 'GET',
+    path: '/exports/{exportId}',
+    scope: 'exports:read',
+    command: 'export get',
+    summary: 'Show an export',
+    params,
+    success: { 200: ExportJob },
+    statuses: [401, 403, 404, 500],
+  }),
+  /** Streamed, with ranges (RFC 9110 §14), `ETag` and `Repr-Digest` (RFC 9530). */
+  downloadExport: operation({
+    ...beta,
+    method: 'GET',
+    path: '/exports/{exportId}/download',
+    scope: 'exports:read',
+    summary: 'Download a completed export',
+    params,
+    success: { 200: { mediaType: 'application/json' } },
+    statuses: [206, 304, 401, 403, 404, 409, 412, 416, 500],
+  }),
+} as const;

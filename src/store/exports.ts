@@ -1,0 +1,72 @@
+/**
+ * Exports as a store keeps them: what was asked for, as the log stood then, and what came of it. The work is a job of
+ * the same queue as others; the artifact lies with `Artifacts`.
+ */
+import type { ExportFormat, ExportResource, ExportStatus } from '../contract/exports.ts';
+import type { ByAge, Page } from './port.ts';
+
+export interface StoredExport {
+  readonly exportId: string;
+  readonly projectId: string;
+  readonly jobId: string;
+  readonly resource: ExportResource;
+  readonly format: ExportFormat;
+  /** Canonical JSON of the filters. */
+  readonly filters: string;
+  readonly includeProof: boolean;
+  /** The audit log when it was asked for: rows are those of leaves below it. */
+  readonly treeSize: number;
+  readonly createdMs: number;
+  /**
+   * Judged at the time of the read: pending, processing and failed as its job is; completed, and expired from
+   * `expiresMs` on.
+   */
+  readonly status: ExportStatus;
+  readonly startedMs: number | null;
+  readonly errorSummary: string | null;
+  /** Null until it is complete. */
+  readonly done: ExportDone | null;
+}
+
+export interface ExportDone {
+  readonly rowCount: number;
+  readonly sizeBytes: number;
+  /** SHA-256 of the artifact, 32 bytes. */
+  readonly digest: Buffer;
+  /** JSON of the manifest. */
+  readonly manifest: string;
+  readonly completedMs: number;
+  readonly expiresMs: number;
+}
+
+export type ExportEffect =
+  /** With the `enqueueJob` of its job (type `export`, which /jobs does not list) in the same request. */
+  | {
+      readonly kind: 'createExport';
+      readonly exported: Omit<StoredExport, 'status' | 'startedMs' | 'errorSummary' | 'done'>;
+    }
+  /** With the `completeJob` of its job in the same request. Refused with CONFLICT where it is complete already. */
+  | { readonly kind: 'finishExport'; readonly exportId: string; readonly done: ExportDone };
+
+export interface ExportReader {
+  exported(projectId: string, exportId: string, atMs: number): Promise<StoredExport | null>;
+  /** Newest first. */
+  exports(
+    projectId: string,
+    filter: { readonly resource?: ExportResource; readonly status?: ExportStatus; readonly atMs: number },
+    page: Page<ByAge>,
+  ): Promise<StoredExport[]>;
+  /**
+   * Of all projects, for the sweep: exports whose artifact may go (expired, not marked as removed), and ids of jobs that
+   * failed for good with an export, so that what they left is removed too. At most `limit`, in no order.
+   */
+  removableExports(
+    atMs: number,
+    limit: number,
+  ): Promise<readonly { readonly projectId: string; readonly exportId: string }[]>;
+}
+
+export interface ExportStore {
+  /** After its artifact was removed. */
+  markExportRemoved(projectId: string, exportId: string): Promise<void>;
+}
