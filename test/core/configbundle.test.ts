@@ -267,4 +267,16 @@ describe('bytes that are no configuration', () => {
     expect(reasonOf(() => openBundle(padded(limit), trust, fits))).toBe('taken');
     expect(reasonOf(() => openBundle(padded(limit + 1), trust, fits))).toBe('over_limit');
   });
+
+  it('hold at most as many values, and nest as deep, as the limits say', () => {
+    const reason = (content: string): string =>
+      reasonOf(() => openBundle(Buffer.from(`{"bundle":{"x":${content}},"signature":""}`), trust, fits));
+    // beside the list: two objects, the list itself, the signature
+    const values = (count: number): string => `[${'1,'.repeat(count - 5)}1]`;
+    expect(reason(values(limits.configBundleValues))).toBe('untrusted');
+    expect(reason(values(limits.configBundleValues + 1))).toBe('over_limit');
+    const nested = (levels: number): string => '['.repeat(levels - 2) + ']'.repeat(levels - 2);
+    expect(reason(nested(limits.configBundleDepth))).toBe('untrusted');
+    expect(reason(nested(limits.configBundleDepth + 1))).toBe('over_limit');
+  });
 });

@@ -1,13 +1,14 @@
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { policySetHash } from '../../src/core/policy/policyhash.ts';
+import { limits } from '../../src/contract/limits.ts';
 import { bundleHash } from '../../src/core/configbundle.ts';
 import { fsck } from '../../src/host/fsck.ts';
 import { event } from '../serving.ts';
+import { readPlaneFile } from '../../src/host/config.ts';
 import {
   bundleOf,
-  partsOf,
+  configure,
   policy,
   riskConfig,
   startConfigured,
@@ -108,6 +109,12 @@ describe('a configuration of the service', () => {
     await plane.close();
     const report = await fsck({ dataDir: plane.dataDir, deep: true });
     expect(report.problems).toEqual([]);
+  });
+
+  it('is asked for no oftener than the limit says', async () => {
+    plane = await startConfigured({ intervalSeconds: limits.configIntervalLeastSeconds });
+    configure(plane.dataDir, { intervalSeconds: limits.configIntervalLeastSeconds - 1 });
+    expect(() => readPlaneFile(join(plane.dataDir, 'plane.json'))).toThrow('/config/intervalSeconds');
   });
 
   it('that is in force already changes nothing and is no event', async () => {
@@ -263,13 +270,40 @@ describe('a configuration that is refused', () => {
 
   it('is one that holds more policies than fit beside the plane’s own', async () => {
     plane = await startConfigured();
-    const text = textOf(bundleOf(1, [policy('a')]));
-    expect(policySetHash([])).toMatch(/^sha256:/);
-    const torn = partsOf(text);
-    const { status, body } = await plane.call('POST', '/governance/bundle', {
-      body: { parts: [...torn, '}'] },
-    });
-    expect([status, body.reason]).toEqual([400, 'malformed']);
+    const own = { policyId: 'mine', name: 'Mine', condition: { step: 'x' }, action: 'warn' };
+    await plane.call('POST', '/governance/policies', { body: own });
+    await plane.call('POST', '/governance/policies/mine/publish', { body: {} });
+    const all = Array.from({ length: limits.policiesActive }, (_, at) => policy(`p-${at}`));
+    const over = await plane.apply(textOf(bundleOf(1, all)));
+    expect([over.status, over.body.reason]).toEqual([409, 'too_many_policies']);
+    const { body } = await plane.apply(textOf(bundleOf(2, all.slice(1))));
+    expect(body).toMatchObject({ applied: true, added: limits.policiesActive - 1 });
+  });
+
+  it('is one that comes in parts that are too many, too long, or too much together', async () => {
+    plane = await startConfigured();
+    const post = async (parts: readonly string[]) => {
+      const { status, body } = await plane.call('POST', '/governance/bundle', { body: { parts } });
+      return [status, body.code, body.reason];
+    };
+    const part = 'x'.repeat(limits.configBundlePartChars);
+    const torn = [400, 'VALIDATION_ERROR', 'malformed'];
+    const invalid = [400, 'VALIDATION_ERROR', undefined];
+    expect(await post(Array.from({ length: limits.configBundleParts }, () => 'x'))).toEqual(torn);
+    expect(await post(Array.from({ length: limits.configBundleParts + 1 }, () => 'x'))).toEqual(invalid);
+    expect(await post([part])).toEqual(torn);
+    expect(await post([`${part}x`])).toEqual(invalid);
+    const most = limits.configBundleBytes / limits.configBundlePartChars;
+    const over = [400, 'VALIDATION_ERROR', 'over_limit'];
+    expect(await post([...Array.from({ length: most }, () => part), 'x'])).toEqual(over);
+    const raw = (bytes: number) => JSON.stringify({ parts: ['x'] }).padEnd(bytes);
+    for (const [bytes, status] of [
+      [limits.configBundleBodyBytes, 400],
+      [limits.configBundleBodyBytes + 1, 413],
+    ] as const) {
+      const { status: got } = await plane.call('POST', '/governance/bundle', { raw: raw(bytes) });
+      expect(got).toBe(status);
+    }
   });
 });
 
