@@ -9,6 +9,7 @@ import { GovError } from '../../contract/problems.ts';
 import { makeWay } from '../../core/turns.ts';
 import { overloaded } from '../bounds.ts';
 import type { AppendOutcome, AppendRequest } from '../port.ts';
+import { requestBytes } from '../requestbytes.ts';
 import type { Settled } from './plan.ts';
 
 interface Queued {
@@ -45,7 +46,7 @@ export class WriteQueue {
   async append(request: AppendRequest): Promise<AppendOutcome> {
     this.refuseClosed();
     return new Promise((resolve, reject) => {
-      const item = { request, bytes: bytesOf(request), resolve, reject };
+      const item = { request, bytes: requestBytes(request), resolve, reject };
       const { projectId } = request;
       const refused = this.count < limits.writeQueue ? undefined : makeWay(this.waiting, projectId, item);
       refused?.reject(overloaded());
@@ -104,14 +105,4 @@ function take(queue: Queued[]): Queued[] {
     count += 1;
   }
   return queue.splice(0, count);
-}
-
-/** UTF-16 units, near enough to bytes. */
-function bytesOf({ leaves, toHome = [] }: AppendRequest): number {
-  let bytes = 0;
-  for (const draft of [...leaves, ...toHome]) {
-    bytes += draft.kind === 'event' ? draft.head.length + 300 : draft.record.length;
-    bytes += draft.disclosures?.length ?? 0;
-  }
-  return bytes;
 }
