@@ -57,6 +57,7 @@ export function ended(child: ReturnType<typeof spawn>): Promise<Result> {
 export function shell(line: string, options: ToolOptions = {}): Promise<Result> {
   const text = `gov() { '${process.execPath}' '${runner}' "$@"; }; ${line}`;
   const child = spawn('bash', ['-c', text], { env: cleanEnv(options.env), cwd: options.cwd ?? tmpdir() });
+  child.stdin.on('error', () => {}); // of a line that has ended before it reads
   child.stdin.end(options.input ?? '');
   return ended(child);
 }
