@@ -1,6 +1,6 @@
 /**
  * Lines of `GET /metrics` that a plane alone has: how long its disk lasts, what it has signed, by which configuration it
- * serves. What is read from the disk is read once a minute. Proven by `test/plane/gauges.test.ts`.
+ * serves. What is read from the disk is read once a minute. Proven by `test/plane/disk.test.ts`.
  */
 import { openCheckpoint } from '../src/core/checkpoint.ts';
 import { parseVerifierKey } from '../src/core/notekey.ts';

@@ -1,6 +1,6 @@
 /**
  * What a plane's directory says of it, whether it serves or not: its disk and its telemetry. What cannot be read is told
- * as a reason, not thrown. Proven by `test/plane/overview.test.ts`.
+ * as a reason, not thrown. Proven by `test/plane/disk.test.ts`.
  */
 import { GovError } from '../src/contract/problems.ts';
 import { now } from '../src/host/clock.ts';

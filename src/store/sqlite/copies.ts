@@ -2,7 +2,7 @@
  * Copies of a store that are whole whatever is written meanwhile: each database is copied from one snapshot of it, a
  * few MiB in a turn of the event loop. Files beside the log come first and the log last, so that nothing in the copy
  * knows of leaves that the copy lacks; its heads file is then raised to what the copied log has signed.
- * Proven by `test/store/copies.test.ts`.
+ * Proven by `test/plane/backup.test.ts`.
  */
 import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import Database from 'better-sqlite3';
