@@ -14,8 +14,9 @@ import { policySetHash } from '../core/policy/policyhash.ts';
 import { systemRun } from '../core/record.ts';
 import { riskAlgorithm, type RiskConfig } from '../core/risk/config.ts';
 import { formatTimestamp } from '../core/time.ts';
-import type { ActivePolicy, Project, StoreReader } from '../store/port.ts';
+import type { ByAge, Project, StoreReader } from '../store/port.ts';
 import { notFound } from './call.ts';
+import { byAge } from './pages.ts';
 import type { Services } from './services.ts';
 import { settingsOf } from './settings.ts';
 
@@ -73,9 +74,11 @@ const isSame = (one: Moment, other: Moment): boolean =>
 async function momentOf(store: StoreReader, project: Project): Promise<Moment> {
   const { projectId, organizationId } = project;
   const newest = { limit: 1, order: 'desc' } as const;
-  const [policy] = await store.leavesOf(projectId, { type: 'gov.policy/1' }, newest);
-  const [config] = await store.leavesOf(projectId, { type: 'gov.config/1' }, newest);
-  const stored = await store.storedProject(organizationId, projectId);
+  const [[policy], [config], stored] = await Promise.all([
+    store.leavesOf(projectId, { type: 'gov.policy/1' }, newest),
+    store.leavesOf(projectId, { type: 'gov.config/1' }, newest),
+    store.storedProject(organizationId, projectId),
+  ]);
   if (stored === null) throw notFound('project');
   return {
     policyIndex: policy?.index ?? null,
@@ -95,7 +98,7 @@ async function read(store: StoreReader, project: Project, of: Moment): Promise<C
   const settingsIndex = await newestSettings(store, projectId);
   const newest = Math.max(policyIndex ?? 0, configIndex ?? 0, settingsIndex ?? 0);
   const { redactionKeys } = settingsOf(stored);
-  const descriptions = await descriptionsOf(store, projectId, policies);
+  const descriptions = await descriptionsOf(store, projectId);
   return {
     schemaVersion: bundleSchema,
     bundleVersion: newest + 1,
@@ -129,17 +132,23 @@ async function newestSettings(store: StoreReader, projectId: string): Promise<nu
   return leaf?.index ?? null;
 }
 
+const pagePolicies = 1000;
+
+/** Of policies in force; they never change. */
 async function descriptionsOf(
   store: StoreReader,
   projectId: string,
-  policies: readonly ActivePolicy[],
-): Promise<ReadonlyMap<string, string>> {
-  const descriptions = new Map<string, string>();
-  for (const { policyId } of policies) {
-    const description = (await store.policy(projectId, policyId))?.description ?? null;
-    if (description !== null) descriptions.set(policyId, description);
+): Promise<ReadonlyMap<string, string | null>> {
+  const descriptions = new Map<string, string | null>();
+  let after: ByAge | undefined;
+  for (;;) {
+    const page = { limit: pagePolicies, ...(after === undefined ? {} : { after }) };
+    const found = await store.policies(projectId, { status: 'active' }, page);
+    for (const { policyId, description } of found) descriptions.set(policyId, description);
+    const last = found.at(-1);
+    if (last === undefined || found.length < pagePolicies) return descriptions;
+    after = byAge(last.createdMs, last.policyId);
   }
-  return descriptions;
 }
 
 async function timeOf(store: StoreReader, projectId: string, index: number): Promise<string> {
