@@ -1,7 +1,7 @@
 /**
  * What planes of a service used, by what they reported: for each epoch of a plane and each month the largest totals,
  * type by type, of the reports of that month. A month has used what its largest totals are above all before it, so
- * neither the order nor the repetition of reports changes it. Proven by `test/store/suite/telemetry.ts`.
+ * neither the order nor the repetition of reports changes it. Proven by `test/store/suite/planeusage.ts`.
  */
 import { meteredTypes, type MeteredType } from '../contract/operation.ts';
 import { zeroTotals } from '../core/metering.ts';

@@ -1,6 +1,6 @@
 /**
  * What changes of data planes must meet, whatever the engine: each is judged by rows as the requests before it left
- * them, then written. Proven by `test/store/suite/telemetry.ts`.
+ * them, then written. Proven by `test/store/suite/telemetry.ts` and `reports.ts`.
  */
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';

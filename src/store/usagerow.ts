@@ -2,7 +2,7 @@
 import { limits } from '../contract/limits.ts';
 import { zeroTotals, type Totals } from '../core/metering.ts';
 import { baseOf, usedBetween, type Used } from './quota.ts';
-import { countColumns, countsOf, type CountRow } from './telemetryrow.ts';
+import { countColumns, countsOf, type CountRow } from './epochrow.ts';
 import type { ProjectUsage } from './tenancy.ts';
 
 /** What of a project tells what it used in a month. */

@@ -1,19 +1,14 @@
-/** Reads of data planes and of what they reported. Proven by `test/store/suite/telemetry.ts`. */
+/** Reads of data planes and of what they reported. Proven by `test/store/suite/telemetry.ts` and `reports.ts`. */
 import { limits } from '../../contract/limits.ts';
 import { zeroTotals } from '../../core/metering.ts';
 import { endOfTime } from '../bounds.ts';
 import { projectOf, type ProjectRow } from '../project.ts';
+import { countColumns, countsOf, epochOf, epochSql, type CountRow, type EpochRow } from '../epochrow.ts';
 import {
-  countColumns,
-  countsOf,
-  epochOf,
-  epochSql,
   planeColumns,
   planeOf,
   reportColumns,
   reportOf,
-  type CountRow,
-  type EpochRow,
   type PlaneRow,
   type ReportRow,
 } from '../telemetryrow.ts';

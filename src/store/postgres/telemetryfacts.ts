@@ -1,10 +1,10 @@
 /**
  * What effects on data planes must know, looked up as the rest of the facts of a commit (`facts.ts`), and the rows that
- * they write (`../telemetryrules.ts` judges). Proven by `test/store/suite/telemetry.ts`.
+ * they write (`../telemetryrules.ts` judges). Proven by `test/store/suite/telemetry.ts` and `reports.ts`.
  */
 import type { Effect } from '../port.ts';
 import type { MonthTotals } from '../planeusage.ts';
-import { countColumns, countsOf, type CountRow } from '../telemetryrow.ts';
+import { countColumns, countsOf, type CountRow } from '../epochrow.ts';
 import type { EpochName, PlaneState, ReportName, ReportPlace } from '../telemetryrules.ts';
 import type { StoredReport } from '../telemetry.ts';
 import { arrayOf, textArray } from './arrays.ts';

@@ -1,14 +1,6 @@
 /** The rows that effects on data planes read and write; `../telemetryrules.ts` judges. */
-import {
-  countColumns,
-  countValues,
-  epochValues,
-  planeColumns,
-  planeValues,
-  raiseEpochSql,
-  reportColumns,
-  reportValues,
-} from '../telemetryrow.ts';
+import { countColumns, countValues, epochValues, raiseEpochSql } from '../epochrow.ts';
+import { planeColumns, planeValues, reportColumns, reportValues } from '../telemetryrow.ts';
 import type { TelemetryRows } from '../telemetryrules.ts';
 import type { Writing } from './effects.ts';
 import { epochKey, nameKey, placeKey } from './telemetryfacts.ts';

@@ -9,14 +9,8 @@ import type { UsageReport } from '../../contract/telemetry.ts';
 import { zeroTotals } from '../../core/metering.ts';
 import type { Check, CheckedProject } from '../fsck.ts';
 import { isZero, sumOf, unitsOf, withReported, type MonthTotals } from '../planeusage.ts';
-import {
-  countColumns,
-  countsOf,
-  type CountRow,
-  type EpochRow,
-  type PlaneRow,
-  type ReportRow,
-} from '../telemetryrow.ts';
+import { countColumns, countsOf, type CountRow, type EpochRow } from '../epochrow.ts';
+import { type PlaneRow, type ReportRow } from '../telemetryrow.ts';
 import type { Counts } from '../telemetry.ts';
 import { columnCheck } from './checkcolumns.ts';
 import { reportCheck } from './checkreports.ts';

@@ -1,6 +1,6 @@
 /**
  * The rows of effects on data planes, of the project whose effect is being applied; `../telemetryrules.ts` judges.
- * Proven by `test/store/suite/telemetry.ts`.
+ * Proven by `test/store/suite/telemetry.ts` and `reports.ts`.
  */
 import type { MonthTotals } from '../planeusage.ts';
 import {
@@ -8,13 +8,10 @@ import {
   countsOf,
   countValues,
   epochValues,
-  planeColumns,
-  planeValues,
   raiseEpochSql,
-  reportColumns,
-  reportValues,
   type CountRow,
-} from '../telemetryrow.ts';
+} from '../epochrow.ts';
+import { planeColumns, planeValues, reportColumns, reportValues } from '../telemetryrow.ts';
 import type { PlaneState, TelemetryRows } from '../telemetryrules.ts';
 import type { StoredReport } from '../telemetry.ts';
 import type { Current } from './effects.ts';
