@@ -71,7 +71,7 @@ describe('gov plane enroll', () => {
     const late = { columns: 80, now: Date.now() - 3_600_000 };
     const again = await gov([...words, '--force'], late);
     expect(again.stderr).toMatch(/this clock is 3\d{3} s behind the service’s; set it/);
-    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining(`enrolled as ${dataPlaneId}`)]);
+    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining(dataPlaneId)]);
   });
 
   it('warns before credentials come unencrypted', async () => {
