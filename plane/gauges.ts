@@ -64,7 +64,7 @@ export function planeGauges({
       ...optional(
         'gov_checkpoint_seconds',
         'Unix time of its signature',
-        newest?.signedAt == null ? null : Date.parse(newest.signedAt) / 1000,
+        newest === null || newest.signedAt === null ? null : Date.parse(newest.signedAt) / 1000,
       ),
       '# HELP gov_config_info By which configuration it serves',
       '# TYPE gov_config_info gauge',

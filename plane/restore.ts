@@ -86,7 +86,7 @@ export async function planeRestore(options: RestoreOptions): Promise<Restored> {
     if (beyond.length > 0) rememberHeads(draft, beyond);
   });
   const { createdAt, projectId, withKeys } = manifest;
-  const logs = manifest.logs.map(({ checkpoint: _, ...log }) => log);
+  const logs = manifest.logs.map(({ tree, origin, size, root }) => ({ tree, origin, size, root }));
   const verdict = verdictOf(known, audit.origin);
   return { verdict, dataDir, createdAt, projectId, withKeys, logs, known };
 }

@@ -166,8 +166,10 @@ export function readPlaneConfig(dataDir: string, flags: PlaneFlags, env: Variabl
 }
 
 /** SHA-256 of all that a configuration says, wherever it came from: whether two processes serve by the same. */
-export const configHash = ({ dataDir: _, ...config }: PlaneConfig): string =>
-  `sha256:${createHash('sha256').update(canonicalText(config)).digest('hex')}`;
+export const configHash = (config: PlaneConfig): string =>
+  `sha256:${createHash('sha256')
+    .update(canonicalText({ ...config, dataDir: '' }))
+    .digest('hex')}`;
 
 /** With the members of objects in order. */
 const canonicalText = (value: unknown): string =>

@@ -72,7 +72,7 @@ describe('a supervisor', () => {
     supervisor.ready('x');
     supervisor.reloading();
     await supervisor.stopping();
-    expect(warned).toEqual([expect.stringMatching(/systemd-notify .*ENOENT; use Type=exec/)]);
+    expect(warned).toEqual([expect.stringMatching(/systemd-notify ended with 127; use Type=exec/)]);
   });
 });
 

@@ -69,12 +69,12 @@ describe('a plane that serves', () => {
   });
 
   it('is copied while it records, whole and of one moment', async () => {
-    let stop = false;
+    const stop = new AbortController();
     const recording = (async () => {
-      while (!stop) await record(plane, keyOf(dataDir));
+      while (!stop.signal.aborted) await record(plane, keyOf(dataDir));
     })();
     const made = await tool('plane', 'backup', '--data', dataDir, '--out', at('moving'), '--with-keys');
-    stop = true;
+    stop.abort();
     await recording;
     expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('holds the plane’s keys') });
     const { files, logs } = manifestOf(at('moving'));

@@ -12,8 +12,8 @@ import type { Run } from '../command.ts';
 import { exit } from '../exit.ts';
 import { readText } from '../flags.ts';
 import type { Io } from '../io.ts';
-import { Safe, safe } from '../safe.ts';
-import type { Styles } from '../safe.ts';
+import { safe } from '../safe.ts';
+import type { Safe, Styles } from '../safe.ts';
 import type { planeStatus as spec } from '../specs/plane.ts';
 import { plainView } from '../view.ts';
 
