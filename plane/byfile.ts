@@ -15,7 +15,7 @@ import { openReader, storeFiles } from '../src/store/sqlite/index.ts';
 import { answerChallenge } from './attest.ts';
 import { readTelemetrySettings, requireEnrolment } from './enrolment.ts';
 import { signedHeaders } from './link.ts';
-import { openOutbox, outboxFile, readOutbox, type Outbox } from './outbox.ts';
+import { openOutbox, outboxFile, readOutbox, type Outbox, type StoredReport } from './outbox.ts';
 import { makeReports, type Maker } from './report.ts';
 import { settleAnswer, settleReport } from './settle.ts';
 
@@ -161,14 +161,18 @@ function receiptOf(line: string, number: number): Receipt {
   throw new GovError('VALIDATION_ERROR', `line ${number}: expected a receipt {kind, id, status, answer}`);
 }
 
-/** The exact bytes of what waits, or of the newest message that left with what came back; oldest first. */
-export function* shownMessages(dataDir: string, what: 'pending' | 'last'): Generator<string> {
+/**
+ * The exact bytes of what waits, of the newest message that left with what came back, or of every one; oldest first.
+ */
+export function* shownMessages(dataDir: string, what: 'pending' | 'last' | 'all'): Generator<string> {
   const { dataPlaneId: planeId } = requireEnrolment(dataDir);
   if (!existsSync(outboxFile(dataDir))) return;
   const outbox = readOutbox(dataDir);
   try {
-    if (what === 'pending') yield* pending(outbox, planeId);
-    else yield* last(outbox, planeId);
+    if (what === 'pending') return yield* pending(outbox, planeId);
+    const last = outbox.lastHanded(planeId);
+    const reports = what === 'all' ? outbox.reports(planeId, { queued: false }) : last === null ? [] : [last];
+    for (const report of reports) yield* exchanged(outbox, report);
   } finally {
     outbox.close();
   }
@@ -182,13 +186,12 @@ function* pending(outbox: Outbox, planeId: string): Generator<string> {
   for (const { body } of outbox.reports(planeId, { queued: true })) yield body;
 }
 
-function* last(outbox: Outbox, planeId: string): Generator<string> {
-  const report = outbox.lastHanded(planeId);
-  if (report === null) return;
-  yield report.body;
-  if (report.receipt !== null) yield report.receipt;
-  for (const { answer, receipt } of outbox.challengesOf(planeId, report.reportId)) {
+/** A report, its receipt, and the answers to challenges about it with theirs. */
+function* exchanged(outbox: Outbox, { planeId, reportId, body, receipt }: StoredReport): Generator<string> {
+  yield body;
+  if (receipt !== null) yield receipt;
+  for (const { answer, receipt: settled } of outbox.challengesOf(planeId, reportId)) {
     if (answer !== null) yield answer;
-    if (receipt !== null) yield receipt;
+    if (settled !== null) yield settled;
   }
 }

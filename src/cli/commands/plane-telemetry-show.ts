@@ -6,13 +6,15 @@ import { Safe, safe } from '../safe.ts';
 import type { planeTelemetryShow as spec } from '../specs/telemetry.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
-  if (flags.pending && flags.last) throw usage('expected --pending or --last, got both');
+  const asked = [flags.pending, flags.last, flags.all].filter(Boolean).length;
+  if (asked > 1) throw usage(`expected one of --pending, --last and --all, got ${asked}`);
+  const what = flags.all ? 'all' : flags.last ? 'last' : 'pending';
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
   const { shownMessages } = await import('../../../plane/byfile.ts');
   let messages = 0;
-  for (const text of shownMessages(dataDir, flags.last ? 'last' : 'pending')) {
+  for (const text of shownMessages(dataDir, what)) {
     messages += 1;
     await (out.settings.tty ? out.line(Safe.clean(text)) : out.raw(Buffer.from(`${text}\n`)));
   }
-  if (messages === 0) await out.note(flags.last ? safe`nothing was sent yet` : safe`nothing waits`);
+  if (messages === 0) await out.note(what === 'pending' ? safe`nothing waits` : safe`nothing was sent yet`);
 };

@@ -67,7 +67,9 @@ export const planeRotateCredentials = command({
 export const planeTelemetryShow = command({
   name: 'plane telemetry show',
   summary: 'Print the exact bytes of what waits to be sent, or of what was sent last',
-  details: ['One message a line, as its signature covers it. With --last the answers of the service follow.'],
+  details: [
+    'One message a line, as its signature covers it. With --last and --all the answers of the service follow.',
+  ],
   flags: {
     data,
     pending: { type: 'boolean', description: 'What waits; the default' },
@@ -75,8 +77,13 @@ export const planeTelemetryShow = command({
       type: 'boolean',
       description: 'The newest report that left, its receipt, and the answer to its challenge',
     },
+    all: { type: 'boolean', description: 'The same of every report, oldest first: what an auditor checks' },
   },
-  examples: ['gov plane telemetry show --pending', 'gov plane telemetry show --last'],
+  examples: [
+    'gov plane telemetry show --pending',
+    'gov plane telemetry show --last',
+    'gov plane telemetry show --all > telemetry.ndjson',
+  ],
 });
 
 export const planeTelemetrySend = command({
