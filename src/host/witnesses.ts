@@ -8,8 +8,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection, type ConnectionOptions, type Reply } from '../client/transport.ts';
 import { limits } from '../contract/limits.ts';
+import type { Checkpoint } from '../core/checkpoint.ts';
 import { keyIdText, type VerifierKey } from '../core/notekey.ts';
-import { openNote, splitNote } from '../core/note.ts';
+import { joinNote, openNote, splitNote } from '../core/note.ts';
 import { formatWitnessRequest, parseSizeBody, sizeType } from '../core/witness.ts';
 import type { SignedCheckpoint } from '../service/checkpoints.ts';
 import type { Log } from '../service/log.ts';
@@ -282,7 +283,8 @@ class WitnessClient {
       const first = lane.known;
       const isGrown = first > 0 && first < second;
       const proof = isGrown ? await consistencyAt(store, lane.projectId, { first, second }) : [];
-      const reply = await this.#send(formatWitnessRequest({ oldSize: first, proof, note }));
+      const body = formatWitnessRequest({ oldSize: first, proof, note: ownLines(note, checkpoint) });
+      const reply = await this.#send(body);
       const text = Buffer.from(reply.bytes).toString();
       if (reply.status === 200) {
         await this.#keep(lane.projectId, { checkpoint, note }, text);
@@ -349,6 +351,16 @@ class WitnessClient {
     await Promise.allSettled(this.#running);
     this.#connection.close();
   }
+}
+
+/** The note without what other witnesses have said of it, which this one does not read. */
+function ownLines(note: string, { origin }: Checkpoint): string {
+  const { text, signatures } = splitNote(note);
+  const own = signatures.filter(({ name }) => name === origin);
+  return joinNote(
+    text,
+    own.map(({ line }) => `${line}\n`),
+  );
 }
 
 const isSize = ({ headers }: Reply): boolean => headers['content-type'] === sizeType;

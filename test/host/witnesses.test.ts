@@ -237,6 +237,15 @@ describe('what is sent', { timeout: 60_000 }, () => {
     expect(seen).toHaveLength(2);
   });
 
+  it('is what the log signed, without what other witnesses said', async () => {
+    const { url, seen } = await serverOf(cosigned);
+    const signed = await sign();
+    const other = ed25519Cosigner('w.example/2', newKey());
+    witnessesOf(url).signed('prj_a', { ...signed, note: signed.note + lineOf(signed, other) });
+    await until(() => seen.length === 1);
+    expect(seen[0]?.note).toBe(signed.note);
+  });
+
   it('is also what proofs wait for, the smallest first', async () => {
     const { url, seen, release } = await held();
     const witnesses = witnessesOf(url, { waitSeconds: limits.witnessWaitSeconds });
