@@ -15,6 +15,7 @@ import type { KeyHistory } from '../core/keyhistory.ts';
 import type { VerifierKey } from '../core/notekey.ts';
 import { Organizations } from './organizationlife.ts';
 import { checkConfig } from './sqlite/checkconfig.ts';
+import { checkCosignatures } from './sqlite/checkcosignatures.ts';
 import { checkHeads } from './sqlite/checkheads.ts';
 import { checkAuditLog, checkMeteringLog } from './sqlite/checklog.ts';
 import { checkRuns } from './sqlite/checkruns.ts';
@@ -169,6 +170,7 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
       const { projectId } = project;
       await readable(check, `${projectId}/audit`, () => checkAuditLog(check, project));
       await readable(check, `${projectId}/metering`, () => checkMeteringLog(check, project));
+      await readable(check, `${projectId}/cosignature`, () => checkCosignatures(check, project));
       await readable(check, `${projectId}/run`, () => checkRuns(check, project));
       await readable(check, `${projectId}/risk_config`, () => checkConfig(check, project));
       await readable(check, `${projectId}/data_plane`, () => checkTelemetry(check, project));
