@@ -8,14 +8,15 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { GovError } from '../src/contract/problems.ts';
-import { openCheckpoint, parseTrust } from '../src/core/checkpoint.ts';
-import { parseVerifierKey, verifierKeyText, type VerifierKey } from '../src/core/note.ts';
+import { parseTrust } from '../src/core/checkpoint.ts';
+import type { VerifierKey } from '../src/core/note.ts';
 import { makeDirectory, syncDirectory } from '../src/host/files.ts';
 import { fsck } from '../src/host/fsck.ts';
-import { headsIn, logsOf, rememberHeads, standingOf, type Standing } from '../src/store/sqlite/copies.ts';
+import { logsOf, rememberHeads, standingOf, type Standing } from '../src/store/sqlite/copies.ts';
 import type { NamedHead } from '../src/store/sqlite/heads.ts';
 import { copyPrivate, shown } from './backup.ts';
 import { sumOf } from './datafiles.ts';
+import { headsOf, type KnownSource } from './known.ts';
 import { damaged, readManifest, verifyManifest, type Manifest } from './manifest.ts';
 
 export interface RestoreOptions {
@@ -23,17 +24,10 @@ export interface RestoreOptions {
   readonly from: string;
   /** The data directory to make; absent or empty. */
   readonly dataDir: string;
-  /** What is signed elsewhere: signed checkpoints of either log, or a `heads.db` that was kept. */
+  /** What is signed elsewhere. */
   readonly lastCheckpoints: readonly KnownSource[];
   /** Text of a trust file for the audit log; the one in the backup where absent. */
   readonly trust?: string | undefined;
-}
-
-/** `bytes` of a checkpoint, and the path where it is a file, which may be a `heads.db`. */
-export interface KnownSource {
-  readonly name: string;
-  readonly bytes: Uint8Array;
-  readonly path?: string | undefined;
 }
 
 export interface KnownHead {
@@ -126,38 +120,6 @@ async function judge(draft: string, manifest: Manifest): Promise<void> {
   if (JSON.stringify(got) !== JSON.stringify(expected)) {
     throw damaged('expected the heads that manifest.json names, got others');
   }
-}
-
-interface Given {
-  readonly from: string;
-  readonly head: NamedHead;
-}
-
-/** Heads that a source tells of these logs. An attacker may control a checkpoint, not a `heads.db` of the operator's. */
-function headsOf(
-  { name, bytes, path }: KnownSource,
-  { origins, keys }: { readonly origins: readonly string[]; readonly keys: readonly VerifierKey[] },
-): Given[] {
-  if (path !== undefined && Buffer.from(bytes.subarray(0, 15)).toString('latin1') === 'SQLite format 3') {
-    const heads = headsIn(path)?.filter(({ origin }) => origins.includes(origin)) ?? [];
-    if (heads.length > 0) return heads.map((head) => ({ from: name, head }));
-    throw new GovError(
-      'VALIDATION_ERROR',
-      `${name}: expected a heads.db of this plane, got another database`,
-    );
-  }
-  const note = Buffer.from(bytes).toString();
-  const origin = origins.find((each) => note.startsWith(`${each}\n`));
-  if (origin === undefined) {
-    const expected = `expected a signed checkpoint of ${origins.join(' or ')}, or a heads.db`;
-    throw new GovError('VALIDATION_ERROR', `${name}: ${expected}, got something else`);
-  }
-  // both logs are signed by the same keys, each under its own origin as key name
-  const named = keys.map(({ algorithm, publicKey }) =>
-    parseVerifierKey(verifierKeyText(origin, algorithm, publicKey)),
-  );
-  const { size, root } = openCheckpoint(note, named, origin).checkpoint;
-  return [{ from: name, head: { origin, size, root: Buffer.from(root) } }];
 }
 
 function knownHead(

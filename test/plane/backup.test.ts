@@ -205,6 +205,20 @@ describe('a plane that serves', () => {
     });
   });
 
+  it('reads checkpoints in usage reports and receipts, whatever else stands there', async () => {
+    const note = readFileSync(at('newest.txt'), 'utf8');
+    const report = JSON.stringify({ log: { checkpoint: 'x' }, auditLog: { checkpoint: note } });
+    const restored = await gov(
+      ['plane', 'restore', 'moving', '--data', 'reported', '--last-checkpoint', '-'],
+      {
+        env,
+        cwd: folder,
+        input: `${JSON.stringify({ receipt: 1 })}\n${report}\n`,
+      },
+    );
+    expect(restored.code).toBe(3);
+  });
+
   it('refuses a checkpoint of another history of the same log', async () => {
     // two planes go on from one backup: the second of them is what must never be
     cpSync(at('last'), at('fork'), { recursive: true });
