@@ -18,7 +18,7 @@ import {
 } from '../src/core/configbundle.ts';
 import { systemRun } from '../src/core/record.ts';
 import { append, appendOrStale, unmetered } from '../src/service/append.ts';
-import type { PlaneConfig } from '../src/service/bundle.ts';
+import type { ApplyOptions, PlaneConfig } from '../src/service/bundle.ts';
 import type { Caller } from '../src/service/call.ts';
 import type { Change } from '../src/service/policychange.ts';
 import { routerOf } from '../src/service/riskrouter.ts';
@@ -51,8 +51,14 @@ export interface ConfigOptions {
   readonly services: () => Services;
 }
 
+/** For whom a configuration is taken, and whether one that is not after the one in force is taken too. */
+interface Taking {
+  readonly by: By;
+  readonly older: boolean;
+}
+
 /** The plane itself, which asks its service. */
-export const theService: By = { id: bundleAuthor, type: 'service' };
+export const theService: Taking = { by: { id: bundleAuthor, type: 'service' }, older: false };
 
 const attempts = 5;
 
@@ -122,21 +128,31 @@ export class HeldConfig implements PlaneConfig {
     const { bundleVersion, bundleHash, appliedAt, from } = applied;
     const refused = this.#refused === null ? null : shownRefusal(this.#refused);
     const signed = this.copy.signed(bundleHash);
-    return { bundleVersion, bundleHash, signed, plane: { mode, appliedAt, from, refused } };
+    return {
+      bundleVersion,
+      bundleHash,
+      signed,
+      verifierKey: null,
+      plane: { mode, appliedAt, from, refused },
+    };
   }
 
-  apply(text: Uint8Array, { id, type }: Pick<Caller, 'id' | 'type'> | By): Promise<BundleApplied> {
-    return this.take(text, 'file', { id, type });
+  apply(
+    text: Uint8Array,
+    { id, type }: Pick<Caller, 'id' | 'type'> | By,
+    { older = false }: ApplyOptions = {},
+  ): Promise<BundleApplied> {
+    return this.take(text, 'file', { by: { id, type }, older });
   }
 
   /** BundleRefused, and then nothing changed. OVERLOADED where policies keep changing meanwhile. */
-  async take(text: Uint8Array, from: BundleSource, by: By): Promise<BundleApplied> {
+  async take(text: Uint8Array, from: BundleSource, { by, older }: Taking): Promise<BundleApplied> {
     const { services, projectId } = this.#options;
     try {
       const open = await this.#open(text);
       // as each change of a policy is
       const result = await services().runs.inTurn({ projectId, runId: systemRun }, () =>
-        this.#putInForce(open, text, { from, by }),
+        this.#putInForce(open, text, { from, by, older }),
       );
       if (from === 'service') this.#refused = null;
       return result;
@@ -144,13 +160,6 @@ export class HeldConfig implements PlaneConfig {
       if (error instanceof BundleRefused) await this.#refuse(error, text, { from, by });
       throw error;
     }
-  }
-
-  /** Opens it as this plane would, and changes nothing. BundleRefused. */
-  async verify(text: Uint8Array): Promise<OpenBundle> {
-    const open = await this.#open(text);
-    this.#requireNewer(open);
-    return open;
   }
 
   async #open(text: Uint8Array): Promise<OpenBundle> {
@@ -191,12 +200,12 @@ export class HeldConfig implements PlaneConfig {
   async #putInForce(
     open: OpenBundle,
     text: Uint8Array,
-    { from, by }: { from: BundleSource; by: By },
+    { from, by, older }: Taking & { from: BundleSource },
   ): Promise<BundleApplied> {
     const { projectId, mode, services: get } = this.#options;
     const services = get();
     const { bundleVersion } = open.bundle;
-    const isHeld = this.#requireNewer(open);
+    const isHeld = older ? this.#applied?.bundleHash === open.hash : this.#requireNewer(open);
     for (let attempt = 0; attempt < attempts; attempt++) {
       const atMs = services.now();
       const { configHash, configIndex } = await routerOf(services.store, projectId);

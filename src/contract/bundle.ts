@@ -101,7 +101,6 @@ export const bundleFaults = [
   'policy_rewritten',
   'too_many_policies',
   'risk_config_invalid',
-  'settings_invalid',
   'switched_off',
 ] as const;
 export type BundleFault = (typeof bundleFaults)[number];
@@ -123,6 +122,9 @@ const HeldBundle = Type.Object({
   bundleVersion: version,
   bundleHash: sha256Hash,
   signed: nullable(SignedBundle),
+  verifierKey: nullable(
+    Type.String({ description: 'Of a service: by which its configurations are checked' }),
+  ),
   /** Null at a service, which makes bundles and takes none. */
   plane: nullable(
     Type.Object({
@@ -191,6 +193,12 @@ export const bundle = {
         maxItems: limits.configBundleParts,
         description: 'The text of the file, in parts; so its numbers stay as they were signed',
       }),
+      older: Type.Optional(
+        Type.Boolean({
+          description:
+            'Take it though a later version is in force: of a service that was restored from a backup',
+        }),
+      ),
     }),
     bodyBytes: limits.configBundleBodyBytes,
     success: { 200: BundleApplied },

@@ -13,12 +13,17 @@ import { bundleOf } from './configbundle.ts';
 import type { Change } from './policychange.ts';
 import type { StoredSettings } from './settings.ts';
 
+export interface ApplyOptions {
+  /** Whether a version that is not after the one in force is taken too. */
+  readonly older?: boolean;
+}
+
 /** The configuration that a plane took from its service. Absent at a service. */
 export interface PlaneConfig {
   /** NOT_FOUND where it holds none. */
   held(): Promise<HeldBundle>;
   /** By a person, from a file. BundleRefused; then nothing changed. */
-  apply(text: Uint8Array, caller: Caller): Promise<BundleApplied>;
+  apply(text: Uint8Array, caller: Caller, options?: ApplyOptions): Promise<BundleApplied>;
   /** FORBIDDEN where a change of a policy is for the service alone to make. */
   refusePolicyChange(policy: StoredPolicy, change: Change): void;
   /** FORBIDDEN where the risk router is configured by the service. */
@@ -47,7 +52,11 @@ export const bundles: Pick<Handlers, 'getTelemetryConfig' | 'getConfigBundle' | 
 
   async getConfigBundle({ caller }, services) {
     if (services.planeConfig !== undefined) return { status: 200, body: await services.planeConfig.held() };
-    return { status: 200, body: { ...(await bundleOf(services, caller.project)), plane: null } };
+    const verifierKey = services.hosting?.configSigner.verifierKey ?? null;
+    return {
+      status: 200,
+      body: { ...(await bundleOf(services, caller.project)), verifierKey, plane: null },
+    };
   },
 
   async applyConfigBundle(call, services) {
@@ -57,7 +66,8 @@ export const bundles: Pick<Handlers, 'getTelemetryConfig' | 'getConfigBundle' | 
       throw new GovError('FORBIDDEN', detail);
     }
     const text = Buffer.from(call.body.parts.join(''));
-    const body = await planeConfig.apply(text, call.caller);
+    const { older = false } = call.body;
+    const body = await planeConfig.apply(text, call.caller, { older });
     return keepAnswer(call, services, { status: 200, body });
   },
 };

@@ -142,6 +142,31 @@ describe('gov plane config', () => {
     expect(told.stdout).toContain('✗ refused: outdated; what was in force stays');
   });
 
+  it('is set in plane.json: whom to trust, and what the policies of the service count for', async () => {
+    const dataDir = join(folder, 'fresh');
+    await planeInit({ dataDir, listen: '127.0.0.1:0', metricsListen: 'off' });
+    const set = (...flags: string[]) => json(['plane', 'config', 'set', '--data', dataDir, ...flags]);
+    const before = readFileSync(join(dataDir, 'plane.json'), 'utf8');
+    expect(await set()).toMatchObject({ code: 2 });
+    expect(await set('--project-id', serviceProject)).toMatchObject({ code: 2 });
+    expect(await set('--key', 'nobody', '--project-id', serviceProject)).toMatchObject({ code: 2 });
+    expect(await set('--every', '1s')).toMatchObject({ code: 2 });
+    expect(readFileSync(join(dataDir, 'plane.json'), 'utf8')).toBe(before);
+    await set('--project-id', serviceProject, '--key', signer.verifierKey);
+    const { code, body } = await set('--policies', 'service', '--every', '10m');
+    expect([code, body]).toEqual([
+      0,
+      { projectId: serviceProject, keys: [signer.verifierKey], policies: 'service', intervalSeconds: 600 },
+    ]);
+    expect(JSON.parse(readFileSync(join(dataDir, 'plane.json'), 'utf8'))).toEqual({
+      ...JSON.parse(before),
+      config: body,
+    });
+    expect(statSync(join(dataDir, 'plane.json')).mode & 0o777).toBe(0o600);
+    const file = fileOf('trusted.json', textOf(first));
+    expect(await json(['plane', 'config', 'apply', file, '--data', dataDir])).toMatchObject({ code: 0 });
+  });
+
   it('verifies without any plane what --key and --project-id say', async () => {
     const file = fileOf('alone.json', textOf(first));
     const flags = ['--key', signer.verifierKey, '--project-id', serviceProject];

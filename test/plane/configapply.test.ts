@@ -19,6 +19,9 @@ import {
 let plane: ConfiguredPlane;
 afterEach(() => plane.end());
 
+/** Other tests may run beside this one. */
+const patient = { timeout: 30_000 };
+
 const copyOf = (dataDir: string): string => join(dataDir, 'config-bundle.json');
 
 describe('a configuration of the service', () => {
@@ -150,7 +153,7 @@ describe('a configuration of the service', () => {
     expect(proof.layers).toMatchObject([{ verified: true }, { verified: true }]);
     const { body: job } = await plane.call('POST', '/replay', { body: { runId: 'before' } });
     const ended = async () => (await plane.call('GET', `/jobs/${job.jobId}`)).body;
-    await expect.poll(async () => (await ended()).status).toBe('completed');
+    await expect.poll(async () => (await ended()).status, patient).toBe('completed');
     expect((await ended()).result.summary).toMatchObject({ mismatch: 0 });
   });
 });
@@ -202,7 +205,7 @@ describe('policies of the plane’s own', () => {
     await createOwn();
     await plane.apply(textOf(bundleOf(1, [policy('a')])));
     plane = await plane.again({ policies: 'service' });
-    await expect.poll(() => plane.inForce()).toEqual(['a 1']);
+    await expect.poll(() => plane.inForce(), patient).toEqual(['a 1']);
     plane = await plane.again({ policies: 'off' });
     expect((await plane.apply(textOf(bundleOf(2, [])))).body).toMatchObject({ reason: 'switched_off' });
     const freed = await plane.call('POST', '/governance/policies/a/transition', {
@@ -253,6 +256,24 @@ describe('a configuration that is refused', () => {
     expect((await plane.call('GET', '/governance/bundle')).body).toEqual(before.body);
     // a file that a person was told of is no lasting trouble
     expect((await plane.call('GET', '/health')).body).toMatchObject({ status: 'ok' });
+  });
+
+  it('is not one that is older, where a person says that it counts', async () => {
+    plane = await startConfigured();
+    await plane.apply(textOf(good));
+    const older = bundleOf(2, [policy('c')]);
+    const parts = [textOf(older)];
+    const { body } = await plane.call('POST', '/governance/bundle', { body: { parts, older: true } });
+    expect(body).toMatchObject({ applied: true, bundleVersion: 2, archived: 2, added: 1 });
+    const [, told] = await plane.told('config.change.applied');
+    expect(told).toMatchObject({ metadata: { bundleVersion: 2, previousVersion: 5 } });
+    const again = await plane.call('POST', '/governance/bundle', { body: { parts, older: true } });
+    expect(again.body).toMatchObject({ applied: false });
+    const rewritten = [textOf(bundleOf(2, [policy('a', { action: 'warn' })]))];
+    const refused = await plane.call('POST', '/governance/bundle', {
+      body: { parts: rewritten, older: true },
+    });
+    expect(refused.body).toMatchObject({ reason: 'policy_rewritten' });
   });
 
   it('is every one where no service is trusted', async () => {
@@ -345,7 +366,7 @@ describe('a crash', () => {
     expect(await plane.inForce()).toEqual(['a 1']);
     const reasons = async (): Promise<string> =>
       JSON.stringify((await plane.call('GET', '/health')).body.reasons);
-    await expect.poll(reasons).toContain('config_bundle_copy_damaged');
+    await expect.poll(reasons, patient).toContain('config_bundle_copy_damaged');
     expect((await plane.call('GET', '/health/ready')).status).toBe(200);
     expect((await plane.call('GET', '/governance/bundle')).body).toMatchObject({
       bundleVersion: 1,

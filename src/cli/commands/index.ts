@@ -44,6 +44,7 @@ export const loaders: Readonly<Record<string, Loader>> = {
   'plane doctor': () => import('./plane-doctor.ts'),
   'plane status': () => import('./plane-status.ts'),
   'plane config show': () => import('./plane-config-show.ts'),
+  'plane config set': () => import('./plane-config-set.ts'),
   'plane config apply': () => import('./plane-config-apply.ts'),
   'plane config verify': () => import('./plane-config-verify.ts'),
   'planes bundle': () => import('./planes-bundle.ts'),

@@ -11,15 +11,18 @@ import { plainView } from '../view.ts';
 export const run: Run<typeof spec> = async ({ args, flags, out, session, io, signal }) => {
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
   session.usePlane(dataDir);
+  const { older } = flags;
   const { bytes } = await readInput(args.file, { io, signal });
   try {
     const applied = await askedOr(
       session,
-      async (client) => (await client.applyConfigBundle({ body: { parts: partsOf(bytes) } })).body,
+      async (client) =>
+        (await client.applyConfigBundle({ body: { parts: partsOf(bytes), ...(older ? { older } : {}) } }))
+          .body,
       async () => {
         const { withHeldConfig } = await import('../../../plane/configdirect.ts');
         const by = { id: 'operator', type: 'operator' };
-        return withHeldConfig({ dataDir, env: io.env }, ({ held }) => held.apply(bytes, by));
+        return withHeldConfig({ dataDir, env: io.env }, ({ held }) => held.apply(bytes, by, { older }));
       },
     );
     if (!out.isHuman) return await out.one(applied, plainView(Object.keys(applied)));

@@ -9,7 +9,7 @@ import type { planesBundle as spec } from '../specs/planeconfig.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const client = await session.client();
-  const { bundleVersion, bundleHash, signed } = (await client.getConfigBundle()).body;
+  const { bundleVersion, bundleHash, signed, verifierKey } = (await client.getConfigBundle()).body;
   if (signed === null) {
     throw new CliError(exit.notFound, 'the plane has lost its copy', {
       code: 'NOT_FOUND',
@@ -22,6 +22,7 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
     const path = resolve(io.cwd, flags.out);
     writeWhole(path, Buffer.from(text), 0o600);
     await out.note(safe`wrote ${flags.out}: configuration ${bundleVersion}, ${bundleHash}`);
+    if (verifierKey !== null) await out.note(safe`signed by the service, whose key is ${verifierKey}`);
     return out.note(safe`on the plane: gov plane config apply ${flags.out}`);
   }
   return out.settings.tty ? out.line(Safe.json(signed, 2)) : out.raw(Buffer.from(text));

@@ -28,7 +28,13 @@ export const planeConfigApply = command({
     'A plane that serves takes it at once; one that does not has it when it is started.',
   ],
   args: [file],
-  flags: { data },
+  flags: {
+    data,
+    older: {
+      type: 'boolean',
+      description: 'Take it though a later version is in force: of a service restored from a backup',
+    },
+  },
   changes: true,
   examples: ['gov plane config apply ward-7.govconfig.json'],
   exitCodes: { 3: 'it is refused; what was in force stays' },
@@ -65,6 +71,33 @@ export const planeConfigVerify = command({
     'gov plane config verify ward-7.govconfig.json --key gov.example/config+2f1c8a90+AUj… --project-id prj_01jq3v5k8hf7wb3c9x2m4n6p8r',
   ],
   exitCodes: { 0: 'it would be taken', 3: 'it would be refused' },
+});
+
+export const planeConfigSet = command({
+  name: 'plane config set',
+  summary: 'Say whose configurations a plane takes, and what they count for',
+  details: [
+    'A plane that is enrolled knows its service. One without a way to it is told the project and the verifier key, which gov planes bundle says.',
+    'beside: the policies of the service are in force beside the plane’s own. service: only those of the service count. off: none is taken, and what came earlier is the plane’s to change.',
+  ],
+  flags: {
+    data,
+    policies: {
+      type: 'string',
+      choices: ['beside', 'service', 'off'],
+      value: 'MODE',
+      // as in src/contract/bundle.ts
+      description: 'What the policies of the service count for; default beside',
+    },
+    projectId: { type: 'string', value: 'PROJECT', description: 'Project of the service' },
+    key: { type: 'strings', value: 'VKEY', description: 'Verifier key of the service; repeatable' },
+    every: { type: 'duration', value: 'TIME', description: 'How often the service is asked; default 5m' },
+  },
+  changes: true,
+  examples: [
+    'gov plane config set --policies service',
+    'gov plane config set --project-id prj_01jq3v5k8hf7wb3c9x2m4n6p8r --key gov.example/config+2f1c8a90+AUj…',
+  ],
 });
 
 export const planesBundle = command({
