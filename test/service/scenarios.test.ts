@@ -21,6 +21,18 @@ import { anonymous, refusalsOf, scenarios, type Made, type Scenario } from './sc
 const elsewhere: Readonly<Record<string, string>> = {
   'getHealth 503': 'only once the writer stopped: test/plane/lifecycle.test.ts',
   'getLiveness 503': 'an event loop that does not turn answers nothing',
+  'reportUsage 400': 'a data plane reports: test/http/telemetry.test.ts',
+  ...Object.fromEntries(
+    [200, 400, 403, 404, 422].map((status) => [
+      `attestUsage ${status}`,
+      'a data plane answers: test/service/telemetryattested.test.ts',
+    ]),
+  ),
+  'rotatePlaneCredentials 201': 'a data plane asks: test/service/telemetryplanes.test.ts',
+  'rotatePlaneCredentials 400': 'a data plane asks: test/service/telemetryplanes.test.ts',
+  'createDataPlane 409': 'as many as a project may have: test/store/suite/telemetry.ts',
+  'enrollDataPlane 409': 'a token that is used: test/service/telemetryplanes.test.ts',
+  'enrollDataPlane 429': 'counted by its address, as every row for anyone: test/http/rates.test.ts',
   'getTelemetryConfig 200': 'a data plane asks: test/service/configbundle.test.ts',
   'getTelemetryConfig 400': 'a data plane asks: test/service/configbundle.test.ts',
   'getTelemetryConfig 409': 'more policies than fit: test/service/configbundle.test.ts',

@@ -152,10 +152,10 @@ export const scenarios: readonly Scenario[] = [
 /** Of rows that document them: 401 without a credential, 404 about an id that nobody has. */
 export function refusalsOf(rows: readonly OperationId[]): Scenario[] {
   return rows.flatMap((id) => {
-    const { path, statuses }: Operation = table[id];
+    const { path, statuses, access }: Operation = table[id];
     const made: Scenario[] = statuses.includes(401) ? [[id, 401, () => anonymous]] : [];
-    // a graph may be declared for any run
-    const isById = path.includes('{') && id !== 'declareGraph';
+    // a graph may be declared for any run; nobody here is a data plane
+    const isById = path.includes('{') && id !== 'declareGraph' && access !== 'plane';
     if (isById && statuses.includes(404)) made.push([id, 404, () => rowRequest(id, nobodysIds)]);
     return made;
   });
