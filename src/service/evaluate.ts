@@ -51,7 +51,7 @@ export const layers: Task<'layers'> = async (context, input) => {
 };
 
 /** Whether checkpoint S is signed and has this root, and whether the proof stands in the tree. */
-async function findAnchorFault(
+export async function findAnchorFault(
   reader: StoreReader,
   { projectId, treeSize, origin, keys, proofLeaf }: LayersInput,
   treeRoot: Buffer,

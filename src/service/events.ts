@@ -6,7 +6,7 @@ import type { AuditEvent, EventInput, Run } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import { eventIndex } from '../core/id.ts';
-import { openEvent, type EventDraft } from '../core/record.ts';
+import { openEvent, systemRun, type EventDraft } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { Leaf, RunSummary } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
@@ -75,10 +75,12 @@ export const events: Pick<
     const limit = pageLimit(query.limit, limits.eventPageDefault, limits.eventPageMax);
     const opened = cursor === undefined ? undefined : services.cursors.open(scope, cursor);
     const erasures = new Erasures(services.store, projectId);
+    // what was pruned stands in an archive; what the service says of itself never is
+    const fromIndex = runId === systemRun ? 0 : await services.store.prunedBelow(projectId);
     const page = await readEvents(limit, services.slices.of(projectId), {
       require: (leaf) => erasures.require(leaf),
       after: typeof opened === 'number' ? opened : undefined,
-      read: (range) => services.store.events(projectId, filter, { ...range, order }),
+      read: (range) => services.store.events(projectId, filter, { ...range, order, fromIndex }),
     });
     const nextCursor = page.last === null ? null : services.cursors.seal(scope, page.last);
     return { status: 200, body: { events: page.events, nextCursor } };

@@ -95,7 +95,8 @@ async function sweepProject(services: Services, project: Project, signal: AbortS
   if (kept === null) return 0;
   const slice = services.slices.of(project.projectId);
   const batch = new Batch(services, project);
-  let from = await firstUnswept(services, project);
+  const pruned = await services.store.prunedBelow(project.projectId);
+  let from = Math.max(pruned, await firstUnswept(services, project));
   for (;;) {
     await slice.next();
     if (signal.aborted) return batch.erased;

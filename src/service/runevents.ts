@@ -15,12 +15,12 @@ export async function* runEvents(
   const { beforeIndex, bodies = true } = range;
   let { fromSeq } = range;
   for (;;) {
-    const leaves = await reader.runLeaves(projectId, runId, {
-      fromSeq,
-      beforeIndex,
-      limit: chunkEvents,
-      bodies,
-    });
+    const leaves = await reader
+      .runLeaves(projectId, runId, { fromSeq, beforeIndex, limit: chunkEvents, bodies })
+      .catch((error: unknown) => {
+        const below = prunedBelow(error);
+        throw below === null ? error : prunedRun(runId, below);
+      });
     if (leaves.length > 0) yield leaves.map((leaf) => ({ ...leaf, clear: readRecord(leaf.record) }));
     if (leaves.length < chunkEvents) return;
     fromSeq += leaves.length;
@@ -30,3 +30,16 @@ export async function* runEvents(
 
 export const noEvents = (runId: string): GovError =>
   new GovError('RUN_HAS_NO_EVENTS', `expected events of run ${runId}, got none; record events first`);
+
+/** The index below which events were pruned, where that is why something is not there; else null. */
+export function prunedBelow(error: unknown): number | null {
+  const below = error instanceof GovError ? error.extensions['prunedBelow'] : undefined;
+  return typeof below === 'number' ? below : null;
+}
+
+const prunedRun = (runId: string, below: number): GovError =>
+  new GovError(
+    'RUN_HAS_NO_EVENTS',
+    `expected all events of run ${runId}, but those below leaf ${below} were pruned, and stand in an archive`,
+    { extensions: { prunedBelow: below } },
+  );

@@ -11,8 +11,11 @@ import type { Json, JsonObject } from '../core/json.ts';
 import { readStatement, type Statement } from '../core/statement.ts';
 import type { VerdictCode } from '../core/verdict.ts';
 import type { StoredProof } from '../store/port.ts';
+import { findAnchorFault } from './evaluate.ts';
 import { logged } from './graphlog.ts';
+import { prunedBelow } from './runevents.ts';
 import type { Services } from './services.ts';
+import { rootAt } from './treeproofs.ts';
 import type { Layers, LayersInput, StatedLayer } from './work.ts';
 
 /** `artifact` is what a client sent; null verifies the stored proof itself. */
@@ -44,7 +47,7 @@ export async function verifyStored(
 /** A layer that comes out otherwise since what it was computed from was erased: it stays the word of the log. */
 const isOutOfReach = (
   { name, statement }: StatedLayer,
-  { erased }: Layers,
+  { erased }: Found,
   { statements }: StoredProof,
 ): boolean => erased.includes(name) && statement !== statements[name];
 
@@ -56,17 +59,26 @@ const refuted = ({ proofId, layers }: ComplianceProof, code: VerdictCode): Verif
   layers: layers.map(({ name }) => ({ name, passed: false, basis: 'not_checked', code })),
 });
 
+type Found = Pick<Layers, 'layers' | 'erased' | 'anchorFault'>;
+
 /** Null where a leaf on disk is not the one that was logged: that is an answer, not a failure to answer. */
-async function recompute(services: Services, input: LayersInput, events: number): Promise<Layers | null> {
+async function recompute(services: Services, input: LayersInput, events: number): Promise<Found | null> {
   try {
     return await services.work.run('layers', input, { events });
   } catch (error) {
     if (!(error instanceof GovError)) throw error;
+    if (prunedBelow(error) !== null) return await anchored(services, input);
     const altered = typeof error.extensions['index'] === 'number' || error.code === 'RUN_HAS_NO_EVENTS';
     if (!altered) throw error;
     services.log.error({ err: error, runId: input.runId }, 'a leaf is not the one that was logged; run fsck');
     return null;
   }
+}
+
+/** Of a run that was pruned nothing is computed again: whether the log bears the proof out is what can be told. */
+async function anchored({ store }: Services, input: LayersInput): Promise<Found> {
+  const root = await rootAt(store, input.projectId, input.treeSize);
+  return { layers: [], erased: [], anchorFault: await findAnchorFault(store, input, root) };
 }
 
 async function recomputation(

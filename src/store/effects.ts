@@ -37,6 +37,9 @@ export interface EffectRows extends TenantRows {
   dropClientId(clientEventId: string, index: number): void;
   /** Forgets that a leaf is about a subject; as above. */
   dropSubject(subject: string, index: number): void;
+  /** As `StoreReader.prunedBelow`. */
+  prunedBelow(): number;
+  savePrune(leaf: number, minIndex: number, root: Uint8Array): void;
   /** False when the lease was lost. */
   completeJob(effect: EffectOf<'completeJob'>): boolean;
   policy(policyId: string): Pick<StoredPolicy, 'revision' | 'status' | 'latestVersion'> | null;
@@ -79,6 +82,8 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
       throw new GovError('CONFLICT', `the lease of job ${effect.jobId} was lost; another worker has it`);
     case 'eraseFields':
       return eraseFields(rows, effect, placeOf(effect, assigned).index);
+    case 'prune':
+      return prune(rows, effect, placeOf(effect, assigned).index);
     case 'createPolicy':
     case 'addPolicyVersion':
     case 'movePolicy':
@@ -90,6 +95,17 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
     default:
       return applyTenantEffect(rows, effect);
   }
+}
+
+function prune(rows: EffectRows, { minIndex, root }: EffectOf<'prune'>, leaf: number): void {
+  const before = rows.prunedBelow();
+  if (minIndex <= before || minIndex > leaf) {
+    throw new GovError(
+      'CONFLICT',
+      `expected to prune below a leaf of ${before + 1} to ${leaf}, got ${minIndex}`,
+    );
+  }
+  rows.savePrune(leaf, minIndex, root);
 }
 
 function eraseFields(rows: EffectRows, { targets, subject }: EffectOf<'eraseFields'>, leaf: number): void {

@@ -45,6 +45,7 @@ export type FsckKind =
   | 'body_missing'
   | 'body_altered'
   | 'erasure_mismatch'
+  | 'prune_mismatch'
   | 'meter_totals'
   | 'meter_coverage'
   | 'meter_ref'

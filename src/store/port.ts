@@ -29,6 +29,7 @@ import type {
   GraphPart,
   IndexedLeaf,
   NewJob,
+  PruneEffect,
   RunGraphState,
   StoredApproval,
   StoredGraph,
@@ -64,6 +65,7 @@ export interface Project {
 export type Effect =
   | GovernanceEffect
   | ErasureEffect
+  | PruneEffect
   | TenantEffect
   | { readonly kind: 'saveProof'; readonly proof: Omit<StoredProof, 'leafIndex'>; readonly leaf: number }
   | { readonly kind: 'saveGraph'; readonly graph: Omit<StoredGraph, 'leafIndex'>; readonly leaf: number }
@@ -143,7 +145,10 @@ export interface StoreReader extends TenantReader, MeterReader {
   /** Totals after the newest metering leaf. */
   totals(projectId: string): Promise<Totals>;
   leaves(projectId: string, tree: TreeName, range: { from: number; to: number }): Promise<Leaf[]>;
+  /** NOT_FOUND where it was pruned, as every read of such a leaf. */
   leaf(projectId: string, index: number): Promise<Leaf | null>;
+  /** The index below which events were pruned; 0 where none were. */
+  prunedBelow(projectId: string): Promise<number>;
   /** Concatenated 32-byte hashes of the tiles asked for, each at least as wide as asked, in one read. */
   tiles(
     projectId: string,
@@ -158,11 +163,11 @@ export interface StoreReader extends TenantReader, MeterReader {
     filter: EventFilter & { readonly aiSystemId?: string },
     page: Page<number>,
   ): Promise<RunSummary[]>;
-  /** Events in index order (or reverse); `after` is a leaf index. */
+  /** Events in index order (or reverse), of `fromIndex` or later; `after` is a leaf index. */
   events(
     projectId: string,
     filter: EventFilter & { readonly runId: string },
-    page: Page<number> & { readonly order: 'asc' | 'desc' },
+    page: Page<number> & { readonly order: 'asc' | 'desc'; readonly fromIndex?: number },
   ): Promise<Leaf[]>;
   countEvents(projectId: string, filter: EventFilter): Promise<number>;
   /** The run's events with runSeq ≥ fromSeq and index < beforeIndex, in order; for streaming whole runs. */
@@ -310,6 +315,8 @@ export interface Store extends StoreReader, TenantStore {
 
   /** Of a plane that is being made, or mended by hand; else a key is saved by an effect. */
   saveApiKey(key: ApiKeyRow): Promise<void>;
+  /** Drops the events of [from, to) that were pruned, with their bodies. */
+  dropPruned(projectId: string, range: { readonly from: number; readonly to: number }): Promise<void>;
   /** Drops idempotency records, job requests and sessions past their time. */
   sweep(nowMs: number): Promise<void>;
   /**

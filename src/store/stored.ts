@@ -160,6 +160,16 @@ export interface ErasureEffect {
   readonly subject?: string;
 }
 
+/** From here on events below `minIndex` may be dropped (`Store.dropPruned`). Refused with CONFLICT where it does not grow. */
+export interface PruneEffect {
+  readonly kind: 'prune';
+  readonly minIndex: number;
+  /** Of the first `minIndex` leaves, 32 bytes. */
+  readonly root: Uint8Array;
+  /** The gov.prune/1 leaf. */
+  readonly leaf: number;
+}
+
 /** Effects of governance; each checks, then writes, in the transaction of its leaves. */
 export type GovernanceEffect =
   /** Refused with CONFLICT where the id is taken. */

@@ -29,4 +29,5 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./suite/planeusage.ts');
   await import('./suite/meter.ts');
   await import('./suite/erasures.ts');
+  await import('./suite/prunes.ts');
 }

@@ -1,13 +1,14 @@
 /** Bodies that erasure changes: looked up under the lock on the heads, and written with the commit. */
+import { prunableSql } from '../../core/decided/prune.ts';
 import type { KeptBody } from '../../core/erased.ts';
 import type { EffectRows } from '../effects.ts';
 import type { Effect } from '../port.ts';
 import { arrayOf } from './arrays.ts';
 import type { Writing } from './effects.ts';
 import type { Lookup } from './facts.ts';
-import { located } from './readleaves.ts';
+import { located, prunedBelow } from './readleaves.ts';
 import { positionBits } from './schema.ts';
-import { sql, step } from './wire.ts';
+import { sql, step, type Step } from './wire.ts';
 
 type BodyRow = { readonly idx: number } & KeptBody;
 
@@ -16,14 +17,22 @@ const bodies = sql<BodyRow>(
    CROSS JOIN LATERAL (SELECT disclosures, erased FROM body WHERE position = i.position OFFSET 0) b`,
 );
 
+const takeFloor: Lookup['take'] = ([row], facts) => {
+  facts.prunedBelow = (row as { below: number | null } | undefined)?.below ?? 0; // of this very statement
+};
+
 /** The bodies of all leaves that these effects name. */
 export function bodyLookups(project: number, effects: readonly Effect[]): Lookup[] {
   const indexes = new Set<number>();
   for (const effect of effects) {
     if (effect.kind === 'eraseFields') for (const { index } of effect.targets) indexes.add(index);
   }
-  if (indexes.size === 0) return [];
+  const floor: Lookup[] = effects.some(({ kind }) => kind === 'prune')
+    ? [{ step: step(prunedBelow, project), take: takeFloor }]
+    : [];
+  if (indexes.size === 0) return floor;
   return [
+    ...floor,
     {
       step: step(bodies, project, arrayOf('int8', [...indexes])),
       take: (rows, facts) => {
@@ -41,12 +50,30 @@ const dropClient = sql('DELETE FROM client_event WHERE project = $1 AND client_e
 
 const dropSubject = sql('DELETE FROM subject WHERE project = $1 AND subject = $2 AND idx = $3');
 
+const savePrune = sql('INSERT INTO prune (project, leaf_index, min_index, root) VALUES ($1, $2, $3, $4)');
+
+const range = `position >= ($1::int8 << ${positionBits}) + $2::int8 AND position < ($1::int8 << ${positionBits}) + $3::int8`;
+const dropBodies = sql(
+  `DELETE FROM body WHERE ${range}
+     AND EXISTS (SELECT 1 FROM leaf WHERE leaf.position = body.position AND ${prunableSql('leaf.record')})`,
+);
+const dropLeaves = sql(`DELETE FROM leaf WHERE ${range} AND ${prunableSql('record')}`);
+const dropClients = sql('DELETE FROM client_event WHERE project = $1 AND idx >= $2::int8 AND idx < $3::int8');
+const dropSubjects = sql('DELETE FROM subject WHERE project = $1 AND idx >= $2::int8 AND idx < $3::int8');
+
+/** Drops the events of [from, to), which a gov.prune/1 leaf covers: the triggers see to that. */
+export const dropSteps = (project: number, { from, to }: { from: number; to: number }): Step[] =>
+  [dropBodies, dropLeaves, dropClients, dropSubjects].map((each) => step(each, project, from, to));
+
 export function bodyRows({
   project,
   facts,
   undo,
   write,
-}: Writing): Pick<EffectRows, 'body' | 'saveBody' | 'dropClientId' | 'dropSubject'> {
+}: Writing): Pick<
+  EffectRows,
+  'body' | 'saveBody' | 'dropClientId' | 'dropSubject' | 'prunedBelow' | 'savePrune'
+> {
   return {
     body: (index) => facts.bodies.get(index) ?? null,
     saveBody: (index, { disclosures, erased }) => {
@@ -58,5 +85,12 @@ export function bodyRows({
       write(step(dropClient, project, clientEventId, index));
     },
     dropSubject: (subject, index) => write(step(dropSubject, project, subject, index)),
+    prunedBelow: () => facts.prunedBelow,
+    savePrune: (leaf, minIndex, root) => {
+      const before = facts.prunedBelow;
+      facts.prunedBelow = minIndex;
+      undo.add(() => (facts.prunedBelow = before));
+      write(step(savePrune, project, leaf, minIndex, Buffer.from(root)));
+    },
   };
 }

@@ -38,6 +38,8 @@ export interface Facts extends TenantFacts {
   readonly approvals: Map<string, ApprovalState>;
   /** Of leaves whose fields are erased, by index. */
   readonly bodies: Map<number, KeptBody>;
+  /** As `StoreReader.prunedBelow`, where something is pruned. */
+  prunedBelow: number;
 }
 
 export const versionKey = (policyId: string, version: number): string => `${policyId}/${version}`;
@@ -54,6 +56,7 @@ export const noFacts = (): Facts => ({
   active: 0,
   approvals: new Map(),
   bodies: new Map(),
+  prunedBelow: 0,
   ...noTenantFacts(),
 });
 

@@ -1,4 +1,5 @@
 /** Functions of the database, for what needs more than one statement; they run as their caller, under its policies. */
+import { prunableSql } from '../../core/decided/prune.ts';
 import { allTypes, blockEvents } from '../blocks.ts';
 
 const moveHead = `
@@ -38,7 +39,19 @@ const refuseKept = `
 CREATE FUNCTION refuse_kept() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (SELECT 1 FROM gov.body WHERE position = (OLD.project::bigint << 36) + OLD.idx
-    AND erased IS NOT NULL) THEN RETURN OLD; END IF;
+    AND erased IS NOT NULL) OR EXISTS (SELECT 1 FROM gov.prune WHERE project = OLD.project AND min_index > OLD.idx)
+  THEN RETURN OLD; END IF;
+  RAISE EXCEPTION USING MESSAGE = TG_TABLE_NAME || ' is append-only', ERRCODE = '23514';
+END $$;
+`;
+
+const refuseUnpruned = `
+-- Of leaves and bodies only events go, and only below where a gov.prune/1 leaf says so.
+CREATE FUNCTION refuse_unpruned() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM gov.prune WHERE project = (OLD.position >> 36)::integer AND min_index > (OLD.position & 68719476735))
+    AND EXISTS (SELECT 1 FROM gov.leaf l WHERE l.position = OLD.position AND ${prunableSql('l.record')})
+  THEN RETURN OLD; END IF;
   RAISE EXCEPTION USING MESSAGE = TG_TABLE_NAME || ' is append-only', ERRCODE = '23514';
 END $$;
 `;
@@ -81,5 +94,10 @@ END $$;
 }
 
 export const functions =
-  moveHead + refuseKept + eventsBelow + eventsOf('events_ahead', 'ASC') + eventsOf('events_back', 'DESC');
+  moveHead +
+  refuseKept +
+  refuseUnpruned +
+  eventsBelow +
+  eventsOf('events_ahead', 'ASC') +
+  eventsOf('events_back', 'DESC');
 export const functionNames = 'move_head, events_below, events_ahead, events_back';

@@ -73,10 +73,10 @@ const tail = sql<LeafRow>(
 );
 
 export function eventReads(database: Database, numberOf: ProjectNumber): EventReads {
-  const events: EventReads['events'] = async (projectId, filter, { after, order, limit }) => {
+  const events: EventReads['events'] = async (projectId, filter, { after, order, limit, fromIndex = 0 }) => {
     const { runId, eventType = null, startMs = 0, endMs = endOfTime } = filter;
     const project = await numberOf(projectId);
-    const from = order === 'asc' && after !== undefined ? after + 1 : 0;
+    const from = order === 'asc' && after !== undefined ? Math.max(after + 1, fromIndex) : fromIndex;
     const to = order === 'desc' && after !== undefined ? after : endOfTime;
     const values = [project, runId, from, to, limit];
     const wanted =

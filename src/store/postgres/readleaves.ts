@@ -9,6 +9,7 @@ import { hashBytes, leafHash } from '../../core/merkle.ts';
 import type { Bodies, Leaf, StoreReader, TreeHead, TreeName } from '../port.ts';
 import { altered } from '../altered.ts';
 import { projectOf } from '../project.ts';
+import { pruned } from '../pruned.ts';
 import { partHashes } from '../tileparts.ts';
 import { recordTable, treeNumber } from '../trees.ts';
 import { arrayOf } from './arrays.ts';
@@ -25,6 +26,8 @@ export interface LeafRow {
   /** Absent where bodies were not asked for. */
   readonly erased?: string | null;
   readonly hash: Buffer | null;
+  /** Below which events were pruned, where the record is missing. */
+  readonly below?: number | null;
 }
 
 /**
@@ -50,16 +53,20 @@ const recordOf = (row: string): string =>
 const bodyOf = (row: string): string =>
   `LEFT JOIN LATERAL (SELECT disclosures, erased FROM body WHERE position = ${row}.position OFFSET 0) b ON true`;
 
+/** Asked for once at most, and only where a record is missing. */
+const floorOf =
+  'CASE WHEN l.record IS NULL THEN (SELECT max(min_index) FROM prune WHERE project = $1) END AS below';
+
 /** SQL: columns and joins of `LeafRow` for the audit leaves of a `located` row. */
 export const leafColumns = (row: string, bodies = true): string =>
-  `${row}.idx, l.record, ${bodies ? 'b.disclosures, b.erased' : 'NULL AS disclosures'}, ${hashOf(row)} AS hash`;
+  `${row}.idx, l.record, ${bodies ? 'b.disclosures, b.erased' : 'NULL AS disclosures'}, ${hashOf(row)} AS hash, ${floorOf}`;
 export const leafJoins = (row: string, bodies = true): string =>
   `${recordOf(row)} ${bodies ? bodyOf(row) : ''} ${tileOf(row, 'audit')}`;
 
 /** Rows as leaves; STORAGE_FAULT with the position where one is not what was logged. Cost: 8 µs with its bodies. */
 export function checkLeaves(tree: TreeName, rows: readonly LeafRow[], bodies: Bodies = true): Leaf[] {
-  return rows.map(({ idx, record, disclosures, erased = null, hash: stored }) => {
-    if (record === null) throw altered(tree, idx, 'is missing');
+  return rows.map(({ idx, record, disclosures, erased = null, hash: stored, below }) => {
+    if (record === null) throw missingLeaf(tree, idx, below ?? 0);
     if (stored?.length !== hashBytes) {
       throw new GovError('STORAGE_FAULT', `the hash of ${tree} leaf ${idx} is missing; run fsck`);
     }
@@ -71,6 +78,9 @@ export function checkLeaves(tree: TreeName, rows: readonly LeafRow[], bodies: Bo
     return erased === null ? leaf : { ...leaf, erased };
   });
 }
+
+const missingLeaf = (tree: TreeName, index: number, below: number): GovError =>
+  tree === 'audit' && index < below ? pruned(index, below) : altered(tree, index, 'is missing');
 
 /** What is asked for of a body; undefined where it is not what the record committed to. */
 function committedOf(record: string, disclosures: string, bodies: Bodies): string | undefined {
@@ -130,6 +140,9 @@ export function projectNumbers(
 /** About 10 MB. */
 const heldNumbers = 100_000;
 
+export const prunedBelow = sql<{ below: number | null }>(
+  'SELECT max(min_index) AS below FROM prune WHERE project = $1',
+);
 const selectHead = sql<TreeHead>('SELECT size, root FROM head WHERE project = $1 AND tree = $2');
 const newestMeter = sql<{ size: number; record: string | null }>(
   `SELECT h.size, m.record FROM (SELECT size, ($1::int8 << ${positionBits}) + size - 1 AS position FROM head
@@ -157,7 +170,10 @@ const wantedTiles = sql<{ at: number; hashes: Buffer }>(
      WHERE project = $1 AND tree = $2 AND level = w.level AND n = w.n OFFSET 0) t ORDER BY w.at, t.part`,
 );
 
-type LeafReads = Pick<StoreReader, 'project' | 'head' | 'totals' | 'leaves' | 'leaf' | 'tiles'>;
+type LeafReads = Pick<
+  StoreReader,
+  'project' | 'head' | 'totals' | 'leaves' | 'leaf' | 'prunedBelow' | 'tiles'
+>;
 
 export function leafReads(database: Database, numberOf: ProjectNumber): LeafReads {
   const headOf = ([head]: readonly TreeHead[], projectId: string, tree: TreeName): TreeHead => {
@@ -181,8 +197,9 @@ export function leafReads(database: Database, numberOf: ProjectNumber): LeafRead
     },
     leaves: async (projectId, tree, { from, to }) => {
       const project = await numberOf(projectId);
-      const [heads, { rows }] = await database.read({ project }, [
+      const [heads, floor, { rows }] = await database.read({ project }, [
         step(selectHead, project, treeNumber(tree)),
+        step(prunedBelow, project),
         step(ranges[tree], project, from, Math.max(from, Math.min(to, 2 ** positionBits))),
       ]);
       // The head was read first: whatever it covers was there for the second statement too.
@@ -192,8 +209,9 @@ export function leafReads(database: Database, numberOf: ProjectNumber): LeafRead
         rows.filter(({ idx }) => idx < end),
       );
       const gap = leaves.findIndex(({ index }, at) => index !== from + at);
-      if (gap !== -1) throw altered(tree, from + gap, 'is missing');
-      if (leaves.length < end - from) throw altered(tree, from + leaves.length, 'is missing');
+      const below = floor.rows[0]?.below ?? 0;
+      if (gap !== -1) throw missingLeaf(tree, from + gap, below);
+      if (leaves.length < end - from) throw missingLeaf(tree, from + leaves.length, below);
       return leaves;
     },
     leaf: async (projectId, index) => {
@@ -205,6 +223,11 @@ export function leafReads(database: Database, numberOf: ProjectNumber): LeafRead
       ]);
       if (index >= headOf(heads.rows, projectId, 'audit').size) return null;
       return checkLeaves('audit', rows)[0] ?? null;
+    },
+    prunedBelow: async (projectId) => {
+      const project = await numberOf(projectId);
+      const [{ rows }] = await database.read({ project }, [step(prunedBelow, project)]);
+      return rows[0]?.below ?? 0;
     },
     tiles: async (projectId, tree, wanted) => {
       const project = await numberOf(projectId);

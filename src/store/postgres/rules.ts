@@ -82,10 +82,12 @@ export const tables: Readonly<Record<string, TableRules>> = {
       message: 'a head never goes backwards',
     },
   },
-  leaf: appendOnly(ownPosition),
+  leaf: { ...appendOnly(ownPosition), may: 'SELECT, INSERT, DELETE', deletes: 'refuse_unpruned' },
+  prune: appendOnly(),
   body: {
     sees: ownPosition,
-    may: 'SELECT, INSERT, UPDATE',
+    may: 'SELECT, INSERT, UPDATE, DELETE',
+    deletes: 'refuse_unpruned',
     changes: {
       when: `NEW.erased IS NULL OR NEW.erased IS NOT DISTINCT FROM OLD.erased
         OR octet_length(NEW.disclosures) >= octet_length(OLD.disclosures) OR ${changed('position')}`,

@@ -32,6 +32,13 @@ CREATE TABLE head (
 
 CREATE TABLE leaf (position bigint PRIMARY KEY, record text NOT NULL);
 CREATE TABLE body (position bigint PRIMARY KEY, disclosures text NOT NULL, erased text);
+CREATE TABLE prune (
+  project integer NOT NULL,
+  leaf_index bigint NOT NULL,
+  min_index bigint NOT NULL,
+  root bytea NOT NULL CHECK (octet_length(root) = 32),
+  PRIMARY KEY (project, leaf_index)
+);
 CREATE TABLE meter (
   position bigint PRIMARY KEY,
   first_index bigint NOT NULL,

@@ -4,6 +4,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { Store, Use } from '../port.ts';
 import { minuteOf } from '../tenantrow.ts';
 import { sessionKeptMs } from '../tenants.ts';
+import { dropSteps } from './bodies.ts';
 import { scoped, type Database } from './database.ts';
 import type { ProjectNumber } from './readleaves.ts';
 import { installed } from './readtenants.ts';
@@ -74,7 +75,7 @@ export function tasks(
   database: Database,
   numberOf: ProjectNumber,
   now: () => number,
-): Pick<Store, 'saveApiKey' | 'claimInstallation' | 'used' | 'stageGraphPart' | 'sweep'> {
+): Pick<Store, 'saveApiKey' | 'claimInstallation' | 'used' | 'stageGraphPart' | 'dropPruned' | 'sweep'> {
   return {
     saveApiKey: async (key) => {
       const project = await numberOf(key.projectId);
@@ -96,6 +97,10 @@ export function tasks(
       const project = await numberOf(projectId);
       const bytes = Buffer.from(items);
       await database.write({ project }, [step(stagePart, project, graphId, list, part, bytes, now())]);
+    },
+    dropPruned: async (projectId, range) => {
+      const project = await numberOf(projectId);
+      await database.write({ project }, dropSteps(project, range));
     },
     sweep: async (nowMs) => {
       const scope = { duty: 'sweep' } as const;

@@ -3,13 +3,14 @@ import type { KeptBody } from '../../core/erased.ts';
 import type { EffectRows } from '../effects.ts';
 import type { Current } from './effects.ts';
 import { positionOf } from './position.ts';
+import { floorSql } from './pruned.ts';
 import type { Prepare } from './statement.ts';
 
 /** What is freed is overwritten with zeros, so that nothing of it stays in pages of the file. */
 export function bodyRows(
   prepare: Prepare,
   current: Current,
-): Pick<EffectRows, 'body' | 'saveBody' | 'dropClientId' | 'dropSubject'> {
+): Pick<EffectRows, 'body' | 'saveBody' | 'dropClientId' | 'dropSubject' | 'prunedBelow' | 'savePrune'> {
   const overwrite = prepare('overwrite what is freed', 'PRAGMA secure_delete = 1');
   const leave = prepare('leave what is freed', 'PRAGMA secure_delete = 0');
   const find = prepare<KeptBody>('find body', 'SELECT disclosures, erased FROM body WHERE position = ?');
@@ -19,6 +20,11 @@ export function bodyRows(
     'DELETE FROM client_event WHERE project = ? AND client_event_id = ? AND idx = ?',
   );
   const forget = prepare('drop subject', 'DELETE FROM subject WHERE project = ? AND subject = ? AND idx = ?');
+  const floor = prepare<{ below: number | null }>('find pruned', floorSql);
+  const prune = prepare(
+    'save prune',
+    'INSERT INTO prune (project, leaf_index, min_index, root) VALUES (?, ?, ?, ?)',
+  );
   const zeroing = (change: () => void): void => {
     overwrite.all();
     try {
@@ -33,5 +39,9 @@ export function bodyRows(
       zeroing(() => save.run(disclosures, erased, positionOf(current.project, index))),
     dropClientId: (clientEventId, index) => zeroing(() => drop.run(current.project, clientEventId, index)),
     dropSubject: (subject, index) => zeroing(() => forget.run(current.project, subject, index)),
+    prunedBelow: () => floor.get(current.project)?.below ?? 0,
+    savePrune: (leaf, minIndex, root) => {
+      prune.run(current.project, leaf, minIndex, root);
+    },
   };
 }

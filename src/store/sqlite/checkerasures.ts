@@ -22,7 +22,8 @@ type StoredBody = Pick<KeptBody, 'erased'> & { readonly disclosures: string | nu
 /** Erasures whose targets are held in memory: up to 60 KB each. */
 const heldErasures = 64;
 
-export function erasureCheck(check: Check, project: CheckedProject): ErasureCheck {
+/** `prunedBelow`: where an event may be gone with its body. */
+export function erasureCheck(check: Check, project: CheckedProject, prunedBelow: number): ErasureCheck {
   const { db, deep } = check;
   const names = erasureReader(check, project);
   const kept = db.prepare<Value[], KeptBody>('SELECT disclosures, erased FROM body WHERE position = ?');
@@ -62,6 +63,7 @@ export function erasureCheck(check: Check, project: CheckedProject): ErasureChec
     if (erasure === null) return problem('record_malformed', 'an erasure', 'something else');
     for (const target of erasure.targets) {
       const row = kept.get(positionOf(project.no, target.index));
+      if (row === undefined && target.index < prunedBelow) continue;
       if (row === undefined || !erasuresOf(row.erased).includes(index)) {
         problem('erasure_mismatch', `the body of leaf ${target.index} to name this erasure`, 'not so');
       } else if (deep) {

@@ -1,7 +1,7 @@
 /** `fsck`: what the audit records say: ids, times, their place in a run, their bodies. */
 import { eventIndex } from '../../core/id.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { EventRecord } from '../../core/record.ts';
+import { systemRun, type EventRecord } from '../../core/record.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Check, CheckedProject, FsckKind } from '../fsck.ts';
 import { approvalCheck } from './checkapprovals.ts';
@@ -9,6 +9,7 @@ import { decidedCheck, snapshotCheck } from './checkdecided.ts';
 import { policyCheck } from './checkpolicies.ts';
 import { replayCheck } from './checkreplays.ts';
 import { erasureCheck } from './checkerasures.ts';
+import { pruneCheck } from './checkprunes.ts';
 import { committedBy, parseRecord } from './checkrecord.ts';
 import { tenantCheck } from './checktenants.ts';
 import type { Value } from './connection.ts';
@@ -29,23 +30,27 @@ interface RunEventRow {
 export interface EventCheck {
   /** Called with each record in index order. */
   visit(row: Row): void;
+  /** Called for each record that is missing and may have been pruned. */
+  pruned(): void;
   finish(): void;
 }
 
-export function eventCheck(check: Check, project: CheckedProject): EventCheck {
+/** `prunedBelow`: where events may be missing. */
+export function eventCheck(check: Check, project: CheckedProject, prunedBelow: number): EventCheck {
   const place = check.db.prepare<Value[], RunEventRow>(
     `SELECT e.idx, t.name, e.at_ms FROM run
      JOIN run_event e ON e.project = run.project AND e.run_no = run.run_no AND e.run_seq = ?
      LEFT JOIN event_type t ON t.type_no = e.type_no AND t.project = e.project
      WHERE run.project = ? AND run.run_id = ?`,
   );
-  const others = [decidedCheck, snapshotCheck, approvalCheck, replayCheck, policyCheck].map((part) =>
-    part(check, project),
+  const others = [decidedCheck, snapshotCheck, approvalCheck, replayCheck, policyCheck, pruneCheck].map(
+    (part) => part(check, project),
   );
   const tenants = tenantCheck(check, project);
   let newest = '';
   let events = 0;
-  const erasures = erasureCheck(check, project);
+  const erasures = erasureCheck(check, project, prunedBelow);
+  const kept = systemCheck(check, project);
   const visit = ({ idx, record, disclosures, erased }: Row): void => {
     const problem = (kind: FsckKind, expected: string, got: string): void =>
       check.problem(`${project.projectId}/audit/${idx}`, kind, { expected, got });
@@ -60,6 +65,7 @@ export function eventCheck(check: Check, project: CheckedProject): EventCheck {
     }
     events += 1;
     tenants.visit({ idx, record, disclosures }, parsed as EventRecord);
+    kept.visit(parsed as EventRecord);
     const { eventId, runId, runSeq, eventType, timestamp, serverTimestamp } = parsed;
     if (eventIndex(eventId) !== idx) problem('event_id_mismatch', `an event id of leaf ${idx}`, eventId);
     if (serverTimestamp < newest) problem('server_time_backwards', `${newest} or later`, serverTimestamp);
@@ -75,6 +81,7 @@ export function eventCheck(check: Check, project: CheckedProject): EventCheck {
   const finish = (): void => {
     for (const part of others) part.finish();
     tenants.finish();
+    kept.finish();
     const rows = check.db
       .prepare<Value[], number>('SELECT count(*) FROM run_event WHERE project = ? AND idx < ?')
       .pluck()
@@ -82,6 +89,33 @@ export function eventCheck(check: Check, project: CheckedProject): EventCheck {
     if (rows === events) return;
     const expected = `${events} rows, one for each event`;
     check.problem(`${project.projectId}/run_event`, 'run_mismatch', { expected, got: `${rows ?? 0}` });
+  };
+  const pruned = (): void => {
+    // that it was an event, its row says
+    events += 1;
+  };
+  return { visit, pruned, finish };
+}
+
+/** Events of the service itself are never pruned: each row of their run has its record. */
+function systemCheck({ db, problem }: Check, { no, projectId, auditSize }: CheckedProject) {
+  let seen = 0;
+  const visit = ({ runId }: EventRecord): void => {
+    if (runId === systemRun) seen += 1;
+  };
+  const finish = (): void => {
+    const rows = db
+      .prepare<Value[], number>(
+        `SELECT count(*) FROM run JOIN run_event e ON e.project = run.project AND e.run_no = run.run_no
+         WHERE run.project = ? AND run.run_id = ? AND e.idx < ?`,
+      )
+      .pluck()
+      .get(no, systemRun, auditSize);
+    if (rows === seen) return;
+    problem(`${projectId}/run/${systemRun}`, 'run_mismatch', {
+      expected: `${rows ?? 0} events`,
+      got: `${seen}`,
+    });
   };
   return { visit, finish };
 }

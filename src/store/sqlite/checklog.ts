@@ -4,6 +4,7 @@ import type { TreeName } from '../port.ts';
 import type { Value } from './connection.ts';
 import { eventCheck } from './checkevents.ts';
 import { meterCheck } from './checkmeter.ts';
+import { prunedOf, type Pruned } from './checkprunes.ts';
 import { endOf, positionBits, positionOf } from './position.ts';
 import { TreeCheck } from './checktree.ts';
 import { recordTable, treeNumber } from '../trees.ts';
@@ -26,8 +27,17 @@ export async function checkAuditLog(check: Check, project: CheckedProject): Prom
      LEFT JOIN body USING (position)
      WHERE position >= ? AND position < ? ORDER BY position`,
   );
-  const events = eventCheck(check, project);
-  await walk(check, project, { tree: 'audit', size: project.auditSize, select, visit: events.visit });
+  const pruned = prunedOf(check, project);
+  const events = eventCheck(check, project, pruned.below);
+  const { visit } = events;
+  await walk(check, project, {
+    tree: 'audit',
+    size: project.auditSize,
+    select,
+    visit,
+    pruned,
+    missing: () => events.pruned(),
+  });
   events.finish();
 }
 
@@ -55,22 +65,30 @@ interface Walk<Row> {
   readonly size: number;
   readonly select: { all(...values: Value[]): Row[] };
   readonly visit: (row: Row) => void;
+  readonly pruned?: Pruned;
+  /** Of an event that may have been pruned. */
+  readonly missing?: () => void;
 }
 
 async function walk<Row extends { idx: number; record: string }>(
   check: Check,
   project: CheckedProject,
-  { tree, size, select, visit }: Walk<Row>,
+  { tree, size, select, visit, pruned, missing }: Walk<Row>,
 ): Promise<void> {
-  const treeCheck = new TreeCheck(check, project, tree);
+  const treeCheck = new TreeCheck(check, project, { tree, roots: pruned?.roots ?? [] });
+  const nothing = (): void => {
+    const isPruned = treeCheck.size < (pruned?.below ?? 0);
+    if (isPruned) missing?.();
+    treeCheck.next(null, { pruned: isPruned });
+  };
   for (let from = 0; from < size; from += step) {
     const end = Math.min(size, from + step);
     for (const row of select.all(positionOf(project.no, from), positionOf(project.no, end))) {
-      while (treeCheck.size < row.idx) treeCheck.next(null);
+      while (treeCheck.size < row.idx) nothing();
       treeCheck.next(row.record);
       visit(row);
     }
-    while (treeCheck.size < end) treeCheck.next(null);
+    while (treeCheck.size < end) nothing();
     await check.read(end - from);
   }
   checkBeyond(check, project, tree);

@@ -35,14 +35,19 @@ export class TreeCheck {
   private readonly keys: KeyCheck;
   private readonly origin: string;
 
-  constructor(check: Check, project: CheckedProject, tree: TreeName) {
+  /** `roots`: further ones that must be met, ascending by size. */
+  constructor(
+    check: Check,
+    project: CheckedProject,
+    { tree, roots = [] }: { readonly tree: TreeName; readonly roots?: readonly Milestone[] },
+  ) {
     this.check = check;
     this.prefix = `${project.projectId}/${tree}`;
     const read = tileReader(check.db);
     this.tile = (level, index) => read(project.no, tree, { level, index });
     this.keys = new KeyCheck(check, project, tree);
     this.origin = tree === 'audit' ? project.auditOrigin : project.meteringOrigin;
-    this.milestones = milestonesOf(check, project, tree);
+    this.milestones = inOrder(milestonesOf(check, project, tree), roots);
     this.awaited = this.nextMilestone();
     this.meetMilestones();
   }
@@ -51,14 +56,14 @@ export class TreeCheck {
     return this.frontier.size;
   }
 
-  /** Compares the next leaf; `record` null where its row is missing. */
-  next(record: string | null): void {
+  /** Compares the next leaf; `record` null where its row is missing, which is a problem unless it was pruned. */
+  next(record: string | null, { pruned = false }: { readonly pruned?: boolean } = {}): void {
     const index = this.frontier.size;
     if (record !== null) this.keys.read(index, record);
     const own = record === null ? null : leafHash(record);
     const stored = this.storedHash(0, index);
     if (own === null) {
-      this.problem(`${index}`, 'record_missing', { expected: 'a record', got: 'none' });
+      if (!pruned) this.problem(`${index}`, 'record_missing', { expected: 'a record', got: 'none' });
     } else if (stored === null) {
       this.problem(`${index}`, 'tile_missing', { expected: own.toString('hex'), got: 'no hash' });
     } else if (!own.equals(stored)) {
@@ -125,6 +130,16 @@ export class TreeCheck {
   ): void {
     this.check.problem(`${this.prefix}/${where}`, kind, what);
   }
+}
+
+/** Both by size. */
+function* inOrder(own: Iterable<Milestone>, others: readonly Milestone[]): Generator<Milestone, void> {
+  const rest = [...others];
+  for (const milestone of own) {
+    while ((rest[0]?.size ?? Infinity) <= milestone.size) yield rest.shift() as Milestone; // there is one
+    yield milestone;
+  }
+  yield* rest;
 }
 
 interface HeadRow {

@@ -90,12 +90,13 @@ function eventPages(db: Connection, numberOf: ProjectNumber): StoreReader['event
        ORDER BY e.run_seq ${order} LIMIT ?`,
     );
   const select = { asc: selectPage('ASC'), desc: selectPage('DESC') };
-  return async (projectId, filter, { after, order, limit }) => {
+  return async (projectId, filter, { after, order, limit, fromIndex = 0 }) => {
     const project = numberOf(projectId);
     const bounds = boundsOf(project, filter);
     const run = factsOf(project, filter.runId);
     if (run === null || bounds === null || !someWithin(run, bounds.times)) return [];
-    const from = order === 'asc' && after !== undefined ? below(project, run, after + 1) : 0;
+    const first = order === 'asc' && after !== undefined ? Math.max(after + 1, fromIndex) : fromIndex;
+    const from = first === 0 ? 0 : below(project, run, first);
     const to = order === 'desc' && after !== undefined ? below(project, run, after) : run.events;
     const leaves: Leaf[] = [];
     let looked = 0;

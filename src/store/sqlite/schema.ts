@@ -9,6 +9,7 @@
  * Proven by `test/store/schema.test.ts` and the store suite.
  */
 
+import { prunableSql } from '../../core/decided/prune.ts';
 import { positionBits } from './position.ts';
 import { governance, governanceAppendOnly } from './schemagovernance.ts';
 import { telemetry } from './schematelemetry.ts';
@@ -44,6 +45,11 @@ const place = `  position INTEGER PRIMARY KEY,
   project INTEGER GENERATED ALWAYS AS (position >> ${positionBits}) VIRTUAL,
   idx INTEGER GENERATED ALWAYS AS (position & ${2 ** positionBits - 1}) VIRTUAL`;
 
+/** SQL: whether a row by position is of an event that was pruned. */
+const belowFloor = (record: string): string =>
+  `coalesce(${prunableSql(record)}, 0) AND EXISTS (SELECT 1 FROM prune WHERE project = (OLD.position >> ${positionBits})
+    AND min_index > (OLD.position & ${2 ** positionBits - 1}))`;
+
 /** Trees: 0 audit, 1 metering. A tile's row \`part\` holds up to 32 of its hashes and only ever grows. */
 const log = `
 CREATE TABLE head (
@@ -73,7 +79,20 @@ CREATE TRIGGER body_update BEFORE UPDATE ON body
 WHEN NEW.position <> OLD.position OR NEW.erased IS NULL OR NEW.erased IS OLD.erased
   OR length(NEW.disclosures) >= length(OLD.disclosures)
 BEGIN SELECT RAISE(ABORT, 'a body only loses what an erasure names'); END;
-CREATE TRIGGER body_delete BEFORE DELETE ON body BEGIN SELECT RAISE(ABORT, 'body is append-only'); END;
+CREATE TRIGGER body_delete BEFORE DELETE ON body
+WHEN NOT (${belowFloor('(SELECT record FROM leaf WHERE position = OLD.position)')})
+BEGIN SELECT RAISE(ABORT, 'body is append-only'); END;
+
+CREATE TABLE prune (
+  project INTEGER NOT NULL,
+  leaf_index INTEGER NOT NULL,
+  min_index INTEGER NOT NULL,
+  root BLOB NOT NULL CHECK (length(root) = 32),
+  PRIMARY KEY (project, leaf_index)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER leaf_update BEFORE UPDATE ON leaf BEGIN SELECT RAISE(ABORT, 'leaf is append-only'); END;
+CREATE TRIGGER leaf_delete BEFORE DELETE ON leaf WHEN NOT (${belowFloor('OLD.record')})
+BEGIN SELECT RAISE(ABORT, 'leaf is append-only'); END;
 
 CREATE TABLE meter (
 ${place},
@@ -118,7 +137,7 @@ CREATE TABLE cosignature (
   line TEXT NOT NULL,
   PRIMARY KEY (project, tree, size, key)
 ) STRICT;
-${['leaf', 'meter', 'checkpoint', 'cosignature'].map(appendOnly).join('')}`;
+${['prune', 'meter', 'checkpoint', 'cosignature'].map(appendOnly).join('')}`;
 
 const runs = `
 CREATE TABLE event_type (
@@ -197,6 +216,7 @@ CREATE TABLE subject (
 CREATE TRIGGER subject_update BEFORE UPDATE ON subject BEGIN SELECT RAISE(ABORT, 'subject is append-only'); END;
 CREATE TRIGGER subject_delete BEFORE DELETE ON subject
 WHEN NOT EXISTS (SELECT 1 FROM body WHERE position = (OLD.project << ${positionBits}) + OLD.idx AND erased IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM prune WHERE project = OLD.project AND min_index > OLD.idx)
 BEGIN SELECT RAISE(ABORT, 'subject is append-only'); END;
 
 CREATE TABLE idempotency (
@@ -214,6 +234,7 @@ CREATE TRIGGER client_event_update BEFORE UPDATE ON client_event
 BEGIN SELECT RAISE(ABORT, 'client_event is append-only'); END;
 CREATE TRIGGER client_event_delete BEFORE DELETE ON client_event
 WHEN NOT EXISTS (SELECT 1 FROM body WHERE position = (OLD.project << ${positionBits}) + OLD.idx AND erased IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM prune WHERE project = OLD.project AND min_index > OLD.idx)
 BEGIN SELECT RAISE(ABORT, 'client_event is append-only'); END;
 ${['run_event', 'run_block'].map(appendOnly).join('')}`;
 

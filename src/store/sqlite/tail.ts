@@ -8,6 +8,7 @@ import { rootFromTiles, tileWidth } from '../../core/tile.ts';
 import type { Connection, Value } from './connection.ts';
 import { logHeads, type LogHead } from './heads.ts';
 import { endOf, positionOf } from './position.ts';
+import { floorReader } from './pruned.ts';
 import { leafHashReader, tileReader } from './tiles.ts';
 import type { TreeName } from '../port.ts';
 import { recordTable } from '../trees.ts';
@@ -38,7 +39,9 @@ function recordVerifier(db: Connection): Verify {
     );
   const rows = { audit: select('audit'), metering: select('metering') };
   const hashes = leafHashReader(db);
+  const floorOf = floorReader(db);
   return ({ project, tree, origin, size }) => {
+    const floor = tree === 'audit' ? floorOf(project) : 0;
     let expected = Math.max(0, size - tailLeaves);
     let batch: RecordRow[] = [];
     const verifyBatch = (): void => {
@@ -51,6 +54,8 @@ function recordVerifier(db: Connection): Verify {
       batch = [];
     };
     for (const row of rows[tree].iterate(positionOf(project, expected), endOf(project))) {
+      // below the floor events were pruned
+      expected = Math.max(expected, Math.min(floor, row.idx));
       if (row.idx !== expected) throw broken(origin, expected, 'a record', 'none');
       if (row.idx >= size) throw broken(origin, row.idx, `no leaf at or beyond the head, ${size}`, 'one');
       expected += 1;

@@ -15,6 +15,7 @@ import type {
   StoredJob,
   Use,
 } from '../port.ts';
+import { draftBytes, requestBytes } from '../requestbytes.ts';
 import { troubleOf } from './faults.ts';
 import type { JobFailure, JobMoves } from './jobs.ts';
 import type { CommitSequencer } from './sequencer.ts';
@@ -47,6 +48,7 @@ interface Inputs {
   failJob: OfProject & { readonly jobId: string; readonly failure: JobFailure };
   retryJob: OfProject & { readonly jobId: string; readonly atMs: number };
   saveApiKey: OfProject & { readonly key: ApiKeyRow };
+  dropPruned: OfProject & { readonly range: { readonly from: number; readonly to: number } };
   sweepOld: { readonly nowMs: number };
   sweepAnswers: { readonly nowMs: number };
 }
@@ -65,6 +67,7 @@ interface Results extends Record<keyof Inputs, unknown> {
   failJob: void;
   retryJob: StoredJob;
   saveApiKey: void;
+  dropPruned: void;
   sweepOld: void;
   sweepAnswers: boolean;
 }
@@ -120,6 +123,8 @@ function perform(write: Write, statements: WriteStatements): Results[Verb] {
       return jobs.retry(write.project, write.jobId, write.atMs);
     case 'saveApiKey':
       return tasks.saveApiKey(write.project, write.key);
+    case 'dropPruned':
+      return tasks.dropPruned(write.project, write.range);
     case 'sweepOld':
       tasks.sweepRequests(write.nowMs);
       return tasks.sweepSessions(write.nowMs);
@@ -224,16 +229,6 @@ export function bytesOf(write: Write): number {
     default:
       return 256;
   }
-}
-
-const draftBytes = (draft: LeafDraft): number =>
-  (draft.kind === 'event' ? draft.head.length + 300 : draft.record.length) + (draft.disclosures?.length ?? 0);
-
-function requestBytes({ leaves, toHome = [] }: AppendRequest): number {
-  let bytes = 0;
-  for (const draft of leaves) bytes += draftBytes(draft);
-  for (const draft of toHome) bytes += draftBytes(draft);
-  return bytes;
 }
 
 function tenantBytes({ projects, toHome = [] }: NewTenant): number {
