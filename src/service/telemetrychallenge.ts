@@ -1,6 +1,6 @@
 /**
- * Challenges about reports (contract J4; design: verifiable metering): drawn for the first report of an epoch and, at
- * random, for one in `limits.attestationOneIn`. The report is in our hands, signed, before the seed is drawn, so nobody
+ * Challenges about reports (contract J4; design: verifiable metering): drawn for the first report of an epoch, for one
+ * after a report whose answer was wrong and, at random, for one in `limits.attestationOneIn`. The report is in our hands, signed, before the seed is drawn, so nobody
  * can choose what is asked of what is reported. Proven by `test/service/telemetryattested.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
@@ -18,11 +18,13 @@ import { parsedReport, type Came } from './telemetrystate.ts';
 export async function drawChallenge(
   services: Services,
   came: Came,
-  { nowMs, byFile }: { readonly nowMs: number; readonly byFile: boolean },
+  asked: { readonly nowMs: number; readonly byFile: boolean; readonly isSuspect: boolean },
 ): Promise<StoredReport['challenge']> {
   const { randomBytes } = services;
   const { report, plane } = came;
-  if (report.sequence > 1 && randomBytes(4).readUInt32BE() % limits.attestationOneIn !== 0) return null;
+  const { nowMs, byFile, isSuspect } = asked;
+  const isSure = report.sequence === 1 || isSuspect;
+  if (!isSure && randomBytes(4).readUInt32BE() % limits.attestationOneIn !== 0) return null;
   const { log, totals, operations, auditLog } = report;
   const to = sumOf(totals);
   const hours = byFile ? limits.attestationFileHours : limits.attestationHours;

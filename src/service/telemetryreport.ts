@@ -143,7 +143,8 @@ interface Seen {
 async function newReport(services: Services, sent: Sent, { near, nowMs }: Seen): Promise<StoredReport> {
   const { report, canonical, plane, byFile } = sent;
   const { sequence, totals, log } = report;
-  const challenge = await drawChallenge(services, sent, { nowMs, byFile });
+  const isSuspect = near.previous?.attestation === 'failed';
+  const challenge = await drawChallenge(services, sent, { nowMs, byFile, isSuspect });
   return {
     planeId: plane.planeId,
     epoch: log.epoch,

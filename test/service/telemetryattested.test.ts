@@ -143,6 +143,10 @@ describe.each(engines)('challenges of a service on %s', (engine) => {
       failed.body.detail,
     ]);
     expect((await sender.attest(challenge, honest)).body.reason).toBe('already_answered');
+    // the next report is asked about for sure, and the one after it as any other
+    const next = await drawing(1, () => sender.work(2));
+    const other = await drawing(1, () => sender.work(2));
+    expect([next.body.attestation.status, other.body.attestation.status]).toEqual(['pending', 'not_sampled']);
     expect(await attestation(sender, challenge.reportId)).toBe('failed');
     const { dataPlaneId } = sender.plane.home;
     const events = (await told(tenant.call, 'attestation.failed')).filter(
