@@ -115,7 +115,7 @@ export interface LogFacts {
   readonly signed: boolean;
   /** The signed checkpoint before S, null where S is the first; `consistent`: S extends it. */
   readonly previous: { readonly size: number; readonly consistent: boolean } | null;
-  /** The names of the witnesses that cosigned S, and how many the log asks for; 0: none. */
+  /** The witnesses that cosigned S, `<name>+<key id>`, and how many the log asks for; 0: none. */
   readonly cosigners: readonly string[];
   readonly quorum: number;
 }
