@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { emptyDirectory, gov, type Result, type Serving, serving, shell } from './cli/tool.ts';
 import { blocks, page, withoutComment } from './docs.ts';
+import { has } from './interop/exported.ts';
 import { event } from './serving.ts';
 
 const of = page('docs/witness.md');
@@ -90,6 +91,13 @@ describe('docs/witness.md', { timeout: 300_000 }, () => {
     const refused = await gov(['proofs', 'verify', 'run.govproof.json', '--trust', 'stricter'], at);
     expect(refused.code).toBe(3);
     expect(refused.stdout + refused.stderr).toContain('WITNESS_QUORUM_NOT_MET');
+
+    if (!has('openssl')) return;
+    const [openssl = ''] = blocks(of, 'sh', 'Checking a cosignature without our software');
+    const checked = await shell(filled(`${ask.split('\n')[0]}\n${openssl}`), at);
+    expect(checked).toMatchObject({ code: 0, stdout: 'Signature Verified Successfully\n' });
+    const spoiled = `printf x >> message\n${openssl.trim().split('\n').at(-1)}`;
+    expect((await shell(filled(spoiled), at)).code).toBe(1);
   });
 
   it('rotates the keys of a log', async () => {
