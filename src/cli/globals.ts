@@ -83,6 +83,8 @@ export const environment: readonly (readonly [name: string, description: string]
     'Directory of config.json and credentials.json; default $XDG_CONFIG_HOME/gov or ~/.config/gov',
   ],
   ['GOV_CACERT', 'As --cacert; SSL_CERT_FILE is read as well'],
+  ['GOV_CLIENT_CERT', 'Own certificate (PEM file), where a listener asks for one; with GOV_CLIENT_KEY'],
+  ['GOV_CLIENT_KEY', 'Its private key (PEM file); must not be readable by everybody'],
   ['GOV_TIMEOUT', 'As --timeout'],
   ['GOV_RETRIES', 'As --retries'],
   ['GOV_DEBUG', 'As --debug: 1 or http'],

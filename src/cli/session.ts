@@ -14,6 +14,7 @@ import { credentialsPath, readCredentials } from './credentials.ts';
 import { CliError, exit, usage } from './exit.ts';
 import { readText } from './flags.ts';
 import type { Io } from './io.ts';
+import { ownCertificate } from './certificate.ts';
 import {
   givenAddress,
   inEnvironment,
@@ -218,6 +219,7 @@ export class Session {
       observe,
       env,
       ca,
+      certificate: ownCertificate(env),
       apiKey: token,
       project,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),

@@ -32,6 +32,8 @@ export interface ClientOptions {
   readonly agent?: Agent;
   /** PEM texts of authorities trusted beside the default ones. */
   readonly ca?: readonly string[];
+  /** PEM texts of the client's own certificate and key, where the service asks for one. */
+  readonly certificate?: { readonly cert: string; readonly key: string } | undefined;
   /** Ends every call of this client. */
   readonly signal?: AbortSignal;
   /** Where proxies are read; default `process.env`. */

@@ -11,7 +11,7 @@ import { readPlaneConfig } from '../../src/host/config.ts';
 import { openTls, readCertificate } from '../../src/host/tls.ts';
 import { silentLog } from '../../src/service/log.ts';
 import { makeAuthority, type Issued } from '../certificates.ts';
-import { gov, serving, type Serving } from '../cli/tool.ts';
+import { gov, govHere, serving, type Serving } from '../cli/tool.ts';
 import { startService } from '../hosted.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'gov-tls-'));
@@ -165,6 +165,11 @@ describe('a plane over TLS', () => {
     await serve('--tls-client-ca', authority.certFile);
     expect((await ask('/health', client)).status).toBe(200);
     await expect(ask()).rejects.toThrow(/certificate required|hang up|ECONNRESET|EPIPE/i);
+    const words = ['plane', 'status', '--data', dataDir, '--cacert', authority.certFile, '-o', 'json'];
+    const env = { GOV_CLIENT_CERT: client.certFile, GOV_CLIENT_KEY: client.keyFile };
+    expect(await govHere(words, { env })).toMatchObject({ code: 0 });
+    expect(await govHere(words)).toMatchObject({ code: 10 });
+    expect(await govHere(words, { env: { GOV_CLIENT_CERT: client.certFile } })).toMatchObject({ code: 2 });
     await expect(ask('/health', foreign)).rejects.toThrow(/alert|hang up|ECONNRESET|EPIPE/i);
   });
 
@@ -194,6 +199,20 @@ describe('a plane over TLS', () => {
     open.destroy();
     expect(body.status).toBe('degraded');
     expect(body.reasons?.[0]).toMatch(/^tls_certificate_expired: since /);
+  });
+
+  it('is degraded for its operator as well, with the reason', async () => {
+    const { child } = await serve();
+    use(expired);
+    const kept = said('former certificate stays');
+    child.kill('SIGHUP');
+    await kept;
+    const words = ['plane', 'status', '--data', dataDir, '--cacert', authority.certFile, '--color', 'never'];
+    const { code, stdout } = await govHere(words, { columns: 120 });
+    expect([code, stdout.split('\n').slice(0, 2)]).toEqual([
+      3,
+      ['degraded', expect.stringMatching(/^ {2}! tls_reload_failed: tls_certificate_expired/)],
+    ]);
   });
 });
 
