@@ -81,7 +81,8 @@ describe.each(engines)('a hosted service on %s', (engine) => {
 
   it('knows no id of the wrong form', async () => {
     for (const [id, row] of hosted) {
-      if (!row.path.includes('{')) continue;
+      // a key is no data plane: `planecredentials.test.ts`
+      if (!row.path.includes('{') || row.access === 'plane') continue;
       for (const text of ids) {
         const body = row.body === undefined ? {} : { body: { name: 'x' } };
         const answer = await ada.call(row.method, row.path.replace(/\{[^}]+\}/g, text), body);

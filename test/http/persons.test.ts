@@ -151,7 +151,7 @@ describe('a person', () => {
     const own = [
       { key: createToken('cli', randomBytes) },
       { key: `${cliToken.slice(0, -1)}${cliToken.endsWith('a') ? 'b' : 'a'}` },
-      { key: createToken('hyb', randomBytes) },
+      { key: createToken('enr', randomBytes) },
       { key: createToken('shr', randomBytes) },
       { key: 'a..c' },
       { headers: unknown },
