@@ -9,6 +9,7 @@ import type { Environment } from '../src/client/proxy.ts';
 import { version } from '../src/client/version.ts';
 import { limits } from '../src/contract/limits.ts';
 import { GovError } from '../src/contract/problems.ts';
+import { aheadMs } from '../src/store/clockskew.ts';
 import { parseSigningSecret, signTelemetry } from '../src/core/telemetrysignature.ts';
 import { credentialsOf, type Enrolment, type PlaneCredential } from './enrolment.ts';
 
@@ -131,6 +132,7 @@ export class ServiceLink {
   readonly #now: () => number;
   /** Whether the pair before worked last. */
   #usesPrevious = false;
+  #clockAheadMs: number | null = null;
 
   /** VALIDATION_ERROR where a file of the enrolment cannot be read. */
   constructor({ enrolment, env, now }: LinkOptions) {
@@ -147,14 +149,24 @@ export class ServiceLink {
       : current;
   }
 
+  /** How far this machine's clock is ahead of the service's, by its last answer; null before there was one. */
+  get clockAheadMs(): number | null {
+    return this.#clockAheadMs;
+  }
+
   /** The answer of the first pair that is not refused, else the first refusal. GovNetworkError where none came. */
   async send(message: LinkMessage): Promise<LinkAnswer> {
     const known = credentialsOf(this.enrolment, this.#now());
     const order = this.#usesPrevious ? known.toReversed() : known;
     let refused: LinkAnswer | undefined;
     for (const pair of order) {
-      const headers = signedHeaders(pair, message.canonical, this.#now());
+      const askedMs = this.#now();
+      const headers = signedHeaders(pair, message.canonical, askedMs);
       const answer = await exchange(this.#connection, message, headers);
+      // the header has whole seconds, cut off
+      const theirsMs = Date.parse(answer.headers['date'] ?? '') + 500;
+      const ahead = -aheadMs({ askedMs, answeredMs: this.#now(), theirsMs });
+      if (Number.isFinite(ahead)) this.#clockAheadMs = ahead;
       if (!isRefusal(answer)) {
         this.#usesPrevious = pair !== known[0];
         return answer;

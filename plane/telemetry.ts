@@ -9,6 +9,7 @@
 import { limits } from '../src/contract/limits.ts';
 import type { Environment } from '../src/client/proxy.ts';
 import { sha256 } from '../src/core/hash.ts';
+import { gauge } from '../src/host/metrics.ts';
 import type { Background } from '../src/host/run.ts';
 import type { Log } from '../src/service/log.ts';
 import type { Project } from '../src/store/port.ts';
@@ -179,7 +180,12 @@ export class Telemetry implements Background {
     const active = this.#active;
     if (active === null) return [];
     const { outbox, enrolment, now } = active.maker;
-    return telemetryMetrics(outbox, enrolment.dataPlaneId, now());
+    const { clockAheadMs } = active.link;
+    const help = 'This clock against that of the service';
+    return [
+      ...telemetryMetrics(outbox, enrolment.dataPlaneId, now()),
+      ...(clockAheadMs === null ? [] : gauge('gov_clock_ahead_seconds', help, clockAheadMs / 1000)),
+    ];
   }
 }
 

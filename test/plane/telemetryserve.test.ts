@@ -52,6 +52,7 @@ describe('a plane that serves', () => {
     expect(body.lastReport).toMatchObject({ sequence: 1, attestation: 'verified' });
     expect(await metric('gov_telemetry_last_contact_seconds')).toBeGreaterThan(Date.now() / 1000 - 60);
     expect(await metric('gov_telemetry_reports_waiting')).toBe(0);
+    expect(Math.abs(await metric('gov_clock_ahead_seconds'))).toBeLessThan(60);
     expect((await plane.call('GET', '/health')).body).toMatchObject({ status: 'ok', reasons: [] });
   });
 
