@@ -4,7 +4,9 @@ import type { UsageReport } from '../../src/contract/telemetry.ts';
 import { sha256 } from '../../src/core/hash.ts';
 import { canonicalize } from '../../src/core/json.ts';
 import { TestPlane } from './plane.ts';
-import { planeId, projectId, reported } from './signedreports.ts';
+import { keep, plane, report, saveReport } from './dataplanes.ts';
+import { planeId, projectId, reported, told } from './signedreports.ts';
+import { telling } from './tenants.ts';
 
 const planes: TestPlane[] = [];
 let original: TestPlane;
@@ -128,6 +130,33 @@ describe('what a data plane reported', () => {
     plane.sql(`UPDATE telemetry_report SET link = 'consistency_invalid' ${third}`);
     expect(await found(plane, false)).toEqual([]);
     expect(await found(plane)).toEqual([at('/report/0/3 report_mismatch')]);
+  });
+});
+
+describe('a check beside a service', () => {
+  it('finds nothing while planes are registered and report', async () => {
+    const served = copy();
+    const store = served.open();
+    const writing = { on: true, rounds: 0 };
+    const writer = (async () => {
+      for (; writing.on; writing.rounds += 1) {
+        const id = `w${writing.rounds >> 3}`;
+        const sequence = (writing.rounds % 8) ^ 3; // out of order
+        if (writing.rounds % 8 === 0) {
+          const registered = plane(id, { projectId, name: 'n', createdBy: 'operator' });
+          await store.append(told('registered', registered, telling));
+        }
+        await keep(store, [saveReport(report(id, sequence + 1, { projectId }))], projectId);
+      }
+    })();
+    for (let time = 0; time < 20; time += 1) {
+      expect((await served.fsck(false)).problems).toEqual([]);
+    }
+    writing.on = false;
+    await writer;
+    expect(writing.rounds).toBeGreaterThan(0);
+    expect((await served.fsck(false)).problems).toEqual([]);
+    await store.close();
   });
 });
 
