@@ -3,10 +3,9 @@
  * one with golang.org/x/mod/sumdb, where the formats come from. Debian has both: golang-go, golang-golang-x-mod-dev.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { projectRoot } from '../shared.ts';
 import {
   exportBundle,
   type Exported,
@@ -16,32 +15,19 @@ import {
   withSpoiledNote,
   write,
 } from './exported.ts';
-
-const goPath = process.env['GOV_GOPATH'] ?? '/usr/share/gocode';
-const hasGo = has('go');
-const hasXmod = hasGo && existsSync(join(goPath, 'src/golang.org/x/mod/sumdb/tlog/tlog.go'));
-const programs = [
-  { name: 'Go’s standard library', tags: '', skip: hasGo ? null : 'no go' },
-  { name: 'golang.org/x/mod', tags: 'xmod', skip: hasXmod ? null : `no go, or no x/mod in ${goPath}` },
-];
+import { goPrograms } from './goprograms.ts';
 
 let exported: Exported;
 beforeAll(async () => {
-  if (hasGo) exported = await exportBundle();
+  if (has('go')) exported = await exportBundle();
 });
 afterAll(() => exported?.plane.end());
 
-for (const { name, tags, skip } of programs) {
+for (const { name, hasXmod, skip, build } of goPrograms) {
   describe.skipIf(skip !== null)(`${name}${skip === null ? '' : ` (skipped: ${skip})`}`, () => {
     let program: string;
     beforeAll(() => {
-      program = join(exported.plane.folder, `check-${tags}`);
-      const built = spawnSync('go', ['build', '-tags', tags, '-o', program, '.'], {
-        cwd: join(projectRoot, 'test/interop/go'),
-        env: { ...process.env, GO111MODULE: 'off', GOPATH: goPath, GOPROXY: 'off' },
-        encoding: 'utf8',
-      });
-      expect(built.stderr).toBe('');
+      program = build(exported.plane.folder);
     }, 180_000);
 
     const check = (files: readonly string[], more: readonly string[] = []): string[] => {
@@ -93,7 +79,7 @@ for (const { name, tags, skip } of programs) {
       expect(check([out])[0]).toMatch(/^refused: /);
     });
 
-    if (tags === 'xmod') {
+    if (hasXmod) {
       it('proves every event from the tiles that the plane serves', () => {
         const said = check([exported.file], ['-tiles', exported.plane.baseUrl]);
         expect(said[0]).toMatch(/; from [1-9]\d* tiles of 383 leaves$/);

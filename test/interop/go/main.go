@@ -4,6 +4,7 @@
 //
 //	check VKEY FILE…                 one line for each bundle or tlog-proof: ok, or refused and why
 //	check -tiles URL VKEY FILE…      (xmod) also proves every event from the plane's hash tiles; key in $GOV_API_KEY
+//	check -telemetry VKEY FILE…      what a plane reported to a service, and answered it
 package main
 
 import (
@@ -52,9 +53,12 @@ type tree struct {
 
 func main() {
 	args := os.Args[1:]
-	tiles := ""
+	tiles, telemetry := "", false
 	if len(args) > 1 && args[0] == "-tiles" {
 		tiles, args = args[1], args[2:]
+	}
+	if len(args) > 1 && args[0] == "-telemetry" {
+		telemetry, args = true, args[1:]
 	}
 	if len(args) < 2 {
 		fmt.Fprintln(os.Stderr, "expected VKEY FILE…")
@@ -62,7 +66,12 @@ func main() {
 	}
 	failed := false
 	for _, name := range args[1:] {
-		said, err := checkFile(name, args[0], tiles)
+		said, err := "", error(nil)
+		if telemetry {
+			said, err = checkTelemetry(name, args[0])
+		} else {
+			said, err = checkFile(name, args[0], tiles)
+		}
 		if err != nil {
 			failed = true
 			fmt.Printf("refused: %v\n", err)
