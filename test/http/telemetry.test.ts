@@ -110,6 +110,27 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     expect((await stored(sender)).filter(({ linked }) => linked !== 'linked')).toEqual([]);
   });
 
+  it.runIf(engine === 'postgres')('that come to two processes at once are each stored once', async () => {
+    const sender = await newPlane();
+    const before = await units();
+    const { origin } = await service.again();
+    const reports = Array.from({ length: 8 }, () => sender.plane.work(2).report());
+    const answers = await Promise.all(
+      reports.flatMap((report) => [
+        sender.send(report),
+        sender.post(`${origin}/api/v1/telemetry/usage`, report),
+      ]),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array(16).fill(202));
+    expect(answers.filter(({ body }) => body.status === 'accepted').length).toBe(8);
+    expect((await units()) - before).toBe(sumOf(sender.plane.totals));
+    // what neither process saw of the other is settled beside later reports, and they get receipts
+    let receipt = '';
+    for (let more = 0; more < 2; more++) receipt = (await reported(sender, 1)).answer.body.cosignature;
+    expect((await stored(sender)).filter(({ linked }) => linked !== 'linked')).toEqual([]);
+    expect(receipt).not.toBe('');
+  });
+
   it('with any member changed are refused, and the true one is taken after all of them', async () => {
     const sender = await newPlane();
     for (const operations of [5, 4]) await reported(sender, operations);

@@ -3,6 +3,7 @@
  * answer has its status and word, and changes nothing of what is billed.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { limits } from '../../src/contract/limits.ts';
 import { telemetryFaults, type AttestationProof, type Challenge } from '../../src/contract/telemetry.ts';
 import type { Json } from '../../src/core/json.ts';
 import { mutations, type Mutation } from '../core/mutate.ts';
@@ -185,6 +186,16 @@ describe.each(engines)('challenges of a service on %s', (engine) => {
     } finally {
       Object.assign(service.services, { now });
     }
+  });
+
+  it('are answered with at most so many bytes', async () => {
+    const sender = await newPlane();
+    const challenge = await challenged(sender);
+    const proof = sender.plane.answer(challenge);
+    const text = canonical(proof);
+    const padded = (bytes: number) => ({ raw: `${' '.repeat(bytes - Buffer.byteLength(text))}${text}` });
+    expect((await sender.attest(challenge, proof, padded(limits.attestationBytes + 1))).status).toBe(413);
+    expect((await sender.attest(challenge, proof, padded(limits.attestationBytes))).status).toBe(200);
   });
 
   it('are of one plane: another one of the organization is refused, others find none', async () => {

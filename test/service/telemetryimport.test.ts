@@ -111,6 +111,17 @@ describe.each(engines)('a service on %s takes messages by file', (engine) => {
     });
   });
 
+  it('of at most so many bytes', async () => {
+    const sender = await newPlane();
+    const text = JSON.stringify({ messages: [message(sender, sender.plane.work(1).report())] });
+    const padded = async (bytes: number) => {
+      const raw = `${' '.repeat(bytes - Buffer.byteLength(text))}${text}`;
+      return (await tenant.call('POST', '/telemetry/import', { raw })).status;
+    };
+    expect(await padded(limits.importTelemetryBytes + 1)).toBe(413);
+    expect(await padded(limits.importTelemetryBytes)).toBe(200);
+  });
+
   it('at most as many at once as the limit says', async () => {
     const sender = await newPlane();
     const report = message(sender, sender.plane.work(1).report());

@@ -189,6 +189,12 @@ describe.each(engines)('a data plane of a service on %s', (engine) => {
     expect([repeated.text, repeated.headers['idempotent-replayed']]).toEqual([created.text, 'true']);
   });
 
+  it('has a name of at most so many characters', async () => {
+    const named = async (length: number) =>
+      (await tenant.call('POST', '/telemetry/planes', { body: { name: 'x'.repeat(length) } })).status;
+    expect([await named(limits.planeNameChars), await named(limits.planeNameChars + 1)]).toEqual([201, 400]);
+  });
+
   it('is listed with the others, newest first, and is managed with the scope for it', async () => {
     const { dataPlane } = await register();
     const first = await tenant.call('GET', '/telemetry/planes?limit=1');
