@@ -49,6 +49,17 @@ const preferred: Preferred = {
   listReplays: ['replayId', 'runId', 'status', 'stepsCount', 'driftCount', 'warningsCount', 'createdAt'],
   listProjects: ['id', 'name', 'environment', 'createdAt', 'updatedAt'],
   listApiKeys: ['keyId', 'name', 'status', 'scopes', 'prefix', 'lastUsedAt', 'expiresAt'],
+  listDataPlanes: ['dataPlaneId', 'name', 'status', 'enrolledAt', 'missing', 'lastReport'],
+  listUsageReports: [
+    'reportId',
+    'epoch',
+    'sequence',
+    'periodEnd',
+    'treeSize',
+    'linked',
+    'attestation',
+    'receivedAt',
+  ],
   listJobs: ['jobId', 'type', 'runId', 'status', 'createdAt', 'durationMs', 'errorSummary'],
 };
 
