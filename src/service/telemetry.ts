@@ -3,6 +3,7 @@
  * Proven by `test/http/telemetry*.test.ts` and `test/service/telemetry*.test.ts`.
  */
 import type { Receipt } from '../contract/telemetry.ts';
+import { planeSupport } from '../core/planeversion.ts';
 import type { Handlers } from './call.ts';
 import { takeAttestation } from './telemetryattest.ts';
 import { callingPlane, enrolment } from './telemetryenrol.ts';
@@ -17,7 +18,9 @@ export const telemetry: Pick<
   async reportUsage({ body, caller, canonical }, services) {
     const plane = callingPlane(caller).stored;
     const sent = { caller, plane, report: body, canonical: signed(canonical), byFile: false };
-    return { status: 202, body: await takeOwnReport(services, sent) };
+    const support = planeSupport(body.runtime.planeVersion, services.version);
+    const headers = support === 'supported' ? {} : { 'gov-plane-support': support };
+    return { status: 202, body: await takeOwnReport(services, sent), headers };
   },
 
   async attestUsage({ params, body, caller, canonical }, services) {

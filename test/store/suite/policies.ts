@@ -32,6 +32,28 @@ describe('a policy', () => {
     await drop();
   });
 
+  it('gains versions that a service counts, in any order, each once; the newest number stays', async () => {
+    const { store, drop } = await open();
+    const elsewhere = (number: number, revision: number): AppendRequest => {
+      const request = addVersion('1', number, revision);
+      const counted = { counted: 'elsewhere' } as const;
+      return { ...request, effects: request.effects!.map((each) => ({ ...each, ...counted })) as never };
+    };
+    await does(store, createPolicy('1'), elsewhere(7, 1), elsewhere(4, 2));
+    expect(await store.policy('prj_a', 'pol_1')).toMatchObject({ latestVersion: 7, revision: 3 });
+    expect(await codeOf(store.append(elsewhere(4, 3)))).toBe('CONFLICT');
+    expect(await codeOf(store.append(elsewhere(9, 2)))).toBe('CONFLICT');
+    await does(store, movePolicy('1', 'active', { revision: 3, active: 4 }));
+    expect(await store.policyVersions('prj_a', 'pol_1', { limit: 9 })).toMatchObject([
+      { version: 7, published: false },
+      { version: 4, published: true },
+      { version: 1, published: false },
+    ]);
+    // the next that is counted here follows the newest
+    await does(store, addVersion('1', 8, 4));
+    await drop();
+  });
+
   it('gains versions and moves, each raising its revision, each with its time', async () => {
     const { store, drop } = await open();
     await does(
