@@ -75,11 +75,14 @@ describe('docs/witness.md', { timeout: 300_000 }, () => {
     writeFileSync(join(folder, 'run.ndjson'), JSON.stringify(event({ runId: 'r1' })));
     expect(await gov(['events', 'push', 'run.ndjson', '-C', 'a'], at)).toMatchObject({ code: 0 });
 
-    const [insist = '', ask = ''] = blocks(of, 'sh', 'Insisting on it');
+    const [insist = '', ask = '', restore = ''] = blocks(of, 'sh', 'Insisting on it');
     expect(await follow(insist)).toContain('verified');
     const { stdout: shown } = await shell(filled(ask), at); // lines of one shell
     expect(shown).toMatch(/^gov\.local\/prj_\w+\/audit\n\d+\n/);
     expect(shown).toContain('— b.example/w ');
+    const origin = ask.split('\n')[0];
+    const restored = await shell(filled(`set -e\n${origin}\n${restore}`), at);
+    expect(restored, restored.stderr).toMatchObject({ code: 0 });
 
     writeFileSync(
       join(folder, 'stricter'),
@@ -94,7 +97,7 @@ describe('docs/witness.md', { timeout: 300_000 }, () => {
 
     if (!has('openssl')) return;
     const [openssl = ''] = blocks(of, 'sh', 'Checking a cosignature without our software');
-    const checked = await shell(filled(`${ask.split('\n')[0]}\n${openssl}`), at);
+    const checked = await shell(filled(`${origin}\n${openssl}`), at);
     expect(checked).toMatchObject({ code: 0, stdout: 'Signature Verified Successfully\n' });
     const spoiled = `printf x >> message\n${openssl.trim().split('\n').at(-1)}`;
     expect((await shell(filled(spoiled), at)).code).toBe(1);
