@@ -122,7 +122,7 @@ const attempts = 3;
 class WitnessClient {
   readonly #witness: WitnessConfig;
   readonly #options: WitnessesOptions;
-  readonly #connection: Connection;
+  #connection: Connection | undefined;
   readonly #lanes = new Map<string, Lane>();
   readonly #waiting: Lane[] = [];
   readonly #running = new Set<Promise<void>>();
@@ -132,7 +132,6 @@ class WitnessClient {
   constructor(witness: WitnessConfig, options: WitnessesOptions) {
     this.#witness = witness;
     this.#options = options;
-    this.#connection = new Connection({ ...options.connection, baseUrl: witness.url });
   }
 
   /** `done` is called where this very checkpoint is cosigned; null where nobody waits for it. */
@@ -306,7 +305,9 @@ class WitnessClient {
     return { refused: `it has cosigned ${known} leaves of this log, which has ${size}: an older copy` };
   }
 
-  #send(body: string): Promise<Reply> {
+  /** Opened late: a proxy that cannot be used is no reason not to start. */
+  async #send(body: string): Promise<Reply> {
+    this.#connection ??= new Connection({ ...this.#options.connection, baseUrl: this.#witness.url });
     return this.#connection.exchange({
       method: 'POST',
       path: '/add-checkpoint',
@@ -349,7 +350,7 @@ class WitnessClient {
     this.#stopped.abort();
     for (const timer of this.#timers) clearTimeout(timer);
     await Promise.allSettled(this.#running);
-    this.#connection.close();
+    this.#connection?.close();
   }
 }
 

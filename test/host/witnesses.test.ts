@@ -301,6 +301,20 @@ describe('what is sent', { timeout: 60_000 }, () => {
     slow.release();
   });
 
+  it('goes nowhere through a proxy that cannot be used, which health tells', async () => {
+    const env = { HTTP_PROXY: 'socks5://127.0.0.1:1', NO_PROXY: '' };
+    const witnesses = witnessesOf('http://witness.example', { connection: { env } });
+    const signed = await sign();
+    const { checkpoint } = signed;
+    witnesses.signed('prj_a', signed);
+    await until(() => {
+      nowMs += (limits.witnessSilentSeconds + 1) * 1000;
+      return witnesses.reasons().length > 0;
+    });
+    expect(witnesses.reasons()[0]).toContain('witness_silent: http://witness.example');
+    expect(await noteAt(checkpoint.size)).toBe(signed.note);
+  });
+
   it('ends where the plane ends, whatever the witness does', async () => {
     const { url, seen } = await serverOf(() => new Promise<Said>(() => {}));
     const witnesses = witnessesOf(url);
