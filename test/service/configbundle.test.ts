@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HeldBundle } from '../../src/contract/bundle.ts';
+import { version } from '../../src/client/version.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { bundleHash } from '../../src/core/configbundle.ts';
 import { openNote, parseVerifierKey } from '../../src/core/note.ts';
 import { policySetHash } from '../../src/core/policy/policyhash.ts';
 import { bundleOf } from '../../src/service/configbundle.ts';
 import { engines, startService, type Tenant, type TestService } from '../hosted.ts';
+import { enrolledPlane } from '../telemetryplane.ts';
 
 describe.each(engines)('the configuration of a project at a service on %s', (engine) => {
   let service: TestService;
@@ -134,6 +136,27 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     const { body } = await other.call('GET', '/governance/bundle');
     expect(body.bundleVersion).toBe(1);
     expect(body.signed.bundle.projectId).not.toBe((await held()).signed?.bundle.projectId);
+  });
+
+  it('is given, and reports are taken, whatever release a plane is of; the answers say what the service thinks of it', async () => {
+    const { projectId } = await must('GET', '/auth/identity');
+    const sender = await enrolledPlane(tenant.call, { name: `releases-${engine}`, projectId });
+    const { key } = sender.credentials;
+    const releases = [
+      [version, 'supported'],
+      ['99.0.0', 'newer'],
+      ['one', 'unknown'],
+    ] as const;
+    for (const [planeVersion, word] of releases) {
+      const runtime = { planeVersion, nodeVersion: 'v24.0.0' };
+      const reported = await sender.send(sender.plane.work(3).report({ runtime }));
+      expect(reported.status, reported.text).toBe(202);
+      expect(reported.headers['gov-plane-support']).toBe(word === 'supported' ? undefined : word);
+      const { status, body } = await service.call('GET', `/telemetry/config?planeVersion=${planeVersion}`, {
+        key,
+      });
+      expect([status, body.planeSupport, body.signed === null]).toEqual([200, word, false]);
+    }
   });
 
   it('is taken by planes, and not by a service', async () => {
