@@ -5,6 +5,7 @@
 import type { ApprovalRecord } from '../core/decided/approval.ts';
 import type { ErasureRecord } from '../core/decided/erasure.ts';
 import type { PolicyChange, PolicyChangeEvent } from '../core/decided/policychange.ts';
+import type { PruneRecord } from '../core/decided/prune.ts';
 import type { JsonObject } from '../core/json.ts';
 import { saltPool } from '../core/disclosure.ts';
 import { hashText, sha256 } from '../core/hash.ts';
@@ -156,6 +157,22 @@ export const erasureExecuted = (
       actor: { id: context.by?.id ?? 'gov', type: context.by?.type ?? 'service' },
       resource: { id: erasureId, type: 'erasure' },
       metadata: { leaves: targets.length, reasonCode },
+    },
+    context,
+  );
+
+/** Events below a leaf were archived and pruned, by the operator. */
+export const logPruned = (
+  { minIndex, archiveHash, archiveSize }: PruneRecord,
+  context: { nowMs: number; salt: () => string },
+): EventDraft =>
+  systemEvent(
+    {
+      eventType: 'log.pruned',
+      action: 'prune',
+      actor: { id: 'operator', type: 'operator' },
+      resource: { id: archiveHash, type: 'archive' },
+      metadata: { minIndex, archiveSize },
     },
     context,
   );

@@ -4,6 +4,7 @@ import type { TileId } from '../core/tilepath.ts';
 import {
   consistencyPlan,
   consistencyProof,
+  frontierFromTiles,
   inclusionPlan,
   inclusionProof,
   rootFromTiles,
@@ -23,6 +24,11 @@ async function readPlan(reader: Tiles, projectId: string, plan: readonly TileId[
 /** The root of the first `size` leaves. */
 export async function rootAt(reader: Tiles, projectId: string, size: number): Promise<Buffer> {
   return rootFromTiles(size, await readPlan(reader, projectId, rootPlan(size)));
+}
+
+/** The peaks of the tree of the first `size` leaves, the largest subtree first. */
+export async function peaksAt(reader: Tiles, projectId: string, size: number): Promise<Buffer[]> {
+  return frontierFromTiles(size, await readPlan(reader, projectId, rootPlan(size))).hashes();
 }
 
 export async function inclusionAt(

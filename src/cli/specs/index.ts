@@ -19,6 +19,7 @@ import * as risk from './risk.ts';
 import * as service from './service.ts';
 import * as tools from './tools.ts';
 import * as planes from './planes.ts';
+import { logPrune } from './prune.ts';
 import { quickstart } from './quickstart.ts';
 import { proofsCreate, proofsGet, proofsVerify } from './proofs.ts';
 import * as telemetry from './telemetry.ts';
@@ -83,6 +84,7 @@ const handMade: readonly CommandSpec[] = [
   ...Object.values(service),
   ...Object.values(witness),
   logFsck,
+  logPrune,
   ...Object.values(auth),
   ...Object.values(projects),
   ...Object.values(keys),

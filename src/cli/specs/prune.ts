@@ -1,0 +1,28 @@
+/** `gov log prune`, as data. */
+import { command } from '../command.ts';
+
+export const logPrune = command({
+  name: 'log prune',
+  summary: 'Move old events out of the store into an archive; hashes stay, and proofs verify as before',
+  details: [
+    'The archive is written, read back and checked against a signed checkpoint before anything goes. Keep it: what is pruned is nowhere else.',
+    'A plane must not be serving. Of a service --project names the log; on SQLite it must not be serving either.',
+  ],
+  flags: {
+    data: { type: 'string', value: 'DIR', description: 'Data directory; default that of the chosen context' },
+    project: { type: 'string', value: 'ID', description: 'Project of a service' },
+    before: {
+      type: 'time',
+      value: 'TIME',
+      required: true,
+      description: 'Events recorded before it go; in production at least 183 days ago',
+    },
+    archive: { type: 'string', value: 'FILE', required: true, description: 'New file that they go to' },
+    dryRun: { type: 'boolean', description: 'Say what would go, change nothing' },
+  },
+  examples: [
+    'gov log prune --before 2026-01-01T00:00:00Z --archive audit-2025.ndjson.gz',
+    'gov log prune --before 400d --archive old.ndjson.gz --dry-run',
+  ],
+  exitCodes: { 6: 'it is served, a legal hold is set, or the file exists' },
+});
