@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { formatTrust } from '../src/core/checkpoint.ts';
 import { typeId } from '../src/core/id.ts';
+import type { LeafDraft } from '../src/core/record.ts';
 import { parseVerifierKey } from '../src/core/notekey.ts';
 import { now, randomBytes } from '../src/host/clock.ts';
 import { readPlaneFile, type PlaneFile } from '../src/host/config.ts';
@@ -54,7 +55,7 @@ export async function planeInit(options: InitOptions): Promise<Initialised> {
     return describe(dataDir, readPlaneFile(join(dataDir, 'plane.json')), false);
   }
   const file = planeFile(dataDir, options);
-  await makeDirectory(dataDir, (draft) => fill(draft, file));
+  await makeDirectory(dataDir, (draft) => fillPlane(draft, file, createKeys(draft, randomBytes)));
   return describe(dataDir, file, true);
 }
 
@@ -80,13 +81,18 @@ function planeFile(dataDir: string, options: InitOptions): PlaneFile {
   };
 }
 
-async function fill(dataDir: string, file: PlaneFile): Promise<void> {
-  const keys = createKeys(dataDir, randomBytes);
+/** Fills a directory that has its keys; `leaves` follow those of the local keys. */
+export async function fillPlane(
+  dataDir: string,
+  file: PlaneFile,
+  keys: HostKeys,
+  leaves: readonly LeafDraft[] = [],
+): Promise<void> {
   const verifierKeys = keys.signers(file.origin).map(({ verifierKey }) => verifierKey);
   const trust = { origin: file.origin, keys: verifierKeys.map(parseVerifierKey), witnesses: [], quorum: 0 };
   writePrivate(join(dataDir, 'trust'), formatTrust(trust));
   writePrivate(join(dataDir, 'attestation.pub'), keys.attestationKey);
-  const tokens = await fillStore(dataDir, file, keys);
+  const tokens = await fillStore(dataDir, file, keys, leaves);
   writePrivate(join(dataDir, 'local.key'), `${tokens.operator}\n`);
   writePrivate(join(dataDir, 'approver.key'), `${tokens.approver}\n`);
   writePrivate(join(dataDir, 'plane.json'), `${JSON.stringify(file, null, 2)}\n`);
@@ -105,7 +111,12 @@ interface Tokens {
 }
 
 /** Genesis, the two local keys, their events, and a first checkpoint. Returns the keys in clear. */
-async function fillStore(dataDir: string, file: PlaneFile, keys: HostKeys): Promise<Tokens> {
+async function fillStore(
+  dataDir: string,
+  file: PlaneFile,
+  keys: HostKeys,
+  leaves: readonly LeafDraft[],
+): Promise<Tokens> {
   const project = projectOf(file);
   const { projectId } = project;
   const store = await openStore({ dataDir, clock: { now }, randomBytes });
@@ -117,7 +128,7 @@ async function fillStore(dataDir: string, file: PlaneFile, keys: HostKeys): Prom
     const rows = [operatorKey.row, approverKey.row];
     for (const row of rows) await store.saveApiKey(row);
     const events = rows.map((row) => keyCreated(row, made));
-    await store.append({ projectId, leaves: events, meter: { op: 'none', units: 0 } });
+    await store.append({ projectId, leaves: [...events, ...leaves], meter: { op: 'none', units: 0 } });
     const checkpoints = new Checkpoints({ store, now, log: silentLog, signers: keys.signers });
     await checkpoints.sign(projectId, 'audit');
     await checkpoints.sign(projectId, 'metering');

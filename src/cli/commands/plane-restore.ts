@@ -71,7 +71,7 @@ function told({ verdict, dataDir, createdAt, logs, known }: Restored, styles: St
     ),
     ...(verdict === 'behind'
       ? [
-          safe`  find a newer backup. Where there is none, begin a new plane with gov plane init, and keep this one to`,
+          safe`  find a newer backup. Where there is none, begin a new log with gov log recover, and keep this one to`,
           safe`  verify and to read: gov log fsck --data ${dataDir}`,
         ]
       : []),

@@ -88,3 +88,26 @@ export const logCheckpoint = command({
   },
   examples: ['gov log checkpoint --out newest.txt', 'gov log checkpoint | ssh elsewhere tee newest.txt'],
 });
+
+export const logRecover = command({
+  name: 'log recover',
+  summary: 'Begin a new log where the old one is behind what was signed and nothing newer is left',
+  details: [
+    'Makes a plane with the same project and keys, and new logs whose first leaves say which logs they follow and why. ' +
+      'Events, policies and API keys of the old one stay in its directory, which is kept as an archive: to verify, to ' +
+      'prove from, never to serve. Publish policies again, make keys again, enrol again.',
+  ],
+  args: [{ name: 'from', description: 'Data directory whose log is behind, as gov plane restore leaves it' }],
+  flags: {
+    data: { type: 'string', value: 'DIR', required: true, description: 'Data directory to make' },
+    reason: {
+      type: 'string',
+      value: 'TEXT',
+      required: true,
+      maxLength: 1000,
+      description: 'Why; stands in the log',
+    },
+  },
+  exitCodes: { 6: 'the log can go on, or the directory holds something' },
+  examples: ['gov log recover ./restored --data ./gov-data-2 --reason "disk lost on 20 November"'],
+});
