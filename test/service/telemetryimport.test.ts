@@ -51,7 +51,8 @@ describe.each(engines)('a service on %s takes messages by file', (engine) => {
     expect([first, ...rest].map((each) => [each?.kind, each?.id, each?.status])).toEqual(
       reports.map(({ reportId }) => ['usage', reportId, 202]),
     );
-    const { challenge } = (first?.answer as { attestation: { challenge: Challenge } }).attestation;
+    const { attestation } = (first as Receipt).answer as { attestation: { challenge: Challenge } };
+    const { challenge } = attestation;
     expect(Date.parse(challenge.expiresAt) - Date.parse(challenge.issuedAt)).toBe(
       limits.attestationFileHours * 3_600_000,
     );

@@ -73,7 +73,8 @@ describe.each(engines)('a data plane of a service on %s', (engine) => {
     const { body: shown } = await tenant.call('GET', `/telemetry/planes/${dataPlane.dataPlaneId}`);
     expect(shown).toMatchObject({
       status: 'active',
-      ...{ origin: plane.identity.origin, verifierKey: plane.identity.verifierKey },
+      origin: plane.identity.origin,
+      verifierKey: plane.identity.verifierKey,
       keyPrefix: answer.body.key.slice(0, 13),
       keyLast4: answer.body.key.slice(-4),
     });
