@@ -84,7 +84,7 @@ export class HeldConfig implements PlaneConfig {
   /** Looks whether the copy of what is in force is still that. */
   checkCopy(): void {
     const applied = this.#applied;
-    this.#copyIsWhole = applied === null || this.copy.read(applied.bundleHash) !== null;
+    this.#copyIsWhole = applied === null || this.copy.holds(applied.bundleHash);
   }
 
   get copyIsWhole(): boolean {
@@ -232,7 +232,7 @@ export class HeldConfig implements PlaneConfig {
       if (stored.outcome !== 'stored') continue;
       const applied = stored !== nothing;
       if (applied) await this.#settle();
-      else if (this.copy.read(open.hash) === null) this.#renew(text);
+      else if (!this.copy.holds(open.hash)) this.#renew(text);
       return { bundleVersion, bundleHash: open.hash, applied, ...countsOf(plan), findings: open.findings };
     }
     this.copy.drop();

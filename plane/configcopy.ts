@@ -4,7 +4,7 @@
  * before the append, under another name, and gets its own after it, so a crash between the two leaves a file whose hash
  * says whether it came to count. Proven by `test/plane/configapply.test.ts`.
  */
-import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SignedBundle } from '../src/contract/bundle.ts';
 import { hashOfText } from '../src/core/configbundle.ts';
@@ -21,6 +21,8 @@ const bounds: JsonBounds = {
 
 export class ConfigCopy {
   readonly #dataDir: string;
+  /** Of the file when it was hashed last. */
+  #known: { readonly stamp: string; readonly hash: string } | null = null;
 
   constructor(dataDir: string) {
     this.#dataDir = dataDir;
@@ -58,10 +60,22 @@ export class ConfigCopy {
     else this.drop();
   }
 
+  /** Whether the file holds the text with this hash. Cost: nothing where the file is as it was. */
+  holds(hash: string): boolean {
+    const found = statSync(this.path, { throwIfNoEntry: false, bigint: true });
+    if (found === undefined) return false;
+    const stamp = `${found.ino}.${found.mtimeNs}.${found.size}`;
+    if (this.#known?.stamp !== stamp) {
+      const text = textAt(this.path);
+      if (text === null) return false;
+      this.#known = { stamp, hash: hashOfText(text) };
+    }
+    return this.#known.hash === hash;
+  }
+
   /** The text with this hash; null where the file is missing or holds something else. */
   read(hash: string): Buffer | null {
-    const text = textAt(this.path);
-    return text !== null && hashOfText(text) === hash ? text : null;
+    return this.holds(hash) ? textAt(this.path) : null;
   }
 
   signed(hash: string): SignedBundle | null {
