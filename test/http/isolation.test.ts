@@ -10,6 +10,7 @@ import { engines, startService, type Tenant, type TestService } from '../hosted.
 import { idsOf, nobodysIds, rowRequest, type Ids, type RowRequest } from '../rows.ts';
 import { fillProject, type Filled } from '../service/filled.ts';
 import { event, type Answer, type CallOptions } from '../serving.ts';
+import { enrolledPlane, type Sender } from '../telemetryplane.ts';
 
 const rowOf = (id: OperationId): Operation => table[id];
 const all = Object.keys(table) as OperationId[];
@@ -20,6 +21,7 @@ const inOrder = (['GET', 'DELETE', 'PUT', 'POST'] as const).flatMap((method) =>
   ),
 );
 const ofTenants = inOrder.filter((id) => !['anyone', 'idToken', 'plane'].includes(accessOf(rowOf(id))));
+const ofPlanes = inOrder.filter((id) => accessOf(rowOf(id)) === 'plane');
 const ofProjects = ofTenants.filter((id) => accessOf(rowOf(id)) === 'project');
 /** Runs are begun by whoever names them first, so these make the stranger's own. */
 const beginsRun = (id: OperationId): boolean => rowOf(id).method === 'PUT' && idsOf(id).includes('runId');
@@ -222,6 +224,33 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
       expect([real.status, real.body.code]).toEqual([400, 'INVALID_CURSOR']);
       expect(comparable(real)).toEqual(comparable(none));
     }
+  });
+
+  describe('is nobody to the data plane of another organization', () => {
+    let planes: readonly [Sender, Sender];
+    beforeAll(async () => {
+      const newPlane = async (name: string): Promise<Sender> => {
+        const tenant = await service.signUp(name);
+        return enrolledPlane(tenant.call, { name, projectId: await projectOf(tenant) });
+      };
+      planes = [await newPlane('plane-a'), await newPlane('plane-b')];
+    });
+
+    it.each(ofPlanes)('that asks %s', async (id) => {
+      const ask = (sender: Sender, ids: Ids): Promise<Answer> => {
+        const { method, path, body } = rowRequest(id, ids);
+        const { key } = sender.credentials;
+        return method === 'GET' ? service.call(method, path, { key }) : sender.post(path, body);
+      };
+      const [real, none] = [await ask(planes[0], theirs), await ask(planes[1], nobodysIds)];
+      expect(real.status).not.toBe(401);
+      expect(outcome(real)).toEqual(outcome(none));
+      const named = Object.values(theirs).filter((each) =>
+        JSON.stringify(rowRequest(id, theirs)).includes(each),
+      );
+      expect(secrets.filter((secret) => without(real.text, named).includes(secret))).toEqual([]);
+      if (rowOf(id).path.includes('{')) expect(comparable(real)).toEqual(comparable(none));
+    });
   });
 
   it('is changed by none of this', async () => {
