@@ -122,7 +122,7 @@ class Reader {
       : '';
     const result = words.join(' ') === 'events tail' ? await this.#tail() : await this.#shell(filled + ports);
     expect(result, filled).toMatchObject({ code, signal: null });
-    for (const [id] of result.stdout.matchAll(/\b(?:prf|apr|rpl)_[0-9a-z]{26}\b/g)) {
+    for (const [id] of result.stdout.matchAll(/\b(?:prf|apr|rpl|evt|ers)_[0-9a-z]{26}\b/g)) {
       this.fill.set(`${id.slice(0, 4)}…`, id);
     }
     return result;
@@ -175,8 +175,14 @@ class Reader {
     return ended(spawn(process.execPath, [this.writeProgram(program)], { env }));
   }
 
-  async end(): Promise<void> {
+  /** Stops the plane. */
+  async stop(): Promise<void> {
     await this.#stop?.();
+    this.#stop = undefined;
+  }
+
+  async end(): Promise<void> {
+    await this.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
@@ -287,5 +293,30 @@ describe.each(['policies', 'tools', 'risk', 'replay'])('docs/%s.md', (name) => {
       const done = await reader.program(program);
       expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
     }
+  });
+});
+
+describe('docs/erasure.md', () => {
+  const reader = new Reader();
+  const of = page('docs/erasure.md');
+  afterAll(() => reader.end());
+
+  it('is followed line by line, with the plane stopped where it says so', { timeout: 300_000 }, async () => {
+    reader.write(of);
+    await reader.follow('gov plane init --data ./plane');
+    const file = join(reader.folder, 'plane/plane.json');
+    const [, subjects = ''] = blocks(of, 'json');
+    const set = { ...JSON.parse(readFileSync(file, 'utf8')), ...JSON.parse(subjects) };
+    writeFileSync(file, JSON.stringify(set));
+    await reader.follow('gov plane serve --data ./plane');
+    const [erasing = ''] = blocks(of, 'sh', 'Erasing');
+    const results = await reader.follow(erasing);
+    const said = results.map(({ stdout }) => stdout);
+    expect(said[3]).toContain('evt_');
+    expect(said[6]).not.toContain('4111');
+    expect(said[7]).toContain('leaves\t1');
+    await reader.stop();
+    const [pruning = ''] = blocks(of, 'sh', 'Pruning');
+    await reader.follow(pruning);
   });
 });
