@@ -2,6 +2,7 @@
  * Backups of a plane that serves and records meanwhile, and what a restore proves: with the tool, in processes of their
  * own.
  */
+import { spawn } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -19,7 +20,7 @@ import { planeBackup } from '../../plane/backup.ts';
 import type { Manifest } from '../../plane/manifest.ts';
 import { planeRestore } from '../../plane/restore.ts';
 import { fsck } from '../../src/host/fsck.ts';
-import { gov, govHere, type Result, serving, type Serving } from '../cli/tool.ts';
+import { cleanEnv, ended, gov, govHere, type Result, runner, serving, type Serving } from '../cli/tool.ts';
 import { event, send } from '../serving.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-backup-'));
@@ -239,6 +240,28 @@ describe('a plane that serves', () => {
       stderr: expect.stringContaining('of another history'),
     });
     expect(existsSync(at('never'))).toBe(false);
+  });
+});
+
+describe('a backup that is killed', () => {
+  it('leaves a whole copy or none, and the plane as it was', async () => {
+    const dataDir = at('killed');
+    await tool('plane', 'init', '--data', dataDir, '--listen', '127.0.0.1:0', '--metrics-listen', 'off');
+    for (const [round, delayMs] of [0, 5, 15, 40].entries()) {
+      const out = `cut-${round}`;
+      const words = ['plane', 'backup', '--data', dataDir, '--out', out, '--with-keys'];
+      const child = spawn(process.execPath, [runner, ...words], { cwd: folder, env: cleanEnv(env) });
+      const end = ended(child);
+      const begun = (): boolean => readdirSync(folder).some((name) => name.startsWith(out));
+      while (!begun() && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 1));
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      child.kill('SIGKILL');
+      await end;
+      if (!existsSync(at(out))) continue;
+      const whole = planeRestore({ from: at(out), dataDir: at(`from-${out}`), lastCheckpoints: [] });
+      await expect(whole).resolves.toMatchObject({ verdict: 'unproven' });
+    }
+    expect((await fsck({ dataDir, deep: true })).problems).toEqual([]);
   });
 });
 

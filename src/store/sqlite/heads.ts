@@ -203,7 +203,8 @@ export function refuseUnknown(heads: Kept): void {
 function refuse({ behind, origin, expected, got }: HeadsMismatch, hosted: boolean): never {
   const advice = {
     database:
-      'the database is an older copy, and signing from it would make a second history; restore the newest one',
+      'the database is an older copy, and signing from it would make a second history; restore the newest one' +
+      (hosted ? '' : ', or, where none is left, begin a new log with gov log recover'),
     heads:
       'the heads file was lost or is an older copy; restore it, or, where the database is known to be the newest, ' +
       `start once with gov ${hosted ? 'service' : 'plane'} serve --rebuild-heads`,
