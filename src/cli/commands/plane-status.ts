@@ -201,7 +201,8 @@ function verdictOf(state: PlaneStatus['state']): number {
   return state === 'not serving' ? exit.network : exit.checkFailed;
 }
 
-const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+const size = (bytes: number): string =>
+  bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 const hashChars = 19;
 
 function chainText({ chain }: PlaneStatus): string | null {
@@ -213,9 +214,9 @@ function chainText({ chain }: PlaneStatus): string | null {
 function diskText({ disk }: PlaneStatus): string | null {
   if (disk === null) return null;
   const { freeBytes, databaseBytes, bytesPerDay, daysLeft } = disk;
-  const growth = bytesPerDay === null ? '' : `, ${megabytes(bytesPerDay)} more a day`;
+  const growth = bytesPerDay === null ? '' : `, ${size(bytesPerDay)} more a day`;
   const left = daysLeft === null ? '' : `: ${daysLeft} days left`;
-  return `${megabytes(databaseBytes)} of databases, ${megabytes(freeBytes)} free${growth}${left}`;
+  return `${size(databaseBytes)} of databases, ${size(freeBytes)} free${growth}${left}`;
 }
 
 function serviceText({ telemetry }: PlaneStatus): string | null {
