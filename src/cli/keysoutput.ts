@@ -1,4 +1,4 @@
-/** What `gov plane keys rotate` and `retire` show. */
+/** How keys of logs are shown, and what `gov plane keys rotate` and `retire` show. */
 import type { Out } from './out.ts';
 import { safe } from './safe.ts';
 import { plainView } from './view.ts';
@@ -10,15 +10,16 @@ interface Changed {
   readonly trustFile: string;
 }
 
-/** A key without its long public half. */
-const short = (vkey: string): string => vkey.replace(/\+[^+]{40,}$/, (text) => `${text.slice(0, 12)}…`);
+/** A verifier key without most of its public half: enough to tell it from others. */
+export const shortKey = (vkey: string): string =>
+  vkey.replace(/^([^+]*\+[^+]*\+.{8}).*$/s, (_, start: string) => `${start}…`);
 
 export async function changedKeys(out: Out, changed: Changed): Promise<void> {
   if (!out.isHuman) return out.one(changed, plainView(Object.keys(changed)));
   const { change, keys, leaf, trustFile } = changed;
   await out.lines([
     safe`${out.styles.green(change === 'add' ? 'added' : 'retired')} by leaf ${leaf}`,
-    ...keys.map((key) => safe`  key    ${short(key)}`),
+    ...keys.map((key) => safe`  key    ${shortKey(key)}`),
     safe`  trust  ${trustFile}`,
   ]);
   return out.note(
