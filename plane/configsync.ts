@@ -34,6 +34,9 @@ export interface SyncOptions {
 /** Up to a tenth of the interval is added, so that many planes that were started at once do not ask at once. */
 const jitter = 0.1;
 
+/** How often it is looked whether the plane was enrolled. */
+const lookMs = 2000;
+
 interface Trouble {
   readonly what: string;
   readonly sinceMs: number;
@@ -116,9 +119,15 @@ export class ConfigSync implements Background {
     const { signal } = this.#stopping;
     await this.#options.held.settleMode().catch((error: unknown) => this.#failed(error));
     while (!signal.aborted) {
+      const stamp = enrolmentStamp(this.#options.dataDir);
       await this.attempt();
-      const waitMs = (this.#options.sync.intervalSeconds ?? limits.configIntervalSeconds) * 1000;
-      await sleep(waitMs * (1 + jitter * Math.random()), null, { signal }).catch(() => null);
+      const intervalMs = (this.#options.sync.intervalSeconds ?? limits.configIntervalSeconds) * 1000;
+      const untilMs = performance.now() + intervalMs * (1 + jitter * Math.random());
+      // a plane that was enrolled meanwhile need not wait
+      while (!signal.aborted && performance.now() < untilMs) {
+        await sleep(lookMs, null, { signal }).catch(() => null);
+        if (enrolmentStamp(this.#options.dataDir) !== stamp) break;
+      }
     }
   }
 

@@ -238,10 +238,25 @@ describe.each(engines)('a plane that asks a service on %s', (engine) => {
     try {
       const held = async () => (await plane.call('GET', '/governance/bundle')).body;
       await expect
-        .poll(async () => (await held()).bundleVersion, { timeout: 20_000 })
+        .poll(async () => (await held()).bundleVersion, { timeout: 30_000 })
         .toBe((await atService()).bundleVersion);
       expect(await held()).toMatchObject({ plane: { from: 'service', mode: 'beside' } });
       expect((await plane.call('GET', '/health')).body.status).toBe('ok');
+    } finally {
+      await plane.close();
+    }
+  });
+
+  it('that serves already takes one within seconds of its enrolment', async () => {
+    const fresh = join(folder, 'fresh');
+    await planeInit({ dataDir: fresh, listen: '127.0.0.1:0', metricsListen: 'off' });
+    const plane = await serve(fresh);
+    try {
+      expect((await plane.call('GET', '/governance/bundle')).status).toBe(404);
+      const { token } = await register(tenant, 'fresh');
+      await enrolPlane({ dataDir: fresh, token, service: wire.origin, env: {}, now: Date.now });
+      const status = async () => (await plane.call('GET', '/governance/bundle')).status;
+      await expect.poll(status, { timeout: 30_000 }).toBe(200);
     } finally {
       await plane.close();
     }
