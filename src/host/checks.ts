@@ -3,6 +3,7 @@
  * and those that both make. Proven by `test/host/doctor.test.ts` and `test/plane/doctor.test.ts`.
  */
 import { accessSync, constants } from 'node:fs';
+import type { ClientRequest } from 'node:http';
 import { createServer } from 'node:net';
 import { GovNetworkError } from '../client/errors.ts';
 import { GovError } from '../contract/problems.ts';
@@ -88,14 +89,26 @@ export async function lookAtAddress(
   return fail(`${place}: ${why}`, 'give --listen HOST:PORT');
 }
 
+/** Asks in plain, then over TLS, whosever certificate that is: nothing is told to whoever answers. */
 async function servesAt(place: string): Promise<boolean> {
   const reachable = place.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
-  try {
-    const answer = await fetch(`http://${reachable}/api/v1/health/live`, {
-      signal: AbortSignal.timeout(2000),
+  const { request: plain } = await import('node:http');
+  const { request: secure } = await import('node:https');
+  const ask = (open: () => ClientRequest): Promise<boolean> =>
+    new Promise((settle) => {
+      const asking = open();
+      asking.setTimeout(2000, () => asking.destroy());
+      asking.once('error', () => settle(false));
+      asking.once('response', (answer) => {
+        answer.resume();
+        settle(answer.headers['gov-api-version'] !== undefined);
+      });
+      asking.end();
     });
-    return answer.headers.has('gov-api-version');
-  } catch {
-    return false;
-  }
+  const path = `${reachable}/api/v1/health/live`;
+  const options = { rejectUnauthorized: false, agent: false };
+  return (
+    (await ask(() => plain(`http://${path}`, { agent: false }))) ||
+    (await ask(() => secure(`https://${path}`, options)))
+  );
 }

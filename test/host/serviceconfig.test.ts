@@ -69,6 +69,8 @@ describe('service.json', () => {
       problemBase: null,
       logLevel: 'info',
       memoryMiB: null,
+      tls: null,
+      witnessing: null,
     });
   });
 

@@ -8,6 +8,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { planeInit } from '../../plane/init.ts';
 import { readPlaneConfig } from '../../src/host/config.ts';
+import { doctor } from '../../src/host/doctor.ts';
 import { openTls, readCertificate } from '../../src/host/tls.ts';
 import { silentLog } from '../../src/service/log.ts';
 import { makeAuthority, type Issued } from '../certificates.ts';
@@ -264,6 +265,9 @@ it('a service serves over TLS as well', async () => {
     const [answer] = await once(outgoing, 'response');
     answer.resume();
     expect(answer.statusCode).toBe(200);
+    const { host } = new URL(service.baseUrl);
+    const { checks } = await doctor({ dataDir: service.dataDir, env: {}, listen: host });
+    expect(checks.find(({ name }) => name === 'address')?.detail).toBe(`gov serves at ${host}`);
   } finally {
     await service.end();
   }
