@@ -1,13 +1,15 @@
 /** A new log after one that is behind what was signed: what it says, that it serves, and that a service takes its reports. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { planeBackup } from '../../plane/backup.ts';
 import { planeInit } from '../../plane/init.ts';
+import { outboxFile } from '../../plane/outbox.ts';
 import { planeRecover } from '../../plane/recover.ts';
 import { planeRestore } from '../../plane/restore.ts';
 import { planeServe } from '../../plane/serve.ts';
+import { telemetryStatus } from '../../plane/status.ts';
 import { parseTrust } from '../../src/core/trust.ts';
 import { fsck } from '../../src/host/fsck.ts';
 import { silentLog } from '../../src/service/log.ts';
@@ -113,6 +115,16 @@ describe('a log that ended', () => {
       await plane.telemetry.look();
       expect(plane.reports().at(-1)).toMatchObject({ dataPlaneId, log: { epoch: 1 }, sequence: 1 });
       expect(plane.telemetry.reasons()).toEqual([]);
+      // a copy of an enrolled plane has what it reported, and stands with its service as the plane does
+      const { files } = await planeBackup({ dataDir: at('next'), out: at('enrolled'), withKeys: true });
+      const paths = files.map(({ path }) => path);
+      expect(paths).toEqual(expect.arrayContaining([basename(outboxFile('')), 'keys/telemetry.json']));
+      await planeRestore({ from: at('enrolled'), dataDir: at('again'), lastCheckpoints: [] });
+      const { lastContactAt, ...status } = telemetryStatus(at('again'));
+      expect([lastContactAt, status]).toEqual([
+        expect.any(String),
+        expect.objectContaining({ enrolled: true, reportsWaiting: 0, reasons: [] }),
+      ]);
     } finally {
       await plane.end();
       await service.end();
