@@ -177,6 +177,7 @@ export const limits = {
   bundleValues: 4_000_000,
   bundleStringBytes: 1 * MiB,
   bundleEvents: 100_000,
+  bundleErasures: 1000,
   proofPathHashes: 64,
   commitRequests: 500,
   commitBytes: 8 * MiB,

@@ -13,6 +13,8 @@
  *   events?           [{ index, record, inclusion?, disclosures?, withheld? }], in order; `inclusion` is a path in
  *                     the tree of S; disclosures are RFC 9901 texts; `withheld` lists digests kept back on purpose
  *   eventsInclusion?  one path for all events together (`sharedpath.ts`)
+ *   erasures?         { checkpoint, consistency, leaves: [{ index, record, inclusion }] }: gov.erasure/1 leaves that took
+ *                     values of the events, in the tree of a signed note of at least S′ leaves, with the path to it
  *   graph?            { leaf: { index, record, inclusion }, nodes, edges }: the gov.graph/1 leaf in S and its items;
  *                     an edge is [source, target, type], where source and target are positions in nodes
  *   dsse?             a DSSE envelope whose in-toto subject is proofHash
@@ -46,6 +48,13 @@ export interface BundleEvent {
   readonly withheld?: readonly string[];
 }
 
+export interface BundleErasures {
+  readonly checkpoint: string;
+  /** From S′. */
+  readonly consistency: readonly string[];
+  readonly leaves: readonly IncludedRecord[];
+}
+
 export interface BundleGraph {
   readonly leaf: IncludedRecord;
   readonly nodes: readonly NodeItem[];
@@ -66,6 +75,7 @@ export interface Bundle {
   readonly consistency: readonly string[];
   readonly events?: readonly BundleEvent[];
   readonly eventsInclusion?: readonly string[];
+  readonly erasures?: BundleErasures;
   readonly graph?: BundleGraph;
   readonly dsse?: DsseEnvelope;
 }

@@ -8,6 +8,7 @@ import { GovError } from '../contract/problems.ts';
 import {
   type Bundle,
   type BundleEdge,
+  type BundleErasures,
   type BundleEvent,
   type BundleGraph,
   bundleMediaType,
@@ -42,7 +43,7 @@ const bundleShape: Shape = {
     'proofCheckpoint',
     'consistency',
   ],
-  optional: ['events', 'eventsInclusion', 'graph', 'dsse'],
+  optional: ['events', 'eventsInclusion', 'erasures', 'graph', 'dsse'],
 };
 const proofShape: Shape = {
   required: ['proofId', 'runId', 'schemaVersion', 'commitment', 'proofHash', 'layers', 'createdAt'],
@@ -54,6 +55,7 @@ const eventShape: Shape = {
   required: ['index', 'record'],
   optional: ['inclusion', 'disclosures', 'withheld'],
 };
+const erasuresShape: Shape = { required: ['checkpoint', 'consistency', 'leaves'] };
 const graphShape: Shape = { required: ['leaf', 'nodes', 'edges'] };
 const nodeShape: Shape = { required: ['dataCommitment', 'id', 'index', 'type'] };
 const dsseShape: Shape = { required: ['payload', 'payloadType', 'signatures'] };
@@ -72,7 +74,7 @@ export function readBundle(bytes: Uint8Array): Bundle {
   }
   const root: Place = null;
   const bundle = object(parseSpelledJson(bytes, bounds), root, bundleShape);
-  const { mediaType, events, eventsInclusion, graph, dsse } = bundle;
+  const { mediaType, events, eventsInclusion, erasures, graph, dsse } = bundle;
   if (mediaType !== bundleMediaType) refuse({ up: root, name: 'mediaType' }, bundleMediaType, mediaType);
   if (events === undefined && eventsInclusion !== undefined) {
     refuse({ up: root, name: 'events' }, 'the events of eventsInclusion', events);
@@ -90,6 +92,7 @@ export function readBundle(bytes: Uint8Array): Bundle {
     ...(eventsInclusion === undefined
       ? {}
       : { eventsInclusion: list(bundle, 'eventsInclusion', root, sharedPathItems) }),
+    ...(erasures === undefined ? {} : { erasures: readErasures(erasures, { up: root, name: 'erasures' }) }),
     ...(graph === undefined ? {} : { graph: readGraph(graph, { up: root, name: 'graph' }) }),
     ...(dsse === undefined ? {} : { dsse: readDsse(dsse, { up: root, name: 'dsse' }) }),
   };
@@ -150,6 +153,15 @@ function readEvent(value: Json, at: Place): BundleEvent {
     ...(inclusion === undefined ? {} : { inclusion: list(event, 'inclusion', at, pathItems) }),
     ...(disclosures === undefined ? {} : { disclosures: list(event, 'disclosures', at, textItems) }),
     ...(withheld === undefined ? {} : { withheld: list(event, 'withheld', at, textItems) }),
+  };
+}
+
+function readErasures(value: Json, at: Place): BundleErasures {
+  const erasures = object(value, at, erasuresShape);
+  return {
+    checkpoint: text(erasures, 'checkpoint', at),
+    consistency: list(erasures, 'consistency', at, pathItems),
+    leaves: list(erasures, 'leaves', at, { max: limits.bundleErasures, read: readIncluded }),
   };
 }
 

@@ -1,11 +1,12 @@
 /**
  * The disclosures that a bundle encloses, held against the digests in the event records: each digest of an event
- * that discloses anything is *disclosed* (a text hashes to it), *withheld* (kept back on purpose, and listed), or
- * *missing*, the only alarm. Attacker controlled; nothing here throws. Proven by `test/core/disclosed.test.ts`.
+ * that discloses anything is *disclosed* (a text hashes to it), *withheld* (kept back on purpose, and listed), *erased*
+ * (a leaf of the log says so, see `erasureproof.ts`), or *missing*, the only alarm. Attacker controlled; nothing here throws. Proven by `test/core/disclosed.test.ts`.
  */
 import { hash } from 'node:crypto';
 import type { BundleEvent } from './bundle.ts';
 import { type Disclosure, disclosureTexts } from './disclosure.ts';
+import { type ErasedDigests, noErasures } from './erasureproof.ts';
 import { type Fields, linkFields } from './eventlinks.ts';
 import { type Json, readJson } from './json.ts';
 import { recordDigests } from './runevent.ts';
@@ -14,7 +15,9 @@ import type { CheckList, DigestCounts } from './verdict.ts';
 /** One committed field of an event. */
 export interface DigestStatus {
   readonly digest: string;
-  readonly status: 'disclosed' | 'withheld' | 'missing';
+  readonly status: 'disclosed' | 'withheld' | 'erased' | 'missing';
+  /** Of an erased field: the leaf that says so. */
+  readonly leaf?: number;
   /** Of a disclosed field: where it stands in the event, and its value. */
   readonly pointer?: string;
   readonly value?: Json;
@@ -30,7 +33,10 @@ export interface DisclosedEvent {
 }
 
 /** Opens one event. Cost: about 2 µs a disclosure. */
-export function openEventDisclosures(event: BundleEvent): DisclosedEvent {
+export function openEventDisclosures(
+  event: BundleEvent,
+  erased: ReadonlyMap<string, number> = new Map(),
+): DisclosedEvent {
   const digests = recordDigests(event.record);
   if (digests === null) return { digests: null, matches: false, bodies: null };
   const unopened = new Set(digests);
@@ -54,7 +60,7 @@ export function openEventDisclosures(event: BundleEvent): DisclosedEvent {
   const bodies = matches && unopened.size === 0 ? `[${texts.join(',')}]` : null;
   if (bodies !== null && !isReadable(bodies)) matches = false;
   return {
-    digests: digests.map((digest) => statusOf(digest, opened.get(digest), withheld)),
+    digests: digests.map((digest) => statusOf(digest, opened.get(digest), { withheld, erased })),
     matches,
     bodies: matches ? bodies : null,
   };
@@ -63,9 +69,13 @@ export function openEventDisclosures(event: BundleEvent): DisclosedEvent {
 function statusOf(
   digest: string,
   disclosure: Disclosure | undefined,
-  withheld: ReadonlySet<string>,
+  { withheld, erased }: { withheld: ReadonlySet<string>; erased: ReadonlyMap<string, number> },
 ): DigestStatus {
-  if (disclosure === undefined) return { digest, status: withheld.has(digest) ? 'withheld' : 'missing' };
+  if (disclosure === undefined) {
+    const leaf = erased.get(digest);
+    if (withheld.has(digest)) return { digest, status: 'withheld' };
+    return leaf === undefined ? { digest, status: 'missing' } : { digest, status: 'erased', leaf };
+  }
   const [, pointer, value] = disclosure;
   return { digest, status: 'disclosed', pointer, value };
 }
@@ -107,8 +117,12 @@ export interface Disclosed {
 }
 
 /** Opens the events of a bundle; fails the check `disclosures` where something does not match or is missing. */
-export function openDisclosures(events: readonly BundleEvent[], checks: CheckList): Disclosed {
-  const counts = { disclosed: 0, withheld: 0, missing: 0 };
+export function openDisclosures(
+  events: readonly BundleEvent[],
+  checks: CheckList,
+  erased: ErasedDigests = noErasures,
+): Disclosed {
+  const counts = { disclosed: 0, withheld: 0, erased: 0, missing: 0 };
   let some = false;
   const bodies = events.map((event) => {
     if (event.disclosures === undefined && event.withheld === undefined) return null;
@@ -118,7 +132,7 @@ export function openDisclosures(events: readonly BundleEvent[], checks: CheckLis
       counts.disclosed += event.disclosures?.length ?? 0;
       return whole;
     }
-    const { digests, matches, bodies: opened } = openEventDisclosures(event);
+    const { digests, matches, bodies: opened } = openEventDisclosures(event, erased.get(event.index));
     for (const { status } of digests ?? []) counts[status]++;
     if (!matches) {
       const detail = `leaf ${event.index}: a disclosure or withheld digest is not in the record`;
@@ -129,10 +143,11 @@ export function openDisclosures(events: readonly BundleEvent[], checks: CheckLis
   });
   if (!some) return { bodies, complete: false, counts: null };
   if (counts.missing > 0) {
-    const detail = `${counts.missing} committed fields are neither disclosed nor withheld`;
+    const detail = `${counts.missing} committed fields are neither disclosed, withheld nor erased`;
     checks.fail('disclosures', 'DISCLOSURE_MISSING', detail);
   }
-  checks.pass('disclosures', `${counts.disclosed} disclosed, ${counts.withheld} withheld`);
+  const gone = counts.erased === 0 ? '' : `, ${counts.erased} erased`;
+  checks.pass('disclosures', `${counts.disclosed} disclosed, ${counts.withheld} withheld${gone}`);
   return { bodies, complete: !bodies.includes(null), counts };
 }
 

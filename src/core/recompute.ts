@@ -7,6 +7,7 @@
 import { checkRecomputed } from './artifact.ts';
 import { type Bundle, pathHashes } from './bundle.ts';
 import { openDisclosures } from './disclosed.ts';
+import type { ErasedDigests } from './erasureproof.ts';
 import { checkDerivation, checkGraph } from './graphcheck.ts';
 import { EventIntegrity, eventIntegrity, type IntegrityFacts, type TimestampSources } from './integrity.ts';
 import type { Json } from './json.ts';
@@ -25,6 +26,7 @@ export interface Stated {
   readonly evidence: Evidence | null;
   /** The root of checkpoint S, 32 bytes. */
   readonly root: Uint8Array | null;
+  readonly erased: ErasedDigests;
 }
 
 export interface Recomputation {
@@ -40,7 +42,7 @@ export function recompute(bundle: Bundle, stated: Stated, checks: CheckList): Re
   const { evidence, root, statements } = stated;
   if (evidence === null || root === null) return { recomputed, digests: null, notes: [] };
   const enclosed = bundle.events ?? [];
-  const disclosed = openDisclosures(enclosed, checks);
+  const disclosed = openDisclosures(enclosed, checks, stated.erased);
   const events = enclosed.map(({ index, record }, at) => {
     const bodies = disclosed.bodies[at] ?? { disclosures: null };
     return { ...readRunEvent({ index, record, disclosures: null }), ...bodies };

@@ -21,7 +21,7 @@ export const verdictCodes = {
   ROOT_MISMATCH: 'The layers speak of another tree than the checkpoint',
   EVENTS_MISMATCH: 'The enclosed events are not those of the run',
   DISCLOSURE_MISMATCH: 'A disclosed value is not what the event committed to',
-  DISCLOSURE_MISSING: 'A committed value is neither disclosed nor said to be withheld',
+  DISCLOSURE_MISSING: 'A committed value is neither disclosed nor said to be withheld, nor erased by the log',
   GRAPH_MISMATCH: 'The enclosed graph is not the one that was logged',
   LAYER_MISMATCH: 'A layer comes out differently when it is computed again',
   SUBJECT_MISMATCH: 'The enclosed attestation is about another artifact',
@@ -87,6 +87,8 @@ export interface LayerVerification {
 export interface DigestCounts {
   readonly disclosed: number;
   readonly withheld: number;
+  /** By leaves of the log that the bundle encloses. */
+  readonly erased: number;
   readonly missing: number;
 }
 

@@ -18,6 +18,7 @@ import { hashText } from './hash.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from './merkle.ts';
 import { NoteError, splitNote } from './note.ts';
 import { inTotoPayload } from './proof.ts';
+import { openErasures } from './erasureproof.ts';
 import { recompute } from './recompute.ts';
 import { strictObject } from './runevent.ts';
 import type { Evidence } from './statement.ts';
@@ -47,7 +48,9 @@ export function verifyBundle(bytes: Uint8Array, trust: Trust | null, options: Ve
   checkTreeRoot(evidence, log, checks);
   checkWitnesses(log, trust, checks);
   checkAttestation(bundle, checks);
-  const recomputed = recompute(bundle, { statements, evidence, root: log.first?.root ?? null }, checks);
+  const erased = openErasures(bundle, { trust, proved: log.second }, checks);
+  const root = log.first?.root ?? null;
+  const recomputed = recompute(bundle, { statements, evidence, root, erased }, checks);
   const examined: Examined = { checks, proof, statements, ...recomputed, witnesses: log.witnesses };
   return conclude(examined, options);
 }

@@ -11,10 +11,12 @@ import {
   edgeItems,
   nodeItems,
   pathText,
+  type BundleErasures,
   type BundleEvent,
   type BundleGraph,
   type IncludedRecord,
 } from '../core/bundle.ts';
+import { erasuresOf } from '../core/erased.ts';
 import { limits } from '../contract/limits.ts';
 import type { StoredProof } from '../store/port.ts';
 import { openOwn } from './checkpoints.ts';
@@ -33,7 +35,7 @@ export const bundle: Task<'bundle'> = async (context, { projectId, proofId, even
     (await reader.witnessedCheckpoint(projectId, 'audit', leafIndex + 1)) ??
     (await noteOf(context, projectId, leafIndex + 1));
   const second = openOwn(proofCheckpoint).size;
-  const enclosed = events === 'none' ? {} : await encloseRun(context, projectId, { stored, events });
+  const enclosed = events === 'none' ? {} : await encloseRun(context, projectId, { stored, events, second });
   const text = bundleText(
     composeBundle({
       // stored as the canonical text of a proof
@@ -72,6 +74,7 @@ async function included(
 interface Enclosed {
   readonly events: readonly BundleEvent[];
   readonly eventsInclusion: readonly string[];
+  readonly erasures?: BundleErasures;
   readonly graph?: BundleGraph;
 }
 
@@ -79,20 +82,51 @@ interface Enclosed {
 async function encloseRun(
   context: TaskContext,
   projectId: string,
-  { stored, events }: { stored: StoredProof; events: 'records' | 'disclosed' },
+  { stored, events, second }: { stored: StoredProof; events: 'records' | 'disclosed'; second: number },
 ): Promise<Enclosed> {
   const { runId, treeSize, graphIndex } = stored;
   const list: BundleEvent[] = [];
+  const erasures = new Set<number>();
   const disclosed = events === 'disclosed' ? { disclose: () => true } : {};
   const range = { fromSeq: 0, beforeIndex: treeSize };
   for await (const chunk of runEvents(context, { projectId, runId }, range)) {
-    for (const event of chunk) list.push(bundleEvent(event, disclosed));
+    for (const event of chunk) {
+      list.push(bundleEvent(event, disclosed));
+      for (const leaf of erasuresOf(event.erased ?? null)) erasures.add(leaf);
+    }
     if (list.length > limits.bundleEvents) throw tooMany();
   }
   const indexes = list.map(({ index }) => index);
   const path = await sharedInclusionAt(context.reader, projectId, { indexes, size: treeSize });
   const graph = graphIndex === null ? null : await graphOf(context, projectId, { graphIndex, treeSize });
-  return { events: list, eventsInclusion: pathText(path), ...(graph === null ? {} : { graph }) };
+  return {
+    events: list,
+    eventsInclusion: pathText(path),
+    ...(events === 'records' || erasures.size === 0
+      ? {}
+      : { erasures: await encloseErasures(context, projectId, { erasures, second }) }),
+    ...(graph === null ? {} : { graph }),
+  };
+}
+
+/** What says that values of the events are gone on purpose. VALIDATION_ERROR for more than a bundle may hold. */
+async function encloseErasures(
+  context: TaskContext,
+  projectId: string,
+  { erasures, second }: { erasures: ReadonlySet<number>; second: number },
+): Promise<BundleErasures> {
+  const indexes = [...erasures].toSorted((a, b) => a - b);
+  if (indexes.length > limits.bundleErasures) {
+    const detail = `expected a run with at most ${limits.bundleErasures} erasures to disclose, got ${indexes.length}; ask with events=records`;
+    throw new GovError('VALIDATION_ERROR', detail);
+  }
+  const checkpoint = await noteOf(context, projectId, Math.max(second, (indexes.at(-1) ?? 0) + 1));
+  const { size } = openOwn(checkpoint);
+  const leaves: IncludedRecord[] = [];
+  for (const index of indexes) leaves.push(await included(context, projectId, { index, size }));
+  const path =
+    size === second ? [] : await consistencyAt(context.reader, projectId, { first: second, second: size });
+  return { checkpoint, consistency: pathText(path), leaves };
 }
 
 const tooMany = (): GovError =>

@@ -112,12 +112,12 @@ describe('the fields of an event', () => {
     const checks = new CheckList();
     expect(openDisclosures([all, all], checks)).toMatchObject({
       complete: true,
-      counts: { disclosed: 14, withheld: 0, missing: 0 },
+      counts: { disclosed: 14, withheld: 0, erased: 0, missing: 0 },
     });
     expect(checks.passed('disclosures')).toBe(true);
     const missing = new CheckList();
     const opened = openDisclosures([all, { ...all, disclosures: [] }], missing);
-    expect(opened).toMatchObject({ complete: false, counts: { disclosed: 7, withheld: 0, missing: 7 } });
+    expect(opened).toMatchObject({ complete: false, counts: { disclosed: 7, withheld: 0, erased: 0, missing: 7 } });
     expect(missing.list().find(({ id }) => id === 'disclosures')).toMatchObject({
       code: 'DISCLOSURE_MISSING',
     });

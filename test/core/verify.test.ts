@@ -78,7 +78,7 @@ describe('a bundle of a proved run', () => {
   it('says so when fully disclosed events give the enclosed graph', () => {
     const verdict = verify(sample({ disclose: () => true }));
     expect(result(verdict, 'graph_derivation')).toMatchObject({ result: 'passed' });
-    expect(verdict.digests).toEqual({ disclosed: 55, withheld: 0, missing: 0 });
+    expect(verdict.digests).toEqual({ disclosed: 55, withheld: 0, erased: 0, missing: 0 });
   });
 });
 

@@ -1,6 +1,10 @@
 /** Erasure through the interface: values go, everything that was proved stays provable, and nothing else happens. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { limits } from '../../src/contract/limits.ts';
+import { parseTrust } from '../../src/core/checkpoint.ts';
+import { verifyBundle } from '../../src/core/verify.ts';
 import { fsckStore } from '../../src/store/fsck.ts';
 import { engines, startService, type Tenant, type TestService } from '../hosted.ts';
 import { event, startPlane, type TestPlane } from '../serving.ts';
@@ -271,9 +275,34 @@ describe('what was proved before an erasure', () => {
     const lost = steps.filter(({ status }: { status: string }) => status === 'not_replayable');
     expect(lost).toHaveLength(2);
     for (const step of lost) expect(JSON.stringify(step)).toContain('inputs_erased');
-    expect((await call('GET', `/proofs/${proofId}/bundle?events=disclosed`)).text).not.toContain(
-      Buffer.from(card).toString('base64url').slice(0, 8),
-    );
+    const trust = parseTrust(readFileSync(join(plane.dataDir, 'trust'), 'utf8'));
+    const offline = (text: string) => verifyBundle(Buffer.from(text), trust);
+    const { digests } = offline(bundle.text);
+    expect([offline(bundle.text).verified, digests!.erased, digests!.missing]).toEqual([true, 0, 0]);
+    const later = await call('GET', `/proofs/${proofId}/bundle?events=disclosed`);
+    expect(offline(later.text)).toMatchObject({
+      verified: true,
+      digests: { erased: 9, missing: 0, disclosed: digests!.disclosed - 9 },
+    });
+    const { erasures, ...without } = later.body;
+    expect(offline(JSON.stringify(without))).toMatchObject({ verified: false, code: 'DISCLOSURE_MISSING' });
+    for (const [change, code] of [
+      [{ leaves: [] }, 'DISCLOSURE_MISSING'],
+      [{ leaves: [{ ...erasures.leaves[0], index: 1 }] }, 'NOT_INCLUDED'],
+      [
+        {
+          leaves: [{ ...erasures.leaves[0], record: erasures.leaves[0].record.replace('unspecified', 'x') }],
+        },
+        'NOT_INCLUDED',
+      ],
+      [{ leaves: [later.body.proofLeaf] }, 'NOT_INCLUDED'],
+      [{ checkpoint: later.body.checkpoint }, 'NOT_CONSISTENT'],
+      [{ checkpoint: erasures.checkpoint.replace(/\n\n.*/s, '\n\n— x AAAAAA==\n') }, 'SIGNATURE_INVALID'],
+      [{ consistency: [] }, 'NOT_CONSISTENT'],
+    ] as const) {
+      const altered = { ...without, erasures: { ...erasures, ...change } };
+      expect([change, offline(JSON.stringify(altered))]).toMatchObject([change, { verified: false, code }]);
+    }
     expect(bundle.status).toBe(200);
   });
 
