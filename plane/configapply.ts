@@ -1,45 +1,32 @@
 /**
- * Puts a signed configuration in force at a plane, whole or not at all: it is opened (`core/configbundle.ts`), compared
- * with the one in force (a greater version of the same project), planned (`configplan.ts`), and everything of it is one
- * append: `gov.policy/1` and `gov.config/1` leaves, rows, and the event that tells of it. A crash leaves the old
- * configuration or the new one. What is refused changes nothing, and is an event once.
- * Proven by `test/plane/configapply.test.ts` (crash points, each member altered).
+ * The configuration that a plane holds of its service: which one is in force, what it takes from the plane's own hands,
+ * and the taking of another one (`configtake.ts`), whole or not at all. What is refused changes nothing, and is an event
+ * once. Proven by `test/plane/configapply.test.ts`.
  */
 import type { BundleApplied, BundleSource, HeldBundle, PolicyMode } from '../src/contract/bundle.ts';
-import { SignedBundle } from '../src/contract/bundle.ts';
-import { limits } from '../src/contract/limits.ts';
 import { GovError } from '../src/contract/problems.ts';
-import {
-  BundleRefused,
-  hashOfText,
-  openingBundle,
-  type BundleTrust,
-  type OpenBundle,
-} from '../src/core/configbundle.ts';
+import { BundleRefused, hashOfText, type BundleTrust, type OpenBundle } from '../src/core/configbundle.ts';
 import { systemRun } from '../src/core/record.ts';
-import { append, appendOrStale, unmetered } from '../src/service/append.ts';
+import { append, unmetered } from '../src/service/append.ts';
 import type { ApplyOptions, PlaneConfig } from '../src/service/bundle.ts';
 import type { Caller } from '../src/service/call.ts';
 import type { Change } from '../src/service/policychange.ts';
-import { routerOf } from '../src/service/riskrouter.ts';
-import { loadCheck } from '../src/service/schema.ts';
 import type { Services } from '../src/service/services.ts';
 import type { StoredSettings } from '../src/service/settings.ts';
-import { inTurns } from '../src/service/turns.ts';
 import type { StoredPolicy } from '../src/store/port.ts';
 import type { PlaneConfig as PlaneConfigFile } from '../src/host/config.ts';
 import { ConfigCopy } from './configcopy.ts';
-import { bundleAuthor, planOf, type Plan } from './configplan.ts';
-import { trustOf } from './configtrust.ts';
+import { bundleAuthor } from './configplan.ts';
 import {
   appliedBundle,
-  configApplied,
   configRefused,
   shownRefusal,
   type AppliedBundle,
   type By,
   type RefusedBundle,
 } from './configstate.ts';
+import { openText, putInForce, requireNewer } from './configtake.ts';
+import { trustOf } from './configtrust.ts';
 
 export interface ConfigOptions {
   readonly dataDir: string;
@@ -59,8 +46,6 @@ interface Taking {
 
 /** The plane itself, which asks its service. */
 export const theService: Taking = { by: { id: bundleAuthor, type: 'service' }, older: false };
-
-const attempts = 5;
 
 export class HeldConfig implements PlaneConfig {
   readonly #options: ConfigOptions;
@@ -149,10 +134,9 @@ export class HeldConfig implements PlaneConfig {
   async take(text: Uint8Array, from: BundleSource, { by, older }: Taking): Promise<BundleApplied> {
     const { services, projectId } = this.#options;
     try {
-      const open = await this.#open(text);
-      // as each change of a policy is
+      const open = await openText(text, { mode: this.mode, trust: this.#options.trust() });
       const result = await services().runs.inTurn({ projectId, runId: systemRun }, () =>
-        this.#putInForce(open, text, { from, by, older }),
+        this.#takeOpen(open, { text, from, by, older }),
       );
       if (from === 'service') this.#refused = null;
       return result;
@@ -162,99 +146,44 @@ export class HeldConfig implements PlaneConfig {
     }
   }
 
-  async #open(text: Uint8Array): Promise<OpenBundle> {
-    if (this.mode === 'off') {
-      const detail = 'expected a plane that takes configurations, but plane.json says config.policies: off';
-      throw new BundleRefused('switched_off', detail);
-    }
-    const trust = this.#options.trust();
-    if (trust === null) {
-      const detail =
-        'expected a plane that was told which service to trust; enrol it, or put projectId and keys ' +
-        'of the service into config of plane.json';
-      throw new BundleRefused('untrusted', detail);
-    }
-    const check = await loadCheck(SignedBundle, { in: 'body' });
-    const opening = openingBundle(text, trust, (value) => {
-      const [first] = check(value)?.errors ?? [];
-      return first === undefined ? null : `at ${first.pointer}: ${first.detail}`;
-    });
-    return inTurns(opening);
-  }
-
-  /** Whether it is the very one in force. An older one may be a replay of what an attacker kept. */
-  #requireNewer({ bundle, hash }: OpenBundle): boolean {
-    const applied = this.#applied;
-    if (applied === null || applied.projectId !== bundle.projectId) return false;
-    if (applied.bundleHash === hash) return true;
-    if (bundle.bundleVersion > applied.bundleVersion) return false;
-    const { bundleVersion } = bundle;
-    if (bundleVersion === applied.bundleVersion) {
-      const detail = `expected version ${bundleVersion} to be ${applied.bundleHash}, as it was taken, got ${hash}`;
-      throw new BundleRefused('rewritten', detail);
-    }
-    const detail = `expected a version after ${applied.bundleVersion}, which is in force, got ${bundleVersion}`;
-    throw new BundleRefused('outdated', detail);
-  }
-
-  async #putInForce(
+  /** In turn with all changes of policies. */
+  async #takeOpen(
     open: OpenBundle,
-    text: Uint8Array,
-    { from, by, older }: Taking & { from: BundleSource },
+    taking: Taking & { readonly text: Uint8Array; readonly from: BundleSource },
   ): Promise<BundleApplied> {
-    const { projectId, mode, services: get } = this.#options;
-    const services = get();
-    const { bundleVersion } = open.bundle;
-    const isHeld = older ? this.#applied?.bundleHash === open.hash : this.#requireNewer(open);
-    for (let attempt = 0; attempt < attempts; attempt++) {
-      const atMs = services.now();
-      const { configHash, configIndex } = await routerOf(services.store, projectId);
-      const planned: { plan?: Plan } = {};
-      const stored = await services.policySets.changeMany(projectId, async (before) => {
-        const { store, salt } = services;
-        const stands = { store, projectId, set: before.set, configHash, atMs, salt };
-        const plan = await planOf({ ...stands, bundle: open.bundle, mode });
-        planned.plan = plan;
-        if (isHeld && this.#applied?.mode === mode && plan.leaves.length === 0) return nothing;
-        this.copy.prepare(text);
-        const told = { ...plan, from, mode, previous: this.#applied };
-        return appendOrStale(services, {
-          projectId,
-          leaves: [...plan.leaves, configApplied(open, { nowMs: atMs, salt, by }, told)],
-          meter: unmetered,
-          inForce: { policyIndex: before.policyIndex, configIndex },
-          effects: plan.effects,
-        });
-      });
-      const { plan } = planned;
-      if (plan === undefined || 'replayed' in stored)
-        throw new Error('a configuration was appended without its plan');
-      if (stored.outcome !== 'stored') continue;
-      const applied = stored !== nothing;
-      if (applied) await this.#settle();
-      else if (!this.copy.holds(open.hash)) this.#renew(text);
-      return { bundleVersion, bundleHash: open.hash, applied, ...countsOf(plan), findings: open.findings };
-    }
-    this.copy.drop();
-    throw new GovError('OVERLOADED', 'the policies kept changing meanwhile; repeat later', {
-      retryAfterSeconds: limits.overloadRetrySeconds,
-    });
+    const { projectId, mode, services } = this.#options;
+    const { copy } = this;
+    const applied = this.#applied;
+    if (!taking.older) requireNewer(applied, open);
+    const place = { services: services(), projectId, mode, applied, copy };
+    const { plan, isNew } = await putInForce(place, open, taking);
+    if (isNew) await this.#settle();
+    else if (!copy.holds(open.hash)) this.#renew(taking.text);
+    const { added, changed, archived, unchanged, riskConfig } = plan;
+    const counts = { added, changed, archived, unchanged, riskConfig, findings: open.findings };
+    return { bundleVersion: open.bundle.bundleVersion, bundleHash: open.hash, applied: isNew, ...counts };
   }
 
+  /** The append returned: what is in force is the new one, whatever becomes of the copy. */
   async #settle(): Promise<void> {
-    const { services, projectId } = this.#options;
-    this.copy.settle();
-    this.#copyIsWhole = true;
-    this.#applied = await appliedBundle(services().store, projectId);
+    const { services: get, projectId } = this.#options;
+    const services = get();
+    this.#applied = await appliedBundle(services.store, projectId);
     // what is redacted may be another thing from now on
-    services().forgetCredential(projectId);
+    services.forgetCredential(projectId);
+    try {
+      this.copy.settle();
+    } catch (error) {
+      services.log.error({ err: error }, 'the copy of the configuration in force could not be kept');
+    }
+    this.checkCopy();
   }
 
   /** The copy was lost. */
   #renew(text: Uint8Array): void {
     this.copy.prepare(text);
     this.copy.settle();
-    this.#copyIsWhole = true;
+    this.checkCopy();
   }
 
   async #refuse(
@@ -267,7 +196,6 @@ export class HeldConfig implements PlaneConfig {
     const nowMs = services.now();
     const bundleHash = hashOfText(text);
     const known = this.#refused?.bundleHash === bundleHash ? this.#refused.sinceMs : nowMs;
-    this.copy.drop();
     if (from === 'service') this.#refused = { reason, detail: message, bundleHash, sinceMs: known };
     const telling = { nowMs, salt: services.salt, by };
     services.log.warn({ reason, bundleHash, detail: message }, 'a configuration was refused');
@@ -306,13 +234,6 @@ export class HeldConfig implements PlaneConfig {
   settings(): Partial<StoredSettings> {
     return this.#applied === null ? {} : { redactionKeys: [...this.#applied.redactionKeys] };
   }
-}
-
-/** In place of an append, where everything is as the bundle says already. */
-const nothing = { outcome: 'stored', assigned: [], response: null, used: 0 } as const;
-
-function countsOf({ added, changed, archived, unchanged, riskConfig }: Plan) {
-  return { added, changed, archived, unchanged, riskConfig };
 }
 
 /** Of a plane with this configuration; `open` it before anything is served. */

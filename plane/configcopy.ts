@@ -10,6 +10,7 @@ import type { SignedBundle } from '../src/contract/bundle.ts';
 import { hashOfText } from '../src/core/configbundle.ts';
 import { parseJson, type JsonBounds } from '../src/core/json.ts';
 import { limits } from '../src/contract/limits.ts';
+import { GovError } from '../src/contract/problems.ts';
 import { replacePrivate, syncDirectory } from '../src/host/files.ts';
 
 const bounds: JsonBounds = {
@@ -36,9 +37,15 @@ export class ConfigCopy {
     return join(this.#dataDir, 'config-bundle.coming.json');
   }
 
-  /** Before the append. */
+  /** Before the append. STORAGE_FULL, STORAGE_FAULT. */
   prepare(text: Uint8Array): void {
-    replacePrivate(this.#coming, Buffer.from(text).toString());
+    try {
+      replacePrivate(this.#coming, Buffer.from(text).toString());
+    } catch (cause) {
+      const isFull = (cause as { code?: unknown }).code === 'ENOSPC';
+      const detail = `expected to write ${this.#coming}, which failed; what was in force stays`;
+      throw new GovError(isFull ? 'STORAGE_FULL' : 'STORAGE_FAULT', detail, { cause });
+    }
   }
 
   /** The append returned. */
