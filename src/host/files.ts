@@ -19,7 +19,9 @@ import { GovError } from '../contract/problems.ts';
 export function writePrivate(path: string, content: string): void {
   const file = openSync(path, 'wx', 0o600);
   try {
-    writeSync(file, content);
+    const bytes = Buffer.from(content);
+    // a disk that is getting full takes a part
+    for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
     fsyncSync(file);
   } finally {
     closeSync(file);
@@ -29,6 +31,8 @@ export function writePrivate(path: string, content: string): void {
 /** Replaces a file by way of a rename. */
 export function replacePrivate(path: string, content: string): void {
   const fresh = `${path}.${process.pid}.tmp`;
+  // of an attempt that failed
+  rmSync(fresh, { force: true });
   writePrivate(fresh, content);
   renameSync(fresh, path);
   syncDirectory(dirname(path));
