@@ -143,6 +143,8 @@ function wakeAll(watched: Watched): void {
 }
 
 /** The newest events of a project: all with an index from `from` to before `to`. */
+const tellsErasure = ({ record }: Leaf): boolean => record.includes('"eventType":"erasure.executed"');
+
 class Newest {
   readonly #store: Reads;
   readonly #projectId: string;
@@ -190,6 +192,13 @@ class Newest {
     return { events, after: more ? last : Math.max(last, to - 1), more };
   }
 
+  /** What is held may hold what was erased since; what is read with the event that tells it does not. */
+  #forget(): void {
+    this.#events = [];
+    this.#bytes = 0;
+    this.#from = this.#to;
+  }
+
   /** Never rejects: where it fails, whoever reads does so alone, and hears what is wrong with what it reads. */
   async #look(): Promise<void> {
     this.#stale = false;
@@ -209,6 +218,7 @@ class Newest {
   async #extend(): Promise<void> {
     const limit = limits.streamPageEvents;
     const leaves = await this.#store.eventsAfter(this.#projectId, {}, { after: this.#to - 1, limit });
+    if (leaves.some(tellsErasure)) this.#forget();
     for (const leaf of leaves) {
       const event = new NewEvent(leaf);
       this.#events.push(event);

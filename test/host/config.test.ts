@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { readPlaneConfig, type PlaneFlags } from '../../src/host/config.ts';
+import { limits } from '../../src/contract/limits.ts';
+import { readPlaneConfig, settingsOf, type PlaneFlags } from '../../src/host/config.ts';
 import { parseAddress } from '../../src/host/layers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-config-'));
@@ -43,6 +44,26 @@ describe('plane.json', () => {
     expect(() => read({ ...good, projectId: 'prj_1' })).toThrow(/\/projectId/);
     expect(() => read('{')).toThrow(/plane\.json: expected JSON/);
     expect(() => read({ ...good, listen: 'x' })).toThrow(/plane\.json: expected host:port/);
+  });
+
+  it('says how long bodies are kept, in production long enough, and whom events are about', () => {
+    expect(settingsOf(read(good))).toEqual({ retentionDays: null, legalHold: false, subjectPointers: [] });
+    const set = { retentionDays: 1, legalHold: true, subjectPointers: ['/actor/id', '/arguments/customer'] };
+    expect(settingsOf(read({ ...good, ...set }))).toEqual(set);
+    const kept = (retentionDays: number) =>
+      settingsOf(read({ ...good, environment: 'production', retentionDays })).retentionDays;
+    expect(kept(limits.retentionDaysProduction)).toBe(183);
+    expect(() => kept(limits.retentionDaysProduction - 1)).toThrow(
+      /retentionDays: expected at least 183 days/,
+    );
+    expect(read({ ...good, retentionDays: limits.retentionDays }).retentionDays).toBe(36_500);
+    for (const retentionDays of [0, limits.retentionDays + 1, 1.5, '30'])
+      expect(() => read({ ...good, retentionDays })).toThrow(/\/retentionDays/);
+    const pointers = (count: number) => Array.from({ length: count }, (_, at) => `/metadata/k${at}`);
+    const most = pointers(limits.subjectPointers);
+    expect(read({ ...good, subjectPointers: most }).subjectPointers).toEqual(most);
+    for (const subjectPointers of [pointers(limits.subjectPointers + 1), ['/runId'], ['actor'], '/actor'])
+      expect(() => read({ ...good, subjectPointers })).toThrow(/\/subjectPointers/);
   });
 
   it('is overruled by the environment, which is overruled by flags; an error names the layer', () => {

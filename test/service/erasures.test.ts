@@ -196,6 +196,18 @@ describe.each(engines)('erasure, on %s', (engine) => {
     expect((await erase({ subject: '7' })).body).toMatchObject({ leaves: 1 });
   });
 
+  it('of a subject looks for as many in an event as it says', async () => {
+    const people = Array.from({ length: limits.subjectsPerLeaf + 1 }, (_, at) => `person-${at}`);
+    await record({ metadata: { customerId: people } });
+    const last = people[limits.subjectsPerLeaf - 1];
+    expect((await erase({ subject: last, dryRun: true })).body.leaves).toBe(1);
+    expect((await erase({ subject: people.at(-1), dryRun: true })).body.leaves).toBe(0);
+    const longest = 'x'.repeat(limits.subjectValueChars);
+    await record({ metadata: { customerId: longest } });
+    await record({ metadata: { customerId: `${longest}x` } });
+    expect((await erase({ subject: longest })).body.leaves).toBe(1);
+  });
+
   it('of a subject takes what one erasure holds at a time', async () => {
     const { erasureTargets: most } = limits;
     const bare = (subject: string) => ({

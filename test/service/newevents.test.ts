@@ -4,6 +4,7 @@ import { EventTails, type NewEventFilter } from '../../src/service/newevents.ts'
 import { Tail } from '../../src/service/tail.ts';
 import type { Store } from '../../src/store/port.ts';
 import { appended, event, genesis, projectOf, request, seededBytes } from '../store/fixture.ts';
+import { digestsOf, erasing } from '../store/erasing.ts';
 import { TestPlane } from '../store/plane.ts';
 
 const planes: TestPlane[] = [];
@@ -157,6 +158,23 @@ describe('readers of one log', () => {
     expect(other.seen).toEqual([1]);
     const again = follow(tails, {}, 1);
     await expect.poll(() => again.seen).toEqual([2]);
+  });
+
+  it('get nothing of what was erased meanwhile, also where it was held for them', async () => {
+    const { store, tails, append } = await opened();
+    const reader = tails.watch('prj_a', {}, () => {});
+    await reader.read(0);
+    await append({ metadata: { secret: 'held' } });
+    const [held] = (await reader.read(0)).events;
+    expect(held!.text).toContain('held');
+    const { index } = held!;
+    const digests = [...digestsOf((await store.leaf('prj_a', index))!).values()];
+    await appended(store, erasing([{ index, digests }]));
+    await append({ runId: 'gov.system', eventType: 'erasure.executed' });
+    await reader.read(index); // somebody looks
+    const [again] = (await reader.read(0)).events;
+    expect([again!.index, again!.text?.includes('held')]).toEqual([index, false]);
+    reader.end();
   });
 
   it('may ask for what is far ahead', async () => {
