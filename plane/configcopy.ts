@@ -43,7 +43,8 @@ export class ConfigCopy {
       replacePrivate(this.#coming, Buffer.from(text).toString());
     } catch (cause) {
       const isFull = (cause as { code?: unknown }).code === 'ENOSPC';
-      const detail = `expected to write ${this.#coming}, which failed; what was in force stays`;
+      const detail =
+        'expected to keep a copy in the data directory, which cannot be written; what was in force stays';
       throw new GovError(isFull ? 'STORAGE_FULL' : 'STORAGE_FAULT', detail, { cause });
     }
   }
@@ -92,11 +93,11 @@ export class ConfigCopy {
   }
 }
 
+/** Null where it cannot be read, for whatever reason: health says so, and nothing depends on it. */
 function textAt(path: string): Buffer | null {
   try {
     return readFileSync(path);
-  } catch (error) {
-    if ((error as { code?: unknown }).code === 'ENOENT') return null;
-    throw error;
+  } catch {
+    return null;
   }
 }

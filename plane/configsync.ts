@@ -81,7 +81,7 @@ export class ConfigSync implements Background {
       reasons.push(`config_bundle_not_fetched: since ${formatTimestamp(trouble.sinceMs)}: ${trouble.what}`);
     }
     if (applied !== null && this.#copyLost) {
-      reasons.push(`config_bundle_copy_damaged: ${held.copy.path}; what it held is in force all the same`);
+      reasons.push('config_bundle_copy_damaged: config-bundle.json; what it held is in force all the same');
     }
     const support = this.#support;
     if (support !== null && support.word !== 'supported') {

@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
@@ -325,55 +325,5 @@ describe('a configuration that is refused', () => {
       const { status: got } = await plane.call('POST', '/governance/bundle', { raw: raw(bytes) });
       expect(got).toBe(status);
     }
-  });
-});
-
-describe('a crash', () => {
-  const first = bundleOf(1, [policy('a')]);
-  const second = bundleOf(2, [policy('b')]);
-
-  it('before the append leaves the old configuration, and the file of the new one goes', async () => {
-    plane = await startConfigured();
-    await plane.apply(textOf(first));
-    await plane.close();
-    writeFileSync(join(plane.dataDir, 'config-bundle.coming.json'), textOf(second), { mode: 0o600 });
-    plane = await plane.again();
-    const { body } = await plane.call('GET', '/governance/bundle');
-    expect(body).toMatchObject({ bundleVersion: 1, signed: { bundle: first } });
-    expect(() => statSync(join(plane.dataDir, 'config-bundle.coming.json'))).toThrow('ENOENT');
-    expect((await plane.apply(textOf(second))).body).toMatchObject({ applied: true });
-  });
-
-  it('after the append leaves the new one, and its file gets its name', async () => {
-    plane = await startConfigured();
-    await plane.apply(textOf(first));
-    const old = readFileSync(copyOf(plane.dataDir));
-    await plane.apply(textOf(second));
-    await plane.close();
-    renameSync(copyOf(plane.dataDir), join(plane.dataDir, 'config-bundle.coming.json'));
-    writeFileSync(copyOf(plane.dataDir), old, { mode: 0o600 });
-    plane = await plane.again();
-    const { body } = await plane.call('GET', '/governance/bundle');
-    expect(body).toMatchObject({ bundleVersion: 2, signed: { bundle: second } });
-  });
-
-  it('of the disk below the copy leaves what is in force; health says it until it is there again', async () => {
-    plane = await startConfigured();
-    await plane.apply(textOf(first));
-    await plane.close();
-    writeFileSync(copyOf(plane.dataDir), '{"bundle":{}');
-    plane = await plane.again();
-    expect(await plane.inForce()).toEqual(['a 1']);
-    const reasons = async (): Promise<string> =>
-      JSON.stringify((await plane.call('GET', '/health')).body.reasons);
-    await expect.poll(reasons, patient).toContain('config_bundle_copy_damaged');
-    expect((await plane.call('GET', '/health/ready')).status).toBe(200);
-    expect((await plane.call('GET', '/governance/bundle')).body).toMatchObject({
-      bundleVersion: 1,
-      signed: null,
-    });
-    expect((await plane.apply(textOf(first))).body).toMatchObject({ applied: false });
-    expect(await reasons()).not.toContain('config_bundle');
-    expect((await plane.call('GET', '/governance/bundle')).body.signed.bundle).toEqual(first);
   });
 });
