@@ -35,6 +35,12 @@ export const ErasureInput = exact({
   subject: Type.Optional(Subject),
   reasonCode: Type.Optional(reasonCode),
   dryRun: Type.Optional(Type.Boolean({ description: 'true: count, erase nothing' })),
+  request: Type.Optional(
+    Type.String({
+      maxLength: limits.erasureRequestChars,
+      description: 'Of a dry run by another person, where the project asks for two',
+    }),
+  ),
 });
 export type ErasureInput = Static<typeof ErasureInput>;
 
@@ -46,6 +52,11 @@ const ErasureDone = Type.Object({
     description: 'false: more of the subject is left than one erasure takes; ask again',
   }),
   dryRun: Type.Boolean(),
+  request: Type.Optional(
+    Type.String({
+      description: 'Of a dry run, where the project asks for two people: what the second one sends',
+    }),
+  ),
 });
 export type ErasureDone = Static<typeof ErasureDone>;
 
@@ -83,7 +94,7 @@ export const erasures = {
     summary: 'Erase values of an event or decision, or all about a subject',
     body: ErasureInput,
     success: { 200: ErasureDone, 201: ErasureDone },
-    statuses: [400, 401, 404, 409, 500],
+    statuses: [400, 401, 403, 404, 409, 500],
   }),
   listErasures: operation({
     ...extension,

@@ -162,6 +162,8 @@ export const limits = {
   erasureTargets: 400,
   erasureDigests: 1000,
   erasurePointerChars: 512,
+  erasureRequestChars: 256,
+  erasureRequestHours: 24,
   subjectPointers: 10,
   subjectPointerChars: 256,
   subjectValueChars: 1024,

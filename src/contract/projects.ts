@@ -49,6 +49,7 @@ const settings = {
         'JSON pointers to whom an event is about, such as /metadata/customerId: by their values all about a person can be erased',
     },
   ),
+  requireTwoPersonErasure: Type.Boolean({ description: 'Whoever asks for an erasure does not carry it out' }),
   requireTwoPersonPublish: Type.Boolean({ description: 'Whoever wrote a version does not publish it' }),
   quotaMode: oneOf(quotaModes),
 };

@@ -59,6 +59,8 @@ export interface PlaneFile extends WitnessesFile {
   readonly retentionDays?: number | null;
   /** Nothing is erased. */
   readonly legalHold?: boolean;
+  /** Whoever asks for an erasure does not carry it out. */
+  readonly requireTwoPersonErasure?: boolean;
   /** As `subjectPointers` of a project of a service. */
   readonly subjectPointers?: readonly string[];
   /** Paths of PEM files, relative to the data directory. */
@@ -97,6 +99,7 @@ const planeFileSchema: JsonSchema = {
       anyOf: [{ type: 'integer', minimum: 1, maximum: limits.retentionDays }, { type: 'null' }],
     },
     legalHold: { type: 'boolean' },
+    requireTwoPersonErasure: { type: 'boolean' },
     subjectPointers: {
       type: 'array',
       maxItems: limits.subjectPointers,
@@ -190,11 +193,12 @@ export const readPlaneFile = (path: string): PlaneFile =>
 
 /** What a plane's configuration says of its project. VALIDATION_ERROR where production would be kept too short. */
 export function settingsOf(config: PlaneConfig): Partial<StoredSettings> {
-  const { retentionDays = null, legalHold = false, subjectPointers: pointers = [], environment } = config;
+  const { retentionDays = null, legalHold = false, requireTwoPersonErasure = false, environment } = config;
+  const { subjectPointers: pointers = [] } = config;
   const least = limits.retentionDaysProduction;
   if (environment === 'production' && retentionDays !== null && retentionDays < least) {
     const detail = `expected at least ${least} days in production, or null to keep everything, got ${retentionDays}`;
     throw new GovError('VALIDATION_ERROR', `${join(config.dataDir, 'plane.json')}: retentionDays: ${detail}`);
   }
-  return { retentionDays, legalHold, subjectPointers: [...pointers] };
+  return { retentionDays, legalHold, requireTwoPersonErasure, subjectPointers: [...pointers] };
 }

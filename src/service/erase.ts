@@ -21,6 +21,8 @@ export interface Erasing {
   /** As many as fit into one leaf (`firstTargets`). */
   readonly targets: readonly ErasureTarget[];
   readonly reasonCode: string;
+  /** Where it was asked for before. */
+  readonly requestedMs?: number;
   /** As of the effect. */
   readonly subject?: string;
   /** What is kept under the id of the erasure. */
@@ -32,7 +34,7 @@ const attempts = 5;
 /** CONFLICT under a legal hold, and where what is to be erased went meanwhile. */
 export async function erase(
   services: Services,
-  { project, asking, targets, reasonCode, subject, kept }: Erasing,
+  { project, asking, targets, reasonCode, requestedMs, subject, kept }: Erasing,
 ): Promise<{ readonly erasureId: string } | Replayed> {
   const { projectId } = project;
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -41,7 +43,8 @@ export async function erase(
     const nowMs = services.now();
     const at = formatTimestamp(nowMs);
     const erasureId = typeId('ers', nowMs, services.randomBytes(10));
-    const record = { erasureId, targets, reasonCode, requestedAt: at, executedAt: at, keyDestroyed: false };
+    const requestedAt = formatTimestamp(requestedMs ?? nowMs);
+    const record = { erasureId, targets, reasonCode, requestedAt, executedAt: at, keyDestroyed: false };
     const by = asking === byOperator ? null : asking.caller;
     const stored = await appendForOrStale(services, asking, {
       projectId,

@@ -14,6 +14,7 @@ import { systemRun } from '../core/record.ts';
 import type { Leaf, Store } from '../store/port.ts';
 import { idempotencyWrite, notFound, type Caller, type Handlers, type PlainAnswer } from './call.ts';
 import { erase } from './erase.ts';
+import { erasureRequest, requireSecondPerson } from './erasurerequest.ts';
 import { listPage, pageLimit } from './pages.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
@@ -27,9 +28,12 @@ export const erasures: Pick<Handlers, 'createErasure' | 'listErasures' | 'getEra
     const found = await findTargets(services, caller, body);
     const { targets, complete, subject } = found;
     const { reasonCode = reasonDefault, dryRun = false } = body;
+    const isTwo = caller.rules.settings.requireTwoPersonErasure;
     if (dryRun || targets.length === 0) {
-      return { status: 200, body: done(null, targets, { complete, dryRun }) };
+      const request = isTwo && dryRun ? { request: erasureRequest(services, caller, body) } : {};
+      return { status: 200, body: { ...done(null, targets, { complete, dryRun }), ...request } };
     }
+    const requested = isTwo ? { requestedMs: await requireSecondPerson(services, caller, body) } : {};
     const composed = (erasureId: string) =>
       ({
         status: 201,
@@ -41,6 +45,7 @@ export const erasures: Pick<Handlers, 'createErasure' | 'listErasures' | 'getEra
       asking: { caller, scopes: [scope] },
       targets,
       reasonCode,
+      ...requested,
       ...(subject === undefined ? {} : { subject }),
       kept: (erasureId) => idempotencyWrite(idempotency, composed(erasureId)),
     });

@@ -20,6 +20,7 @@ export const defaultSettings: StoredSettings = {
   webhookDefaults: {},
   redactionKeys: [],
   subjectPointers: [],
+  requireTwoPersonErasure: false,
   requireTwoPersonPublish: false,
   quotaMode: 'block',
   legalHold: false,

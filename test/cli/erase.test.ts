@@ -68,6 +68,24 @@ describe('gov erase', () => {
     expect((await erase('--subject', 'many', '--dry-run')).stdout).toContain('0 values');
   });
 
+  it('takes a second person where the project asks for one', async () => {
+    const set = (value: string) =>
+      account.gov(['projects', 'update', tenant.projectId, '--set', `requireTwoPersonErasure=${value}`]);
+    expect((await set('true')).code).toBe(0);
+    const eventId = await record('c9');
+    const { request } = await account.json(['erase', '--event', eventId, '--dry-run']);
+    expect((await erase('--event', eventId, '--dry-run')).stdout).toContain('--request key_');
+    expect((await erase('--event', eventId, '--yes')).code).toBe(4);
+    expect((await erase('--event', eventId, '--request', request, '--yes')).code).toBe(4);
+    const body = { name: 'second', scopes: ['erasure:write'] };
+    const { key } = (await call('POST', '/api-keys', body)).body;
+    const env = { GOV_API_KEY: key, GOV_BASE_URL: `${service.origin}/sandbox/api/v1` };
+    const words = ['erase', '--event', eventId, '--request', request, '--yes'];
+    expect((await account.gov(words, { env })).code).toBe(0);
+    expect((await read(eventId)).action).toBe('');
+    expect((await set('false')).code).toBe(0);
+  });
+
   it.each([
     [[]],
     [['--event', 'evt_01jzzzzzzzf84af5g000000004', '--subject', 'x']],

@@ -81,6 +81,7 @@ const samples: Record<string, unknown> = {
     eventId: 'evt_01jq3v5k8hf7wb3c9x2m4n6p8r',
     fields: ['/action'],
     reasonCode: 'a',
+    request: 'r',
     dryRun: true,
   },
   declareGraph: {
@@ -100,6 +101,7 @@ const samples: Record<string, unknown> = {
       webhookDefaults: { a: 1 },
       redactionKeys: ['/metadata/a', '/actor'],
       subjectPointers: ['/metadata/a', '/actor/id'],
+      requireTwoPersonErasure: true,
       requireTwoPersonPublish: true,
       quotaMode: 'block',
     },

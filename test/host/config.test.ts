@@ -47,8 +47,14 @@ describe('plane.json', () => {
   });
 
   it('says how long bodies are kept, in production long enough, and whom events are about', () => {
-    expect(settingsOf(read(good))).toEqual({ retentionDays: null, legalHold: false, subjectPointers: [] });
-    const set = { retentionDays: 1, legalHold: true, subjectPointers: ['/actor/id', '/arguments/customer'] };
+    expect(settingsOf(read(good))).toEqual({
+      retentionDays: null,
+      legalHold: false,
+      requireTwoPersonErasure: false,
+      subjectPointers: [],
+    });
+    const subjectPointers = ['/actor/id', '/arguments/customer'];
+    const set = { retentionDays: 1, legalHold: true, requireTwoPersonErasure: true, subjectPointers };
     expect(settingsOf(read({ ...good, ...set }))).toEqual(set);
     const kept = (retentionDays: number) =>
       settingsOf(read({ ...good, environment: 'production', retentionDays })).retentionDays;

@@ -1,5 +1,5 @@
 /** Erasure through the interface: values go, everything that was proved stays provable, and nothing else happens. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { limits } from '../../src/contract/limits.ts';
@@ -157,6 +157,35 @@ describe.each(engines)('erasure, on %s', (engine) => {
     expect([answer.status, answer.body.detail]).toEqual([409, expect.stringContaining('legal hold')]);
     expect((await hold(false)).status).toBe(200);
     expect((await erase({ eventId })).status).toBe(201);
+  });
+
+  it('takes two people where the project asks for them', async () => {
+    const eventId = await record();
+    const other = await record();
+    expect((await settings({ requireTwoPersonErasure: true })).status).toBe(200);
+    const body = { name: 'second', scopes: ['erasure:write'] };
+    const second = (await acme.call('POST', '/api-keys', { body })).body.key;
+    const wanted = { eventId, fields: ['/metadata'], reasonCode: 'asked' };
+    expect(await erase(wanted)).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
+    const { request } = (await erase({ ...wanted, dryRun: true })).body;
+    for (const [given, key] of [
+      [{ ...wanted, request }, eraser],
+      [{ ...wanted, request: `${request}0` }, second],
+      [{ ...wanted, request: request.replace(/.$/, '') }, second],
+      [{ ...wanted, request: 'a.b.c' }, second],
+      [{ ...wanted, fields: ['/actor'], request }, second],
+      [{ ...wanted, eventId: other, request }, second],
+      [{ ...wanted, reasonCode: 'other', request }, second],
+    ] as const) {
+      expect([given, await erase(given, key)]).toMatchObject([given, { status: 403 }]);
+    }
+    const now = vi
+      .spyOn(Date, 'now')
+      .mockReturnValue(Date.now() + limits.erasureRequestHours * 3_600_000 + 60_000);
+    expect((await erase({ ...wanted, request }, second)).status).toBe(403);
+    now.mockRestore();
+    expect(await erase({ ...wanted, request }, second)).toMatchObject({ status: 201, body: { fields: 2 } });
+    expect((await settings({ requireTwoPersonErasure: false })).status).toBe(200);
   });
 
   it('of a subject finds all about it, by a keyed hash', async () => {

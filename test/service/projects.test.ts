@@ -38,6 +38,7 @@ describe.each(engines)('projects on %s', (engine) => {
       webhookDefaults: {},
       redactionKeys: [],
       subjectPointers: [],
+      requireTwoPersonErasure: false,
       requireTwoPersonPublish: false,
       quotaMode: 'block',
     });

@@ -132,6 +132,7 @@ export const scenarios: readonly Scenario[] = [
   ['decideApproval', 200, byApprover],
   ['createErasure', 200, ({ eventId }) => ({ body: { eventId, dryRun: true } })],
   ['createErasure', 400, () => ({ body: {} })],
+  ['createErasure', 403, (made) => ({ ...byApprover(made) })],
   ['createErasure', 404, () => ({ body: { eventId: nobodysIds.eventId } })],
   ['createErasure', 409, () => ({ body: { subject: 'nobody' } })],
   ['listErasures', 200],

@@ -1,5 +1,5 @@
 /** `gov erase --event ID [--field POINTER…] | --subject VALUE`: asks for erasures until nothing of it is left. */
-import type { ErasureInput } from '../../contract/erasure.ts';
+import type { ErasureDone, ErasureInput } from '../../contract/erasure.ts';
 import { limits } from '../../contract/limits.ts';
 import { isTypeId } from '../../core/id.ts';
 import { confirm } from '../ask.ts';
@@ -12,7 +12,7 @@ import { plainView } from '../view.ts';
 
 type Call = Invocation<typeof spec>;
 
-const view = plainView(['erasureIds', 'leaves', 'fields', 'dryRun']);
+const view = plainView(['erasureIds', 'leaves', 'fields', 'dryRun', 'request']);
 
 export const run: Run<typeof spec> = async (call) => {
   const { flags, out, session, settings, signal } = call;
@@ -20,14 +20,9 @@ export const run: Run<typeof spec> = async (call) => {
   const client = await session.client();
   const { body: found } = await client.createErasure({ body: { ...asked, dryRun: true } });
   const what = `${found.complete ? '' : 'more than '}${found.fields} values of ${found.leaves} events and decisions`;
-  if (flags.dryRun || found.fields === 0) {
-    if (out.isHuman) return out.lines([safe`${what}${flags.dryRun ? ' would go' : ': nothing to erase'}`]);
-    return out.one(
-      { erasureIds: [], leaves: found.leaves, fields: found.fields, dryRun: flags.dryRun },
-      view,
-    );
-  }
+  if (flags.dryRun || found.fields === 0) return tellFound(call, found, what);
   await confirm(`this erases ${what} for good`, '--yes', call);
+  const second = flags.request === undefined ? {} : { request: flags.request };
   const erasureIds: string[] = [];
   let leaves = 0;
   let fields = 0;
@@ -36,7 +31,7 @@ export const run: Run<typeof spec> = async (call) => {
     // one key for one request: what follows the first is another
     const key = erasureIds.length === 0 ? settings.idempotencyKey : undefined;
     const { body } = await client.createErasure({
-      body: asked,
+      body: { ...asked, ...second },
       ...(key === undefined ? {} : { idempotencyKey: key }),
     });
     if (body.erasureId !== null) erasureIds.push(body.erasureId);
@@ -49,6 +44,20 @@ export const run: Run<typeof spec> = async (call) => {
     safe`erased ${fields} values of ${leaves} events and decisions: ${erasureIds.join(', ')}`,
   ]);
 };
+
+/** What would go, or that nothing would. */
+async function tellFound({ flags, out }: Call, found: ErasureDone, what: string): Promise<void> {
+  const { leaves, fields, request } = found;
+  const second = flags.dryRun ? request : undefined;
+  if (!out.isHuman) {
+    const shown = second === undefined ? {} : { request: second };
+    return out.one({ erasureIds: [], leaves, fields, dryRun: flags.dryRun, ...shown }, view);
+  }
+  await out.lines([
+    safe`${what}${flags.dryRun ? ' would go' : ': nothing to erase'}`,
+    ...(second === undefined ? [] : [safe`  another person carries it out with --request ${second}`]),
+  ]);
+}
 
 /** Errors: exit 2 where not exactly one of --event and --subject is given. */
 async function askedFor({ flags, io, signal }: Call): Promise<ErasureInput> {

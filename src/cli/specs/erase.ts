@@ -33,11 +33,19 @@ export const erase = command({
       description: 'A word that stands in the log in clear, such as subject_request',
     },
     dryRun: { type: 'boolean', description: 'Count what would go, erase nothing' },
+    request: {
+      type: 'string',
+      value: 'TEXT',
+      description: 'What a dry run of another person gave, where the project asks for two',
+    },
   },
   examples: [
     'gov erase --event evt_01jq3v5k8hf7wb3c9x2m4n6p8r --field /metadata/card --reason subject_request',
     'gov erase --subject cus_4711 --dry-run',
     'printf %s "$CUSTOMER" | gov erase --subject - --reason subject_request --yes',
   ],
-  exitCodes: { 6: 'a legal hold is set, or the project names no subjects' },
+  exitCodes: {
+    4: 'the project asks for two people',
+    6: 'a legal hold is set, or the project names no subjects',
+  },
 });
