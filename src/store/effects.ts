@@ -26,6 +26,9 @@ export type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind
 export interface EffectRows extends TenantRows {
   saveProof(proof: StoredProof): void;
   saveGraph(graph: StoredGraph): void;
+  createExport(exported: EffectOf<'createExport'>['exported']): void;
+  /** False where it is complete already. */
+  finishExport(effect: EffectOf<'finishExport'>): boolean;
   isSealed(runId: string): boolean;
   declareGraph(effect: EffectOf<'declareGraph'>): void;
   sealGraph(runId: string, seal: { readonly rootHash: string; readonly atMs: number }): void;
@@ -80,6 +83,11 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
     case 'completeJob':
       if (rows.completeJob(effect)) return;
       throw new GovError('CONFLICT', `the lease of job ${effect.jobId} was lost; another worker has it`);
+    case 'createExport':
+      return rows.createExport(effect.exported);
+    case 'finishExport':
+      if (rows.finishExport(effect)) return;
+      throw new GovError('CONFLICT', `expected an export that is not complete, but ${effect.exportId} is`);
     case 'eraseFields':
       return eraseFields(rows, effect, placeOf(effect, assigned).index);
     case 'prune':

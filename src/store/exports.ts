@@ -29,6 +29,8 @@ export interface StoredExport {
 }
 
 export interface ExportDone {
+  /** Names the artifact among those of attempts that were not completed. */
+  readonly artifact: string;
   readonly rowCount: number;
   readonly sizeBytes: number;
   /** SHA-256 of the artifact, 32 bytes. */

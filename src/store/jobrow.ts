@@ -1,10 +1,10 @@
 /** The row of a job, as both engines keep it; lists read it without request and result. Proven by `test/store/suite/jobs.ts`. */
 import type { JobStatus, JobType } from '../contract/jobs.ts';
-import type { StoredJob } from './port.ts';
+import type { QueuedType, StoredJob } from './port.ts';
 
-export interface JobRow {
+export interface JobRow<Type extends QueuedType = JobType> {
   job_id: string;
-  type: JobType;
+  type: Type;
   run_id: string;
   request: string | null;
   created_ms: number;
@@ -20,7 +20,12 @@ export interface JobRow {
 
 export const jobColumns = `job_id, type, run_id, created_ms, status, attempt, started_ms, completed_ms, result_id, summary,
   error_summary`;
-export const jobOf = (row: JobRow): StoredJob => ({
+/** Jobs of other types are answered by what they are for. */
+export const isListed = "type <> 'export'";
+
+export const jobOf = <Type extends QueuedType>(
+  row: JobRow<Type>,
+): Omit<StoredJob, 'type'> & { type: Type } => ({
   jobId: row.job_id,
   type: row.type,
   runId: row.run_id,

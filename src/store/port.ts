@@ -16,6 +16,7 @@ import type { JobStatus, JobType } from '../contract/jobs.ts';
 import type { Checkpoint } from '../core/checkpoint.ts';
 import type { Totals } from '../core/metering.ts';
 import type { LeafDraft } from '../core/record.ts';
+import type { ExportEffect, ExportReader, ExportStore } from './exports.ts';
 import type { MeterReader } from './meter.ts';
 import type { AppendOutcome, AppendRequest, StoredResponse } from './request.ts';
 import type { ApiKeyRow, TenantEffect, TenantReader, TenantStore } from './tenancy.ts';
@@ -46,6 +47,7 @@ export type { Credential, RequiredCaller } from './caller.ts';
 export type * from './tenancy.ts';
 export type * from './telemetry.ts';
 export type * from './meter.ts';
+export type * from './exports.ts';
 
 /** The two trees of a project. */
 export type TreeName = 'audit' | 'metering';
@@ -67,6 +69,7 @@ export type Effect =
   | ErasureEffect
   | PruneEffect
   | TenantEffect
+  | ExportEffect
   | { readonly kind: 'saveProof'; readonly proof: Omit<StoredProof, 'leafIndex'>; readonly leaf: number }
   | { readonly kind: 'saveGraph'; readonly graph: Omit<StoredGraph, 'leafIndex'>; readonly leaf: number }
   /** Refused with GRAPH_SEALED. */
@@ -139,7 +142,7 @@ export interface Page<Position> {
   readonly limit: number;
 }
 
-export interface StoreReader extends TenantReader, MeterReader {
+export interface StoreReader extends TenantReader, MeterReader, ExportReader {
   project(projectId: string): Promise<Project | null>;
   head(projectId: string, tree: TreeName): Promise<TreeHead>;
   /** Totals after the newest metering leaf. */
@@ -267,7 +270,7 @@ export interface StoreReader extends TenantReader, MeterReader {
   ): Promise<{ readonly fingerprint: string; readonly response: StoredResponse } | null>;
 }
 
-export interface Store extends StoreReader, TenantStore {
+export interface Store extends StoreReader, TenantStore, ExportStore {
   createProject(project: Project, genesis: LeafDraft): Promise<void>;
   append(request: AppendRequest): Promise<AppendOutcome>;
   /** Rows of a graph that is about to be logged; parts that no leaf ever names are swept at start. */

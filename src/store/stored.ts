@@ -113,9 +113,12 @@ export interface GraphPart {
   readonly items: Uint8Array;
 }
 
+/** What the queue holds: jobs, and the building of exports, of which only `claimJob` tells. */
+export type QueuedType = JobType | 'export';
+
 export interface NewJob {
   readonly jobId: string;
-  readonly type: JobType;
+  readonly type: QueuedType;
   readonly runId: string;
   /** Canonical request body, kept for retries; one over `limits.jobRequestBytes` until the job has ended. */
   readonly request: string;
@@ -124,7 +127,8 @@ export interface NewJob {
   readonly createdMs: number;
 }
 
-export interface StoredJob extends Omit<NewJob, 'request' | 'resultId'> {
+export interface StoredJob extends Omit<NewJob, 'type' | 'request' | 'resultId'> {
+  readonly type: JobType;
   /** Null once it is no longer kept, and where it is too large to be. */
   readonly request: string | null;
   readonly status: JobStatus;
@@ -139,7 +143,8 @@ export interface StoredJob extends Omit<NewJob, 'request' | 'resultId'> {
   readonly errorSummary: string | null;
 }
 
-export interface ClaimedJob extends StoredJob {
+export interface ClaimedJob extends Omit<StoredJob, 'type'> {
+  readonly type: QueuedType;
   readonly projectId: string;
   readonly request: string;
   /** 1 to limits.jobAttempts: attempts since the job was made, or retried by hand. */

@@ -30,4 +30,5 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./suite/meter.ts');
   await import('./suite/erasures.ts');
   await import('./suite/prunes.ts');
+  await import('./suite/exports.ts');
 }

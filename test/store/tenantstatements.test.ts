@@ -37,6 +37,8 @@ const everywhere: Reasons = {
     /^WITH RECURSIVE turn .* FROM job WHERE status IN \('pending', 'processing'\) AND project = turn\.project AND due_ms/,
   'what is past its time is swept, whosoever it is':
     /^(?:UPDATE job SET request = NULL|DELETE FROM (?:idempotency|session|graph_part))/,
+  'artifacts past their time are found for all tenants':
+    /^SELECT p\.project_id, e\.export_id FROM export_job e .* WHERE e\.removed = 0 AND/,
   'logs that nobody signed are found for all tenants':
     /^SELECT p\.project_id FROM (?:grown|project) .*h\.size > coalesce\(\(SELECT max\(size\) FROM checkpoint/,
   'the installation has one row': /^(?:SELECT text FROM|INSERT INTO) installation/,

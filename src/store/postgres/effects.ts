@@ -4,6 +4,7 @@
  */
 import type { EffectRows } from '../effects.ts';
 import { bodyRows } from './bodies.ts';
+import { exportRows } from './exports.ts';
 import { limits } from '../../contract/limits.ts';
 import { versionKey, type Facts } from './facts.ts';
 import { kept, keptOrNull } from './texts.ts';
@@ -28,6 +29,7 @@ export function effectRows(writing: Writing): EffectRows {
     ...approvalRows(writing),
     ...claims(writing),
     ...bodyRows(writing),
+    ...exportRows(writing),
     ...tenantRows(writing),
   };
 }

@@ -9,6 +9,7 @@ import type { RunState } from '../ledger.ts';
 import { textArray } from './arrays.ts';
 import { named } from './named.ts';
 import { bodyLookups } from './bodies.ts';
+import { unfinishedExports } from './exports.ts';
 import { located } from './readleaves.ts';
 import { noTenantFacts, tenantLookups, type TenantFacts } from './tenantfacts.ts';
 import { sql, step, type Param, type Result, type Sql, type Step } from './wire.ts';
@@ -31,6 +32,8 @@ export interface Facts extends TenantFacts {
   readonly snapshots: Set<string>;
   /** Leases of jobs in work; their rows are locked. */
   readonly leases: Map<string, string>;
+  /** Exports that are not complete. */
+  readonly unfinished: Set<string>;
   readonly policies: Map<string, PolicyState>;
   /** Whether a version was published, by `versionKey`. */
   readonly versions: Map<string, boolean>;
@@ -51,6 +54,7 @@ export const noFacts = (): Facts => ({
   sealed: new Set(),
   snapshots: new Set(),
   leases: new Map(),
+  unfinished: new Set(),
   policies: new Map(),
   versions: new Map(),
   active: 0,
@@ -87,6 +91,7 @@ export function lookupsOf(project: number, requests: readonly AppendRequest[]): 
   look(seals, ids.seals, ({ run_id: runId }, { sealed }) => sealed.add(runId));
   look(snapshots, ids.snapshots, ({ run_id: runId }, facts) => facts.snapshots.add(runId));
   look(leases, ids.jobs, ({ job_id: jobId, lease }, facts) => facts.leases.set(jobId, lease));
+  look(unfinishedExports, ids.exports, ({ export_id: id }, { unfinished }) => unfinished.add(id));
   look(policies, ids.policies, takePolicy);
   look(versions, ids.policies, ({ policy_id: policyId, version, published }, facts) =>
     facts.versions.set(versionKey(policyId, version), published === 1),

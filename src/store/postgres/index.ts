@@ -14,6 +14,7 @@ import { Committer } from './commit.ts';
 import { Condition } from './condition.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { problemOf, type Faults } from './faults.ts';
+import { exportMoves, exportReads } from './exports.ts';
 import { jobMoves, jobReads } from './jobs.ts';
 import { meterReads } from './readmeter.ts';
 import { policyReads } from './policies.ts';
@@ -123,6 +124,7 @@ function assemble(
     ...tenantMaker({ database, numberOf, clock, random }),
     ...tasks(database, numberOf, () => clock.now()),
     ...jobMoves(database, numberOf, () => random.bytes(16).toString('base64url')),
+    ...exportMoves(database, numberOf),
     saveCheckpoint: checkpointSaver(database, { numbers, heads, remembered }),
     saveCosignatures: cosignatureSaver(database, numbers),
     ...watch(database),
@@ -166,6 +168,7 @@ const reads = (database: Database, numberOf: ProjectNumber): StoreReader => ({
   ...jobReads(database, numberOf),
   ...tenantReads(database, numberOf),
   ...telemetryReads(database, numberOf),
+  ...exportReads(database, numberOf),
 });
 
 /** The same verbs; what goes wrong below them becomes a problem, and is told to `condition`. */

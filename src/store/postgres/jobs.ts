@@ -6,8 +6,8 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { jobColumns, jobOf, type JobRow } from '../jobrow.ts';
-import type { Store, StoredJob, StoreReader } from '../port.ts';
+import { isListed, jobColumns, jobOf, type JobRow } from '../jobrow.ts';
+import type { QueuedType, Store, StoredJob, StoreReader } from '../port.ts';
 import { endOfTime } from '../bounds.ts';
 import type { Database } from './database.ts';
 import { keptRequestSql } from './effects.ts';
@@ -18,14 +18,20 @@ import { sql, step } from './wire.ts';
 const listed = `${jobColumns}, ${keptRequestSql} AS request`;
 
 /** With the error as it was told. */
-const readJob = (row: JobRow): StoredJob => jobOf({ ...row, error_summary: readOrNull(row.error_summary) });
+const readJob = <Type extends QueuedType>(row: JobRow<Type>) =>
+  jobOf<Type>({ ...row, error_summary: readOrNull(row.error_summary) });
 
-const one = sql<JobRow>(`SELECT ${listed}, result FROM job WHERE project = $1 AND job_id = $2`);
-const withResult = sql<JobRow>(`SELECT ${listed}, result FROM job WHERE project = $1 AND result_id = $2`);
+const one = sql<JobRow>(
+  `SELECT ${listed}, result FROM job WHERE project = $1 AND job_id = $2 AND ${isListed}`,
+);
+const withResult = sql<JobRow>(
+  `SELECT ${listed}, result FROM job WHERE project = $1 AND result_id = $2 AND ${isListed}`,
+);
 const page = sql<JobRow>(
   `SELECT ${listed}, NULL AS result FROM job
    WHERE project = $1 AND (created_ms, job_id) < ($2, $3) AND created_ms BETWEEN $4 AND $5
      AND ($6::text IS NULL OR type = $6) AND ($7::text IS NULL OR status = $7) AND ($8::text IS NULL OR run_id = $8)
+     AND ${isListed}
    ORDER BY created_ms DESC, job_id DESC LIMIT $9`,
 );
 
@@ -51,7 +57,7 @@ export function jobReads(
   };
 }
 
-interface ClaimedRow extends JobRow {
+interface ClaimedRow extends JobRow<QueuedType> {
   project: number;
   project_id: string;
   attempts_before: number;
@@ -103,7 +109,7 @@ const putBack = sql(
   `UPDATE job SET status = 'pending', lease = NULL, due_ms = $4, attempt = attempt + 1, error_summary = $5 ${held}`,
 );
 const findLocked = sql<JobRow>(
-  `SELECT ${jobColumns}, request, result FROM job WHERE project = $1 AND job_id = $2 FOR UPDATE`,
+  `SELECT ${jobColumns}, request, result FROM job WHERE project = $1 AND job_id = $2 AND ${isListed} FOR UPDATE`,
 );
 const retry = sql<JobRow>(
   `UPDATE job SET status = 'pending', attempt = attempt + 1, attempts_before = attempt, due_ms = $3,

@@ -11,6 +11,7 @@ export function named(requests: readonly AppendRequest[], effects: readonly Effe
     jobs: new Set<string>(),
     policies: new Set<string>(),
     approvals: new Set<string>(),
+    exports: new Set<string>(),
   };
   for (const { idempotency, expect, leaves } of requests) {
     if (idempotency !== undefined) ids.keys.add(idempotency.key);
@@ -25,6 +26,7 @@ export function named(requests: readonly AppendRequest[], effects: readonly Effe
     if (effect.kind === 'declareGraph' || effect.kind === 'sealGraph') ids.seals.add(effect.runId);
     else if (effect.kind === 'claimSnapshot') ids.snapshots.add(effect.runId);
     else if (effect.kind === 'completeJob') ids.jobs.add(effect.jobId);
+    else if (effect.kind === 'finishExport') ids.exports.add(effect.exportId);
     else if (effect.kind === 'createPolicy') ids.policies.add(effect.policy.policyId);
     else if (effect.kind === 'addPolicyVersion') ids.policies.add(effect.version.policyId);
     else if (effect.kind === 'movePolicy') ids.policies.add(effect.policyId);

@@ -4,6 +4,7 @@
  * organization. Proven by `test/store/postgres/database.test.ts`.
  */
 
+import { exportRules } from './schemaexports.ts';
 import { telemetryRules } from './rulestelemetry.ts';
 import { changed, credential, own, tenant, type TableRules } from './rulewords.ts';
 
@@ -168,6 +169,7 @@ export const tables: Readonly<Record<string, TableRules>> = {
     },
   },
   ...telemetryRules,
+  ...exportRules(onDuty('jobs')),
 };
 
 /** Names of the tables that hold a tenant's rows: all. */

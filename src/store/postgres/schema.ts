@@ -4,6 +4,7 @@
  * part of the position), so tables shard by it. Texts that are sorted have the collation "C": bytes, as in core.
  * Proven by `test/store/postgres/database.test.ts` and the store suite.
  */
+import { exportTables } from './schemaexports.ts';
 import { governanceTables } from './schemagovernance.ts';
 import { telemetryTables } from './schematelemetry.ts';
 import { peopleTables, projectTables } from './schematenancy.ts';
@@ -259,7 +260,16 @@ CREATE INDEX job_ended ON job (completed_ms) WHERE request IS NOT NULL AND statu
 export const migrations: readonly Migration[] = [
   {
     version: 1,
-    sql: peopleTables + projectTables + log + runs + governanceTables + work + telemetryTables + security,
+    sql:
+      peopleTables +
+      projectTables +
+      log +
+      runs +
+      governanceTables +
+      work +
+      telemetryTables +
+      exportTables +
+      security,
   },
 ];
 

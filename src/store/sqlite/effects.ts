@@ -3,6 +3,7 @@ import { applyEffect, type EffectRows } from '../effects.ts';
 import type { Assigned, Effect } from '../port.ts';
 import { approvalRows } from './approvals.ts';
 import { bodyRows } from './bodies.ts';
+import { exportRows } from './exports.ts';
 import { keptRequestSql } from './jobs.ts';
 import { policyRows } from './policychanges.ts';
 import type { Prepare } from './statement.ts';
@@ -26,6 +27,7 @@ export function effectWriter(prepare: Prepare): EffectWriter {
     ...approvalRows(prepare, current),
     ...claimRows(prepare, current),
     ...bodyRows(prepare, current),
+    ...exportRows(prepare, current),
     ...tenantRows(prepare, current),
   };
   return (project, effect, assigned) => {

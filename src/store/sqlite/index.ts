@@ -172,6 +172,8 @@ function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): 
     retryJob: async (projectId, jobId, atMs) =>
       engine.write({ verb: 'retryJob', ...of(projectId), jobId, atMs }),
     saveApiKey: async (key) => engine.write({ verb: 'saveApiKey', ...of(key.projectId), key }),
+    markExportRemoved: async (projectId, exportId) =>
+      engine.write({ verb: 'markExportRemoved', ...of(projectId), exportId }),
     dropPruned: async (projectId, range) => engine.write({ verb: 'dropPruned', ...of(projectId), range }),
     sweep: async (nowMs) => {
       await engine.write({ verb: 'sweepOld', nowMs });

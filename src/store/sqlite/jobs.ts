@@ -4,8 +4,8 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { jobColumns, jobOf, type JobRow } from '../jobrow.ts';
-import type { ClaimedJob, StoredJob, StoreReader } from '../port.ts';
+import { isListed, jobColumns, jobOf, type JobRow } from '../jobrow.ts';
+import type { ClaimedJob, QueuedType, StoredJob, StoreReader } from '../port.ts';
 import type { Connection, Value } from './connection.ts';
 import { endOfTime } from '../bounds.ts';
 import type { ProjectNumber } from './readleaves.ts';
@@ -21,15 +21,16 @@ type JobReads = Pick<StoreReader, 'job' | 'jobWithResult' | 'jobs'>;
 
 export function jobReads(db: Connection, numberOf: ProjectNumber): JobReads {
   const one = db.prepare<Value[], JobRow>(
-    `SELECT ${listed}, result FROM job WHERE project = ? AND job_id = ?`,
+    `SELECT ${listed}, result FROM job WHERE project = ? AND job_id = ? AND ${isListed}`,
   );
   const withResult = db.prepare<Value[], JobRow>(
-    `SELECT ${listed}, result FROM job WHERE project = ? AND result_id = ?`,
+    `SELECT ${listed}, result FROM job WHERE project = ? AND result_id = ? AND ${isListed}`,
   );
   const page = db.prepare<Value[], JobRow>(
     `SELECT ${listed}, NULL AS result FROM job
      WHERE project = ? AND (created_ms, job_id) < (?, ?) AND created_ms BETWEEN ? AND ?
        AND (? IS NULL OR type = ?) AND (? IS NULL OR status = ?) AND (? IS NULL OR run_id = ?)
+       AND ${isListed}
      ORDER BY created_ms DESC, job_id DESC LIMIT ?`,
   );
   return {
@@ -87,7 +88,7 @@ export interface JobFailure {
   readonly retryAtMs: number | null;
 }
 
-interface DueRow extends JobRow {
+interface DueRow extends JobRow<QueuedType> {
   project: number;
   project_id: string;
   attempts_before: number;
@@ -164,7 +165,10 @@ function holder(prepare: Prepare): Pick<JobMoves, 'renew' | 'fail'> {
 }
 
 function retrier(prepare: Prepare): JobMoves['retry'] {
-  const find = prepare<JobRow>('find job', `SELECT ${columns} FROM job WHERE project = ? AND job_id = ?`);
+  const find = prepare<JobRow>(
+    'find job',
+    `SELECT ${columns} FROM job WHERE project = ? AND job_id = ? AND ${isListed}`,
+  );
   const retry = prepare(
     'retry job',
     `UPDATE job SET status = 'pending', attempt = attempt + 1, attempts_before = attempt, due_ms = ?,

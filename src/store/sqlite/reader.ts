@@ -5,6 +5,7 @@ import { approvalReads } from './approvals.ts';
 import { connect, type Connection } from './connection.ts';
 import { decidedReads } from './readdecided.ts';
 import { opening, troubleOf } from './faults.ts';
+import { exportReads } from './exports.ts';
 import { jobReads } from './jobs.ts';
 import { assertKnownVersion } from './migrate.ts';
 import { policyReads } from './policies.ts';
@@ -31,6 +32,7 @@ export function storeReader(db: Connection): StoreReader {
     ...jobReads(db, numberOf),
     ...tenantReads(db, numberOf),
     ...telemetryReads(db, numberOf),
+    ...exportReads(db, numberOf),
   };
 }
 

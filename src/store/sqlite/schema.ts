@@ -12,6 +12,7 @@
 import { prunableSql } from '../../core/decided/prune.ts';
 import { positionBits } from './position.ts';
 import { governance, governanceAppendOnly } from './schemagovernance.ts';
+import { exported } from './schemaexports.ts';
 import { telemetry } from './schematelemetry.ts';
 import { tenants, tenantsAppendOnly } from './schematenants.ts';
 
@@ -314,7 +315,7 @@ CREATE INDEX job_due ON job (project, due_ms, created_ms) WHERE status IN ('pend
 ${['proof', 'graph', ...governanceAppendOnly, ...tenantsAppendOnly].map(appendOnly).join('')}`;
 
 export const mainMigrations: readonly Migration[] = [
-  { version: 1, sql: project + tenants + log + runs + governance + work + telemetry },
+  { version: 1, sql: project + tenants + log + runs + governance + work + telemetry + exported },
 ];
 
 export const headDelete =

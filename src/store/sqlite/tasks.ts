@@ -5,6 +5,7 @@ import { emptyRoot } from '../../core/merkle.ts';
 import type { ApiKeyRow, Cosignature, GraphPart, Project } from '../port.ts';
 import { keyColumns, keyValues } from '../tenantrow.ts';
 import { sessionKeptMs } from '../tenants.ts';
+import { exportTasks, type MarkExportRemoved } from './exports.ts';
 import { prunedDropper, type DropPruned } from './pruned.ts';
 import type { Prepare } from './statement.ts';
 
@@ -34,6 +35,7 @@ export interface TaskStatements {
   stageGraphPart(project: number, graphId: string, part: GraphPart): void;
   saveNote(project: number, note: Note): void;
   saveCosignatures(project: number, cosigned: Cosigned): void;
+  readonly markExportRemoved: MarkExportRemoved;
   readonly dropPruned: DropPruned;
   /** Drops the requests of jobs that ended long ago. */
   sweepRequests(nowMs: number): void;
@@ -46,7 +48,12 @@ export interface TaskStatements {
 }
 
 export function taskStatements(prepare: Prepare): TaskStatements {
-  return { ...projectTasks(prepare), ...sweepTasks(prepare), dropPruned: prunedDropper(prepare) };
+  return {
+    ...projectTasks(prepare),
+    ...sweepTasks(prepare),
+    ...exportTasks(prepare),
+    dropPruned: prunedDropper(prepare),
+  };
 }
 
 function projectTasks(

@@ -48,6 +48,7 @@ interface Inputs {
   failJob: OfProject & { readonly jobId: string; readonly failure: JobFailure };
   retryJob: OfProject & { readonly jobId: string; readonly atMs: number };
   saveApiKey: OfProject & { readonly key: ApiKeyRow };
+  markExportRemoved: OfProject & { readonly exportId: string };
   dropPruned: OfProject & { readonly range: { readonly from: number; readonly to: number } };
   sweepOld: { readonly nowMs: number };
   sweepAnswers: { readonly nowMs: number };
@@ -67,6 +68,7 @@ interface Results extends Record<keyof Inputs, unknown> {
   failJob: void;
   retryJob: StoredJob;
   saveApiKey: void;
+  markExportRemoved: void;
   dropPruned: void;
   sweepOld: void;
   sweepAnswers: boolean;
@@ -123,6 +125,8 @@ function perform(write: Write, statements: WriteStatements): Results[Verb] {
       return jobs.retry(write.project, write.jobId, write.atMs);
     case 'saveApiKey':
       return tasks.saveApiKey(write.project, write.key);
+    case 'markExportRemoved':
+      return tasks.markExportRemoved(write.project, write.exportId);
     case 'dropPruned':
       return tasks.dropPruned(write.project, write.range);
     case 'sweepOld':

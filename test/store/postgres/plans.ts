@@ -14,6 +14,7 @@ const acrossTenants: readonly RegExp[] = [
   /^SELECT project, project_id.* WHERE project_id = \$1$/s,
   /WHERE p\.project_id < \$1 ORDER BY/, // the operator lists all
   /^SELECT p\.project_id(?:, h\.size)? FROM (?:grown g|project p) JOIN/,
+  /^SELECT p\.project_id, e\.export_id FROM export_job e .* WHERE e\.removed = 0 AND/s,
   /^(?:UPDATE job SET request = NULL|DELETE FROM (?:idempotency|graph_part|session))/,
 ];
 

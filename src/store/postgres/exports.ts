@@ -1,0 +1,97 @@
+/** Exports, as the other engine has them. Proven by `test/store/suite/exports.ts`. */
+import type { EffectRows } from '../effects.ts';
+import {
+  exportColumns,
+  exportOf,
+  exportTables,
+  isRemovable,
+  statusAt,
+  type ExportRow,
+} from '../exportrow.ts';
+import type { ExportReader, ExportStore, StoredExport } from '../exports.ts';
+import { endOfTime } from '../bounds.ts';
+import type { Database } from './database.ts';
+import type { Writing } from './effects.ts';
+import type { ProjectNumber } from './readleaves.ts';
+import { readOrNull } from './texts.ts';
+import { sql, step } from './wire.ts';
+
+const one = sql<ExportRow>(
+  `SELECT ${exportColumns} FROM ${exportTables} WHERE e.project = $1 AND e.export_id = $2`,
+);
+const page = sql<ExportRow>(
+  `SELECT ${exportColumns} FROM ${exportTables}
+   WHERE e.project = $1 AND (e.created_ms, e.export_id) < ($2, $3) AND ($4::text IS NULL OR e.resource = $4)
+     AND ($5::text IS NULL OR ${statusAt('$6::int8')} = $5)
+   ORDER BY e.created_ms DESC, e.export_id DESC LIMIT $7`,
+);
+const removable = sql<{ project_id: string; export_id: string }>(
+  `SELECT p.project_id, e.export_id FROM ${exportTables} WHERE ${isRemovable('$1::int8')} LIMIT $2`,
+);
+
+const readExport = (row: ExportRow, atMs: number): StoredExport =>
+  exportOf({ ...row, error_summary: readOrNull(row.error_summary) }, atMs);
+
+export function exportReads(database: Database, numberOf: ProjectNumber): ExportReader {
+  return {
+    exported: async (projectId, exportId, atMs) => {
+      const project = await numberOf(projectId);
+      const [{ rows }] = await database.read({ project }, [step(one, project, exportId)]);
+      return rows[0] === undefined ? null : readExport(rows[0], atMs);
+    },
+    exports: async (projectId, { resource = null, status = null, atMs }, { after, limit }) => {
+      const project = await numberOf(projectId);
+      const position = [after?.ms ?? endOfTime, after?.id ?? ''];
+      const wanted = step(page, project, ...position, resource, status, atMs, limit);
+      return (await database.read({ project }, [wanted]))[0].rows.map((row) => readExport(row, atMs));
+    },
+    removableExports: async (atMs, limit) => {
+      const [{ rows }] = await database.read({ duty: 'jobs' }, [step(removable, atMs, limit)]);
+      return rows.map(({ project_id: projectId, export_id: exportId }) => ({ projectId, exportId }));
+    },
+  };
+}
+
+const create = sql(
+  `INSERT INTO export_job (project, export_id, job_id, resource, format, filters, include_proof, tree_size, created_ms)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+);
+const finish = sql(
+  `UPDATE export_job SET artifact = $3, row_count = $4, size_bytes = $5, digest = $6, manifest = $7, completed_ms = $8,
+     expires_ms = $9 WHERE project = $1 AND export_id = $2`,
+);
+/** Which of these are not complete. */
+export const unfinishedExports = sql<{ export_id: string }>(
+  'SELECT export_id FROM export_job WHERE project = $1 AND export_id = ANY($2::text[]) AND completed_ms IS NULL',
+);
+
+export function exportRows({
+  project,
+  facts,
+  undo,
+  write,
+}: Writing): Pick<EffectRows, 'createExport' | 'finishExport'> {
+  return {
+    createExport: ({ exportId, jobId, resource, format, filters, includeProof, treeSize, createdMs }) => {
+      const what = [resource, format, filters, includeProof ? 1 : 0];
+      undo.include(facts.unfinished, exportId);
+      write(step(create, project, exportId, jobId, ...what, treeSize, createdMs));
+    },
+    finishExport: ({ exportId, done }) => {
+      if (!undo.remove(facts.unfinished, exportId)) return false;
+      const { artifact, rowCount, sizeBytes, digest, manifest, completedMs, expiresMs } = done;
+      const made = [artifact, rowCount, sizeBytes, Buffer.from(digest), manifest];
+      write(step(finish, project, exportId, ...made, completedMs, expiresMs));
+      return true;
+    },
+  };
+}
+
+const mark = sql('UPDATE export_job SET removed = 1 WHERE project = $1 AND export_id = $2');
+
+export const exportMoves = (database: Database, numberOf: ProjectNumber): ExportStore => ({
+  markExportRemoved: async (projectId, exportId) => {
+    const project = await numberOf(projectId);
+    await database.write({ project }, [step(mark, project, exportId)]);
+  },
+});

@@ -1,0 +1,84 @@
+/** Exports: what was asked for, and what came of it. Proven by `test/store/suite/exports.ts`. */
+import type { EffectRows } from '../effects.ts';
+import {
+  exportColumns,
+  exportOf,
+  exportTables,
+  isRemovable,
+  statusAt,
+  type ExportRow,
+} from '../exportrow.ts';
+import type { ExportReader } from '../exports.ts';
+import { endOfTime } from '../bounds.ts';
+import type { Connection, Value } from './connection.ts';
+import type { Current } from './effects.ts';
+import type { ProjectNumber } from './readleaves.ts';
+import type { Prepare } from './statement.ts';
+
+export function exportReads(db: Connection, numberOf: ProjectNumber): ExportReader {
+  const one = db.prepare<Value[], ExportRow>(
+    `SELECT ${exportColumns} FROM ${exportTables} WHERE e.project = ? AND e.export_id = ?`,
+  );
+  const page = db.prepare<Value[], ExportRow>(
+    `SELECT ${exportColumns} FROM ${exportTables}
+     WHERE e.project = ? AND (e.created_ms, e.export_id) < (?, ?) AND (? IS NULL OR e.resource = ?)
+       AND (? IS NULL OR ${statusAt('?')} = ?)
+     ORDER BY e.created_ms DESC, e.export_id DESC LIMIT ?`,
+  );
+  const removable = db.prepare<Value[], { project_id: string; export_id: string }>(
+    `SELECT p.project_id, e.export_id FROM ${exportTables} WHERE ${isRemovable('?')} LIMIT ?`,
+  );
+  return {
+    exported: async (projectId, exportId, atMs) => {
+      const row = one.get(numberOf(projectId), exportId);
+      return row === undefined ? null : exportOf(row, atMs);
+    },
+    exports: async (projectId, { resource = null, status = null, atMs }, { after, limit }) => {
+      const position = [after?.ms ?? endOfTime, after?.id ?? ''];
+      const filter = [resource, resource, status, atMs, status];
+      const rows = page.all(numberOf(projectId), ...position, ...filter, limit);
+      return rows.map((row) => exportOf(row, atMs));
+    },
+    removableExports: async (atMs, limit) =>
+      removable
+        .all(atMs, limit)
+        .map(({ project_id: projectId, export_id: exportId }) => ({ projectId, exportId })),
+  };
+}
+
+export function exportRows(
+  prepare: Prepare,
+  current: Current,
+): Pick<EffectRows, 'createExport' | 'finishExport'> {
+  const create = prepare(
+    'create export',
+    `INSERT INTO export_job (project, export_id, job_id, resource, format, filters, include_proof, tree_size, created_ms)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const finish = prepare(
+    'finish export',
+    `UPDATE export_job SET artifact = ?, row_count = ?, size_bytes = ?, digest = ?, manifest = ?, completed_ms = ?,
+       expires_ms = ? WHERE project = ? AND export_id = ? AND completed_ms IS NULL`,
+  );
+  return {
+    createExport: ({ exportId, jobId, resource, format, filters, includeProof, treeSize, createdMs }) => {
+      const what = [resource, format, filters, includeProof ? 1 : 0];
+      create.run(current.project, exportId, jobId, ...what, treeSize, createdMs);
+    },
+    finishExport: ({ exportId, done }) => {
+      const { artifact, rowCount, sizeBytes, digest, manifest, completedMs, expiresMs } = done;
+      const values = [artifact, rowCount, sizeBytes, digest, manifest, completedMs, expiresMs];
+      return finish.run(...values, current.project, exportId).changes === 1;
+    },
+  };
+}
+
+export type MarkExportRemoved = (project: number, exportId: string) => void;
+
+export function exportTasks(prepare: Prepare): { readonly markExportRemoved: MarkExportRemoved } {
+  const mark = prepare(
+    'mark export removed',
+    'UPDATE export_job SET removed = 1 WHERE project = ? AND export_id = ?',
+  );
+  return { markExportRemoved: (project, exportId) => void mark.run(project, exportId) };
+}

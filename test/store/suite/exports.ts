@@ -1,0 +1,178 @@
+/** Exports: asked for with their job, completed once, expired, removed; all times are given. */
+import { describe, expect, it } from 'vitest';
+import type { ExportDone, Store, StoredExport } from '../../../src/store/port.ts';
+import { codeOf, genesis, projectOf, request, startMs, stored } from '../fixture.ts';
+import { open } from '../engine.ts';
+
+const lease = 60_000;
+const unmetered = { op: 'none', units: 0 } as const;
+
+const asked = (id: string, more: Partial<StoredExport> = {}) => ({
+  exportId: `exp_${id}`,
+  projectId: 'prj_a',
+  jobId: `job_${id}`,
+  resource: 'audit_events' as const,
+  format: 'json' as const,
+  filters: '{"runId":"r\\u0000"}',
+  includeProof: false,
+  treeSize: 1,
+  createdMs: startMs,
+  ...more,
+});
+
+async function create(store: Store, id: string, more: Partial<StoredExport> = {}) {
+  const exported = asked(id, more);
+  const { projectId, exportId, jobId, createdMs } = exported;
+  const job = { jobId, type: 'export', runId: '', request: '{}', resultId: exportId, createdMs } as const;
+  const effects = [
+    { kind: 'createExport' as const, exported },
+    { kind: 'enqueueJob' as const, job },
+  ];
+  await stored(store, request([], { projectId, meter: unmetered, effects }));
+  return exported;
+}
+
+const done = (more: Partial<ExportDone> = {}): ExportDone => ({
+  artifact: 'a1',
+  rowCount: 3,
+  sizeBytes: 2 ** 33,
+  digest: Buffer.alloc(32, 7),
+  manifest: '{"treeSize":1}',
+  completedMs: startMs + 20,
+  expiresMs: startMs + 1000,
+  ...more,
+});
+
+const finish = (store: Store, id: string, token: string, made = done()) =>
+  store.append(
+    request([], {
+      meter: unmetered,
+      effects: [
+        { kind: 'finishExport', exportId: `exp_${id}`, done: made },
+        { kind: 'completeJob', jobId: `job_${id}`, lease: token, result: 'null', atMs: startMs + 20 },
+      ],
+    }),
+  );
+
+const waiting = { status: 'pending', startedMs: null, errorSummary: null, done: null };
+const idsOf = (exports: readonly { readonly exportId: string }[]) => exports.map(({ exportId }) => exportId);
+
+describe('exports', () => {
+  it('are pending with their job, which no list of jobs has', async () => {
+    const { store, reopen, drop } = await open();
+    const exported = await create(store, '1', { includeProof: true, resource: 'jobs', format: 'csv' });
+    const again = await reopen();
+    expect(await again.exported('prj_a', 'exp_1', startMs)).toEqual({ ...exported, ...waiting });
+    expect(await again.exported('prj_a', 'exp_2', startMs)).toBeNull();
+    expect(await again.job('prj_a', 'job_1')).toBeNull();
+    expect(await again.jobWithResult('prj_a', 'exp_1')).toBeNull();
+    expect(await again.jobs('prj_a', {}, { limit: 10 })).toEqual([]);
+    expect(await codeOf(again.retryJob('prj_a', 'job_1', startMs))).toBe('NOT_FOUND');
+    expect(await again.claimJob(startMs + 5, lease)).toMatchObject({
+      type: 'export',
+      jobId: 'job_1',
+      resultId: 'exp_1',
+    });
+    expect(await again.exported('prj_a', 'exp_1', startMs)).toMatchObject({
+      status: 'processing',
+      startedMs: startMs + 5,
+    });
+    await drop();
+  });
+
+  it('are completed once, by whoever has the lease of the job, whole or not at all', async () => {
+    const { store, reopen, drop } = await open();
+    await create(store, '1');
+    const claim = await store.claimJob(startMs + 5, lease);
+    expect(await codeOf(finish(store, '1', 'another'))).toBe('CONFLICT');
+    expect(await store.exported('prj_a', 'exp_1', startMs)).toMatchObject({
+      status: 'processing',
+      done: null,
+    });
+    await finish(store, '1', claim!.lease);
+    expect(await codeOf(finish(store, '1', claim!.lease, done({ artifact: 'a2' })))).toBe('CONFLICT');
+    const again = await reopen();
+    expect(await again.exported('prj_a', 'exp_1', startMs + 999)).toMatchObject({
+      status: 'completed',
+      startedMs: startMs + 5,
+      done: done(),
+    });
+    expect(await again.exported('prj_a', 'exp_1', startMs + 1000)).toMatchObject({ status: 'expired' });
+    await drop();
+  });
+
+  it('cannot be completed twice in one commit', async () => {
+    const { store, drop } = await open();
+    await create(store, '1');
+    const claim = await store.claimJob(startMs + 5, lease);
+    const codes = await Promise.all([1, 2].map(() => codeOf(finish(store, '1', claim!.lease))));
+    expect(codes.toSorted()).toEqual(['CONFLICT', 'none']);
+    await drop();
+  });
+
+  it('fail with their job and tell why', async () => {
+    const { store, drop } = await open();
+    await create(store, '1');
+    const claim = await store.claimJob(startMs + 5, lease);
+    const failure = { lease: claim!.lease, errorSummary: 'STORAGE_FULL: \0 full', atMs: startMs + 6 };
+    await store.failJob('prj_a', 'job_1', { ...failure, retryAtMs: startMs + 50 });
+    expect(await store.exported('prj_a', 'exp_1', startMs)).toMatchObject({
+      status: 'pending',
+      errorSummary: 'STORAGE_FULL: \0 full',
+    });
+    expect(await store.removableExports(startMs + 100, 10)).toEqual([]);
+    const again = await store.claimJob(startMs + 60, lease);
+    await store.failJob('prj_a', 'job_1', { ...failure, lease: again!.lease, retryAtMs: null });
+    expect(await store.exported('prj_a', 'exp_1', startMs)).toMatchObject({ status: 'failed' });
+    expect(await store.removableExports(startMs, 10)).toEqual([{ projectId: 'prj_a', exportId: 'exp_1' }]);
+    await drop();
+  });
+
+  it('are listed newest first, by resource and by what they are at the time', async () => {
+    const { store, drop } = await open();
+    await store.createProject(projectOf('b'), genesis('b'));
+    await create(store, '1');
+    await create(store, '2', { createdMs: startMs + 2, resource: 'replays' });
+    await create(store, '3', { createdMs: startMs + 2 });
+    await create(store, '4', { createdMs: startMs + 3, projectId: 'prj_b' });
+    const claim = await store.claimJob(startMs + 5, lease);
+    expect(claim!.resultId).toBe('exp_1');
+    await finish(store, '1', claim!.lease);
+    const list = async (filter: object, page: object = {}) =>
+      idsOf(await store.exports('prj_a', { atMs: startMs, ...filter }, { limit: 10, ...page }));
+    expect(await list({})).toEqual(['exp_3', 'exp_2', 'exp_1']);
+    expect(await list({}, { limit: 1 })).toEqual(['exp_3']);
+    expect(await list({}, { after: { ms: startMs + 2, id: 'exp_3' } })).toEqual(['exp_2', 'exp_1']);
+    expect(await list({ resource: 'replays' })).toEqual(['exp_2']);
+    expect(await list({ status: 'pending' })).toEqual(['exp_3', 'exp_2']);
+    expect(await list({ status: 'completed' })).toEqual(['exp_1']);
+    expect(await list({ status: 'completed', atMs: startMs + 1000 })).toEqual([]);
+    expect(await list({ status: 'expired', atMs: startMs + 1000 })).toEqual(['exp_1']);
+    expect(await list({ status: 'expired', resource: 'replays', atMs: startMs + 1000 })).toEqual([]);
+    expect(await store.exported('prj_b', 'exp_1', startMs)).toBeNull();
+    expect(idsOf(await store.exports('prj_b', { atMs: startMs }, { limit: 10 }))).toEqual(['exp_4']);
+    await drop();
+  });
+
+  it('are removed once they are past their time, of all projects', async () => {
+    const { store, drop } = await open();
+    await store.createProject(projectOf('b'), genesis('b'));
+    for (const id of ['1', '2']) {
+      await create(store, id);
+      const claim = await store.claimJob(startMs + 5, lease);
+      await finish(store, id, claim!.lease, done({ expiresMs: startMs + 1000 + Number(id) }));
+    }
+    await create(store, '3', { projectId: 'prj_b' });
+    const removable = async (atMs: number, limit = 10) =>
+      idsOf(await store.removableExports(atMs, limit)).toSorted();
+    expect(await removable(startMs + 1000)).toEqual([]);
+    expect(await removable(startMs + 1001)).toEqual(['exp_1']);
+    expect(await removable(startMs + 1002)).toEqual(['exp_1', 'exp_2']);
+    expect((await removable(startMs + 1002, 1)).length).toBe(1);
+    await store.markExportRemoved('prj_a', 'exp_1');
+    await store.markExportRemoved('prj_a', 'exp_1');
+    expect(await removable(startMs + 1002)).toEqual(['exp_2']);
+    expect(await store.exported('prj_a', 'exp_1', startMs + 2000)).toMatchObject({ status: 'expired' });
+    await drop();
+  });
+});
