@@ -3,7 +3,7 @@
  * the same queue as others; the artifact lies with `Artifacts`.
  */
 import type { ExportFormat, ExportResource, ExportStatus } from '../contract/exports.ts';
-import type { ByAge, Page } from './port.ts';
+import type { ByAge, Page, StoredGraph, StoredProof } from './port.ts';
 
 export interface StoredExport {
   readonly exportId: string;
@@ -50,6 +50,11 @@ export type ExportEffect =
   /** With the `completeJob` of its job in the same request. Refused with CONFLICT where it is complete already. */
   | { readonly kind: 'finishExport'; readonly exportId: string; readonly done: ExportDone };
 
+export interface LoggedFilter {
+  readonly runId?: string;
+  readonly beforeIndex: number;
+}
+
 export interface ExportReader {
   exported(projectId: string, exportId: string, atMs: number): Promise<StoredExport | null>;
   /** Newest first. */
@@ -58,6 +63,10 @@ export interface ExportReader {
     filter: { readonly resource?: ExportResource; readonly status?: ExportStatus; readonly atMs: number },
     page: Page<ByAge>,
   ): Promise<StoredExport[]>;
+  /** Proofs whose leaf has an index below `beforeIndex`, in the order of the log; `after` is a leaf index. */
+  loggedProofs(projectId: string, filter: LoggedFilter, page: Page<number>): Promise<StoredProof[]>;
+  /** The newest graph of each run below `beforeIndex`; as above. */
+  loggedGraphs(projectId: string, filter: LoggedFilter, page: Page<number>): Promise<StoredGraph[]>;
   /**
    * Of all projects, for the sweep: exports whose artifact may go (expired, not marked as removed), and ids of jobs that
    * failed for good with an export, so that what they left is removed too. At most `limit`, in no order.

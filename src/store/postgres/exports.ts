@@ -8,11 +8,12 @@ import {
   statusAt,
   type ExportRow,
 } from '../exportrow.ts';
-import type { ExportReader, ExportStore, StoredExport } from '../exports.ts';
+import type { ExportReader, ExportStore, StoredExport, StoredGraph } from '../port.ts';
 import { endOfTime } from '../bounds.ts';
 import type { Database } from './database.ts';
 import type { Writing } from './effects.ts';
 import type { ProjectNumber } from './readleaves.ts';
+import { graphColumns, proofColumns, proofOf, type ProofRow } from './readwork.ts';
 import { readOrNull } from './texts.ts';
 import { sql, step } from './wire.ts';
 
@@ -27,6 +28,17 @@ const page = sql<ExportRow>(
 );
 const removable = sql<{ project_id: string; export_id: string }>(
   `SELECT p.project_id, e.export_id FROM ${exportTables} WHERE ${isRemovable('$1::int8')} LIMIT $2`,
+);
+
+const proofsLogged = sql<ProofRow>(
+  `SELECT ${proofColumns} FROM proof WHERE project = $1 AND leaf_index > $2::int8 AND leaf_index < $3::int8
+     AND ($4::text IS NULL OR run_id = $4) ORDER BY leaf_index LIMIT $5`,
+);
+const graphsLogged = sql<StoredGraph>(
+  `SELECT ${graphColumns} FROM graph g WHERE project = $1 AND leaf_index > $2::int8 AND leaf_index < $3::int8
+     AND ($4::text IS NULL OR run_id = $4) AND NOT EXISTS (SELECT FROM graph newer WHERE newer.project = $1
+       AND newer.run_id = g.run_id AND newer.leaf_index > g.leaf_index AND newer.leaf_index < $3::int8)
+   ORDER BY leaf_index LIMIT $5`,
 );
 
 const readExport = (row: ExportRow, atMs: number): StoredExport =>
@@ -44,6 +56,16 @@ export function exportReads(database: Database, numberOf: ProjectNumber): Export
       const position = [after?.ms ?? endOfTime, after?.id ?? ''];
       const wanted = step(page, project, ...position, resource, status, atMs, limit);
       return (await database.read({ project }, [wanted]))[0].rows.map((row) => readExport(row, atMs));
+    },
+    loggedProofs: async (projectId, { runId = null, beforeIndex }, { after = -1, limit }) => {
+      const project = await numberOf(projectId);
+      const wanted = step(proofsLogged, project, after, beforeIndex, runId, limit);
+      return (await database.read({ project }, [wanted]))[0].rows.map(proofOf);
+    },
+    loggedGraphs: async (projectId, { runId = null, beforeIndex }, { after = -1, limit }) => {
+      const project = await numberOf(projectId);
+      const wanted = step(graphsLogged, project, after, beforeIndex, runId, limit);
+      return (await database.read({ project }, [wanted]))[0].rows;
     },
     removableExports: async (atMs, limit) => {
       const [{ rows }] = await database.read({ duty: 'jobs' }, [step(removable, atMs, limit)]);

@@ -16,7 +16,7 @@ export const workReads = (database: Database, numberOf: ProjectNumber) => ({
   ...keptReads(database, numberOf),
 });
 
-const graphColumns = `graph_id AS "graphId", run_id AS "runId", leaf_index AS "leafIndex", events,
+export const graphColumns = `graph_id AS "graphId", run_id AS "runId", leaf_index AS "leafIndex", events,
   declaration_hash AS "declarationHash", root_hash AS "rootHash", summary`;
 const state = sql<
   Record<'declaration' | 'sealed_hash', string | null> & Record<'declared_ms' | 'sealed_ms', number | null>
@@ -70,9 +70,9 @@ function graphReads(
   };
 }
 
-type ProofRow = Omit<StoredProof, 'statements'> & { readonly statements: string };
+export type ProofRow = Omit<StoredProof, 'statements'> & { readonly statements: string };
 
-const proofColumns = `proof_id AS "proofId", run_id AS "runId", created_ms AS "createdMs", proof, preimage, statements,
+export const proofColumns = `proof_id AS "proofId", run_id AS "runId", created_ms AS "createdMs", proof, preimage, statements,
   tree_size AS "treeSize", graph_index AS "graphIndex", leaf_index AS "leafIndex"`;
 const oneProof = sql<ProofRow>(`SELECT ${proofColumns} FROM proof WHERE project = $1 AND proof_id = $2`);
 const proofPage = (ofRun: string) =>
@@ -83,7 +83,7 @@ const proofPage = (ofRun: string) =>
 const page = proofPage('');
 const pageOfRun = proofPage('AND run_id = $5');
 
-const proofOf = (row: ProofRow): StoredProof => ({
+export const proofOf = (row: ProofRow): StoredProof => ({
   ...row,
   statements: Object.fromEntries(JSON.parse(row.statements) as [string, string][]),
 });

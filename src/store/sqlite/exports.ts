@@ -8,11 +8,12 @@ import {
   statusAt,
   type ExportRow,
 } from '../exportrow.ts';
-import type { ExportReader } from '../exports.ts';
+import type { ExportReader, StoredGraph } from '../port.ts';
 import { endOfTime } from '../bounds.ts';
 import type { Connection, Value } from './connection.ts';
 import type { Current } from './effects.ts';
 import type { ProjectNumber } from './readleaves.ts';
+import { graphColumns, proofColumns, proofOf, type ProofRow } from './readwork.ts';
 import type { Prepare } from './statement.ts';
 
 export function exportReads(db: Connection, numberOf: ProjectNumber): ExportReader {
@@ -29,6 +30,7 @@ export function exportReads(db: Connection, numberOf: ProjectNumber): ExportRead
     `SELECT p.project_id, e.export_id FROM ${exportTables} WHERE ${isRemovable('?')} LIMIT ?`,
   );
   return {
+    ...loggedReads(db, numberOf),
     exported: async (projectId, exportId, atMs) => {
       const row = one.get(numberOf(projectId), exportId);
       return row === undefined ? null : exportOf(row, atMs);
@@ -43,6 +45,28 @@ export function exportReads(db: Connection, numberOf: ProjectNumber): ExportRead
       removable
         .all(atMs, limit)
         .map(({ project_id: projectId, export_id: exportId }) => ({ projectId, exportId })),
+  };
+}
+
+function loggedReads(
+  db: Connection,
+  numberOf: ProjectNumber,
+): Pick<ExportReader, 'loggedProofs' | 'loggedGraphs'> {
+  const proofs = db.prepare<Value[], ProofRow>(
+    `SELECT ${proofColumns} FROM proof WHERE project = ? AND leaf_index > ? AND leaf_index < ?
+       AND (? IS NULL OR run_id = ?) ORDER BY leaf_index LIMIT ?`,
+  );
+  const graphs = db.prepare<Value[], StoredGraph>(
+    `SELECT ${graphColumns} FROM graph g WHERE project = ? AND leaf_index > ? AND leaf_index < ?
+       AND (? IS NULL OR run_id = ?) AND NOT EXISTS (SELECT 1 FROM graph newer WHERE newer.project = g.project
+         AND newer.run_id = g.run_id AND newer.leaf_index > g.leaf_index AND newer.leaf_index < ?)
+     ORDER BY leaf_index LIMIT ?`,
+  );
+  return {
+    loggedProofs: async (projectId, { runId = null, beforeIndex }, { after = -1, limit }) =>
+      proofs.all(numberOf(projectId), after, beforeIndex, runId, runId, limit).map(proofOf),
+    loggedGraphs: async (projectId, { runId = null, beforeIndex }, { after = -1, limit }) =>
+      graphs.all(numberOf(projectId), after, beforeIndex, runId, runId, beforeIndex, limit),
   };
 }
 

@@ -30,7 +30,7 @@ export function workReads(db: Connection, numberOf: ProjectNumber): WorkReads {
   };
 }
 
-const graphColumns = `graph_id AS graphId, run_id AS runId, leaf_index AS leafIndex, events,
+export const graphColumns = `graph_id AS graphId, run_id AS runId, leaf_index AS leafIndex, events,
   declaration_hash AS declarationHash, root_hash AS rootHash, summary`;
 
 interface RunGraphRow {
@@ -83,14 +83,14 @@ function graphReads(
   };
 }
 
-interface ProofRow extends Omit<StoredProof, 'statements'> {
+export interface ProofRow extends Omit<StoredProof, 'statements'> {
   readonly statements: string;
 }
 
-const proofColumns = `proof_id AS proofId, run_id AS runId, created_ms AS createdMs, proof, preimage, statements,
+export const proofColumns = `proof_id AS proofId, run_id AS runId, created_ms AS createdMs, proof, preimage, statements,
   tree_size AS treeSize, graph_index AS graphIndex, leaf_index AS leafIndex`;
 
-const proofOf = (row: ProofRow): StoredProof => ({
+export const proofOf = (row: ProofRow): StoredProof => ({
   ...row,
   statements: Object.fromEntries(JSON.parse(row.statements) as [string, string][]),
 });

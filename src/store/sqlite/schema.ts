@@ -253,6 +253,7 @@ CREATE TABLE proof (
   leaf_index INTEGER NOT NULL,
   PRIMARY KEY (project, proof_id)
 ) STRICT;
+CREATE INDEX proof_leaf ON proof (project, leaf_index);
 CREATE INDEX proof_age ON proof (project, created_ms, proof_id);
 CREATE INDEX proof_run ON proof (project, run_id, created_ms, proof_id);
 

@@ -1,6 +1,7 @@
 /** Exports: asked for with their job, completed once, expired, removed; all times are given. */
 import { describe, expect, it } from 'vitest';
-import type { ExportDone, Store, StoredExport } from '../../../src/store/port.ts';
+import { draftLeaf } from '../../../src/core/record.ts';
+import type { Effect, ExportDone, Store, StoredExport } from '../../../src/store/port.ts';
 import { codeOf, genesis, projectOf, request, startMs, stored } from '../fixture.ts';
 import { open } from '../engine.ts';
 
@@ -173,6 +174,69 @@ describe('exports', () => {
     await store.markExportRemoved('prj_a', 'exp_1');
     expect(await removable(startMs + 1002)).toEqual(['exp_2']);
     expect(await store.exported('prj_a', 'exp_1', startMs + 2000)).toMatchObject({ status: 'expired' });
+    await drop();
+  });
+});
+
+describe('what exports read in the order of the log', () => {
+  const logged = (store: Store, effect: Effect) =>
+    stored(store, request([draftLeaf('gov.proof/1', { n: 1 })], { meter: unmetered, effects: [effect] }));
+  const proof = (id: string, runId: string): Effect => ({
+    kind: 'saveProof',
+    proof: {
+      proofId: `prf_${id}`,
+      runId,
+      // a clock that was set back
+      createdMs: startMs - Number(id),
+      proof: `{"n":${id}}`,
+      preimage: '',
+      statements: {},
+      treeSize: 1,
+      graphIndex: null,
+    },
+    leaf: 0,
+  });
+  const graph = (id: string, runId: string): Effect => ({
+    kind: 'saveGraph',
+    graph: {
+      graphId: `grp_${id}`,
+      runId,
+      events: 1,
+      declarationHash: null,
+      rootHash: 'sha256:1',
+      summary: '{}',
+    },
+    leaf: 0,
+  });
+
+  it('are proofs below a tree size, of all runs or one, in pages', async () => {
+    const { store, drop } = await open();
+    for (const [id, runId] of ['r1', 'r2', 'r1', 'r1'].entries()) await logged(store, proof(`${id}`, runId));
+    const ids = async (filter: object, page: object = {}) => {
+      const proofs = await store.loggedProofs('prj_a', { beforeIndex: 4, ...filter }, { limit: 9, ...page });
+      return proofs.map(({ proofId, leafIndex }) => `${proofId} ${leafIndex}`);
+    };
+    expect(await ids({})).toEqual(['prf_0 1', 'prf_1 2', 'prf_2 3']);
+    expect(await ids({ runId: 'r1' })).toEqual(['prf_0 1', 'prf_2 3']);
+    expect(await ids({}, { limit: 1 })).toEqual(['prf_0 1']);
+    expect(await ids({}, { after: 1 })).toEqual(['prf_1 2', 'prf_2 3']);
+    expect(await ids({ beforeIndex: 9 }, { after: 3 })).toEqual(['prf_3 4']);
+    await drop();
+  });
+
+  it('are the newest graph of each run below a tree size', async () => {
+    const { store, drop } = await open();
+    for (const [id, runId] of ['r1', 'r2', 'r1', 'r1'].entries()) await logged(store, graph(`${id}`, runId));
+    const ids = async (filter: object, page: object = {}) => {
+      const graphs = await store.loggedGraphs('prj_a', { beforeIndex: 4, ...filter }, { limit: 9, ...page });
+      return graphs.map(({ graphId }) => graphId);
+    };
+    expect(await ids({})).toEqual(['grp_1', 'grp_2']);
+    expect(await ids({}, { after: 2 })).toEqual(['grp_2']);
+    expect(await ids({}, { limit: 1 })).toEqual(['grp_1']);
+    expect(await ids({ beforeIndex: 2 })).toEqual(['grp_0']);
+    expect(await ids({ beforeIndex: 9 })).toEqual(['grp_1', 'grp_3']);
+    expect(await ids({ runId: 'r2' })).toEqual(['grp_1']);
     await drop();
   });
 });
