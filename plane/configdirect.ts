@@ -27,7 +27,7 @@ export async function withHeldConfig<Result>(
 ): Promise<Result> {
   const { dataDir, env, log = silentLog } = options;
   const config = readPlaneConfig(dataDir, {}, env);
-  const engine = sqliteEngine(dataDir, { log, rebuildHeads: false });
+  const engine = sqliteEngine(dataDir, { log, rebuildHeads: false, env });
   try {
     const keys = await planeKeys(engine.store, config);
     const held: HeldConfig = heldConfig(config, () => services);

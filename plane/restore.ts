@@ -110,7 +110,7 @@ async function copyFiles(from: string, draft: string, { files }: Manifest): Prom
 
 /** The log from its records up, and its heads against those that the manifest names. */
 async function judge(draft: string, manifest: Manifest): Promise<void> {
-  const { ok, problems, found } = await fsck({ dataDir: draft, env: {}, deep: true });
+  const { ok, problems, found } = await fsck({ dataDir: draft, env: process.env, deep: true });
   if (!ok) {
     const [first] = problems;
     const where = first === undefined ? '' : `, the first at ${first.position}: ${first.kind}`;

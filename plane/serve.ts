@@ -54,7 +54,11 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const asked = witnessesOf(config, { flags: options.witness, path: join(config.dataDir, 'plane.json') });
   const log = options.log ?? createLog(config.logLevel);
   const tls = config.tls === null ? null : openTls(config.tls, { log, now });
-  const engine = sqliteEngine(config.dataDir, { log, rebuildHeads: options.rebuildHeads ?? false });
+  const engine = sqliteEngine(config.dataDir, {
+    log,
+    rebuildHeads: options.rebuildHeads ?? false,
+    env: options.env ?? process.env,
+  });
   const keys = await planeKeys(engine.store, config).catch(async (error: unknown) => {
     await engine.store.close();
     throw error;

@@ -70,6 +70,8 @@ const otherVariables = [
   'GOV_DATABASE',
   'GOV_DATABASE_FILE',
   'GOV_CONNECTIONS',
+  'GOV_MASTER_KEY',
+  'GOV_MASTER_KEY_FILE',
   'GOV_NODE',
   'GOV_HOME',
   'GOV_STRIPE_KEY',

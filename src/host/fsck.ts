@@ -12,6 +12,7 @@ import { parseVerifierKey, verifierKeyText, type VerifierKey } from '../core/not
 import { fsckStore, type FsckOptions, type FsckReport, type JudgeNote } from '../store/fsck.ts';
 import { storeFiles } from '../store/sqlite/open.ts';
 import { readKeys } from './keys.ts';
+import { readMasterKey } from './masterkey.ts';
 import type { Variables } from './layers.ts';
 import { readServiceConfig } from './serviceconfig.ts';
 
@@ -36,7 +37,10 @@ export async function fsck({ env = process.env, ...options }: HostFsckOptions): 
   const keys = isService ? ownKeys(dataDir) : trustedKeys(dataDir);
   const judged = keys === null ? options : { ...options, judgeNote: noteJudge(keys) };
   const { database: url } = isService ? readServiceConfig(dataDir, {}, env) : { database: null };
-  if (url === null) return fsckFiles(judged);
+  if (url === null) {
+    const masterKey = readMasterKey(dataDir, env, { readonly: true });
+    return fsckFiles({ ...judged, masterKey });
+  }
   const { fsckPostgres } = await import('../store/postgres/fsck.ts');
   return fsckPostgres({ ...judged, url, connections: 2 });
 }

@@ -14,7 +14,7 @@ import { now, randomBytes } from './clock.ts';
 import type { DevIssuer } from './devissuer.ts';
 import { createHosting, refuseOtherKeys } from './hosting.ts';
 import { readKeys } from './keys.ts';
-import { parseAddress } from './layers.ts';
+import { parseAddress, type Variables } from './layers.ts';
 import { createLog } from './log.ts';
 import { run, type Running, type RunOptions } from './run.ts';
 import { openTls } from './tls.ts';
@@ -60,7 +60,11 @@ export async function openService(
   let engine: Engine | null = null;
   try {
     const hosting = await createHosting({ ...config, issuer }, keys, log);
-    engine = await openEngine(config, { log, rebuildHeads: options.rebuildHeads ?? false });
+    engine = await openEngine(config, {
+      log,
+      rebuildHeads: options.rebuildHeads ?? false,
+      env: options.env ?? process.env,
+    });
     await refuseOtherKeys(engine.store, keys);
     const tls = config.tls === null ? null : openTls(config.tls, { log, now });
     const debugging = config.logLevel === 'debug';
@@ -127,7 +131,7 @@ function servingOf(config: ServiceConfig, options: ServiceOptions): Omit<RunOpti
 /** Loads the engine that is configured, and no other. */
 export async function openEngine(
   { dataDir, database, connections }: Pick<ServiceConfig, 'dataDir' | 'database' | 'connections'>,
-  options: { readonly log: Log; readonly rebuildHeads: boolean },
+  options: { readonly log: Log; readonly rebuildHeads: boolean; readonly env?: Variables },
 ): Promise<Engine> {
   if (database === null) {
     const { sqliteEngine } = await import('./sqliteengine.ts');

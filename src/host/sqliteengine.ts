@@ -3,6 +3,8 @@ import type { Log } from '../service/log.ts';
 import { openStore, storeFiles } from '../store/sqlite/index.ts';
 import type { Engine } from './assemble.ts';
 import { now, randomBytes } from './clock.ts';
+import type { Variables } from './layers.ts';
+import { readMasterKey } from './masterkey.ts';
 import { createProbe } from './probe.ts';
 import { ThreadWork } from './threadwork.ts';
 
@@ -13,9 +15,17 @@ export function sqliteEngine(
     log,
     rebuildHeads,
     hosted = false,
-  }: { readonly log: Log; readonly rebuildHeads: boolean; readonly hosted?: boolean },
+    env = {},
+  }: {
+    readonly log: Log;
+    readonly rebuildHeads: boolean;
+    readonly hosted?: boolean;
+    /** Where the master key may be named. */
+    readonly env?: Variables;
+  },
 ): Engine {
   let fault: string | null = null;
+  const masterKey = readMasterKey(dataDir, env);
   if (rebuildHeads) {
     log.warn({}, 'heads.db is rebuilt from the database: an older copy of both would not be found out');
   }
@@ -23,13 +33,14 @@ export function sqliteEngine(
     dataDir,
     rebuildHeads,
     hosted,
+    masterKey,
     thread: true,
     clock: { now },
     randomBytes,
     onFault: (error) => (fault = error.message),
     onWarning: (text) => log.warn({}, text),
   });
-  const source = { engine: 'sqlite', path: storeFiles(dataDir).main } as const;
+  const source = { engine: 'sqlite', path: storeFiles(dataDir).main, masterKey } as const;
   const work = new ThreadWork(source, log, (error, projectId) => store.note(error, projectId));
   return { store, work, probe: createProbe(dataDir, now), faulted: () => fault };
 }

@@ -5,7 +5,7 @@ import type { DatabaseOptions } from '../store/postgres/database.ts';
 
 /** The store that the worker thread reads: a database file, or a database that it connects to. */
 export type ReaderSource =
-  | { readonly engine: 'sqlite'; readonly path: string }
+  | { readonly engine: 'sqlite'; readonly path: string; readonly masterKey?: Uint8Array | undefined }
   | ({ readonly engine: 'postgres' } & DatabaseOptions);
 
 export type ToWorker =

@@ -20,7 +20,10 @@ let callCount = 0;
 
 /** Loads the engine. A file is opened at once; a database is connected to where a task needs it. */
 async function open(source: ReaderSource): Promise<StoreReader> {
-  if (source.engine === 'sqlite') return (await import('../store/sqlite/reader.ts')).openReader(source.path);
+  if (source.engine === 'sqlite') {
+    const { openReader } = await import('../store/sqlite/reader.ts');
+    return openReader(source.path, source.masterKey);
+  }
   return (await import('../store/postgres/index.ts')).openPostgresReader(source);
 }
 

@@ -26,6 +26,7 @@ import { opening, troubleOf } from './sqlite/faults.ts';
 import { openHeads } from './sqlite/heads.ts';
 import { storeFiles } from './sqlite/open.ts';
 import { connectReader } from './sqlite/reader.ts';
+import { sealWith } from './sqlite/bodyseal.ts';
 
 export type FsckKind =
   | 'record_missing'
@@ -95,6 +96,8 @@ export type JudgeNote = (
 
 export interface FsckOptions {
   readonly dataDir: string;
+  /** That bodies are sealed with. */
+  readonly masterKey?: Uint8Array | undefined;
   /** Also every disclosure, every metering reference, and the file's own structure. */
   readonly deep?: boolean;
   readonly onProgress?: (progress: { readonly done: number; readonly of: number }) => void;
@@ -142,6 +145,7 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
     if (!existsSync(path)) throw new GovError('NOT_FOUND', `expected a database at ${path}, got none`);
   }
   const db = connectReader(files.main);
+  sealWith(db, options.masterKey);
   const problems: FsckProblem[] = [];
   const counts = { found: 0, leaves: 0, checkpoints: 0 };
   try {

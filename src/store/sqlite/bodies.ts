@@ -1,6 +1,7 @@
 /** The rows of bodies that erasure changes, one by one in the transaction of their request. */
 import type { KeptBody } from '../../core/erased.ts';
 import type { EffectRows } from '../effects.ts';
+import { isSealed, type BodySeal } from './bodyseal.ts';
 import type { Current } from './effects.ts';
 import { positionOf } from './position.ts';
 import { floorSql } from './pruned.ts';
@@ -10,6 +11,7 @@ import type { Prepare } from './statement.ts';
 export function bodyRows(
   prepare: Prepare,
   current: Current,
+  seal: BodySeal,
 ): Pick<EffectRows, 'body' | 'saveBody' | 'dropClientId' | 'dropSubject' | 'prunedBelow' | 'savePrune'> {
   const overwrite = prepare('overwrite what is freed', 'PRAGMA secure_delete = 1');
   const leave = prepare('leave what is freed', 'PRAGMA secure_delete = 0');
@@ -34,9 +36,17 @@ export function bodyRows(
     }
   };
   return {
-    body: (index) => find.get(positionOf(current.project, index)) ?? null,
-    saveBody: (index, { disclosures, erased }) =>
-      zeroing(() => save.run(disclosures, erased, positionOf(current.project, index))),
+    body: (index) => {
+      const row = find.get(positionOf(current.project, index));
+      const disclosures = row === undefined ? null : seal.open(row.disclosures);
+      return row === undefined || disclosures === null ? null : { ...row, disclosures };
+    },
+    saveBody: (index, { disclosures, erased }) => {
+      const position = positionOf(current.project, index);
+      // what was in clear stays so: a sealed text is longer, and a body only gets shorter
+      const wasSealed = isSealed(find.get(position)?.disclosures ?? '');
+      zeroing(() => save.run(wasSealed ? seal.seal(disclosures) : disclosures, erased, position));
+    },
     dropClientId: (clientEventId, index) => zeroing(() => drop.run(current.project, clientEventId, index)),
     dropSubject: (subject, index) => zeroing(() => forget.run(current.project, subject, index)),
     prunedBelow: () => floor.get(current.project)?.below ?? 0,

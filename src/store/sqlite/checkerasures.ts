@@ -8,6 +8,7 @@ import { storedDigests } from '../../core/disclosure.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Check, CheckedProject, FsckKind } from '../fsck.ts';
 import type { RecordCheck } from './checkrecord.ts';
+import { sealOf } from './bodyseal.ts';
 import type { Value } from './connection.ts';
 import { positionOf } from './position.ts';
 
@@ -26,6 +27,7 @@ const heldErasures = 64;
 export function erasureCheck(check: Check, project: CheckedProject, prunedBelow: number): ErasureCheck {
   const { db, deep } = check;
   const names = erasureReader(check, project);
+  const seal = sealOf(db);
   const kept = db.prepare<Value[], KeptBody>('SELECT disclosures, erased FROM body WHERE position = ?');
   const problemAt =
     (index: number) =>
@@ -67,7 +69,7 @@ export function erasureCheck(check: Check, project: CheckedProject, prunedBelow:
       if (row === undefined || !erasuresOf(row.erased).includes(index)) {
         problem('erasure_mismatch', `the body of leaf ${target.index} to name this erasure`, 'not so');
       } else if (deep) {
-        const still = new Set(storedDigests(row.disclosures) ?? []);
+        const still = new Set(storedDigests(seal.open(row.disclosures) ?? 'sealed') ?? []);
         const left = target.digests.filter((digest) => still.has(digest));
         if (left.length === 0) continue;
         problem('erasure_mismatch', `no field of leaf ${target.index} that was erased`, `${left.length}`);

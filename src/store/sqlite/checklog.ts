@@ -1,6 +1,7 @@
 /** `fsck`: the records of both trees, in index order. */
 import type { Check, CheckedProject } from '../fsck.ts';
 import type { TreeName } from '../port.ts';
+import { openedRow } from './bodyseal.ts';
 import type { Value } from './connection.ts';
 import { eventCheck } from './checkevents.ts';
 import { meterCheck } from './checkmeter.ts';
@@ -29,7 +30,7 @@ export async function checkAuditLog(check: Check, project: CheckedProject): Prom
   );
   const pruned = prunedOf(check, project);
   const events = eventCheck(check, project, pruned.below);
-  const { visit } = events;
+  const visit = (row: AuditRow): void => events.visit(openedRow(db, row));
   await walk(check, project, {
     tree: 'audit',
     size: project.auditSize,

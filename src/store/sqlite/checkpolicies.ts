@@ -10,6 +10,7 @@ import type { StoredPolicyVersion } from '../port.ts';
 import { columnCheck, type Columns } from './checkcolumns.ts';
 import { PolicyLives } from './checkpolicylife.ts';
 import { committedBy, parseRecord, type Committed, type RecordCheck } from './checkrecord.ts';
+import { openedRow } from './bodyseal.ts';
 import type { Value } from './connection.ts';
 import { typeNumbers } from '../decided.ts';
 import { positionSql } from './position.ts';
@@ -51,7 +52,8 @@ function newerLeaves({ db }: Check, project: number, from: number) {
        JOIN leaf ON leaf.position = ${positionSql('d')} LEFT JOIN body ON body.position = leaf.position
        WHERE d.project = ? AND d.type = ${typeNumbers['gov.policy/1']} AND d.idx >= ? ORDER BY d.idx`,
     )
-    .all(project, from);
+    .all(project, from)
+    .map((row) => openedRow(db, row));
 }
 
 /** That the version a leaf names is there, with the hash that the leaf gives it. */

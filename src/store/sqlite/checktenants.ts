@@ -16,6 +16,7 @@ import { PlaneLife, tellsOfPlane } from '../planelife.ts';
 import { tellsOfTenant, TenantLife, type TenantEvent } from '../tenantlife.ts';
 import { columnCheck, type Columns } from './checkcolumns.ts';
 import { parseRecord, shown } from './checkrecord.ts';
+import { openedRow } from './bodyseal.ts';
 import type { Value } from './connection.ts';
 import { positionSql } from './position.ts';
 
@@ -99,7 +100,8 @@ function newerEvents({ db }: Check, project: number, from: number): Row[] {
        JOIN leaf ON leaf.position = ${positionSql('e')} LEFT JOIN body ON body.position = leaf.position
        WHERE run.project = ? AND run.run_id = '${systemRun}' AND e.idx >= ? ORDER BY e.idx`,
     )
-    .all(project, from);
+    .all(project, from)
+    .map((row) => openedRow(db, row));
 }
 
 const unlogged = { expected: 'no such row: no event made it', got: 'one' };

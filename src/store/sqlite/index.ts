@@ -119,7 +119,8 @@ function startEngine(parts: Parts, options: StoreOptions, filled: () => void): E
   if (options.thread === true) {
     parts.writing.close();
     const path = storeFiles(options.dataDir).main;
-    return new ThreadEngine({ path, clock, stopped, filled, started: faults?.started });
+    const { masterKey } = options;
+    return new ThreadEngine({ path, masterKey, clock, stopped, filled, started: faults?.started });
   }
   return openEngine({ db: parts.writing, clock, randomBytes, faults, stopped, filled });
 }

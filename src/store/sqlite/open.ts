@@ -2,6 +2,7 @@
 import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { GovError } from '../../contract/problems.ts';
+import { sealWith } from './bodyseal.ts';
 import { connect, type Connection } from './connection.ts';
 import { opening, type Faults } from './faults.ts';
 import { judgeFilesystem } from './filesystem.ts';
@@ -34,6 +35,8 @@ export interface OpenOptions {
   /** Of a service: the database of a plane is refused. */
   readonly hosted?: boolean;
   readonly faults?: Faults | undefined;
+  /** Seals bodies at rest, 32 bytes; in clear where absent. */
+  readonly masterKey?: Uint8Array | undefined;
   /** What an operator should know and nothing was refused for. */
   readonly onWarning?: (text: string) => void;
 }
@@ -68,6 +71,7 @@ export function openParts(options: OpenOptions): Parts {
     const main = { applicationId: mainApplicationId, cacheKiB: 16_384 };
     const writing = opening(files.main, () => connect(files.main, main));
     opened.push(() => writing.close());
+    sealWith(writing, options.masterKey);
     const heads = opening(files.heads, () => openHeads(files.heads, { faults }));
     opened.push(() => heads.close());
     opening(files.main, () => {
@@ -80,6 +84,7 @@ export function openParts(options: OpenOptions): Parts {
     // what is read again and again, heads and tiles, is held above the store
     const reading = connectReader(files.main, 4096);
     opened.push(() => reading.close());
+    sealWith(reading, options.masterKey);
     faults?.opened?.(writing);
     return { writing, reading, heads, close };
   } catch (error) {

@@ -2,6 +2,7 @@
 import type { GovError } from '../../contract/problems.ts';
 import type { StoreReader } from '../port.ts';
 import { approvalReads } from './approvals.ts';
+import { sealWith } from './bodyseal.ts';
 import { connect, type Connection } from './connection.ts';
 import { decidedReads } from './readdecided.ts';
 import { opening, troubleOf } from './faults.ts';
@@ -87,8 +88,9 @@ export function connectReader(path: string, cacheKiB?: number): Connection {
 const streamCacheKiB = 4096;
 
 /** A reader of the database file `path`, for worker threads and checks. */
-export function openReader(path: string): StoreReader & { close(): void } {
+export function openReader(path: string, masterKey?: Uint8Array): StoreReader & { close(): void } {
   const db = connectReader(path, streamCacheKiB);
+  sealWith(db, masterKey);
   return {
     ...storeReader(db),
     close: () => {

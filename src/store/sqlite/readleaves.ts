@@ -9,6 +9,7 @@ import { leafHash } from '../../core/merkle.ts';
 import { altered } from '../altered.ts';
 import type { Bodies, Leaf, StoreReader, TreeHead, TreeName } from '../port.ts';
 import { projectOf, type ProjectRow } from '../project.ts';
+import { sealOf } from './bodyseal.ts';
 import type { Connection, Value } from './connection.ts';
 import { totalsReader } from './ledger.ts';
 import { pruned } from '../pruned.ts';
@@ -56,6 +57,7 @@ export type CheckLeaves = (
 export function leafChecker(db: Connection): CheckLeaves {
   const hashes = leafHashReader(db);
   const floorOf = floorReader(db);
+  const seal = sealOf(db);
   return (project, tree, rows, bodies = true) => {
     const stored = hashes(
       project,
@@ -66,7 +68,10 @@ export function leafChecker(db: Connection): CheckLeaves {
       if (record === null) throw missingLeaf(tree, idx, floorOf(project));
       const hash = leafHash(record);
       if (stored[at]?.equals(hash) !== true) throw altered(tree, idx, 'does not match its hash');
-      const committed = disclosures === null ? null : committedOf(record, disclosures, bodies);
+      const opened = disclosures === null ? null : seal.open(disclosures);
+      if (opened === null && disclosures !== null)
+        throw altered(tree, idx, 'has a body that this master key does not open');
+      const committed = opened === null ? null : committedOf(record, opened, bodies);
       if (committed === undefined) throw altered(tree, idx, 'has a body that it did not commit to');
       const leaf = { index: idx, record, hash, disclosures: committed };
       return erased === null ? leaf : { ...leaf, erased };

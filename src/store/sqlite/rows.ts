@@ -11,6 +11,7 @@ import type { TreeName } from '../port.ts';
 import { baseText, type Period } from '../quota.ts';
 import { treeNumber } from '../trees.ts';
 
+import type { BodySeal } from './bodyseal.ts';
 import { positionOf } from './position.ts';
 import { RowBuffer, type Prepare, type Statement } from './statement.ts';
 import { tileWriter, type TileWriter } from './tiles.ts';
@@ -37,7 +38,10 @@ export class CommitRows {
   private readonly raiseType: Statement;
   private readonly fillBlocks: Statement;
 
-  constructor(prepare: Prepare) {
+  private readonly seal: BodySeal;
+
+  constructor(prepare: Prepare, seal: BodySeal) {
+    this.seal = seal;
     this.leaves = new RowBuffer(prepare, 'leaf', ['position', 'record']);
     this.bodies = new RowBuffer(prepare, 'body', ['position', 'disclosures']);
     const ofEvent = ['project', 'run_no', 'run_seq', 'idx', 'type_no', 'at_ms'];
@@ -84,7 +88,7 @@ export class CommitRows {
   addEntry(project: number, { draft, index, record, event }: Entry): void {
     const position = positionOf(project, index);
     this.leaves.add([position, record]);
-    if (draft.disclosures !== null) this.bodies.add([position, draft.disclosures]);
+    if (draft.disclosures !== null) this.bodies.add([position, this.seal.seal(draft.disclosures)]);
     for (const subject of draft.subjects ?? none) this.subjects.add([project, subject, index]);
     if (draft.kind === 'other') {
       const type = typeNumber(draft.type);

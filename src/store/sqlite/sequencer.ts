@@ -5,6 +5,7 @@
 import type { AppendOutcome, AppendRequest, NewTenant } from '../port.ts';
 import type { RandomPool } from '../random.ts';
 import { Sequencer, type Repeated } from '../sequencer.ts';
+import { sealOf } from './bodyseal.ts';
 import type { Connection, Value } from './connection.ts';
 import { effectWriter } from './effects.ts';
 import { clientEvents, keptAnswers } from './kept.ts';
@@ -28,7 +29,7 @@ export interface CommitSequencer extends Participant {
 }
 
 export function openSequencer({ db, prepare, clock, random }: SequencerOptions): CommitSequencer {
-  const rows = new CommitRows(prepare);
+  const rows = new CommitRows(prepare, sealOf(db));
   const next = (sql: string): number => db.prepare<Value[], number>(sql).pluck().get() ?? 1;
   // of all projects, so that numbers are the order in which runs of the store were first seen
   let runNo = next('SELECT max(run_no) + 1 FROM run');
@@ -40,7 +41,7 @@ export function openSequencer({ db, prepare, clock, random }: SequencerOptions):
     kept: keptAnswers(prepare),
     clients: clientEvents(prepare),
     readRun: runReader(prepare),
-    applyEffect: effectWriter(prepare),
+    applyEffect: effectWriter(prepare, sealOf(db)),
     nextRunNo: () => runNo++,
     nextTypeNo: () => typeNo++,
     rows,

@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { failureOf } from '../../contract/failure.ts';
 import type { GovError } from '../../contract/problems.ts';
+import { sealWith } from './bodyseal.ts';
 import { connect } from './connection.ts';
 import { openEngine } from './engine.ts';
 import { mainApplicationId } from './schema.ts';
@@ -20,8 +21,12 @@ const send = (message: FromThread): void => port.postMessage(message);
 let nowMs = 0;
 let outcomes: Settled[] = [];
 
+const { path, masterKey } = workerData as ThreadStart;
+const db = connect(path, { applicationId: mainApplicationId, cacheKiB: 12_288 });
+sealWith(db, masterKey);
+
 const engine = openEngine({
-  db: connect((workerData as ThreadStart).path, { applicationId: mainApplicationId, cacheKiB: 12_288 }),
+  db,
   clock: { now: () => nowMs },
   randomBytes,
   stopped: (error) => tell('fault', error),

@@ -148,8 +148,8 @@ export class ThreadEngine implements Engine {
   }
 
   private start(): Worker {
-    const { path, started } = this.options;
-    const workerData: ThreadStart = { path };
+    const { path, masterKey, started } = this.options;
+    const workerData: ThreadStart = { path, masterKey };
     const thread = new Worker(entry, {
       workerData,
       resourceLimits: { maxYoungGenerationSizeMb: youngMiB },

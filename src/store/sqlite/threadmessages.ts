@@ -4,6 +4,7 @@ import type { Write } from './writes.ts';
 
 export interface ThreadStart {
   readonly path: string;
+  readonly masterKey?: Uint8Array | undefined;
 }
 
 export type ToThread =
