@@ -1,11 +1,12 @@
 /**
  * Usage reports and answers to challenges, as a plane sent them to a real service, checked without our software: by the
- * commands of docs/telemetry.md, by docs/checktelemetry.py (Python's standard library and openssl) and by Go programs, one
+ * commands of docs/checkreport.md, by docs/checktelemetry.py (Python's standard library and openssl) and by Go programs, one
  * of them with golang.org/x/mod/sumdb. Every change of them is refused.
  */
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { blocks, page } from '../docs.ts';
 import { projectRoot } from '../shared.ts';
 import { goPrograms } from './goprograms.ts';
 import { has } from './exported.ts';
@@ -18,7 +19,7 @@ beforeAll(async () => {
   genuine = reported.write('telemetry.ndjson', reported.lines);
 });
 afterAll(async () => {
-  await reported.end();
+  await reported?.end();
   vi.useRealTimers();
 });
 
@@ -90,3 +91,50 @@ for (const { name, skip, prepare, check } of [python, ...go]) {
     });
   });
 }
+
+const needed = ['jq', 'openssl', 'basenc', 'sha256sum', 'awk', 'sed', 'grep'].filter((name) => !has(name));
+const told = needed.length === 0 ? '' : ` (skipped: no ${needed.join(', ')})`;
+describe.skipIf(needed.length > 0)(`docs/checkreport.md${told}`, () => {
+  const [, ...commands] = blocks(page('docs/checkreport.md'), 'sh');
+  const byPython = commands.pop() ?? '';
+  const follow = (script: string, lines: readonly string[]) => {
+    const folder = dirname(reported.dataDir); // the plane is in `plane` below it
+    reported.write('../telemetry.ndjson', lines);
+    const { status, stdout } = spawnSync('sh', ['-e'], { cwd: folder, input: script, encoding: 'utf8' });
+    return { status, said: stdout.trimEnd().split('\n') };
+  };
+  /** Pairs of lines that have to be equal, and what openssl says. */
+  const pairs = ({ said }: ReturnType<typeof follow>) => {
+    const [totals, ofLeaf, hash = '', named = '', signature, root, ofNote] = said;
+    return [
+      [totals, ofLeaf],
+      [`sha256:${hash.slice(0, 64)}`, named],
+      [signature, 'Signature Verified Successfully'],
+      [root, ofNote],
+    ];
+  };
+
+  it('shows that a report holds', () => {
+    const followed = follow(commands.join(''), reported.lines);
+    expect([followed.status, followed.said.length]).toEqual([0, 7]);
+    for (const [computed, written] of pairs(followed)) expect(computed).toBe(written);
+  });
+
+  it.each([
+    ['a total', { of: 'report', nth: 4, path: ['totals', 'audit_event'], to: (n: number) => n + 1 }],
+    ['the report', { of: 'report', nth: 4, path: ['unmetered'], to: (n: number) => n + 1 }],
+    ['the leaf', { of: 'report', nth: 4, path: ['lastLeaf', 'index'], to: (n: number) => n - 1 }],
+  ] as const)('shows a change of %s', (name, change) => {
+    const followed = follow(commands.join(''), changed(reported, { name, ...change }));
+    expect(pairs(followed).every(([computed, written]) => computed === written)).toBe(false);
+  });
+
+  it.skipIf(python.skip !== null)('ends with a program that checks all of it', () => {
+    const { status, said } = follow(byPython.replace('docs/', join(projectRoot, 'docs/')), reported.lines);
+    expect([status, said.at(-1)]).toEqual([
+      0,
+      `ok: ${counts().reports} reports, ${counts().answers} attestations`,
+    ]);
+    expect(said.join('\n')).toContain('cosigned by');
+  });
+});
