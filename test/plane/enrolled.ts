@@ -78,6 +78,24 @@ export async function startTelemetryPlane(options: PlaneOptions = {}): Promise<T
   });
 }
 
+/** What stands in the outbox of a plane, which may be at work. */
+function reading(dataDir: string): Pick<TestTelemetryPlane, 'read' | 'reports'> {
+  const read: TestTelemetryPlane['read'] = (use) => {
+    const outbox = readOutbox(dataDir);
+    try {
+      return use(outbox);
+    } finally {
+      outbox.close();
+    }
+  };
+  const reports = (): UsageReport[] =>
+    read((outbox) => {
+      const { dataPlaneId } = JSON.parse(readFileSync(join(dataDir, 'keys/telemetry.json'), 'utf8'));
+      return Array.from(outbox.reports(dataPlaneId, { queued: false }), ({ body }) => JSON.parse(body));
+    });
+  return { read, reports };
+}
+
 /** A plane that is there already, by whatever clock. */
 export function openTelemetryPlane(
   dataDir: string,
@@ -105,15 +123,8 @@ export function openTelemetryPlane(
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     });
   const plane = { telemetry: make() };
-  const read: TestTelemetryPlane['read'] = (use) => {
-    const outbox = readOutbox(dataDir);
-    try {
-      return use(outbox);
-    } finally {
-      outbox.close();
-    }
-  };
   return {
+    ...reading(dataDir),
     dataDir,
     project,
     store,
@@ -146,12 +157,6 @@ export function openTelemetryPlane(
     sign: async () => {
       for (const tree of ['audit', 'metering'] as const) await checkpoints.sign(projectId, tree);
     },
-    read,
-    reports: () =>
-      read((outbox) => {
-        const { dataPlaneId } = JSON.parse(readFileSync(join(dataDir, 'keys/telemetry.json'), 'utf8'));
-        return Array.from(outbox.reports(dataPlaneId, { queued: false }), ({ body }) => JSON.parse(body));
-      }),
     end: async () => {
       await plane.telemetry.stop();
       await checkpoints.stop();
