@@ -180,6 +180,8 @@ export const limits = {
   bundleStringBytes: 1 * MiB,
   bundleEvents: 100_000,
   bundleErasures: 1000,
+  /** Of one row of an artifact that is verified, and of its last line. */
+  exportLineBytes: 64 * MiB,
   proofPathHashes: 64,
   commitRequests: 500,
   commitBytes: 8 * MiB,

@@ -24,48 +24,42 @@ export function subtreesOf(from: number, to: number): Subtree[] {
 }
 
 /**
- * The root of a tree of `size` leaves, some of which are given, the others by the hashes of `subtreesOf` each gap. Given
- * in ascending order; memory is log n. Nothing throws: what does not fit makes `root` answer null.
+ * The root of a tree, some leaves of which are given, the others by the hashes of `subtreesOf` each gap, 32 bytes each.
+ * Given in ascending order; memory is log n. Nothing throws: what does not fit makes `root` answer null.
  */
 export class MultiproofRoot {
-  readonly #size: number;
-  readonly #gaps: Iterator<Uint8Array>;
   /** `#peaks[h]` is the root of a complete subtree of 2^h leaves; they make up the leaves [0, #at). */
   readonly #peaks: (Uint8Array | undefined)[] = [];
   #at = 0;
   #isSound = true;
 
-  /** `gaps`: hashes of 32 bytes, taken as they are needed. */
-  constructor(size: number, gaps: Iterable<Uint8Array>) {
-    this.#size = size;
-    this.#gaps = gaps[Symbol.iterator]();
-    this.#isSound = Number.isSafeInteger(size) && size >= 0;
-  }
-
-  /** Cost: amortised one node hash, and one for each hash of the gap before it. */
-  leaf(index: number, hash: Uint8Array): void {
-    if (!Number.isSafeInteger(index) || index < this.#at || index >= this.#size) this.#isSound = false;
-    if (!this.#isSound) return;
-    this.#fill(index);
+  /** `gap`: the hashes since the leaf before. Cost: amortised one node hash, and one for each of them. */
+  leaf(index: number, hash: Uint8Array, gap: readonly Uint8Array[]): void {
+    if (!this.#fill(index, gap)) return;
     this.#add(0, hash);
   }
 
-  /** The root, 32 bytes; null where a hash was missing, left over or torn, or an index out of turn. Once, at the end. */
-  root(): Buffer | null {
-    if (this.#isSound) this.#fill(this.#size);
-    if (!this.#isSound || this.#gaps.next().done !== true) return null;
+  /**
+   * The root of the first `size` leaves, 32 bytes, with the hashes behind the last leaf; null where a hash was missing,
+   * left over or torn, or an index out of turn. Once, at the end.
+   */
+  root(size: number, gap: readonly Uint8Array[]): Buffer | null {
+    if (!this.#fill(size, gap)) return null;
     const [lowest, ...higher] = this.#peaks.filter((peak) => peak !== undefined);
     if (lowest === undefined) return null; // of an empty tree nothing can be shown
     return Buffer.from(higher.reduce((root, peak) => nodeHash(peak, root), lowest));
   }
 
-  #fill(to: number): void {
-    for (const { level } of subtreesOf(this.#at, to)) {
-      const next = this.#gaps.next();
-      if (next.done === true) this.#isSound = false;
-      else this.#add(level, next.value);
-      if (!this.#isSound) return;
+  #fill(to: number, gap: readonly Uint8Array[]): boolean {
+    if (!Number.isSafeInteger(to) || to < this.#at) this.#isSound = false;
+    if (!this.#isSound) return false;
+    const subtrees = to === this.#at ? [] : subtreesOf(this.#at, to);
+    if (subtrees.length !== gap.length) this.#isSound = false;
+    for (const [at, { level }] of subtrees.entries()) {
+      const hash = gap[at];
+      if (hash !== undefined && this.#isSound) this.#add(level, hash);
     }
+    return this.#isSound;
   }
 
   #add(level: number, hash: Uint8Array): void {

@@ -25,6 +25,11 @@ export const verdictCodes = {
   GRAPH_MISMATCH: 'The enclosed graph is not the one that was logged',
   LAYER_MISMATCH: 'A layer comes out differently when it is computed again',
   SUBJECT_MISMATCH: 'The enclosed attestation is about another artifact',
+  MALFORMED_EXPORT: 'The file is not the artifact of an export as it is written',
+  EXPORT_WITHOUT_PROOF: 'The export was made without proof, so nothing in it can be checked',
+  EXPORT_MISMATCH: 'The artifact is not of the export that the log says was asked for',
+  ROW_MISMATCH: 'A row is not what its leaf says',
+  MANIFEST_MISMATCH: 'The manifest is not of these rows',
   STORED_MISMATCH: 'The artifact differs from the proof that was stored',
   // The word of the log, checked and answered no.
   WITNESS_QUORUM_NOT_MET: 'Fewer witnesses cosigned than the trust asks for',
@@ -69,8 +74,8 @@ export const checkIds = [
 ] as const;
 export type CheckId = (typeof checkIds)[number];
 
-export interface CheckResult {
-  readonly id: CheckId;
+export interface CheckResult<Id extends string = CheckId> {
+  readonly id: Id;
   readonly result: 'passed' | 'failed' | 'not_checked';
   readonly code?: VerdictCode;
   readonly detail?: string;
@@ -108,32 +113,38 @@ export interface Verdict {
 }
 
 /** Collects the results of checks; what was never set was not checked, a failed check stays failed. */
-export class CheckList {
-  private readonly results = new Map<CheckId, CheckResult>();
+export class CheckList<Id extends string = CheckId> {
+  private readonly results = new Map<Id, CheckResult<Id>>();
+  private readonly ids: readonly Id[];
 
-  pass(id: CheckId, detail?: string): void {
+  /** `ids`: the checks that are made, in their order; those of a bundle where not given, which `Id` then is. */
+  constructor(ids: readonly Id[] = checkIds as readonly string[] as readonly Id[]) {
+    this.ids = ids;
+  }
+
+  pass(id: Id, detail?: string): void {
     if (!this.results.has(id)) this.results.set(id, { id, result: 'passed', ...detailOf(detail) });
   }
 
-  fail(id: CheckId, code: VerdictCode, detail: string): void {
+  fail(id: Id, code: VerdictCode, detail: string): void {
     if (!this.failed(id)) this.results.set(id, { id, result: 'failed', code, detail });
   }
 
-  skip(id: CheckId, detail: string): void {
+  skip(id: Id, detail: string): void {
     if (!this.results.has(id)) this.results.set(id, { id, result: 'not_checked', detail });
   }
 
-  passed(id: CheckId): boolean {
+  passed(id: Id): boolean {
     return this.results.get(id)?.result === 'passed';
   }
 
-  failed(id: CheckId): boolean {
+  failed(id: Id): boolean {
     return this.results.get(id)?.result === 'failed';
   }
 
   /** All checks in order. */
-  list(): CheckResult[] {
-    return checkIds.map((id) => this.results.get(id) ?? { id, result: 'not_checked' });
+  list(): CheckResult<Id>[] {
+    return this.ids.map((id) => this.results.get(id) ?? { id, result: 'not_checked' });
   }
 }
 

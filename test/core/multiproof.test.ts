@@ -6,10 +6,10 @@ import { MultiproofRoot, subtreesOf } from '../../src/core/multiproof.ts';
 const leaves = (size: number): Buffer[] =>
   Array.from({ length: size }, (_, index) => leafHash(`leaf ${index}`));
 
-/** Hashes of the gaps between the leaves that are shown. */
-function gapsOf(all: readonly Buffer[], shown: readonly number[]): Buffer[] {
+/** Hashes of the gap before each leaf that is shown, and of the one behind the last. */
+function gapsOf(all: readonly Buffer[], shown: readonly number[]): Buffer[][] {
   const ends = [...shown, all.length];
-  return ends.flatMap((end, at) =>
+  return ends.map((end, at) =>
     subtreesOf(at === 0 ? 0 : (ends[at - 1] ?? 0) + 1, end).map(({ level, index }) =>
       merkleRoot(all.slice(index * 2 ** level, (index + 1) * 2 ** level)),
     ),
@@ -19,11 +19,11 @@ function gapsOf(all: readonly Buffer[], shown: readonly number[]): Buffer[] {
 function rootOf(
   size: number,
   shown: readonly (readonly [number, Uint8Array])[],
-  gaps: readonly Uint8Array[],
+  gaps: readonly (readonly Uint8Array[])[],
 ) {
-  const proof = new MultiproofRoot(size, gaps);
-  for (const [index, hash] of shown) proof.leaf(index, hash);
-  return proof.root();
+  const proof = new MultiproofRoot();
+  for (const [at, [index, hash]] of shown.entries()) proof.leaf(index, hash, gaps[at] ?? []);
+  return proof.root(size, gaps[shown.length] ?? []);
 }
 
 const trees = fc
@@ -57,10 +57,13 @@ describe('a proof of many leaves', () => {
         if (given.length > 0) expect(rootOf(size, changedLeaf, gaps)).not.toEqual(root);
         if (given.length > 0)
           expect(rootOf(size, given.toSpliced(at % given.length, 1), gaps)).not.toEqual(root);
-        const place = at % Math.max(gaps.length, 1);
-        if (gaps.length > 0) expect(rootOf(size, given, gaps.toSpliced(place, 1, other))).not.toEqual(root);
-        if (gaps.length > 0) expect(rootOf(size, given, gaps.toSpliced(place, 1))).toBeNull();
-        expect(rootOf(size, given, [...gaps, other])).toBeNull();
+        const place = gaps.findIndex((gap) => gap.length > 0);
+        const gap = gaps[place] ?? [];
+        if (place < 0) return;
+        const wrong = [gap.with(at % gap.length, other), gap.slice(1), [...gap, other]];
+        expect(rootOf(size, given, gaps.with(place, wrong[0] ?? []))).not.toEqual(root);
+        expect(rootOf(size, given, gaps.with(place, wrong[1] ?? []))).toBeNull();
+        expect(rootOf(size, given, gaps.with(place, wrong[2] ?? []))).toBeNull();
       }),
     );
   });
@@ -91,6 +94,7 @@ describe('a proof of many leaves', () => {
     expect(rootOf(4, [[4, one]], gapsOf(all, []))).toBeNull();
     expect(rootOf(4, [[0.5, one]], gapsOf(all, []))).toBeNull();
     expect(rootOf(4, [[1, one.subarray(1)]], gapsOf(all, [1]))).toBeNull();
+    expect(rootOf(4, [[3, one]], [[], gapsOf(all, [])[0] ?? []])).toBeNull();
     expect(rootOf(0, [], [])).toBeNull();
     expect(rootOf(NaN, [], [])).toBeNull();
   });

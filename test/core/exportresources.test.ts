@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { draftEvaluation } from '../../src/core/decided/evaluation.ts';
+import { draftReplay } from '../../src/core/decided/replayed.ts';
+import { draftRiskDecision } from '../../src/core/decided/riskdecision.ts';
+import { graphText } from '../../src/core/exportrow.ts';
+import { edgeRow } from '../../src/core/graph.ts';
+import { sha256Text } from '../../src/core/hash.ts';
+import { canonicalize, type Json } from '../../src/core/json.ts';
+import { artifactOf, events, faults, verifyText, type Asked } from './exportlog.ts';
+import type { ProofLog } from './prooflog.ts';
+
+describe('an export of another resource', () => {
+  const decided = {
+    id: 'rsk_1',
+    runId: 'r',
+    action: 'allow',
+    score: 0.25,
+    deterministicInputsHash: sha256Text('i'),
+    configHash: sha256Text('c'),
+    evaluatedAt: '2026-01-05T09:00:00.000Z',
+    wouldBeAction: null,
+    factors: [{ name: 'f', weight: 1, value: 0.25, contribution: 0.25 }],
+    inputs: { signals: {} },
+  } as const;
+  const evaluated = {
+    id: 'pev_1',
+    runId: 'r',
+    policySource: 'active',
+    policyCount: 0,
+    policyIds: null,
+    policySetHash: sha256Text('p'),
+    policyIndex: null,
+    combined: 'allow',
+    approval: null,
+    evaluatedAt: '2026-01-05T09:00:00.000Z',
+    decisions: [],
+    shadow: [],
+    checkpoint: { context: { a: 1 } },
+    readSet: null,
+  } as const;
+  const result = '{"replayId":"rpl_1","steps":[]}';
+
+  function filled(): { log: ProofLog; exports: Record<string, Asked> } {
+    const log = events();
+    log.append(draftRiskDecision(decided, log.salt));
+    log.append(draftEvaluation(evaluated, log.salt));
+    const replay = log.append(
+      draftReplay(
+        {
+          replayId: 'rpl_1',
+          runId: 'r',
+          kind: 'decisions',
+          treeSize: 4,
+          steps: 0,
+          replayed: 0,
+          notReplayable: 0,
+          mismatches: { n: 0, root: sha256Text('') },
+          warnings: 0,
+          driftCount: 0,
+          at: '2026-01-05T09:00:00.000Z',
+          snapshot: null,
+          drift: null,
+          result: sha256Text(result),
+        },
+        log.salt,
+      ),
+    );
+    const bundle = log.prove('r');
+    const proof = canonicalize(bundle.proof as unknown as Json);
+    const graph = bundle.graph!;
+    const edges = graph.edges.map(([source, target, type]) =>
+      edgeRow({ source: graph.nodes[source]!.id, target: graph.nodes[target]!.id, type }),
+    );
+    const row = graphText({
+      runId: 'r',
+      rootHash: (JSON.parse(graph.leaf.record) as { rootHash: string }).rootHash,
+      nodes: graph.nodes.map((node) => canonicalize({ ...node })),
+      edges,
+    });
+    return {
+      log,
+      exports: {
+        risk_decisions: { resource: 'risk_decisions' },
+        policy_evaluations: { resource: 'policy_evaluations' },
+        replays: { resource: 'replays', stored: new Map([[replay, result]]) },
+        compliance_proofs: {
+          resource: 'compliance_proofs',
+          stored: new Map([[bundle.proofLeaf.index, proof]]),
+        },
+        causal_graphs: { resource: 'causal_graphs', stored: new Map([[graph.leaf.index, row]]) },
+      },
+    };
+  }
+
+  it.each(Object.keys(filled().exports))(
+    '%s is verified, and not with a byte changed',
+    { timeout: 120_000 },
+    async (name) => {
+      const { log, exports } = filled();
+      const original = Buffer.from(artifactOf(log, exports[name]));
+      const verdict = await verifyText(original);
+      expect(faults(verdict)).toEqual([]);
+      expect(verdict.manifest?.rowCount).toBe(1);
+      const from = original.indexOf('\n') + 1;
+      const to = original.indexOf('\n', from);
+      const changed = Buffer.from(original);
+      for (let at = from; at < to; at++) {
+        changed[at] = original[at]! ^ (1 << (at % 8));
+        if ((await verifyText(changed)).verified)
+          expect(original.toString('utf8', at - 20, at + 20)).toBe('seen');
+        changed[at] = original[at]!;
+      }
+    },
+  );
+});
