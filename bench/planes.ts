@@ -105,7 +105,8 @@ function enrolled(
     createdBy: 'bench',
     tokenDigest: keyDigest(createToken('enr', randomBytes)),
     tokenExpiresMs: nowMs,
-    enrolled: { atMs: nowMs, ...plane.identity, ...shown, current: secrets, previous: null },
+    tokenUsedMs: null,
+    enrolled: { atMs: nowMs, ...plane.identity, formerKeys: [], ...shown, current: secrets, previous: null },
     revokedMs: null,
     revision: 1,
   };

@@ -40,6 +40,15 @@ const DataPlane = Type.Object({
   origin: nullable(Type.String({ description: 'Of its metering log, without the epoch' })),
   auditOrigin: nullable(Type.String()),
   verifierKey: nullable(Type.String({ description: 'Of its metering log, Ed25519' })),
+  auditVerifierKey: nullable(Type.String({ description: 'Of its audit log, Ed25519' })),
+  formerKeys: Type.Array(
+    Type.Object({
+      verifierKey: Type.String(),
+      auditVerifierKey: Type.String(),
+      until: timestamp('When it enrolled with others'),
+    }),
+    { description: 'Keys that it had before, the oldest first: reports of their time are signed by them' },
+  ),
   keyPrefix: nullable(Type.String()),
   keyLast4: nullable(Type.String()),
   previousValidUntil: nullable(timestamp('Until when the credentials before still work')),
@@ -80,6 +89,25 @@ const PlaneCredentials = Type.Object({
   previousValidUntil: nullable(timestamp('Until when the credentials before still work')),
 });
 
+const EnrolmentToken = Type.Object({
+  dataPlane: DataPlane,
+  enrolmentToken: Type.String({ pattern: '^gov_enr_[0-9A-Za-z]{38}$', description: 'Shown this once' }),
+  expiresAt: timestamp('Until when it can be exchanged'),
+});
+
+const NewestReport = Type.Object({
+  epoch: count('Of the report; the one that was asked for, or 0, where none is held'),
+  nextSequence: count('The first one of the epoch that is not held yet'),
+  report: nullable(
+    Type.String({ description: 'The exact bytes of the report with the greatest sequence of the epoch' }),
+  ),
+  cosignature: Type.String({
+    description:
+      'Signature line of the service for its checkpoint; empty where reports before it are missing',
+  }),
+});
+export type NewestReport = Static<typeof NewestReport>;
+
 const Enrolled = Type.Object({
   ...PlaneCredentials.properties,
   projectId: serviceId('prj'),
@@ -103,13 +131,7 @@ export const dataPlanes = {
     path: '/telemetry/planes',
     summary: 'Register a data plane; its one-time enrolment token is shown this once',
     body: exact({ name: displayName(limits.planeNameChars, 'What people call it') }),
-    success: {
-      201: Type.Object({
-        dataPlane: DataPlane,
-        enrolmentToken: Type.String({ pattern: '^gov_enr_[0-9A-Za-z]{38}$', description: 'Shown this once' }),
-        expiresAt: timestamp('Until when it can be exchanged'),
-      }),
-    },
+    success: { 201: EnrolmentToken },
     statuses: [400, 401, 403, 409, 429, 500],
   }),
   listDataPlanes: operation({
@@ -133,6 +155,17 @@ export const dataPlanes = {
     params: planeParams,
     success: { 200: DataPlane },
     statuses: [401, 403, 404, 500],
+  }),
+  issueEnrolmentToken: operation({
+    ...extension,
+    ...managed,
+    method: 'POST',
+    path: '/telemetry/planes/{dataPlaneId}/token',
+    summary:
+      'Give a data plane another one-time enrolment token, shown this once: for new keys, or to reinstate it',
+    params: planeParams,
+    success: { 201: EnrolmentToken },
+    statuses: [401, 403, 404, 429, 500],
   }),
   revokeDataPlane: operation({
     ...extension,
@@ -175,6 +208,23 @@ export const dataPlanes = {
     }),
     success: { 201: Enrolled },
     statuses: [400, 401, 409, 429, 500],
+  }),
+  newestReport: operation({
+    ...extension,
+    access: 'plane',
+    scope: 'telemetry:write',
+    signed: true,
+    method: 'GET',
+    path: '/telemetry/reports/newest',
+    summary:
+      'Show the calling data plane the newest report of it that is held, of an epoch or of the newest one',
+    query: exact({
+      epoch: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Default: the newest' }),
+      ),
+    }),
+    success: { 200: NewestReport },
+    statuses: [400, 401, 500],
   }),
   rotatePlaneCredentials: operation({
     ...extension,

@@ -238,6 +238,8 @@ export const limits = {
   importTelemetryBytes: 8 * MiB,
   planesPerProject: 20_000,
   planeNameChars: 100,
+  /** Pairs of keys that a data plane had before: as often it enrols with others. */
+  planeFormerKeys: 100,
   /** Of an origin, a verifier key, a signed note inside a report, a record of the metering log. */
   originChars: 255,
   verifierKeyChars: 512,

@@ -18,6 +18,12 @@ export interface PlaneIdentity {
   readonly auditVerifierKey: string;
 }
 
+/** The keys of a plane before it enrolled with others, of the same origins. */
+export interface FormerKeys extends Pick<PlaneIdentity, 'verifierKey' | 'auditVerifierKey'> {
+  /** When it enrolled with others. */
+  readonly untilMs: number;
+}
+
 /** What does not hold of a message: the word, where in its body (JSON pointer), and what was expected and came. */
 export interface Fault {
   readonly fault: TelemetryFault;

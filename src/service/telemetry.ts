@@ -9,11 +9,17 @@ import { takeAttestation } from './telemetryattest.ts';
 import { callingPlane, enrolment } from './telemetryenrol.ts';
 import { receiptOf } from './telemetryimport.ts';
 import { planes } from './telemetryplanes.ts';
+import { newest } from './telemetrynewest.ts';
 import { takeOwnReport } from './telemetryreport.ts';
 
 export const telemetry: Pick<
   Handlers,
-  'reportUsage' | 'attestUsage' | 'importTelemetry' | keyof typeof planes | keyof typeof enrolment
+  | 'reportUsage'
+  | 'attestUsage'
+  | 'importTelemetry'
+  | keyof typeof planes
+  | keyof typeof enrolment
+  | keyof typeof newest
 > = {
   async reportUsage({ body, caller, canonical }, services) {
     const plane = callingPlane(caller).stored;
@@ -40,6 +46,7 @@ export const telemetry: Pick<
 
   ...planes,
   ...enrolment,
+  ...newest,
 };
 
 function signed(canonical: string | null): string {

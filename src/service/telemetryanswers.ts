@@ -123,6 +123,11 @@ export async function planeBody(
     origin: enrolled?.origin ?? null,
     auditOrigin: enrolled?.auditOrigin ?? null,
     verifierKey: enrolled?.verifierKey ?? null,
+    auditVerifierKey: enrolled?.auditVerifierKey ?? null,
+    formerKeys: (enrolled?.formerKeys ?? []).map(({ untilMs, ...keys }) => ({
+      ...keys,
+      until: formatTimestamp(untilMs),
+    })),
     keyPrefix: enrolled?.keyPrefix ?? null,
     keyLast4: enrolled?.keyLast4 ?? null,
     previousValidUntil: previousMs !== null && previousMs > nowMs ? time(previousMs) : null,

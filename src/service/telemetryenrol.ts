@@ -1,7 +1,11 @@
 /**
  * How a data plane gets its credentials and changes them (contract B9): a one-time token and a note by its own key for a
  * hybrid key and a signing secret, which are shown once and kept as a digest and sealed. The same plane may ask again with
- * the same token until its first report, since an answer can be lost; it then gets other credentials.
+ * the same token until its next report, since an answer can be lost; it then gets other credentials.
+ *
+ * A plane that is there already enrols again with another token: it stays the same data plane, with its logs (that is, its
+ * origins), its reports and its totals, so nothing is billed twice. Its keys may be others; those before are kept for the
+ * reports of their time. The credentials before end, and a plane that was revoked is reinstated.
  *
  * When a plane rotates, the credentials that it called with work on for the overlap, so that it can ask again where the
  * answer was lost: what was made in between and never arrived is dropped.
@@ -36,12 +40,15 @@ export const enrolment: Pick<Handlers, 'enrollDataPlane' | 'rotatePlaneCredentia
       await refuseOtherPlane(services, plane, identity);
       const nowMs = services.now();
       const fresh = freshCredentials(services);
-      const enrolled: Enrolled = { atMs: nowMs, ...identity, ...fresh.kept, previous: null };
-      const after = { ...plane, enrolled, revision: plane.revision + 1 };
+      const formerKeys = formerKeysAfter(plane, identity, nowMs);
+      const enrolled: Enrolled = { atMs: nowMs, ...identity, formerKeys, ...fresh.kept, previous: null };
+      const revision = plane.revision + 1;
+      const after = { ...plane, tokenUsedMs: nowMs, enrolled, revokedMs: null, revision };
       const by = { id: plane.planeId, type: 'data_plane' } as const;
       const telling = { nowMs, salt: services.salt, by };
       if (!(await savePlane(services, after, { leaves: [planeChanged('enrolled', after, telling)] })))
         continue;
+      services.forgetCredential(plane.planeId);
       const shown = { dataPlaneId: plane.planeId, ...fresh.shown, previousValidUntil: null };
       const { cosigner, configSigner } = hostingOf(services);
       return {
@@ -105,12 +112,13 @@ export function callingPlane({ plane }: Caller): CallingPlane {
   return plane;
 }
 
-/** INVALID_CREDENTIAL, one text for what is malformed, unknown, used up, expired or revoked; ENVIRONMENT_MISMATCH. */
+/** INVALID_CREDENTIAL, one text for what is malformed, unknown, expired or revoked; ENVIRONMENT_MISMATCH. */
 async function planeOfToken({ store, now }: Services, token: string, basePath: string) {
   const found = tokenKind(token) === 'enr' ? await store.planeOfToken(keyDigest(token)) : null;
   if (found === null) throw refusedToken();
   const { plane, project, stored } = found;
-  const isOver = plane.tokenExpiresMs <= now() || plane.revokedMs !== null || stored.deletedMs !== null;
+  // revoking ends the token of then, and one that was issued since reinstates
+  const isOver = plane.tokenExpiresMs <= now() || stored.deletedMs !== null;
   if (isOver) throw refusedToken();
   const environment = basePath.startsWith('/sandbox/') ? 'sandbox' : 'production';
   if (project.environment !== environment) throw wrongEnvironment(environment);
@@ -121,7 +129,7 @@ const refusedToken = (): GovError =>
   new GovError(
     'INVALID_CREDENTIAL',
     `expected an enrolment token of the last ${limits.enrolmentHours} h that no other plane has used, got another ` +
-      'text; ask for a new one (gov planes create)',
+      'text; ask for a new one (gov planes create, or gov planes token for a plane that is there)',
   );
 
 function checkIdentity(possession: string, claim: { readonly token: string } & PlaneIdentity): void {
@@ -130,21 +138,52 @@ function checkIdentity(possession: string, claim: { readonly token: string } & P
   throw fieldError({ pointer: fault.pointer, in: 'body', code: 'NOT_ALLOWED', detail: fault.detail });
 }
 
-/** CONFLICT where the token was used by a plane with other keys, or by this one, which has reported since. */
+/**
+ * CONFLICT where the plane has another log, where its token was used with other keys, or by this very plane, which has
+ * reported since.
+ */
 async function refuseOtherPlane(
   { store }: Services,
   plane: StoredPlane,
   identity: PlaneIdentity,
 ): Promise<void> {
-  const { enrolled, projectId, planeId } = plane;
+  const { enrolled, projectId, planeId, tokenUsedMs } = plane;
   if (enrolled === null) return;
-  const names = ['origin', 'auditOrigin', 'verifierKey', 'auditVerifierKey'] as const;
-  const isSame = names.every((name) => enrolled[name] === identity[name]);
-  if (isSame && (await store.newestEpoch(projectId, planeId)) === null) return;
+  for (const name of ['origin', 'auditOrigin'] as const) {
+    if (enrolled[name] === identity[name]) continue;
+    const detail =
+      `expected ${name} ${enrolled[name]} of data plane ${planeId}, which this token is for, got ${identity[name]}; ` +
+      'ask for a token of its own (gov planes create)';
+    throw new GovError('CONFLICT', detail);
+  }
+  if (tokenUsedMs === null) return;
+  const isSame = hasSameKeys(enrolled, identity);
+  const [newest] = await store.reports(projectId, planeId, { limit: 1 });
+  if (isSame && (newest === undefined || newest.receivedMs < tokenUsedMs)) return;
   const detail = isSame
-    ? 'expected a plane that has not reported yet, but this one has; rotate its credentials instead'
-    : 'expected the plane that used this token first, got one with other keys; ask for a token of its own';
-  throw new GovError('CONFLICT', detail);
+    ? 'expected a plane that has not reported since it used this token, but this one has; rotate its credentials instead'
+    : 'expected the keys with which this token was used first, got others';
+  throw new GovError('CONFLICT', `${detail}, or ask for another token (gov planes token ${planeId})`);
+}
+
+type Keys = Pick<PlaneIdentity, 'verifierKey' | 'auditVerifierKey'>;
+
+const hasSameKeys = (one: Keys, other: Keys): boolean =>
+  one.verifierKey === other.verifierKey && one.auditVerifierKey === other.auditVerifierKey;
+
+/** CONFLICT where they would be too many. */
+function formerKeysAfter(
+  { planeId, enrolled }: StoredPlane,
+  identity: PlaneIdentity,
+  untilMs: number,
+): Enrolled['formerKeys'] {
+  if (enrolled === null) return [];
+  const { formerKeys, verifierKey, auditVerifierKey } = enrolled;
+  if (hasSameKeys(enrolled, identity)) return formerKeys;
+  if (formerKeys.length < limits.planeFormerKeys)
+    return [...formerKeys, { verifierKey, auditVerifierKey, untilMs }];
+  const detail = `expected a data plane whose keys changed less than ${limits.planeFormerKeys} times, got ${planeId}`;
+  throw new GovError('CONFLICT', `${detail}; register another one (gov planes create) with a log of its own`);
 }
 
 function freshCredentials(services: Services) {

@@ -3,6 +3,7 @@
  * of. No count and no content of a plane stands in them. Proven by `test/service/telemetryreports.test.ts`.
  */
 import type { TelemetryFault } from '../contract/telemetry.ts';
+import { hashText, sha256 } from '../core/hash.ts';
 import type { EventDraft } from '../core/record.ts';
 import type { JsonObject } from '../core/json.ts';
 import { formatTimestamp } from '../core/time.ts';
@@ -10,15 +11,16 @@ import type { StoredPlane } from '../store/port.ts';
 import type { Telling } from './projectevents.ts';
 import { systemEvent } from './system.ts';
 
-type Change = 'registered' | 'enrolled' | 'rotated' | 'revoked';
+type Change = 'registered' | 'token_issued' | 'enrolled' | 'rotated' | 'revoked';
 const actions: Readonly<Record<Change, string>> = {
   registered: 'register',
+  token_issued: 'issue',
   enrolled: 'enroll',
   rotated: 'rotate',
   revoked: 'revoke',
 };
 
-/** A data plane was registered, got credentials or new ones, or lost them. */
+/** A data plane was registered, got another token, credentials or new ones, or lost them. */
 export const planeChanged = (
   change: Change,
   { planeId, name, enrolled }: StoredPlane,
@@ -40,6 +42,7 @@ const enrolledMembers = (enrolled: NonNullable<StoredPlane['enrolled']>): JsonOb
   auditOrigin: enrolled.auditOrigin,
   verifierKey: enrolled.verifierKey,
   auditVerifierKey: enrolled.auditVerifierKey,
+  digestHash: hashText(sha256(enrolled.current.keyDigest)),
   keyPrefix: enrolled.keyPrefix,
   keyLast4: enrolled.keyLast4,
   previousValidUntil: enrolled.previous === null ? null : formatTimestamp(enrolled.previous.untilMs),

@@ -22,12 +22,17 @@ const attempts = 5;
 
 export const planes: Pick<
   Handlers,
-  'createDataPlane' | 'listDataPlanes' | 'getDataPlane' | 'revokeDataPlane' | 'listUsageReports'
+  | 'createDataPlane'
+  | 'issueEnrolmentToken'
+  | 'listDataPlanes'
+  | 'getDataPlane'
+  | 'revokeDataPlane'
+  | 'listUsageReports'
 > = {
   async createDataPlane({ body, caller, idempotency }, services) {
     const { now, randomBytes, salt } = services;
     const nowMs = now();
-    const token = createToken('enr', randomBytes);
+    const { token, kept } = freshToken(services, nowMs);
     const { projectId } = caller.project;
     const plane: StoredPlane = {
       planeId: typeId('dpl', nowMs, randomBytes(10)),
@@ -35,21 +40,12 @@ export const planes: Pick<
       name: body.name,
       createdMs: nowMs,
       createdBy: caller.id,
-      tokenDigest: keyDigest(token),
-      tokenExpiresMs: nowMs + limits.enrolmentHours * 3_600_000,
+      ...kept,
       enrolled: null,
       revokedMs: null,
       revision: 1,
     };
-    const answer = {
-      status: 201,
-      body: {
-        dataPlane: await planeBody(services, caller.project, plane, nowMs),
-        enrolmentToken: token,
-        expiresAt: formatTimestamp(plane.tokenExpiresMs),
-      },
-      headers: noStore,
-    } as const;
+    const answer = await tokenAnswer(services, caller, plane, token);
     const stored = await appendFor(
       services,
       { caller, scopes },
@@ -62,6 +58,28 @@ export const planes: Pick<
       },
     );
     return 'replayed' in stored ? stored : answer;
+  },
+
+  /** Again and again where it reports or is rotated meanwhile. A token that was issued before ends. */
+  async issueEnrolmentToken({ params, caller, idempotency }, services) {
+    const { projectId } = caller.project;
+    for (let attempt = 0; ; attempt++) {
+      const before = await planeOf(services, caller, params.dataPlaneId);
+      const nowMs = services.now();
+      const { token, kept } = freshToken(services, nowMs);
+      const plane = { ...before, ...kept, revision: before.revision + 1 };
+      const answer = await tokenAnswer(services, caller, plane, token);
+      const leaves = [planeChanged('token_issued', plane, { nowMs, salt: services.salt, by: caller })];
+      const effects = [{ kind: 'savePlane', plane }] as const;
+      const sealed = sealedWrite(idempotency, answer, services);
+      try {
+        const request = { projectId, leaves, meter: unmetered, effects, ...sealed };
+        const stored = await appendFor(services, { caller, scopes }, request);
+        return 'replayed' in stored ? stored : answer;
+      } catch (error) {
+        refuseUnlessMeanwhile(error, attempt);
+      }
+    }
   },
 
   async listDataPlanes({ query, caller }, services) {
@@ -90,7 +108,8 @@ export const planes: Pick<
       const before = await planeOf(services, caller, params.dataPlaneId);
       if (before.revokedMs !== null) throw notFound('data plane');
       const nowMs = services.now();
-      const plane = { ...before, revokedMs: nowMs, revision: before.revision + 1 };
+      const tokenExpiresMs = Math.min(before.tokenExpiresMs, nowMs);
+      const plane = { ...before, tokenExpiresMs, revokedMs: nowMs, revision: before.revision + 1 };
       const telling = { nowMs, salt: services.salt, by: caller };
       const leaves = [planeChanged('revoked', plane, telling)];
       const request = {
@@ -103,8 +122,7 @@ export const planes: Pick<
         await appendFor(services, { caller, scopes }, request);
         break;
       } catch (error) {
-        const isOther = error instanceof GovError && error.code === 'CONFLICT';
-        if (!isOther || attempt + 1 >= attempts) throw error;
+        refuseUnlessMeanwhile(error, attempt);
       }
     }
     services.forgetCredential(params.dataPlaneId);
@@ -130,6 +148,30 @@ export const planes: Pick<
     return { status: 200, body: { data: rows.map((row) => reportBody(row, nowMs)), nextCursor } };
   },
 };
+
+/** A token for a day, and what is kept of it. */
+function freshToken({ randomBytes }: Services, nowMs: number) {
+  const token = createToken('enr', randomBytes);
+  const tokenExpiresMs = nowMs + limits.enrolmentHours * 3_600_000;
+  return { token, kept: { tokenDigest: keyDigest(token), tokenExpiresMs, tokenUsedMs: null } };
+}
+
+const tokenAnswer = async (services: Services, { project }: Caller, plane: StoredPlane, token: string) =>
+  ({
+    status: 201,
+    body: {
+      dataPlane: await planeBody(services, project, plane, services.now()),
+      enrolmentToken: token,
+      expiresAt: formatTimestamp(plane.tokenExpiresMs),
+    },
+    headers: noStore,
+  }) as const;
+
+/** Throws what is no change of the plane meanwhile, or one too many. */
+function refuseUnlessMeanwhile(error: unknown, attempt: number): void {
+  const isMeanwhile = error instanceof GovError && error.code === 'CONFLICT';
+  if (!isMeanwhile || attempt + 1 >= attempts) throw error;
+}
 
 /** NOT_FOUND */
 async function planeOf({ store }: Services, { project }: Caller, planeId: string): Promise<StoredPlane> {

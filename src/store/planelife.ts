@@ -3,22 +3,29 @@
  * theirs is one event, in the transaction of the change (`src/service/telemetryevents.ts`). Memory grows with the planes
  * that were ever registered: about 500 bytes each. Proven by `test/store/tamperplanes.test.ts`.
  */
+import type { FormerKeys } from '../core/planeidentity.ts';
+import { formerKeysText } from './telemetryrow.ts';
 import { text, time, type TenantEvent, type Told } from './tenantlife.ts';
 
 /** The columns that an event changes of a row that was there before it, beside its revision. */
 const changedBy: Readonly<Record<string, readonly string[]>> = {
   'telemetry.plane_registered': [],
+  'telemetry.plane_token_issued': ['token_used_ms'],
   'telemetry.plane_enrolled': [
+    'token_used_ms',
     'enrolled_ms',
     'origin',
     'audit_origin',
     'verifier_key',
     'audit_verifier_key',
+    'former_keys',
+    'key_digest',
     'key_prefix',
     'key_last4',
     'previous_until_ms',
+    'revoked_ms',
   ],
-  'telemetry.plane_rotated': ['key_prefix', 'key_last4', 'previous_until_ms'],
+  'telemetry.plane_rotated': ['key_digest', 'key_prefix', 'key_last4', 'previous_until_ms'],
   'telemetry.plane_revoked': ['revoked_ms'],
 };
 
@@ -45,8 +52,12 @@ export class PlaneLife {
     if (eventType === 'telemetry.plane_registered') this.#planes.set(planeId, newPlane(event));
     else if (told !== undefined) {
       const { revision } = told;
-      const columns = columnsOf(event);
-      for (const column of changedBy[eventType] ?? []) told[column] = columns[column] ?? null;
+      const columns = columnsOf(event, told);
+      for (const column of changedBy[eventType] ?? []) {
+        const value = columns[column];
+        if (value === undefined) delete told[column];
+        else told[column] = value;
+      }
       if (revision !== undefined) told['revision'] = Number(revision) + 1;
     }
   }
@@ -64,11 +75,14 @@ const newPlane = ({ atMs, actorId, metadata }: TenantEvent): Told => ({
   name: text(metadata['name']),
   created_ms: atMs,
   created_by: actorId,
+  token_used_ms: null,
   enrolled_ms: null,
   origin: null,
   audit_origin: null,
   verifier_key: null,
   audit_verifier_key: null,
+  former_keys: null,
+  key_digest: null,
   key_prefix: null,
   key_last4: null,
   previous_until_ms: null,
@@ -76,8 +90,9 @@ const newPlane = ({ atMs, actorId, metadata }: TenantEvent): Told => ({
   revision: 1,
 });
 
-/** All that any event tells. */
-const columnsOf = ({ atMs, metadata }: TenantEvent): Told => ({
+/** All that any event tells, after `before`; what follows from what is not known is left out. */
+const columnsOf = ({ eventType, atMs, metadata }: TenantEvent, before: Told): Partial<Told> => ({
+  token_used_ms: eventType === 'telemetry.plane_enrolled' ? atMs : null,
   enrolled_ms: atMs,
   origin: text(metadata['origin']),
   audit_origin: text(metadata['auditOrigin']),
@@ -85,6 +100,27 @@ const columnsOf = ({ atMs, metadata }: TenantEvent): Told => ({
   audit_verifier_key: text(metadata['auditVerifierKey']),
   key_prefix: text(metadata['keyPrefix']),
   key_last4: text(metadata['keyLast4']),
+  ...formerKeysAfter(before, { atMs, metadata }),
+  key_digest: text(metadata['digestHash']),
   previous_until_ms: time(metadata['previousValidUntil']),
-  revoked_ms: atMs,
+  revoked_ms: eventType === 'telemetry.plane_revoked' ? atMs : null,
 });
+
+/** The keys before are kept where they were others. */
+function formerKeysAfter(
+  { former_keys: known, verifier_key: verifierKey, audit_verifier_key: auditVerifierKey }: Told,
+  { atMs, metadata }: Pick<TenantEvent, 'atMs' | 'metadata'>,
+): Partial<Told> {
+  if (known === undefined || verifierKey === undefined || auditVerifierKey === undefined) return {};
+  if (known === null) return { former_keys: formerKeysText([]) };
+  const isSame =
+    verifierKey === text(metadata['verifierKey']) && auditVerifierKey === text(metadata['auditVerifierKey']);
+  if (isSame || atMs === null) return { former_keys: known };
+  const before = {
+    verifierKey: String(verifierKey),
+    auditVerifierKey: String(auditVerifierKey),
+    untilMs: atMs,
+  };
+  const keys = JSON.parse(String(known)) as FormerKeys[];
+  return { former_keys: formerKeysText([...keys, before]) };
+}

@@ -5,6 +5,7 @@
  */
 import type { MeteredType } from '../contract/operation.ts';
 import type { TelemetryFault } from '../contract/telemetry.ts';
+import type { FormerKeys } from '../core/planeidentity.ts';
 import type { ByAge, Page, Project } from './port.ts';
 import type { StoredProject } from './tenancy.ts';
 
@@ -24,6 +25,8 @@ export interface StoredPlane {
   /** SHA-256 of the enrolment token, 32 bytes; kept after its use, so that a lost answer can be asked for again. */
   readonly tokenDigest: Buffer;
   readonly tokenExpiresMs: number;
+  /** When the token was exchanged last; null where it was not yet. */
+  readonly tokenUsedMs: number | null;
   /** Null until it is enrolled. */
   readonly enrolled: {
     readonly atMs: number;
@@ -33,6 +36,8 @@ export interface StoredPlane {
     /** C2SP vkey texts, Ed25519. */
     readonly verifierKey: string;
     readonly auditVerifierKey: string;
+    /** Those it had before, the oldest first; at most `limits.planeFormerKeys`. */
+    readonly formerKeys: readonly FormerKeys[];
     readonly keyPrefix: string;
     readonly keyLast4: string;
     readonly current: PlaneSecrets;
@@ -99,7 +104,8 @@ export type TelemetryEffect =
   /**
    * Inserts (`revision` 1) or replaces. Refused with CONFLICT where the stored revision is not one less, where the
    * project has `limits.planesPerProject` planes already that are not revoked, where it is revoked and `revokedMs` is
-   * another time, and where another plane, of whichever project, has this verifier key.
+   * another time, or null though it is not enrolled (anew), and where another plane, of whichever project and revoked or
+   * not, has this origin, audit origin or verifier key: each log is of one plane for ever.
    */
   | { readonly kind: 'savePlane'; readonly plane: StoredPlane }
   /**

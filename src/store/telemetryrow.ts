@@ -1,4 +1,5 @@
 /** Rows of data planes as both engines keep them. Proven by `test/store/suite/telemetry.ts`. */
+import type { FormerKeys } from '../core/planeidentity.ts';
 import type { Counts, StoredPlane, StoredReport } from './telemetry.ts';
 
 export interface PlaneRow {
@@ -9,11 +10,13 @@ export interface PlaneRow {
   created_by: string;
   token_digest: Buffer;
   token_expires_ms: number;
+  token_used_ms: number | null;
   enrolled_ms: number | null;
   origin: string | null;
   audit_origin: string | null;
   verifier_key: string | null;
   audit_verifier_key: string | null;
+  former_keys: string | null;
   key_prefix: string | null;
   key_last4: string | null;
   key_digest: Buffer | null;
@@ -33,11 +36,13 @@ export const planeColumns = [
   'created_by',
   'token_digest',
   'token_expires_ms',
+  'token_used_ms',
   'enrolled_ms',
   'origin',
   'audit_origin',
   'verifier_key',
   'audit_verifier_key',
+  'former_keys',
   'key_prefix',
   'key_last4',
   'key_digest',
@@ -61,7 +66,8 @@ export function planeValues(plane: StoredPlane): (string | number | null | Buffe
     plane.createdBy,
     bytes(plane.tokenDigest),
     plane.tokenExpiresMs,
-    ...(enrolled === null ? Array<null>(9).fill(null) : enrolledValues(enrolled)),
+    plane.tokenUsedMs,
+    ...(enrolled === null ? Array<null>(10).fill(null) : enrolledValues(enrolled)),
     previous === null ? null : bytes(previous.keyDigest),
     previous?.sealedSecret ?? null,
     previous?.untilMs ?? null,
@@ -72,12 +78,19 @@ export function planeValues(plane: StoredPlane): (string | number | null | Buffe
 
 type Enrolled = NonNullable<StoredPlane['enrolled']>;
 
+/** As it is kept, and as fsck makes it of events. */
+export const formerKeysText = (keys: readonly FormerKeys[]): string =>
+  JSON.stringify(
+    keys.map(({ verifierKey, auditVerifierKey, untilMs }) => ({ verifierKey, auditVerifierKey, untilMs })),
+  );
+
 const enrolledValues = (enrolled: Enrolled) => [
   enrolled.atMs,
   enrolled.origin,
   enrolled.auditOrigin,
   enrolled.verifierKey,
   enrolled.auditVerifierKey,
+  formerKeysText(enrolled.formerKeys),
   enrolled.keyPrefix,
   enrolled.keyLast4,
   bytes(enrolled.current.keyDigest),
@@ -92,6 +105,7 @@ export const planeOf = (row: PlaneRow): StoredPlane => ({
   createdBy: row.created_by,
   tokenDigest: row.token_digest,
   tokenExpiresMs: row.token_expires_ms,
+  tokenUsedMs: row.token_used_ms,
   enrolled: row.enrolled_ms === null ? null : enrolledOf(row as WithoutNull<PlaneRow>), // by a CHECK
   revokedMs: row.revoked_ms,
   revision: row.revision,
@@ -105,6 +119,7 @@ const enrolledOf = (row: WithoutNull<PlaneRow>): Enrolled => ({
   auditOrigin: row.audit_origin,
   verifierKey: row.verifier_key,
   auditVerifierKey: row.audit_verifier_key,
+  formerKeys: JSON.parse(row.former_keys) as FormerKeys[],
   keyPrefix: row.key_prefix,
   keyLast4: row.key_last4,
   current: { keyDigest: row.key_digest, sealedSecret: row.sealed_secret },

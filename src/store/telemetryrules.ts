@@ -11,6 +11,16 @@ type EffectOf<Kind extends TelemetryEffect['kind']> = Extract<TelemetryEffect, {
 
 export type PlaneState = Pick<StoredPlane, 'revision' | 'revokedMs'>;
 
+/** What is of one plane for ever: its logs are billed and cosigned once. */
+export const claims = ['origin', 'auditOrigin', 'verifierKey'] as const;
+export type Claim = (typeof claims)[number];
+
+export interface PlaneOwner {
+  readonly planeId: string;
+  /** Whether it is of the project whose effects are applied. */
+  readonly isOwn: boolean;
+}
+
 /** An epoch of a plane. */
 export interface EpochName {
   readonly planeId: string;
@@ -32,8 +42,8 @@ export interface TelemetryRows {
   planeState(planeId: string): PlaneState | null;
   /** Planes that are not revoked. */
   unrevokedPlanes(): number;
-  /** Whether another plane, of whichever project, has this verifier key. */
-  isKeyTaken(plane: { readonly planeId: string; readonly verifierKey: string }): boolean;
+  /** Which plane, of whichever project, has it; null: none. */
+  ownerOf(claim: Claim, text: string): PlaneOwner | null;
   /** Inserts, or replaces what may change. */
   savePlane(plane: StoredPlane): void;
   /** Null where there is none. */
@@ -73,21 +83,37 @@ function savePlane(rows: TelemetryRows, plane: StoredPlane): void {
       `expected revision ${revision - 1} of data plane ${planeId}, found ${found}: it was changed meanwhile; read it again`,
     );
   }
-  if (before !== null && before.revokedMs !== null && before.revokedMs !== revokedMs) {
-    throw conflict(`expected a data plane that is not revoked, but ${planeId} is; register another one`);
+  const wasRevoked = before !== null && before.revokedMs !== null;
+  const isReinstated = wasRevoked && revokedMs === null && enrolled !== null;
+  if (wasRevoked && before.revokedMs !== revokedMs && !isReinstated) {
+    throw conflict(`expected a data plane that is not revoked, but ${planeId} is; enrol it with a new token`);
   }
-  if (before === null && rows.unrevokedPlanes() >= limits.planesPerProject) {
+  if ((before === null || isReinstated) && rows.unrevokedPlanes() >= limits.planesPerProject) {
     throw conflict(
       `expected at most ${limits.planesPerProject} data planes of a project, got one more; revoke one that is not used`,
     );
   }
-  if (enrolled !== null && rows.isKeyTaken({ planeId, verifierKey: enrolled.verifierKey })) {
-    throw conflict(
-      `expected a verifier key that no data plane has, but another one than ${planeId} has it; make a new key`,
-    );
-  }
+  if (enrolled !== null) refuseTaken(rows, { planeId, ...enrolled });
   rows.savePlane(plane);
 }
+
+function refuseTaken(rows: TelemetryRows, plane: { readonly planeId: string } & Record<Claim, string>): void {
+  for (const claim of claims) {
+    const owner = rows.ownerOf(claim, plane[claim]);
+    if (owner === null || owner.planeId === plane.planeId) continue;
+    const who = owner.isOwn ? `data plane ${owner.planeId}` : 'a data plane of another project';
+    throw conflict(
+      `expected ${claimNames[claim]} that no data plane has, but ${who} has ${plane[claim]}: a log is of one data plane ` +
+        `for ever; enrol with a token for that very plane (gov planes token ${owner.isOwn ? owner.planeId : 'ID'})`,
+    );
+  }
+}
+
+const claimNames: Readonly<Record<Claim, string>> = {
+  origin: 'an origin',
+  auditOrigin: 'an audit origin',
+  verifierKey: 'a verifier key',
+};
 
 function saveReport(rows: TelemetryRows, report: StoredReport): void {
   const { planeId, epoch, sequence, reportId, month, totals } = report;

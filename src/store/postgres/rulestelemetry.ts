@@ -4,12 +4,13 @@ import { changed, credential, lookup, own, type TableRules } from './rulewords.t
 export const telemetryRules: Readonly<Record<string, TableRules>> = {
   telemetry_plane: {
     sees: `${own} OR key_digest = ${credential} OR previous_digest = ${credential} OR token_digest = ${credential}
-      OR verifier_key = ${lookup}`,
+      OR verifier_key = ${lookup} OR origin = ${lookup} OR audit_origin = ${lookup}`,
     writes: own,
     may: 'SELECT, INSERT, UPDATE',
     changes: {
       when: `NEW.revision <> OLD.revision + 1
-        OR (OLD.revoked_ms IS NOT NULL AND NEW.revoked_ms IS DISTINCT FROM OLD.revoked_ms)
+        OR (OLD.revoked_ms IS NOT NULL AND NEW.revoked_ms IS DISTINCT FROM OLD.revoked_ms
+          AND NOT (NEW.revoked_ms IS NULL AND NEW.key_digest IS DISTINCT FROM OLD.key_digest))
         OR (OLD.enrolled_ms IS NOT NULL AND ${changed('origin audit_origin')})
         OR ${changed('project plane_id created_ms created_by')}`,
       message: 'a change of a data plane raises its revision by one, and leaves what it is',

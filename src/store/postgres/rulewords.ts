@@ -3,7 +3,7 @@
 /** Evaluated once per statement, not per row: the subselect makes it a constant of the plan. */
 export const tenant = "(SELECT nullif(current_setting('gov.project', true), '')::integer)";
 export const credential = "(SELECT decode(nullif(current_setting('gov.digest', true), ''), 'hex'))";
-/** A verifier key, or a challenge. */
+/** An origin or a verifier key of a data plane, or a challenge. */
 export const lookup = "(SELECT nullif(current_setting('gov.lookup', true), ''))";
 
 export const own = `project = ${tenant}`;

@@ -13,11 +13,13 @@ CREATE TABLE telemetry_plane (
   created_by text NOT NULL,
   token_digest bytea NOT NULL UNIQUE,
   token_expires_ms bigint NOT NULL,
+  token_used_ms bigint,
   enrolled_ms bigint,
-  origin text,
-  audit_origin text,
+  origin ${id} UNIQUE,
+  audit_origin ${id} UNIQUE,
   verifier_key ${id} UNIQUE,
   audit_verifier_key text,
+  former_keys text,
   key_prefix text,
   key_last4 text,
   key_digest bytea UNIQUE,
@@ -30,6 +32,7 @@ CREATE TABLE telemetry_plane (
   PRIMARY KEY (project, plane_id),
   CHECK ((enrolled_ms IS NULL) = (origin IS NULL) AND (enrolled_ms IS NULL) = (audit_origin IS NULL)
     AND (enrolled_ms IS NULL) = (verifier_key IS NULL) AND (enrolled_ms IS NULL) = (audit_verifier_key IS NULL)
+    AND (enrolled_ms IS NULL) = (former_keys IS NULL)
     AND (enrolled_ms IS NULL) = (key_prefix IS NULL) AND (enrolled_ms IS NULL) = (key_last4 IS NULL)
     AND (enrolled_ms IS NULL) = (key_digest IS NULL) AND (enrolled_ms IS NULL) = (sealed_secret IS NULL)),
   CHECK ((previous_digest IS NULL) = (previous_secret IS NULL)

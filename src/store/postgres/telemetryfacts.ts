@@ -5,7 +5,15 @@
 import type { Effect } from '../port.ts';
 import type { MonthTotals } from '../planeusage.ts';
 import { countColumns, countsOf, type CountRow } from '../epochrow.ts';
-import type { EpochName, PlaneState, ReportName, ReportPlace } from '../telemetryrules.ts';
+import {
+  claims,
+  type Claim,
+  type EpochName,
+  type PlaneOwner,
+  type PlaneState,
+  type ReportName,
+  type ReportPlace,
+} from '../telemetryrules.ts';
 import type { StoredReport } from '../telemetry.ts';
 import { arrayOf, textArray } from './arrays.ts';
 import { scoped } from './database.ts';
@@ -17,8 +25,8 @@ export type ChallengeState = 'none' | 'open' | 'answered';
 export interface TelemetryFacts {
   readonly planes: Map<string, PlaneState>;
   unrevokedPlanes: number;
-  /** Which plane has a verifier key, of those that are to be saved. */
-  readonly verifierKeys: Map<string, string>;
+  /** By `ownerKey`: which planes have what those that are to be saved have. */
+  readonly planeOwners: Map<string, PlaneOwner>;
   /** By `placeKey`. */
   readonly links: Map<string, StoredReport['link']>;
   /** By `nameKey`. */
@@ -30,7 +38,7 @@ export interface TelemetryFacts {
 export const noTelemetryFacts = (): TelemetryFacts => ({
   planes: new Map(),
   unrevokedPlanes: 0,
-  verifierKeys: new Map(),
+  planeOwners: new Map(),
   links: new Map(),
   challenges: new Map(),
   months: new Map(),
@@ -38,6 +46,7 @@ export const noTelemetryFacts = (): TelemetryFacts => ({
 
 export const epochKey = ({ planeId, epoch }: EpochName): string => `${planeId}/${epoch}`;
 export const placeKey = (place: ReportPlace): string => `${epochKey(place)}/${place.sequence}`;
+export const ownerKey = (claim: Claim, text: string): string => `${claim}/${text}`;
 export const nameKey = ({ planeId, reportId }: ReportName): string => `${planeId}/${reportId}`;
 
 const planeStates = sql<PlaneState & { planeId: string }>(
@@ -47,7 +56,15 @@ const planeStates = sql<PlaneState & { planeId: string }>(
 const countPlanes = sql<{ n: number }>(
   'SELECT count(*) AS n FROM telemetry_plane WHERE project = $1 AND revoked_ms IS NULL',
 );
-const planeOfKey = sql<{ plane_id: string }>('SELECT plane_id FROM telemetry_plane WHERE verifier_key = $1');
+const planeWith = (column: string) =>
+  sql<{ plane_id: string; project: number }>(
+    `SELECT plane_id, project FROM telemetry_plane WHERE ${column} = $1`,
+  );
+const planesWith: Readonly<Record<Claim, ReturnType<typeof planeWith>>> = {
+  origin: planeWith('origin'),
+  auditOrigin: planeWith('audit_origin'),
+  verifierKey: planeWith('verifier_key'),
+};
 const reportsAt = sql<ReportPlace & { link: StoredReport['link'] }>(
   `SELECT u.plane_id AS "planeId", u.epoch, u.sequence, r.link
    FROM unnest($2::text[], $3::int8[], $4::int8[]) AS u(plane_id, epoch, sequence)
@@ -102,7 +119,13 @@ export function telemetryLookups(project: number, effects: readonly Effect[]): L
       months.set(key, [...(months.get(key) ?? []), { month: row.month, totals: countsOf(row) }]),
     );
   }
-  return [...lookups, ...keyLookups(saved.flatMap(({ enrolled }) => enrolled?.verifierKey ?? []))];
+  return [
+    ...lookups,
+    ...ownerLookups(
+      project,
+      saved.flatMap(({ enrolled }) => enrolled ?? []),
+    ),
+  ];
 }
 
 const placeArrays = (places: readonly ReportPlace[]) => [
@@ -123,14 +146,21 @@ const nameArrays = (names: readonly ReportName[]) => [
 ];
 
 /** Of planes of any project: each in its scope, which is left again. */
-function keyLookups(verifierKeys: readonly string[]): Lookup[] {
-  const enter = (key: string): Lookup => ({ step: scoped({ lookup: key }), take: () => {} });
-  const lookups = [...new Set(verifierKeys)].flatMap((key): Lookup[] => [
-    enter(key),
+function ownerLookups(own: number, planes: readonly Readonly<Record<Claim, string>>[]): Lookup[] {
+  const enter = (text: string): Lookup => ({ step: scoped({ lookup: text }), take: () => {} });
+  const wanted = new Map(
+    planes.flatMap((plane) =>
+      claims.map((claim) => [ownerKey(claim, plane[claim]), { claim, text: plane[claim] }] as const),
+    ),
+  );
+  const lookups = [...wanted].flatMap(([key, { claim, text }]): Lookup[] => [
+    enter(text),
     {
-      step: step(planeOfKey, key),
-      take: ([row], { verifierKeys: known }) => {
-        if (row !== undefined) known.set(key, (row as { plane_id: string }).plane_id); // of this very statement
+      step: step(planesWith[claim], text),
+      take: ([row], { planeOwners }) => {
+        if (row === undefined) return;
+        const { plane_id: planeId, project } = row as { plane_id: string; project: number }; // of this very statement
+        planeOwners.set(key, { planeId, isOwn: project === own });
       },
     },
   ]);

@@ -1,9 +1,9 @@
 /** The rows that effects on data planes read and write; `../telemetryrules.ts` judges. */
 import { countColumns, countValues, epochValues, raiseEpochSql } from '../epochrow.ts';
 import { planeColumns, planeValues, reportColumns, reportValues } from '../telemetryrow.ts';
-import type { TelemetryRows } from '../telemetryrules.ts';
+import { claims, type TelemetryRows } from '../telemetryrules.ts';
 import type { Writing } from './effects.ts';
-import { epochKey, nameKey, placeKey } from './telemetryfacts.ts';
+import { epochKey, nameKey, ownerKey, placeKey } from './telemetryfacts.ts';
 import { kept } from './texts.ts';
 import { sql, step } from './wire.ts';
 
@@ -28,11 +28,11 @@ function planeRows({
   facts,
   undo,
   write,
-}: Writing): Of<'planeState' | 'unrevokedPlanes' | 'isKeyTaken' | 'savePlane'> {
+}: Writing): Of<'planeState' | 'unrevokedPlanes' | 'ownerOf' | 'savePlane'> {
   return {
     planeState: (planeId) => facts.planes.get(planeId) ?? null,
     unrevokedPlanes: () => facts.unrevokedPlanes,
-    isKeyTaken: ({ planeId, verifierKey }) => (facts.verifierKeys.get(verifierKey) ?? planeId) !== planeId,
+    ownerOf: (claim, text) => facts.planeOwners.get(ownerKey(claim, text)) ?? null,
     savePlane: (plane) => {
       const { planeId, revision, revokedMs, enrolled, name } = plane;
       const before = facts.planes.get(planeId);
@@ -40,7 +40,9 @@ function planeRows({
       facts.unrevokedPlanes += more;
       undo.add(() => (facts.unrevokedPlanes -= more));
       undo.set(facts.planes, planeId, { revision, revokedMs });
-      if (enrolled !== null) undo.set(facts.verifierKeys, enrolled.verifierKey, planeId);
+      if (enrolled !== null)
+        for (const claim of claims)
+          undo.set(facts.planeOwners, ownerKey(claim, enrolled[claim]), { planeId, isOwn: true });
       write(step(savePlane, project, ...planeValues({ ...plane, name: kept(name) })));
     },
   };

@@ -119,13 +119,16 @@ function checkKeys(check: Check, { no, projectId }: CheckedProject, { keys, unre
 
 function checkPlanes(check: Check, { no, projectId }: CheckedProject, { planes, unread }: PlaneLife): void {
   const rows = check.db
-    .prepare<Value[], Columns & { readonly plane_id: string }>(
+    .prepare<Value[], Columns & { readonly plane_id: string; readonly key_digest: Buffer | null }>(
       'SELECT * FROM telemetry_plane WHERE project = ?',
     )
     .iterate(no);
   const position = `${projectId}/data_plane`;
   const compared = checkRows(check, { kind: 'plane_mismatch', position, told: planes });
-  for (const row of rows) compared.visit(row.plane_id, row);
+  for (const row of rows) {
+    const key_digest = row.key_digest === null ? null : sha256Text(row.key_digest);
+    compared.visit(row.plane_id, { ...row, key_digest });
+  }
   compared.finish(unread);
 }
 

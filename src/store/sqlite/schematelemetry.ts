@@ -15,11 +15,13 @@ CREATE TABLE telemetry_plane (
   created_by TEXT NOT NULL,
   token_digest BLOB NOT NULL UNIQUE,
   token_expires_ms INTEGER NOT NULL,
+  token_used_ms INTEGER,
   enrolled_ms INTEGER,
-  origin TEXT,
-  audit_origin TEXT,
+  origin TEXT UNIQUE,
+  audit_origin TEXT UNIQUE,
   verifier_key TEXT UNIQUE,
   audit_verifier_key TEXT,
+  former_keys TEXT,
   key_prefix TEXT,
   key_last4 TEXT,
   key_digest BLOB UNIQUE,
@@ -32,6 +34,7 @@ CREATE TABLE telemetry_plane (
   PRIMARY KEY (project, plane_id),
   CHECK ((enrolled_ms IS NULL) = (origin IS NULL) AND (enrolled_ms IS NULL) = (audit_origin IS NULL)
     AND (enrolled_ms IS NULL) = (verifier_key IS NULL) AND (enrolled_ms IS NULL) = (audit_verifier_key IS NULL)
+    AND (enrolled_ms IS NULL) = (former_keys IS NULL)
     AND (enrolled_ms IS NULL) = (key_prefix IS NULL) AND (enrolled_ms IS NULL) = (key_last4 IS NULL)
     AND (enrolled_ms IS NULL) = (key_digest IS NULL) AND (enrolled_ms IS NULL) = (sealed_secret IS NULL)),
   CHECK ((previous_digest IS NULL) = (previous_secret IS NULL)
@@ -43,7 +46,8 @@ ${fixed(
   'telemetry_plane',
   ['project', 'plane_id', 'created_ms', 'created_by'],
   `OR NEW.revision <> OLD.revision + 1
-    OR (OLD.revoked_ms IS NOT NULL AND NEW.revoked_ms IS NOT OLD.revoked_ms)
+    OR (OLD.revoked_ms IS NOT NULL AND NEW.revoked_ms IS NOT OLD.revoked_ms
+      AND NOT (NEW.revoked_ms IS NULL AND NEW.key_digest IS NOT OLD.key_digest))
     OR (OLD.enrolled_ms IS NOT NULL
       AND (NEW.origin, NEW.audit_origin) IS NOT (OLD.origin, OLD.audit_origin))`,
 )}${stays('telemetry_plane')}`;

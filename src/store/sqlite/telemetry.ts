@@ -31,7 +31,7 @@ const places = (count: number): string => Array(count).fill('?').join(', ');
 function planeRows(
   prepare: Prepare,
   current: Current,
-): Of<'planeState' | 'unrevokedPlanes' | 'isKeyTaken' | 'savePlane'> {
+): Of<'planeState' | 'unrevokedPlanes' | 'ownerOf' | 'savePlane'> {
   const find = prepare<PlaneState>(
     'find plane',
     'SELECT revision, revoked_ms AS revokedMs FROM telemetry_plane WHERE project = ? AND plane_id = ?',
@@ -40,11 +40,17 @@ function planeRows(
     'count planes',
     'SELECT count(*) AS n FROM telemetry_plane WHERE project = ? AND revoked_ms IS NULL',
   );
-  // The key of a plane is its own, whatever the project.
-  const taken = prepare(
-    'find verifier key',
-    'SELECT 1 FROM telemetry_plane WHERE verifier_key = ? AND plane_id <> ?',
-  );
+  // What a plane has is its own, whatever the project.
+  const owner = (column: string) =>
+    prepare<{ planeId: string; project: number }>(
+      `find plane of ${column}`,
+      `SELECT plane_id AS planeId, project FROM telemetry_plane WHERE ${column} = ?`,
+    );
+  const owners = {
+    origin: owner('origin'),
+    auditOrigin: owner('audit_origin'),
+    verifierKey: owner('verifier_key'),
+  };
   const save = prepare(
     'save plane',
     `INSERT INTO telemetry_plane (project, ${planeColumns.join(', ')}) VALUES (${places(planeColumns.length + 1)})
@@ -54,7 +60,10 @@ function planeRows(
   return {
     planeState: (planeId) => find.get(current.project, planeId) ?? null,
     unrevokedPlanes: () => count.get(current.project)?.n ?? 0,
-    isKeyTaken: ({ planeId, verifierKey }) => taken.get(verifierKey, planeId) !== undefined,
+    ownerOf: (claim, text) => {
+      const row = owners[claim].get(text);
+      return row === undefined ? null : { planeId: row.planeId, isOwn: row.project === current.project };
+    },
     savePlane: (plane) => {
       save.run(current.project, ...planeValues(plane));
     },
