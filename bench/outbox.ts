@@ -97,12 +97,13 @@ async function measureMetering(): Promise<void> {
       off: () => ((steps.meter = none), rate(off, shape)),
     };
     await alternate(variants, 2); // warm
-    const costs: Record<'wall' | 'cpu', number[]> = { wall: [], cpu: [] };
+    const costs: Record<'wall' | 'cpu' | 'us', number[]> = { wall: [], cpu: [], us: [] };
     const rates: number[] = [];
     for (let round = 0; round < rounds; round++) {
       const [metered, bare] = [await measured(variants.on), await measured(variants.off)];
       costs.wall.push(100 * (1 - metered.rate / bare.rate));
       costs.cpu.push(100 * (1 - bare.cpuMs / metered.cpuMs));
+      costs.us.push(((metered.cpuMs - bare.cpuMs) / shape.requests) * 1000);
       rates.push(metered.rate);
     }
     const cost = `${median(costs.cpu).toFixed(1)} %`;
@@ -110,7 +111,7 @@ async function measureMetering(): Promise<void> {
     rows.push({
       ratio: cost,
       figure: `${median(rates).toFixed(0)}/s`,
-      what: `${shape.what}; of the time on the clock ${wall}`,
+      what: `${shape.what}; ${median(costs.us).toFixed(0)} us of CPU a request; of the time on the clock ${wall}`,
     });
   }
   steps.meter = meter;
