@@ -30,7 +30,7 @@ export interface Told extends Partial<Omit<Verdict, 'layers' | 'code'>> {
   readonly explanations?: readonly Explanation[];
 }
 
-const meaningOf = (code: string | undefined): string =>
+export const meaningOf = (code: string | undefined): string =>
   code !== undefined && Object.hasOwn(verdictCodes, code)
     ? verdictCodes[code as keyof typeof verdictCodes]
     : (code ?? '');
@@ -117,7 +117,11 @@ function layerLine({ name, passed, basis, code }: Layer, width: number, styles: 
   return safe`  ${sign} ${name.padEnd(width)}  ${basis.replace('_', ' ').padEnd(11)}  ${said}`;
 }
 
-function checkLine({ id, result, code, detail }: CheckResult, width: number, styles: Styles): Safe {
+export function checkLine(
+  { id, result, code, detail }: CheckResult<string>,
+  width: number,
+  styles: Styles,
+): Safe {
   const said = [code === undefined ? '' : meaningOf(code), detail ?? '']
     .filter((text) => text !== '')
     .join(': ');

@@ -1,19 +1,21 @@
 /**
- * `gov proofs verify`: by id the service is asked; a bundle is verified here, with no network and no store.
+ * `gov proofs verify`: by id the service is asked; a bundle or an export is verified here, with no network and no store.
  * Exit 0 verified, 3 not, 2 nobody trusted or unreadable, 5 unknown id. The exit code is settled before
  * anything is printed, so a reader that goes away cannot turn a no into a yes. `test/cli/verify.test.ts`.
  */
-import { readFileSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
+import { addAbortSignal } from 'node:stream';
 import { limits } from '../../contract/limits.ts';
 import { explain } from '../../core/bundle.ts';
 import type { Explanation } from '../../core/bundle.ts';
 import { readBundle } from '../../core/bundleread.ts';
+import { verifyExport } from '../../core/exportverify.ts';
 import type { Verdict } from '../../core/verdict.ts';
 import { verifyBundle } from '../../core/verify.ts';
 import type { Invocation, Run } from '../command.ts';
 import { exit, usage } from '../exit.ts';
 import { unreadable } from '../flags.ts';
-import { readAll } from '../io.ts';
+import { tellExport } from '../exportverdict.ts';
 import { safe } from '../safe.ts';
 import type { proofsVerify as spec } from '../specs/proofs.ts';
 import { trustFrom } from '../trust.ts';
@@ -33,20 +35,74 @@ export const run: Run<typeof spec> = async (invocation) => {
       `gov proofs get ${args.proof} --bundle --out FILE`,
     );
   }
-  const bytes = await read(invocation);
+  const given = await openGiven(invocation);
+  if (given.isExport) return verifyExportHere(invocation, given.chunks);
+  const bytes = await read(invocation, given.chunks);
   const artifact = flags.offline ? null : artifactIn(bytes);
   return artifact === null ? verifyHere(invocation, bytes) : verifyByService(invocation, artifact);
 };
 
-async function read({ args, io, signal }: Call): Promise<Uint8Array> {
-  try {
-    return args.proof === '-'
-      ? await readAll(io.stdin, { maxBytes: limits.bundleBytes, signal })
-      : readFileSync(args.proof);
-  } catch (cause) {
-    if (cause instanceof RangeError) throw usage(cause.message);
-    throw unreadable(args.proof, cause);
+/** What an export's artifact begins with; a bundle begins with another name. */
+const exportBegin = '{"schemaVersion":';
+
+interface Given {
+  readonly isExport: boolean;
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+/** The file or standard input, of which only the beginning is read. Errors: exit 2 where it cannot be. */
+async function openGiven({ args, io, signal }: Call): Promise<Given> {
+  const stream = args.proof === '-' ? io.stdin : createReadStream(args.proof, { highWaterMark: 1024 * 1024 });
+  addAbortSignal(signal, stream);
+  const chunks = (stream as AsyncIterable<Buffer | string>)[Symbol.asyncIterator]();
+  const next = async (): Promise<Buffer | null> => {
+    try {
+      const { done, value } = await chunks.next();
+      return done === true ? null : Buffer.from(value);
+    } catch (cause) {
+      throw signal.aborted ? cause : unreadable(args.proof, cause);
+    }
+  };
+  let begin = Buffer.alloc(0);
+  while (begin.length < exportBegin.length) {
+    const chunk = await next();
+    if (chunk === null) break;
+    begin = Buffer.concat([begin, chunk]);
   }
+  const all = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      yield begin;
+      for (let chunk = await next(); chunk !== null; chunk = await next()) yield chunk;
+    } finally {
+      stream.destroy();
+    }
+  };
+  return { isExport: begin.toString('latin1', 0, exportBegin.length) === exportBegin, chunks: all() };
+}
+
+async function read({ args }: Call, chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const read: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    // the verifier says so of a file
+    if (size > limits.bundleBytes && args.proof === '-') {
+      throw usage(`expected at most ${limits.bundleBytes} bytes on standard input, got more`);
+    }
+    read.push(chunk);
+    if (size > limits.bundleBytes) break;
+  }
+  return Buffer.concat(read);
+}
+
+async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Array>): Promise<number> {
+  const { out, session, flags } = invocation;
+  const source = trustFrom(flags, session);
+  return tellExport(out, {
+    source,
+    explain: flags.explain,
+    verdict: await verifyExport(chunks, source?.trust ?? null),
+  });
 }
 
 interface Artifact {

@@ -57,12 +57,13 @@ export const proofsGet = command({
 
 export const proofsVerify = command({
   name: 'proofs verify',
-  summary: 'Verify a proof by its id, or a bundle without the service',
+  summary: 'Verify a proof by its id, or a bundle or export without the service',
   details: [
     'A file, or - for standard input, is verified on this machine alone: no network, no store. Whose signature counts is said by --key, --trust, or the trust file of the chosen context; never by the bundle.',
+    'The JSON artifact of an export that was made with --proof is verified the same way, whatever its size: each row against its leaf in the log, and all of them against a signed checkpoint.',
     'Each layer says whether it was recomputed from the enclosed events or attested, which is the log’s word for it.',
   ],
-  args: [{ name: 'proof', description: 'Proof id, bundle file, or - for standard input' }],
+  args: [{ name: 'proof', description: 'Proof id, file of a bundle or an export, or - for standard input' }],
   flags: {
     offline: { type: 'boolean', description: 'Refuse to ask the service' },
     key: {
@@ -71,7 +72,11 @@ export const proofsVerify = command({
       description: 'Trust this verifier key (C2SP signed-note); repeatable',
     },
     trust: { type: 'string', value: 'FILE', description: 'Trust the keys of this file (C2SP tlog-policy)' },
-    explain: { type: 'boolean', description: 'Show every hashed text and how to repeat its hash by hand' },
+    explain: {
+      type: 'boolean',
+      description:
+        'Show every hashed text and how to repeat its hash by hand; of an export, what each check is',
+    },
   },
   examples: [
     'gov proofs verify prf_01jq3v5k8hf7wb3c9x2m4n6p8r',
@@ -81,7 +86,7 @@ export const proofsVerify = command({
   ],
   exitCodes: {
     0: 'verified',
-    2: 'no trusted key was given, or the bundle could not be read',
+    2: 'no trusted key was given, or the bundle or export could not be read',
     3: 'not verified',
     5: 'the service does not know the id',
   },
