@@ -131,6 +131,7 @@ describe('usage by hand', () => {
     expect(last.slice(0, 1)).toEqual([messages[0]?.body]);
     expect(last.map((line) => Object.keys(JSON.parse(line)).length)).toHaveLength(4); // report, receipt, answer, result
     expect(JSON.parse(last[3] ?? '')).toMatchObject({ status: 'verified' });
+    expect((await gov(['telemetry', 'show', '--all'])).stdout.trimEnd().split('\n')).toEqual(last);
     expect((await gov(['usage', 'receipts', 'token'])).code).toBe(2);
     expect((await gov(['telemetry', 'show', '--last', '--pending'])).code).toBe(2);
   });
