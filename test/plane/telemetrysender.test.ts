@@ -175,10 +175,8 @@ describe('a service that answers', () => {
   it('whose answer to an attestation is lost gets the same answer again', async () => {
     wire.weather = { loseAfter: 1 };
     await plane.telemetry.look(); // the receipt of the first report comes, with its challenge
-    const challengeOf = () =>
-      plane.read((outbox) =>
-        outbox.challengesOf(dataPlaneId, outbox.lastHanded(dataPlaneId)?.reportId ?? '').at(0),
-      );
+    const first = plane.reports()[0]!;
+    const challengeOf = () => plane.read((outbox) => outbox.challengesOf(dataPlaneId, first.reportId).at(0));
     const open = challengeOf();
     expect(open).toMatchObject({ state: 'open', answer: expect.any(String) });
     expect((await atService()).lastReport.attestation).toBe('verified');
