@@ -32,22 +32,23 @@ export function midLastMonth(nowMs = Date.now()): number {
 export interface PlaneOptions {
   /** Tells its keys and its log from those of others. */
   readonly name: string;
+  /** Of its origins; its name. */
+  readonly log?: string;
   readonly epoch?: number;
   readonly beganMs?: number;
 }
 
 /** As `TestPlane`, under its own names and keys. */
 export class ReportingPlane extends TestPlane {
-  readonly identity: PlaneIdentity;
+  identity: PlaneIdentity;
   home: Home;
-  readonly #signerOf: (name: string) => NoteSigner;
+  #signerOf: (name: string) => NoteSigner;
   readonly #beganMs: number;
 
-  constructor({ name, epoch = 0, beganMs = midLastMonth() }: PlaneOptions, home: Home) {
+  constructor({ name, log = name, epoch = 0, beganMs = midLastMonth() }: PlaneOptions, home: Home) {
     super({ seed: name, epoch, empty: true });
-    const key = privateKey(`plane ${name}`);
-    this.#signerOf = (each) => ed25519Signer(each, key);
-    const [origin, audit] = [`gov.local/${name}/metering`, `gov.local/${name}/audit`];
+    this.#signerOf = signersOf(name);
+    const [origin, audit] = [`gov.local/${log}/metering`, `gov.local/${log}/audit`];
     this.identity = {
       origin,
       auditOrigin: audit,
@@ -60,12 +61,23 @@ export class ReportingPlane extends TestPlane {
     this.append({ op: 'none', units: 0, leaves: 1 });
   }
 
+  /** Its logs go on under other keys. */
+  rekey(name: string): void {
+    this.#signerOf = signersOf(name);
+    const { origin, auditOrigin: audit } = this.identity;
+    this.identity = {
+      ...this.identity,
+      verifierKey: this.#signerOf(`${origin}/0`).verifierKey,
+      auditVerifierKey: this.#signerOf(audit).verifierKey,
+    };
+  }
+
   override get origin(): string {
     return `${this.identity.origin}/${this.epoch}`;
   }
 
   override checkpoint(tree: Tree, name: string, size = tree.size): string {
-    const origin = name === auditOrigin ? this.identity.auditOrigin : name;
+    const origin = name.startsWith(auditOrigin) ? name.replace(auditOrigin, this.identity.auditOrigin) : name;
     const checkpoint = { origin, size, root: tree.root(size), extensions: [] };
     return signCheckpoint(checkpoint, [this.#signerOf(origin)]);
   }
@@ -89,6 +101,11 @@ export class ReportingPlane extends TestPlane {
       this.#signerOf(`${this.identity.origin}/0`),
     ]);
   }
+}
+
+function signersOf(name: string): (origin: string) => NoteSigner {
+  const key = privateKey(`plane ${name}`);
+  return (origin) => ed25519Signer(origin, key);
 }
 
 export interface Credentials {
@@ -134,6 +151,15 @@ export class Sender {
     const signed = signatureOf(secret ?? this.credentials.signingSecret, text, timestamp);
     return this.#call('POST', path, {
       raw: options.raw ?? text,
+      key: key ?? this.credentials.key,
+      headers: { ...signed, ...headers },
+    });
+  }
+
+  /** What the service holds: signed over no body. */
+  newest(query = '', { timestamp = seconds(), headers = {}, key, secret }: Signed = {}): Promise<Answer> {
+    const signed = signatureOf(secret ?? this.credentials.signingSecret, '', timestamp);
+    return this.#call('GET', `/telemetry/reports/newest${query}`, {
       key: key ?? this.credentials.key,
       headers: { ...signed, ...headers },
     });

@@ -12,8 +12,9 @@ import { NoteError, openNote, parseVerifierKey, type VerifierKey, verifierKeyTex
 export interface PlaneIdentity {
   /** Of its metering log, without the epoch. */
   readonly origin: string;
+  /** Of its audit log in epoch 0. */
   readonly auditOrigin: string;
-  /** C2SP vkeys, Ed25519: of the metering log at epoch 0, and of the audit log. */
+  /** C2SP vkeys, Ed25519: of the metering log and of the audit log, both at epoch 0. */
   readonly verifierKey: string;
   readonly auditVerifierKey: string;
 }
@@ -40,10 +41,20 @@ export const faultAt = (fault: TelemetryFault, pointer: string, detail: string):
 /** The origin of the metering log in an epoch. */
 export const epochOrigin = (origin: string, epoch: number): string => `${origin}/${epoch}`;
 
+/** The origin of the audit log in an epoch: a log that is begun anew is named after it (`gov log recover`). */
+export const auditEpochOrigin = (origin: string, epoch: number): string =>
+  epoch === 0 ? origin : `${origin}/${epoch}`;
+
 /** The key of the metering log in an epoch; VALIDATION_ERROR where the identity has none. Cost: 20 µs, 60 beyond epoch 0. */
-export function meteringKey({ origin, verifierKey }: PlaneIdentity, epoch: number): VerifierKey {
-  const first = parseVerifierKey(verifierKey);
-  const name = epochOrigin(origin, epoch);
+export const meteringKey = ({ origin, verifierKey }: PlaneIdentity, epoch: number): VerifierKey =>
+  namedKey(verifierKey, epochOrigin(origin, epoch));
+
+/** The key of the audit log in an epoch, likewise. */
+export const auditKey = ({ auditOrigin, auditVerifierKey }: PlaneIdentity, epoch: number): VerifierKey =>
+  namedKey(auditVerifierKey, auditEpochOrigin(auditOrigin, epoch));
+
+function namedKey(text: string, name: string): VerifierKey {
+  const first = parseVerifierKey(text);
   return first.name === name ? first : parseVerifierKey(verifierKeyText(name, 'ed25519', first.publicKey));
 }
 

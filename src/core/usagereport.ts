@@ -11,9 +11,10 @@ import { meteredTypes } from '../contract/operation.ts';
 import type { UsageReport } from '../contract/telemetry.ts';
 import { sha256Text } from './hash.ts';
 import { leafHash, verifyInclusion } from './merkle.ts';
-import { type MeterLeaf, parseMeterRecord, sumOf, type Totals, zeroTotals } from './metering.ts';
-import { parseVerifierKey } from './note.ts';
+import { type MeterLeaf, parseMeterRecord, sumOf, zeroTotals } from './metering.ts';
 import {
+  auditEpochOrigin,
+  auditKey,
   epochOrigin,
   type Fault,
   faultAt,
@@ -26,6 +27,7 @@ import { formatTimestamp, parseTimestamp } from './time.ts';
 import { checkDifference } from './usagesuccession.ts';
 
 export {
+  auditEpochOrigin,
   checkPossession,
   epochOrigin,
   type Fault,
@@ -133,15 +135,16 @@ function checkHeads(report: UsageReport, plane: PlaneIdentity): Fault | null {
   });
   if ('fault' in head) return head;
   const audit = openHead(auditLog.checkpoint, {
-    origin: plane.auditOrigin,
-    key: parseVerifierKey(plane.auditVerifierKey),
+    origin: auditEpochOrigin(plane.auditOrigin, log.epoch),
+    key: auditKey(plane, log.epoch),
     size: auditLog.treeSize,
     pointer: '/auditLog/checkpoint',
   });
   return 'fault' in audit ? audit : checkLastLeaf(report, head.root);
 }
 
-function checkLastLeaf({ lastLeaf, log, totals, periodEnd }: UsageReport, root: Buffer): Fault | null {
+function checkLastLeaf(report: UsageReport, root: Buffer): Fault | null {
+  const { lastLeaf, log, totals } = report;
   if (lastLeaf === null || log.treeSize === 0) {
     if (lastLeaf !== null)
       return faultAt('inclusion_invalid', '/lastLeaf', 'expected null of an empty log, got a leaf');
@@ -163,16 +166,25 @@ function checkLastLeaf({ lastLeaf, log, totals, periodEnd }: UsageReport, root: 
   }
   const leaf = parseMeterRecord(record);
   if (leaf === null) return malformedRecord('/lastLeaf/record');
-  return checkAgainstLeaf(leaf, totals, periodEnd);
+  return checkAgainstLeaf(leaf, report);
 }
 
-function checkAgainstLeaf(leaf: MeterLeaf, totals: Totals, periodEnd: string): Fault | null {
+/**
+ * The times of a log never run backwards: after a clock that was ahead they stay where it was until that time has come. A
+ * leaf that is dated after the report was made counts to the period in which it is reported: else the plane could not
+ * report until then. Nothing is counted twice for it, nor less: what is counted are leaves, each of which one report has.
+ */
+function checkAgainstLeaf(
+  leaf: MeterLeaf,
+  { totals, periodEnd, sentAt }: Pick<UsageReport, 'totals' | 'periodEnd' | 'sentAt'>,
+): Fault | null {
   for (const type of meteredTypes) {
     if (totals[type] === leaf.totals[type]) continue;
     const detail = `expected ${leaf.totals[type]} as in the last leaf, got ${totals[type]}`;
     return faultAt('totals_sum_mismatch', `/totals/${type}`, detail);
   }
-  if (timeOf(leaf.at) <= timeOf(periodEnd)) return null;
+  const at = timeOf(leaf.at);
+  if (at <= timeOf(periodEnd) || at > timeOf(sentAt)) return null;
   const detail = `expected the end of the period at ${leaf.at} or later, where its last leaf is, got ${periodEnd}`;
   return faultAt('totals_sum_mismatch', '/periodEnd', detail);
 }

@@ -27,7 +27,6 @@ export function checkSuccession(
   const expected: readonly [pointer: string, expected: unknown, got: unknown][] = [
     ['/sequence', previous.sequence + 1, next.sequence],
     ['/previousReportHash', previousHash, next.previousReportHash],
-    ['/periodStart', previous.periodEnd, next.periodStart],
     ['/log/fromSize', previous.log.treeSize, log.fromSize],
   ];
   for (const [pointer, value, got] of expected) {
@@ -36,10 +35,23 @@ export function checkSuccession(
     return faultAt('history_regressed', pointer, detail);
   }
   return (
+    checkStart(previous, next) ??
     checkDifference(next, previous.totals) ??
     checkExtension(previous, next) ??
     checkAuditExtension(previous, next)
   );
+}
+
+/**
+ * A period begins where the one before ended, or later with a month of UTC: months in which nothing was recorded need no
+ * report. What is counted does not hang on it: the leaves follow without a gap.
+ */
+function checkStart({ periodEnd }: UsageReport, { periodStart }: UsageReport): Fault | null {
+  if (periodStart === periodEnd) return null;
+  const isMonth = /^[0-9]{4}-[0-9]{2}-01T00:00:00(?:\.0+)?Z$/.test(periodStart);
+  if (isMonth && Date.parse(periodStart) > Date.parse(periodEnd)) return null;
+  const detail = `expected ${periodEnd}, where the period before ended, or the beginning of a later month, got ${periodStart}`;
+  return faultAt('history_regressed', '/periodStart', detail);
 }
 
 /** What a period counts is what the totals rose by since `earlier`, and none of them fell. */

@@ -192,6 +192,10 @@ export class TestPlane {
     return `${origin}/${this.epoch}`;
   }
 
+  get auditOrigin(): string {
+    return this.epoch === 0 ? auditOrigin : `${auditOrigin}/${this.epoch}`;
+  }
+
   checkpoint(tree: Tree, name: string, size = tree.size): string {
     return signCheckpoint({ origin: name, size, root: tree.root(size), extensions: [] }, [signerOf(name)]);
   }
@@ -228,7 +232,7 @@ export class TestPlane {
         last === undefined
           ? null
           : { index: treeSize - 1, record: last.record, inclusion: this.meter.path(treeSize - 1) },
-      auditLog: { treeSize: this.audit.size, checkpoint: this.checkpoint(this.audit, auditOrigin) },
+      auditLog: { treeSize: this.audit.size, checkpoint: this.checkpoint(this.audit, this.auditOrigin) },
       previousReportHash: previous === undefined ? null : hashOf(previous),
       runtime: { planeVersion: '0.1.0', nodeVersion: 'v24.0.0' },
       sentAt: formatTimestamp(this.nowMs),

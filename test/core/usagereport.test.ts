@@ -178,6 +178,45 @@ describe('a report in which anything was changed', () => {
     }
   });
 
+  it('counts leaves from after the time at which it was made to the period in which they are reported', () => {
+    const sender = new TestPlane();
+    const first = sender.work(3).report();
+    const nowMs = sender.nowMs;
+    sender.nowMs += 400 * 24 * 3600 * 1000;
+    sender.work(2);
+    const [last] = sender.leaves.slice(-1).map(({ atMs }) => atMs);
+    sender.nowMs = nowMs;
+    const second = sender.report();
+    expect([checkReport(second, plane), follows(first, second)]).toEqual([null, null]);
+    const at = (ms: number): UsageReport => ({ ...second, sentAt: new Date(ms).toISOString() });
+    expect(checkReport(at(last! - 1), plane)).toBeNull();
+    expect(checkReport(at(last!), plane)).toMatchObject({
+      fault: 'totals_sum_mismatch',
+      pointer: '/periodEnd',
+    });
+  });
+
+  it('begins where the one before ended, or with a later month', () => {
+    const sender = new TestPlane();
+    const first = sender.work(3).report();
+    sender.nowMs = Date.UTC(2027, 4, 3);
+    const second = sender.work(2).report();
+    const from = (periodStart: string): UsageReport => ({ ...second, periodStart });
+    expect(checkReport(second, plane)).toMatchObject({ pointer: '/periodEnd' });
+    const later = from('2027-05-01T00:00:00.000Z');
+    expect([checkReport(later, plane), follows(first, later)]).toEqual([null, null]);
+    for (const other of [
+      '2027-05-01T00:00:00.001Z',
+      '2027-05-02T00:00:00.000Z',
+      '2026-11-01T00:00:00.000Z',
+    ]) {
+      expect(follows(first, from(other)), other).toMatchObject({
+        fault: 'history_regressed',
+        pointer: '/periodStart',
+      });
+    }
+  });
+
   it('is refused where it does not follow from the one before', () => {
     const { sender, reports } = chain();
     const [first, second, third] = reports;
