@@ -7,11 +7,12 @@
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import type { AttestationProof, Attested, Challenge } from '../contract/telemetry.ts';
-import { verifyAttestation } from '../core/attestation.ts';
+import { verifyAttestation, type AttestationInput, type AttestationResult } from '../core/attestation.ts';
+import { identitiesSince } from '../core/formerkeys.ts';
 import { sha256 } from '../core/hash.ts';
 import { readJson } from '../core/json.ts';
 import { formatTimestamp } from '../core/time.ts';
-import type { Fault } from '../core/usagereport.ts';
+import type { Fault, PlaneIdentity } from '../core/usagereport.ts';
 import type { StoredPlane, StoredReport } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
 import { notFound } from './call.ts';
@@ -92,11 +93,10 @@ async function answer(
   const { projectId, planeId } = plane;
   const drawn = challengeOf(challenge);
   const earlier = await earlierHeads(services, drawn, { projectId, planeId });
-  const verdict = verifyAttestation({
+  const verdict = verified(identityOf(plane), {
     challenge: drawn,
     report: parsedReport(report),
     proof,
-    plane: identityOf(plane),
     earlier,
   });
   const { fault } = verdict;
@@ -133,9 +133,21 @@ async function answer(
   }
 }
 
+/** By the plane's keys; an answer that waited while it enrolled with others may be by those it had when it was asked. */
+function verified(
+  plane: ReturnType<typeof identityOf>,
+  input: Omit<AttestationInput, 'plane'>,
+): AttestationResult {
+  const [current, ...former] = identitiesSince(plane, Date.parse(input.challenge.issuedAt));
+  const by = (identity: PlaneIdentity): AttestationResult => verifyAttestation({ ...input, plane: identity });
+  const verdict = by(current);
+  if (verdict.fault?.fault !== 'checkpoint_signature_invalid') return verdict;
+  return former.map(by).find(({ fault }) => fault === null) ?? verdict;
+}
+
 function attested(
   report: StoredReport,
-  { checks, sampled, detection }: ReturnType<typeof verifyAttestation>,
+  { checks, sampled, detection }: AttestationResult,
   nowMs: number,
 ): Attested {
   const { challenge, reportId, cosignature } = report;

@@ -15,10 +15,11 @@ import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import type { UsageAccepted, UsageReport } from '../contract/telemetry.ts';
 import { refusedCredential } from '../core/credential.ts';
+import { checkReportBy, identitiesSince } from '../core/formerkeys.ts';
 import { sha256 } from '../core/hash.ts';
 import { signatureLine, splitNote } from '../core/note.ts';
 import { formatTimestamp, parseTimestamp } from '../core/time.ts';
-import { checkReport, checkSuccession, reportHash, reportMonth, type Fault } from '../core/usagereport.ts';
+import { checkSuccession, reportHash, reportMonth, type Fault } from '../core/usagereport.ts';
 import type { EventDraft } from '../core/record.ts';
 import type { PlaneEpoch, StoredPlane, StoredReport, TelemetryEffect } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
@@ -92,7 +93,9 @@ async function storeReport(
   sent: Sent,
   epoch: PlaneEpoch | null,
 ): Promise<StoredReport | null> {
-  const fault = checkReport(sent.report, identityOf(sent.plane));
+  // one that waited while the plane enrolled with other keys is by those before
+  const endMs = parseTimestamp(sent.report.periodEnd) ?? 0;
+  const fault = checkReportBy(sent.report, identitiesSince(identityOf(sent.plane), endMs));
   if (fault !== null) return refuseReport(services, sent, { fault, isViolation: false });
   const near = await neighbourhood(services, sent, epoch);
   const { previous } = near;

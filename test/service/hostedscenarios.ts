@@ -86,6 +86,8 @@ export const hostedScenarios: readonly Scenario<HostedMade>[] = [
   ['listUsageReports', 200],
   ['listUsageReports', 400, (made) => ({ path: `/telemetry/planes/${made.dataPlaneId}/reports?cursor=x` })],
   ['listUsageReports', 403, byApprover],
+  ['issueEnrolmentToken', 201],
+  ['issueEnrolmentToken', 403, byApprover],
   ['enrollDataPlane', 400, () => ({ body: {} })],
   ['importTelemetry', 200],
   ['importTelemetry', 400, () => ({ body: { messages: [] } })],

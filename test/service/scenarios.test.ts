@@ -33,6 +33,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   'createDataPlane 409': 'as many as a project may have: test/store/suite/telemetry.ts',
   'enrollDataPlane 409': 'a token that is used: test/service/telemetryplanes.test.ts',
   'enrollDataPlane 429': 'counted by its address, as every row for anyone: test/http/rates.test.ts',
+  'newestReport 200': 'a data plane asks: test/service/telemetrynewest.test.ts',
+  'newestReport 400': 'a data plane asks: test/service/telemetrynewest.test.ts',
   'getTelemetryConfig 200': 'a data plane asks: test/service/configbundle.test.ts',
   'getTelemetryConfig 400': 'a data plane asks: test/service/configbundle.test.ts',
   'getTelemetryConfig 409': 'more policies than fit: test/service/configbundle.test.ts',

@@ -26,8 +26,8 @@ type Reasons = Readonly<Record<string, RegExp>>;
 
 const everywhere: Reasons = {
   'a credential decides its tenant': /\b(?:[kt]\.)?(?:digest|(?:key|previous|token)_digest) = (?:\?|\$1)/,
-  'a verifier key belongs to one data plane of all tenants':
-    /FROM telemetry_plane WHERE verifier_key = (?:\?|\$1)/,
+  'a log and its key belong to one data plane of all tenants':
+    /FROM telemetry_plane WHERE (?:verifier_key|origin|audit_origin) = (?:\?|\$1)/,
   'a person decides its tenant': /WHERE issuer = (?:\?|\$1) AND subject = /,
   'a project’s id is looked up for its number, or to see that it is new':
     /^SELECT [^(]+ FROM project WHERE project_id = \S+$/,

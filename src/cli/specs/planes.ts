@@ -2,6 +2,15 @@
 import { limits } from '../../contract/limits.ts';
 import { command } from '../command.ts';
 
+const tokenFlags = {
+  out: {
+    type: 'string',
+    value: 'FILE',
+    description: 'Write the token to this file, for you alone, in place of showing it',
+  },
+  force: { type: 'boolean', description: 'Replace the file of --out' },
+} as const;
+
 export const planesCreate = command({
   name: 'planes create',
   summary: 'Register a data plane; the token for its enrolment is shown this once',
@@ -10,14 +19,7 @@ export const planesCreate = command({
   ],
   changes: true,
   args: [{ name: 'name', description: 'What people call it' }],
-  flags: {
-    out: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Write the token to this file, for you alone, in place of showing it',
-    },
-    force: { type: 'boolean', description: 'Replace the file of --out' },
-  },
+  flags: tokenFlags,
   examples: [
     'gov planes create ward-7',
     'gov planes create ward-7 --out ward-7.token',
@@ -25,10 +27,25 @@ export const planesCreate = command({
   ],
 });
 
+export const planesToken = command({
+  name: 'planes token',
+  summary: 'Give a data plane another token for its enrolment; it is shown this once',
+  details: [
+    'For a plane that lost its credentials, was restored or recovered, has new keys, or was revoked: it enrols again and stays the same data plane, with what it reported, so nothing is billed twice.',
+    `The token is good for the log of that plane alone, for ${limits.enrolmentHours} hours; one that was issued before ends. Until it is exchanged the plane's credentials work as before.`,
+  ],
+  changes: true,
+  args: [{ name: 'dataPlaneId', description: 'Data plane, such as dpl_…' }],
+  flags: tokenFlags,
+  examples: ['gov planes token dpl_01jq3v5k8hf7wb3c9x2m4n6p8r --out ward-7.token'],
+});
+
 export const planesRevoke = command({
   name: 'planes revoke',
   summary: 'Revoke a data plane: at once here, within five seconds everywhere',
-  details: ['What it reported stays, and is billed. It goes on recording; it can report no more.'],
+  details: [
+    'What it reported stays, and is billed. It goes on recording; it can report no more, until it enrols again with a token of gov planes token.',
+  ],
   changes: true,
   args: [{ name: 'dataPlaneId', description: 'Data plane, such as dpl_…' }],
   examples: ['gov planes revoke dpl_01jq3v5k8hf7wb3c9x2m4n6p8r --yes'],

@@ -28,7 +28,8 @@ const sorted: readonly (readonly [pattern: RegExp, trouble: Trouble])[] = [
 
 /** Unique over all tenants: taken by another one between look-up and commit, which the next look-up sees. */
 const isTaken = (error: Error): boolean =>
-  'constraint' in error && error.constraint === 'telemetry_plane_verifier_key_key';
+  'constraint' in error &&
+  /^telemetry_plane_(?:origin|audit_origin|verifier_key)_key$/.test(String(error.constraint));
 
 export function troubleOf(error: unknown): Trouble {
   if (error instanceof GovError || !(error instanceof Error)) return 'bug';

@@ -1,8 +1,10 @@
 /** `fsck`: one report of a data plane after the other, as `checktelemetry.ts` reads them. */
 import type { UsageReport } from '../../contract/telemetry.ts';
+import { checkReportBy, identitiesSince } from '../../core/formerkeys.ts';
 import { sha256 } from '../../core/hash.ts';
 import { canonicalize, readJson, type Json } from '../../core/json.ts';
-import { checkReport, checkSuccession, reportHash, reportMonth } from '../../core/usagereport.ts';
+import { checkSuccession, reportHash, reportMonth } from '../../core/usagereport.ts';
+import type { FormerKeys } from '../../core/planeidentity.ts';
 import type { Check } from '../fsck.ts';
 import type { PlaneRow, ReportRow } from '../telemetryrow.ts';
 import { columnCheck } from './checkcolumns.ts';
@@ -88,14 +90,17 @@ function canonical(json: string): string {
   }
 }
 
-/** Null where it holds by itself and by the keys that the plane enrolled with. */
+/** Null where it holds by itself and by keys that the plane enrolled with, now or before. */
 function signedFault(report: UsageReport, plane: PlaneRow): string | null {
   const { origin, audit_origin: auditOrigin } = plane;
   const { verifier_key: verifierKey, audit_verifier_key: auditVerifierKey } = plane;
   if (origin === null || auditOrigin === null || verifierKey === null || auditVerifierKey === null)
     return 'a report of a plane that is not enrolled';
   try {
-    const fault = checkReport(report, { origin, auditOrigin, verifierKey, auditVerifierKey });
+    const formerKeys = JSON.parse(plane.former_keys ?? '[]') as FormerKeys[];
+    const identity = { origin, auditOrigin, verifierKey, auditVerifierKey, formerKeys };
+    // by any of its keys: clocks of several processes may differ about when one was replaced
+    const fault = checkReportBy(report, identitiesSince(identity, 0));
     return fault === null ? null : `${fault.fault} at ${fault.pointer}: ${fault.detail}`;
   } catch {
     return 'a text that is no usage report';
