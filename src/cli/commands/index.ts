@@ -87,6 +87,7 @@ export const loaders: Readonly<Record<string, Loader>> = {
   'keys revoke': () => import('./keys-revoke.ts'),
   'keys rotate': () => import('./keys-rotate.ts'),
   'planes create': () => import('./planes-create.ts'),
+  'planes token': () => import('./planes-token.ts'),
   'planes revoke': () => import('./planes-revoke.ts'),
   'usage show': () => import('./usage-show.ts'),
   'usage thresholds': () => import('./usage-thresholds.ts'),
