@@ -78,6 +78,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     log,
     debugging: config.logLevel === 'debug',
     localSettings: settingsOf(config),
+    exportHours: config.exportHours,
     degraded: () => [
       ...(tls?.reasons() ?? []),
       ...telemetry.reasons(),

@@ -17,6 +17,7 @@ export interface Ids {
   readonly policyId: string;
   readonly approvalId: string;
   readonly erasureId: string;
+  readonly exportId: string;
   readonly projectId: string;
   readonly keyId: string;
   readonly dataPlaneId: string;
@@ -35,6 +36,7 @@ export const nobodysIds: Ids = {
   policyId: 'nobodys-policy',
   approvalId: 'apr_01jzzzzzzzzzzzzzzzzzzzzzzz',
   erasureId: 'ers_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  exportId: 'exp_01jzzzzzzzzzzzzzzzzzzzzzzz',
   projectId: 'prj_01jzzzzzzzzzzzzzzzzzzzzzzz',
   keyId: 'key_01jzzzzzzzzzzzzzzzzzzzzzzz',
   dataPlaneId: 'dpl_01jzzzzzzzzzzzzzzzzzzzzzzz',
@@ -122,6 +124,7 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
     policyIds: [policyId],
   }),
   decideApproval: () => ({ outcome: 'approved' }),
+  createExport: ({ runId }) => ({ resource: 'audit_events', format: 'json', filters: { runId } }),
   createErasure: ({ eventId }) => ({ eventId, fields: ['/metadata'] }),
   signUp: () => ({ name: 'Ada', organizationName: 'Analytical Engines' }),
   openSession: () => ({ idToken: 'a.b.c' }),

@@ -130,7 +130,8 @@ export const exports = {
     scope: 'exports:read',
     summary: 'Download a completed export',
     params,
+    ranged: true,
     success: { 200: { mediaType: 'application/json' } },
-    statuses: [206, 304, 401, 403, 404, 409, 412, 416, 500],
+    statuses: [401, 403, 404, 409, 412, 416, 500],
   }),
 } as const;

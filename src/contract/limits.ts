@@ -62,6 +62,8 @@ export const limits = {
   graphNodesHeld: 1_500_000,
   graphEdgesHeld: 6_000_000,
 
+  exportHours: 168,
+  exportHoursMax: 2160,
   jobAttempts: 3,
   jobLeaseSeconds: 60,
   jobLeaseRenewSeconds: 15,
@@ -154,6 +156,7 @@ export const limits = {
   rateEventsPerSecond: 1000,
   rateAnonymousPerSecond: 10,
   rateAuthPerMinute: 10,
+  rateExportsPerMinute: 10,
   rateBuckets: 100_000,
   failedAuthorizationsPerMinute: 10,
 

@@ -58,6 +58,12 @@ function sharedStatuses(row: Operation): number[] {
   return [...always, ...keyed, ...posted, ...conditional, ...withBody];
 }
 
+/** A file of either kind; a part of it is neither. */
+const fileContent: JsonRecord = {
+  'application/json': { schema: {} },
+  'text/csv': { schema: { type: 'string' } },
+};
+
 function responses(row: Operation): JsonRecord {
   const result: JsonRecord = {};
   for (const [status, content] of Object.entries(row.success)) {
@@ -80,6 +86,12 @@ function responses(row: Operation): JsonRecord {
         },
       },
     };
+  }
+  if (row.ranged === true) {
+    const headers = answerHeaders(row);
+    result['200'] = { description: row.summary, headers, content: fileContent };
+    result['206'] = { description: 'The range that was asked for', headers, content: fileContent };
+    result['304'] = { description: 'What If-None-Match names is still the answer', headers };
   }
   for (const status of [...new Set([...row.statuses, ...sharedStatuses(row)])].sort((a, b) => a - b)) {
     result[status] ??= { $ref: `#/components/responses/${status}` };

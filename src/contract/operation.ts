@@ -124,6 +124,11 @@ export interface Operation {
   readonly readOnly?: readonly string[];
   /** Whether `If-Match` is looked at: the change is refused with 412 where the resource has another revision. */
   readonly ifMatch?: true;
+  /**
+   * Whether parts of the answer can be asked for, and whether it is still what one has: 206 and 304, 412 and 416
+   * (RFC 9110 §13, §14).
+   */
+  readonly ranged?: true;
   /** Largest accepted body; `limits.bodyBytes` where absent. */
   readonly bodyBytes?: number;
   readonly success: Readonly<Record<number, TSchema | TextBody | NoBody>>;

@@ -45,6 +45,7 @@ export const problemHelp: Readonly<Record<ProblemCode, string>> = {
   EXPORT_EXPIRED: 'Create the export again.',
   IDEMPOTENCY_IN_FLIGHT: 'Wait, then repeat the same request to get its answer.',
   GONE: 'It existed and is no longer kept.',
+  RANGE_NOT_SATISFIABLE: 'Ask for bytes before the size, which `size` and `Content-Range` tell.',
   PRECONDITION_FAILED: 'Read the current version and decide again.',
   PAYLOAD_TOO_LARGE: 'Send less: split batches, or replace large values by their hash.',
   UNSUPPORTED_MEDIA_TYPE: 'Send `Content-Type: application/json` without `Content-Encoding`.',

@@ -50,6 +50,7 @@ export const problems = {
   EXPORT_EXPIRED: problem(409, 'The export has expired'),
   IDEMPOTENCY_IN_FLIGHT: problem(409, 'A request with this idempotency key is still running', true),
   GONE: problem(410, 'Gone'),
+  RANGE_NOT_SATISFIABLE: problem(416, 'The range is behind the end'),
   PRECONDITION_FAILED: problem(412, 'The precondition does not hold'),
   PAYLOAD_TOO_LARGE: problem(413, 'The body is too large'),
   UNSUPPORTED_MEDIA_TYPE: problem(415, 'The media type is not supported'),

@@ -5,6 +5,7 @@ import { billing } from './billing.ts';
 import { bundle } from './bundle.ts';
 import { erasures } from './erasure.ts';
 import { events } from './events.ts';
+import { exports } from './exports.ts';
 import { governance } from './governance.ts';
 import { graphs } from './graphs.ts';
 import { health } from './health.ts';
@@ -34,6 +35,7 @@ export const table = {
   ...approvals,
   ...erasures,
   ...jobs,
+  ...exports,
   ...auth,
   ...projects,
   ...keys,

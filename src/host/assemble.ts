@@ -24,11 +24,15 @@ import type { Work } from '../service/work.ts';
 import type { Store } from '../store/port.ts';
 import { now, randomBytes } from './clock.ts';
 import type { HostKeys } from './keys.ts';
+import { limits } from '../contract/limits.ts';
+import type { Artifacts } from '../service/artifacts.ts';
 
 /** An opened store with what reads it beside. */
 export interface Engine {
   readonly store: Store;
   readonly work: Work;
+  /** Where artifacts of exports lie, and what builds them. */
+  readonly exports: { readonly artifacts: Artifacts; readonly work: Work };
   /** As `Services.probe`. */
   readonly probe: () => Promise<readonly string[]>;
   /** Why writing stopped for good, or null; the process drains and ends then. */
@@ -45,6 +49,8 @@ export interface Parts {
   readonly debugging: boolean;
   /** Of a plane: what its configuration says of the project. */
   readonly localSettings?: Partial<StoredSettings>;
+  /** How long artifacts of exports are kept; `limits.exportHours` where absent. */
+  readonly exportHours?: number | undefined;
   /** As `Services.witnesses`. */
   readonly witnesses?: Witnesses | undefined;
   /** As `Services.degraded`. */
@@ -86,6 +92,7 @@ export function assemble(parts: Parts): Assembled {
     slices: new Slices(),
     policySets: new PolicySets(store),
     work,
+    exports: { ...engine.exports, keptMs: (parts.exportHours ?? limits.exportHours) * 3_600_000 },
     wakeJobs: () => jobs.wake(),
     attest,
     ...(witnesses === undefined ? {} : { witnesses }),

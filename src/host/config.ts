@@ -23,6 +23,7 @@ import {
   type Address,
   type Variables,
 } from './layers.ts';
+import { exportHoursOf, exportMembers } from './exportconfig.ts';
 import type { LogLevel } from './log.ts';
 import { tlsFilesOf, type TlsFiles } from './tls.ts';
 import { witnessMembers, type WitnessesFile } from './witnessconfig.ts';
@@ -59,6 +60,8 @@ export interface PlaneFile extends WitnessesFile {
   readonly retentionDays?: number | null;
   /** Nothing is erased. */
   readonly legalHold?: boolean;
+  /** For how long artifacts of exports are kept. */
+  readonly exportHours?: number;
   /** Whoever asks for an erasure does not carry it out. */
   readonly requireTwoPersonErasure?: boolean;
   /** As `subjectPointers` of a project of a service. */
@@ -89,6 +92,7 @@ const planeFileSchema: JsonSchema = {
   properties: {
     ...servingMembers,
     ...witnessMembers,
+    ...exportMembers,
     projectId: typeIdOf('prj'),
     organizationId: typeIdOf('org'),
     environment: oneOf(['production', 'sandbox']),
@@ -152,6 +156,7 @@ export function readPlaneConfig(dataDir: string, flags: PlaneFlags, env: Variabl
   return {
     ...file,
     dataDir,
+    exportHours: exportHoursOf(file.exportHours, env),
     logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),
     listen: parseAddress(pick('listen', 'GOV_LISTEN', file.listen)),
     metricsListen: parseOptionalAddress(

@@ -4,6 +4,8 @@ import { openPostgres } from '../store/postgres/index.ts';
 import { openSignedHeads } from '../store/sqlite/signedheads.ts';
 import type { Engine } from './assemble.ts';
 import { now, randomBytes } from './clock.ts';
+import { chunkArtifacts } from './chunkartifacts.ts';
+import { fileArtifacts } from './fileartifacts.ts';
 import { createDatabaseProbe } from './probe.ts';
 import { ThreadWork } from './threadwork.ts';
 
@@ -19,7 +21,14 @@ export async function postgresEngine(
     url,
     connections,
     dataDir,
-  }: { readonly url: string; readonly connections: number; readonly dataDir: string },
+    exportDir,
+  }: {
+    readonly url: string;
+    readonly connections: number;
+    readonly dataDir: string;
+    /** That the processes share; null: artifacts lie in the database. */
+    readonly exportDir: string | null;
+  },
   { log, rebuildHeads }: { readonly log: Log; readonly rebuildHeads: boolean },
 ): Promise<Engine> {
   const onWarning = (text: string): void => log.warn({}, text);
@@ -28,5 +37,9 @@ export async function postgresEngine(
   await store.watchClock(now);
   const source = { engine: 'postgres', url, connections: readingConnections } as const;
   const work = new ThreadWork(source, log, (error, projectId) => store.note(error, projectId));
-  return { store, work, probe: createDatabaseProbe(store.probe, now), faulted: () => null };
+  const building = new ThreadWork(source, log, (error, projectId) => store.note(error, projectId));
+  const artifacts =
+    exportDir === null ? chunkArtifacts(store.chunks, randomBytes) : fileArtifacts(exportDir, randomBytes);
+  const exports = { artifacts, work: building };
+  return { store, work, exports, probe: createDatabaseProbe(store.probe, now), faulted: () => null };
 }

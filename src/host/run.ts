@@ -7,6 +7,7 @@ import { version } from '../client/version.ts';
 import { GovError } from '../contract/problems.ts';
 import { createServer, type HttpServer, type ServerOptions } from '../http/server.ts';
 import { handlers } from '../service/handlers.ts';
+import { startRemovingExports } from '../service/exportsweep.ts';
 import { startRetention } from '../service/retention.ts';
 import { startSweeping } from '../service/sweep.ts';
 import { startReportingUses } from '../service/uses.ts';
@@ -90,7 +91,11 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     if (options.projectId !== null) services.checkpoints.grew(options.projectId);
     services.checkpoints.start();
     jobs.start();
-    const sweepers = [startSweeping(services), startRetention(services, options.projectId)];
+    const sweepers = [
+      startSweeping(services),
+      startRetention(services, options.projectId),
+      startRemovingExports(services),
+    ];
     const stopSweeping = (): void => sweepers.forEach((end) => end());
     options.background?.start();
     // a plane shows nobody when its keys were used
@@ -120,6 +125,7 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
   } catch (error) {
     await server.close(0);
     await engine.work.close();
+    await engine.exports.work.close();
     await engine.store.close();
     await options.beside?.close();
     throw error;
@@ -201,6 +207,7 @@ async function stop(
   const jobsStopped = jobs.stop();
   await server.close();
   await engine.work.close();
+  await engine.exports.work.close();
   await jobsStopped;
   await backgroundStopped;
   await services.checkpoints.signGrown();

@@ -75,7 +75,16 @@ export async function openService(
       [...(tls?.reasons() ?? []), ...(witnesses?.reasons() ?? [])].map((reason) =>
         reason.replace(/:.*$/s, ''),
       );
-    const assembled = assemble({ engine, keys, hosting, log, witnesses, debugging, degraded });
+    const assembled = assemble({
+      engine,
+      keys,
+      hosting,
+      log,
+      witnesses,
+      debugging,
+      degraded,
+      exportHours: config.exportHours,
+    });
     const beside = devIssuer === null ? {} : { beside: devIssuer };
     const background = witnesses === undefined ? {} : { background: witnesses };
     const serving = { ...servingOf(config, options), ...beside, ...background, tls, env, startedAt };
@@ -130,13 +139,16 @@ function servingOf(config: ServiceConfig, options: ServiceOptions): Omit<RunOpti
 
 /** Loads the engine that is configured, and no other. */
 export async function openEngine(
-  { dataDir, database, connections }: Pick<ServiceConfig, 'dataDir' | 'database' | 'connections'>,
+  config: Pick<ServiceConfig, 'dataDir' | 'database' | 'connections'> & {
+    readonly exportDir?: string | null;
+  },
   options: { readonly log: Log; readonly rebuildHeads: boolean; readonly env?: Variables },
 ): Promise<Engine> {
+  const { dataDir, database, connections, exportDir = null } = config;
   if (database === null) {
     const { sqliteEngine } = await import('./sqliteengine.ts');
     return sqliteEngine(dataDir, { ...options, hosted: true });
   }
   const { postgresEngine } = await import('./postgresengine.ts');
-  return postgresEngine({ url: database, connections, dataDir }, options);
+  return postgresEngine({ url: database, connections, dataDir, exportDir }, options);
 }

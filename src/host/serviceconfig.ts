@@ -3,7 +3,7 @@
  * only their owner reads, or in the environment, never in flags, which every user of the machine can list.
  * Proven by `test/host/serviceconfig.test.ts`.
  */
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Environment } from '../contract/authwords.ts';
 import { limits } from '../contract/limits.ts';
 import { meteredTypes } from '../contract/operation.ts';
@@ -11,6 +11,7 @@ import { parseSubnet } from '../http/address.ts';
 import type { RateOptions } from '../http/rates.ts';
 import type { JsonSchema } from '../service/explain.ts';
 import { defaultQuotas, type Quotas } from '../service/settings.ts';
+import { exportHoursOf, exportMembers } from './exportconfig.ts';
 import { refuseReadableByOthers } from './files.ts';
 import type { IssuerConfig } from './identity.ts';
 import {
@@ -46,6 +47,9 @@ export interface ServiceFile extends WitnessesFile {
   readonly connections?: number;
   readonly issuer?: IssuerConfig;
   readonly sessionHours?: number;
+  readonly exportHours?: number;
+  /** Relative to the data directory. */
+  readonly exportDir?: string;
   readonly billing?: { readonly stripeKeyFile?: string; readonly baseUrl?: string };
   readonly quotas?: Readonly<Partial<Record<Environment, Partial<Quotas>>>>;
   readonly rates?: Partial<Rates>;
@@ -70,6 +74,7 @@ export const defaultRates: Rates = {
   eventsPerSecond: limits.rateEventsPerSecond,
   anonymousPerSecond: limits.rateAnonymousPerSecond,
   authPerMinute: limits.rateAuthPerMinute,
+  exportsPerMinute: limits.rateExportsPerMinute,
 };
 
 /** Connections of a process to its database, beside the few of its worker thread. */
@@ -110,6 +115,8 @@ const serviceFileSchema = object(
       ['url', 'clientId'],
     ),
     sessionHours: whole(1, limits.sessionHoursMax),
+    ...exportMembers,
+    exportDir: text(4096),
     billing: object({ stripeKeyFile: text(4096), baseUrl: url }),
     quotas: object({ production: quota, sandbox: quota }),
     rates: object(every(Object.keys(defaultRates), whole(0, 1_000_000))),
@@ -132,6 +139,10 @@ export interface ServiceConfig {
   readonly connections: number;
   readonly issuer: IssuerConfig | null;
   readonly sessionHours: number;
+  /** For how long artifacts of exports are kept. */
+  readonly exportHours: number;
+  /** A directory that the processes of a service on PostgreSQL share; null: artifacts lie in the database. */
+  readonly exportDir: string | null;
   readonly billing: { readonly stripeKey: string; readonly baseUrl: string | null } | null;
   readonly quotas: Readonly<Record<Environment, Quotas>>;
   readonly rates: Rates;
@@ -186,6 +197,8 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
     ),
     issuer: issuer ?? null,
     sessionHours: file.sessionHours ?? limits.sessionHours,
+    exportHours: exportHoursOf(file.exportHours, env),
+    exportDir: exportDirOf(file.exportDir, dataDir, env),
     billing: billingOf(file, env),
     quotas: {
       production: { ...defaultQuotas.production, ...file.quotas?.production },
@@ -218,6 +231,12 @@ export function readServiceFile(path: string): ServiceFile {
   const file = readConfigFile(path, serviceFileSchema, missing);
   refuseReadableByOthers(path);
   return file as ServiceFile; // the schema holds what the type says
+}
+
+function exportDirOf(inFile: string | undefined, dataDir: string, env: Variables): string | null {
+  const set = env['GOV_EXPORT_DIR'];
+  const directory = set === undefined || set === '' ? inFile : set;
+  return directory === undefined ? null : resolve(dataDir, directory);
 }
 
 function billingOf({ billing }: ServiceFile, env: Variables): ServiceConfig['billing'] {

@@ -1,8 +1,10 @@
 /** The SQLite engine of a serving process: the store in a data directory, its worker thread, its probe. */
+import { join } from 'node:path';
 import type { Log } from '../service/log.ts';
 import { openStore, storeFiles } from '../store/sqlite/index.ts';
 import type { Engine } from './assemble.ts';
 import { now, randomBytes } from './clock.ts';
+import { fileArtifacts } from './fileartifacts.ts';
 import type { Variables } from './layers.ts';
 import { readMasterKey } from './masterkey.ts';
 import { createProbe } from './probe.ts';
@@ -42,5 +44,8 @@ export function sqliteEngine(
   });
   const source = { engine: 'sqlite', path: storeFiles(dataDir).main, masterKey } as const;
   const work = new ThreadWork(source, log, (error, projectId) => store.note(error, projectId));
-  return { store, work, probe: createProbe(dataDir, now), faulted: () => fault };
+  const building = new ThreadWork(source, log, (error, projectId) => store.note(error, projectId));
+  const artifacts = fileArtifacts(join(dataDir, 'exports'), randomBytes);
+  const exports = { artifacts, work: building };
+  return { store, work, exports, probe: createProbe(dataDir, now), faulted: () => fault };
 }

@@ -10,7 +10,12 @@ export type ReaderSource =
 
 export type ToWorker =
   | { readonly kind: 'run'; readonly task: number; readonly name: TaskName; readonly input: unknown }
-  | { readonly kind: 'answer'; readonly call: number; readonly failure: Failure | null };
+  | {
+      readonly kind: 'answer';
+      readonly call: number;
+      readonly failure: Failure | null;
+      readonly value?: unknown;
+    };
 
 export type ToMain =
   | { readonly kind: 'done'; readonly task: number; readonly output: unknown }

@@ -19,7 +19,7 @@ interface Pending {
   readonly name: TaskName;
   readonly input: Tasks[TaskName]['input'];
   readonly kind: keyof typeof atOnce;
-  readonly host: TaskHost | undefined;
+  readonly host: Partial<TaskHost> | undefined;
   readonly resolve: (output: never) => void;
   readonly reject: (error: Error) => void;
 }
@@ -116,15 +116,16 @@ export class ThreadWork implements Work {
     { host }: Pending,
     { call, method, argument }: Extract<ToMain, { kind: 'call' }>,
   ): Promise<void> {
-    let failure = null;
     try {
-      if (host === undefined) throw new Error(`a task called ${method}, which its caller does not offer`);
-      if (method === 'stage') await host.stage(argument as Parameters<TaskHost['stage']>[0]);
-      else await host.hold();
+      // the thread calls each with the argument that `TaskHost` pairs it with
+      const offered = host?.[method]?.bind(host) as ((argument: unknown) => Promise<unknown>) | undefined;
+      if (offered === undefined) {
+        throw new Error(`a task called ${method}, which its caller does not offer`);
+      }
+      this.#send({ kind: 'answer', call, failure: null, value: await offered(argument) });
     } catch (error) {
-      failure = failureOf(error);
+      this.#send({ kind: 'answer', call, failure: failureOf(error) });
     }
-    this.#send({ kind: 'answer', call, failure });
   }
 
   /** The thread is gone: what ran in it failed, what waits gets a new one. */

@@ -15,7 +15,7 @@ const turnMs = 5;
 if (parentPort === null) throw new Error('this file is a worker thread');
 const port = parentPort;
 const reader = await open(workerData as ReaderSource);
-const calls = new Map<number, { resolve: () => void; reject: (error: Error) => void }>();
+const calls = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
 let callCount = 0;
 
 /** Loads the engine. A file is opened at once; a database is connected to where a task needs it. */
@@ -30,13 +30,18 @@ async function open(source: ReaderSource): Promise<StoreReader> {
 const send = (message: ToMain): void => port.postMessage(message);
 
 const hostOf = (task: number): TaskHost => {
-  const call = (method: keyof TaskHost, argument: unknown): Promise<void> =>
+  const call = (method: keyof TaskHost, argument: unknown): Promise<unknown> =>
     new Promise((resolve, reject) => {
       callCount += 1;
       calls.set(callCount, { resolve, reject });
       send({ kind: 'call', task, call: callCount, method, argument });
     });
-  return { stage: (part) => call('stage', part), hold: () => call('hold', null) };
+  return {
+    stage: async (part) => void (await call('stage', part)),
+    hold: async () => void (await call('hold', null)),
+    write: async (bytes) => void (await call('write', bytes)),
+    sign: async () => String(await call('sign', null)),
+  };
 };
 
 /** Gives way once a turn is used up. */
@@ -67,6 +72,6 @@ port.on('message', (message: ToWorker) => {
   }
   const waiting = calls.get(message.call);
   calls.delete(message.call);
-  if (message.failure === null) waiting?.resolve();
+  if (message.failure === null) waiting?.resolve(message.value);
   else waiting?.reject(errorOf(message.failure));
 });

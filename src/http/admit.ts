@@ -52,7 +52,7 @@ function admitIdToken(route: Route, request: FastifyRequest): undefined {
 function admitCaller(route: Route, request: FastifyRequest, caller: Caller): undefined {
   const { row, gate, rate } = route;
   request.caller = caller;
-  if (gate !== null && (rate === 'default' || rate === 'events')) {
+  if (gate !== null && (rate === 'default' || rate === 'events' || rate === 'exports')) {
     spend(request, gate.rates.spend(rate, caller.id, { meters: row.meters, rules: caller.rules }));
   }
   if (row.scope !== null) requireScope(caller, row.scope);

@@ -31,15 +31,28 @@ const closing = new WeakSet<Duplex>();
 export const isClosing = (socket: Duplex): boolean => closing.has(socket);
 
 const noContent = 204;
+const notModified = 304;
 
 export function writeRaw(
   response: ServerResponse,
   // what Fastify refuses before routing has no members of ours, so there `lines` may be missing
   { id, lines }: { readonly id: string; readonly lines?: HeaderLines | null },
-  { status, body, headers }: Written,
+  answer: Written,
 ): void {
+  const { status, body } = answer;
+  const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+  if (writeHead(response, { id, ...(lines === undefined ? {} : { lines }) }, { ...answer, status, bytes }))
+    response.end(body);
+}
+
+/** The head of an answer whose body has so many bytes. False where there is nobody to answer. */
+export function writeHead(
+  response: ServerResponse,
+  { id, lines }: { readonly id: string; readonly lines?: HeaderLines | null },
+  { status, bytes, headers }: Pick<Written, 'status' | 'headers'> & { readonly bytes: number },
+): boolean {
   // where the parser found fault meanwhile, the socket has its answer already
-  if (response.headersSent || response.destroyed || !response.req.socket.writable) return;
+  if (response.headersSent || response.destroyed || !response.req.socket.writable) return false;
   const flat: string[] = [
     'x-request-id',
     id,
@@ -49,9 +62,9 @@ export function writeRaw(
     'nosniff',
   ];
   if (lines !== null && lines !== undefined) flat.push(...lines);
-  if (status !== noContent) {
+  if (status !== noContent && status !== notModified) {
     // RFC 9110 section 8.6: an answer that has no body by its status has no length either
-    flat.push('content-length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength));
+    flat.push('content-length', String(bytes));
   }
   if (headers['cache-control'] === undefined) flat.push('cache-control', 'no-store');
   for (const name in headers) {
@@ -64,7 +77,7 @@ export function writeRaw(
     closing.add(req.socket);
   }
   response.writeHead(status, flat);
-  response.end(body);
+  return true;
 }
 
 /**

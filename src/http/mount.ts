@@ -32,7 +32,8 @@ export function mount(app: FastifyInstance, options: MountOptions): OperationSta
         rate: rateOf(row),
         lines: noticeLines(row),
         contentType,
-        mediaType: isEmpty ? null : (contentType.split(';')[0] ?? contentType),
+        // a ranged answer is of the type that was asked for when it was made
+        mediaType: isEmpty || row.ranged === true ? null : (contentType.split(';')[0] ?? contentType),
         handler: options.handlers[id] as AnyHandler,
         inFlight,
         stats,
@@ -46,7 +47,7 @@ export function mount(app: FastifyInstance, options: MountOptions): OperationSta
 function addRoute(app: FastifyInstance, route: Route): void {
   const { row, basePath } = route;
   app.route({
-    method: row.method,
+    method: row.ranged === true ? [row.method, 'HEAD'] : row.method,
     url: basePath + row.path.replace(/\{([^}]+)\}/g, ':$1'),
     bodyLimit: row.bodyBytes ?? limits.bodyBytes,
     // recording has no timer of its own: the write queue is bounded, and a timer costs 5 % of a request

@@ -21,15 +21,18 @@ export interface RateOptions {
   readonly anonymousPerSecond?: number;
   /** Of one address, for /auth. */
   readonly authPerMinute?: number;
+  /** Of one key or person, for exports that are asked for. */
+  readonly exportsPerMinute?: number;
 }
 
-export type RateName = 'default' | 'events' | 'anonymous' | 'auth';
+export type RateName = 'default' | 'events' | 'anonymous' | 'auth' | 'exports';
 
 /** By which limit an operation is counted; null: by none, since probes must always be answered. */
 export function rateOf(row: Operation): RateName | null {
   if (row.tag === 'Health') return null;
   if (row.path.startsWith('/auth/')) return 'auth';
   if (accessOf(row) === 'anyone') return 'anonymous';
+  if (row.tag === 'Exports' && row.method === 'POST') return 'exports';
   return row.tag === 'Audit Events' && row.method === 'POST' ? 'events' : 'default';
 }
 
@@ -80,6 +83,7 @@ export class Rates {
       events: limit('events', options.eventsPerSecond ?? limits.rateEventsPerSecond),
       anonymous: limit('anonymous', options.anonymousPerSecond ?? limits.rateAnonymousPerSecond),
       auth: limit('auth', options.authPerMinute ?? limits.rateAuthPerMinute, { window: 60 }),
+      exports: limit('exports', options.exportsPerMinute ?? limits.rateExportsPerMinute, { window: 60 }),
     };
     this.#now = now;
   }

@@ -1,7 +1,15 @@
 /** A row of the table as it is served: one route under one base path. */
 import type { Access, Operation } from '../contract/operation.ts';
 import type { OperationId } from '../contract/table.ts';
-import type { Caller, Handlers, PlainAnswer, Presented, Replayed, Written } from '../service/call.ts';
+import type {
+  Caller,
+  Handlers,
+  PlainAnswer,
+  Presented,
+  Replayed,
+  Streamed,
+  Written,
+} from '../service/call.ts';
 import type { Credentials } from '../service/credentials.ts';
 import type { Check } from '../service/schema.ts';
 import type { Services } from '../service/services.ts';
@@ -28,7 +36,10 @@ export interface MountOptions {
 }
 
 /** A handler with its row's types forgotten; `serve` gives it only input that the row's schemas accepted. */
-export type AnyHandler = (call: never, services: Services) => Promise<PlainAnswer | Replayed | Written>;
+export type AnyHandler = (
+  call: never,
+  services: Services,
+) => Promise<PlainAnswer | Replayed | Written | Streamed>;
 
 export interface Route extends MountOptions {
   readonly id: OperationId;
@@ -63,6 +74,7 @@ const named: Readonly<Record<string, string>> = {
   eventId: 'event',
   proofId: 'proof',
   jobId: 'job',
+  exportId: 'export',
   runId: 'graph',
   policyId: 'policy',
   projectId: 'project',

@@ -8,7 +8,15 @@ import { GovError } from '../contract/problems.ts';
 import { defaultBounds, largeBounds, parseJson } from '../core/json.ts';
 import { append, keyReused, unmetered } from '../service/append.ts';
 import { notFound, openKept } from '../service/call.ts';
-import type { Caller, Idempotency, PlainAnswer, Replayed, Written as WrittenBody } from '../service/call.ts';
+import type {
+  Caller,
+  Conditions,
+  Idempotency,
+  PlainAnswer,
+  Replayed,
+  Streamed,
+  Written as WrittenBody,
+} from '../service/call.ts';
 import { fieldError, loadCheck, refusal } from '../service/schema.ts';
 import { Denied } from '../service/shown.ts';
 import type { StoredResponse } from '../store/port.ts';
@@ -16,6 +24,7 @@ import { jsonMediaType, writeAnswer, type Written } from './answer.ts';
 import { isExecuted, readIdempotency } from './idempotency.ts';
 import { namedBy, type Route } from './route.ts';
 import { problemMediaType, renderProblem } from './problem.ts';
+import { streamAnswer } from './download.ts';
 import { requireSigned } from './signed.ts';
 import { readParams, readQuery } from './text.ts';
 
@@ -29,6 +38,11 @@ export async function serve(route: Route, request: FastifyRequest, reply: Fastif
   const started = performance.now();
   try {
     const answer = await execute(route, request);
+    if ('chunks' in answer) {
+      await streamAnswer(route, { request, reply }, answer);
+      answered(route, request, { status: answer.status, started });
+      return;
+    }
     send(route, { request, reply }, answer);
     answered(route, request, { status: answer.status, started });
   } catch (error) {
@@ -57,7 +71,7 @@ function answered(
   services.log.debug({ requestId, operation: id, status, ms, caller: caller?.id ?? null }, 'answered');
 }
 
-async function execute(route: Route, request: FastifyRequest): Promise<Written> {
+async function execute(route: Route, request: FastifyRequest): Promise<Written | Streamed> {
   const { row } = route;
   const params = readParams(row.params, request.params as Record<string, string>);
   if (params === null) throw notFound(namedBy(row));
@@ -76,13 +90,29 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written> 
   const keyed = { caller, method: row.method, route: row.path, url: request.url, body };
   const idempotency = readIdempotency(header, keyed, route.services);
   const ifMatch = row.ifMatch === true ? (request.headers['if-match'] ?? null) : null;
-  const call = { params, query, body, caller, basePath, idempotency, ifMatch, presented, canonical };
+  const conditions = row.ranged === true ? conditionsOf(request) : null;
+  const shown = { caller, presented, conditions, canonical };
+  const call = { params, query, body, basePath, idempotency, ifMatch, ...shown };
   // `call` holds exactly what the row's schemas accepted, which is what the handler's type says
-  const work = (): Promise<PlainAnswer | Replayed | WrittenBody> =>
+  const work = (): Promise<PlainAnswer | Replayed | WrittenBody | Streamed> =>
     route.handler(call as never, route.services);
-  if (idempotency === null || caller === null) return written(route, await work());
+  if (idempotency === null || caller === null) {
+    const answer = await work();
+    return 'chunks' in answer ? answer : written(route, answer);
+  }
   return route.inFlight.run(idempotency, () => once(route, { caller, idempotency, work }, request.id));
 }
+
+const conditionsOf = ({ method, headers }: FastifyRequest): Conditions => ({
+  // RFC 9110 section 14.2: for GET alone
+  range: method === 'GET' ? (headers.range ?? null) : null,
+  ifRange: textOf(headers['if-range']),
+  ifMatch: headers['if-match'] ?? null,
+  ifNoneMatch: headers['if-none-match'] ?? null,
+});
+
+const textOf = (header: string | string[] | undefined): string | null =>
+  header === undefined ? null : String(header);
 
 /** What a data plane signed; null where nothing is signed. */
 function canonicalOf({ row, services }: Route, request: FastifyRequest, body: unknown): string | null {
@@ -97,7 +127,7 @@ async function once(
   keyed: {
     caller: Caller;
     idempotency: Idempotency;
-    work: () => Promise<PlainAnswer | Replayed | WrittenBody>;
+    work: () => Promise<PlainAnswer | Replayed | WrittenBody | Streamed>;
   },
   requestId: string,
 ): Promise<Written> {
@@ -109,7 +139,9 @@ async function once(
     throw keyReused();
   }
   try {
-    return written(route, await work());
+    const answer = await work();
+    if ('chunks' in answer) throw new Error(`${route.id} streams, and is asked with a key`);
+    return written(route, answer);
   } catch (error) {
     if (!(error instanceof GovError) || !isExecuted(error)) throw error;
     const rendered = renderProblem(error, { requestId, base: route.problemBase() });

@@ -80,6 +80,27 @@ export class Unsent {
     const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
     const accounts = this.#accountsOf(request);
     this.#add(accounts, bytes);
+    this.#hurry(request, response, { bytes, ended: () => this.#add(accounts, -bytes) });
+  }
+
+  /**
+   * As `hold` for an answer of so many bytes of which `held` are in memory at a time.
+   */
+  holdStream(
+    request: Asked,
+    response: ServerResponse,
+    { bytes, held }: { bytes: number; held: number },
+  ): void {
+    const accounts = this.#accountsOf(request);
+    this.#add(accounts, held);
+    this.#hurry(request, response, { bytes, ended: () => this.#add(accounts, -held) });
+  }
+
+  #hurry(
+    request: Asked,
+    response: ServerResponse,
+    { bytes, ended }: { bytes: number; ended: () => void },
+  ): void {
     const { socket } = request.raw;
     const patienceMs = socket.timeout;
     socket.setTimeout(this.#stallMs);
@@ -87,7 +108,7 @@ export class Unsent {
     const late = setTimeout(() => socket.destroy(), wholeMs).unref();
     response.once('close', () => {
       clearTimeout(late);
-      this.#add(accounts, -bytes);
+      ended();
       // else Node gave it the time of a connection that waits for its next request
       if (socket.timeout === this.#stallMs) socket.setTimeout(patienceMs ?? 0);
     });

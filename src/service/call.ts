@@ -57,6 +57,14 @@ export interface Idempotency {
   readonly fingerprint: string;
 }
 
+/** Headers of a conditional request as they were sent (RFC 9110 §13.1, §14.2); null where they were not. */
+export interface Conditions {
+  readonly range: string | null;
+  readonly ifRange: string | null;
+  readonly ifMatch: string | null;
+  readonly ifNoneMatch: string | null;
+}
+
 export interface Call<Row extends Operation> extends Input<Row> {
   readonly caller: Row['scope'] extends null
     ? Row extends { readonly access: 'caller' }
@@ -70,6 +78,8 @@ export interface Call<Row extends Operation> extends Input<Row> {
   readonly idempotency: Idempotency | null;
   /** `If-Match` as it was sent, on operations that look at it. */
   readonly ifMatch: string | null;
+  /** On operations whose answers have ranges; null on all others. */
+  readonly conditions: Conditions | null;
   /** JCS of the body on signed operations: what was signed. Null on all others. */
   readonly canonical: string | null;
 }
@@ -85,10 +95,20 @@ export interface Written {
   readonly raw: Uint8Array;
 }
 
+/** An answer that is written while it is read. */
+export interface Streamed {
+  readonly status: 200 | 206 | 304;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Bytes that follow. */
+  readonly bytes: number;
+  /** Begun once it is asked for; what it holds open is closed when it is left. */
+  readonly chunks: () => AsyncIterable<Uint8Array>;
+}
+
 export type Handler<Row extends Operation> = (
   call: Call<Row>,
   services: Services,
-) => Promise<Output<Row> | Replayed | Written>;
+) => Promise<Output<Row> | Replayed | Written | Streamed>;
 
 /** One handler for each row; a missing one does not compile. */
 export type Handlers = { readonly [Id in OperationId]: Handler<Table[Id]> };

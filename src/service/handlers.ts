@@ -8,6 +8,7 @@ import type { Handlers } from './call.ts';
 import { evaluations } from './evaluatepolicy.ts';
 import { erasures } from './erasures.ts';
 import { events } from './events.ts';
+import { exports } from './exports.ts';
 import { graphs } from './graphs.ts';
 import { health } from './health.ts';
 import { jobs } from './jobs.ts';
@@ -38,6 +39,7 @@ export const handlers: Handlers = {
   ...approvals,
   ...erasures,
   ...jobs,
+  ...exports,
   ...projects,
   ...apiKeys,
   ...metering,

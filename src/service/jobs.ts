@@ -6,10 +6,9 @@ import { limits } from '../contract/limits.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { StoredJob } from '../store/port.ts';
 import { keepAnswer, notFound, type Handlers } from './call.ts';
+import { jobIdentity, jobTimes, listedJob } from './jobbody.ts';
 import { byAge, pageLimit, sizedPage, timeRange } from './pages.ts';
 import { resultOf } from './replayresult.ts';
-
-const time = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
 
 /** Polling again sooner is of no use (contract H7). */
 export const retryAfter = { 'retry-after': '1' } as const;
@@ -24,7 +23,7 @@ export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
     }
     return {
       status: 200,
-      body: { ...identity(job), ...times(job) },
+      body: { ...jobIdentity(job), ...jobTimes(job) },
       ...(job.status === 'failed' ? {} : { headers: retryAfter }),
     };
   },
@@ -44,7 +43,7 @@ export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
       limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
       read: (page: Parameters<typeof services.store.jobs>[2]) => services.store.jobs(projectId, filter, page),
       position: (job) => byAge(job.createdMs, job.jobId),
-      item: (job) => ({ item: listed(job), bytes: job.request?.length ?? 0 }),
+      item: (job) => ({ item: listedJob(job), bytes: job.request?.length ?? 0 }),
     });
     return { status: 200, body: { data: items, nextCursor } };
   },
@@ -75,26 +74,6 @@ export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
 
 /** A result can be tens of megabytes, so it goes out as the text that it is. */
 const completedBody = (job: StoredJob, result: string): Buffer => {
-  const [head, tail] = [JSON.stringify(identity(job)), JSON.stringify(times(job))];
+  const [head, tail] = [JSON.stringify(jobIdentity(job)), JSON.stringify(jobTimes(job))];
   return Buffer.from(`${head.slice(0, -1)},"result":${result},${tail.slice(1)}`);
 };
-
-const times = ({ createdMs, completedMs }: StoredJob) => ({
-  createdAt: formatTimestamp(createdMs),
-  completedAt: time(completedMs),
-});
-
-const identity = ({ jobId, type, runId, status }: StoredJob) => ({ jobId, type, runId, status });
-const read = (text: string | null): unknown => (text === null ? null : (JSON.parse(text) as unknown));
-
-/** Never below 0, also where the clock was set back meanwhile. */
-const durationMs = ({ startedMs, completedMs }: StoredJob): number | null =>
-  completedMs === null || startedMs === null ? null : Math.max(0, completedMs - startedMs);
-
-const listed = (job: StoredJob) => ({
-  ...identity(job),
-  ...times(job),
-  durationMs: durationMs(job),
-  errorSummary: job.errorSummary,
-  request: read(job.request),
-});

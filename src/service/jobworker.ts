@@ -8,16 +8,21 @@ import { GovError } from '../contract/problems.ts';
 import type { ProofRequest } from '../contract/proofs.ts';
 import { chooseLayers } from '../core/layers.ts';
 import type { ClaimedJob } from '../store/port.ts';
+import { runExport } from './exportjob.ts';
 import { prove } from './prove.ts';
 import { runReplay } from './replayjob.ts';
 import type { Services } from './services.ts';
 
 const lookEveryMs = 1000;
 const atOnce = 2;
+/** Exports that are claimed beside them; one is built at a time, in a thread of its own. */
+const exportsAtOnce = 4;
 
 export class JobWorker {
   readonly #services: Services;
   readonly #running = new Set<Promise<void>>();
+  /** Of them. */
+  #exports = 0;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
   #claiming = false;
@@ -51,7 +56,7 @@ export class JobWorker {
     try {
       do {
         this.#again = false;
-        while (this.#running.size < atOnce && !this.#stopped) {
+        while (this.#hasRoom() && !this.#stopped) {
           const job = await store.claimJob(now(), limits.jobLeaseSeconds * 1000);
           if (job === null) break;
           this.#begin(job);
@@ -67,8 +72,16 @@ export class JobWorker {
     }
   }
 
+  /** Neither an export keeps others waiting, nor others an export. */
+  #hasRoom(): boolean {
+    return this.#running.size - this.#exports < atOnce && this.#exports < exportsAtOnce;
+  }
+
   #begin(job: ClaimedJob): void {
+    const counted = job.type === 'export' ? 1 : 0;
+    this.#exports += counted;
     const running = this.#run(job).finally(() => {
+      this.#exports -= counted;
       this.#running.delete(running);
       this.wake();
     });
@@ -129,6 +142,7 @@ function retryAt({ attempt }: ClaimedJob, { status, code }: GovError, atMs: numb
 async function runJob(services: Services, job: ClaimedJob): Promise<void> {
   const { projectId, runId, jobId, lease } = job;
   if (job.type === 'replay') return runReplay(services, job);
+  if (job.type === 'export') return runExport(services, job);
   // stored by `createProof`, which checked it
   const request = JSON.parse(job.request) as ProofRequest;
   await prove(services, {

@@ -4,6 +4,7 @@ import type { OperationId } from '../contract/table.ts';
 import type { DsseEnvelope } from '../core/dsse.ts';
 import type { Store } from '../store/port.ts';
 import type { PlaneConfig } from './bundle.ts';
+import type { Artifacts } from './artifacts.ts';
 import type { Caller } from './call.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import type { Credentials } from './credentials.ts';
@@ -35,6 +36,8 @@ export interface Services {
   readonly slices: Slices;
   readonly policySets: PolicySets;
   readonly work: Work;
+  /** Where artifacts lie, what builds them, and for how many milliseconds they are kept. */
+  readonly exports: { readonly artifacts: Artifacts; readonly work: Work; readonly keptMs: number };
   /** Says that a job is pending, so that the worker need not wait for its next look. */
   readonly wakeJobs: () => void;
   /** Verifier keys of the log with this origin, as texts. */

@@ -2,6 +2,7 @@
 import { bundle } from './bundletask.ts';
 import { deriveGraph } from './derive.ts';
 import { layers } from './evaluate.ts';
+import { exportTask } from './exporttask.ts';
 import { declaration, graphBody, lineageBody } from './graphview.ts';
 import { policyHistory } from './policyhistory.ts';
 import { replay } from './replaytask.ts';
@@ -16,4 +17,5 @@ export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
   bundle,
   policyHistory,
   replay,
+  export: exportTask,
 };

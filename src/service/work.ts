@@ -2,6 +2,7 @@
  * Heavy work, done beside the thread that records: each task is a pure function of what a read-only store
  * holds. `host/threadwork.ts` runs them in a worker thread, tests may run them in place.
  */
+import type { ExportFormat, ExportResource } from '../contract/exports.ts';
 import type { GraphDeclaration } from '../contract/graphs.ts';
 import type { LayerName } from '../contract/proofs.ts';
 import type { PolicyAction } from '../contract/policywords.ts';
@@ -17,8 +18,12 @@ import type { GraphPart, StoreReader } from '../store/port.ts';
 export interface TaskHost {
   /** Keeps rows of the graph that is being derived. */
   stage(part: GraphPart): Promise<void>;
+  /** Signs the log as it stands; answers the note. */
+  sign(): Promise<string>;
   /** Holds back what would be appended to the run until the caller of the task releases it. */
   hold(): Promise<void>;
+  /** Takes the next bytes of an artifact. */
+  write(bytes: Uint8Array): Promise<void>;
 }
 
 export interface RunOf {
@@ -127,6 +132,30 @@ export interface ReplayInput extends RunOf {
   readonly salt: string;
 }
 
+export interface ExportInput {
+  readonly projectId: string;
+  readonly exportId: string;
+  readonly resource: ExportResource;
+  readonly format: ExportFormat;
+  /** Canonical JSON. */
+  readonly filters: string;
+  readonly treeSize: number;
+  /** Of the first `treeSize` leaves, 32 bytes. */
+  readonly root: Uint8Array;
+  readonly createdMs: number;
+  /** Where each row is shown with what proves it: signs the log as it stands. */
+  readonly isProved: boolean;
+}
+
+export interface ExportOutput {
+  readonly rowCount: number;
+  readonly sizeBytes: number;
+  /** SHA-256, 32 bytes. */
+  readonly digest: Uint8Array;
+  readonly firstSequence: number | null;
+  readonly lastSequence: number | null;
+}
+
 export interface Replayed {
   readonly record: Omit<ReplayRecord, 'at'>;
   /** JSON of the `ReplayResult`. */
@@ -171,6 +200,8 @@ export interface Tasks {
   policyHistory: { input: HistoryInput; output: PolicyHistory };
   /** Replays a run: its decisions, its graph, or its steps against those of another run. */
   replay: { input: ReplayInput; output: Replayed };
+  /** Writes the artifact of an export. */
+  export: { input: ExportInput; output: ExportOutput };
   /** Checks a declaration against the run and answers the text to store. */
   declaration: { input: RunOf & { readonly graph: GraphDeclaration; readonly salt: string }; output: string };
 }
@@ -192,7 +223,7 @@ export interface TaskContext {
 export interface TaskOptions {
   /** How many events it reads: large tasks run one at a time, so that memory stays bounded. */
   readonly events: number;
-  readonly host?: TaskHost;
+  readonly host?: Partial<TaskHost>;
 }
 
 export interface Work {

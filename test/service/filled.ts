@@ -20,6 +20,14 @@ export async function endOf(call: Call, jobId: string): Promise<Answer['body']> 
   }
 }
 
+/** The export once it is complete or failed; polls as a client does. */
+export async function exportEnd(call: Call, exportId: string): Promise<Answer['body']> {
+  for (;;) {
+    const { body } = await call('GET', `/exports/${exportId}`);
+    if (body.status !== 'pending' && body.status !== 'processing') return body;
+  }
+}
+
 /** `name` begins every id that a client chooses and stands in what is recorded. Without keys where there is no `projectId`. */
 export async function fillProject(
   call: Call,
@@ -53,6 +61,15 @@ export async function fillProject(
     const { eventId: erased } = await made('POST', '/events', event({ runId, metadata }));
     ({ erasureId } = await made('POST', '/erasures', { eventId: erased }));
   }
+  let exportId = '';
+  for (let at = 0; at < 2; at++) {
+    ({ exportId } = await made('POST', '/exports', {
+      resource: 'audit_events',
+      format: 'json',
+      filters: { runId },
+    }));
+    await exportEnd(call, exportId);
+  }
   const keyIds = projectId === undefined ? [] : await keysOf(made, name);
   const planes = projectId === undefined ? nobodysIds : await planesOf(call, { name, projectId });
   return {
@@ -66,6 +83,7 @@ export async function fillProject(
     policyId,
     approvalId,
     erasureId,
+    exportId,
     projectId: projectId ?? nobodysIds.projectId,
     keyId: keyIds[0] ?? nobodysIds.keyId,
     dataPlaneId: planes.dataPlaneId,

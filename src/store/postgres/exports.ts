@@ -82,11 +82,6 @@ const finish = sql(
   `UPDATE export_job SET artifact = $3, row_count = $4, size_bytes = $5, digest = $6, manifest = $7, completed_ms = $8,
      expires_ms = $9 WHERE project = $1 AND export_id = $2`,
 );
-/** Which of these are not complete. */
-export const unfinishedExports = sql<{ export_id: string }>(
-  'SELECT export_id FROM export_job WHERE project = $1 AND export_id = ANY($2::text[]) AND completed_ms IS NULL',
-);
-
 export function exportRows({
   project,
   facts,

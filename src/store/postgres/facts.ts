@@ -9,7 +9,6 @@ import type { RunState } from '../ledger.ts';
 import { textArray } from './arrays.ts';
 import { named } from './named.ts';
 import { bodyLookups } from './bodies.ts';
-import { unfinishedExports } from './exports.ts';
 import { located } from './readleaves.ts';
 import { noTenantFacts, tenantLookups, type TenantFacts } from './tenantfacts.ts';
 import { sql, step, type Param, type Result, type Sql, type Step } from './wire.ts';
@@ -193,6 +192,11 @@ const snapshots = sql<{ run_id: string }>(
 const leases = sql<{ job_id: string; lease: string }>(
   `SELECT job_id, lease FROM job WHERE project = $1 AND job_id = ANY($2::text[]) AND lease IS NOT NULL
    ORDER BY job_id FOR UPDATE`,
+);
+
+/** Which of these are not complete. */
+const unfinishedExports = sql<{ export_id: string }>(
+  'SELECT export_id FROM export_job WHERE project = $1 AND export_id = ANY($2::text[]) AND completed_ms IS NULL',
 );
 
 interface PolicyRow {

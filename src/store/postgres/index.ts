@@ -14,6 +14,7 @@ import { Committer } from './commit.ts';
 import { Condition } from './condition.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { problemOf, type Faults } from './faults.ts';
+import { exportChunks, type ExportChunks } from './exportchunks.ts';
 import { exportMoves, exportReads } from './exports.ts';
 import { jobMoves, jobReads } from './jobs.ts';
 import { meterReads } from './readmeter.ts';
@@ -55,6 +56,8 @@ export interface PostgresStore extends Store {
    * `condition` has a reason `clock_skew: …`. Never rejects.
    */
   watchClock(now: () => number): Promise<void>;
+  /** Artifacts of exports. */
+  readonly chunks: ExportChunks;
   /** Takes note of an altered leaf of a project that a reader in another thread met, where the error says so. */
   note(error: unknown, projectId: string): void;
 }
@@ -139,6 +142,7 @@ function assemble(
   return {
     ...watched(reads(database, numberOf), condition, () => {}),
     ...watched(writes, condition, () => queue.refuseClosed()),
+    chunks: watched(exportChunks(database, numberOf), condition, () => {}),
     append: (request) => queue.append(request),
     condition: () => {
       const { writable, reasons } = condition.current;

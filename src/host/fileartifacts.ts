@@ -1,0 +1,117 @@
+/**
+ * Artifacts of exports as files: `<directory>/<projectId>/<exportId>.<name>`, readable by their owner alone. An artifact
+ * is written under a name that ends in `.part`, made durable, and renamed; a crash leaves the part, which the next
+ * attempt removes. Proven by `test/host/fileartifacts.test.ts`.
+ */
+import { open, mkdir, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { GovError } from '../contract/problems.ts';
+import { chunkBytes, type ArtifactOf, type Artifacts, type ArtifactWriter } from '../service/artifacts.ts';
+import { syncDirectory } from './files.ts';
+
+export function fileArtifacts(directory: string, randomBytes: (size: number) => Uint8Array): Artifacts {
+  const folderOf = ({ projectId }: ArtifactOf): string => join(directory, projectId);
+  const remove = async (of: ArtifactOf): Promise<void> => {
+    const folder = folderOf(of);
+    for (const name of await readdir(folder).catch(noneWhereAbsent)) {
+      if (name.startsWith(`${of.exportId}.`)) await rm(join(folder, name), { force: true });
+    }
+  };
+  return {
+    remove,
+    create: async (of) => {
+      await remove(of);
+      const folder = folderOf(of);
+      const name = Buffer.from(randomBytes(8)).toString('hex');
+      return writing(async () => {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        return new FileWriter(join(folder, `${of.exportId}.${name}`), name);
+      });
+    },
+    read: (of, artifact, range) => readFile(join(folderOf(of), `${of.exportId}.${artifact}`), range),
+  };
+}
+
+class FileWriter implements ArtifactWriter {
+  readonly #path: string;
+  readonly #part: string;
+  readonly #name: string;
+  #file: FileHandle | null = null;
+
+  constructor(path: string, name: string) {
+    this.#path = path;
+    this.#part = `${path}.part`;
+    this.#name = name;
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    return writing(async () => {
+      this.#file ??= await open(this.#part, 'wx', 0o600);
+      // a disk that is getting full takes a part
+      for (let at = 0; at < bytes.length;) at += (await this.#file.write(bytes, at)).bytesWritten;
+    });
+  }
+
+  finish(): Promise<string> {
+    return writing(async () => {
+      this.#file ??= await open(this.#part, 'wx', 0o600);
+      await this.#file.sync();
+      await this.#file.close();
+      this.#file = null;
+      await rename(this.#part, this.#path);
+      syncDirectory(dirname(this.#path));
+      syncDirectory(dirname(dirname(this.#path)));
+      return this.#name;
+    });
+  }
+
+  async abort(): Promise<void> {
+    await this.#file?.close().catch(() => {});
+    this.#file = null;
+    await rm(this.#part, { force: true });
+    await rm(this.#path, { force: true });
+  }
+}
+
+async function* readFile(
+  path: string,
+  { from, to }: { readonly from: number; readonly to: number },
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const file = await open(path, 'r').catch((cause: unknown) => {
+    throw new GovError('STORAGE_FAULT', `expected the artifact ${path}, which cannot be read`, { cause });
+  });
+  try {
+    for (let at = from; at < to;) {
+      const wanted = Math.min(chunkBytes, to - at);
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(wanted), 0, wanted, at);
+      if (bytesRead === 0) {
+        throw new GovError('STORAGE_FAULT', `expected ${to} bytes in ${path}, got ${at}`);
+      }
+      yield buffer.subarray(0, bytesRead);
+      at += bytesRead;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+const fullCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+/** STORAGE_FULL where the disk is, STORAGE_FAULT where it cannot be written to. */
+async function writing<Value>(work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof GovError) throw cause;
+    const isFull = fullCodes.has((cause as NodeJS.ErrnoException).code);
+    const detail = isFull
+      ? 'the disk has no room for the artifact; free some, and it is tried again'
+      : 'the artifact cannot be written';
+    throw new GovError(isFull ? 'STORAGE_FULL' : 'STORAGE_FAULT', detail, { cause });
+  }
+}
+
+function noneWhereAbsent(error: unknown): string[] {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+  throw error;
+}

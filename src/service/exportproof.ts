@@ -1,0 +1,117 @@
+/**
+ * What proves the rows of an artifact, read out of the tiles while they are written: hashes of the subtrees between
+ * them, and at the end the checkpoint with what binds the export to it. Memory: the tiles of a path.
+ * Proven by `test/service/exports.test.ts`, with the public verifier.
+ */
+import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
+import { erasuresOf } from '../core/erased.ts';
+import type { ExportProof } from '../core/exportartifact.ts';
+import type { ExportLeaf } from '../core/exportrow.ts';
+import { subtreesOf, type Subtree } from '../core/multiproof.ts';
+import { systemRun } from '../core/record.ts';
+import { TileCache, TileSource, tileOf } from '../core/tilesource.ts';
+import { openOwn } from './checkpoints.ts';
+import { consistencyAt, inclusionAt } from './treeproofs.ts';
+import type { ExportInput, TaskContext } from './work.ts';
+
+/** Tiles of the subtrees of one page, at most, beside those that stay held. */
+const heldTiles = 256;
+
+export class ProofParts {
+  readonly #context: TaskContext;
+  readonly #input: ExportInput;
+  readonly #cache = new TileCache(heldTiles);
+  readonly #erasures = new Set<number>();
+  /** The first leaf that is not shown or proved yet. */
+  #next = 0;
+
+  constructor(context: TaskContext, input: ExportInput) {
+    this.#context = context;
+    this.#input = input;
+  }
+
+  /** For each row the hashes of the subtrees between the leaf before it and its own. */
+  async gapsBefore(rows: readonly { readonly leaf: ExportLeaf | null }[]): Promise<Uint8Array[][]> {
+    const gaps: Uint8Array[][] = [];
+    for (const { leaf } of rows) {
+      if (leaf === null) throw new Error('expected rows that come from leaves');
+      for (const erasure of erasuresOf(leaf.erased ?? null)) this.#erasures.add(erasure);
+      gaps.push(await this.#gap(leaf.index));
+      this.#next = leaf.index + 1;
+    }
+    return gaps;
+  }
+
+  async #gap(to: number): Promise<Uint8Array[]> {
+    if (to === this.#next) return [];
+    const subtrees = subtreesOf(this.#next, to);
+    const { treeSize, projectId } = this.#input;
+    const read = new Map<string, Uint8Array>();
+    const source = new TileSource(
+      treeSize,
+      (level, index) => read.get(`${level}/${index}`) ?? new Uint8Array(),
+      this.#cache,
+    );
+    const plan = subtrees
+      .map((subtree) => tileOf(asTiled(subtree), treeSize))
+      .filter((id) => this.#cache.get(id) === undefined);
+    const tiles = plan.length === 0 ? [] : await this.#context.reader.tiles(projectId, 'audit', plan);
+    plan.forEach(({ level, index }, at) => read.set(`${level}/${index}`, tiles[at] ?? new Uint8Array()));
+    return subtrees.map((subtree) => source.hash(asTiled(subtree)));
+  }
+
+  /** VALIDATION_ERROR where rows lost fields to more erasures than an artifact may hold. */
+  async end(): Promise<ExportProof> {
+    const { reader, host } = this.#context;
+    const { projectId, treeSize } = this.#input;
+    const gap = await this.#gap(treeSize);
+    if (this.#erasures.size > limits.bundleErasures) {
+      const detail = `expected rows of which at most ${limits.bundleErasures} erasures took fields, got ${this.#erasures.size}; export less at a time`;
+      throw new GovError('VALIDATION_ERROR', detail);
+    }
+    const created = await this.#created();
+    const checkpoint = await host.sign();
+    const { size } = openOwn(checkpoint);
+    const proved = async (index: number, record: string) => ({
+      index,
+      record,
+      inclusion: await inclusionAt(reader, projectId, { index, size }),
+    });
+    const erasures = [];
+    for (const index of [...this.#erasures].toSorted((a, b) => a - b)) {
+      const leaf = await reader.leaf(projectId, index);
+      if (leaf === null)
+        throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; check the log with fsck`);
+      erasures.push(await proved(index, leaf.record));
+    }
+    return {
+      checkpoint,
+      consistency: await consistencyAt(reader, projectId, { first: treeSize, second: size }),
+      created: {
+        ...(await proved(created.index, created.record)),
+        disclosures: created.disclosures ?? '[]',
+      },
+      erasures,
+      gap,
+    };
+  }
+
+  /** The event that tells of the export; appended after its rows. */
+  async #created(): Promise<ExportLeaf> {
+    const { projectId, exportId, treeSize } = this.#input;
+    const filter = { runId: systemRun, eventType: 'export.created' };
+    for (let after = treeSize - 1; ;) {
+      const page = { order: 'asc', after, limit: 100, fromIndex: treeSize } as const;
+      const leaves = await this.#context.reader.events(projectId, filter, page);
+      const found = leaves.find(({ disclosures }) => disclosures?.includes(`"${exportId}"`) === true);
+      if (found !== undefined) return found;
+      const last = leaves.at(-1);
+      if (last === undefined)
+        throw new GovError('STORAGE_FAULT', `expected the event of ${exportId}, got none; run fsck`);
+      after = last.index;
+    }
+  }
+}
+
+const asTiled = ({ level, index }: Subtree) => ({ height: level, start: index * 2 ** level });

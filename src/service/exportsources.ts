@@ -1,0 +1,210 @@
+/**
+ * The leaves that an export shows, in the order of the log and below its tree size, a page at a time; so that what
+ * arrives meanwhile is never among them. Proven by `test/service/exports.test.ts`.
+ */
+import type { ExportFilters } from '../contract/exports.ts';
+import { GovError } from '../contract/problems.ts';
+import { openLeaf } from '../core/decided/leaf.ts';
+import { openReplay } from '../core/decided/replayed.ts';
+import { graphText, leafTypes, type ExportLeaf, type LoggedResource } from '../core/exportrow.ts';
+import { systemRun } from '../core/record.ts';
+import { readRecord } from '../core/runevent.ts';
+import { parseTimestamp } from '../core/time.ts';
+import type { Leaf, StoredGraph } from '../store/port.ts';
+import { graphRows } from './graphrows.ts';
+import { timeRange } from './pages.ts';
+import { loggedResult } from './replayresult.ts';
+import { runEvents } from './runevents.ts';
+import type { TaskContext } from './work.ts';
+
+/** What is exported, of which project. */
+export interface Exporting {
+  readonly projectId: string;
+  readonly resource: LoggedResource;
+  readonly filters: ExportFilters;
+  readonly treeSize: number;
+}
+
+export type LeafPages = AsyncGenerator<readonly ExportLeaf[], void, undefined>;
+
+const pageLeaves = 256;
+/** Each with its result, proof or graph. */
+const largePage = 16;
+
+/** Filters are those that `createExport` accepts. */
+export function leavesOf(context: TaskContext, exporting: Exporting): LeafPages {
+  switch (exporting.resource) {
+    case 'audit_events':
+      return exporting.filters.runId === undefined
+        ? allEvents(context, exporting)
+        : eventsOfRun(context, exporting, exporting.filters.runId);
+    case 'risk_decisions':
+      return decided(context, exporting, 'gov.decision/1');
+    case 'policy_evaluations':
+      return decided(context, exporting, 'gov.evaluation/1');
+    case 'replays':
+      return replays(context, exporting);
+    case 'compliance_proofs':
+      return proofs(context, exporting);
+    case 'causal_graphs':
+      return graphs(context, exporting);
+  }
+}
+
+/** What was pruned stands in an archive; what the service says of itself never is. */
+async function* allEvents(context: TaskContext, { projectId, filters, treeSize }: Exporting): LeafPages {
+  const { reader, breathe } = context;
+  const isWanted = eventFilter(filters);
+  const below = Math.min(await reader.prunedBelow(projectId), treeSize);
+  const kept = { fromSeq: 0, beforeIndex: below };
+  for await (const events of runEvents(context, { projectId, runId: systemRun }, kept)) {
+    yield events.filter(isWanted);
+  }
+  for (let from = below; from < treeSize; from += pageLeaves) {
+    const leaves = await reader.leaves(projectId, 'audit', {
+      from,
+      to: Math.min(from + pageLeaves, treeSize),
+    });
+    yield leaves.filter(isWanted);
+    await breathe();
+  }
+}
+
+const eventEnd = `"type":"${leafTypes.audit_events}"}`;
+
+/** Bounds on the client timestamp, as lists of events have them. */
+function eventFilter(filters: ExportFilters): (leaf: ExportLeaf) => boolean {
+  const { eventType } = filters;
+  const { startMs = -Infinity, endMs = Infinity } = timeRange(filters, 'body');
+  const takesAll = eventType === undefined && startMs === -Infinity && endMs === Infinity;
+  return ({ record }) => {
+    if (!record.endsWith(eventEnd)) return false;
+    if (takesAll) return true;
+    const clear = readRecord(record);
+    const atMs = clear === null ? null : parseTimestamp(clear.timestamp);
+    if (clear === null || atMs === null) return false;
+    return (eventType === undefined || clear.eventType === eventType) && startMs <= atMs && atMs <= endMs;
+  };
+}
+
+async function* eventsOfRun(
+  { reader, breathe }: TaskContext,
+  exporting: Exporting,
+  runId: string,
+): LeafPages {
+  const { projectId, filters, treeSize } = exporting;
+  const { eventType } = filters;
+  const filter = { runId, ...(eventType === undefined ? {} : { eventType }), ...timeRange(filters, 'body') };
+  const fromIndex = runId === systemRun ? 0 : await reader.prunedBelow(projectId);
+  for (let after: number | undefined; ;) {
+    const position = after === undefined ? {} : { after };
+    const page = { order: 'asc', limit: pageLeaves, fromIndex, ...position } as const;
+    const leaves = await reader.events(projectId, filter, page);
+    yield leaves.filter(({ index }) => index < treeSize);
+    after = leaves.at(-1)?.index;
+    if (leaves.length < pageLeaves || after === undefined || after >= treeSize) return;
+    await breathe();
+  }
+}
+
+/** Pages of leaves of one type. */
+async function* logged(
+  { reader, breathe }: TaskContext,
+  { projectId, filters: { runId }, treeSize }: Exporting,
+  type: 'gov.decision/1' | 'gov.evaluation/1' | 'gov.replay/1',
+): AsyncGenerator<Leaf[], void, undefined> {
+  const filter = { type, beforeIndex: treeSize, ...(runId === undefined ? {} : { runId }) };
+  const limit = type === 'gov.replay/1' ? largePage : pageLeaves;
+  for (let after: number | undefined; ;) {
+    const page = { order: 'asc', limit, ...(after === undefined ? {} : { after }) } as const;
+    const leaves = await reader.leavesOf(projectId, filter, page);
+    yield leaves;
+    after = leaves.at(-1)?.index;
+    if (leaves.length < limit || after === undefined) return;
+    await breathe();
+  }
+}
+
+async function* decided(
+  context: TaskContext,
+  exporting: Exporting,
+  type: 'gov.decision/1' | 'gov.evaluation/1',
+): LeafPages {
+  const isWanted = timeFilter(exporting.filters);
+  for await (const leaves of logged(context, exporting, type)) {
+    yield leaves.filter((leaf) => isWanted(openLeaf(leaf).clear['evaluatedAt']));
+  }
+}
+
+async function* replays(context: TaskContext, exporting: Exporting): LeafPages {
+  const isWanted = timeFilter(exporting.filters);
+  for await (const leaves of logged(context, exporting, 'gov.replay/1')) {
+    for (const leaf of leaves) {
+      const { replayId } = openReplay(openLeaf(leaf));
+      const stored = await loggedResult(context.reader, exporting.projectId, replayId);
+      if (stored === null)
+        throw new GovError('STORAGE_FAULT', `expected the result of ${replayId}, got none`);
+      if (isWanted((JSON.parse(stored) as { createdAt?: unknown }).createdAt)) yield [{ ...leaf, stored }];
+    }
+  }
+}
+
+async function* proofs({ reader, breathe }: TaskContext, exporting: Exporting): LeafPages {
+  const { projectId, filters, treeSize } = exporting;
+  const { startMs = -Infinity, endMs = Infinity } = timeRange(filters, 'body');
+  const filter = { beforeIndex: treeSize, ...(filters.runId === undefined ? {} : { runId: filters.runId }) };
+  for (let after: number | undefined; ;) {
+    const page = { limit: largePage, ...(after === undefined ? {} : { after }) };
+    const found = await reader.loggedProofs(projectId, filter, page);
+    for (const { leafIndex, proof, createdMs } of found) {
+      if (createdMs < startMs || createdMs > endMs) continue;
+      yield [{ ...(await leafAt(reader, projectId, leafIndex)), stored: proof }];
+    }
+    after = found.at(-1)?.leafIndex;
+    if (found.length < largePage || after === undefined) return;
+    await breathe();
+  }
+}
+
+/** The newest graph of each run that was logged. */
+async function* graphs(context: TaskContext, exporting: Exporting): LeafPages {
+  const { reader, breathe } = context;
+  const { projectId, filters, treeSize } = exporting;
+  const filter = { beforeIndex: treeSize, ...(filters.runId === undefined ? {} : { runId: filters.runId }) };
+  for (let after: number | undefined; ;) {
+    const page = { limit: largePage, ...(after === undefined ? {} : { after }) };
+    const found = await reader.loggedGraphs(projectId, filter, page);
+    for (const graph of found) {
+      const leaf = await leafAt(reader, projectId, graph.leafIndex);
+      yield [{ ...leaf, stored: await textOf(context, projectId, graph) }];
+    }
+    after = found.at(-1)?.leafIndex;
+    if (found.length < largePage || after === undefined) return;
+    await breathe();
+  }
+}
+
+async function textOf({ reader }: TaskContext, projectId: string, graph: StoredGraph): Promise<string> {
+  const { runId, rootHash, graphId } = graph;
+  const nodes: string[] = [];
+  const edges: string[] = [];
+  for await (const rows of graphRows(reader, { projectId, graphId, list: 'nodes' })) nodes.push(...rows);
+  for await (const rows of graphRows(reader, { projectId, graphId, list: 'edges' })) edges.push(...rows);
+  return graphText({ runId, rootHash, nodes, edges });
+}
+
+async function leafAt(reader: TaskContext['reader'], projectId: string, index: number): Promise<Leaf> {
+  const leaf = await reader.leaf(projectId, index);
+  if (leaf !== null) return leaf;
+  throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; check the log with fsck`);
+}
+
+/** Whether a time of a row is within the bounds. */
+export function timeFilter(filters: ExportFilters): (timestamp: unknown) => boolean {
+  const { startMs, endMs } = timeRange(filters, 'body');
+  if (startMs === undefined && endMs === undefined) return () => true;
+  return (timestamp) => {
+    const atMs = typeof timestamp === 'string' ? parseTimestamp(timestamp) : null;
+    return atMs !== null && atMs >= (startMs ?? -Infinity) && atMs <= (endMs ?? Infinity);
+  };
+}

@@ -1,0 +1,45 @@
+/** Artifacts of exports as rows, where the processes of a service share no directory. Proven by `test/host/artifacts.test.ts`. */
+import type { Database } from './database.ts';
+import type { ProjectNumber } from './readleaves.ts';
+import { sql, step } from './wire.ts';
+
+/** Parts of an artifact, numbered from 0. */
+export interface ExportChunks {
+  add(place: ChunkPlace, bytes: Uint8Array): Promise<void>;
+  /** Null where there is no such part. */
+  read(place: ChunkPlace): Promise<Uint8Array | null>;
+  /** All of an export. */
+  remove(of: Omit<ChunkPlace, 'artifact' | 'n'>): Promise<void>;
+}
+
+export interface ChunkPlace {
+  readonly projectId: string;
+  readonly exportId: string;
+  readonly artifact: string;
+  readonly n: number;
+}
+
+const add = sql(
+  'INSERT INTO export_chunk (project, export_id, artifact, n, bytes) VALUES ($1, $2, $3, $4, $5)',
+);
+const read = sql<{ bytes: Buffer }>(
+  'SELECT bytes FROM export_chunk WHERE project = $1 AND export_id = $2 AND artifact = $3 AND n = $4',
+);
+const remove = sql('DELETE FROM export_chunk WHERE project = $1 AND export_id = $2');
+
+export const exportChunks = (database: Database, numberOf: ProjectNumber): ExportChunks => ({
+  add: async ({ projectId, exportId, artifact, n }, bytes) => {
+    const project = await numberOf(projectId);
+    const copy = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    await database.write({ project }, [step(add, project, exportId, artifact, n, copy)]);
+  },
+  read: async ({ projectId, exportId, artifact, n }) => {
+    const project = await numberOf(projectId);
+    const [{ rows }] = await database.read({ project }, [step(read, project, exportId, artifact, n)]);
+    return rows[0]?.bytes ?? null;
+  },
+  remove: async ({ projectId, exportId }) => {
+    const project = await numberOf(projectId);
+    await database.write({ project }, [step(remove, project, exportId)]);
+  },
+});
