@@ -76,7 +76,11 @@ describe('the tables of data planes', () => {
     const changes = (sql: string): number => db.prepare(sql).run().changes;
     expect(changes(`UPDATE telemetry_plane SET ${raised}, name = 'x', revoked_ms = 5`)).toBe(1);
     expect(() => changes(`UPDATE telemetry_plane SET ${raised}, revoked_ms = NULL`)).toThrow('never changes');
+    expect(() => changes(`UPDATE telemetry_plane SET ${raised}, revoked_ms = 6, key_digest = x'06'`)).toThrow(
+      'never changes',
+    );
     expect(changes(`UPDATE telemetry_plane SET ${raised}, revoked_ms = 5`)).toBe(1);
+    expect(changes(`UPDATE telemetry_plane SET ${raised}, revoked_ms = NULL, key_digest = x'06'`)).toBe(1);
     expect(changes("UPDATE telemetry_report SET link = 'linked' WHERE link = 'unknown'")).toBe(1);
     db.close();
   });

@@ -93,7 +93,7 @@ export async function reported(store: Store): Promise<void> {
     },
   ];
   const registered = plane('1', { planeId, projectId, name: 'plane 1', createdBy: 'operator' });
-  const joined = { ...registered, enrolled: known, revision: 2 };
+  const joined = { ...registered, enrolled: known, tokenUsedMs: known.atMs, revision: 2 };
   await store.append(told('registered', registered, telling));
   await store.append(told('enrolled', joined, { ...telling, nowMs: known.atMs }));
   for (const effect of effects) await keep(store, [effect], projectId);

@@ -1,6 +1,7 @@
 /** Rows of data planes that differ from the system events that tell of them are found by fsck. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { enrolled, plane, secrets } from './dataplanes.ts';
+import { sha256Text } from '../../src/core/hash.ts';
 import { genesis, projectOf, startMs } from './fixture.ts';
 import { TestPlane } from './plane.ts';
 import { project, projectId, told } from './signedreports.ts';
@@ -9,7 +10,7 @@ import { telling } from './tenants.ts';
 const copies: TestPlane[] = [];
 let original: TestPlane;
 
-/** Plane 1 was enrolled, enrolled anew and rotated, plane 2 revoked; plane 3 waits. */
+/** Plane 1 was enrolled, enrolled anew under another key and rotated, plane 2 revoked; plane 3 waits. */
 beforeAll(async () => {
   original = new TestPlane();
   const store = original.open();
@@ -20,16 +21,15 @@ beforeAll(async () => {
   for (const each of registered) await store.append(told('registered', each, telling));
   const [first, second] = registered as [(typeof registered)[0] & object, (typeof registered)[0] & object];
   const previous = { ...secrets('1'), untilMs: startMs + 500 };
+  const { verifierKey, auditVerifierKey } = enrolled('1');
+  const formerKeys = [{ verifierKey, auditVerifierKey, untilMs: startMs + 2 }];
+  const anew = enrolled('1', { atMs: startMs + 2, verifierKey: 'test/1/metering/0+new', formerKeys });
+  const tokenUsedMs = startMs + 2;
+  const rotated = { ...anew, keyLast4: 'new4', current: secrets('new'), previous };
   const changes = [
-    ['enrolled', { ...first, enrolled: enrolled('1') }],
-    ['enrolled', { ...first, enrolled: enrolled('1', { atMs: startMs + 2 }) }],
-    [
-      'rotated',
-      {
-        ...first,
-        enrolled: enrolled('1', { atMs: startMs + 2, keyLast4: 'new4', current: secrets('new'), previous }),
-      },
-    ],
+    ['enrolled', { ...first, tokenUsedMs: startMs + 1, enrolled: enrolled('1') }],
+    ['enrolled', { ...first, tokenUsedMs, enrolled: anew }],
+    ['rotated', { ...first, tokenUsedMs, enrolled: rotated }],
   ] as const;
   for (const [at, [change, changed]] of changes.entries()) {
     const nowMs = startMs + 1 + at;
@@ -61,10 +61,20 @@ describe('a data plane', () => {
     ['name', "'x'", '1', 'name n 1'],
     ['created_by', "'x'", '3', 'created_by operator'],
     ['created_ms', '5', '2', `created_ms ${startMs}`],
-    ['verifier_key', "'x'", '1', 'verifier_key test/1/metering/0+key'],
+    ['verifier_key', "'x'", '1', 'verifier_key test/1/metering/0+new'],
     ['audit_verifier_key', "'x'", '1', 'audit_verifier_key test/1/audit+key'],
     ['enrolled_ms', '5', '1', `enrolled_ms ${startMs + 2}`],
     ['key_last4', "'x'", '1', 'key_last4 new4'],
+    ['key_digest', "x'00'", '1', `key_digest ${sha256Text(secrets('new').keyDigest)}`],
+    ['origin', "'x'", '1', 'origin test/1/metering'],
+    ['token_used_ms', 'NULL', '1', `token_used_ms ${startMs + 2}`],
+    ['token_used_ms', '5', '3', 'token_used_ms null'],
+    [
+      'former_keys',
+      "'[]'",
+      '1',
+      `former_keys [{"verifierKey":"test/1/metering/0+key","auditVerifierKey":"test/1/audit+key","untilMs":${startMs + 2}}]`,
+    ],
     ['previous_until_ms', '5', '1', `previous_until_ms ${startMs + 500}`],
     ['revoked_ms', 'NULL', '2', `revoked_ms ${startMs + 9}`],
     ['revoked_ms', '5', '3', 'revoked_ms null'],
