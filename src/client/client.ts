@@ -198,7 +198,7 @@ export const credentialHeaders = ({ apiKey, project }: ClientOptions): Record<st
 });
 
 /** Path with its parameters and the query. Throws where a parameter would change the path's shape. */
-function pathOf(row: Operation, input: UncheckedInput): string {
+export function pathOf(row: Operation, input: UncheckedInput): string {
   const path = row.path.replace(/\{([^}]+)\}|\*/g, (whole, name: string | undefined) => {
     const value = String(input.params?.[name ?? whole] ?? '');
     const segments = name === undefined ? value.split('/') : [value];
@@ -248,7 +248,8 @@ const notUnderstood = (got: string, cause: unknown): GovNetworkError =>
     cause,
   });
 
-function problemOf(reply: Reply): GovApiError {
+/** What the service refused with. */
+export function problemOf(reply: Reply): GovApiError {
   const isJson = /\bjson\b/.test(reply.headers['content-type'] ?? '');
   let problem: unknown;
   try {

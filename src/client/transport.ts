@@ -40,6 +40,17 @@ export interface Reply {
   readonly bytes: Uint8Array;
 }
 
+/** An answer whose body is still to come. */
+export interface OpenReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /**
+   * The body as it comes, read no faster than it is taken; ends with `GovNetworkError` where the connection breaks, or
+   * stays silent for `timeoutMs` while somebody waits. Leaving the loop closes the connection.
+   */
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
 /** Owns the sockets to one base URL. */
 export class Connection {
   readonly base: URL;
@@ -75,8 +86,36 @@ export class Connection {
 
   /** Errors: `GovNetworkError`, or the signal's reason. Cost: one round trip; buffers the answer. */
   async exchange(request: Exchange): Promise<Reply> {
+    return this.#trusting(request, () => this.#once(request, collected));
+  }
+
+  /** The same, with a body of any length; `timeoutMs` is until its head, and then between two pieces of it. */
+  async stream(request: Omit<Exchange, 'maxBytes'>): Promise<OpenReply> {
+    return this.#trusting(request, () =>
+      this.#once({ ...request, maxBytes: Infinity }, (incoming) =>
+        Promise.resolve(this.#opened(incoming, request)),
+      ),
+    );
+  }
+
+  #opened(
+    incoming: IncomingMessage,
+    { timeoutMs, signal }: Pick<Exchange, 'timeoutMs' | 'signal'>,
+  ): OpenReply {
+    const explained = (cause: unknown): unknown => {
+      if (cause instanceof GovNetworkError) return cause;
+      return signal?.aborted === true ? signal.reason : this.explain(cause);
+    };
+    const chunks = chunksOf(incoming, { timeoutMs, place: this.base.origin, explained });
+    return { status: incoming.statusCode ?? 0, headers: flat(incoming), chunks };
+  }
+
+  async #trusting<Answer>(
+    request: { signal: AbortSignal | undefined },
+    send: () => Promise<Answer>,
+  ): Promise<Answer> {
     try {
-      return await this.#once(request);
+      return await send();
     } catch (cause) {
       if (cause instanceof GovNetworkError) throw cause;
       if (request.signal?.aborted === true) throw request.signal.reason;
@@ -84,7 +123,7 @@ export class Connection {
         // the operating system may know the authority; loading its list costs 30 ms, so only now
         this.#systemAuthorities = true;
         this.close();
-        return this.exchange(request);
+        return this.#trusting(request, send);
       }
       throw this.explain(cause);
     }
@@ -121,7 +160,10 @@ export class Connection {
     return new (await import('node:https')).Agent({ ...options, ...authorities });
   }
 
-  async #once(request: Exchange): Promise<Reply> {
+  async #once<Answer>(
+    request: Exchange,
+    take: (incoming: IncomingMessage, maxBytes: number) => Promise<Answer>,
+  ): Promise<Answer> {
     request.signal?.throwIfAborted();
     const agent = await this.agent();
     const { request: open } = this.secure ? await import('node:https') : await import('node:http');
@@ -139,9 +181,8 @@ export class Connection {
       const settled = guard(outgoing, request.timeoutMs, this.base.origin);
       outgoing.once('error', (cause) => settled(() => reject(cause)));
       outgoing.once('response', (incoming) => {
-        collect(incoming, request.maxBytes).then(
-          (bytes) =>
-            settled(() => resolve({ status: incoming.statusCode ?? 0, headers: flat(incoming), bytes })),
+        take(incoming, request.maxBytes).then(
+          (answer) => settled(() => resolve(answer)),
           (cause: unknown) => settled(() => reject(cause)),
         );
       });
@@ -150,17 +191,45 @@ export class Connection {
   }
 }
 
+const timedOut = (place: string, timeoutMs: number): GovNetworkError =>
+  new GovNetworkError('TIMEOUT', `${place} did not answer within ${timeoutMs / 1000} s`, {
+    hint: 'raise --timeout, or check the service’s load',
+    retryable: true,
+  });
+
 /** Ends the request at its deadline; the returned function stops the clock and settles. */
 function guard(outgoing: ClientRequest, timeoutMs: number, place: string): (settle: () => void) => void {
-  const timer = setTimeout(() => {
-    const text = `${place} did not answer within ${timeoutMs / 1000} s`;
-    const hint = 'raise --timeout, or check the service’s load';
-    outgoing.destroy(new GovNetworkError('TIMEOUT', text, { hint, retryable: true }));
-  }, timeoutMs);
+  const timer = setTimeout(() => outgoing.destroy(timedOut(place, timeoutMs)), timeoutMs);
   return (settle) => {
     clearTimeout(timer);
     settle();
   };
+}
+
+/** Takes the body in the time that the reader gives: its own pauses do not count. */
+async function* chunksOf(
+  incoming: IncomingMessage,
+  of: { readonly timeoutMs: number; readonly place: string; readonly explained: (cause: unknown) => unknown },
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const { timeoutMs, place, explained } = of;
+  const chunks = (incoming as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const timer = setTimeout(() => incoming.destroy(timedOut(place, timeoutMs)), timeoutMs);
+      const { done, value } = await chunks.next().finally(() => clearTimeout(timer));
+      if (done === true) return;
+      yield value;
+    }
+  } catch (cause) {
+    throw explained(cause);
+  } finally {
+    incoming.destroy();
+  }
+}
+
+async function collected(incoming: IncomingMessage, maxBytes: number): Promise<Reply> {
+  const bytes = await collect(incoming, maxBytes);
+  return { status: incoming.statusCode ?? 0, headers: flat(incoming), bytes };
 }
 
 async function collect(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array> {

@@ -17,7 +17,7 @@ export interface ProgressOptions {
 const showAfterMs = 300;
 const terminalMs = 200;
 const plainMs = 10_000;
-const clearLine = '\r\u001b[2K';
+export const clearLine = '\r\u001b[2K';
 
 export class Progress {
   readonly #options: ProgressOptions;
@@ -87,7 +87,8 @@ export class Progress {
   }
 }
 
-function clock(ms: number): string {
+/** `00:12`, or `01:00:12`. */
+export function clock(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
   const pair = (value: number): string => String(value).padStart(2, '0');
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];

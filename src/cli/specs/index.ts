@@ -5,6 +5,7 @@ import * as approvals from './approvals.ts';
 import * as auth from './auth.ts';
 import { eventsPush, eventsTail } from './events.ts';
 import { erase } from './erase.ts';
+import * as exports from './exports.ts';
 import * as general from './general.ts';
 import { graphsGet, graphsLineage } from './graphs.ts';
 import { jobsWait } from './jobs.ts';
@@ -38,6 +39,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Prove', 'proofs', 'Compliance proofs: make, fetch, verify'],
   ['Prove', 'graphs', 'Causal graphs of runs'],
   ['Prove', 'replay', 'Recorded decisions, made again'],
+  ['Prove', 'export', 'Files of all that was recorded, which prove themselves'],
   ['Prove', 'log', 'The log on disk'],
   ['Erase', 'erase', ''],
   ['Erase', 'erasures', 'What was erased, and when'],
@@ -74,6 +76,7 @@ const handMade: readonly CommandSpec[] = [
   ...Object.values(tools),
   ...Object.values(approvals),
   ...Object.values(replay),
+  ...Object.values(exports),
   jobsWait,
   planeInit,
   planeServe,

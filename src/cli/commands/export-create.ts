@@ -1,0 +1,27 @@
+/** `gov export create`: at once, or once it is complete. */
+import type { Run } from '../command.ts';
+import { completed, inputOf } from '../download/created.ts';
+import { safe } from '../safe.ts';
+import type { exportCreate as spec } from '../specs/exports.ts';
+import { viewOf } from '../view.ts';
+
+export const run: Run<typeof spec> = async ({ flags, out, session, settings, signal }) => {
+  const client = await session.client();
+  const { body } = await client.createExport({
+    body: inputOf(flags),
+    idempotencyKey: settings.idempotencyKey,
+  });
+  const { exportId } = body;
+  if (flags.wait)
+    await out.one(
+      await completed(client, exportId, { timeoutMs: settings.timeoutMs, signal }),
+      viewOf('getExport'),
+    );
+  else await out.one(body, viewOf('createExport'));
+  if (!out.isHuman) return;
+  if (flags.wait) await out.note(safe`download it: gov export download ${exportId}`);
+  else
+    await out.note(
+      safe`see how far it is: gov export get ${exportId}; download it: gov export download ${exportId}`,
+    );
+};

@@ -1,0 +1,195 @@
+/**
+ * Brings a completed export to a file or to standard output. `test/cli/exportdownload.test.ts` proves it against a server
+ * that cuts, changes and refuses.
+ */
+import type { Client } from '../../client/client.ts';
+import { downloadExport, type Downloaded, type DownloadSink } from '../../client/download.ts';
+import { GovNetworkError } from '../../client/errors.ts';
+import type { ExportJob } from '../../contract/exports.ts';
+import { verifyExport } from '../../core/exportverify.ts';
+import type { FlagValues, Invocation } from '../command.ts';
+import { CliError, exit, usage } from '../exit.ts';
+import { tellExport } from '../exportverdict.ts';
+import type { Out } from '../out.ts';
+import { safe } from '../safe.ts';
+import type { exportDownload } from '../specs/exports.ts';
+import { trustFrom, type TrustSource } from '../trust.ts';
+import { plainView } from '../view.ts';
+import { PartFile, requireFree } from './file.ts';
+import { DownloadProgress } from './progress.ts';
+import { RowPipe } from './rows.ts';
+
+type Flags = FlagValues<typeof exportDownload>;
+export type Delivery = Pick<Invocation<typeof exportDownload>, 'flags' | 'out' | 'io' | 'session' | 'signal'>;
+
+/** What is wrong with the flags before anything is asked for: exit 2. */
+export function checkFlags(
+  { flags, out, session }: Delivery,
+  known: { readonly format?: string | undefined; readonly isProved?: boolean } = {},
+): void {
+  const { out: target, verify, ndjson, force } = flags;
+  const isPiped = target === '-';
+  if (isPiped && out.settings.tty)
+    throw usage('-O -: expected a pipe or a file on standard output, got a terminal', 'give -O FILE');
+  if (isPiped && verify)
+    throw usage('--verify: expected a file, got -O -', 'pipe it on instead: … -O - | gov proofs verify -');
+  if (verify && ndjson)
+    throw usage('expected --verify or --ndjson, got both: what is verified is the whole artifact');
+  if (ndjson && known.format === 'csv') throw usage('--ndjson: expected an export of json, got csv');
+  if (verify && known.format === 'csv')
+    throw usage('--verify: expected an export of json, got csv, which holds no proof');
+  if (verify && known.isProved === false)
+    throw usage('--verify: expected an export with proof, got one without', 'ask for it with --proof');
+  if (verify && trustFrom(flags, session) === null)
+    throw usage(
+      '--verify: nobody is trusted here',
+      'give --key VKEY or --trust FILE from a source you trust',
+    );
+  if (target !== undefined && !isPiped) requireFree(target, { force });
+}
+
+/** Downloads it, and answers the exit code. */
+export async function deliver(delivery: Delivery, exported: ExportJob): Promise<number> {
+  const { flags, out, session } = delivery;
+  const { exportId, format, includeProof, resource } = exported;
+  if (exported.status !== 'completed') throw notReady(exported);
+  checkFlags(delivery, { format, isProved: includeProof });
+  const client = await session.client();
+  const target = flags.out ?? `${resource}-${exportId}.${flags.ndjson ? 'ndjson' : format}`;
+  if (target === '-') {
+    await toPipe(delivery, client, exported);
+    return exit.ok;
+  }
+  requireFree(target, flags);
+  const { force } = flags;
+  const file = await PartFile.open(target, flags.ndjson ? { force, path: `${target}.json.part` } : { force });
+  try {
+    const got = await toFile(delivery, client, { exported, file });
+    const source = flags.verify ? trustFrom(flags, session) : null;
+    const code = source === null ? exit.ok : await verified(out, file, source);
+    if (code !== exit.ok) return code;
+    if (flags.ndjson) await asRows(file, target, flags);
+    else await file.finish();
+    if (source === null) await told(out, { exported, got, target, flags });
+    else await out.note(safe`wrote ${target} (${got.sizeBytes} bytes, ${got.sha256})`);
+    return exit.ok;
+  } finally {
+    await file.close();
+  }
+}
+
+async function toFile(
+  delivery: Delivery,
+  client: Client,
+  { exported, file }: { readonly exported: ExportJob; readonly file: PartFile },
+): Promise<Downloaded> {
+  if (file.held > 0) await delivery.out.note(safe`goes on with ${file.path}, ${file.held} bytes`);
+  try {
+    return await fetched(delivery, client, { exported, sink: file });
+  } catch (failure) {
+    const isStale = failure instanceof GovNetworkError && failure.code === 'INTEGRITY' && file.held > 0;
+    if (!isStale) throw failure;
+    await delivery.out.note(safe`${file.path} was not the beginning of this export: from the beginning`);
+    await file.restart();
+    return fetched(delivery, client, { exported, sink: file });
+  }
+}
+
+/** The artifact, held against the metadata of the export as they are by then. */
+async function fetched(
+  { out, io, signal }: Delivery,
+  client: Client,
+  { exported, sink }: { readonly exported: ExportJob; readonly sink: DownloadSink },
+): Promise<Downloaded> {
+  const { exportId, sha256 } = exported;
+  const progress = new DownloadProgress({
+    tty: io.stderr.isTTY === true,
+    now: () => performance.now(),
+    write: (text) => void (out.settings.quiet || io.stderr.write(text)),
+  });
+  try {
+    const got = await downloadExport(client, sink, {
+      exportId,
+      sha256: sha256 ?? '',
+      signal,
+      onProgress: (received, total) => progress.at(received, total),
+    });
+    const newer = got.sha256 === sha256 ? exported : (await client.getExport({ params: { exportId } })).body;
+    if (got.sha256 === newer.sha256) return got;
+    throw new GovNetworkError(
+      'INTEGRITY',
+      `expected the SHA-256 ${newer.sha256 ?? 'none'}, got ${got.sha256}`,
+    );
+  } finally {
+    progress.clear();
+  }
+}
+
+/** To standard output as it comes; its reader may go away. */
+async function toPipe(delivery: Delivery, client: Client, exported: ExportJob): Promise<void> {
+  const { out, flags } = delivery;
+  const rows = flags.ndjson ? new RowPipe((text) => out.raw(Buffer.from(text))) : null;
+  const sink: DownloadSink = {
+    held: 0,
+    async *read() {},
+    write: (chunk) => (rows === null ? out.raw(chunk) : rows.write(chunk)),
+    restart: () =>
+      Promise.reject(
+        new CliError(exit.error, 'the artifact changed while it was passed on', {
+          code: 'CHANGED',
+          hint: 'run it again',
+        }),
+      ),
+  };
+  await fetched(delivery, client, { exported, sink });
+}
+
+async function verified(out: Out, file: PartFile, source: TrustSource): Promise<number> {
+  const verdict = await verifyExport(file.read(), source.trust);
+  const code = await tellExport(out, { verdict, source, explain: false });
+  if (code !== exit.ok) await out.warn(safe`not verified: what was downloaded is ${file.path}`);
+  return code;
+}
+
+/** Writes the rows of the artifact to the target, and removes the artifact. */
+async function asRows(file: PartFile, target: string, { force }: Flags): Promise<void> {
+  const rows = await PartFile.open(target, { force });
+  try {
+    await rows.restart();
+    const pipe = new RowPipe((text) => rows.write(Buffer.from(text)));
+    for await (const chunk of file.read()) await pipe.write(chunk);
+    await rows.finish();
+  } finally {
+    await rows.close();
+  }
+  await file.remove();
+}
+
+async function told(
+  out: Out,
+  of: {
+    readonly exported: ExportJob;
+    readonly got: Downloaded;
+    readonly target: string;
+    readonly flags: Flags;
+  },
+): Promise<void> {
+  const { exported, got, target, flags } = of;
+  const { exportId, rowCount, includeProof } = exported;
+  await out.one({ exportId, file: target, rowCount, ...got }, plainView(['exportId', 'file'], 'exportId'));
+  if (out.isHuman && includeProof && !flags.ndjson)
+    await out.note(safe`verify it: gov proofs verify ${target}`);
+}
+
+function notReady({ exportId, status, errorSummary }: ExportJob): CliError {
+  const reason = errorSummary === null ? '' : `: ${errorSummary}`;
+  const isPending = status === 'pending' || status === 'processing';
+  return new CliError(
+    exit.conflict,
+    `expected a completed export, got ${exportId}, which is ${status}${reason}`,
+    {
+      code: isPending ? 'EXPORT_NOT_READY' : status === 'failed' ? 'EXPORT_FAILED' : 'EXPORT_EXPIRED',
+      ...(isPending ? { next: [`gov export get ${exportId}`] } : {}),
+    },
+  );
+}
