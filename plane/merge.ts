@@ -8,7 +8,6 @@ import { meteredTypes, type MeteredType } from '../src/contract/operation.ts';
 import type { UsageReport } from '../src/contract/telemetry.ts';
 import { typeId } from '../src/core/id.ts';
 import { canonicalize, type Json } from '../src/core/jcs.ts';
-import { formatTimestamp } from '../src/core/time.ts';
 import { reportHash, reportMonth } from '../src/core/usagereport.ts';
 import { PlaneLog } from './meterlog.ts';
 import type { OutboxReport, StoredReport } from './outbox.ts';
@@ -91,7 +90,8 @@ async function rowOf(maker: Maker, log: PlaneLog, { group, ...place }: Place): P
         ? last.report.log.consistency
         : await log.consistency(fromSize, last.report.log.treeSize),
     },
-    sentAt: formatTimestamp(builtMs),
+    // leaves from after it count to the period of the last one
+    sentAt: last.report.sentAt,
   };
   const body = canonicalize(report as unknown as Json); // its type is JSON's
   const { planeId, epoch, treeSize, periodEndMs } = last.row;

@@ -8,11 +8,32 @@
  * that is stored for a challenge stays. Proven by `test/plane/telemetryoutbox.test.ts`.
  */
 import { join } from 'node:path';
-import { connect, type Connection, type Value } from '../src/store/sqlite/connection.ts';
+import { GovError } from '../src/contract/problems.ts';
+import { connect, type Value } from '../src/store/sqlite/connection.ts';
+import { opening } from '../src/store/sqlite/faults.ts';
 import { migrate } from '../src/store/sqlite/migrate.ts';
 import { makePrivate } from '../src/store/sqlite/open.ts';
-import type { Statement } from '../src/store/sqlite/statement.ts';
+import { HeldOutbox } from './outboxheld.ts';
 import { outboxMigrations } from './outboxschema.ts';
+import {
+  challengeColumns,
+  type Contact,
+  type OutboxReport,
+  type Settled,
+  type StoredChallenge,
+  type StoredReport,
+} from './outboxrows.ts';
+
+export type {
+  ChallengeState,
+  Contact,
+  Known,
+  OutboxReport,
+  ReportState,
+  Settled,
+  StoredChallenge,
+  StoredReport,
+} from './outboxrows.ts';
 
 /** 'govt' */
 const applicationId = 0x676f7674;
@@ -21,127 +42,67 @@ const walPages = 256;
 
 export const outboxFile = (dataDir: string): string => join(dataDir, 'telemetry.db');
 
-export type ReportState = 'queued' | 'accepted' | 'refused';
-export type ChallengeState = 'open' | 'answered' | 'refused';
+/** Opens or makes it. STORAGE_FAULT where it is damaged or cannot be opened. */
+export const openOutbox = (dataDir: string): Outbox =>
+  opened(dataDir, (path) => {
+    makePrivate(path);
+    const db = connect(path, { applicationId, cacheKiB: 1024 });
+    try {
+      migrate(db, outboxMigrations);
+      db.pragma(`wal_autocheckpoint = ${walPages}`);
+      // commands write beside the serving plane
+      db.pragma('busy_timeout = 5000');
+      return new Outbox(db);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
 
-export interface OutboxReport {
-  readonly planeId: string;
-  readonly epoch: number;
-  readonly sequence: number;
-  readonly reportId: string;
-  /** JCS: what is signed and sent. */
-  readonly body: string;
-  /** `sha256:…` of the body. */
-  readonly hash: string;
-  readonly treeSize: number;
-  readonly periodEndMs: number;
-  readonly builtMs: number;
-}
-
-export interface StoredReport extends OutboxReport {
-  readonly state: ReportState;
-  /** Whether it may have left the machine. */
-  readonly handed: boolean;
-  /** JSON of what the service answered; null until it did. */
-  readonly receipt: string | null;
-  /** Why it was refused, or what is wrong with its receipt. */
-  readonly reason: string | null;
-  readonly settledMs: number | null;
-}
-
-export interface StoredChallenge {
-  readonly challengeId: string;
-  readonly planeId: string;
-  readonly reportId: string;
-  /** JSON, as it came. */
-  readonly challenge: string;
-  readonly receivedMs: number;
-  /** JCS of the answer; null until it is made. */
-  readonly answer: string | null;
-  readonly state: ChallengeState;
-  readonly receipt: string | null;
-  readonly reason: string | null;
-}
-
-export interface Settled {
-  readonly receipt: string | null;
-  readonly reason: string | null;
-  readonly atMs: number;
-}
-
-/** When the service was reached, and why it is not. */
-export interface Contact {
-  readonly reachedMs: number | null;
-  readonly failingSinceMs: number | null;
-  readonly failure: string | null;
-}
-
-const reportColumns = `plane_id AS planeId, epoch, sequence, report_id AS reportId, body, hash, tree_size AS treeSize,
-  period_end_ms AS periodEndMs, built_ms AS builtMs, state, handed, receipt, reason, settled_ms AS settledMs`;
-const challengeColumns = `challenge_id AS challengeId, plane_id AS planeId, report_id AS reportId, challenge,
-  received_ms AS receivedMs, answer, state, receipt, reason`;
-
-type ReportRow = Omit<StoredReport, 'handed'> & { readonly handed: number };
-const reportOf = (row: ReportRow | undefined): StoredReport | null =>
-  row === undefined ? null : { ...row, handed: row.handed === 1 };
-
-/** Opens or makes it. Throws as `connect` and `migrate`. */
-export function openOutbox(dataDir: string): Outbox {
-  const path = outboxFile(dataDir);
-  makePrivate(path);
-  const db = connect(path, { applicationId, cacheKiB: 1024 });
-  try {
-    migrate(db, outboxMigrations);
-    db.pragma(`wal_autocheckpoint = ${walPages}`);
-    // commands write beside the serving plane
-    db.pragma('busy_timeout = 5000');
-    return new Outbox(db);
-  } catch (error) {
-    db.close();
-    throw error;
-  }
-}
-
-/** The same to read only; it must be there. */
+/** The same to read only; it must be there. Statements are made at once, so that a damaged file is found out here. */
 export const readOutbox = (dataDir: string): Outbox =>
-  new Outbox(connect(outboxFile(dataDir), { applicationId, readonly: true, cacheKiB: 256 }));
+  opened(dataDir, (path) => {
+    const db = connect(path, { applicationId, readonly: true, cacheKiB: 256 });
+    try {
+      db.prepare('SELECT state FROM report LIMIT 1').get();
+      return new Outbox(db);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
 
-export class Outbox {
-  readonly #db: Connection;
-  readonly #statements = new Map<string, Statement>();
-
-  constructor(db: Connection) {
-    this.#db = db;
+function opened(dataDir: string, open: (path: string) => Outbox): Outbox {
+  const path = outboxFile(dataDir);
+  try {
+    return opening(path, () => open(path));
+  } catch (cause) {
+    const isFile = cause instanceof Error && 'syscall' in cause;
+    if (!isFile && !(cause instanceof GovError && cause.code === 'STORAGE_FAULT')) throw cause;
+    const detail =
+      `${cause.message}; recording goes on without it. Where it is damaged, move ${path} away, with the -wal and -shm ` +
+      'beside it: the plane makes another one and goes on behind what its service holds';
+    throw new GovError('STORAGE_FAULT', detail, { cause });
   }
+}
 
-  close(): void {
-    this.#db.close();
-  }
-
-  #prepare<Row = unknown>(sql: string): Statement<Row> {
-    const statement = this.#statements.get(sql) ?? this.#db.prepare<Value[], unknown>(sql);
-    this.#statements.set(sql, statement);
-    return statement as Statement<Row>; // each text is prepared for one kind of row
-  }
-
-  #report(condition: string, ...values: Value[]): StoredReport | null {
-    const row = this.#prepare<ReportRow>(`SELECT ${reportColumns} FROM report ${condition}`).get(...values);
-    return reportOf(row);
-  }
-
+export class Outbox extends HeldOutbox {
   /** The newest report of a plane, of any state: what the next one follows. */
   newest(planeId: string): StoredReport | null {
-    return this.#report('WHERE plane_id = ? ORDER BY epoch DESC, sequence DESC LIMIT 1', planeId);
+    return this.one(
+      "WHERE plane_id = ? AND state <> 'replaced' ORDER BY epoch DESC, sequence DESC LIMIT 1",
+      planeId,
+    );
   }
 
   /** The first report of a plane that is not settled. */
   next(planeId: string): StoredReport | null {
-    return this.#report("WHERE plane_id = ? AND state = 'queued' ORDER BY epoch, sequence LIMIT 1", planeId);
+    return this.one("WHERE plane_id = ? AND state = 'queued' ORDER BY epoch, sequence LIMIT 1", planeId);
   }
 
   /** The first report of a plane that never left the machine. */
   firstKept(planeId: string): StoredReport | null {
-    return this.#report(
+    return this.one(
       "WHERE plane_id = ? AND state = 'queued' AND handed = 0 ORDER BY epoch, sequence LIMIT 1",
       planeId,
     );
@@ -149,8 +110,8 @@ export class Outbox {
 
   /** The newest report that may have left the machine. */
   lastHanded(planeId: string): StoredReport | null {
-    return this.#report(
-      'WHERE plane_id = ? AND handed = 1 ORDER BY epoch DESC, sequence DESC LIMIT 1',
+    return this.one(
+      "WHERE plane_id = ? AND handed = 1 AND state <> 'replaced' ORDER BY epoch DESC, sequence DESC LIMIT 1",
       planeId,
     );
   }
@@ -158,19 +119,19 @@ export class Outbox {
   /** Challenges about a report. */
   challengesOf(planeId: string, reportId: string): StoredChallenge[] {
     const select = `SELECT ${challengeColumns} FROM challenge WHERE plane_id = ? AND report_id = ?`;
-    return this.#prepare<StoredChallenge>(select).all(planeId, reportId);
+    return this.prepare<StoredChallenge>(select).all(planeId, reportId);
   }
 
   report(planeId: string, reportId: string): StoredReport | null {
-    return this.#report('WHERE plane_id = ? AND report_id = ?', planeId, reportId);
+    return this.one('WHERE plane_id = ? AND report_id = ?', planeId, reportId);
   }
 
   /** Reports of a plane in order, one read at a time; those that wait alone, or all. */
   *reports(planeId: string, { queued }: { queued: boolean }): Generator<StoredReport> {
-    const more = queued ? "AND state = 'queued'" : '';
+    const more = queued ? "AND state = 'queued'" : "AND state <> 'replaced'";
     let place = { epoch: -1, sequence: 0 };
     for (;;) {
-      const found = this.#report(
+      const found = this.one(
         `WHERE plane_id = ? ${more} AND (epoch, sequence) > (?, ?) ORDER BY epoch, sequence LIMIT 1`,
         planeId,
         place.epoch,
@@ -185,9 +146,9 @@ export class Outbox {
   /** Inserts the next report. False where another process inserted one of its place meanwhile: look again. */
   insert(report: OutboxReport): boolean {
     const { planeId, epoch, sequence, reportId, body, hash, treeSize, periodEndMs, builtMs } = report;
-    const insert = this.#prepare(
+    const insert = this.prepare(
       `INSERT INTO report (plane_id, epoch, sequence, report_id, body, hash, tree_size, period_end_ms, built_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (plane_id, epoch, sequence) DO NOTHING`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (plane_id, epoch, sequence) WHERE state <> 'replaced' DO NOTHING`,
     );
     const values = [planeId, epoch, sequence, reportId, body, hash, treeSize, periodEndMs, builtMs];
     return insert.run(...values).changes === 1;
@@ -195,7 +156,7 @@ export class Outbox {
 
   /** Durably: these bytes, and those of reports up to `ahead` places after it, may leave the machine from now on. */
   hand({ planeId, epoch, sequence }: OutboxReport, ahead = 0): void {
-    this.#prepare(
+    this.prepare(
       `UPDATE report SET handed = 1 WHERE plane_id = ? AND epoch = ? AND sequence BETWEEN ? AND ? AND handed = 0`,
     ).run(planeId, epoch, sequence, sequence + ahead);
   }
@@ -206,11 +167,11 @@ export class Outbox {
     { state, receipt, reason, atMs }: Settled & { readonly state: 'accepted' | 'refused' },
     challenge: { readonly challengeId: string; readonly text: string } | null,
   ): boolean {
-    return this.#db.transaction(() => {
+    return this.db.transaction(() => {
       if (challenge !== null) this.#challenged({ planeId, reportId }, challenge, atMs);
-      const update = this.#prepare(
+      const update = this.prepare(
         `UPDATE report SET state = ?, receipt = ?, reason = ?, settled_ms = ?, handed = 1
-         WHERE plane_id = ? AND report_id = ? AND state <> 'accepted'`,
+         WHERE plane_id = ? AND report_id = ? AND state NOT IN ('accepted', 'replaced')`,
       );
       return update.run(state, receipt, reason, atMs, planeId, reportId).changes === 1;
     })();
@@ -221,14 +182,14 @@ export class Outbox {
     { challengeId, text }: { readonly challengeId: string; readonly text: string },
     atMs: number,
   ): void {
-    this.#prepare(
+    this.prepare(
       `INSERT INTO challenge (challenge_id, plane_id, report_id, challenge, received_ms) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT DO NOTHING`,
     ).run(challengeId, planeId, reportId, text, atMs);
   }
 
   #challenge(condition: string, ...values: Value[]): StoredChallenge | null {
-    const select = this.#prepare<StoredChallenge>(`SELECT ${challengeColumns} FROM challenge ${condition}`);
+    const select = this.prepare<StoredChallenge>(`SELECT ${challengeColumns} FROM challenge ${condition}`);
     return select.get(...values) ?? null;
   }
 
@@ -248,7 +209,7 @@ export class Outbox {
 
   /** Keeps the first answer to a challenge, durably, and answers the one that is kept. */
   answer(planeId: string, challengeId: string, answer: string): string {
-    this.#prepare(
+    this.prepare(
       'UPDATE challenge SET answer = ? WHERE plane_id = ? AND challenge_id = ? AND answer IS NULL',
     ).run(answer, planeId, challengeId);
     const kept = this.challenge(planeId, challengeId)?.answer;
@@ -262,7 +223,7 @@ export class Outbox {
     challengeId: string,
     { state, receipt, reason, atMs }: Settled & { readonly state: 'answered' | 'refused' },
   ): boolean {
-    const update = this.#prepare(
+    const update = this.prepare(
       `UPDATE challenge SET state = ?, receipt = ?, reason = ?, settled_ms = ?
        WHERE plane_id = ? AND challenge_id = ? AND state <> 'answered'`,
     );
@@ -271,8 +232,8 @@ export class Outbox {
 
   /** Replaces reports that never left by fewer, or by ones that follow other bytes, in one step. */
   replace(planeId: string, epoch: number, fromSequence: number, reports: readonly OutboxReport[]): void {
-    this.#db.transaction(() => {
-      const dropped = this.#prepare(
+    this.db.transaction(() => {
+      const dropped = this.prepare(
         'DELETE FROM report WHERE plane_id = ? AND epoch = ? AND sequence >= ? AND handed = 0',
       ).run(planeId, epoch, fromSequence);
       if (dropped.changes < reports.length) throw new Error('expected reports that never left');
@@ -281,7 +242,7 @@ export class Outbox {
   }
 
   contact(): Contact {
-    const select = this.#prepare<Contact>(
+    const select = this.prepare<Contact>(
       `SELECT reached_ms AS reachedMs, failing_since_ms AS failingSinceMs, failure FROM contact`,
     );
     return select.get() ?? { reachedMs: null, failingSinceMs: null, failure: null };
@@ -293,22 +254,22 @@ export class Outbox {
       failure === null
         ? 'UPDATE contact SET reached_ms = ?, failing_since_ms = NULL, failure = ?'
         : 'UPDATE contact SET failing_since_ms = coalesce(failing_since_ms, ?), failure = ?';
-    this.#prepare(sql).run(atMs, failure);
+    this.prepare(sql).run(atMs, failure);
   }
 
   /** What waits, and what was refused since a time, of one plane. O(n) of what is not settled, by indexes alone. */
   summary(planeId: string, refusedSinceMs: number): OutboxSummary {
-    const waiting = this.#prepare<{ reports: number }>(
+    const waiting = this.prepare<{ reports: number }>(
       "SELECT count(*) AS reports FROM report WHERE plane_id = ? AND state = 'queued'",
     ).get(planeId);
-    const oldest = this.#prepare<{ atMs: number }>(
+    const oldest = this.prepare<{ atMs: number }>(
       `SELECT built_ms AS atMs FROM report WHERE plane_id = ? AND state = 'queued' ORDER BY epoch, sequence LIMIT 1`,
     ).get(planeId);
-    const refused = this.#prepare<{ reports: number; reason: string | null }>(
+    const refused = this.prepare<{ reports: number; reason: string | null }>(
       `SELECT count(*) AS reports, max(reason) AS reason FROM report
        WHERE plane_id = ? AND state = 'refused' AND settled_ms > ?`,
     ).get(planeId, refusedSinceMs) ?? { reports: 0, reason: null };
-    const challenges = this.#prepare<{ open: number; refused: number }>(
+    const challenges = this.prepare<{ open: number; refused: number }>(
       `SELECT coalesce(sum(state = 'open'), 0) AS open, coalesce(sum(state = 'refused'), 0) AS refused
        FROM challenge WHERE plane_id = ? AND (state = 'open' OR state = 'refused' AND settled_ms > ?)`,
     ).get(planeId, refusedSinceMs) ?? { open: 0, refused: 0 };
