@@ -156,13 +156,18 @@ export class Sender {
     });
   }
 
-  /** What the service holds: signed over no body. */
-  newest(query = '', { timestamp = seconds(), headers = {}, key, secret }: Signed = {}): Promise<Answer> {
+  /** Asks, signed over no body. */
+  get(path: string, { timestamp = seconds(), headers = {}, key, secret }: Signed = {}): Promise<Answer> {
     const signed = signatureOf(secret ?? this.credentials.signingSecret, '', timestamp);
-    return this.#call('GET', `/telemetry/reports/newest${query}`, {
+    return this.#call('GET', path, {
       key: key ?? this.credentials.key,
       headers: { ...signed, ...headers },
     });
+  }
+
+  /** What the service holds. */
+  newest(query = '', options: Signed = {}): Promise<Answer> {
+    return this.get(`/telemetry/reports/newest${query}`, options);
   }
 
   send(report: unknown, options: Signed = {}): Promise<Answer> {

@@ -111,7 +111,8 @@ export type TelemetryEffect =
   /**
    * Refused with REPORT_CONFLICT where its plane has a report with this id or this (epoch, sequence): the service looks
    * again, as it may be the same one; with NOT_FOUND where there is no such plane, or it is
-   * revoked; with REPORT_INVALID for a report of one month more than `limits.epochMonths` of its epoch. Raises the epoch's
+   * revoked; with REPORT_INVALID for a report of one month more than `limits.epochMonths` of its epoch, and where units of
+   * the project's planes in a month would be beyond 2^53-1. Raises the epoch's
    * row, and the totals of (epoch, month), type by type.
    */
   | { readonly kind: 'saveReport'; readonly report: StoredReport }

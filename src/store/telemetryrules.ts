@@ -3,8 +3,10 @@
  * them, then written. Proven by `test/store/suite/telemetry.ts` and `reports.ts`.
  */
 import { limits } from '../contract/limits.ts';
+import { meteredTypes } from '../contract/operation.ts';
 import { GovError } from '../contract/problems.ts';
-import { unitChanges, withReported, type MonthTotals } from './planeusage.ts';
+import { zeroTotals } from '../core/metering.ts';
+import { sumOf, unitChanges, withReported, type MonthTotals } from './planeusage.ts';
 import type { Counts, StoredPlane, StoredReport, TelemetryEffect } from './telemetry.ts';
 
 type EffectOf<Kind extends TelemetryEffect['kind']> = Extract<TelemetryEffect, { kind: Kind }>;
@@ -57,6 +59,8 @@ export interface TelemetryRows {
   /** In no order. */
   monthsOf(epoch: EpochName): readonly MonthTotals[];
   saveMonth(epoch: EpochName, month: MonthTotals): void;
+  /** Of all planes of the project, of a month that a report of the request is of. */
+  unitsIn(month: string): Counts;
   /** `change` may be below zero, what it makes is not. */
   addUnits(month: string, change: Counts): void;
 }
@@ -136,9 +140,18 @@ function saveReport(rows: TelemetryRows, report: StoredReport): void {
       `expected reports of at most ${limits.epochMonths} months in epoch ${epoch} of ${planeId}, got another month`,
     );
   }
+  const changes = unitChanges(before, after);
+  // units of other months, which are later, only fall
+  const sum = sumOf(rows.unitsIn(month), changes.find(([changed]) => changed === month)?.[1] ?? zeroTotals);
+  if (!meteredTypes.every((type) => Number.isSafeInteger(sum[type]))) {
+    throw new GovError(
+      'REPORT_INVALID',
+      `expected at most 2^53-1 units of a type that data planes of a project report for ${month}, got more`,
+    );
+  }
   rows.addReport(report);
   for (const each of after) if (!before.includes(each)) rows.saveMonth(report, each);
-  for (const [changed, units] of unitChanges(before, after)) rows.addUnits(changed, units);
+  for (const [changed, units] of changes) rows.addUnits(changed, units);
 }
 
 function linkReport(rows: TelemetryRows, effect: EffectOf<'linkReport'>): void {

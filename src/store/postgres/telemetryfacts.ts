@@ -14,7 +14,7 @@ import {
   type ReportName,
   type ReportPlace,
 } from '../telemetryrules.ts';
-import type { StoredReport } from '../telemetry.ts';
+import type { Counts, StoredReport } from '../telemetry.ts';
 import { arrayOf, textArray } from './arrays.ts';
 import { scoped } from './database.ts';
 import type { Facts, Lookup } from './facts.ts';
@@ -33,6 +33,8 @@ export interface TelemetryFacts {
   readonly challenges: Map<string, ChallengeState>;
   /** By `epochKey`. */
   readonly months: Map<string, readonly MonthTotals[]>;
+  /** Of all planes of the project, by month. */
+  readonly planeUnits: Map<string, Counts>;
 }
 
 export const noTelemetryFacts = (): TelemetryFacts => ({
@@ -42,6 +44,7 @@ export const noTelemetryFacts = (): TelemetryFacts => ({
   links: new Map(),
   challenges: new Map(),
   months: new Map(),
+  planeUnits: new Map(),
 });
 
 export const epochKey = ({ planeId, epoch }: EpochName): string => `${planeId}/${epoch}`;
@@ -83,6 +86,10 @@ const monthsOfEpoch = sql<CountRow & { month: string }>(
    WHERE project = $1 AND plane_id = $2 AND epoch = $3`,
 );
 
+const unitsOfMonths = sql<CountRow & { month: string }>(
+  `SELECT month, ${countColumns.join(', ')} FROM telemetry_usage WHERE project = $1 AND month = ANY($2::text[])`,
+);
+
 /** The look-ups that these effects need, in their order. */
 export function telemetryLookups(project: number, effects: readonly Effect[]): Lookup[] {
   const lookups: Lookup[] = [];
@@ -119,6 +126,10 @@ export function telemetryLookups(project: number, effects: readonly Effect[]): L
       months.set(key, [...(months.get(key) ?? []), { month: row.month, totals: countsOf(row) }]),
     );
   }
+  if (reports.length > 0)
+    look(step(unitsOfMonths, project, textArray(reports.map(({ month }) => month))), (row, { planeUnits }) =>
+      planeUnits.set(row.month, countsOf(row)),
+    );
   return [
     ...lookups,
     ...ownerLookups(

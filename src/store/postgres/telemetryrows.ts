@@ -1,5 +1,7 @@
 /** The rows that effects on data planes read and write; `../telemetryrules.ts` judges. */
 import { countColumns, countValues, epochValues, raiseEpochSql } from '../epochrow.ts';
+import { zeroTotals } from '../../core/metering.ts';
+import { sumOf } from '../planeusage.ts';
 import { planeColumns, planeValues, reportColumns, reportValues } from '../telemetryrow.ts';
 import { claims, type TelemetryRows } from '../telemetryrules.ts';
 import type { Writing } from './effects.ts';
@@ -107,7 +109,12 @@ const addUnits = sql(
    WHERE project = $1 AND month = $2`,
 );
 
-function countRows({ project, facts, undo, write }: Writing): Of<'monthsOf' | 'saveMonth' | 'addUnits'> {
+function countRows({
+  project,
+  facts,
+  undo,
+  write,
+}: Writing): Of<'monthsOf' | 'saveMonth' | 'unitsIn' | 'addUnits'> {
   return {
     monthsOf: (epoch) => facts.months.get(epochKey(epoch)) ?? [],
     saveMonth: (epoch, month) => {
@@ -117,7 +124,9 @@ function countRows({ project, facts, undo, write }: Writing): Of<'monthsOf' | 's
       const values = [epoch.planeId, epoch.epoch, month.month, ...countValues(month.totals)];
       write(step(saveMonth, project, ...values));
     },
+    unitsIn: (month) => facts.planeUnits.get(month) ?? zeroTotals,
     addUnits: (month, change) => {
+      undo.set(facts.planeUnits, month, sumOf(facts.planeUnits.get(month) ?? zeroTotals, change));
       write(step(beginUnits, project, month));
       write(step(addUnits, project, month, ...countValues(change)));
     },

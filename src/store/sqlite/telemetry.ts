@@ -2,6 +2,7 @@
  * The rows of effects on data planes, of the project whose effect is being applied; `../telemetryrules.ts` judges.
  * Proven by `test/store/suite/telemetry.ts` and `reports.ts`.
  */
+import { zeroTotals } from '../../core/metering.ts';
 import type { MonthTotals } from '../planeusage.ts';
 import {
   countColumns,
@@ -119,7 +120,10 @@ function laterRows(prepare: Prepare, current: Current): Of<'linkReport' | 'answe
   };
 }
 
-function countRows(prepare: Prepare, current: Current): Of<'monthsOf' | 'saveMonth' | 'addUnits'> {
+function countRows(
+  prepare: Prepare,
+  current: Current,
+): Of<'monthsOf' | 'saveMonth' | 'unitsIn' | 'addUnits'> {
   const columns = countColumns.join(', ');
   const months = prepare<CountRow & { month: string }>(
     'find months of epoch',
@@ -148,6 +152,10 @@ function countRows(prepare: Prepare, current: Current): Of<'monthsOf' | 'saveMon
         .map((row): MonthTotals => ({ month: row.month, totals: countsOf(row) })),
     saveMonth: ({ planeId, epoch }, { month, totals }) => {
       save.run(current.project, planeId, epoch, month, ...countValues(totals));
+    },
+    unitsIn: (month) => {
+      const row = find.get(current.project, month);
+      return row === undefined ? zeroTotals : countsOf(row);
     },
     addUnits: (month, change) => {
       if (find.get(current.project, month) === undefined)

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { fsckPostgres } from '../../../src/store/postgres/fsck.ts';
-import { keep, plane, report, save, saveReport, totals } from '../dataplanes.ts';
+import { enrolled, keep, plane, report, save, saveReport, totals } from '../dataplanes.ts';
 import { codeOf } from '../fixture.ts';
 import { planeId, projectId, reported } from '../signedreports.ts';
 import { missing, Processes, server } from './described.ts';
@@ -34,6 +34,8 @@ describe.skipIf(missing !== null)('rows of data planes', () => {
     const refused = [
       "UPDATE gov.telemetry_plane SET name = 'x'",
       `UPDATE gov.telemetry_plane SET ${raised}, origin = 'o'`,
+      `DO $$ BEGIN UPDATE gov.telemetry_plane SET ${raised}, revoked_ms = 5;
+        UPDATE gov.telemetry_plane SET ${raised}, revoked_ms = NULL; END $$`,
       'DELETE FROM gov.telemetry_plane',
       "UPDATE gov.telemetry_report SET body = '{}'",
       "UPDATE gov.telemetry_report SET link = 'unknown' WHERE sequence = 1",
@@ -134,6 +136,10 @@ describe.skipIf(missing !== null)('a project', () => {
     expect(await attempt('last', { revision: 2, revokedMs: 1 })).toBe('none');
     expect(await attempt('more')).toBe('none');
     expect(await attempt('most')).toBe('CONFLICT');
+    const back = { revision: 3, enrolled: enrolled('last') };
+    expect(await attempt('last', back)).toBe('CONFLICT');
+    expect(await attempt('more', { revision: 2, revokedMs: 1 })).toBe('none');
+    expect(await attempt('last', back)).toBe('none');
     await processes.drop();
   });
 });

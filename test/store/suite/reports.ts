@@ -261,6 +261,23 @@ describe('limits of an epoch', () => {
     await drop();
   });
 
+  it('are units that a number can tell exactly, over all planes and epochs', async () => {
+    const { store, drop } = await open();
+    const most = Number.MAX_SAFE_INTEGER;
+    await keep(store, [save(plane('1')), save(plane('2'))]);
+    const outcome = (...made: Parameters<typeof report>) =>
+      codeOf(keep(store, [saveReport(report(...made))]));
+    expect(await outcome('1', 1, { totals: totals(most - 5) })).toBe('none');
+    expect(await outcome('2', 1, { totals: totals(6) })).toBe('REPORT_INVALID');
+    expect(await outcome('1', 1, { epoch: 1, totals: totals(6) })).toBe('REPORT_INVALID');
+    const both = [report('1', 1, { epoch: 1, totals: totals(3) }), report('2', 1, { totals: totals(3) })];
+    expect(await codeOf(keep(store, both.map(saveReport)))).toBe('REPORT_INVALID');
+    expect(await outcome('2', 1, { totals: totals(5) })).toBe('none');
+    expect(await outcome('2', 2, { month: '2026-02', totals: totals(6) })).toBe('none');
+    expect((await store.planeUsage('prj_a', '2026-01')).audit_event).toBe(most);
+    await drop();
+  });
+
   it('are so many reports without the one before, among which the newest are looked at', async () => {
     const { store, drop } = await open();
     await keep(store, [save(plane('1'))]);

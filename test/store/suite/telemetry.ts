@@ -41,33 +41,46 @@ describe('data planes', () => {
     await drop();
   });
 
-  it('stay revoked', async () => {
+  it('stay revoked until they enrol anew, and keep when until then', async () => {
     const { store, drop } = await open();
-    await keep(store, [save(plane('1', { revokedMs: startMs }))]);
-    const restored = plane('1', { revision: 2 });
-    expect(await codeOf(keep(store, [save(restored)]))).toBe('CONFLICT');
-    expect(await codeOf(keep(store, [save({ ...restored, revokedMs: startMs + 1 })]))).toBe('CONFLICT');
-    expect(await codeOf(keep(store, [save({ ...restored, revokedMs: startMs })]))).toBe('none');
+    await keep(store, [save(plane('1', { enrolled: enrolled('1'), revokedMs: startMs }))]);
+    const gone = plane('1', { enrolled: enrolled('1'), revokedMs: startMs, revision: 2 });
+    expect(await codeOf(keep(store, [save({ ...gone, revokedMs: startMs + 1 })]))).toBe('CONFLICT');
+    expect(await codeOf(keep(store, [save({ ...gone, enrolled: null, revokedMs: null })]))).toBe('CONFLICT');
+    expect(await codeOf(keep(store, [save(gone)]))).toBe('none');
+    const formerKeys = [{ verifierKey: 'v', auditVerifierKey: 'a', untilMs: startMs }];
+    const anew = enrolled('1', { verifierKey: 'v2', formerKeys, current: secrets('1b') });
+    const back = plane('1', { enrolled: anew, tokenUsedMs: startMs + 3, revision: 3 });
+    expect(await codeOf(keep(store, [save(back)]))).toBe('none');
+    expect(await store.plane('prj_a', 'dpl_1')).toEqual(back);
     await drop();
   });
 
-  it('have a verifier key of their own, whatever the project, also after they were revoked', async () => {
-    const { store, drop } = await open();
-    await store.createProject(projectOf('b'), genesis('b'));
-    await keep(store, [save(plane('1', { enrolled: enrolled('1'), revokedMs: startMs }))]);
-    const { verifierKey } = enrolled('1');
-    const second = (verifier: string, id = '2') =>
-      save(plane(id, { enrolled: enrolled(id, { verifierKey: verifier }) }));
-    expect(await codeOf(keep(store, [second(verifierKey)], 'prj_b'))).toBe('CONFLICT');
-    expect(await codeOf(keep(store, [second(verifierKey)]))).toBe('CONFLICT');
-    expect(await codeOf(keep(store, [second('k'), second('k', '3')]))).toBe('CONFLICT');
-    const both = await Promise.all([
-      codeOf(keep(store, [second('k')], 'prj_b')),
-      codeOf(keep(store, [second('k', '3')])),
-    ]);
-    expect(both.toSorted()).toEqual(['CONFLICT', 'none']);
-    await drop();
-  });
+  it.each(['origin', 'auditOrigin', 'verifierKey'] as const)(
+    'have an %s of their own, whatever the project, also after they were revoked',
+    async (claim) => {
+      const { store, drop } = await open();
+      await store.createProject(projectOf('b'), genesis('b'));
+      await keep(store, [save(plane('1', { enrolled: enrolled('1'), revokedMs: startMs }))]);
+      const taken = enrolled('1')[claim];
+      const second = (text: string, id = '2') =>
+        save(plane(id, { enrolled: enrolled(id, { [claim]: text }) }));
+      const told = async (project: string): Promise<string> =>
+        keep(store, [second(taken)], project).then(String, ({ message }: Error) => message);
+      expect(await codeOf(keep(store, [second(taken)], 'prj_b'))).toBe('CONFLICT');
+      expect(await told('prj_b')).toContain('a data plane of another project has');
+      expect(await told('prj_b')).not.toContain('dpl_1');
+      expect(await codeOf(keep(store, [second(taken)]))).toBe('CONFLICT');
+      expect(await told('prj_a')).toContain('gov planes token dpl_1');
+      expect(await codeOf(keep(store, [second('k'), second('k', '3')]))).toBe('CONFLICT');
+      const both = await Promise.all([
+        codeOf(keep(store, [second('k')], 'prj_b')),
+        codeOf(keep(store, [second('k', '3')])),
+      ]);
+      expect(both.toSorted()).toEqual(['CONFLICT', 'none']);
+      await drop();
+    },
+  );
 
   it('are listed newest first, in pages, each project its own', async () => {
     const { store, drop } = await open();
