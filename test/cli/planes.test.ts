@@ -67,6 +67,24 @@ describe('gov planes', () => {
     expect(await account.json(['planes', 'show', dataPlaneId])).toMatchObject({ status: 'revoked' });
     expect((await account.gov(['planes', 'revoke', dataPlaneId, '--yes'])).code).toBe(5);
   });
+
+  it('get another token, with which they enrol again as what they are', async () => {
+    const sender = await created('ward-7');
+    const { dataPlaneId } = sender.plane.home;
+    expect((await account.gov(['planes', 'revoke', dataPlaneId, '--yes'])).code).toBe(0);
+    const shown = await account.gov(['planes', 'token', dataPlaneId]);
+    expect([shown.code, shown.stdout]).toEqual([0, expect.stringMatching(/gov_enr_[0-9A-Za-z]{38}/)]);
+    expect(shown.stderr).toContain('--force');
+    const kept = await account.gov(['planes', 'token', dataPlaneId, '--out', 'ward-7.token']);
+    expect([kept.code, `${kept.stdout}${kept.stderr}`.includes('gov_enr_')]).toEqual([0, false]);
+    const token = readFileSync(join(account.folder, 'ward-7.token'), 'utf8').trim();
+    sender.plane.rekey('ward-7 b');
+    expect((await enroll(tenant.call, sender.plane, token)).body).toMatchObject({ dataPlaneId });
+    const { status, formerKeys } = await account.json(['planes', 'show', dataPlaneId]);
+    expect([status, formerKeys.length]).toEqual(['active', 1]);
+    const none = await account.gov(['planes', 'token', 'dpl_01jzzzzzzzzzzzzzzzzzzzzzzz']);
+    expect(none.code).toBe(5);
+  });
 });
 
 describe('gov usage import', () => {
