@@ -52,7 +52,7 @@ interface Given {
 
 /** The file or standard input, of which only the beginning is read. Errors: exit 2 where it cannot be. */
 async function openGiven({ args, io, signal }: Call): Promise<Given> {
-  const stream = args.proof === '-' ? io.stdin : createReadStream(args.proof, { highWaterMark: 1024 * 1024 });
+  const stream = args.proof === '-' ? io.stdin : createReadStream(args.proof);
   addAbortSignal(signal, stream);
   const chunks = (stream as AsyncIterable<Buffer | string>)[Symbol.asyncIterator]();
   const next = async (): Promise<Buffer | null> => {

@@ -10,7 +10,7 @@ import type { DownloadSink } from '../../client/download.ts';
 import { CliError, exit, usage } from '../exit.ts';
 import { takeLock } from '../lock.ts';
 
-const pieceBytes = 256 * 1024;
+const pieceBytes = 64 * 1024;
 
 /** Refuses, before anything is asked for, what could not be written in the end: exit 2. */
 export function requireFree(path: string, { force }: { readonly force: boolean }): void {
