@@ -37,12 +37,10 @@ export async function fsck({ env = process.env, ...options }: HostFsckOptions): 
   const keys = isService ? ownKeys(dataDir) : trustedKeys(dataDir);
   const judged = keys === null ? options : { ...options, judgeNote: noteJudge(keys) };
   const { database: url } = isService ? readServiceConfig(dataDir, {}, env) : { database: null };
-  if (url === null) {
-    const masterKey = readMasterKey(dataDir, env, { readonly: true });
-    return fsckFiles({ ...judged, masterKey });
-  }
+  const masterKey = readMasterKey(dataDir, env, { readonly: true });
+  if (url === null) return fsckFiles({ ...judged, masterKey });
   const { fsckPostgres } = await import('../store/postgres/fsck.ts');
-  return fsckPostgres({ ...judged, url, connections: 2 });
+  return fsckPostgres({ ...judged, masterKey, url, connections: 2 });
 }
 
 function trustedKeys(dataDir: string): readonly VerifierKey[] | null {

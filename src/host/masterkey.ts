@@ -7,7 +7,7 @@ import { hkdfSync } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GovError } from '../contract/problems.ts';
-import { masterKeyBytes } from '../store/sqlite/bodyseal.ts';
+import { masterKeyBytes } from '../store/bodyseal.ts';
 import { refuseReadableByOthers, writePrivate } from './files.ts';
 import type { Variables } from './layers.ts';
 
@@ -25,23 +25,23 @@ export function readMasterKey(
   const path = join(dataDir, 'keys', 'master.check');
   const known = existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
   if (given === null && known === null) return undefined;
-  if (given === null) {
-    throw new GovError(
-      'STORAGE_FAULT',
-      `expected the master key that ${dataDir} is sealed with, got none; give GOV_MASTER_KEY_FILE, GOV_MASTER_KEY or the ` +
-        'systemd credential master-key',
-    );
-  }
-  const check = Buffer.from(hkdfSync('sha256', given, '', 'gov.mastercheck/v1', 16)).toString('hex');
-  if (known !== null && known !== check) {
-    throw new GovError(
-      'STORAGE_FAULT',
-      `expected the master key that ${dataDir} is sealed with, got another one`,
-    );
-  }
+  if (given === null) throw otherKey(dataDir, 'none');
+  const check = masterKeyCheck(given);
+  if (known !== null && known !== check) throw otherKey(dataDir, 'another one');
   if (known === null && !readonly) writePrivate(path, `${check}\n`);
   return given;
 }
+
+/** Tells a master key from others and nothing else of it: 32 hex characters. */
+export const masterKeyCheck = (key: Uint8Array): string =>
+  Buffer.from(hkdfSync('sha256', key, '', 'gov.mastercheck/v1', 16)).toString('hex');
+
+export const otherKey = (sealed: string, got: 'none' | 'another one'): GovError =>
+  new GovError(
+    'STORAGE_FAULT',
+    `expected the master key that ${sealed} is sealed with, got ${got}; give it in GOV_MASTER_KEY_FILE, GOV_MASTER_KEY or the ` +
+      'systemd credential master-key',
+  );
 
 function givenKey(env: Variables): Uint8Array | null {
   const { GOV_MASTER_KEY_FILE: file, GOV_MASTER_KEY: text, CREDENTIALS_DIRECTORY: credentials } = env;

@@ -1,11 +1,13 @@
 /** The PostgreSQL engine of a serving process: the store, its worker thread, its probe. */
 import type { Log } from '../service/log.ts';
-import { openPostgres } from '../store/postgres/index.ts';
+import { openPostgres, type PostgresStore } from '../store/postgres/index.ts';
 import { openSignedHeads } from '../store/sqlite/signedheads.ts';
 import type { Engine } from './assemble.ts';
 import { now, randomBytes } from './clock.ts';
 import { chunkArtifacts } from './chunkartifacts.ts';
 import { fileArtifacts } from './fileartifacts.ts';
+import type { Variables } from './layers.ts';
+import { masterKeyCheck, otherKey, readMasterKey } from './masterkey.ts';
 import { createDatabaseProbe } from './probe.ts';
 import { ThreadWork } from './threadwork.ts';
 
@@ -13,7 +15,8 @@ import { ThreadWork } from './threadwork.ts';
 const readingConnections = 4;
 
 /**
- * Throws as `openPostgres` and `openSignedHeads`. A fault of the database heals once it answers again, so the process
+ * Throws as `readMasterKey`, `openPostgres` and `openSignedHeads`; STORAGE_FAULT where other processes of the database seal
+ * with another key. A fault of the database heals once it answers again, so the process
  * goes on.
  */
 export async function postgresEngine(
@@ -29,17 +32,46 @@ export async function postgresEngine(
     /** That the processes share; null: artifacts lie in the database. */
     readonly exportDir: string | null;
   },
-  { log, rebuildHeads }: { readonly log: Log; readonly rebuildHeads: boolean },
+  {
+    log,
+    rebuildHeads,
+    env = {},
+  }: {
+    readonly log: Log;
+    readonly rebuildHeads: boolean;
+    /** Where the master key may be named. */
+    readonly env?: Variables;
+  },
 ): Promise<Engine> {
+  const masterKey = readMasterKey(dataDir, env, { readonly: true });
   const onWarning = (text: string): void => log.warn({}, text);
   const heads = openSignedHeads(dataDir, { rebuild: rebuildHeads, onWarning });
-  const store = await openPostgres({ url, connections, heads, clock: { now }, randomBytes, onWarning });
+  const store = await openPostgres({
+    url,
+    connections,
+    masterKey,
+    heads,
+    clock: { now },
+    randomBytes,
+    onWarning,
+  });
+  await refuseOtherMasterKey(store, masterKey);
+  readMasterKey(dataDir, env); // remembered once it is the one of the database
   await store.watchClock(now);
-  const source = { engine: 'postgres', url, connections: readingConnections } as const;
+  const source = { engine: 'postgres', url, connections: readingConnections, masterKey } as const;
   const work = new ThreadWork(source, log, (error, projectId) => store.note(error, projectId));
   const building = new ThreadWork(source, log, (error, projectId) => store.note(error, projectId));
   const artifacts =
     exportDir === null ? chunkArtifacts(store.chunks, randomBytes) : fileArtifacts(exportDir, randomBytes);
   const exports = { artifacts, work: building };
   return { store, work, exports, probe: createDatabaseProbe(store.probe, now), faulted: () => null };
+}
+
+/** All processes of a database seal alike; what was recorded before the first of them had a key is in clear. */
+async function refuseOtherMasterKey(store: PostgresStore, masterKey: Uint8Array | undefined): Promise<void> {
+  const check = masterKey === undefined ? null : masterKeyCheck(masterKey);
+  const kept = await store.claimMasterKey(check);
+  if (kept === check) return;
+  await store.close();
+  throw otherKey('this database', check === null ? 'none' : 'another one');
 }

@@ -15,6 +15,7 @@ import { planeServe } from '../../plane/serve.ts';
 import { fsck } from '../../src/host/fsck.ts';
 import { readMasterKey } from '../../src/host/masterkey.ts';
 import { silentLog } from '../../src/service/log.ts';
+import { engines, startService } from '../hosted.ts';
 import { checkedCalls, event, startPlane } from '../serving.ts';
 
 let folder = '';
@@ -54,7 +55,7 @@ describe('a master key', () => {
     expect(statSync(check).mode & 0o777).toBe(0o600);
     expect(Buffer.from(read({ GOV_MASTER_KEY: key.toString('hex') })!)).toEqual(key);
     expect(() => read({ GOV_MASTER_KEY: other.toString('hex') })).toThrow(/got another one/);
-    expect(() => read({})).toThrow(/got none; give GOV_MASTER_KEY_FILE/);
+    expect(() => read({})).toThrow(/got none; give it in GOV_MASTER_KEY_FILE/);
   });
 
   it.each([
@@ -97,5 +98,31 @@ describe('a plane with a master key', () => {
     expect((await call('GET', `/events/${eventId}`, { key: plane.key })).status).toBe(200);
     await again.close();
     await plane.end();
+  });
+});
+
+describe.skipIf(!engines.includes('postgres'))('a service on PostgreSQL with a master key', () => {
+  it('serves, proves and is checked with it; no process of it starts with another one', async () => {
+    const env = { GOV_MASTER_KEY: key.toString('hex') };
+    const service = await startService({ engine: 'postgres', env });
+    const { call } = await service.signUp('ada');
+    const body = event({ runId: 'sealed', metadata: { secret: 'not in the database' } });
+    const { eventId } = (await call('POST', '/events', { body })).body;
+    expect((await call('GET', `/events/${eventId}`)).body.metadata.secret).toBe('not in the database');
+    const { proofId } = (await call('POST', '/proofs', { body: { runId: 'sealed' } })).body;
+    expect((await call('POST', '/proofs/verify', { body: { proofId } })).body.verified).toBe(true);
+    const { dataDir } = service;
+    expect((await fsck({ dataDir, deep: true, env })).problems).toEqual([]);
+    await (await service.again({ env })).close();
+    const refused = async (wrong: Record<string, string>) => {
+      await expect(service.again({ env: wrong })).rejects.toMatchObject({ code: 'STORAGE_FAULT' });
+    };
+    await refused({});
+    // as on another machine, whose directory knows nothing
+    rmSync(join(dataDir, 'keys', 'master.check'));
+    await refused({});
+    await refused({ GOV_MASTER_KEY: other.toString('hex') });
+    await (await service.again({ env })).close();
+    await service.end();
   });
 });

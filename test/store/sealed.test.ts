@@ -1,8 +1,8 @@
-/** The store suite on SQLite whose bodies are sealed at rest; and what lies on disk. */
+/** The store suite on SQLite whose bodies are sealed at rest; and what lies on disk. PostgreSQL: `postgres/sealed.test.ts`. */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { fsckStore } from '../../src/store/fsck.ts';
-import { createBodySeal } from '../../src/store/sqlite/bodyseal.ts';
+import { createBodySeal } from '../../src/store/bodyseal.ts';
 import { openReader, openStore, storeFiles, type SqliteStore } from '../../src/store/sqlite/index.ts';
 import {
   appended,

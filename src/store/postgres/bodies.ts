@@ -1,6 +1,7 @@
 /** Bodies that erasure changes: looked up under the lock on the heads, and written with the commit. */
 import { prunableSql } from '../../core/decided/prune.ts';
 import type { KeptBody } from '../../core/erased.ts';
+import { isSealed } from '../bodyseal.ts';
 import type { EffectRows } from '../effects.ts';
 import type { Effect } from '../port.ts';
 import { arrayOf } from './arrays.ts';
@@ -69,16 +70,24 @@ export function bodyRows({
   project,
   facts,
   undo,
+  seal,
   write,
 }: Writing): Pick<
   EffectRows,
   'body' | 'saveBody' | 'dropClientId' | 'dropSubject' | 'prunedBelow' | 'savePrune'
 > {
   return {
-    body: (index) => facts.bodies.get(index) ?? null,
+    body: (index) => {
+      const stored = facts.bodies.get(index);
+      const disclosures = stored === undefined ? null : seal.open(stored.disclosures);
+      return stored === undefined || disclosures === null ? null : { ...stored, disclosures };
+    },
     saveBody: (index, { disclosures, erased }) => {
-      undo.set(facts.bodies, index, { disclosures, erased });
-      write(step(saveBody, project, index, disclosures, erased));
+      // what was in clear stays so: a sealed text is longer, and a body only gets shorter
+      const wasSealed = isSealed(facts.bodies.get(index)?.disclosures ?? '');
+      const stored = wasSealed ? seal.seal(disclosures) : disclosures;
+      undo.set(facts.bodies, index, { disclosures: stored, erased });
+      write(step(saveBody, project, index, stored, erased));
     },
     dropClientId: (clientEventId, index) => {
       undo.delete(facts.clients, clientEventId);

@@ -6,6 +6,7 @@
  */
 import { Pool, type Client, type PoolClient } from 'pg';
 import { GovError } from '../../contract/problems.ts';
+import { createBodySeal, unsealed, type BodySeal } from '../bodyseal.ts';
 import { startupOptions, verify } from './connection.ts';
 import { problemOf, troubleOf } from './faults.ts';
 import { pipeline, sql, step, type Result, type Results, type Step } from './wire.ts';
@@ -17,6 +18,8 @@ export interface DatabaseOptions {
   readonly connections?: number;
   /** How long a verb waits for one of them, or for a new one. */
   readonly waitMs?: number;
+  /** That bodies are sealed with. */
+  readonly masterKey?: Uint8Array | undefined;
 }
 
 /** Whose rows a transaction sees; policies of the tables read it (`rules.ts`). */
@@ -47,10 +50,13 @@ export interface Transaction {
 export class Database {
   /** Called where a connection ended that nobody here ended. */
   onLost: () => void = () => {};
+  /** Of bodies. */
+  readonly seal: BodySeal;
   private readonly pool: Pool;
   private closing: Promise<void> | undefined;
 
-  constructor({ url, connections = 8, waitMs = 10_000 }: DatabaseOptions) {
+  constructor({ url, connections = 8, waitMs = 10_000, masterKey }: DatabaseOptions) {
+    this.seal = masterKey === undefined ? unsealed : createBodySeal(masterKey);
     this.pool = new Pool({
       connectionString: url,
       max: connections,

@@ -2,6 +2,7 @@
  * The rows that effects of a commit read and write: read from its facts, changed there at once, so that the next
  * request sees it, and written with the commit. `../effects.ts` judges.
  */
+import type { BodySeal } from '../bodyseal.ts';
 import type { EffectRows } from '../effects.ts';
 import { bodyRows } from './bodies.ts';
 import { exportRows } from './exports.ts';
@@ -16,6 +17,8 @@ export interface Writing {
   readonly project: number;
   readonly facts: Facts;
   readonly undo: Undo;
+  /** Of bodies. */
+  readonly seal: BodySeal;
   /** Takes a step of the commit, until it is undone. */
   write(made: Step): void;
 }

@@ -38,7 +38,7 @@ export interface Facts extends TenantFacts {
   readonly versions: Map<string, boolean>;
   active: number;
   readonly approvals: Map<string, ApprovalState>;
-  /** Of leaves whose fields are erased, by index. */
+  /** As they are stored, of leaves whose fields are erased, by index. */
   readonly bodies: Map<number, KeptBody>;
   /** As `StoreReader.prunedBelow`, where something is pruned. */
   prunedBelow: number;

@@ -66,9 +66,10 @@ async function checkCopy(database: Database, no: number, options: PostgresFsckOp
   const dataDir = mkdtempSync(join(options.scratch ?? tmpdir(), 'gov-fsck-'));
   try {
     await copyProject(database, no, dataDir);
-    const { deep, onProgress, judgeNote, organizations } = options;
+    const { deep, onProgress, judgeNote, organizations, masterKey } = options;
     return await fsckStore({
       dataDir,
+      masterKey,
       ...(deep === undefined ? {} : { deep }),
       ...(onProgress === undefined ? {} : { onProgress }),
       ...(judgeNote === undefined ? {} : { judgeNote }),

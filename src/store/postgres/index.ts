@@ -26,7 +26,7 @@ import { Remembered } from './remembered.ts';
 import { runReads } from './readruns.ts';
 import { tenantMaker } from './maketenant.ts';
 import { newestVersion } from './schema.ts';
-import { tasks } from './tasks.ts';
+import { claimMasterKey, tasks } from './tasks.ts';
 import { WriteQueue } from './queue.ts';
 import { watch } from './watch.ts';
 import { sql, step } from './wire.ts';
@@ -56,6 +56,11 @@ export interface PostgresStore extends Store {
    * `condition` has a reason `clock_skew: …`. Never rejects.
    */
   watchClock(now: () => number): Promise<void>;
+  /**
+   * Keeps what tells the master key of the first process from others; answers what is kept, null where no process had
+   * one so far.
+   */
+  claimMasterKey(check: string | null): Promise<string | null>;
   /** Artifacts of exports. */
   readonly chunks: ExportChunks;
   /** Takes note of an altered leaf of a project that a reader in another thread met, where the error says so. */
@@ -152,6 +157,7 @@ function assemble(
       await condition.probe();
       await remembered?.judgeRefused();
     },
+    claimMasterKey: async (check) => condition.watch(async () => claimMasterKey(database, check)),
     watchClock: (now) => condition.clock.watch(now),
     note: (error, projectId) => condition.note(error, projectId),
     close: () => (closing ??= close()),

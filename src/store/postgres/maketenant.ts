@@ -75,9 +75,9 @@ interface NewLog {
 }
 
 /** A project with its first leaves, in its own scope. */
-function logSteps({ clock, random }: MakerOptions, { no, project, leaves }: NewLog): Step[] {
+function logSteps({ clock, random, database }: MakerOptions, { no, project, leaves }: NewLog): Step[] {
   const { projectId, organizationId, environment, auditOrigin, meteringOrigin } = project;
-  const commit = new CommitPlan({ clock, random, ledger: emptyLedger(no), facts: noFacts() });
+  const commit = new CommitPlan({ clock, random, database, ledger: emptyLedger(no), facts: noFacts() });
   const settled = commit.plan({ projectId, leaves, meter: { op: 'none', units: 0 } });
   if (!settled.done) throw settled.error;
   return [

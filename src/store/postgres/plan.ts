@@ -5,6 +5,7 @@ import type { AppendOutcome, AppendRequest } from '../port.ts';
 import type { RandomPool } from '../random.ts';
 import { Sequencer, type SequencerParts } from '../sequencer.ts';
 import { effectRows } from './effects.ts';
+import type { Database } from './database.ts';
 import type { Facts } from './facts.ts';
 import { problemOf } from './faults.ts';
 import type { OpenLedger } from './ledger.ts';
@@ -20,6 +21,7 @@ export type Settled =
 export interface PlanOptions {
   readonly clock: { now(): number };
   readonly random: RandomPool;
+  readonly database: Pick<Database, 'seal'>;
   readonly ledger: OpenLedger;
   /** Changed as the requests are planned. */
   readonly facts: Facts;
@@ -28,17 +30,19 @@ export interface PlanOptions {
 /** Requests of one project, planned one by one in memory, each seeing those before it. */
 export class CommitPlan {
   private readonly ledger: OpenLedger;
-  private readonly rows = new CommitRows();
+  private readonly rows: CommitRows;
   private readonly undo = new Undo();
   private readonly written: Step[] = [];
   private readonly sequencer: Sequencer;
 
-  constructor({ clock, random, ledger, facts }: PlanOptions) {
+  constructor({ clock, random, database: { seal }, ledger, facts }: PlanOptions) {
     this.ledger = ledger;
+    this.rows = new CommitRows(seal);
     const effects = effectRows({
       project: ledger.no,
       facts,
       undo: this.undo,
+      seal,
       write: (made) => this.write(made),
     });
     this.sequencer = new Sequencer({

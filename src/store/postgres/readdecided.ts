@@ -8,7 +8,7 @@ import { endOfTime } from '../bounds.ts';
 import { altered } from '../altered.ts';
 import type { Database } from './database.ts';
 import {
-  checkLeaves,
+  auditLeaves,
   leafColumns,
   leafJoins,
   located,
@@ -46,12 +46,12 @@ export function decidedReads(
     leavesAbout: async (projectId, subject, { after = -1, limit }) => {
       const project = await numberOf(projectId);
       const [{ rows }] = await database.read({ project }, [step(about, project, subject, after, limit)]);
-      return checkLeaves('audit', rows);
+      return auditLeaves(database, rows);
     },
     leafOf: async (projectId, type, id) => {
       const project = await numberOf(projectId);
       const [{ rows }] = await database.read({ project }, [step(byId, project, typeNumbers[type], id)]);
-      return checkIndexed(rows, { type, named: id })[0] ?? null;
+      return checkIndexed(auditLeaves(database, rows), { type, named: id })[0] ?? null;
     },
     leavesOf: async (projectId, { type, runId, beforeIndex = endOfTime }, { after, order, limit }) => {
       const project = await numberOf(projectId);
@@ -61,7 +61,10 @@ export function decidedReads(
       const wanted =
         runId === undefined ? step(pages[order], ...values) : step(pagesOfRun[order], ...values, runId);
       const [{ rows }] = await database.read({ project }, [wanted]);
-      return checkIndexed(rows, { type, ...(runId === undefined ? {} : { named: runId }) });
+      return checkIndexed(auditLeaves(database, rows), {
+        type,
+        ...(runId === undefined ? {} : { named: runId }),
+      });
     },
   };
 }
@@ -70,11 +73,7 @@ export function decidedReads(
  * Leaves that are what was logged, and what the index says: of this type, naming this id or run. Clear members
  * of a record match patterns without quotes or backslashes, so their text stands in it as it is.
  */
-function checkIndexed(
-  rows: readonly LeafRow[],
-  { type, named }: { type: IndexedLeaf; named?: string },
-): Leaf[] {
-  const leaves = checkLeaves('audit', rows);
+function checkIndexed(leaves: Leaf[], { type, named }: { type: IndexedLeaf; named?: string }): Leaf[] {
   const other = leaves.find(
     ({ record }) =>
       !record.includes(`"type":"${type}"`) || (named !== undefined && !record.includes(`"${named}"`)),

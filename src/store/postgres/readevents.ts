@@ -7,7 +7,7 @@ import type { Leaf, StoreReader } from '../port.ts';
 import { endOfTime } from '../bounds.ts';
 import type { Database } from './database.ts';
 import {
-  checkLeaves,
+  auditLeaves,
   leafColumns,
   leafJoins,
   located,
@@ -84,7 +84,7 @@ export function eventReads(database: Database, numberOf: ProjectNumber): EventRe
         ? step(pages[order], ...values)
         : step(filteredPages[order], ...values, eventType, startMs, endMs);
     const [{ rows }] = await database.read({ project }, [wanted]);
-    return checkLeaves('audit', rows);
+    return auditLeaves(database, rows);
   };
   return {
     events,
@@ -101,7 +101,7 @@ export function eventReads(database: Database, numberOf: ProjectNumber): EventRe
       const [{ rows }] = await database.read({ project }, [
         step(select, project, runId, fromSeq, beforeIndex, limit),
       ]);
-      return checkLeaves('audit', rows, bodies);
+      return auditLeaves(database, rows, bodies);
     },
     eventsAfter: async (projectId, { runId, eventType }, { after, limit }): Promise<Leaf[]> => {
       if (runId !== undefined) {
@@ -111,7 +111,7 @@ export function eventReads(database: Database, numberOf: ProjectNumber): EventRe
       const project = await numberOf(projectId);
       const needle = eventType === undefined ? '"eventType":"' : `"eventType":"${eventType}","runId":"`;
       const [{ rows }] = await database.read({ project }, [step(tail, project, after, needle, limit)]);
-      return checkLeaves('audit', rows);
+      return auditLeaves(database, rows);
     },
   };
 }

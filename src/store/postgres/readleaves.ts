@@ -8,6 +8,7 @@ import { disclosuresAt, disclosuresMatch } from '../../core/bodies.ts';
 import { hashBytes, leafHash } from '../../core/merkle.ts';
 import type { Bodies, Leaf, StoreReader, TreeHead, TreeName } from '../port.ts';
 import { altered } from '../altered.ts';
+import { openedWith } from '../bodyseal.ts';
 import { projectOf } from '../project.ts';
 import { pruned } from '../pruned.ts';
 import { partHashes } from '../tileparts.ts';
@@ -78,6 +79,18 @@ export function checkLeaves(tree: TreeName, rows: readonly LeafRow[], bodies: Bo
     return erased === null ? leaf : { ...leaf, erased };
   });
 }
+
+/** Of the audit log, with their bodies opened. */
+export const auditLeaves = (
+  { seal }: Pick<Database, 'seal'>,
+  rows: readonly LeafRow[],
+  bodies: Bodies = true,
+): Leaf[] =>
+  checkLeaves(
+    'audit',
+    rows.map((row) => openedWith(seal, row)),
+    bodies,
+  );
 
 const missingLeaf = (tree: TreeName, index: number, below: number): GovError =>
   tree === 'audit' && index < below ? pruned(index, below) : altered(tree, index, 'is missing');
@@ -204,10 +217,8 @@ export function leafReads(database: Database, numberOf: ProjectNumber): LeafRead
       ]);
       // The head was read first: whatever it covers was there for the second statement too.
       const end = Math.min(to, headOf(heads.rows, projectId, tree).size);
-      const leaves = checkLeaves(
-        tree,
-        rows.filter(({ idx }) => idx < end),
-      );
+      const found = rows.filter(({ idx }) => idx < end);
+      const leaves = tree === 'audit' ? auditLeaves(database, found) : checkLeaves(tree, found);
       const gap = leaves.findIndex(({ index }, at) => index !== from + at);
       const below = floor.rows[0]?.below ?? 0;
       if (gap !== -1) throw missingLeaf(tree, from + gap, below);
@@ -222,7 +233,7 @@ export function leafReads(database: Database, numberOf: ProjectNumber): LeafRead
         step(one, project, index),
       ]);
       if (index >= headOf(heads.rows, projectId, 'audit').size) return null;
-      return checkLeaves('audit', rows)[0] ?? null;
+      return auditLeaves(database, rows)[0] ?? null;
     },
     prunedBelow: async (projectId) => {
       const project = await numberOf(projectId);

@@ -4,6 +4,7 @@
  */
 import { allTypes, blockEvents, filledBy } from '../blocks.ts';
 import { typeNumber } from '../decided.ts';
+import type { BodySeal } from '../bodyseal.ts';
 import type { Entry, Pending } from '../pending.ts';
 import type { MeterRow } from '../pending.ts';
 import { baseText, type Period } from '../quota.ts';
@@ -151,11 +152,16 @@ export class CommitRows {
   private readonly subjects = new Rows(tables.subject);
   readonly clients = new Rows(tables.client);
   readonly kept = new Rows(tables.kept);
+  private readonly seal: BodySeal;
+
+  constructor(seal: BodySeal) {
+    this.seal = seal;
+  }
 
   addEntry(project: number, { draft, index, record, event }: Entry): void {
     const position = { project, index };
     this.leaves.add(position, record);
-    if (draft.disclosures !== null) this.bodies.add(position, draft.disclosures);
+    if (draft.disclosures !== null) this.bodies.add(position, this.seal.seal(draft.disclosures));
     for (const subject of draft.subjects ?? none) this.subjects.add(project, subject, index);
     if (draft.kind === 'other') {
       const type = typeNumber(draft.type);

@@ -61,6 +61,7 @@ export const tables: Readonly<Record<string, TableRules>> = {
     },
   },
   installation: { sees: onDuty('installation'), may: 'SELECT, INSERT', changes: null },
+  master_key: { sees: onDuty('installation'), may: 'SELECT, INSERT', changes: null },
   period: appendOnly(),
   grown: {
     sees: `${own} OR ${onDuty('watch')}`,

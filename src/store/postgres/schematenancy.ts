@@ -95,4 +95,8 @@ CREATE INDEX session_expiry ON session (expires_ms);
 CREATE TABLE installation (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   text text NOT NULL
+);
+CREATE TABLE master_key (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  text text NOT NULL
 );`;

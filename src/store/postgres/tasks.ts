@@ -53,6 +53,8 @@ function nullWhereUnknown(error: unknown): null {
 }
 
 const claim = sql('INSERT INTO installation (text) VALUES ($1) ON CONFLICT DO NOTHING');
+const claimKey = sql('INSERT INTO master_key (text) VALUES ($1) ON CONFLICT DO NOTHING');
+const claimedKey = sql<{ text: string }>('SELECT text FROM master_key');
 const stagePart = sql(
   'INSERT INTO graph_part (project, graph_id, list, part, items, staged_ms) VALUES ($1, $2, $3, $4, $5, $6)',
 );
@@ -70,6 +72,15 @@ const sweepStaged = sql(
 );
 
 const sweepSessions = sql('DELETE FROM session WHERE expires_ms < $1');
+
+/** As `PostgresStore.claimMasterKey`. */
+export async function claimMasterKey(database: Database, check: string | null): Promise<string | null> {
+  const read = step(claimedKey);
+  const scope = { duty: 'installation' } as const;
+  if (check === null) return (await database.read(scope, [read]))[0].rows[0]?.text ?? null;
+  const [, { rows }] = await database.write(scope, [step(claimKey, check), read]);
+  return rows[0]?.text ?? null;
+}
 
 export function tasks(
   database: Database,

@@ -47,7 +47,7 @@ const livingProjects = sql<LivingProject>(
 /** What new projects of an organization that is there change of its homes, and what they tell the home beside them. */
 export async function homesOfNew(
   transaction: Pick<Transaction, 'run'>,
-  options: Pick<PlanOptions, 'clock' | 'random'>,
+  options: Pick<PlanOptions, 'clock' | 'random' | 'database'>,
   { organization, projects, toHome }: NewTenant,
 ): Promise<{ readonly home: string | null; readonly steps: readonly Step[] }> {
   const made = projects.map(({ stored }) => stored.project);
@@ -81,7 +81,7 @@ const numberOf = sql<{ project: number }>('SELECT project FROM project WHERE pro
  */
 export async function logBeside(
   { run }: Pick<Transaction, 'run'>,
-  { clock, random }: Pick<PlanOptions, 'clock' | 'random'>,
+  { clock, random, database }: Pick<PlanOptions, 'clock' | 'random' | 'database'>,
   { projectId, leaves }: { readonly projectId: string; readonly leaves: readonly LeafDraft[] },
 ): Promise<Step[]> {
   const request: AppendRequest = { projectId, leaves, meter: { op: 'none', units: 0 } };
@@ -97,7 +97,7 @@ export async function logBeside(
   const heads = bothHeads(no, (locked?.rows ?? []) as HeadRow[]); // the rows of `lockHeads`
   // never the ledger that commits of that project remember: one of them may be about to change it
   const ledger = await openLedger({ run }, no, heads);
-  const commit = new CommitPlan({ clock, random, ledger, facts: factsOf(lookups, found) });
+  const commit = new CommitPlan({ clock, random, database, ledger, facts: factsOf(lookups, found) });
   const settled = commit.plan(request);
   if (!settled.done) throw settled.error;
   return [scoped({ project: no }), ...commit.steps()];

@@ -1,7 +1,7 @@
 /** The rows of bodies that erasure changes, one by one in the transaction of their request. */
 import type { KeptBody } from '../../core/erased.ts';
 import type { EffectRows } from '../effects.ts';
-import { isSealed, type BodySeal } from './bodyseal.ts';
+import { isSealed, type BodySeal } from '../bodyseal.ts';
 import type { Current } from './effects.ts';
 import { positionOf } from './position.ts';
 import { floorSql } from './pruned.ts';

@@ -3,7 +3,7 @@ import { applyEffect, type EffectRows } from '../effects.ts';
 import type { Assigned, Effect } from '../port.ts';
 import { approvalRows } from './approvals.ts';
 import { bodyRows } from './bodies.ts';
-import type { BodySeal } from './bodyseal.ts';
+import type { BodySeal } from '../bodyseal.ts';
 import { exportRows } from './exports.ts';
 import { keptRequestSql } from './jobs.ts';
 import { policyRows } from './policychanges.ts';

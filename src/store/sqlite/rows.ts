@@ -11,7 +11,7 @@ import type { TreeName } from '../port.ts';
 import { baseText, type Period } from '../quota.ts';
 import { treeNumber } from '../trees.ts';
 
-import type { BodySeal } from './bodyseal.ts';
+import type { BodySeal } from '../bodyseal.ts';
 import { positionOf } from './position.ts';
 import { RowBuffer, type Prepare, type Statement } from './statement.ts';
 import { tileWriter, type TileWriter } from './tiles.ts';

@@ -1,6 +1,6 @@
 /** Tests that need a real PostgreSQL: skipped with the reason where there is none. */
 import { afterAll, it } from 'vitest';
-import { openPostgres, type PostgresOptions } from '../../../src/store/postgres/index.ts';
+import { openPostgres, type PostgresOptions, type PostgresStore } from '../../../src/store/postgres/index.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { genesis, HandClock, projectOf, seededBytes } from '../fixture.ts';
 import { startServer, type Server, type TestDatabase } from './server.ts';
@@ -43,7 +43,7 @@ export class Processes {
     return this.opened[0]!;
   }
 
-  async start(more: Partial<PostgresOptions> = {}): Promise<Store> {
+  async start(more: Partial<PostgresOptions> = {}): Promise<PostgresStore> {
     const randomBytes = seededBytes(`process ${this.opened.length}`);
     const { serving: url } = this.database;
     const store = await openPostgres({ url, clock: this.clock, randomBytes, connections: 4, ...more });

@@ -8,7 +8,7 @@ import { namedStatements } from '../../../src/store/postgres/wire.ts';
 
 /** What belongs to no tenant: settings, work of all projects. */
 const acrossTenants: readonly RegExp[] = [
-  /^SELECT (?:set_config|pg_|nextval|version FROM version|move_head|text FROM installation)/,
+  /^SELECT (?:set_config|pg_|nextval|version FROM version|move_head|text FROM (?:installation|master_key))/,
   /^(?:BEGIN|COMMIT|ROLLBACK|DECLARE|FETCH|CLOSE)/,
   /^SELECT project AS no FROM project/,
   /^SELECT project, project_id.* WHERE project_id = \$1$/s,

@@ -251,6 +251,17 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   });
 
+  it('are held to the master key that the first of them came with', async () => {
+    const { processes } = await two();
+    const [one, other] = [await processes.start(), await processes.start()];
+    expect(await one.claimMasterKey(null)).toBeNull();
+    const claims = await Promise.all([one, other].map((store, at) => store.claimMasterKey(`key ${at}`)));
+    expect(new Set(claims).size).toBe(1);
+    expect(await one.claimMasterKey('key 7')).toBe(claims[0]);
+    expect(await other.claimMasterKey(null)).toBe(claims[0]);
+    await processes.drop();
+  });
+
   it('know a session that the other opened or ended', async () => {
     const { processes, stores } = await two();
     const [one, other] = stores;
@@ -337,6 +348,7 @@ describe.skipIf(missing !== null)('row-level security of tenants', () => {
       "UPDATE project_profile SET name = 'n' WHERE project = 3",
       "INSERT INTO period VALUES (3, '2026-01', '{}')",
       "INSERT INTO installation (text) VALUES ('mine')",
+      "INSERT INTO master_key (text) VALUES ('mine')",
     ];
     for (const statement of refused) {
       expect([statement, await asked(processes, own, errorOf(statement))]).toEqual([statement, '42501']);
