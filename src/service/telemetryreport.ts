@@ -19,6 +19,7 @@ import { checkReportBy, identitiesSince } from '../core/formerkeys.ts';
 import { sha256 } from '../core/hash.ts';
 import { signatureLine, splitNote } from '../core/note.ts';
 import { formatTimestamp, parseTimestamp } from '../core/time.ts';
+import { checkOrder } from '../core/usageorder.ts';
 import { checkSuccession, reportHash, reportMonth, type Fault } from '../core/usagereport.ts';
 import type { EventDraft } from '../core/record.ts';
 import type { PlaneEpoch, StoredPlane, StoredReport, TelemetryEffect } from '../store/port.ts';
@@ -98,11 +99,7 @@ async function storeReport(
   const fault = checkReportBy(sent.report, identitiesSince(identityOf(sent.plane), endMs));
   if (fault !== null) return refuseReport(services, sent, { fault, isViolation: false });
   const near = await neighbourhood(services, sent, epoch);
-  const { previous } = near;
-  const broken =
-    previous === null
-      ? null
-      : checkSuccession(parsedReport(previous), reportHash(previous.body), sent.report);
+  const broken = brokenAfter(near, sent.report);
   if (broken !== null) return refuseReport(services, sent, { fault: broken, isViolation: true });
   const nowMs = services.now();
   const stored = await newReport(services, sent, { near, nowMs });
@@ -125,6 +122,12 @@ async function storeReport(
   } catch (error) {
     return asMeanwhile(services, sent, error);
   }
+}
+
+/** What does not hold of a report after those before it that are held. */
+function brokenAfter({ previous, earlier }: Neighbourhood, report: UsageReport): Fault | null {
+  if (previous !== null) return checkSuccession(parsedReport(previous), reportHash(previous.body), report);
+  return earlier === null ? null : checkOrder(parsedReport(earlier), report);
 }
 
 /** What another process did meanwhile: the report is looked at again, unless its plane was revoked. */

@@ -23,6 +23,8 @@ export interface Neighbourhood {
   readonly epoch: PlaneEpoch | null;
   /** The report before, where it is held. */
   readonly previous: StoredReport | null;
+  /** Where that one is not held: the nearest one before it that is. */
+  readonly earlier: StoredReport | null;
   /** Links that the report settles: of the one after it, and of older ones that were left. */
   readonly links: readonly Link[];
 }
@@ -58,7 +60,7 @@ export async function sameReport(
   );
 }
 
-/** Cost: two reads where reports come in order, up to twice `limits.reportsLinked` more where they do not. */
+/** Cost: two reads where reports come in order, up to twice `limits.reportsLinked` and one more where they do not. */
 export async function neighbourhood(
   services: Services,
   came: Came,
@@ -71,10 +73,18 @@ export async function neighbourhood(
       ? null
       : services.store.reportAt(projectId, planeId, { epoch: log.epoch, sequence: place });
   const [previous, next] = await Promise.all([at(sequence - 1), at(sequence + 1)]);
+  const isGap = epoch !== null && previous === null && sequence > 1;
+  const earlier = isGap ? await nearestBefore(services, came) : null;
   const own = next?.link === 'unknown' ? [linkOf(came.report, reportHash(came.canonical), next)] : [];
   const left = epoch === null || epoch.firstUnlinked === null ? [] : await leftLinks(services, came);
   const links = [...own, ...left.filter(({ report }) => report.sequence !== sequence + 1)];
-  return { epoch, previous, links: links.slice(0, limits.reportsLinked) };
+  return { epoch, previous, earlier, links: links.slice(0, limits.reportsLinked) };
+}
+
+async function nearestBefore({ store }: Services, { plane, report }: Came): Promise<StoredReport | null> {
+  const after = { epoch: report.log.epoch, sequence: report.sequence };
+  const [nearest] = await store.reports(plane.projectId, plane.planeId, { after, limit: 1 });
+  return nearest?.epoch === after.epoch ? nearest : null;
 }
 
 /** Of reports whose neighbours came at once, in several processes: neither saw the other. */

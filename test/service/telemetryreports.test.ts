@@ -47,13 +47,16 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
   };
 
   /** The same plane with the same keys, and another history: it forgot its last reports. */
-  const forkOf = ({ plane, credentials }: Sender, { name, reports }: { name: string; reports: number }) => {
+  const forkOf = (
+    { plane, credentials }: Sender,
+    { name, reports, work = 3 }: { name: string; reports: number; work?: number },
+  ) => {
     const fork = new ReportingPlane({ name }, plane.home).append({
       op: 'risk_decision',
       units: 1,
       leaves: 1,
     });
-    for (let at = 0; at < reports; at++) fork.work(3).report();
+    for (let at = 0; at < reports; at++) fork.work(work).report();
     return new Sender(fork, credentials, tenant.call);
   };
 
@@ -127,7 +130,7 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     const sender = await newPlane();
     for (let at = 0; at < 2; at++) await sender.send(sender.plane.work(3).report());
     const name = sender.plane.identity.origin.split('/')[1] ?? '';
-    const fork = forkOf(sender, { name, reports: 3 });
+    const fork = forkOf(sender, { name, reports: 3, work: 30 });
     const forked = Array.from({ length: 4 }, () => fork.plane.work(5).report());
     // sequences 4 to 7, where 3 is missing: they hold together, and hang in the air
     expect(await receipts(fork, forked)).toEqual([false, false, false, false]);
@@ -146,6 +149,24 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     expect(event).toMatchObject({ reportId: forked[0]?.reportId, sequence: 4, stored: true });
     // and what follows the second history is in none of them
     expect(await receipts(fork, [fork.plane.work(2).report()])).toEqual([false]);
+  });
+
+  it('that fall behind what is held are refused and told, though the one before is missing', async () => {
+    const sender = await newPlane();
+    for (let at = 0; at < 2; at++) await sender.send(sender.plane.work(40).report());
+    const name = sender.plane.identity.origin.split('/')[1] ?? '';
+    // set back to an older copy, as which it went on to sequence 6
+    const fork = forkOf(sender, { name, reports: 5, work: 1 });
+    const report = fork.plane.work(1).report();
+    for (let time = 0; time < 2; time++) {
+      const { status, body } = await fork.send(report);
+      expect([status, body.code, body.reason]).toEqual([400, 'REPORT_INVALID', 'history_regressed']);
+    }
+    expect(await links(sender)).toEqual([
+      [1, 'linked'],
+      [2, 'linked'],
+    ]);
+    expect(await toldOf('integrity.violation', sender)).toMatchObject([{ sequence: 6, stored: false }]);
   });
 
   it('of another epoch are a log of their own, which adds to what is billed', async () => {
