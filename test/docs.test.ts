@@ -5,7 +5,7 @@
  * "Checking without our software" is followed by `test/interop/shell.test.ts`.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { manifest } from '../src/cli/commands/commands.ts';
@@ -124,7 +124,7 @@ class Reader {
       : '';
     const result = words.join(' ') === 'events tail' ? await this.#tail() : await this.#shell(filled + ports);
     expect(result, filled).toMatchObject({ code, signal: null });
-    for (const [id] of result.stdout.matchAll(/\b(?:prf|apr|rpl|evt|ers)_[0-9a-z]{26}\b/g)) {
+    for (const [id] of result.stdout.matchAll(/\b(?:prf|apr|rpl|evt|ers|exp)_[0-9a-z]{26}\b/g)) {
       this.fill.set(`${id.slice(0, 4)}…`, id);
     }
     return result;
@@ -321,4 +321,33 @@ describe('docs/erasure.md', () => {
     const [pruning = ''] = blocks(of, 'sh', 'Pruning');
     await reader.follow(pruning);
   });
+});
+
+describe('docs/exports.md', () => {
+  const reader = new Reader();
+  const of = page('docs/exports.md');
+  afterAll(() => reader.end());
+
+  it(
+    'is followed line by line, and its program checks what the tool checks',
+    { timeout: 300_000 },
+    async () => {
+      reader.write(of);
+      copyFileSync(join(projectRoot, 'docs/checkexport.py'), join(reader.folder, 'checkexport.py'));
+      await reader.follow('gov plane init --data ./plane\ngov plane serve --data ./plane');
+      const [asking = '', verifying = '', byHand = '', byProgram = ''] = blocks(of, 'sh');
+      const asked = await reader.follow(asking);
+      expect(asked[5]?.stdout.trim()).toBe('2');
+      expect(readFileSync(join(reader.folder, 'first.csv'), 'utf8')).toContain('HYPERLINK');
+      await reader.follow(verifying);
+      const [, hashed, shown] = await reader.follow(byHand);
+      expect(`sha256:${hashed?.stdout.slice(0, 64)}`).toBe(shown?.stdout.trim());
+      const [checked] = await reader.follow(byProgram);
+      expect(checked?.stdout).toMatch(/^5 rows, each what its leaf says/);
+      for (const name of ['changed.json', 'shorter.json', 'plain.json']) {
+        const refused = await shell(`python3 checkexport.py ${name} plane/trust`, { cwd: reader.folder });
+        expect([name, refused.code]).toEqual([name, 1]);
+      }
+    },
+  );
 });
