@@ -209,7 +209,9 @@ export function send(method: string, url: string, options: CallOptions): Promise
       response.on('end', () => {
         const bytes = Buffer.concat(chunks);
         const text = bytes.toString('utf8');
-        const isJson = text !== '' && /json/.test(String(response.headers['content-type']));
+        // a part of JSON is none
+        const isJson =
+          text !== '' && response.statusCode !== 206 && /json/.test(String(response.headers['content-type']));
         const parsed: unknown = isJson ? JSON.parse(text) : null;
         resolve({ status: response.statusCode ?? 0, headers: response.headers, text, bytes, body: parsed });
       });

@@ -4,7 +4,7 @@
  * attempt removes. Proven by `test/host/fileartifacts.test.ts`.
  */
 import { open, mkdir, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { GovError } from '../contract/problems.ts';
 import { chunkBytes, type ArtifactOf, type Artifacts, type ArtifactWriter } from '../service/artifacts.ts';
 import { syncDirectory } from './files.ts';
@@ -78,14 +78,16 @@ async function* readFile(
   { from, to }: { readonly from: number; readonly to: number },
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const file = await open(path, 'r').catch((cause: unknown) => {
-    throw new GovError('STORAGE_FAULT', `expected the artifact ${path}, which cannot be read`, { cause });
+    throw new GovError('STORAGE_FAULT', `expected the artifact ${basename(path)}, which cannot be read`, {
+      cause,
+    });
   });
   try {
     for (let at = from; at < to;) {
       const wanted = Math.min(chunkBytes, to - at);
       const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(wanted), 0, wanted, at);
       if (bytesRead === 0) {
-        throw new GovError('STORAGE_FAULT', `expected ${to} bytes in ${path}, got ${at}`);
+        throw new GovError('STORAGE_FAULT', `expected ${to} bytes in ${basename(path)}, got ${at}`);
       }
       yield buffer.subarray(0, bytesRead);
       at += bytesRead;

@@ -77,6 +77,7 @@ const samples: Record<string, unknown> = {
     edges: [{ source: 'a', target: 'a', type: 'x' }],
   },
   decideApproval: { outcome: 'approved', comment: 'c' },
+  createExport: { resource: 'audit_events', format: 'json', filters: { runId: 'run' }, includeProof: true },
   createErasure: {
     eventId: 'evt_01jq3v5k8hf7wb3c9x2m4n6p8r',
     fields: ['/action'],

@@ -69,6 +69,8 @@ export async function fillProject(
       filters: { runId },
     }));
     await exportEnd(call, exportId);
+    // the first download of a day is told in the log
+    await call('GET', `/exports/${exportId}/download`);
   }
   const keyIds = projectId === undefined ? [] : await keysOf(made, name);
   const planes = projectId === undefined ? nobodysIds : await planesOf(call, { name, projectId });

@@ -41,6 +41,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'getConfigBundle 200': 'at a plane that holds one: test/plane/configapply.test.ts',
   'getConfigBundle 404': 'at a plane that holds none: test/plane/configapply.test.ts',
   'getConfigBundle 409': 'more policies than fit: test/service/configbundle.test.ts',
+  'downloadExport 409': 'one that is not complete: test/http/exports.test.ts',
   'applyConfigBundle 200': 'at a plane that trusts a service: test/plane/configapply.test.ts',
   'applyConfigBundle 403': 'at a service: test/service/configbundle.test.ts',
   'applyConfigBundle 409': 'at a plane that trusts a service: test/plane/configapply.test.ts',
@@ -129,7 +130,9 @@ describe('a service that allows one request a second', () => {
   let service: TestService;
   let tenant: Tenant;
   beforeAll(async () => {
-    service = await startService({ file: { rates: { keyPerSecond: 1, keyBurst: 1, eventsPerSecond: 1 } } });
+    service = await startService({
+      file: { rates: { keyPerSecond: 1, keyBurst: 1, eventsPerSecond: 1, exportsPerMinute: 1 } },
+    });
     tenant = await service.signUp('hasty');
   });
   afterAll(() => service.end());
