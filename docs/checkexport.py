@@ -198,8 +198,10 @@ def check_signature(note, trust):
             continue  # of another algorithm
         key_id = sha256(f"{origin}\n".encode() + key)[:4]
         for signature in signatures.splitlines():
-            signed = base64.b64decode(signature.rsplit(" ", 1)[1])
-            if signed[:4] == key_id and is_signed(text.encode(), key[1:], signed[4:]):
+            mark, name, signed = signature.split(" ")
+            expect(mark == "\u2014", "a line that is no signature")
+            signed = base64.b64decode(signed, validate=True)
+            if name == origin and signed[:4] == key_id and is_signed(text.encode(), key[1:], signed[4:]):
                 return int(size), base64.b64decode(root)
     raise Refused("no trusted key signed the checkpoint")
 

@@ -1,0 +1,69 @@
+/** An export is checked by docs/checkexport.py, which has no code of this project: what it takes, and what it refuses. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { draftErasure } from '../../src/core/decided/erasure.ts';
+import { storedDigests } from '../../src/core/disclosure.ts';
+import { eraseDigests } from '../../src/core/erased.ts';
+import { formatTrust } from '../../src/core/trust.ts';
+import { artifactOf, erasure, events } from '../core/exportlog.ts';
+import { trust } from '../core/prooflog.ts';
+import { projectRoot } from '../shared.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gov-export-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+writeFileSync(join(folder, 'trust'), formatTrust(trust));
+
+function check(artifact: string): { readonly code: number | null; readonly said: string } {
+  writeFileSync(join(folder, 'export.json'), artifact);
+  const words = [join(projectRoot, 'docs/checkexport.py'), 'export.json', 'trust'];
+  const { status, stdout, stderr } = spawnSync('python3', words, { cwd: folder, encoding: 'utf8' });
+  return { code: status, said: stdout + stderr };
+}
+
+/** An event without one of its fields, and the erasure that took it. */
+function erasedArtifact(): string {
+  const log = events();
+  const leaf = log.leaves[3]!;
+  const digests = storedDigests(leaf.disclosures!)!.slice(0, 1);
+  const at = log.append(draftErasure(erasure([{ index: 3, digests }])));
+  const after = eraseDigests({ disclosures: leaf.disclosures!, erased: null }, { digests, leaf: at })!;
+  log.leaves[3] = { ...leaf, disclosures: after.body.disclosures, erased: after.body.erased! };
+  return artifactOf(log, { later: 3 });
+}
+
+describe('an export, checked by a program of others', () => {
+  it('holds, with rows left out, without rows, and with fields erased', () => {
+    for (const artifact of [
+      artifactOf(events(), { later: 5 }),
+      artifactOf(events(), { rows: [3, 5] }),
+      artifactOf(events(), { rows: [] }),
+      erasedArtifact(),
+    ]) {
+      expect(check(artifact)).toMatchObject({ code: 0 });
+    }
+  });
+
+  it('does not hold with anything changed', { timeout: 120_000 }, () => {
+    const artifact = erasedArtifact();
+    const from = artifact.indexOf('\n') + 1;
+    const step = Math.floor((artifact.length - from) / 25);
+    for (let at = from + 3; at < artifact.length; at += step) {
+      const spot = artifact.slice(at).search(/[0-9a-zA-Z]/) + at;
+      if (spot < at) break;
+      const other =
+        artifact[spot] === 'a' ? 'b' : artifact[spot] === '1' ? '2' : /\d/.test(artifact[spot]!) ? '1' : 'a';
+      const changed = artifact.slice(0, spot) + other + artifact.slice(spot + 1);
+      expect([artifact.slice(spot - 20, spot + 20), check(changed).code]).toEqual([expect.any(String), 1]);
+    }
+  });
+
+  it('does not hold with a row taken out or twice, or cut off', () => {
+    const lines = artifactOf(events()).split('\n');
+    for (const changed of [lines.toSpliced(2, 1), lines.toSpliced(2, 0, lines[2]!), lines.slice(0, 4)]) {
+      expect(check(changed.join('\n')).code).toBe(1);
+    }
+  });
+});
