@@ -73,6 +73,6 @@ class ChunkWriter implements ArtifactWriter {
   }
 
   abort(): Promise<void> {
-    return this.#chunks.remove(this.#of);
+    return this.#chunks.remove({ ...this.#of, artifact: this.#artifact });
   }
 }

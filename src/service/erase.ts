@@ -11,6 +11,7 @@ import type { AppendRequest, Project } from '../store/port.ts';
 import { unmetered } from './append.ts';
 import { appendForOrStale, byOperator, type Asking } from './asking.ts';
 import type { Replayed } from './call.ts';
+import { removeExports } from './exportsweep.ts';
 import type { Services } from './services.ts';
 import { planeRulesWith, settingsOf, type StoredSettings } from './settings.ts';
 import { erasureExecuted } from './system.ts';
@@ -55,11 +56,23 @@ export async function erase(
       ...kept?.(erasureId),
     });
     if ('replayed' in stored) return stored;
-    if (stored.outcome === 'stored') return { erasureId };
+    if (stored.outcome === 'stored') {
+      await removeExpired(services);
+      return { erasureId };
+    }
   }
   throw new GovError('OVERLOADED', `project ${projectId} kept changing meanwhile; repeat later`, {
     retryAfterSeconds: limits.overloadRetrySeconds,
   });
+}
+
+/** Artifacts that hold what was erased; what cannot be removed now is by the sweep. */
+async function removeExpired(services: Services): Promise<void> {
+  try {
+    await removeExports(services);
+  } catch (error) {
+    services.log.warn({ err: error }, 'exports that an erasure ended could not be removed yet');
+  }
 }
 
 const heldBack = (projectId: string): GovError =>

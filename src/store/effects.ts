@@ -29,6 +29,11 @@ export interface EffectRows extends TenantRows {
   createExport(exported: EffectOf<'createExport'>['exported']): void;
   /** False where it is complete already. */
   finishExport(effect: EffectOf<'finishExport'>): boolean;
+  /**
+   * Ends exports that hold what was erased: completed ones with rows among these leaves expire, and ones that are being
+   * built begin anew.
+   */
+  expireExports(erased: ErasedLeaves): void;
   isSealed(runId: string): boolean;
   declareGraph(effect: EffectOf<'declareGraph'>): void;
   sealGraph(runId: string, seal: { readonly rootHash: string; readonly atMs: number }): void;
@@ -62,6 +67,13 @@ export interface EffectRows extends TenantRows {
   decideApproval(effect: EffectOf<'decideApproval'>): void;
 }
 
+/** Of an erasure at a server time: the first and the last leaf that it takes from. */
+export interface ErasedLeaves {
+  readonly first: number;
+  readonly last: number;
+  readonly atMs: number;
+}
+
 /** Applies one effect of a request, whose leaves have their places. */
 export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly Assigned[]): void {
   switch (effect.kind) {
@@ -89,7 +101,7 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
       if (rows.finishExport(effect)) return;
       throw new GovError('CONFLICT', `expected an export that is not complete, but ${effect.exportId} is`);
     case 'eraseFields':
-      return eraseFields(rows, effect, placeOf(effect, assigned).index);
+      return eraseFields(rows, effect, placeOf(effect, assigned));
     case 'prune':
       return prune(rows, effect, placeOf(effect, assigned).index);
     case 'createPolicy':
@@ -116,7 +128,11 @@ function prune(rows: EffectRows, { minIndex, root }: EffectOf<'prune'>, leaf: nu
   rows.savePrune(leaf, minIndex, root);
 }
 
-function eraseFields(rows: EffectRows, { targets, subject }: EffectOf<'eraseFields'>, leaf: number): void {
+function eraseFields(
+  rows: EffectRows,
+  { targets, subject }: EffectOf<'eraseFields'>,
+  { index: leaf, serverMs }: Place,
+): void {
   for (const { index, digests } of targets) {
     const body = rows.body(index);
     const after = body === null ? null : eraseDigests(body, { digests, leaf });
@@ -133,6 +149,8 @@ function eraseFields(rows: EffectRows, { targets, subject }: EffectOf<'eraseFiel
       if (pointer === '/clientEventId' && typeof value === 'string') rows.dropClientId(value, index);
     }
   }
+  const indexes = targets.map(({ index }) => index);
+  rows.expireExports({ first: Math.min(...indexes), last: Math.max(...indexes), atMs: serverMs });
 }
 
 interface Place {

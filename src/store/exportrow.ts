@@ -40,6 +40,9 @@ export const statusAt = (at: string): string =>
 export const isRemovable = (at: string): string =>
   `e.removed = 0 AND (e.expires_ms <= ${at} OR (e.completed_ms IS NULL AND j.status = 'failed'))`;
 
+/** Whose rows have values that are committed to. */
+export const erasableSql = "resource IN ('audit_events', 'policy_evaluations', 'risk_decisions')";
+
 export const exportOf = (row: ExportRow, atMs: number): StoredExport => {
   const done = doneOf(row);
   return {

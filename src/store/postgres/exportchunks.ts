@@ -8,8 +8,8 @@ export interface ExportChunks {
   add(place: ChunkPlace, bytes: Uint8Array): Promise<void>;
   /** Null where there is no such part. */
   read(place: ChunkPlace): Promise<Uint8Array | null>;
-  /** All of an export. */
-  remove(of: Omit<ChunkPlace, 'artifact' | 'n'>): Promise<void>;
+  /** All of an export, or of one artifact. */
+  remove(of: Omit<ChunkPlace, 'artifact' | 'n'> & { readonly artifact?: string | null }): Promise<void>;
 }
 
 export interface ChunkPlace {
@@ -25,7 +25,9 @@ const add = sql(
 const read = sql<{ bytes: Buffer }>(
   'SELECT bytes FROM export_chunk WHERE project = $1 AND export_id = $2 AND artifact = $3 AND n = $4',
 );
-const remove = sql('DELETE FROM export_chunk WHERE project = $1 AND export_id = $2');
+const remove = sql(
+  'DELETE FROM export_chunk WHERE project = $1 AND export_id = $2 AND ($3::text IS NULL OR artifact = $3)',
+);
 
 export const exportChunks = (database: Database, numberOf: ProjectNumber): ExportChunks => ({
   add: async ({ projectId, exportId, artifact, n }, bytes) => {
@@ -38,8 +40,8 @@ export const exportChunks = (database: Database, numberOf: ProjectNumber): Expor
     const [{ rows }] = await database.read({ project }, [step(read, project, exportId, artifact, n)]);
     return rows[0]?.bytes ?? null;
   },
-  remove: async ({ projectId, exportId }) => {
+  remove: async ({ projectId, exportId, artifact = null }) => {
     const project = await numberOf(projectId);
-    await database.write({ project }, [step(remove, project, exportId)]);
+    await database.write({ project }, [step(remove, project, exportId, artifact)]);
   },
 });

@@ -1,6 +1,7 @@
 /** Exports, as the other engine has them. Proven by `test/store/suite/exports.ts`. */
 import type { EffectRows } from '../effects.ts';
 import {
+  erasableSql,
   exportColumns,
   exportOf,
   exportTables,
@@ -82,12 +83,23 @@ const finish = sql(
   `UPDATE export_job SET artifact = $3, row_count = $4, size_bytes = $5, digest = $6, manifest = $7, completed_ms = $8,
      expires_ms = $9 WHERE project = $1 AND export_id = $2`,
 );
+const expire = sql(
+  `UPDATE export_job SET expires_ms = $2::int8
+   WHERE project = $1 AND removed = 0 AND expires_ms > $2::int8 AND ${erasableSql}
+     AND (manifest::jsonb ->> 'firstSequence')::int8 <= $4::int8
+     AND (manifest::jsonb ->> 'lastSequence')::int8 >= $3::int8`,
+);
+const again = sql(
+  `UPDATE job SET status = 'pending', lease = NULL, due_ms = $2::int8
+   WHERE project = $1 AND status = 'processing' AND type = 'export' AND job_id IN (SELECT job_id FROM export_job
+     WHERE project = $1 AND removed = 0 AND completed_ms IS NULL AND tree_size > $3::int8 AND ${erasableSql})`,
+);
 export function exportRows({
   project,
   facts,
   undo,
   write,
-}: Writing): Pick<EffectRows, 'createExport' | 'finishExport'> {
+}: Writing): Pick<EffectRows, 'createExport' | 'finishExport' | 'expireExports'> {
   return {
     createExport: ({ exportId, jobId, resource, format, filters, includeProof, treeSize, createdMs }) => {
       const what = [resource, format, filters, includeProof ? 1 : 0];
@@ -100,6 +112,12 @@ export function exportRows({
       const made = [artifact, rowCount, sizeBytes, Buffer.from(digest), manifest];
       write(step(finish, project, exportId, ...made, completedMs, expiresMs));
       return true;
+    },
+    expireExports: ({ first, last, atMs }) => {
+      // of this commit, which may have been built before; whoever does is told that the lease was lost
+      for (const exportId of facts.unfinished) undo.remove(facts.unfinished, exportId);
+      write(step(expire, project, atMs, first, last));
+      write(step(again, project, atMs, first));
     },
   };
 }

@@ -1,6 +1,7 @@
 /** Exports: what was asked for, and what came of it. Proven by `test/store/suite/exports.ts`. */
 import type { EffectRows } from '../effects.ts';
 import {
+  erasableSql,
   exportColumns,
   exportOf,
   exportTables,
@@ -73,7 +74,7 @@ function loggedReads(
 export function exportRows(
   prepare: Prepare,
   current: Current,
-): Pick<EffectRows, 'createExport' | 'finishExport'> {
+): Pick<EffectRows, 'createExport' | 'finishExport' | 'expireExports'> {
   const create = prepare(
     'create export',
     `INSERT INTO export_job (project, export_id, job_id, resource, format, filters, include_proof, tree_size, created_ms)
@@ -84,6 +85,17 @@ export function exportRows(
     `UPDATE export_job SET artifact = ?, row_count = ?, size_bytes = ?, digest = ?, manifest = ?, completed_ms = ?,
        expires_ms = ? WHERE project = ? AND export_id = ? AND completed_ms IS NULL`,
   );
+  const expire = prepare(
+    'expire exports',
+    `UPDATE export_job SET expires_ms = ? WHERE project = ? AND removed = 0 AND expires_ms > ? AND ${erasableSql}
+       AND json_extract(manifest, '$.firstSequence') <= ? AND json_extract(manifest, '$.lastSequence') >= ?`,
+  );
+  const again = prepare(
+    'build exports anew',
+    `UPDATE job SET status = 'pending', lease = NULL, due_ms = ?
+     WHERE project = ? AND status = 'processing' AND type = 'export' AND job_id IN (SELECT job_id FROM export_job
+       WHERE project = ? AND removed = 0 AND completed_ms IS NULL AND tree_size > ? AND ${erasableSql})`,
+  );
   return {
     createExport: ({ exportId, jobId, resource, format, filters, includeProof, treeSize, createdMs }) => {
       const what = [resource, format, filters, includeProof ? 1 : 0];
@@ -93,6 +105,10 @@ export function exportRows(
       const { artifact, rowCount, sizeBytes, digest, manifest, completedMs, expiresMs } = done;
       const values = [artifact, rowCount, sizeBytes, digest, manifest, completedMs, expiresMs];
       return finish.run(...values, current.project, exportId).changes === 1;
+    },
+    expireExports: ({ first, last, atMs }) => {
+      expire.run(atMs, current.project, atMs, last, first);
+      again.run(atMs, current.project, current.project, first);
     },
   };
 }

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { draftLeaf } from '../../../src/core/record.ts';
 import type { Effect, ExportDone, Store, StoredExport } from '../../../src/store/port.ts';
-import { codeOf, genesis, projectOf, request, startMs, stored } from '../fixture.ts';
+import { digestsOf, erasing } from '../erasing.ts';
+import { appended, codeOf, event, genesis, projectOf, request, startMs, stored } from '../fixture.ts';
 import { open } from '../engine.ts';
 
 const lease = 60_000;
@@ -174,6 +175,84 @@ describe('exports', () => {
     await store.markExportRemoved('prj_a', 'exp_1');
     expect(await removable(startMs + 1002)).toEqual(['exp_2']);
     expect(await store.exported('prj_a', 'exp_1', startMs + 2000)).toMatchObject({ status: 'expired' });
+    await drop();
+  });
+});
+
+describe('an export of what was erased', () => {
+  const from = (firstSequence: number | null, lastSequence: number | null) =>
+    done({
+      expiresMs: startMs + 1e9,
+      manifest: JSON.stringify({ treeSize: 9, rootHash: '', firstSequence, lastSequence }),
+    });
+  /** An erasure of leaf 2 of prj_a. */
+  async function filled() {
+    const world = await open();
+    const made = await appended(world.store, request([event(), event(), event()]));
+    expect(made.map(({ index }) => index)).toEqual([1, 2, 3]);
+    const leaf = (await world.store.leaf('prj_a', 2))!;
+    return {
+      ...world,
+      erase: () => stored(world.store, erasing([{ index: 2, digests: [...digestsOf(leaf).values()] }])),
+    };
+  }
+
+  it('is over where its rows reach to it, and no other', async () => {
+    const { store, erase, drop } = await filled();
+    const kept: [string, ExportDone, Partial<StoredExport>][] = [
+      ['1', from(2, 2), {}],
+      ['2', from(1, 3), { resource: 'policy_evaluations' }],
+      ['3', from(0, 2), { resource: 'risk_decisions' }],
+      ['4', from(0, 1), {}],
+      ['5', from(3, 4), {}],
+      ['6', from(null, null), {}],
+      ['7', from(1, 3), { resource: 'compliance_proofs' }],
+      ['8', from(null, null), { resource: 'jobs' }],
+    ];
+    for (const [id, made, more] of kept) {
+      await create(store, id, { ...more, createdMs: startMs + Number(id) });
+      await finish(store, id, (await store.claimJob(startMs + 50, lease))!.lease, made);
+    }
+    await erase();
+    const states = await Promise.all(
+      kept.map(async ([id]) => (await store.exported('prj_a', `exp_${id}`, startMs + 1e6))!.status),
+    );
+    expect(states).toEqual([...Array(3).fill('expired'), ...Array(5).fill('completed')]);
+    const removable = idsOf(await store.removableExports(startMs + 1e6, 10)).toSorted();
+    expect(removable).toEqual(['exp_1', 'exp_2', 'exp_3']);
+    await drop();
+  });
+
+  it('begins anew where it is being built, so that nothing it read before is completed', async () => {
+    const { store, erase, drop } = await filled();
+    await create(store, '1', { treeSize: 3 });
+    await create(store, '2', { treeSize: 2, createdMs: startMs + 1 });
+    await create(store, '3', { treeSize: 3, createdMs: startMs + 2, resource: 'jobs' });
+    const claims = [1, 2, 3].map(async () => (await store.claimJob(startMs + 50, lease))!);
+    const [one, two, three] = await Promise.all(claims);
+    await erase();
+    expect(await codeOf(finish(store, '1', one!.lease, from(1, 2)))).toBe('CONFLICT');
+    await finish(store, '2', two!.lease, from(1, 1));
+    await finish(store, '3', three!.lease, from(null, null));
+    const again = await store.claimJob(startMs + 1e6, lease);
+    expect(again).toMatchObject({ jobId: 'job_1', attempt: 1 });
+    await finish(store, '1', again!.lease, from(1, 2));
+    expect(await store.exported('prj_a', 'exp_1', startMs + 1e6)).toMatchObject({ status: 'completed' });
+    await drop();
+  });
+
+  it('is not completed behind the erasure in one commit, and over where it was before', async () => {
+    const { store, erase, drop } = await filled();
+    for (const id of ['1', '2']) await create(store, id, { treeSize: 3, createdMs: startMs + Number(id) });
+    const [one, two] = [await store.claimJob(startMs + 50, lease), await store.claimJob(startMs + 50, lease)];
+    const outcomes = [
+      finish(store, '1', one!.lease, from(1, 2)),
+      erase(),
+      finish(store, '2', two!.lease, from(1, 2)),
+    ];
+    expect(await Promise.all(outcomes.map((each) => codeOf(each)))).toEqual(['none', 'none', 'CONFLICT']);
+    expect(await store.exported('prj_a', 'exp_1', startMs + 1e6)).toMatchObject({ status: 'expired' });
+    expect(await store.exported('prj_a', 'exp_2', startMs + 1e6)).toMatchObject({ status: 'pending' });
     await drop();
   });
 });
