@@ -3,15 +3,12 @@
  * verifier makes again. Resources whose rows stand beside the log are held against the hash that their leaf has of them.
  * Proven by `test/core/exportartifact.test.ts`.
  */
-import { isSystemRun } from '../contract/events.ts';
 import type { ExportResource } from '../contract/exports.ts';
-import type { PolicyEvaluationRecord } from '../contract/governance.ts';
-import type { RiskDecision } from '../contract/risk.ts';
 import { readProof } from './bundleread.ts';
-import { openEvaluation } from './decided/evaluation.ts';
+import { evaluationRecordBody, openEvaluation } from './decided/evaluation.ts';
 import { openLeaf, type ListCommitment } from './decided/leaf.ts';
 import { openReplay } from './decided/replayed.ts';
-import { openRiskDecision } from './decided/riskdecision.ts';
+import { openRiskDecision, riskDecisionBody } from './decided/riskdecision.ts';
 import {
   edgeRow,
   graphRoot,
@@ -60,9 +57,9 @@ export function exportRow(resource: LoggedResource, leaf: ExportLeaf): string {
         openEvent(leaf.index, leaf.record, leaf.disclosures ?? '[]', leaf.erased ?? null),
       );
     case 'risk_decisions':
-      return JSON.stringify(riskRow(leaf));
+      return JSON.stringify(riskDecisionBody(openRiskDecision(openLeaf(leaf))));
     case 'policy_evaluations':
-      return JSON.stringify(evaluationRow(leaf));
+      return JSON.stringify(evaluationRecordBody(leaf.index, openEvaluation(openLeaf(leaf))));
     case 'compliance_proofs':
     case 'replays':
     case 'causal_graphs':
@@ -88,28 +85,6 @@ export function rowOfLeaf(resource: LoggedResource, leaf: ExportLeaf, shown: str
     case 'causal_graphs':
       return isGraphOf(leaf, shown) ? shown : null;
   }
-}
-
-function riskRow(leaf: ExportLeaf): RiskDecision {
-  const { inputs: _inputs, factors, ...decision } = openRiskDecision(openLeaf(leaf));
-  return { ...decision, factors: [...factors] };
-}
-
-function evaluationRow(leaf: ExportLeaf): PolicyEvaluationRecord {
-  const { runId, ...record } = openEvaluation(openLeaf(leaf));
-  return {
-    id: record.id,
-    runId: isSystemRun(runId) ? null : runId,
-    policySource: record.policySource,
-    policyCount: record.policyCount,
-    decisions: record.decisions,
-    shadow: record.shadow,
-    checkpoint: record.checkpoint,
-    policySetHash: record.policySetHash,
-    combined: record.combined,
-    evaluatedAt: record.evaluatedAt,
-    sequence: leaf.index,
-  };
 }
 
 function isProofOf({ record }: ExportLeaf, shown: string): boolean {

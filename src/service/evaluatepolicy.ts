@@ -5,12 +5,13 @@
  * Proven by `test/service/evaluate.test.ts`.
  */
 import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
-import type { PolicyEvaluation, PolicyEvaluationRecord } from '../contract/governance.ts';
+import type { PolicyEvaluation } from '../contract/governance.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import {
   draftEvaluation,
   escalationReason,
+  evaluationRecordBody,
   openEvaluation,
   type Evaluation,
   type OpenedApproval,
@@ -24,7 +25,7 @@ import type { Checkpoint } from '../core/policy/compile.ts';
 import type { SetSummary } from '../core/policy/set.ts';
 import type { LeafDraft, OtherDraft } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
-import type { Leaf, StoredApproval } from '../store/port.ts';
+import type { StoredApproval } from '../store/port.ts';
 import { appendOrStale, unmetered, type PlainEffect } from './append.ts';
 import {
   idempotencyWrite,
@@ -79,7 +80,7 @@ export const evaluations: Pick<Handlers, 'evaluatePolicy' | 'listPolicyEvaluatio
         ),
       position: ({ index }) => index,
       item: (leaf) => ({
-        item: recordBody(leaf),
+        item: evaluationRecordBody(leaf.index, openEvaluation(openLeaf(leaf))),
         bytes: leaf.record.length + (leaf.disclosures?.length ?? 0),
       }),
     });
@@ -235,24 +236,5 @@ function evaluationBody({ evaluation, summary, approval }: Decided): PolicyEvalu
     summary: summaryBody(summary),
     approvalId: approval?.approvalId ?? null,
     evaluatedAt,
-  };
-}
-
-/** An evaluation from its leaf; what was erased is left out or null. */
-function recordBody(leaf: Leaf): PolicyEvaluationRecord {
-  const { runId, ...record } = openEvaluation(openLeaf(leaf));
-  return {
-    id: record.id,
-    // a tool call without a run is kept in a run of the service
-    runId: isSystemRun(runId) ? null : runId,
-    policySource: record.policySource,
-    policyCount: record.policyCount,
-    decisions: record.decisions,
-    shadow: record.shadow,
-    checkpoint: record.checkpoint,
-    policySetHash: record.policySetHash,
-    combined: record.combined,
-    evaluatedAt: record.evaluatedAt,
-    sequence: leaf.index,
   };
 }

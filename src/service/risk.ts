@@ -7,10 +7,15 @@
 import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
-import type { RiskConfigInput, RiskDecision, RiskRouterConfig } from '../contract/risk.ts';
+import type { RiskConfigInput, RiskRouterConfig } from '../contract/risk.ts';
 import { openLeaf } from '../core/decided/leaf.ts';
 import { draftConfigChange } from '../core/decided/riskconfig.ts';
-import { draftRiskDecision, openRiskDecision, type RiskRecord } from '../core/decided/riskdecision.ts';
+import {
+  draftRiskDecision,
+  openRiskDecision,
+  riskDecisionBody,
+  type RiskRecord,
+} from '../core/decided/riskdecision.ts';
 import { typeId } from '../core/id.ts';
 import { canonicalize, type Json, type JsonObject } from '../core/json.ts';
 import { checkRiskConfig, riskRouter, type RiskRouter, type RiskSettings } from '../core/risk/config.ts';
@@ -38,7 +43,7 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
       for (let attempt = 0; attempt < attempts; attempt++) {
         const router = await routerOf(services.store, projectId);
         const decision = decideBy(router, { runId, inputs, services });
-        const answer = { status: 200, body: decisionBody(decision) } as const;
+        const answer = { status: 200, body: riskDecisionBody(decision) } as const;
         const counted = { caller, op: 'risk_decision', units: 1 } as const;
         const stored = await appendMeteredOrStale(services, counted, {
           leaves: [draftRiskDecision(decision, services.salt)],
@@ -99,7 +104,7 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
           ),
         position: ({ index }) => index,
         item: (leaf) => ({
-          item: decisionBody(openRiskDecision(openLeaf(leaf))),
+          item: riskDecisionBody(openRiskDecision(openLeaf(leaf))),
           bytes: leaf.record.length + (leaf.disclosures?.length ?? 0),
         }),
       });
@@ -123,10 +128,6 @@ function decideBy(
     // both are JSON by their types
     inputs: { ...inputs, config: router.config as unknown as JsonObject },
   };
-}
-
-function decisionBody({ inputs: _inputs, factors, ...decision }: RiskRecord): RiskDecision {
-  return { ...decision, factors: [...factors] };
 }
 
 function configBody({ config }: RiskRouter): RiskRouterConfig {

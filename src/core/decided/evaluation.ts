@@ -4,6 +4,8 @@
  * conditions read, and each decision.
  * Proven by `test/core/decided/evaluation.test.ts`.
  */
+import { isSystemRun } from '../../contract/events.ts';
+import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import type { PolicyAction, PolicyOutcome, PolicySeverity } from '../../contract/policywords.ts';
 import { labelled } from '../hash.ts';
@@ -110,6 +112,22 @@ export function openEvaluation({ clear, committed }: OpenLeaf): OpenEvaluation {
     picked: fields.picked,
   };
 }
+
+/** The evaluation in leaf `index` as it is listed and exported. */
+export const evaluationRecordBody = (index: number, evaluation: OpenEvaluation): PolicyEvaluationRecord => ({
+  id: evaluation.id,
+  // a tool call without a run is kept in a run of the service
+  runId: isSystemRun(evaluation.runId) ? null : evaluation.runId,
+  policySource: evaluation.policySource,
+  policyCount: evaluation.policyCount,
+  decisions: evaluation.decisions,
+  shadow: evaluation.shadow,
+  checkpoint: evaluation.checkpoint,
+  policySetHash: evaluation.policySetHash,
+  combined: evaluation.combined,
+  evaluatedAt: evaluation.evaluatedAt,
+  sequence: index,
+});
 
 /** Why an evaluation came to `escalate`: what the first policy that escalated says. */
 export function escalationReason(decisions: readonly RecordedDecision[]): string {

@@ -3,6 +3,7 @@
  * committed what they were computed from, so that the decision recomputes from its record.
  * Proven by `test/core/decided/riskdecision.test.ts`.
  */
+import type { RiskDecision } from '../../contract/risk.ts';
 import type { RiskAction } from '../../contract/riskwords.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { draftLeaf, type OtherDraft } from '../record.ts';
@@ -55,3 +56,9 @@ export function openRiskDecision({ clear, committed }: OpenLeaf): RiskRecord {
     inputs: (committed.get('inputs') ?? null) as JsonObject | null,
   };
 }
+
+/** The decision as it is answered and exported. */
+export const riskDecisionBody = ({ inputs: _inputs, factors, ...decision }: RiskRecord): RiskDecision => ({
+  ...decision,
+  factors: [...factors],
+});
