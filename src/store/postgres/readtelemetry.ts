@@ -104,13 +104,17 @@ const reportAt = selectReports('AND r.epoch = $3 AND r.sequence = $4');
 const reportPage = selectReports(
   'AND (r.epoch, r.sequence) < ($3, $4) ORDER BY r.epoch DESC, r.sequence DESC LIMIT $5',
 );
-const unlinked = selectReports(
-  `AND r.epoch = $3 AND r.link = 'unknown' AND r.sequence IN (
-     SELECT sequence FROM telemetry_report WHERE project = $1 AND plane_id = $2 AND epoch = $3 AND link <> 'linked'
-     ORDER BY sequence DESC LIMIT ${limits.reportsUnlinkedSeen}) AND EXISTS (
-     SELECT 1 FROM telemetry_report p WHERE p.project = $1 AND p.plane_id = $2 AND p.epoch = $3
-       AND p.sequence = r.sequence - 1)
-   ORDER BY r.sequence LIMIT $4`,
+/** One look-up each, by key: joined otherwise, they grow with their square. */
+const ofReport = (columns: string, sequence: string) =>
+  `(SELECT ${columns} FROM telemetry_report r
+    WHERE r.project = $1 AND r.plane_id = $2 AND r.epoch = $3 AND r.sequence = ${sequence} OFFSET 0)`;
+const unlinked = sql<ReportRow>(
+  `SELECT ${reportSql} FROM (
+     SELECT sequence, link FROM telemetry_report WHERE project = $1 AND plane_id = $2 AND epoch = $3
+       AND link <> 'linked' ORDER BY sequence DESC LIMIT ${limits.reportsUnlinkedSeen}) u
+   CROSS JOIN LATERAL ${ofReport('sequence', 'u.sequence - 1')} p
+   CROSS JOIN LATERAL ${ofReport('*', 'u.sequence')} r
+   WHERE u.link = 'unknown' ORDER BY r.sequence LIMIT $4`,
 );
 
 function reportReads(
@@ -177,7 +181,7 @@ const epochReads = (database: Database, numberOf: ProjectNumber): Of<'planeEpoch
 
 const largest = (bound: string): string =>
   `SELECT max(tree_size) FROM telemetry_report
-   WHERE project = $1 AND plane_id = $2 AND epoch = $3 AND tree_size < ${bound}`;
+   WHERE project = $1 AND plane_id = $2 AND epoch = $3 AND tree_size >= 0 AND tree_size < ${bound}`;
 /** One look-up each, however many reports have the same size. */
 const sizesBelow = sql<{ size: number }>(
   `WITH RECURSIVE sizes (size, n) AS (SELECT (${largest('$4')}), 1

@@ -46,7 +46,7 @@ export async function fillTenants(client: Client): Promise<void> {
   };
   const digest = (name: string): string => `sha256((p || '${name}' || i)::bytea)`;
   Object.assign(rows, {
-    telemetry_plane: `SELECT p, 'dpl' || i, 'n', i, 'k', ${digest('t')}, i, NULL, i, 'o ' || p || i, 'o' || p || i,
+    telemetry_plane: `SELECT p, 'dpl' || i, 'n', i, 'k', ${digest('t')}, i, NULL, i, 'o' || p || ' ' || i, 'a' || p || ' ' || i,
       p || ' ' || i, 'k', '[]', '', '',
       ${digest('k')}, 's', ${digest('p')}, 's', i, NULL, 1 ${each}`,
     telemetry_report: `SELECT p, 'dpl' || i / 50, i / 25 % 2, 1 + i % 25, 'urp' || i, ${digest('r')}, i, '2026-01', i, '{}',

@@ -39,7 +39,7 @@ const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes
  * that was found there.
  */
 const ofTenant =
-  /\b(?:project|"?position"?|organization_id|project_id|\w*digest|user_id|audit_origin|metering_origin|verifier_key|challenge_id)\b|issuer.*subject/;
+  /\b(?:project|"?position"?|organization_id|project_id|\w*digest|user_id|\w*origin|verifier_key|challenge_id)\b|issuer.*subject/;
 
 /** In a scope of project 1. Null where PostgreSQL makes no such plans. */
 export async function strayed(serving: string, dear: number): Promise<string[] | null> {

@@ -2,6 +2,7 @@
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
+import { namedStatements } from '../../../src/store/postgres/wire.ts';
 import { fsckPostgres } from '../../../src/store/postgres/fsck.ts';
 import { enrolled, keep, plane, report, save, saveReport, totals } from '../dataplanes.ts';
 import { codeOf } from '../fixture.ts';
@@ -140,6 +141,30 @@ describe.skipIf(missing !== null)('a project', () => {
     expect(await attempt('last', back)).toBe('CONFLICT');
     expect(await attempt('more', { revision: 2, revokedMs: 1 })).toBe('none');
     expect(await attempt('last', back)).toBe('none');
+    await processes.drop();
+  });
+});
+
+describe.skipIf(missing !== null)('a report', () => {
+  it('is looked up by its key, also where the planner knows nothing of the rows', async ({ skip }) => {
+    const processes = await Processes.on(server);
+    await keep(processes.first, [save(plane('1'))]);
+    const far = Array.from({ length: 200 }, (_, at) => saveReport(report('1', 2 * at + 2)));
+    await keep(processes.first, far);
+    expect(await processes.first.unlinked('prj_a', 'dpl_1', 0, 8)).toEqual([]);
+    const wanted = namedStatements()
+      .map(({ text }) => text)
+      .filter((text) => text.includes("link = 'unknown' ORDER BY r.sequence"));
+    expect(wanted.length).toBe(1);
+    await asked(processes.database.serving, async (client) => {
+      const { rows: versions } = await client.query("SELECT current_setting('server_version_num')::int AS v");
+      skip(versions[0].v < 160_000, 'PostgreSQL 16 makes generic plans');
+      await client.query("SET search_path = gov; SET gov.project = '1'");
+      const { rows } = await client.query(`EXPLAIN (GENERIC_PLAN) ${wanted[0]}`);
+      const plan = rows.map((row: { 'QUERY PLAN': string }) => row['QUERY PLAN']).join('\n');
+      expect(plan.match(/telemetry_report_pkey/g)?.length, plan).toBe(2);
+      expect(plan.match(/Index Cond: .*sequence = /g)?.length, plan).toBe(2);
+    });
     await processes.drop();
   });
 });
