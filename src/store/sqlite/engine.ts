@@ -7,6 +7,7 @@ import type { Connection } from './connection.ts';
 import type { Faults } from './faults.ts';
 import { jobMoves } from './jobs.ts';
 import { RandomPool } from '../random.ts';
+import { removedBy, rewrite, type Removed } from './rewrite.ts';
 import { openSequencer } from './sequencer.ts';
 import { preparer } from './statement.ts';
 import { taskStatements } from './tasks.ts';
@@ -29,7 +30,7 @@ export interface Engine {
   heal(): void;
   /** Does what is queued, and refuses everything after it. */
   drain(): Promise<void>;
-  /** Drains, copies the log into the database, closes the connection. */
+  /** Drains, copies the log into the database, which is written anew where something was removed; closes the connection. */
   close(): Promise<void>;
 }
 
@@ -71,12 +72,13 @@ export function openEngine(options: EngineOptions): LocalEngine {
   const tasks = taskStatements(prepare);
   const tenants = tenantTasks({ prepare, createProject: (project) => tasks.createProject(project) });
   const statements = { sequencer, tasks, jobs: jobMoves(prepare), tenants };
+  let removed: Removed = null;
   const take = (write: Write, settle: Settle): void => {
-    const erases =
-      write.verb === 'append' && write.request.effects?.some(({ kind }) => kind === 'eraseFields');
-    if (erases !== true) return writer.take(workOf(write, statements), settle);
+    const removes = removedBy(write);
+    if (removes === null) return writer.take(workOf(write, statements), settle);
     const resolve = (result: unknown): void => {
       wal.erases();
+      if (removed !== 'pruned') removed = removes;
       settle.resolve(result);
     };
     writer.take(workOf(write, statements), { ...settle, resolve });
@@ -101,8 +103,12 @@ export function openEngine(options: EngineOptions): LocalEngine {
     close: async () => {
       await writer.drain();
       await wal.close();
-      if (writer.trouble === null) db.pragma('wal_checkpoint(TRUNCATE)');
-      db.close();
+      try {
+        if (writer.trouble === null) rewrite(db, removed);
+      } finally {
+        if (writer.trouble === null) db.pragma('wal_checkpoint(TRUNCATE)');
+        db.close();
+      }
     },
   };
 }
