@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { DownloadProgress, progressLine } from '../../src/cli/download/progress.ts';
+import { DownloadProgress, progressLine, WaitProgress } from '../../src/cli/download/progress.ts';
 
 function shown(tty: boolean, seconds: readonly number[]): string[] {
   let ms = 0;
@@ -31,4 +31,13 @@ it('rewrites one line of a terminal, and writes one every ten seconds elsewhere'
     '20.5 of 100.0 MB, 20 %, 1.0 MB/s, 01:20 left\n',
     '31.0 of 100.0 MB, 31 %, 1.0 MB/s, 01:09 left\n',
   ]);
+});
+
+it('tells how long an export is waited for', () => {
+  let ms = 0;
+  const written: string[] = [];
+  const progress = new WaitProgress({ tty: true, now: () => ms, write: (text) => written.push(text) });
+  for (ms of [0, 100, 12_000]) progress.at('processing');
+  progress.clear();
+  expect(written).toEqual(['\r\u001b[2Kprocessing, 00:12', '\r\u001b[2K']);
 });

@@ -5,18 +5,15 @@ import { safe } from '../safe.ts';
 import type { exportCreate as spec } from '../specs/exports.ts';
 import { viewOf } from '../view.ts';
 
-export const run: Run<typeof spec> = async ({ flags, out, session, settings, signal }) => {
+export const run: Run<typeof spec> = async (invocation) => {
+  const { flags, out, session, settings } = invocation;
   const client = await session.client();
   const { body } = await client.createExport({
     body: inputOf(flags),
     idempotencyKey: settings.idempotencyKey,
   });
   const { exportId } = body;
-  if (flags.wait)
-    await out.one(
-      await completed(client, exportId, { timeoutMs: settings.timeoutMs, signal }),
-      viewOf('getExport'),
-    );
+  if (flags.wait) await out.one(await completed(client, exportId, invocation), viewOf('getExport'));
   else await out.one(body, viewOf('createExport'));
   if (!out.isHuman) return;
   if (flags.wait) await out.note(safe`download it: gov export download ${exportId}`);

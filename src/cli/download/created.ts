@@ -2,10 +2,11 @@
 import type { ExportFilters, ExportInput, ExportJob } from '../../contract/exports.ts';
 import type { Client } from '../../client/client.ts';
 import { pause } from '../../client/retry.ts';
-import type { FlagValues } from '../command.ts';
+import type { FlagValues, Invocation } from '../command.ts';
 import { CliError, exit } from '../exit.ts';
 import type { exportCreate } from '../specs/exports.ts';
 import { defaultWaitMs } from '../waiting.ts';
+import { progressOptions, WaitProgress } from './progress.ts';
 
 type Asked = Omit<FlagValues<typeof exportCreate>, 'wait'>;
 
@@ -24,35 +25,43 @@ export function inputOf(flags: Asked): ExportInput {
 }
 
 const leastPauseMs = 100;
-const mostPauseMs = 5000;
+const mostPauseMs = 2000;
+
+/** What waiting needs; the rest of an invocation is none of its business. */
+type Waiting = Pick<Invocation, 'out' | 'io' | 'settings' | 'signal'>;
 
 /** The export once it is complete. Errors: exit 1 where it failed, 5 where it expired, 8 at the deadline. */
-export async function completed(
-  client: Client,
-  exportId: string,
-  {
-    timeoutMs = defaultWaitMs,
-    signal,
-  }: { readonly timeoutMs?: number | undefined; readonly signal: AbortSignal },
-): Promise<ExportJob> {
-  const deadline = performance.now() + timeoutMs;
-  for (let asked = 0; ; asked += 1) {
-    const { body } = await client.getExport({ params: { exportId } });
-    if (body.status === 'completed') return body;
-    if (body.status === 'failed') {
-      const reason = body.errorSummary === null ? '' : `: ${body.errorSummary}`;
-      throw new CliError(exit.error, `export ${exportId} failed${reason}`, { code: 'EXPORT_FAILED' });
+export async function completed(client: Client, exportId: string, waiting: Waiting): Promise<ExportJob> {
+  const { out, io, settings, signal } = waiting;
+  const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
+  const progress = new WaitProgress(progressOptions(out, io));
+  try {
+    for (let asked = 0; ; asked += 1) {
+      const { body } = await client.getExport({ params: { exportId } });
+      if (body.status === 'completed') return body;
+      refuseEnded(body);
+      progress.at(body.status);
+      const left = deadline - performance.now();
+      if (left <= 0) throw stillPending(body);
+      await pause(Math.min(mostPauseMs, leastPauseMs * 2 ** Math.min(asked, 6), left), signal);
     }
-    if (body.status === 'expired') {
-      throw new CliError(exit.notFound, `export ${exportId} has expired`, { code: 'EXPORT_EXPIRED' });
-    }
-    const left = deadline - performance.now();
-    if (left <= 0) {
-      throw new CliError(exit.pending, `export ${exportId} is still ${body.status}; it goes on without us`, {
-        code: 'PENDING',
-        next: [`gov export download ${exportId}`],
-      });
-    }
-    await pause(Math.min(mostPauseMs, leastPauseMs * 2 ** Math.min(asked, 6), left), signal);
+  } finally {
+    progress.clear();
   }
 }
+
+function refuseEnded({ exportId, status, errorSummary }: ExportJob): void {
+  if (status === 'failed') {
+    const reason = errorSummary === null ? '' : `: ${errorSummary}`;
+    throw new CliError(exit.error, `export ${exportId} failed${reason}`, { code: 'EXPORT_FAILED' });
+  }
+  if (status === 'expired') {
+    throw new CliError(exit.notFound, `export ${exportId} has expired`, { code: 'EXPORT_EXPIRED' });
+  }
+}
+
+const stillPending = ({ exportId, status }: ExportJob): CliError =>
+  new CliError(exit.pending, `export ${exportId} is still ${status}; it goes on without us`, {
+    code: 'PENDING',
+    next: [`gov export download ${exportId}`],
+  });

@@ -16,7 +16,7 @@ import type { exportDownload } from '../specs/exports.ts';
 import { trustFrom, type TrustSource } from '../trust.ts';
 import { plainView } from '../view.ts';
 import { PartFile, requireFree } from './file.ts';
-import { DownloadProgress } from './progress.ts';
+import { DownloadProgress, progressOptions } from './progress.ts';
 import { RowPipe } from './rows.ts';
 
 type Flags = FlagValues<typeof exportDownload>;
@@ -102,11 +102,7 @@ async function fetched(
   { exported, sink }: { readonly exported: ExportJob; readonly sink: DownloadSink },
 ): Promise<Downloaded> {
   const { exportId, sha256 } = exported;
-  const progress = new DownloadProgress({
-    tty: io.stderr.isTTY === true,
-    now: () => performance.now(),
-    write: (text) => void (out.settings.quiet || io.stderr.write(text)),
-  });
+  const progress = new DownloadProgress(progressOptions(out, io));
   try {
     const got = await downloadExport(client, sink, {
       exportId,

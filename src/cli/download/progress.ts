@@ -1,36 +1,38 @@
 /**
- * How far a download is: one line on a terminal that is rewritten, from 300 ms on; elsewhere one line every ten seconds.
+ * How far an export and its download are: one line on a terminal that is rewritten, from 300 ms on; elsewhere one line every ten seconds.
  * Numbers only. Proven by `test/cli/exportprogress.test.ts`.
  */
+import type { ExportStatus } from '../../contract/exports.ts';
+import type { Io } from '../io.ts';
+import type { Out } from '../out.ts';
 import { clearLine, clock, type ProgressOptions } from '../push/progress.ts';
 
 const showAfterMs = 300;
 const terminalMs = 200;
 const plainMs = 10_000;
 
-export class DownloadProgress {
-  readonly #options: Omit<ProgressOptions, 'totalBytes'>;
+type LineOptions = Omit<ProgressOptions, 'totalBytes'>;
+
+/** One line that tells how far something is, at most so often. */
+class ProgressLine {
+  readonly #options: LineOptions;
   readonly #startedAt: number;
   #shownAt: number;
   #isShown = false;
-  /** What was there before this download is no part of its rate. */
-  #first: number | undefined;
 
-  constructor(options: Omit<ProgressOptions, 'totalBytes'>) {
+  constructor(options: LineOptions) {
     this.#options = options;
     this.#startedAt = options.now();
     this.#shownAt = this.#startedAt - (options.tty ? terminalMs : 0);
   }
 
   /** Shows where it is time to. */
-  at(received: number, total: number): void {
-    this.#first ??= received;
+  show(text: (elapsedMs: number) => string): void {
     const { tty, now, write } = this.#options;
     const [nowMs, apart] = [now(), tty ? terminalMs : plainMs];
     const elapsedMs = nowMs - this.#startedAt;
     if (elapsedMs < showAfterMs || nowMs - this.#shownAt < apart) return;
-    const line = progressLine({ received, total, fresh: received - this.#first, elapsedMs });
-    write(tty ? `${clearLine}${line}` : `${line}\n`);
+    write(tty ? `${clearLine}${text(elapsedMs)}` : `${text(elapsedMs)}\n`);
     this.#shownAt = nowMs;
     this.#isShown = true;
   }
@@ -41,6 +43,49 @@ export class DownloadProgress {
     this.#isShown = false;
   }
 }
+
+export class DownloadProgress {
+  readonly #line: ProgressLine;
+  /** What was there before this download is no part of its rate. */
+  #first: number | undefined;
+
+  constructor(options: LineOptions) {
+    this.#line = new ProgressLine(options);
+  }
+
+  at(received: number, total: number): void {
+    const first = (this.#first ??= received);
+    this.#line.show((elapsedMs) => progressLine({ received, total, fresh: received - first, elapsedMs }));
+  }
+
+  clear(): void {
+    this.#line.clear();
+  }
+}
+
+/** How long an export has been waited for, and what it is: `processing, 00:12`. */
+export class WaitProgress {
+  readonly #line: ProgressLine;
+
+  constructor(options: LineOptions) {
+    this.#line = new ProgressLine(options);
+  }
+
+  at(status: ExportStatus): void {
+    this.#line.show((elapsedMs) => `${status}, ${clock(elapsedMs)}`);
+  }
+
+  clear(): void {
+    this.#line.clear();
+  }
+}
+
+/** Where progress is shown. */
+export const progressOptions = (out: Out, io: Io): LineOptions => ({
+  tty: io.stderr.isTTY === true,
+  now: () => performance.now(),
+  write: (text) => void (out.settings.quiet || io.stderr.write(text)),
+});
 
 /** `12.3 of 45.0 MB, 27 %, 3.4 MB/s, 00:10 left`; `fresh`: bytes received in `elapsedMs`. */
 export function progressLine(of: {
