@@ -198,8 +198,14 @@ describe.each(engines)('a download on %s', (engine) => {
     const { projectId } = (await tenant.call('GET', '/auth/identity')).body;
     const row = async (id: string, job: 'export' | 'proof', done: Record<string, unknown> | null) => {
       const exported = {
-        ...{ exportId: `exp_${id.padStart(26, '0')}`, projectId, jobId: `job_${id.padStart(26, '0')}` },
-        ...{ resource: 'jobs', format: 'csv', filters: '{}', includeProof: false, treeSize: 1 },
+        exportId: `exp_${id.padStart(26, '0')}`,
+        projectId,
+        jobId: `job_${id.padStart(26, '0')}`,
+        resource: 'jobs',
+        format: 'csv',
+        filters: '{}',
+        includeProof: false,
+        treeSize: 1,
         createdMs: now() + 3_600_000_000,
       } as const;
       const queued = {
@@ -225,9 +231,13 @@ describe.each(engines)('a download on %s', (engine) => {
     const pending = await row('1', 'export', null);
     expect(await refusal(pending.exportId)).toEqual([409, 'EXPORT_NOT_READY', '1']);
     const done = {
-      ...{ artifact: 'a', rowCount: 0, sizeBytes: 0, digest: Buffer.alloc(32) },
+      artifact: 'a',
+      rowCount: 0,
+      sizeBytes: 0,
+      digest: Buffer.alloc(32),
       manifest: '{"treeSize":1,"rootHash":"","firstSequence":null,"lastSequence":null}',
-      ...{ completedMs: 1, expiresMs: now() - 1 },
+      completedMs: 1,
+      expiresMs: now() - 1,
     };
     const expired = await row('2', 'export', done);
     expect(await refusal(expired.exportId)).toEqual([409, 'EXPORT_EXPIRED', undefined]);
