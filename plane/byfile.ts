@@ -17,6 +17,7 @@ import { readTelemetrySettings, requireEnrolment } from './enrolment.ts';
 import { signedHeaders } from './link.ts';
 import { openOutbox, outboxFile, readOutbox, type Outbox, type StoredReport } from './outbox.ts';
 import { makeReports, type Maker } from './report.ts';
+import { trustedKeys } from './reported.ts';
 import { settleAnswer, settleReport } from './settle.ts';
 
 export interface Carried {
@@ -44,6 +45,7 @@ export function openMaker(dataDir: string): Carried {
     },
     now,
     randomBytes,
+    formerKeys: () => trustedKeys(dataDir),
   };
   const close = (): void => {
     outbox.close();

@@ -10,16 +10,18 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { GovError } from '../src/contract/problems.ts';
 import { draftLeaf } from '../src/core/record.ts';
 import { formatTimestamp } from '../src/core/time.ts';
+import { auditEpochOrigin } from '../src/core/usagereport.ts';
 import { now } from '../src/host/clock.ts';
 import { readPlaneFile, type PlaneFile } from '../src/host/config.ts';
 import { makeDirectory, replacePrivate, syncDirectory, writePrivate } from '../src/host/files.ts';
 import { readKeys } from '../src/host/keys.ts';
-import { headsIn, logsOf, standingOf } from '../src/store/sqlite/copies.ts';
+import { headsIn, logsOf, rememberHeads, standingOf } from '../src/store/sqlite/copies.ts';
 import { storeFiles } from '../src/store/sqlite/index.ts';
 import { copyPrivate } from './backup.ts';
 import { dataFiles } from './datafiles.ts';
 import { fillPlane, projectOf } from './init.ts';
-import { meteringLog } from './report.ts';
+import { firstAuditOrigin, meteringLog } from './report.ts';
+import { reportedHeads } from './reported.ts';
 
 export interface RecoverOptions {
   /** A data directory whose log is behind its heads.db, as `gov plane restore` leaves it. */
@@ -58,7 +60,7 @@ export async function planeRecover(options: RecoverOptions): Promise<Recovered> 
   const epoch = meteringLog(projectOf(old)).epoch + 1;
   const file: PlaneFile = {
     ...old,
-    origin: `${old.origin.replace(new RegExp(`/audit/${epoch - 1}$`), '/audit')}/${epoch}`,
+    origin: auditEpochOrigin(firstAuditOrigin(projectOf(old)), epoch),
     meteringOrigin: old.meteringOrigin.replace(/[0-9]+$/, String(epoch)),
   };
   claim(from, dataDir);
@@ -103,6 +105,8 @@ function claim(from: string, dataDir: string): void {
 function endedLogs(dataDir: string): EndedLog[] {
   const { main, heads: path } = storeFiles(dataDir);
   if (!existsSync(main)) throw new GovError('NOT_FOUND', `expected a database at ${main}, got none`);
+  // what the service holds, or the plane reported, was signed too
+  rememberHeads(dataDir, reportedHeads(dataDir));
   const heads = headsIn(path) ?? [];
   if (!standingOf(dataDir, heads).some(({ is }) => is === 'behind')) {
     const detail = `expected a log that is behind what was signed, but that of ${dataDir} is not`;

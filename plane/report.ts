@@ -1,10 +1,12 @@
 /**
  * Makes the usage reports of a plane (design: verifiable metering) and puts them into its outbox: one up to now, and one
- * for each month of UTC that ended since the report before. A period without operations is reported too: it is the
- * heartbeat. What is reported follows from the log and from the report before alone; a crash before the insert leaves
+ * for each month of UTC with leaves that ended since the report before. A period without operations is reported too: it
+ * is the heartbeat. What is reported follows from the log and from the report before alone; a crash before the insert leaves
  * nothing. Proven by `test/plane/telemetryreport.test.ts`.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { version } from '../src/client/version.ts';
+import { limits } from '../src/contract/limits.ts';
 import { meteredTypes, type MeteredType } from '../src/contract/operation.ts';
 import { GovError } from '../src/contract/problems.ts';
 import { usageSchema, type UsageReport } from '../src/contract/telemetry.ts';
@@ -15,6 +17,7 @@ import { zeroTotals, type Totals } from '../src/core/metering.ts';
 import { formatTimestamp } from '../src/core/time.ts';
 import { checkReport, checkSuccession, reportHash, type PlaneIdentity } from '../src/core/usagereport.ts';
 import type { Project, TreeName } from '../src/store/port.ts';
+import { isRolledBack } from './adopt.ts';
 import type { Enrolment } from './enrolment.ts';
 import { PlaneLog, type LogReader } from './meterlog.ts';
 import type { Outbox, OutboxReport, StoredReport } from './outbox.ts';
@@ -31,6 +34,16 @@ export interface Maker {
   readonly signedSize: (tree: TreeName) => Promise<number>;
   readonly now: () => number;
   readonly randomBytes: (size: number) => Buffer;
+  /** How far this clock is ahead of the service's; null before it answered. */
+  readonly clockAheadMs?: () => number | null;
+  /** Ed25519 public keys that signed the logs once. */
+  readonly formerKeys?: () => readonly Buffer[];
+}
+
+/** Now, as far as it is known: no later than at the service, whose clock bounds what may be reported. */
+export function reportTime({ now, clockAheadMs }: Pick<Maker, 'now' | 'clockAheadMs'>): number {
+  const ahead = clockAheadMs?.() ?? 0;
+  return now() - (ahead > limits.telemetrySkewSeconds * 1000 ? ahead : 0);
 }
 
 /** The metering log of a plane by its origin, `<host>/<id>/metering/<epoch>`. */
@@ -57,8 +70,17 @@ export function ed25519Of(signers: readonly CheckpointSigner[]): CheckpointSigne
 export function identityOf({ project, signers }: Pick<Maker, 'project' | 'signers'>): PlaneIdentity {
   const { origin } = meteringLog(project);
   const keyOf = (name: string): string => ed25519Of(signers(name)).verifierKey;
-  const { auditOrigin } = project;
+  const auditOrigin = firstAuditOrigin(project);
   return { origin, auditOrigin, verifierKey: keyOf(`${origin}/0`), auditVerifierKey: keyOf(auditOrigin) };
+}
+
+/** The origin that the audit log of a plane had in epoch 0. */
+export function firstAuditOrigin(project: Pick<Project, 'auditOrigin' | 'meteringOrigin'>): string {
+  const { auditOrigin } = project;
+  const { epoch } = meteringLog(project);
+  return epoch > 0 && auditOrigin.endsWith(`/${epoch}`)
+    ? auditOrigin.slice(0, -`/${epoch}`.length)
+    : auditOrigin;
 }
 
 /** Where the next report begins. */
@@ -73,25 +95,25 @@ interface Before {
 
 /**
  * Makes what is to be reported up to now. Answers how many reports were inserted: less than were due where another
- * process inserted some meanwhile. STORAGE_FAULT where the log is behind what was reported, or does not hold together.
+ * process inserted some meanwhile, none where the service holds more than the log has. Gives way between reports.
+ * STORAGE_FAULT where the log is behind what was reported, or does not hold together.
  */
 export async function makeReports(maker: Maker): Promise<number> {
-  const { outbox, enrolment, project, now } = maker;
+  const { outbox, enrolment, project } = maker;
+  if (await isRolledBack(maker)) return 0;
   const { epoch } = meteringLog(project);
   const size = await maker.signedSize('metering');
   await maker.signedSize('audit'); // covers what the leaves up to `size` do
   const log = new PlaneLog(maker.reader, project.projectId);
-  let before = await beginning(log, {
-    newest: outbox.newest(enrolment.dataPlaneId),
-    epoch,
-    size,
-    nowMs: now(),
-  });
+  const nowMs = reportTime(maker);
+  const newest = outbox.newest(enrolment.dataPlaneId);
+  let before = await beginning(log, { newest, epoch, size, nowMs });
   const lastMs = size === 0 ? 0 : (await log.leaf(size - 1)).atMs;
-  const endMs = Math.max(now(), lastMs, before.endMs);
+  const endMs = Math.max(nowMs, before.endMs);
   for (let made = 0; ; made++) {
+    before = { ...before, endMs: await startAfter(log, before, { size, endMs }) };
     const monthMs = nextMonth(before.endMs);
-    const isCut = monthMs < endMs || (monthMs === endMs && lastMs === endMs);
+    const isCut = monthMs < endMs || (monthMs === endMs && lastMs >= endMs);
     const upTo = isCut
       ? { endMs: monthMs, size: await log.sizeBefore(monthMs, { from: before.treeSize, size }) }
       : { endMs, size };
@@ -99,7 +121,20 @@ export async function makeReports(maker: Maker): Promise<number> {
     if (!outbox.insert(next.row)) return made;
     before = next.before;
     if (!isCut) return made + 1;
+    await nextTurn();
   }
+}
+
+/** Months that began after the report before and in which nothing was recorded are no reports: there may be thousands. */
+async function startAfter(
+  log: PlaneLog,
+  before: Before,
+  { size, endMs }: { readonly size: number; readonly endMs: number },
+): Promise<number> {
+  const isMonth = before.endMs === monthOf(before.endMs);
+  if (!isMonth) return before.endMs;
+  const nextMs = before.treeSize < size ? (await log.leaf(before.treeSize)).atMs : endMs;
+  return Math.max(before.endMs, monthOf(Math.min(nextMs, endMs)));
 }
 
 async function beginning(
@@ -112,7 +147,8 @@ async function beginning(
   if (newest.epoch > epoch || (newest.epoch === epoch && newest.treeSize > size)) {
     const detail =
       `expected the metering log to hold what was reported of it, ${newest.treeSize} leaves in epoch ${newest.epoch}, ` +
-      `got ${size} in epoch ${epoch}; an older copy was restored: bring the newest one back, or begin a new epoch`;
+      `got ${size} in epoch ${epoch}; an older copy was restored: bring the newest one back, or begin a new log with ` +
+      'gov log recover';
     throw new GovError('STORAGE_FAULT', detail);
   }
   if (newest.epoch < epoch) return { ...first, endMs: newest.periodEndMs };
@@ -127,9 +163,9 @@ async function makeReport(
   before: Before,
   { size, endMs }: { readonly size: number; readonly endMs: number },
 ): Promise<{ readonly row: OutboxReport; readonly before: Before }> {
-  const { enrolment, project, now, randomBytes } = maker;
+  const { enrolment, project, randomBytes } = maker;
   const { origin, epoch } = meteringLog(project);
-  const builtMs = now();
+  const builtMs = reportTime(maker);
   const last = size === 0 ? null : await log.leaf(size - 1);
   const covered = size === 0 ? null : await log.covered(size - 1);
   const auditSize = covered === null ? 0 : covered.firstAuditIndex + covered.count;
@@ -203,6 +239,12 @@ function refuseUntrue(report: UsageReport, before: Before, identity: PlaneIdenti
   if (fault === null) return;
   const detail = `the metering log does not hold together, ${fault.fault} at ${fault.pointer}: ${fault.detail}; run gov log fsck --deep`;
   throw new GovError('STORAGE_FAULT', detail);
+}
+
+/** When the month of UTC of a time began. */
+function monthOf(ms: number): number {
+  const date = new Date(ms);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
 }
 
 /** When the next month of UTC begins after a time. */

@@ -39,21 +39,24 @@ export async function sendUsage({ dataDir, env }: SendOptions): Promise<Sent> {
     const detail = `expected a plane that sends its reports, but its mode is ${mode}; set mode to auto in telemetry.json`;
     throw new GovError('CONFLICT', detail);
   }
-  const { maker, close } = openMaker(dataDir);
-  const { enrolment, outbox, now } = maker;
+  const { maker: own, close } = openMaker(dataDir);
+  const { enrolment, outbox, now } = own;
   try {
     const link = new ServiceLink({ enrolment, env, now });
+    const maker: Maker = { ...own, clockAheadMs: () => link.clockAheadMs };
     // one attempt each, so there are no waits to spread
     const send: SenderOptions['send'] = (message) => link.send(message);
     const sender = new Sender({ maker, send, random: () => 0, log: silentLog });
     try {
       const refusedBefore = refusedOf(maker);
       await makeReports(maker);
-      let settled = 0;
-      while (await sender.step()) settled += 1;
+      while (await sender.step());
+      const { settled } = sender;
       const { reportsWaiting, challengesOpen } = statusOf(outbox, enrolment.dataPlaneId, now());
       const waits = reportsWaiting + challengesOpen > 0;
-      const failure = waits ? (outbox.contact().failure ?? 'put_off: it is tried again') : null;
+      const { heldReason } = outbox.known();
+      const wait = waits ? (outbox.contact().failure ?? 'put_off: it is tried again') : null;
+      const failure = heldReason ?? wait;
       const refused = refusedOf(maker) - refusedBefore;
       return { settled, refused, reportsWaiting, challengesOpen, failure };
     } finally {

@@ -2,6 +2,7 @@
  * `gov plane serve`: a plane's configuration, store and keys, put together and served by `src/host`.
  * Proven by `test/plane/init.test.ts` and `lifecycle.test.ts`.
  */
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { OperationId } from '../src/contract/table.ts';
 import { assemble, type Assembled } from '../src/host/assemble.ts';
@@ -54,6 +55,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const asked = witnessesOf(config, { flags: options.witness, path: join(config.dataDir, 'plane.json') });
   const log = options.log ?? createLog(config.logLevel);
   const tls = config.tls === null ? null : openTls(config.tls, { log, now });
+  await holdToTelemetry(config.dataDir);
   const engine = sqliteEngine(config.dataDir, {
     log,
     rebuildHeads: options.rebuildHeads ?? false,
@@ -112,6 +114,13 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     env,
     startedAt,
   });
+}
+
+/** CONFLICT where the log lacks what was reported of it. Loaded only where something was. */
+async function holdToTelemetry(dataDir: string): Promise<void> {
+  if (!existsSync(join(dataDir, 'telemetry.db'))) return;
+  const { holdToReported } = await import('./reported.ts');
+  await holdToReported(dataDir, { remember: true });
 }
 
 function telemetryOf(

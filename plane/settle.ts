@@ -52,16 +52,26 @@ export function settleReport(
   if (answer.status === 400 && problem !== null && refusedReports.has(problem.code)) {
     const reason = sentence(problem);
     outbox.settle(report, { state: 'refused', receipt, reason, atMs }, null);
+    const isBehind = problem.code === 'REPORT_CONFLICT' || problem.body['reason'] === 'history_regressed';
+    if (isBehind) outbox.ask({ isBehind });
     return { kind: 'refused', reason };
   }
   const accepted = acceptedOf(answer, report.reportId);
   if (accepted === null) return unsettled(answer, atMs);
-  const warning = receiptFault(report, accepted.cosignature, enrolment.cosignerKey);
+  const isMissing = accepted.cosignature === '' && outbox.isWhole(report);
+  const warning = isMissing
+    ? receiptMissing
+    : receiptFault(report, accepted.cosignature, enrolment.cosignerKey);
+  if (isMissing && report.settledMs === null) outbox.ask({ isBehind: false });
   const challenge = challengeIn(accepted.challenge);
   const kept = challenge && { challengeId: challenge.challengeId, text: JSON.stringify(challenge) };
   outbox.settle(report, { state: 'accepted', receipt, reason: warning, atMs }, kept);
   return { kind: 'accepted', warning };
 }
+
+const receiptMissing =
+  'receipt_missing: the service took the report without a cosignature, although it took all before it; what it lost is ' +
+  'sent again where it says so: ask who runs it';
 
 function acceptedOf(
   { status, body }: ServiceAnswer,
@@ -139,7 +149,8 @@ function unsettled(answer: ServiceAnswer, nowMs: number): Unsettled {
   return { kind: 'unsettled', failure: failureOf(answer, nowMs), retryAfterSeconds };
 }
 
-function failureOf(answer: ServiceAnswer, nowMs: number): string {
+/** Why an answer settles nothing. */
+export function failureOf(answer: ServiceAnswer, nowMs: number): string {
   const { status, headers } = answer;
   const problem = problemOf(answer);
   if (problem?.code === 'TIMESTAMP_OUT_OF_RANGE') return skew(problem.body['serverTime'], nowMs);

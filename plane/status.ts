@@ -30,6 +30,12 @@ export interface TelemetryStatus {
 /** For how long a refusal is told of: 30 days. */
 const toldMs = 30 * 24 * 3600 * 1000;
 
+/** From when on an answer that is not settled is told of. */
+const lateMs = 3600 * 1000;
+const behind =
+  'outbox_behind: the service holds other reports than this outbox, as after a lost or older telemetry.db; it is asked ' +
+  'for the newest one, and the plane goes on behind it';
+
 const timeOf = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
 
 const nothing = {
@@ -72,6 +78,11 @@ export function statusOf(
 ): Omit<TelemetryStatus, 'enrolled' | 'mode' | 'service' | 'dataPlaneId'> {
   const { waiting, refused, challenges } = outbox.summary(planeId, nowMs - toldMs);
   const { reachedMs, failingSinceMs, failure } = outbox.contact();
+  const { heldReason, isBehind } = outbox.known();
+  const receiptFault = outbox.newestAccepted(planeId)?.reason ?? null;
+  const oldest = outbox.openChallenge(planeId);
+  const isAnswerLate =
+    oldest?.answer !== undefined && oldest.answer !== null && nowMs - oldest.receivedMs > lateMs;
   const since = timeOf(failingSinceMs);
   return {
     reportsWaiting: waiting.reports,
@@ -82,10 +93,14 @@ export function statusOf(
     lastContactAt: timeOf(reachedMs),
     failingSince: since,
     reasons: [
+      ...(heldReason === null ? [] : [heldReason]),
+      ...(isBehind ? [behind] : []),
       ...(failure === null ? [] : [`control_plane_unreachable: since ${since ?? 'unknown'}: ${failure}`]),
       ...(refused.reports === 0
         ? []
         : [`reports_refused: ${refused.reports} by the service, such as ${refused.reason ?? 'unknown'}`]),
+      ...(receiptFault === null ? [] : [receiptFault]),
+      ...(isAnswerLate ? [`answers_waiting: ${challenges.open} answers to challenges are not settled`] : []),
       ...(challenges.refused === 0
         ? []
         : [`challenges_refused: ${challenges.refused}; gov plane telemetry show --last says why`]),

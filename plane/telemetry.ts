@@ -24,6 +24,7 @@ import { ServiceLink } from './link.ts';
 import { mergeReports } from './merge.ts';
 import { openOutbox, type Outbox } from './outbox.ts';
 import { makeReports, type Maker } from './report.ts';
+import { trustedKeys } from './reported.ts';
 import { Sender } from './sender.ts';
 import { messageOf } from './settle.ts';
 import { statusOf, telemetryMetrics } from './status.ts';
@@ -65,6 +66,8 @@ export class Telemetry implements Background {
   /** Why the files could not be read, or reports not be made. */
   #trouble: { readonly what: Trouble; readonly reason: string } | null = null;
   #againMs = 0;
+  /** When the files were read last. */
+  #triedMs = 0;
   #mergedMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -109,12 +112,18 @@ export class Telemetry implements Background {
     }
   }
 
-  /** Reads the files anew where one of them was replaced. What worked goes on where they cannot be read. */
+  /**
+   * Reads the files anew where one of them was replaced, and each minute while they cannot be read or the outbox not be
+   * opened. What worked goes on meanwhile.
+   */
   #reload(): void {
     const { dataDir } = this.#options;
     const stamp = enrolmentStamp(dataDir);
-    if (stamp === this.#stamp) return;
+    const nowMs = this.#options.now();
+    const isAgain = this.#trouble?.what === 'settings' && Math.abs(nowMs - this.#triedMs) >= againMs;
+    if (stamp === this.#stamp && !isAgain) return;
     this.#stamp = stamp;
+    this.#triedMs = nowMs;
     try {
       const settings = readTelemetrySettings(dataDir);
       const enrolment = settings.mode === 'off' ? null : readEnrolment(dataDir);
@@ -131,8 +140,15 @@ export class Telemetry implements Background {
     const { dataDir, project, env, log, random, timeoutMs, ...parts } = this.#options;
     const deadline = timeoutMs === undefined ? {} : { timeoutMs };
     this.#outbox ??= openOutbox(dataDir);
-    const maker: Maker = { ...parts, enrolment, project, outbox: this.#outbox };
     const link = new ServiceLink({ enrolment, env, now: parts.now });
+    const maker: Maker = {
+      ...parts,
+      enrolment,
+      project,
+      outbox: this.#outbox,
+      clockAheadMs: () => link.clockAheadMs,
+      formerKeys: () => trustedKeys(dataDir),
+    };
     const sender = new Sender({
       maker,
       send: (message) => link.send({ ...message, ...deadline }),
