@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -14,7 +15,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exportId, startCuttingProxy, startExportServer, type ExportServer } from '../client/exportserver.ts';
 import { artifactOf, events } from '../core/exportlog.ts';
 import { logSigner, ProofLog } from '../core/prooflog.ts';
-import { emptyDirectory, govHere, shell } from './tool.ts';
+import { cleanEnv, emptyDirectory, ended, govHere, runner, shell } from './tool.ts';
 
 const log = events(new ProofLog());
 for (let number = 0; number < 400; number++) log.record({ runId: 'r', metadata: { text: 'x'.repeat(1000) } });
@@ -138,6 +139,31 @@ describe('export download', () => {
     expect((await download()).code).toBe(0);
     expect(readFileSync(file()).equals(artifact)).toBe(true);
   });
+
+  it.each(['SIGINT', 'SIGKILL'] as const)(
+    '%s leaves what came, which the next one continues',
+    async (signal) => {
+      const whole = server.handle;
+      server.handle = (seen, response) => {
+        if (!seen.url.includes('/download')) return whole(seen, response);
+        response.writeHead(200, { etag: `"${sha256.slice(7)}"`, 'content-length': artifact.length });
+        return void response.write(artifact.subarray(0, 100_000));
+      };
+      const child = spawn(process.execPath, [runner, 'export', 'download', exportId, '-O', file()], {
+        env: cleanEnv(env()),
+      });
+      const end = ended(child);
+      const part = `${file()}.part`;
+      while (!existsSync(part) || statSync(part).size < 100_000) await new Promise(setImmediate);
+      child.kill(signal);
+      expect(await end).toMatchObject(signal === 'SIGINT' ? { code: 130 } : { signal });
+      server.handle = whole;
+      expect((await download()).code).toBe(0);
+      expect(server.ranges).toEqual(['bytes=100000-']);
+      expect(readFileSync(file()).equals(artifact)).toBe(true);
+      expect(files()).toEqual(['events.json']);
+    },
+  );
 
   it('of an export that is not complete, failed or is unknown ends with 6 and 5', async () => {
     for (const status of ['processing', 'failed', 'expired']) {
