@@ -1,0 +1,163 @@
+/**
+ * Exports of a large log, as JSON and as CSV, against a bare read of the same rows; what recording feels of it, what
+ * memory it takes; and a download against a file of the same size that is served by Node's own server.
+ * `node bench/exports.ts [events]`
+ */
+import { createReadStream, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { discard, median, report, residentMb, scratch, share, startPlane } from './harness.ts';
+import type { LoadResult } from './load.ts';
+import { load, recordedEvents } from './recorded.ts';
+
+const events = Number(process.argv[2] ?? 1_000_000);
+const folder = scratch();
+const plane = await startPlane();
+const pid = plane.process.pid ?? 0;
+const port = Number(new URL(plane.baseUrl).port);
+const headers = { authorization: `Bearer ${plane.apiKey}` };
+
+const sample = recordedEvents('exports');
+const bodies = join(folder, 'bodies.json');
+const batches = Array.from({ length: 16 }, (_, at) =>
+  JSON.stringify({ events: sample.slice(at * 500, at * 500 + 500) }),
+);
+writeFileSync(bodies, JSON.stringify(batches));
+const batchPath = '/api/v1/events/batch';
+const requests = events / 500;
+await load({ port, path: batchPath, key: plane.apiKey, connections: 4, seconds: 600, requests, bodies });
+const singles = join(folder, 'singles.json');
+writeFileSync(singles, JSON.stringify(recordedEvents('beside').map((event) => JSON.stringify(event))));
+/** A steady stream: 8 connections, one event every 20 ms each. */
+const stream = (seconds: number): Promise<LoadResult> =>
+  load({
+    port,
+    path: '/api/v1/events',
+    key: plane.apiKey,
+    connections: 8,
+    pauseMs: 20,
+    seconds,
+    bodies: singles,
+  });
+
+/** Seconds of a bare read of all rows: each text is made, nothing is done with it. */
+function bareRead(): number {
+  const db = new Database(join(plane.dataDir, 'gov.db'), { readonly: true });
+  const rows = db.prepare(
+    'SELECT leaf.idx, record, disclosures FROM leaf LEFT JOIN body USING (position) ORDER BY position',
+  );
+  const start = performance.now();
+  let chars = 0;
+  for (const row of rows.iterate() as Iterable<{ record: string; disclosures: string | null }>) {
+    chars += row.record.length + (row.disclosures?.length ?? 0);
+  }
+  const seconds = (performance.now() - start) / 1000;
+  db.close();
+  if (chars === 0) throw new Error('expected rows');
+  return seconds;
+}
+
+interface Made {
+  readonly exportId: string;
+  readonly seconds: number;
+  readonly peakMb: number;
+  readonly sizeBytes: number;
+}
+
+async function make(format: 'json' | 'csv', more: object = {}): Promise<Made> {
+  const start = performance.now();
+  const body = JSON.stringify({ resource: 'audit_events', format, ...more });
+  const posted = { method: 'POST', body, headers: { ...headers, 'content-type': 'application/json' } };
+  const { exportId } = (await (await fetch(`${plane.baseUrl}/exports`, posted)).json()) as {
+    exportId: string;
+  };
+  for (let peakMb = 0; ;) {
+    const found = await fetch(`${plane.baseUrl}/exports/${exportId}`, { headers });
+    const { status, errorSummary, sizeBytes } = (await found.json()) as {
+      status: string;
+      errorSummary: string | null;
+      sizeBytes: number;
+    };
+    peakMb = Math.max(peakMb, residentMb(pid));
+    if (status === 'completed')
+      return { exportId, seconds: (performance.now() - start) / 1000, peakMb, sizeBytes };
+    if (status === 'failed') throw new Error(String(errorSummary));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** MB a second of a GET whose body is dropped. */
+async function fetched(url: string): Promise<number> {
+  const start = performance.now();
+  const { body } = await fetch(url, { headers });
+  let bytes = 0;
+  for await (const chunk of body ?? []) bytes += (chunk as Uint8Array).length;
+  return bytes / 1e6 / ((performance.now() - start) / 1000);
+}
+
+bareRead();
+const idle = await stream(10);
+const restMb = residentMb(pid);
+const bare = median([bareRead(), bareRead(), bareRead()]);
+const json = await make('json');
+const csv = await make('csv');
+const proved = await make('json', { includeProof: true });
+const beside = stream(Math.max(5, json.seconds * 1.5));
+await make('json');
+const busy = await beside;
+
+const place = join(plane.dataDir, 'exports');
+const name =
+  readdirSync(place, { recursive: true, encoding: 'utf8' }).find((each) => each.includes(json.exportId)) ??
+  '';
+const file = join(place, name);
+const server = createServer((_request, response) => {
+  response.writeHead(200, { 'content-length': statSync(file).size });
+  void pipeline(createReadStream(file), response);
+});
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+const address = server.address();
+const staticUrl = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}/`;
+const url = `${plane.baseUrl}/exports/${json.exportId}/download`;
+const rates = { ours: [] as number[], plain: [] as number[] };
+for (let round = 0; round < 5; round += 1) {
+  rates.plain.push(await fetched(staticUrl));
+  rates.ours.push(await fetched(url));
+}
+server.close();
+const [ours, plain] = [median(rates.ours), median(rates.plain)];
+const rate = (seconds: number): string => `${Math.round(events / seconds)}/s`;
+report(`exports of ${events} events`, [
+  { ratio: '100 %', figure: rate(bare), what: 'bare read of the rows' },
+  {
+    ratio: share(bare, json.seconds),
+    figure: rate(json.seconds),
+    what: `JSON, ${(json.sizeBytes / 1e6).toFixed(0)} MB`,
+  },
+  {
+    ratio: share(bare, csv.seconds),
+    figure: rate(csv.seconds),
+    what: `CSV, ${(csv.sizeBytes / 1e6).toFixed(0)} MB`,
+  },
+  { ratio: share(bare, proved.seconds), figure: rate(proved.seconds), what: 'JSON with proofs' },
+  {
+    ratio: '',
+    figure: `+${(Math.max(json.peakMb, csv.peakMb, proved.peakMb) - restMb).toFixed(0)} MB`,
+    what: `resident, from ${restMb.toFixed(0)} MB`,
+  },
+  {
+    ratio: `${(busy.p99 / idle.p99).toFixed(1)} x`,
+    figure: `${busy.p99.toFixed(1)} ms`,
+    what: `p99 of recording meanwhile, idle ${idle.p99.toFixed(1)} ms`,
+  },
+  {
+    ratio: share(ours, plain),
+    figure: `${ours.toFixed(0)} MB/s`,
+    what: `download; the file by Node's server ${plain.toFixed(0)} MB/s`,
+  },
+]);
+await plane.stop();
+discard(folder);
