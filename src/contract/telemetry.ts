@@ -24,7 +24,13 @@ import {
   attestationStatuses,
 } from './telemetryparts.ts';
 
-export { type DataPlane, type Enrolled, type NewestReport, planeStatuses, type ReportRecord } from './dataplanes.ts';
+export {
+  type DataPlane,
+  type Enrolled,
+  type NewestReport,
+  planeStatuses,
+  type ReportRecord,
+} from './dataplanes.ts';
 export { attestationStatuses } from './telemetryparts.ts';
 
 export const usageSchema = 'gov.usage/1';

@@ -117,7 +117,10 @@ describe('the fields of an event', () => {
     expect(checks.passed('disclosures')).toBe(true);
     const missing = new CheckList();
     const opened = openDisclosures([all, { ...all, disclosures: [] }], missing);
-    expect(opened).toMatchObject({ complete: false, counts: { disclosed: 7, withheld: 0, erased: 0, missing: 7 } });
+    expect(opened).toMatchObject({
+      complete: false,
+      counts: { disclosed: 7, withheld: 0, erased: 0, missing: 7 },
+    });
     expect(missing.list().find(({ id }) => id === 'disclosures')).toMatchObject({
       code: 'DISCLOSURE_MISSING',
     });

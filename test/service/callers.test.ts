@@ -12,7 +12,13 @@ import { said } from './tenants.ts';
 const unmetered = { op: 'none', units: 0 } as const;
 
 /** What a credential could make itself permanent by, or spoil after it has ended. */
-const guarded = new Set(['keys:write', 'projects:write', 'billing:write', 'approvals:decide', 'erasure:write']);
+const guarded = new Set([
+  'keys:write',
+  'projects:write',
+  'billing:write',
+  'approvals:decide',
+  'erasure:write',
+]);
 const wanted = (Object.keys(table) as OperationId[]).filter(
   (id) => table[id].method !== 'GET' && guarded.has(table[id].scope ?? ''),
 );

@@ -50,13 +50,13 @@ async function prune({ flags, io, session }: Call, dryRun: boolean): Promise<Pru
   const archive = resolve(io.cwd, flags.archive);
   const options = { beforeMs: Date.parse(flags.before), archive, dryRun };
   if (!existsSync(join(dataDir, 'service.json'))) {
-    if (flags.project !== undefined) throw usage('--project: expected none on a plane, which has one');
+    if (flags.projectId !== undefined) throw usage('--project-id: expected none on a plane, which has one');
     const { planePrune } = await import('../../../plane/prune.ts');
     return planePrune({ dataDir, env: io.env }, options);
   }
-  const { project } = flags;
+  const { projectId: project } = flags;
   if (project === undefined)
-    throw usage('--project: expected the project of the service whose log is pruned');
+    throw usage('--project-id: expected the project of the service whose log is pruned');
   const [{ operate }, { pruneLog }] = await Promise.all([
     import('../../host/operator.ts'),
     import('../../host/prune.ts'),

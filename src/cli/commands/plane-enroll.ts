@@ -33,7 +33,7 @@ export const run: Run<typeof spec> = async (invocation) => {
     env: io.env,
     now: io.now,
   });
-  const { current, previous, ...shown } = enrolment;
+  const { current, previous: _previous, ...shown } = enrolment;
   const result = { ...shown, ...enrolled, keyLast4: current.key.slice(-4) };
   if (out.isHuman) {
     await out.lines([

@@ -6,11 +6,11 @@ export const logPrune = command({
   summary: 'Move old events out of the store into an archive; hashes stay, and proofs verify as before',
   details: [
     'The archive is written, read back and checked against a signed checkpoint before anything goes. Keep it: what is pruned is nowhere else.',
-    'A plane must not be serving. Of a service --project names the log; on SQLite it must not be serving either.',
+    'A plane must not be serving. Of a service --project-id names the log; on SQLite it must not be serving either.',
   ],
   flags: {
     data: { type: 'string', value: 'DIR', description: 'Data directory; default that of the chosen context' },
-    project: { type: 'string', value: 'ID', description: 'Project of a service' },
+    projectId: { type: 'string', value: 'ID', description: 'Project of a service' },
     before: {
       type: 'time',
       value: 'TIME',
