@@ -108,9 +108,9 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
 
   it('is of one moment: a version never holds two contents, however often it is asked for meanwhile', async () => {
     const seen = new Map<number, string>();
-    let busy = true;
+    const state = { busy: true };
     const asking = Array.from({ length: 3 }, async () => {
-      while (busy) {
+      while (state.busy) {
         const answer = await tenant.call('GET', '/governance/bundle');
         if (answer.status !== 200) {
           expect(answer.body.code).toBe('OVERLOADED');
@@ -126,7 +126,7 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
       await publish(`busy-${at}`, { step: `s${at}` });
       await must('PUT', `/projects/${projectId}`, { settings: { redactionKeys: [`/metadata/k${at}`] } });
     }
-    busy = false;
+    state.busy = false;
     await Promise.all(asking);
     expect(seen.size).toBeGreaterThan(1);
   });
