@@ -233,6 +233,7 @@ describe.skipIf(missing !== null || !hasData)('docs/hybrid.md (skipped without t
     );
     said.delete('GET /api/v1/telemetry/config…'); // once in five minutes
     expect([...said].toSorted()).toEqual([
+      'GET /api/v1/telemetry/reports/newest', // no body: what the service holds of this plane
       'POST /api/v1/telemetry/attestations/…',
       'POST /api/v1/telemetry/planes/enroll',
       'POST /api/v1/telemetry/usage',
