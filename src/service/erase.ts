@@ -6,8 +6,9 @@ import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import { draftErasure, type ErasureTarget } from '../core/decided/erasure.ts';
 import { typeId } from '../core/id.ts';
+import { readJson, type JsonObject } from '../core/json.ts';
 import { formatTimestamp } from '../core/time.ts';
-import type { AppendRequest, Project } from '../store/port.ts';
+import type { AppendRequest, Copies, Project } from '../store/port.ts';
 import { unmetered } from './append.ts';
 import { appendForOrStale, byOperator, type Asking } from './asking.ts';
 import type { Replayed } from './call.ts';
@@ -38,6 +39,7 @@ export async function erase(
   { project, asking, targets, reasonCode, requestedMs, subject, kept }: Erasing,
 ): Promise<{ readonly erasureId: string } | Replayed> {
   const { projectId } = project;
+  const copies = await copiesOf(services, projectId, targets);
   for (let attempt = 0; attempt < attempts; attempt++) {
     const { settings, revisedMs } = await standingSettings(services, project);
     if (settings.legalHold) throw heldBack(projectId);
@@ -51,7 +53,9 @@ export async function erase(
       projectId,
       leaves: [draftErasure(record), erasureExecuted(record, { nowMs, salt: services.salt, by })],
       meter: unmetered,
-      effects: [{ kind: 'eraseFields', targets, leaf: 0, ...(subject === undefined ? {} : { subject }) }],
+      effects: [
+        { kind: 'eraseFields', targets, leaf: 0, copies, ...(subject === undefined ? {} : { subject }) },
+      ],
       ...(revisedMs === null ? {} : { revisedMs }),
       ...kept?.(erasureId),
     });
@@ -64,6 +68,26 @@ export async function erase(
   throw new GovError('OVERLOADED', `project ${projectId} kept changing meanwhile; repeat later`, {
     retryAfterSeconds: limits.overloadRetrySeconds,
   });
+}
+
+/** Where else values of these leaves are kept. */
+async function copiesOf(
+  { store }: Services,
+  projectId: string,
+  targets: readonly ErasureTarget[],
+): Promise<Copies> {
+  const runIds = new Set<string>();
+  const ids = new Set<string>();
+  for (const { index } of targets) {
+    const leaf = await store.leaf(projectId, index);
+    if (leaf === null) continue;
+    const clear = readJson(leaf.record) as JsonObject;
+    if (typeof clear['runId'] === 'string') runIds.add(clear['runId']);
+    for (const value of Object.values(clear)) {
+      if (typeof value === 'string' && /^(?:pev|rsk)_/.test(value)) ids.add(value);
+    }
+  }
+  return { runIds: [...runIds], ids: [...ids] };
 }
 
 /** Artifacts that hold what was erased; what cannot be removed now is by the sweep. */

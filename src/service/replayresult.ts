@@ -3,8 +3,12 @@
  * text. Proven by `test/service/replayfaults.test.ts`.
  */
 import { openLeaf } from '../core/decided/leaf.ts';
-import { openReplay } from '../core/decided/replayed.ts';
+import { openReplay, type ReplayRecord } from '../core/decided/replayed.ts';
 import { sha256Text } from '../core/hash.ts';
+import type { ReplayResult } from '../contract/replay.ts';
+import { readErasure } from '../core/decided/erasure.ts';
+import { formatTimestamp } from '../core/time.ts';
+import { withdrawnBy } from '../store/withdrawn.ts';
 import type { Leaf, StoredJob, StoreReader } from '../store/port.ts';
 import { contradiction } from './contradiction.ts';
 
@@ -21,7 +25,8 @@ export async function loggedResult(
   const before = await store.leafOf(projectId, 'gov.replay/1', replayId);
   const job = await store.jobWithResult(projectId, replayId);
   if (before === null && job?.status !== 'completed') return null;
-  return heldAgainst(replayId, job, before ?? (await store.leafOf(projectId, 'gov.replay/1', replayId)));
+  const leaf = before ?? (await store.leafOf(projectId, 'gov.replay/1', replayId));
+  return heldAgainst({ store, projectId, replayId, job, leaf });
 }
 
 /** The result of a completed job; of any but a replay as it is stored. */
@@ -29,13 +34,45 @@ export async function resultOf(store: StoreReader, projectId: string, job: Store
   const { type, jobId, resultId, result } = job;
   if (type !== 'replay' && resultId === null) return result ?? 'null';
   const leaf = resultId === null ? null : await store.leafOf(projectId, 'gov.replay/1', resultId);
-  return heldAgainst(resultId ?? `of job ${jobId}`, job, leaf);
+  return heldAgainst({ store, projectId, replayId: resultId ?? `of job ${jobId}`, job, leaf });
 }
 
-function heldAgainst(replayId: string, job: StoredJob | null, leaf: Leaf | null): string {
+interface Held {
+  readonly store: StoreReader;
+  readonly projectId: string;
+  readonly replayId: string;
+  readonly job: StoredJob | null;
+  readonly leaf: Leaf | null;
+}
+
+async function heldAgainst({ store, projectId, replayId, job, leaf }: Held): Promise<string> {
   const logged = leaf === null ? null : openReplay(openLeaf(leaf));
   const result = job?.status === 'completed' && job.runId === logged?.runId ? job.result : null;
+  const by = result === null ? null : withdrawnBy(result);
+  if (by !== null && job !== null && logged !== null) {
+    const erasure = await store.leaf(projectId, by);
+    if (erasure !== null && readErasure(erasure.record) !== null) return withdrawn(job, logged, by);
+  }
   if (result === null || sha256Text(result) !== logged?.result)
     throw contradiction(`the result of replay ${replayId}`, leaf);
   return result;
+}
+
+/** What is left where values that the steps showed were erased since: how many there were, of which the log tells. */
+function withdrawn(job: StoredJob, logged: ReplayRecord, by: number): string {
+  const { replayId, runId, steps, notReplayable } = logged;
+  const mismatch = logged.mismatches.n;
+  const match = steps - mismatch - notReplayable;
+  const counts = { match, mismatch, missing: 0, extra: 0, notReplayable, firstDivergence: null };
+  const left: ReplayResult = {
+    replayId,
+    runId,
+    steps: [],
+    warnings: [`steps showed values that leaf ${by} of the log erased since; replay the run again`],
+    driftDiagnostics: [],
+    createdAt: formatTimestamp(job.createdMs),
+    summary: { steps, ...counts },
+    truncated: true,
+  };
+  return JSON.stringify(left);
 }

@@ -9,6 +9,7 @@ import { eraseDigests, type KeptBody } from '../core/erased.ts';
 import { readJson, type Json } from '../core/json.ts';
 import type {
   Assigned,
+  Copies,
   Effect,
   GovernanceEffect,
   NewJob,
@@ -34,6 +35,10 @@ export interface EffectRows extends TenantRows {
    * built begin anew.
    */
   expireExports(erased: ErasedLeaves): void;
+  /**
+   * Results of replays become `withdrawnText(leaf)`, replays that are being made begin anew, kept answers are dropped.
+   */
+  withdrawCopies(copies: Copies, at: { readonly leaf: number; readonly atMs: number }): void;
   isSealed(runId: string): boolean;
   declareGraph(effect: EffectOf<'declareGraph'>): void;
   sealGraph(runId: string, seal: { readonly rootHash: string; readonly atMs: number }): void;
@@ -130,7 +135,7 @@ function prune(rows: EffectRows, { minIndex, root }: EffectOf<'prune'>, leaf: nu
 
 function eraseFields(
   rows: EffectRows,
-  { targets, subject }: EffectOf<'eraseFields'>,
+  { targets, subject, copies }: EffectOf<'eraseFields'>,
   { index: leaf, serverMs }: Place,
 ): void {
   for (const { index, digests } of targets) {
@@ -150,6 +155,7 @@ function eraseFields(
     }
   }
   const indexes = targets.map(({ index }) => index);
+  if (copies !== undefined) rows.withdrawCopies(copies, { leaf, atMs: serverMs });
   rows.expireExports({ first: Math.min(...indexes), last: Math.max(...indexes), atMs: serverMs });
 }
 

@@ -161,8 +161,18 @@ export interface ErasureEffect {
   readonly kind: 'eraseFields';
   readonly targets: readonly ErasureTarget[];
   readonly leaf: number;
+  /** What may hold copies of the values goes with them. */
+  readonly copies?: Copies;
   /** Keyed hash of the subject for whose sake all is erased: that the leaves are about it is forgotten too. */
   readonly subject?: string;
+}
+
+/** Where copies of values are kept beside bodies: results of replays, and answers for repeats. */
+export interface Copies {
+  /** Runs whose replays show values. */
+  readonly runIds: readonly string[];
+  /** Evaluations (`pev_…`) and risk decisions (`rsk_…`) whose answers do. */
+  readonly ids: readonly string[];
 }
 
 /** From here on events below `minIndex` may be dropped (`Store.dropPruned`). Refused with CONFLICT where it does not grow. */

@@ -113,6 +113,7 @@ const reached: readonly RegExp[] = [
   /^SEARCH project USING (?:COVERING )?INDEX sqlite_autoindex_project_1 \(project_id=\?\)/,
   /^SEARCH project USING INDEX sqlite_autoindex_project_1 \(project_id<\?\)/, // the operator's list of all
   /^SEARCH r USING INDEX telemetry_challenge \(challenge_id=\?\)/, // 256 random bits
+  /^SCAN json_each VIRTUAL TABLE/, // values of a parameter
   /^SCAN first$/, // cosigned checkpoints of one log, counted
 ];
 

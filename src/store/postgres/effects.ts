@@ -12,6 +12,7 @@ import { kept, keptOrNull } from './texts.ts';
 import { tenantRows } from './tenantrows.ts';
 import type { Undo } from './undo.ts';
 import { sql, step, type Step } from './wire.ts';
+import { withdrawer } from './withdrawn.ts';
 
 export interface Writing {
   readonly project: number;
@@ -33,6 +34,7 @@ export function effectRows(writing: Writing): EffectRows {
     ...claims(writing),
     ...bodyRows(writing),
     ...exportRows(writing),
+    ...withdrawer(writing),
     ...tenantRows(writing),
   };
 }

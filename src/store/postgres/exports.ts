@@ -85,14 +85,14 @@ const finish = sql(
 );
 const expire = sql(
   `UPDATE export_job SET expires_ms = $2::int8
-   WHERE project = $1 AND removed = 0 AND expires_ms > $2::int8 AND ${erasableSql}
+   WHERE project = $1 AND removed = 0 AND expires_ms > $2::int8 AND (resource = 'replays' OR ${erasableSql}
      AND (manifest::jsonb ->> 'firstSequence')::int8 <= $4::int8
-     AND (manifest::jsonb ->> 'lastSequence')::int8 >= $3::int8`,
+     AND (manifest::jsonb ->> 'lastSequence')::int8 >= $3::int8)`,
 );
 const again = sql(
   `UPDATE job SET status = 'pending', lease = NULL, due_ms = $2::int8
    WHERE project = $1 AND status = 'processing' AND type = 'export' AND job_id IN (SELECT job_id FROM export_job
-     WHERE project = $1 AND removed = 0 AND completed_ms IS NULL AND tree_size > $3::int8 AND ${erasableSql})`,
+     WHERE project = $1 AND removed = 0 AND completed_ms IS NULL AND tree_size > $3::int8 AND (resource = 'replays' OR ${erasableSql}))`,
 );
 export function exportRows({
   project,

@@ -4,6 +4,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { Store, Use } from '../port.ts';
 import { minuteOf } from '../tenantrow.ts';
 import { sessionKeptMs } from '../tenants.ts';
+import { comparesSql } from '../withdrawn.ts';
 import { dropSteps } from './bodies.ts';
 import { scoped, type Database } from './database.ts';
 import type { ProjectNumber } from './readleaves.ts';
@@ -60,7 +61,7 @@ const stagePart = sql(
 );
 const sweepRequests = sql(
   `UPDATE job SET request = NULL
-   WHERE request IS NOT NULL AND status IN ('completed', 'failed') AND completed_ms < $1`,
+   WHERE request IS NOT NULL AND status IN ('completed', 'failed') AND completed_ms < $1 AND NOT ${comparesSql}`,
 );
 const sweepAnswers = sql(
   `DELETE FROM idempotency WHERE (project, key) IN (

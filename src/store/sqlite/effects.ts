@@ -9,6 +9,7 @@ import { keptRequestSql } from './jobs.ts';
 import { policyRows } from './policychanges.ts';
 import type { Prepare } from './statement.ts';
 import { tenantRows } from './tenants.ts';
+import { withdrawer } from './withdrawn.ts';
 
 /** Applies one effect of a request, whose leaves have their places, for the project with this number. */
 export type EffectWriter = (project: number, effect: Effect, assigned: readonly Assigned[]) => void;
@@ -29,6 +30,7 @@ export function effectWriter(prepare: Prepare, seal: BodySeal): EffectWriter {
     ...claimRows(prepare, current),
     ...bodyRows(prepare, current, seal),
     ...exportRows(prepare, current),
+    ...withdrawer(prepare, current),
     ...tenantRows(prepare, current),
   };
   return (project, effect, assigned) => {

@@ -87,14 +87,14 @@ export function exportRows(
   );
   const expire = prepare(
     'expire exports',
-    `UPDATE export_job SET expires_ms = ? WHERE project = ? AND removed = 0 AND expires_ms > ? AND ${erasableSql}
-       AND json_extract(manifest, '$.firstSequence') <= ? AND json_extract(manifest, '$.lastSequence') >= ?`,
+    `UPDATE export_job SET expires_ms = ? WHERE project = ? AND removed = 0 AND expires_ms > ? AND (resource = 'replays' OR ${erasableSql}
+       AND json_extract(manifest, '$.firstSequence') <= ? AND json_extract(manifest, '$.lastSequence') >= ?)`,
   );
   const again = prepare(
     'build exports anew',
     `UPDATE job SET status = 'pending', lease = NULL, due_ms = ?
      WHERE project = ? AND status = 'processing' AND type = 'export' AND job_id IN (SELECT job_id FROM export_job
-       WHERE project = ? AND removed = 0 AND completed_ms IS NULL AND tree_size > ? AND ${erasableSql})`,
+       WHERE project = ? AND removed = 0 AND completed_ms IS NULL AND tree_size > ? AND (resource = 'replays' OR ${erasableSql}))`,
   );
   return {
     createExport: ({ exportId, jobId, resource, format, filters, includeProof, treeSize, createdMs }) => {

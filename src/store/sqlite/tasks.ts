@@ -5,6 +5,7 @@ import { emptyRoot } from '../../core/merkle.ts';
 import type { ApiKeyRow, Cosignature, GraphPart, Project } from '../port.ts';
 import { keyColumns, keyValues } from '../tenantrow.ts';
 import { sessionKeptMs } from '../tenants.ts';
+import { comparesSql } from '../withdrawn.ts';
 import { exportTasks, type MarkExportRemoved } from './exports.ts';
 import { prunedDropper, type DropPruned } from './pruned.ts';
 import type { Prepare } from './statement.ts';
@@ -124,7 +125,7 @@ function sweepTasks(
   const requests = prepare(
     'sweep job requests',
     `UPDATE job SET request = NULL
-     WHERE request IS NOT NULL AND status IN ('completed', 'failed') AND completed_ms < ?`,
+     WHERE request IS NOT NULL AND status IN ('completed', 'failed') AND completed_ms < ? AND NOT ${comparesSql}`,
   );
   const sessions = prepare('sweep sessions', 'DELETE FROM session WHERE expires_ms < ?');
   const staged = prepare(
