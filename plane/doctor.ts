@@ -29,7 +29,10 @@ import { openReader, storeFiles } from '../src/store/sqlite/index.ts';
 import { dataFiles } from './datafiles.ts';
 import { diskOf } from './disk.ts';
 import { logKeys, refuseForeignKeys } from './keys.ts';
+import { outboxFile } from './outbox.ts';
 import { examineService } from './reach.ts';
+import { holdToReported } from './reported.ts';
+import { telemetryStatus } from './status.ts';
 
 export interface PlaneDoctorOptions extends PlaneFlags {
   readonly dataDir: string;
@@ -88,6 +91,7 @@ async function examinePlane(config: PlaneConfig, { examine, env, folders }: Look
   await examine('address', () => look(config.listen));
   const { metricsListen } = config;
   await examine('metrics address', () => (metricsListen === null ? ok('off') : look(metricsListen)));
+  await examine('telemetry', () => lookAtTelemetry(dataDir));
   await examine('unit', () => lookAtUnit(folders ?? unitFolders(env)));
   await examineService(dataDir, { examine, env });
 }
@@ -111,6 +115,15 @@ async function lookAtDisk(dataDir: string): Promise<Found> {
   if (daysLeft === null) return ok(growth);
   const detail = `${growth}: ${daysLeft} days left`;
   return daysLeft < 30 ? warn(detail, 'make room, or move the plane to a larger disk') : ok(detail);
+}
+
+/** The outbox opens, and the log has what was reported of it. */
+async function lookAtTelemetry(dataDir: string): Promise<Found> {
+  const advice = 'each reason is explained in docs/telemetry.md, "When the service is away"';
+  const { reasons, enrolled } = telemetryStatus(dataDir);
+  if (existsSync(outboxFile(dataDir))) await holdToReported(dataDir, { remember: false });
+  if (reasons.length > 0) return warn(reasons.join('; '), advice);
+  return ok(enrolled ? 'the log has what was reported of it' : 'not enrolled: nothing is reported');
 }
 
 async function lookAtPinned({ dataDir, origin, projectId }: PlaneConfig, keys: HostKeys): Promise<Found> {

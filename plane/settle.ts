@@ -156,7 +156,7 @@ export function failureOf(answer: ServiceAnswer, nowMs: number): string {
   if (problem?.code === 'TIMESTAMP_OUT_OF_RANGE') return skew(problem.body['serverTime'], nowMs);
   if (status === 401) {
     const what = problem === null ? `HTTP status ${status}` : sentence(problem);
-    return `credential_refused: ${what}; rotate with gov plane rotate-credentials, or enrol again`;
+    return `credential_refused: ${what}; rotate with gov plane rotate-credentials, or enrol again with a token for this data plane (gov planes token, at the service)`;
   }
   if (status >= 300 && status < 400) {
     const to = (headers['location'] ?? 'nowhere').slice(0, 200);

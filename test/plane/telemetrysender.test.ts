@@ -156,7 +156,7 @@ describe('a service that answers', () => {
   });
 
   it('whose answer is lost gets the same bytes again, and the challenge is not lost', async () => {
-    wire.weather = 'lose';
+    wire.weather = { loseAfter: 1 }; // what it holds is asked first
     await plane.telemetry.look();
     const first = plane.reports();
     expect(status()).toMatchObject({ reportsWaiting: 1, challengesOpen: 0 });
@@ -173,7 +173,7 @@ describe('a service that answers', () => {
   });
 
   it('whose answer to an attestation is lost gets the same answer again', async () => {
-    wire.weather = { loseAfter: 1 };
+    wire.weather = { loseAfter: 2 };
     await plane.telemetry.look(); // the receipt of the first report comes, with its challenge
     const first = plane.reports()[0]!;
     const challengeOf = () => plane.read((outbox) => outbox.challengesOf(dataPlaneId, first.reportId).at(0));
