@@ -8,7 +8,7 @@ import { sha256Text } from '../core/hash.ts';
 import type { ReplayResult } from '../contract/replay.ts';
 import { readErasure } from '../core/decided/erasure.ts';
 import { formatTimestamp } from '../core/time.ts';
-import { withdrawnBy } from '../store/withdrawn.ts';
+import { withdrawnBy } from '../core/replay/withdrawn.ts';
 import type { Leaf, StoredJob, StoreReader } from '../store/port.ts';
 import { contradiction } from './contradiction.ts';
 

@@ -4,15 +4,6 @@
  */
 import type { Copies } from './stored.ts';
 
-/** What stands in place of the result of a replay since the erasure of this leaf. */
-export const withdrawnText = (leaf: number): string => `{"erasedBy":${leaf}}`;
-
-/** The leaf of the erasure; null for a result. */
-export function withdrawnBy(result: string): number | null {
-  const [, leaf] = /^\{"erasedBy":(\d{1,15})\}$/.exec(result) ?? [];
-  return leaf === undefined ? null : Number(leaf);
-}
-
 /** How requests begin that compare a run with one of these: they are canonical. */
 export const comparing = ({ runIds }: Copies): string[] =>
   runIds.map((runId) => `{"compareRunId":${JSON.stringify(runId)}`);

@@ -1,6 +1,7 @@
 /** Copies of erased values, taken with the commit of the erasure. */
+import { withdrawnText } from '../../core/replay/withdrawn.ts';
 import type { EffectRows } from '../effects.ts';
-import { answeredId, comparing, withdrawnText } from '../withdrawn.ts';
+import { answeredId, comparing } from '../withdrawn.ts';
 import { textArray } from './arrays.ts';
 import type { Writing } from './effects.ts';
 import { sql, step } from './wire.ts';

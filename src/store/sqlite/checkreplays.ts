@@ -2,13 +2,13 @@
 import { openReplay } from '../../core/decided/replayed.ts';
 import { sha256Text } from '../../core/hash.ts';
 import type { JsonObject } from '../../core/json.ts';
+import { withdrawnBy } from '../../core/replay/withdrawn.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Check, CheckedProject } from '../fsck.ts';
 import { columnCheck, type Columns } from './checkcolumns.ts';
 import { shown, type Committed, type RecordCheck } from './checkrecord.ts';
 import type { Value } from './connection.ts';
 import { typeNumbers } from '../decided.ts';
-import { withdrawnBy } from '../withdrawn.ts';
 import { positionOf } from './position.ts';
 
 /** Results are read one at a time. Cost: a SHA-256 of each. */

@@ -1,6 +1,7 @@
 /** Copies of erased values, taken in the transaction of the erasure. */
+import { withdrawnText } from '../../core/replay/withdrawn.ts';
 import type { EffectRows } from '../effects.ts';
-import { answeredId, comparing, withdrawnText } from '../withdrawn.ts';
+import { answeredId, comparing } from '../withdrawn.ts';
 import type { Current } from './effects.ts';
 import type { Prepare } from './statement.ts';
 
