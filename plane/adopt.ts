@@ -21,7 +21,7 @@ import { explain, type JsonSchema } from '../src/service/explain.ts';
 import type { TreeName } from '../src/store/port.ts';
 import { PlaneLog } from './meterlog.ts';
 import type { OutboxReport } from './outbox.ts';
-import { identityOf, meteringLog, type Maker } from './report.ts';
+import { identityOf, meteringLog, type Maker } from './maker.ts';
 
 /** Whom an enrolment is of, so that its service is asked once for it. */
 export const askedFor = ({ enrolment }: Pick<Maker, 'enrolment'>): string =>

@@ -72,6 +72,19 @@ export class HeldOutbox {
    */
   adopt(report: OutboxReport, receipt: string, atMs: number): void {
     const { planeId, epoch, sequence, reportId, body, hash, treeSize, periodEndMs, builtMs } = report;
+    const values = [
+      planeId,
+      epoch,
+      sequence,
+      reportId,
+      body,
+      hash,
+      treeSize,
+      periodEndMs,
+      builtMs,
+      receipt,
+      atMs,
+    ];
     const reason = `replaced by report ${reportId}, which the service holds`;
     this.db.transaction(() => {
       this.remake(planeId, epoch, sequence, reason);
@@ -87,10 +100,7 @@ export class HeldOutbox {
         `INSERT INTO report (plane_id, epoch, sequence, report_id, body, hash, tree_size, period_end_ms, built_ms,
            state, handed, receipt, settled_ms)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'accepted', 1, ?, ?)`,
-      ).run(
-        ...[planeId, epoch, sequence, reportId, body, hash, treeSize, periodEndMs, builtMs],
-        ...[receipt, atMs],
-      );
+      ).run(...values);
     })();
   }
 

@@ -20,7 +20,7 @@ import { storeFiles } from '../src/store/sqlite/index.ts';
 import { copyPrivate } from './backup.ts';
 import { dataFiles } from './datafiles.ts';
 import { fillPlane, projectOf } from './init.ts';
-import { firstAuditOrigin, meteringLog } from './report.ts';
+import { firstAuditOrigin, meteringLog } from './maker.ts';
 import { reportedHeads } from './reported.ts';
 
 export interface RecoverOptions {

@@ -6,82 +6,22 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { version } from '../src/client/version.ts';
-import { limits } from '../src/contract/limits.ts';
 import { meteredTypes, type MeteredType } from '../src/contract/operation.ts';
 import { GovError } from '../src/contract/problems.ts';
 import { usageSchema, type UsageReport } from '../src/contract/telemetry.ts';
-import { signCheckpoint, type CheckpointSigner } from '../src/core/checkpoint.ts';
+import { signCheckpoint } from '../src/core/checkpoint.ts';
 import { typeId } from '../src/core/id.ts';
 import { canonicalize, type Json } from '../src/core/jcs.ts';
 import { zeroTotals, type Totals } from '../src/core/metering.ts';
 import { formatTimestamp } from '../src/core/time.ts';
 import { checkReport, checkSuccession, reportHash, type PlaneIdentity } from '../src/core/usagereport.ts';
-import type { Project, TreeName } from '../src/store/port.ts';
+import type { TreeName } from '../src/store/port.ts';
 import { isRolledBack } from './adopt.ts';
-import type { Enrolment } from './enrolment.ts';
-import { PlaneLog, type LogReader } from './meterlog.ts';
-import type { Outbox, OutboxReport, StoredReport } from './outbox.ts';
+import { ed25519Of, identityOf, meteringLog, reportTime, type Maker } from './maker.ts';
+import { PlaneLog } from './meterlog.ts';
+import type { OutboxReport, StoredReport } from './outbox.ts';
 
-/** What reports and answers are made of. */
-export interface Maker {
-  readonly enrolment: Enrolment;
-  readonly outbox: Outbox;
-  readonly project: Project;
-  readonly reader: LogReader;
-  /** Signers of the log with this origin, Ed25519 first. */
-  readonly signers: (origin: string) => readonly CheckpointSigner[];
-  /** Size of a head of a log of the plane that was signed, which no later one takes back. */
-  readonly signedSize: (tree: TreeName) => Promise<number>;
-  readonly now: () => number;
-  readonly randomBytes: (size: number) => Buffer;
-  /** How far this clock is ahead of the service's; null before it answered. */
-  readonly clockAheadMs?: () => number | null;
-  /** Ed25519 public keys that signed the logs once. */
-  readonly formerKeys?: () => readonly Buffer[];
-}
-
-/** Now, as far as it is known: no later than at the service, whose clock bounds what may be reported. */
-export function reportTime({ now, clockAheadMs }: Pick<Maker, 'now' | 'clockAheadMs'>): number {
-  const ahead = clockAheadMs?.() ?? 0;
-  return now() - (ahead > limits.telemetrySkewSeconds * 1000 ? ahead : 0);
-}
-
-/** The metering log of a plane by its origin, `<host>/<id>/metering/<epoch>`. */
-export function meteringLog({ meteringOrigin }: Pick<Project, 'meteringOrigin'>): {
-  readonly origin: string;
-  readonly epoch: number;
-} {
-  const [, origin, digits] = /^(.+)\/(0|[1-9][0-9]{0,8})$/.exec(meteringOrigin) ?? [];
-  if (origin !== undefined) return { origin, epoch: Number(digits) };
-  throw new GovError(
-    'STORAGE_FAULT',
-    `expected a metering origin that ends in an epoch, got ${meteringOrigin}`,
-  );
-}
-
-/** The Ed25519 signer of a log: services know planes by that key. */
-export function ed25519Of(signers: readonly CheckpointSigner[]): CheckpointSigner {
-  const signer = signers.find(({ algorithm }) => algorithm === 'ed25519');
-  if (signer === undefined) throw new Error('a plane has an Ed25519 key');
-  return signer;
-}
-
-/** Who the plane is to its service. */
-export function identityOf({ project, signers }: Pick<Maker, 'project' | 'signers'>): PlaneIdentity {
-  const { origin } = meteringLog(project);
-  const keyOf = (name: string): string => ed25519Of(signers(name)).verifierKey;
-  const auditOrigin = firstAuditOrigin(project);
-  return { origin, auditOrigin, verifierKey: keyOf(`${origin}/0`), auditVerifierKey: keyOf(auditOrigin) };
-}
-
-/** The origin that the audit log of a plane had in epoch 0. */
-export function firstAuditOrigin(project: Pick<Project, 'auditOrigin' | 'meteringOrigin'>): string {
-  const { auditOrigin } = project;
-  const { epoch } = meteringLog(project);
-  return epoch > 0 && auditOrigin.endsWith(`/${epoch}`)
-    ? auditOrigin.slice(0, -`/${epoch}`.length)
-    : auditOrigin;
-}
+export { ed25519Of, identityOf, meteringLog, type Maker } from './maker.ts';
 
 /** Where the next report begins. */
 interface Before {
@@ -111,7 +51,7 @@ export async function makeReports(maker: Maker): Promise<number> {
   const lastMs = size === 0 ? 0 : (await log.leaf(size - 1)).atMs;
   const endMs = Math.max(nowMs, before.endMs);
   for (let made = 0; ; made++) {
-    before = { ...before, endMs: await startAfter(log, before, { size, endMs }) };
+    before = await startAfter(log, before, { size, endMs });
     const monthMs = nextMonth(before.endMs);
     const isCut = monthMs < endMs || (monthMs === endMs && lastMs >= endMs);
     const upTo = isCut
@@ -130,11 +70,11 @@ async function startAfter(
   log: PlaneLog,
   before: Before,
   { size, endMs }: { readonly size: number; readonly endMs: number },
-): Promise<number> {
+): Promise<Before> {
   const isMonth = before.endMs === monthOf(before.endMs);
-  if (!isMonth) return before.endMs;
+  if (!isMonth) return before;
   const nextMs = before.treeSize < size ? (await log.leaf(before.treeSize)).atMs : endMs;
-  return Math.max(before.endMs, monthOf(Math.min(nextMs, endMs)));
+  return { ...before, endMs: Math.max(before.endMs, monthOf(Math.min(nextMs, endMs))) };
 }
 
 async function beginning(

@@ -18,7 +18,7 @@ import { contradiction, identitiesOf, reportIn } from './adopt.ts';
 import { projectOf } from './init.ts';
 import { PlaneLog } from './meterlog.ts';
 import { outboxFile, readOutbox } from './outbox.ts';
-import { identityOf, meteringLog } from './report.ts';
+import { identityOf, meteringLog } from './maker.ts';
 
 /** The Ed25519 public keys of the trust file: those that sign the log, and those that did. */
 export function trustedKeys(dataDir: string): Buffer[] {

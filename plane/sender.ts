@@ -12,7 +12,8 @@ import { askedFor, newestIn, takeNewest } from './adopt.ts';
 import { answerChallenge, challengeIn } from './attest.ts';
 import type { LinkAnswer, LinkMessage } from './link.ts';
 import type { OutboxReport, StoredChallenge, StoredReport } from './outbox.ts';
-import { makeReports, reportTime, type Maker } from './report.ts';
+import { reportTime, type Maker } from './maker.ts';
+import { makeReports } from './report.ts';
 import { failureOf, messageOf, settleAnswer, settleReport, type Unsettled, type Verdict } from './settle.ts';
 
 /** Reports that are marked at once as ones that may leave: a mark is a sync of the disk. */

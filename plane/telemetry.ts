@@ -23,7 +23,8 @@ import {
 import { ServiceLink } from './link.ts';
 import { mergeReports } from './merge.ts';
 import { openOutbox, type Outbox } from './outbox.ts';
-import { makeReports, type Maker } from './report.ts';
+import { reportTime, type Maker } from './maker.ts';
+import { makeReports } from './report.ts';
 import { trustedKeys } from './reported.ts';
 import { Sender } from './sender.ts';
 import { messageOf } from './settle.ts';
@@ -206,12 +207,14 @@ export class Telemetry implements Background {
 }
 
 /** Whether no report was made yet in the plane's own stretch of time; at once where there is none at all. */
-export function isDue({ outbox, enrolment, now }: Maker, { intervalSeconds }: TelemetrySettings): boolean {
+export function isDue(maker: Maker, { intervalSeconds }: TelemetrySettings): boolean {
+  const { outbox, enrolment } = maker;
   const newest = outbox.newest(enrolment.dataPlaneId);
   if (newest === null) return true;
   const wanted = intervalSeconds ?? enrolment.reportIntervalSeconds;
   const intervalMs = Math.max(wanted, limits.reportIntervalLeastSeconds) * 1000;
   const offsetMs = (sha256(enrolment.dataPlaneId).readUInt32BE() / 2 ** 32) * intervalMs;
   const stretch = (ms: number): number => Math.floor((ms - offsetMs) / intervalMs);
-  return stretch(now()) !== stretch(newest.builtMs);
+  // by the same clock as reports are made, or one that is ahead would make one after the other
+  return stretch(reportTime(maker)) !== stretch(newest.builtMs);
 }

@@ -191,6 +191,7 @@ describe('a clock', () => {
     const rightMs = Date.now() + 1;
     setClock(rightMs + 400 * dayMs);
     wire.weather = 'refuse';
+    await plane.restart(); // no connection is left
     await plane.record(1);
     await plane.telemetry.look();
     setClock(rightMs);
