@@ -72,6 +72,7 @@ const well = {
   'pinned keys': 'ok',
   address: 'ok',
   'metrics address': 'ok',
+  telemetry: 'ok',
   unit: 'ok',
   enrolment: 'ok',
 } as const;

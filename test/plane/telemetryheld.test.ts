@@ -209,6 +209,17 @@ describe('a clock', () => {
   });
 });
 
+describe('a clock that is ahead of the service', () => {
+  it('makes one report an interval, which ends no later than it is there', async () => {
+    await plane.end();
+    const aheadMs = 3 * dayMs;
+    plane = openTelemetryPlane(dataDir, { now: () => Date.now() + aheadMs });
+    for (const each of [1, 2]) await report(each);
+    expect(plane.reports().length).toBeLessThan(6);
+    expect(plane.telemetry.reasons()).toEqual([expect.stringMatching(/clock_skew: .* ahead of the service/)]);
+  });
+});
+
 describe('an answer to a challenge', () => {
   it('that is not settled keeps no report waiting, and ends with its challenge', async () => {
     wire.weather = { loseAfter: 2 };
