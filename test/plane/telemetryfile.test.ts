@@ -127,6 +127,7 @@ describe('a plane whose usage is carried by hand', () => {
     const answer = { code: 'REPORT_CONFLICT', detail: 'the id is taken' };
     expect(take([{ kind: 'usage', id: reportId, status: 400, answer }])).toMatchObject({ refused: 1 });
     expect(telemetryStatus(plane.dataDir).reasons).toEqual([
+      expect.stringMatching(/^outbox_behind: /),
       expect.stringMatching(/^reports_refused: 1 .*REPORT_CONFLICT: the id is taken/),
     ]);
   });

@@ -46,6 +46,7 @@ describe('a plane that serves', () => {
     const { dataDir } = plane;
     await enrolPlane({ dataDir, service: wire.origin, token, env: {}, now: Date.now });
     await expect.poll(() => status().lastContactAt, patient).toEqual(expect.any(String));
+    await expect.poll(() => status().reportsWaiting, patient).toBe(0);
     await expect.poll(() => status().challengesOpen, patient).toBe(0);
     expect(status()).toMatchObject({ reportsWaiting: 0, reportsRefused: 0, reasons: [] });
     const { body } = await ada.call('GET', `/telemetry/planes/${dataPlaneId}`);
