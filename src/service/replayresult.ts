@@ -7,6 +7,7 @@ import { openReplay, type ReplayRecord } from '../core/decided/replayed.ts';
 import { sha256Text } from '../core/hash.ts';
 import type { ReplayResult } from '../contract/replay.ts';
 import { readErasure } from '../core/decided/erasure.ts';
+import { readPrune } from '../core/decided/prune.ts';
 import { formatTimestamp } from '../core/time.ts';
 import { withdrawnBy } from '../core/replay/withdrawn.ts';
 import type { Leaf, StoredJob, StoreReader } from '../store/port.ts';
@@ -51,7 +52,8 @@ async function heldAgainst({ store, projectId, replayId, job, leaf }: Held): Pro
   const by = result === null ? null : withdrawnBy(result);
   if (by !== null && job !== null && logged !== null) {
     const erasure = await store.leaf(projectId, by);
-    if (erasure !== null && readErasure(erasure.record) !== null) return withdrawn(job, logged, by);
+    const isKnown = erasure !== null && (readErasure(erasure.record) ?? readPrune(erasure.record)) !== null;
+    if (isKnown) return withdrawn(job, logged, by);
   }
   if (result === null || sha256Text(result) !== logged?.result)
     throw contradiction(`the result of replay ${replayId}`, leaf);
@@ -68,7 +70,7 @@ function withdrawn(job: StoredJob, logged: ReplayRecord, by: number): string {
     replayId,
     runId,
     steps: [],
-    warnings: [`steps showed values that leaf ${by} of the log erased since; replay the run again`],
+    warnings: [`steps showed values that leaf ${by} of the log took since; replay the run again`],
     driftDiagnostics: [],
     createdAt: formatTimestamp(job.createdMs),
     summary: { steps, ...counts },

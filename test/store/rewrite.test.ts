@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { planePrune } from '../../plane/prune.ts';
 import { fsck } from '../../src/host/fsck.ts';
+import { endOf } from '../service/filled.ts';
 import { event, startPlane, type TestPlane } from '../serving.ts';
 
 const dayMs = 86_400_000;
@@ -70,10 +71,17 @@ it('fields, one by one', async () => {
 
 it('events that were pruned', async () => {
   await record();
+  const own = event({ runId: 'r1', action: 'CNRY9999Z', timestamp: new Date(Date.now()).toISOString() });
+  await plane.call('POST', '/events', { body: own });
+  const { jobId } = (await plane.call('POST', '/replay', { body: { runId: 'r1' } })).body;
+  expect(JSON.stringify(await endOf(plane.call, jobId))).toContain('CNRY9999Z');
+  const other = (await plane.call('POST', '/replay', { body: { runId: 'gov.system', compareRunId: 'r1' } }))
+    .body;
+  expect(JSON.stringify(await endOf(plane.call, other.jobId))).toContain('CNRY9999Z');
   aheadMs = 200 * dayMs;
   await plane.call('POST', '/events', { body: event({ timestamp: new Date(Date.now()).toISOString() }) });
   await plane.close();
-  expect(found().size).toBe(batches * inBatch);
+  expect(found().size).toBe(batches * inBatch + 1);
   const archive = join(tmpdir(), `gov-rewrite-${process.pid}.gz`);
   const { dataDir } = plane;
   await planePrune({ dataDir, env: {} }, { beforeMs: Date.now() - 190 * dayMs, archive, dryRun: false });

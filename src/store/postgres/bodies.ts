@@ -4,6 +4,7 @@ import type { KeptBody } from '../../core/erased.ts';
 import { isSealed } from '../bodyseal.ts';
 import type { EffectRows } from '../effects.ts';
 import type { Effect } from '../port.ts';
+import { comparesSql } from '../withdrawn.ts';
 import { arrayOf } from './arrays.ts';
 import type { Writing } from './effects.ts';
 import type { Lookup } from './facts.ts';
@@ -62,9 +63,21 @@ const dropLeaves = sql(`DELETE FROM leaf WHERE ${range} AND ${prunableSql('recor
 const dropClients = sql('DELETE FROM client_event WHERE project = $1 AND idx >= $2::int8 AND idx < $3::int8');
 const dropSubjects = sql('DELETE FROM subject WHERE project = $1 AND idx >= $2::int8 AND idx < $3::int8');
 
+// runs are compared as JSON has them, so that they compare with requests as well
+const withdrawResults = sql(
+  `WITH gone AS MATERIALIZED (SELECT ARRAY(
+     SELECT substring(record FROM '"runId":("(?:[^"\\\\]|\\\\.)*")') FROM leaf WHERE ${range}) AS runs)
+   UPDATE job SET result = (SELECT '{"erasedBy":' || max(leaf_index) || '}' FROM prune WHERE project = $1)
+   FROM gone WHERE project = $1 AND type = 'replay' AND status = 'completed'
+     AND substr(result, 1, 12) <> '{"erasedBy":' AND (to_json(run_id)::text = ANY(runs) OR (${comparesSql}
+       AND EXISTS (SELECT FROM unnest(runs) AS run WHERE starts_with(request, '{"compareRunId":' || run))))`,
+);
+
 /** Drops the events of [from, to), which a gov.prune/1 leaf covers: the triggers see to that. */
 export const dropSteps = (project: number, { from, to }: { from: number; to: number }): Step[] =>
-  [dropBodies, dropLeaves, dropClients, dropSubjects].map((each) => step(each, project, from, to));
+  [withdrawResults, dropBodies, dropLeaves, dropClients, dropSubjects].map((each) =>
+    step(each, project, from, to),
+  );
 
 export function bodyRows({
   project,

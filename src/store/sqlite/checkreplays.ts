@@ -19,7 +19,7 @@ export function replayCheck(check: Check, { no, projectId }: CheckedProject): Re
     'SELECT type, run_id, status, completed_ms, summary, result FROM job WHERE project = ? AND result_id = ?',
   );
   const erasure = db.prepare<Value[], unknown>(
-    `SELECT 1 FROM leaf WHERE position = ? AND record LIKE '%"type":"gov.erasure/1"%'`,
+    `SELECT 1 FROM leaf WHERE position = ? AND (record LIKE '%"type":"gov.erasure/1"%' OR record LIKE '%"type":"gov.prune/1"%')`,
   );
   const visit = (index: number, record: JsonObject, committed: Committed): void => {
     if (record['type'] !== 'gov.replay/1') return;

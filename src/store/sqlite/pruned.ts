@@ -1,5 +1,6 @@
 /** Events that were pruned: below which index, and the rows that go with them. */
 import { prunableSql } from '../../core/decided/prune.ts';
+import { comparesSql } from '../withdrawn.ts';
 import type { Connection, Value } from './connection.ts';
 import { positionOf } from './position.ts';
 import type { Prepare } from './statement.ts';
@@ -35,7 +36,17 @@ export function prunedDropper(prepare: Prepare): DropPruned {
     'drop pruned subjects',
     'DELETE FROM subject WHERE project = ? AND idx >= ? AND idx < ?',
   );
+  const within = 'FROM run WHERE run.project = ? AND first_index < ? AND last_index >= ?';
+  const results = prepare(
+    'withdraw results of pruned runs',
+    `UPDATE job SET result = (SELECT '{"erasedBy":' || max(leaf_index) || '}' FROM prune WHERE project = ?)
+     WHERE project = ? AND type = 'replay' AND status = 'completed' AND substr(result, 1, 12) <> '{"erasedBy":'
+       AND (run_id IN (SELECT run_id ${within}) OR (${comparesSql} AND EXISTS (SELECT 1 ${within}
+         AND instr(job.request, '{"compareRunId":' || json_quote(run.run_id)) = 1)))`,
+  );
   return (project, { from, to }) => {
+    const runs = [project, to, from];
+    results.run(project, project, ...runs, ...runs);
     const places = [positionOf(project, from), positionOf(project, to)];
     bodies.run(...places);
     leaves.run(...places);
