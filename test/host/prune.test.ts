@@ -13,6 +13,7 @@ import { fsck } from '../../src/host/fsck.ts';
 import { verifyArchive } from '../../src/host/logarchive.ts';
 import { pruneLog } from '../../src/host/prune.ts';
 import { silentLog } from '../../src/service/log.ts';
+import { endOf } from '../service/filled.ts';
 import { engines, startService, type Tenant, type TestService } from '../hosted.ts';
 import { checkedCalls, event, startPlane, type TestPlane } from '../serving.ts';
 
@@ -180,6 +181,13 @@ describe.each(engines)('a project of a service on %s', (engine) => {
       acme.call(method, path, { environment: 'sandbox', ...(body === undefined ? {} : { body }) });
     await call('POST', '/events/batch', { events: eventsOf('old', 30) });
     const { proofId } = (await call('POST', '/proofs', { runId: 'old' })).body;
+    const inSandbox: typeof acme.call = (method, path) => call(method, path);
+    const replay = async (body: object): Promise<string> =>
+      (await endOf(inSandbox, (await call('POST', '/replay', body)).body.jobId)).result.replayId;
+    const replays = [
+      await replay({ runId: 'old' }),
+      await replay({ runId: 'gov.system', compareRunId: 'old' }),
+    ];
     aheadMs += 10 * dayMs;
     await call('POST', '/events/batch', { events: eventsOf('young', 5) });
     const { projectId } = acme;
@@ -188,6 +196,10 @@ describe.each(engines)('a project of a service on %s', (engine) => {
     const pruned = await pruneLog(service.services, options);
     expect(pruned.to).toBeGreaterThan(30);
     expect((await call('GET', '/events?runId=old')).body.events).toEqual([]);
+    for (const replayId of replays) {
+      const { status, body } = await call('GET', `/replay/${replayId}`);
+      expect([status, body.steps, body.warnings]).toEqual([200, [], [expect.stringContaining('took since')]]);
+    }
     expect((await call('GET', '/events?runId=young')).body.events).toHaveLength(5);
     expect((await call('POST', '/proofs/verify', { proofId })).body.verified).toBe(true);
     expect((await call('POST', '/events', event({ runId: 'young' }))).status).toBe(201);
