@@ -34,6 +34,9 @@ export interface SyncOptions {
 /** Up to a tenth of the interval is added, so that many planes that were started at once do not ask at once. */
 const jitter = 0.1;
 
+/** After a first failure it is asked again in twice this time, then in twice that, up to the interval. */
+const retryMs = 5000;
+
 /** How often it is looked whether the plane was enrolled. */
 const lookMs = 2000;
 
@@ -118,11 +121,13 @@ export class ConfigSync implements Background {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     await this.#options.held.settleMode().catch((error: unknown) => this.#failed(error));
-    while (!signal.aborted) {
+    for (let failures = 0; !signal.aborted;) {
       const stamp = enrolmentStamp(this.#options.dataDir);
       await this.attempt();
+      failures = this.#trouble === null ? 0 : failures + 1;
       const intervalMs = (this.#options.sync.intervalSeconds ?? limits.configIntervalSeconds) * 1000;
-      const untilMs = performance.now() + intervalMs * (1 + jitter * Math.random());
+      const waitMs = failures === 0 ? intervalMs : Math.min(intervalMs, retryMs * 2 ** failures);
+      const untilMs = performance.now() + waitMs * (1 + jitter * Math.random());
       // a plane that was enrolled meanwhile need not wait
       while (!signal.aborted && performance.now() < untilMs) {
         await sleep(lookMs, null, { signal }).catch(() => null);
