@@ -12,12 +12,18 @@ const requestHeaders = [
   'gov-project',
   'idempotency-key',
   'if-match',
+  'if-none-match',
+  'if-range',
+  'range',
   'traceparent',
   'x-api-key',
   'x-request-id',
 ].join(', ');
 
 const answerHeaders = [
+  'accept-ranges',
+  'content-disposition',
+  'content-range',
   'deprecation',
   'etag',
   'gov-api-version',
@@ -27,6 +33,7 @@ const answerHeaders = [
   'location',
   'ratelimit',
   'ratelimit-policy',
+  'repr-digest',
   'retry-after',
   'sunset',
   'www-authenticate',
