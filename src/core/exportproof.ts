@@ -246,6 +246,11 @@ function notesOf({ rows, manifest }: ReadExport, witnesses: number): string[] {
           `NOT PROVED COMPLETE: each row shown is in the log; ${others} of its ${manifest.treeSize} leaves are not shown, and whether one of them is a row that was asked for cannot be seen here`,
         ]
       : []),
+    ...(rows.withdrawn > 0
+      ? [
+          `WITHDRAWN: ${rows.withdrawn} results of replays are not shown; that erasures took what they showed is the word of whoever keeps the log`,
+        ]
+      : []),
     ...(witnesses === 0
       ? [
           'UNWITNESSED: no trusted witness cosigned; whoever holds the key of the log could show another history',

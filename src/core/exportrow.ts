@@ -23,6 +23,7 @@ import { canonicalize, parseJson, readJson, type Json, type JsonObject } from '.
 import { limits } from '../contract/limits.ts';
 import { ListRoot } from './listroot.ts';
 import { proofPreimage } from './proof.ts';
+import { isWithdrawnResult } from './replay/withdrawn.ts';
 import { openEvent } from './record.ts';
 
 /** A leaf as it is stored, and what its row is where that stands beside the log. */
@@ -81,11 +82,17 @@ export function rowOfLeaf(resource: LoggedResource, leaf: ExportLeaf, shown: str
     case 'compliance_proofs':
       return isProofOf(leaf, shown) ? shown : null;
     case 'replays':
-      return sha256Text(shown) === openReplay(openLeaf(leaf)).result ? shown : null;
+      return sha256Text(shown) === openReplay(openLeaf(leaf)).result || isWithdrawnRow(leaf, shown)
+        ? shown
+        : null;
     case 'causal_graphs':
       return isGraphOf(leaf, shown) ? shown : null;
   }
 }
+
+/** Whether a row of replays stands in place of a result, by the word of whoever keeps the log. Throws as above. */
+export const isWithdrawnRow = (leaf: ExportLeaf, shown: string): boolean =>
+  isWithdrawnResult(openReplay(openLeaf(leaf)), shown);
 
 function isProofOf({ record }: ExportLeaf, shown: string): boolean {
   const proof = readProof(parseJson(Buffer.from(shown), rowBounds));

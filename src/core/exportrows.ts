@@ -5,7 +5,7 @@
 import { storedDigests } from './disclosure.ts';
 import { unkeptOf } from './erased.ts';
 import { digestsOf, erasedText, type ExportHead, type ReadRow } from './exportartifact.ts';
-import { leafTypes, rowOfLeaf, type ExportLeaf, type LoggedResource } from './exportrow.ts';
+import { isWithdrawnRow, leafTypes, rowOfLeaf, type ExportLeaf, type LoggedResource } from './exportrow.ts';
 import type { ExportChecks } from './exportverify.ts';
 import type { JsonObject } from './json.ts';
 import { leafHash } from './merkle.ts';
@@ -30,6 +30,8 @@ export class RowCheck {
   first: number | null = null;
   last: number | null = null;
   count = 0;
+  /** Results of replays that are not shown. */
+  withdrawn = 0;
 
   constructor(head: ExportHead & { readonly asked: JsonObject }, checks: ExportChecks) {
     this.#head = head;
@@ -55,7 +57,7 @@ export class RowCheck {
     const fault = this.#faultOf(leaf, row);
     if (fault !== null) {
       this.#checks.fail('rows', 'ROW_MISMATCH', `line ${line}, leaf ${leaf.index}: ${fault}`);
-    }
+    } else if (this.#head.resource === 'replays' && isWithdrawnRow(leaf, row)) this.withdrawn++;
   }
 
   /** The root of the leaves below `size`; null where the leaves and the hashes between them have none. */

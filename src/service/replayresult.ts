@@ -3,13 +3,12 @@
  * text. Proven by `test/service/replayfaults.test.ts`.
  */
 import { openLeaf } from '../core/decided/leaf.ts';
-import { openReplay, type ReplayRecord } from '../core/decided/replayed.ts';
+import { openReplay } from '../core/decided/replayed.ts';
 import { sha256Text } from '../core/hash.ts';
-import type { ReplayResult } from '../contract/replay.ts';
 import { readErasure } from '../core/decided/erasure.ts';
 import { readPrune } from '../core/decided/prune.ts';
 import { formatTimestamp } from '../core/time.ts';
-import { withdrawnBy } from '../core/replay/withdrawn.ts';
+import { withdrawnBy, withdrawnResult } from '../core/replay/withdrawn.ts';
 import type { Leaf, StoredJob, StoreReader } from '../store/port.ts';
 import { contradiction } from './contradiction.ts';
 
@@ -53,28 +52,9 @@ async function heldAgainst({ store, projectId, replayId, job, leaf }: Held): Pro
   if (by !== null && job !== null && logged !== null) {
     const erasure = await store.leaf(projectId, by);
     const isKnown = erasure !== null && (readErasure(erasure.record) ?? readPrune(erasure.record)) !== null;
-    if (isKnown) return withdrawn(job, logged, by);
+    if (isKnown) return withdrawnResult(logged, { by, createdAt: formatTimestamp(job.createdMs) });
   }
   if (result === null || sha256Text(result) !== logged?.result)
     throw contradiction(`the result of replay ${replayId}`, leaf);
   return result;
-}
-
-/** What is left where values that the steps showed were erased since: how many there were, of which the log tells. */
-function withdrawn(job: StoredJob, logged: ReplayRecord, by: number): string {
-  const { replayId, runId, steps, notReplayable } = logged;
-  const mismatch = logged.mismatches.n;
-  const match = steps - mismatch - notReplayable;
-  const counts = { match, mismatch, missing: 0, extra: 0, notReplayable, firstDivergence: null };
-  const left: ReplayResult = {
-    replayId,
-    runId,
-    steps: [],
-    warnings: [`steps showed values that leaf ${by} of the log took since; replay the run again`],
-    driftDiagnostics: [],
-    createdAt: formatTimestamp(job.createdMs),
-    summary: { steps, ...counts },
-    truncated: true,
-  };
-  return JSON.stringify(left);
 }

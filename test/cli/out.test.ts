@@ -115,7 +115,7 @@ describe('a list', () => {
 
   it('has every column as csv and wide', async () => {
     const csv = lines((await list('--run r -o csv')).stdout);
-    expect(csv[0]).toBe(Object.keys(event(0)).join(','));
+    expect(csv[0]).toBe([...Object.keys(event(0)), 'erased'].join(','));
     expect(csv).toHaveLength(3);
     const wide = lines((await list('--run r -o wide')).stdout);
     expect(wide[0]).toContain('LEAF HASH');
