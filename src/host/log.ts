@@ -11,7 +11,7 @@ export type LogLevel = (typeof logLevels)[number];
 
 /** Of each, what stays and what goes; of a JWT its header stays. */
 const tokens =
-  /\b(gov_(?:live|test|hyb|shr|cli)_|whsec_|__Host-gov_session=)[\w+/=-]+|\b(eyJ[\w-]*\.)[\w-]+(?:\.[\w-]*)?/g;
+  /\b(gov_(?:live|test|hyb|enr|shr|cli)_|whsec_|__Host-gov_session=)[\w+/=-]+|\b(eyJ[\w-]*\.)[\w-]+(?:\.[\w-]*)?/g;
 
 /** A line without what looks like a key, a session or an ID token. */
 export const scrub = (line: string): string => line.replace(tokens, '$1$2[redacted]');
