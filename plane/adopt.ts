@@ -9,6 +9,7 @@
 import { UsageReport, type NewestReport } from '../src/contract/telemetry.ts';
 import { checkReportBy } from '../src/core/formerkeys.ts';
 import type { Checkpoint } from '../src/core/checkpoint.ts';
+import { parseJson } from '../src/core/json.ts';
 import { verifierKeyText } from '../src/core/note.ts';
 import {
   epochOrigin,
@@ -17,7 +18,7 @@ import {
   reportHash,
   type PlaneIdentity,
 } from '../src/core/usagereport.ts';
-import { explain, type JsonSchema } from '../src/service/explain.ts';
+import { fits } from '../src/service/explain.ts';
 import type { TreeName } from '../src/store/port.ts';
 import { PlaneLog } from './meterlog.ts';
 import type { OutboxReport } from './outbox.ts';
@@ -141,13 +142,11 @@ export async function contradiction(log: PlaneLog, tree: TreeName, head: Checkpo
     : `of a ${tree} log with another root at ${head.size} leaves than here`;
 }
 
-/** A report that fits its schema; null for what does not. */
+/** A report that fits its schema; null for what does not. The service, whose text it is, is not trusted. */
 export function reportIn(body: string): UsageReport | null {
   try {
-    const value: unknown = JSON.parse(body);
-    // a TypeBox schema is a JSON Schema
-    const { errors } = explain(UsageReport as unknown as JsonSchema, value, { in: 'body' });
-    return errors.length === 0 ? (value as UsageReport) : null;
+    const value = parseJson(Buffer.from(body));
+    return fits(UsageReport, value) ? value : null;
   } catch {
     return null;
   }

@@ -19,16 +19,14 @@ import { sumOf } from '../src/core/metering.ts';
 import { signNote } from '../src/core/note.ts';
 import { formatTimestamp } from '../src/core/time.ts';
 import { reportedHead } from '../src/core/usagereport.ts';
-import { explain, type JsonSchema } from '../src/service/explain.ts';
+import { fits } from '../src/service/explain.ts';
 import { pathAmong, pathText, PlaneLog } from './meterlog.ts';
 import type { Outbox, StoredChallenge } from './outbox.ts';
 import { ed25519Of, meteringLog, type Maker } from './report.ts';
 
 /** A challenge in an answer of the service, or null where there is none that fits its schema. */
 export function challengeIn(value: unknown): Challenge | null {
-  // a TypeBox schema is a JSON Schema
-  const { errors } = explain(Challenge as unknown as JsonSchema, value, { in: 'body' });
-  return errors.length === 0 ? (value as Challenge) : null;
+  return fits(Challenge, value) ? value : null;
 }
 
 /**

@@ -3,6 +3,7 @@
  * value that Ajv refused, and lists where, which rule, what was expected and what came (contract C2). Ajv
  * judges, this explains; `test/contract/schema.test.ts` proves that they agree on what is valid.
  */
+import type { Static, TSchema } from 'typebox';
 import { limits } from '../contract/limits.ts';
 import type { FieldError } from '../contract/problems.ts';
 import { namePattern } from '../contract/shapes.ts';
@@ -95,6 +96,12 @@ export function explain(
   visit(walk, schema, value, options.pointer ?? '');
   const truncated = walk.errors.length > limits.fieldErrors;
   return { errors: truncated ? walk.errors.slice(0, limits.fieldErrors) : walk.errors, truncated };
+}
+
+/** Whether a value is what a row's schema says, without a compiled check. The value is an attacker's. */
+export function fits<Schema extends TSchema>(schema: Schema, value: unknown): value is Static<Schema> {
+  // a TypeBox schema is a JSON Schema
+  return explain(schema as unknown as JsonSchema, value, { in: 'body' }).errors.length === 0;
 }
 
 const patterns = new Map<string, RegExp>();
