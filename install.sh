@@ -151,7 +151,7 @@ link() {
 }
 
 done_message() {
-  say "gov $version is ready: $root/bin/gov"
+  say "$version is ready: $root/bin/gov"
   [ -n "$prefix" ] || { say "to have it on PATH: ./install.sh --link"; return; }
   found=$(command -v gov || true)
   case $found in

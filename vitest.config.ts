@@ -1,8 +1,12 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 // Tests run on two cores beside real daemons: a few forks, generous time-outs, no retries.
 // GOV_TEST_REPORT names a file for the machine-readable report that .ci/run counts from.
 const report = process.env['GOV_TEST_REPORT'];
+
+// Threads and child processes load TypeScript, which takes most of their start where it is stripped and compiled anew.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
 
 // What a plane does on SQLite, a hosted service does on PostgreSQL: these run a second time with test/onpostgres.ts.
 const onBoth = [
@@ -25,6 +29,22 @@ const onBoth = [
   'http/stream',
 ];
 
+// These begin in a process of their own: they measure its memory, look at the statements that it has prepared, or load
+// tests that every engine is put to. All others share two processes, since loading the project anew takes longer than most
+// of them run.
+const alone = [
+  'core/replay/collector',
+  'http/unsent',
+  'store/tenantstatements',
+  'store/sqlite',
+  'store/thread',
+  'store/sealed',
+  'store/postgres',
+  'store/postgres/sealed',
+  'store/postgres/statements',
+];
+const files = (names: readonly string[]) => names.map((name) => `test/${name}.test.ts`);
+
 export default defineConfig({
   test: {
     pool: 'forks',
@@ -33,19 +53,30 @@ export default defineConfig({
     // a thousand; in Node 24 that now and then frees what another thread has freed, and the process ends with SIGSEGV.
     // What is published is bundled JavaScript and has no part in it.
     execArgv: ['--wasm-wrapper-tiering-budget=2000000000'],
+    globalSetup: ['test/built.ts', 'test/store/postgres/shared.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
+    isolate: false,
     projects: [
       {
         extends: true,
-        test: { name: 'own', include: ['test/**/*.test.ts'], setupFiles: ['test/setup.ts'] },
+        test: {
+          name: 'own',
+          include: ['test/**/*.test.ts'],
+          exclude: files(alone),
+          setupFiles: ['test/setup.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'alone', include: files(alone), isolate: true, setupFiles: ['test/setup.ts'] },
       },
       {
         extends: true,
         test: {
           name: 'postgres',
-          include: onBoth.map((name) => `test/${name}.test.ts`),
+          include: files(onBoth),
           setupFiles: ['test/setup.ts', 'test/onpostgres.ts'],
         },
       },

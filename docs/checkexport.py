@@ -9,7 +9,9 @@ for each thing that was checked; exit status 1 at the first that does not hold.
 """
 import base64
 import hashlib
+import datetime
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -115,6 +117,45 @@ def is_extended(first, second, first_root, second_root, path):
     return sn == 0 and fr == first_root and sr == second_root
 
 
+class Number(str):
+    """A number as it is spelled, so that 1, 1.0 and true are three things."""
+
+
+def members_of(pairs):
+    names = [name for name, _ in pairs]
+    expect(len(set(names)) == len(names), "a member that stands twice")
+    return dict(pairs)
+
+
+def refused(word):
+    raise Refused(f"no JSON value: {word}")
+
+
+reading = {"object_pairs_hook": members_of, "parse_int": Number, "parse_float": Number, "parse_constant": refused}
+
+
+def parsed(text):
+    """A JSON value of which nothing is lost."""
+    return json.loads(text, **reading)
+
+
+def written(value, order=list):
+    """The value as JSON without white space; `order=sorted`: whatever the order of members."""
+    if isinstance(value, dict):
+        items = (json.dumps(name, ensure_ascii=False) + ":" + written(value[name], order) for name in order(value))
+        return "{" + ",".join(items) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(written(item, order) for item in value) + "]"
+    return str(value) if isinstance(value, Number) else json.dumps(value, ensure_ascii=False)
+
+
+def exactly(text, what):
+    """What a line says, where it is the only way to write that."""
+    value = parsed(text)
+    expect(written(value) == text, f"{what} that is not as it is written")
+    return value
+
+
 def raw_items(text):
     """The items of a JSON list, each as it is spelled."""
     items, at, decoder = [], 1, json.JSONDecoder()
@@ -128,13 +169,13 @@ def raw_items(text):
 
 def opened(record, disclosures):
     """The disclosed values, each of which stands in the record."""
-    digests = json.loads(record)["_sd"]
+    digests = parsed(record)["_sd"]
     for item in raw_items(disclosures):
         digest = b64url(sha256(b64url(item.encode()))).decode()
         expect(digest in digests, "a disclosed value is not of its leaf")
         digests.remove(digest)
     members = {}
-    for _salt, pointer, value in json.loads(disclosures):
+    for _salt, pointer, value in parsed(disclosures):
         name, *rest = pointer[1:].split("/", 1)
         if rest:
             members.setdefault(name, {})[rest[0].replace("~1", "/").replace("~0", "~")] = value
@@ -144,7 +185,7 @@ def opened(record, disclosures):
 
 
 def event_of(index, record, members):
-    clear = json.loads(record)
+    clear = parsed(record)
     return {
         "eventId": clear["eventId"],
         "runId": clear["runId"],
@@ -158,27 +199,51 @@ def event_of(index, record, members):
         "causedBy": clear.get("causedBy"),
         "aiSystemId": clear.get("aiSystemId"),
         "clientEventId": members.get("clientEventId"),
-        "sequence": index,
+        "sequence": Number(index),
         "leafHash": "sha256:" + leaf_hash(record).hex(),
     }
 
 
-def check_row(line, root, erased):
-    row = json.loads(line)
+def milliseconds(text):
+    """A timestamp (RFC 3339), in Unix milliseconds."""
+    day, hour, fraction, zone = re.fullmatch(r"(\S{10})T(\S{8})(\.[0-9]+)?(Z|[+-][0-9:]{5})", text).groups()
+    zone = zone.replace("Z", "+0000").replace(":", "")
+    at = datetime.datetime.strptime(f"{day} {hour} {zone}", "%Y-%m-%d %H:%M:%S %z")
+    return int(at.timestamp()) * 1000 + int(((fraction or ".0")[1:] + "00")[:3])
+
+
+def is_asked(row, filters):
+    """Whether the filters let a row pass."""
+    at, ends = milliseconds(row["timestamp"]), (filters.get("startTime"), filters.get("endTime"))
+    expect(set(filters) <= {"runId", "eventType", "startTime", "endTime"}, "a filter that is not known")
+    return (
+        filters.get("runId", row["runId"]) == row["runId"]
+        and filters.get("eventType", row["eventType"]) == row["eventType"]
+        and (ends[0] is None or milliseconds(ends[0]) <= at)
+        and (ends[1] is None or at <= milliseconds(ends[1]))
+    )
+
+
+def check_row(line, filters, root, erased):
+    row = exactly(line, "a row")
     expect("evidence" in row, "a row without evidence: the export was made without --proof")
     evidence = row.pop("evidence")
-    index, record = evidence["index"], evidence["record"]
+    known = [name for name in ("index", "gap", "record", "disclosures", "erased") if name in evidence]
+    expect(list(evidence) == known, "evidence that says more")
+    index, record = int(evidence["index"]), evidence["record"]
     before = line.index('","disclosures":') + len('","disclosures":')
     spelled = line[before : json.JSONDecoder().raw_decode(line, before)[1]]
     members, missing = opened(record, spelled)
-    gone = {digest: leaf for leaf, digest in evidence.get("erased", [])}
+    gone = {digest: int(leaf) for leaf, digest in evidence.get("erased", [])}
     expect(sorted(gone) == sorted(missing), "a value is neither disclosed nor said to be erased")
     for digest, leaf in gone.items():
         erased.setdefault(leaf, []).append((index, digest))
     event = event_of(index, record, members)
     if missing:
-        event["erased"] = [{"digest": digest, "sequence": gone[digest]} for digest in missing]
-    expect(event == row, f"the row of leaf {index} says something else")
+        event["erased"] = [{"digest": digest, "sequence": Number(gone[digest])} for digest in missing]
+    expect(list(event) == list(row), f"the row of leaf {index} has other members")
+    expect(written(event, sorted) == written(row, sorted), f"the row of leaf {index} says something else")
+    expect(is_asked(row, filters), f"the row of leaf {index} was not asked for")
     root.fill(index, hashes(evidence.get("gap", [])))
     root.add(1, leaf_hash(record))
     return index
@@ -219,34 +284,56 @@ def is_signed(data, key, signature):
 
 def check_request(created, head, size):
     members, missing = opened(created["record"], created["disclosures"])
-    clear = json.loads(created["record"])
+    clear = parsed(created["record"])
     expect(not missing, "the request is not whole")
     expect(clear["runId"] == "gov.system" and clear["eventType"] == "export.created", "another event")
     asked = dict(members["metadata"])
     export_id = asked.pop("exportId")
     expect(clear["timestamp"] == head["generatedAt"], "asked for at another time")
-    expected = {"resource": "audit_events", "format": "json", "includeProof": True, "treeSize": size}
-    expect(asked == {**expected, "filters": head["filters"]}, "the log has another request")
+    expected = {"resource": "audit_events", "format": "json", "includeProof": True, "treeSize": Number(size)}
+    expected["filters"] = head["filters"]
+    expect(written(asked, sorted) == written(expected, sorted), "the log has another request")
     return export_id
 
 
+def has(value, names, what):
+    expect(list(value) == names.split(), f"{what} with other members")
+    return value
+
+
+def check_rows(file, filters, root, erased):
+    """The rows, of which each but the last has a comma behind it; their number, the first, the last, and the end."""
+    rows, first, last, comma = 0, None, None, True
+    for line in file:
+        expect(line.endswith("\n"), "a line without an end")
+        line = line[:-1]
+        if line.startswith("]"):
+            expect(rows == 0 or not comma, "a comma behind the last row")
+            expect(file.read() == "", "more behind the end")
+            return rows, first, last, exactly("{" + line[2:], "an end")
+        expect(comma, "two rows without a comma between them")
+        comma = line.endswith(",")
+        last = check_row(line[:-1] if comma else line, filters, root, erased)
+        first = last if rows == 0 else first
+        rows += 1
+    raise Refused("cut off")
+
+
 def check(path, trust_path):
-    root, erased, rows, first, last = Root(), {}, 0, None, None
+    root, erased = Root(), {}
     with open(path, encoding="utf-8", newline="\n") as file:
-        head = json.loads(file.readline() + "]}")
-        expect(head["resource"] == "audit_events", "not an export of events")
-        for line in file:
-            if line.startswith("]"):
-                break
-            last = check_row(line.rstrip("\n").rstrip(","), root, erased)
-            first = last if rows == 0 else first
-            rows += 1
-        tail = json.loads("{" + line[2:])
-        expect(file.read() == "", "more behind the end")
-    manifest, proof = tail["manifest"], tail["proof"]
-    size, root_hash = manifest["treeSize"], base64.b64decode(manifest["rootHash"])
+        head = exactly(file.readline()[:-1] + "]}", "a beginning")
+        has(head, "schemaVersion resource generatedAt filters data", "a file")
+        expect(head["schemaVersion"] == "1.0" and head["resource"] == "audit_events", "not an export of events")
+        rows, first, last, tail = check_rows(file, head["filters"], root, erased)
+    has(tail, "manifest proof", "an end")
+    pruned = " prunedBelow" if "prunedBelow" in tail["manifest"] else ""
+    manifest = has(tail["manifest"], f"treeSize rootHash firstSequence lastSequence rowCount{pruned}", "a manifest")
+    proof = has(tail["proof"], "checkpoint consistency created erasures gap", "a proof")
+    size, root_hash = int(manifest["treeSize"]), base64.b64decode(manifest["rootHash"], validate=True)
     counted = [manifest["rowCount"], manifest["firstSequence"], manifest["lastSequence"]]
-    expect(counted == [rows, first, last], "the manifest counts other rows")
+    shown = [Number(rows), *(None if at is None else Number(at) for at in (first, last))]
+    expect(written(counted) == written(shown), "the manifest counts other rows")
     root.fill(size, hashes(proof["gap"]))
     expect(root.root() == root_hash, "the rows are not in the tree")
     print(f"{rows} rows, each what its leaf says, in the tree of {size} leaves")
@@ -255,15 +342,19 @@ def check(path, trust_path):
     extended = is_extended(size, signed_size, root_hash, signed_root, hashes(proof["consistency"]))
     expect(extended, "the signed tree does not extend that of the rows")
     print(f"the checkpoint of {signed_size} leaves is signed, and extends that tree")
+    expect(int(proof["created"]["index"]) >= size, "asked for before it")
+    has(proof["created"], "index record disclosures inclusion", "a request")
     for leaf in [proof["created"], *proof["erasures"]]:
-        path_root = inclusion_root(leaf["index"], signed_size, leaf_hash(leaf["record"]), hashes(leaf["inclusion"]))
-        expect(path_root == signed_root, f"leaf {leaf['index']} is not in the signed tree")
+        index = int(leaf["index"])
+        path_root = inclusion_root(index, signed_size, leaf_hash(leaf["record"]), hashes(leaf["inclusion"]))
+        expect(path_root == signed_root, f"leaf {index} is not in the signed tree")
     print(f"asked for as {check_request(proof['created'], head, size)}")
     for leaf in proof["erasures"]:
-        record = json.loads(leaf["record"])
+        record = parsed(has(leaf, "index record inclusion", "an erasure")["record"])
         expect(record["type"] == "gov.erasure/1", "an erasure that is none")
-        named = {(target["index"], digest) for target in record["targets"] for digest in target["digests"]}
-        expect(set(erased.pop(leaf["index"], [])) <= named, "an erasure of something else")
+        named = {(int(target["index"]), digest) for target in record["targets"] for digest in target["digests"]}
+        taken = erased.pop(int(leaf["index"]), None)
+        expect(taken is not None and set(taken) <= named, "an erasure of something else")
     expect(not erased, "a value that no leaf erased")
 
 

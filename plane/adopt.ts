@@ -4,14 +4,16 @@
  * have it, the plane itself was rolled back: nothing is reported then, since it would tell another history.
  *
  * Nothing that the service says is trusted: a report counts where the plane's own key, or one that it had, signed its
- * checkpoints. Proven by `test/plane/telemetryheld.test.ts`.
+ * checkpoints; against the log only a key does that was in force there. Proven by `test/plane/telemetryheld.test.ts` and
+ * `test/plane/adopt.test.ts`.
  */
 import { UsageReport, type NewestReport } from '../src/contract/telemetry.ts';
 import { checkReportBy } from '../src/core/formerkeys.ts';
 import type { Checkpoint } from '../src/core/checkpoint.ts';
 import { parseJson } from '../src/core/json.ts';
-import { verifierKeyText } from '../src/core/note.ts';
+import { parseVerifierKey, verifierKeyText } from '../src/core/note.ts';
 import {
+  checkReport,
   epochOrigin,
   reportedAuditHead,
   reportedHead,
@@ -19,6 +21,7 @@ import {
   type PlaneIdentity,
 } from '../src/core/usagereport.ts';
 import { fits } from '../src/service/explain.ts';
+import { logKeys } from '../src/service/logkeys.ts';
 import type { TreeName } from '../src/store/port.ts';
 import { PlaneLog } from './meterlog.ts';
 import type { OutboxReport } from './outbox.ts';
@@ -107,11 +110,7 @@ async function placeOf(maker: Maker, body: string): Promise<Place> {
   const report = reportIn(body);
   const fault = report === null ? 'it is no report' : foreignTo(maker, report);
   if (report === null || fault !== null || report.dataPlaneId !== enrolment.dataPlaneId) {
-    const detail = `the service holds a report that this plane did not make: ${fault ?? 'it is of another data plane'}`;
-    return {
-      is: 'unknown',
-      detail: `${detail}; what it refuses for it is not billed: ask who runs the service`,
-    };
+    return { is: 'unknown', detail: foreign(fault ?? 'it is of another data plane') };
   }
   if (report.log.epoch < epoch) return { is: 'ended', report };
   const heads = [
@@ -126,10 +125,33 @@ async function placeOf(maker: Maker, body: string): Promise<Place> {
   const log = new PlaneLog(maker.reader, project.projectId);
   for (const { tree, head } of heads) {
     const detail = await contradiction(log, tree, head);
-    if (detail !== null)
+    if (detail === null) continue;
+    if (await couldMake(maker, report))
       return { is: 'rolled back', detail: `the service holds ${what}, ${detail}; ${toDo}` };
+    const retired = 'it is signed by a key that this log had retired by then';
+    return { is: 'unknown', detail: foreign(retired) };
   }
   return { is: 'of this log', report };
+}
+
+const foreign = (fault: string): string =>
+  `the service holds a report that this plane did not make: ${fault}; what it refuses for it is not billed: ask who runs ` +
+  'the service';
+
+/**
+ * Whether a report that the log lacks may have been made here, and not by whoever came by a retired key. The key by which
+ * the service knows the plane makes any: it signs reports after it was retired, until the plane enrols again.
+ */
+async function couldMake(maker: Maker, report: UsageReport): Promise<boolean> {
+  const [known, ...former] = identitiesOf(identityOf(maker), maker.formerKeys?.() ?? []);
+  if (known !== undefined && checkReport(report, known) === null) return true;
+  const history = await logKeys(maker.reader, maker.project.projectId);
+  const { size } = reportedAuditHead(report);
+  return former.some(
+    (each) =>
+      checkReport(report, each) === null &&
+      history.couldSign(parseVerifierKey(each.auditVerifierKey).publicKey, size),
+  );
 }
 
 /** What a log has instead of a head of it that was signed; null where it has that. */

@@ -14,7 +14,7 @@ import {
 } from '../src/contract/telemetry.ts';
 import { attestationText, crossIndexes, sampledUnits } from '../src/core/attestation.ts';
 import { encodeBase64 } from '../src/core/base64.ts';
-import { canonicalize, type Json } from '../src/core/jcs.ts';
+import { canonicalText } from '../src/core/jcs.ts';
 import { sumOf } from '../src/core/metering.ts';
 import { signNote } from '../src/core/note.ts';
 import { formatTimestamp } from '../src/core/time.ts';
@@ -49,7 +49,7 @@ export async function answerChallenge(
     return { refused: `epoch ${report.log.epoch} of the metering log has ended` };
   }
   const proof = await prove(maker, challenge, report);
-  const text = canonicalize(proof as unknown as Json); // its type is JSON's
+  const text = canonicalText(proof);
   return { answer: outbox.answer(stored.planeId, stored.challengeId, text) };
 }
 

@@ -5,19 +5,21 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { GovError } from '../src/contract/problems.ts';
-import type { Message, Receipt } from '../src/contract/telemetry.ts';
+import type { Message, NewestReport, Receipt } from '../src/contract/telemetry.ts';
 import { now, randomBytes } from '../src/host/clock.ts';
 import { readPlaneFile } from '../src/host/config.ts';
 import { readKeys } from '../src/host/keys.ts';
 import { openOwn } from '../src/service/checkpoints.ts';
 import { openReader, storeFiles } from '../src/store/sqlite/index.ts';
 import { answerChallenge } from './attest.ts';
-import { readTelemetrySettings, requireEnrolment } from './enrolment.ts';
+import { readTelemetrySettings, requireEnrolment, type Enrolment } from './enrolment.ts';
 import { signedHeaders } from './link.ts';
 import { openOutbox, outboxFile, readOutbox, type Outbox, type StoredReport } from './outbox.ts';
+import { newestIn, takeNewest } from './adopt.ts';
 import { makeReports, type Maker } from './report.ts';
-import { trustedKeys } from './reported.ts';
+import { holdToReported, trustedKeys } from './reported.ts';
 import { settleAnswer, settleReport } from './settle.ts';
 
 export interface Carried {
@@ -26,8 +28,10 @@ export interface Carried {
 }
 
 /** What makes messages out of the files of a plane, which may be served. */
-export function openMaker(dataDir: string): Carried {
-  const enrolment = requireEnrolment(dataDir);
+export const openMaker = (dataDir: string): Carried => openMakerOf(dataDir, requireEnrolment(dataDir));
+
+/** The same by an enrolment that may not be kept yet. */
+export function openMakerOf(dataDir: string, enrolment: Enrolment): Carried {
   const file = readPlaneFile(join(dataDir, 'plane.json'));
   const { projectId } = file;
   const reader = openReader(storeFiles(dataDir).main);
@@ -55,6 +59,45 @@ export function openMaker(dataDir: string): Carried {
 }
 
 /**
+ * A plane that cannot ask what its service holds is told by file, and goes on behind it (`adopt.ts`). Answers why nothing is
+ * reported, where its log does not have that, or null.
+ */
+export async function goOnBehind(
+  dataDir: string,
+  enrolment: Enrolment,
+  newest: NewestReport,
+): Promise<string | null> {
+  const { maker, close } = openMakerOf(dataDir, enrolment);
+  try {
+    await takeNewest(maker, newest);
+    const { heldReason } = maker.outbox.known();
+    if (heldReason?.startsWith('rolled_back') === true) await signNoMore(dataDir);
+    return heldReason;
+  } finally {
+    close();
+  }
+}
+
+/** The process that serves finds the head in its heads.db before it signs again. */
+async function signNoMore(dataDir: string): Promise<void> {
+  try {
+    await holdToReported(dataDir, { remember: true });
+  } catch (error) {
+    // which is what was to be found
+    if (!(error instanceof GovError) || error.code !== 'CONFLICT') throw error;
+  }
+}
+
+const signedWaitMs = 1500;
+
+/** A plane that is served signs what it recorded within a second; where none is, what is signed is all there will be. */
+async function untilSigned({ reader, project, signedSize }: Maker): Promise<void> {
+  const { size } = await reader.head(project.projectId, 'metering');
+  const untilMs = performance.now() + signedWaitMs;
+  while ((await signedSize('metering')) < size && performance.now() < untilMs) await delay(50);
+}
+
+/**
  * Reports what was recorded until now, then everything that waits: answers to challenges, then reports in order. Each is
  * marked as handed over before it is given out; it is given out again until its receipt comes.
  * CONFLICT where the mode is `off`, NOT_FOUND where the plane is not enrolled.
@@ -69,6 +112,7 @@ export async function* exportUsage(dataDir: string): AsyncGenerator<Message> {
   const { outbox, enrolment } = maker;
   const planeId = enrolment.dataPlaneId;
   try {
+    await untilSigned(maker);
     const newest = outbox.newest(planeId);
     if (newest === null || newest.treeSize < (await maker.signedSize('metering'))) await makeReports(maker);
     for (let each = outbox.openChallenge(planeId); each !== null;) {
@@ -113,21 +157,34 @@ export interface Taken {
   readonly challenges: number;
   /** Of no message of this plane, or to be sent again. */
   readonly unsettled: number;
+  /** Why nothing is reported any more: the service holds what the log here does not have. */
+  readonly held: string | null;
 }
 
 /** Takes receipts in. VALIDATION_ERROR for a line that is none; those before it are taken by then. */
-export function takeReceipts(dataDir: string, lines: Iterable<string>): Taken {
+export async function takeReceipts(dataDir: string, lines: Iterable<string>): Promise<Taken> {
   const enrolment = requireEnrolment(dataDir);
+  const { newest, ...counts } = settleLines(dataDir, enrolment, lines);
+  const held = newest === null ? null : await goOnBehind(dataDir, enrolment, newest);
+  return { ...counts, held };
+}
+
+function settleLines(
+  dataDir: string,
+  enrolment: Enrolment,
+  lines: Iterable<string>,
+): Omit<Taken, 'held'> & { readonly newest: NewestReport | null } {
   const outbox = openOutbox(dataDir);
   const settling = { outbox, enrolment, now };
   const planeId = enrolment.dataPlaneId;
   const openBefore = outbox.summary(planeId, 0).challenges.open;
   const counts = { accepted: 0, refused: 0, unsettled: 0 };
   let answered = 0;
+  let newest: NewestReport | null = null;
   try {
     for (const [at, line] of [...lines].entries()) {
       if (line.trim() === '') continue;
-      const { kind, id, status, answer } = receiptOf(line, at + 1);
+      const { kind, id, status, answer, newest: told } = receiptOf(line, at + 1);
       const message = { status, headers: {}, body: answer };
       const report = kind === 'usage' ? outbox.report(planeId, id) : null;
       const challenge = kind === 'attestation' ? outbox.challenge(planeId, id) : null;
@@ -139,9 +196,10 @@ export function takeReceipts(dataDir: string, lines: Iterable<string>): Taken {
             : null;
       if (verdict !== null && verdict.kind !== 'unsettled' && challenge?.state === 'open') answered += 1;
       counts[verdict?.kind ?? 'unsettled'] += 1;
+      if (report !== null && verdict?.kind === 'refused') newest = newestIn(200, told) ?? newest;
     }
     const challenges = outbox.summary(planeId, 0).challenges.open - openBefore + answered;
-    return { ...counts, challenges };
+    return { ...counts, challenges, newest };
   } finally {
     outbox.close();
   }

@@ -3,10 +3,12 @@
  * are asked for, the rest as it is; what belongs to a process is left out. Proven by `test/plane/backup.test.ts`.
  */
 import { createHash } from 'node:crypto';
-import { createReadStream, readdirSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { syncFile } from '../src/store/sqlite/files.ts';
 
-export type FileKind = 'store' | 'database' | 'secret' | 'plain';
+/** `subjects`: the keys of subjects, which are a secret and a database. */
+export type FileKind = 'store' | 'database' | 'subjects' | 'secret' | 'plain';
 
 export interface DataFile {
   /** Below the directory, with `/` between its parts. */
@@ -14,8 +16,11 @@ export interface DataFile {
   readonly kind: FileKind;
 }
 
-/** Of a process, or made again by a start. */
-const passing = /^(?:lock|reserve|run\.json|probe)$|-(?:wal|shm|journal)$|\.tmp$/;
+/** Held while a directory is filled (`drafts.ts`). */
+export const draftLock = 'draft.lock';
+
+/** Of a process, made again by a start, or an artifact that is being written. */
+const passing = /^(?:lock|draft\.lock|reserve|run\.json|probe)$|-(?:wal|shm|journal)$|\.tmp$|\.part$/;
 const deepest = 4;
 
 /** All that a backup holds, by path. */
@@ -31,8 +36,12 @@ export function dataFiles(dataDir: string, below = '', depth = 0): DataFile[] {
     .toSorted((one, other) => (one.path < other.path ? -1 : 1));
 }
 
+/** Artifacts of exports, which come and go while a plane serves. */
+export const isArtifact = ({ path }: DataFile): boolean => path.startsWith('exports/');
+
 function kindOf(path: string): FileKind {
   if (path === 'gov.db' || path === 'heads.db') return 'store';
+  if (path === 'subjects.db') return 'subjects';
   if (path.startsWith('keys/') || path.endsWith('.key')) return 'secret';
   return path.endsWith('.db') ? 'database' : 'plain';
 }
@@ -53,4 +62,11 @@ export async function sumOf(folder: string, path: string): Promise<FileSum> {
     bytes += piece.length;
   }
   return { path, bytes, sha256: hash.digest('hex') };
+}
+
+/** A durable copy of mode 0600. */
+export function copyPrivate(from: string, to: string): void {
+  copyFileSync(from, to);
+  chmodSync(to, 0o600);
+  syncFile(to);
 }

@@ -3,6 +3,7 @@
  * Proven by `test/plane/disk.test.ts`.
  */
 import { statfsSync } from 'node:fs';
+import { artifactBytes } from '../src/host/artifactbytes.ts';
 import { growthOf } from '../src/store/sqlite/growth.ts';
 
 const dayMs = 24 * 3600 * 1000;
@@ -16,6 +17,8 @@ const keptShare = 0.05;
 export interface Disk {
   readonly freeBytes: number;
   readonly databaseBytes: number;
+  /** Artifacts of exports, which can be made again. */
+  readonly exportBytes: number;
   /** Null where the log is younger than an hour. */
   readonly bytesPerDay: number | null;
   /** Until the plane is not ready any more; null where that is not known or nothing grows. */
@@ -25,13 +28,15 @@ export interface Disk {
 export function diskOf(dataDir: string, nowMs: number): Disk {
   const { bavail, blocks, bsize } = statfsSync(dataDir);
   const freeBytes = bavail * bsize;
+  const exportBytes = artifactBytes(dataDir);
   const growth = growthOf(dataDir, nowMs - windowMs);
-  if (growth === null) return { freeBytes, databaseBytes: 0, bytesPerDay: null, daysLeft: null };
+  if (growth === null) return { freeBytes, databaseBytes: 0, exportBytes, bytesPerDay: null, daysLeft: null };
   const { bytes, leaves, recentLeaves, sinceMs } = growth;
   const elapsedMs = nowMs - sinceMs;
-  if (elapsedMs < leastMs) return { freeBytes, databaseBytes: bytes, bytesPerDay: null, daysLeft: null };
+  if (elapsedMs < leastMs)
+    return { freeBytes, databaseBytes: bytes, exportBytes, bytesPerDay: null, daysLeft: null };
   const bytesPerDay = Math.round((bytes / Math.max(leaves, 1)) * (recentLeaves / (elapsedMs / dayMs)));
   const usable = Math.max(0, freeBytes - Math.max(keptBytes, blocks * bsize * keptShare));
   const daysLeft = bytesPerDay === 0 ? null : Math.floor(usable / bytesPerDay);
-  return { freeBytes, databaseBytes: bytes, bytesPerDay, daysLeft };
+  return { freeBytes, databaseBytes: bytes, exportBytes, bytesPerDay, daysLeft };
 }

@@ -5,6 +5,7 @@
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { limits } from '../src/contract/limits.ts';
 import { hasMlDsa44 } from '../src/core/signature.ts';
 import {
   examiner,
@@ -12,6 +13,7 @@ import {
   lookAtAddress,
   lookAtFilesystem,
   lookAtSpace,
+  ofExports,
   ok,
   warn,
   type DoctorReport,
@@ -24,11 +26,14 @@ import { refuseReadableByOthers } from '../src/host/files.ts';
 import { readKeys, type HostKeys } from '../src/host/keys.ts';
 import type { Address, Variables } from '../src/host/layers.ts';
 import { readCertificate, validityFault } from '../src/host/tls.ts';
+import { logKeys } from '../src/service/logkeys.ts';
 import { inspectFiles } from '../src/store/sqlite/inspect.ts';
 import { openReader, storeFiles } from '../src/store/sqlite/index.ts';
+import { hasKeysLeft } from '../src/store/sqlite/keysleft.ts';
+import { isRewriteDue } from '../src/store/sqlite/rewrite.ts';
 import { dataFiles } from './datafiles.ts';
 import { diskOf } from './disk.ts';
-import { logKeys, refuseForeignKeys } from './keys.ts';
+import { refuseForeignKeys, settledKeys } from './keys.ts';
 import { outboxFile } from './outbox.ts';
 import { examineService } from './reach.ts';
 import { holdToReported } from './reported.ts';
@@ -80,11 +85,11 @@ async function examinePlane(config: PlaneConfig, { examine, env, folders }: Look
   let readable = false;
   await examine('database', () => {
     readable = inspectFiles(dataDir, { hosted: false });
-    if (readable) return ok('its newest leaves verify, and it has what was signed last');
+    if (readable) return lookAtUnused(dataDir);
     return fail(`no database in ${dataDir}`, 'restore it from a backup: gov plane restore');
   });
   const own = keys;
-  if (readable && own !== undefined) await examine('pinned keys', () => lookAtPinned(config, own));
+  if (readable && own !== undefined) await examine('pinned keys', () => lookAtPinned(config));
   if (config.tls !== null) await examine('certificate', () => lookAtCertificate(config));
   const ours = portsOf(dataDir);
   const look = (address: Address): Promise<Found> => lookAtAddress(address, () => ours.has(address.port));
@@ -96,9 +101,29 @@ async function examinePlane(config: PlaneConfig, { examine, env, folders }: Look
   await examineService(dataDir, { examine, env });
 }
 
+/** Of a database that is sound: whether copies of what was removed are in its files, which no stop takes away. */
+function lookAtUnused(dataDir: string): Found {
+  const { main } = storeFiles(dataDir);
+  const detail = 'its newest leaves verify, and it has what was signed last';
+  const isServed = portsOf(dataDir).size > 0;
+  if (hasKeysLeft(dataDir, { isServed })) {
+    const what = 'keys of subjects that were destroyed may be in subjects.db or its write-ahead log';
+    const advice = isServed
+      ? 'end what reads or holds subjects.db, or free space: the plane then destroys them'
+      : 'start the plane, or run gov log compact, once nobody reads subjects.db';
+    return warn(`${detail}; ${what}`, advice);
+  }
+  const isLeft = !isServed || statSync(main).size > limits.rewriteBytes;
+  if (!isRewriteDue(main) || !isLeft) return ok(detail);
+  return warn(
+    `${detail}; unused parts of it have copies of what was erased or pruned`,
+    'stop the plane, then run gov log compact',
+  );
+}
+
 /** Every file with a secret, and the directory around them. */
 function lookAtSecrets(dataDir: string): Found {
-  const secrets = dataFiles(dataDir).filter(({ kind }) => kind === 'secret');
+  const secrets = dataFiles(dataDir).filter(({ kind }) => kind === 'secret' || kind === 'subjects');
   for (const { path } of secrets) refuseReadableByOthers(join(dataDir, path));
   const mode = statSync(dataDir).mode & 0o777;
   if ((mode & 0o077) === 0) return ok(`${secrets.length} files that only their owner reads`);
@@ -109,7 +134,7 @@ async function lookAtDisk(dataDir: string): Promise<Found> {
   const space = await lookAtSpace(dataDir);
   if (space.status !== 'ok') return space;
   const { freeBytes, bytesPerDay, daysLeft } = diskOf(dataDir, now());
-  const free = `${(freeBytes / 2 ** 30).toFixed(1)} GiB free`;
+  const free = `${(freeBytes / 2 ** 30).toFixed(1)} GiB free${ofExports(dataDir)}`;
   if (bytesPerDay === null) return ok(`${free}; too young to say how it grows`);
   const growth = `${free}, growing ${(bytesPerDay / 2 ** 20).toFixed(1)} MiB a day`;
   if (daysLeft === null) return ok(growth);
@@ -126,10 +151,11 @@ async function lookAtTelemetry(dataDir: string): Promise<Found> {
   return ok(enrolled ? 'the log has what was reported of it' : 'not enrolled: nothing is reported');
 }
 
-async function lookAtPinned({ dataDir, origin, projectId }: PlaneConfig, keys: HostKeys): Promise<Found> {
-  const reader = openReader(storeFiles(dataDir).main);
+async function lookAtPinned(config: PlaneConfig): Promise<Found> {
+  const reader = openReader(storeFiles(config.dataDir).main);
   try {
-    refuseForeignKeys(await logKeys(reader, projectId), keys.verifierKeys(origin));
+    const history = await logKeys(reader, config.projectId);
+    refuseForeignKeys(history, settledKeys(config, history));
     return ok('those that the log says are in force');
   } finally {
     reader.close();

@@ -17,16 +17,19 @@ import { parseVerifierKey, signNote } from '../src/core/note.ts';
 import { formatTimestamp } from '../src/core/time.ts';
 import { possessionText, type PlaneIdentity } from '../src/core/usagereport.ts';
 import { readPlaneFile } from '../src/host/config.ts';
+import { syncDirectory } from '../src/host/files.ts';
 import { readKeys, telemetryKeyFile } from '../src/host/keys.ts';
 import { basePaths } from '../src/http/route.ts';
 import { explain, type JsonSchema } from '../src/service/explain.ts';
 import {
-  readEnrolment,
+  enrolmentFiles,
   readTelemetrySettings,
+  refuseEnrolled,
   requireEnrolment,
   writeEnrolment,
   writeTelemetrySettings,
   type Enrolment,
+  type PlaneCredential,
   type TelemetryMode,
 } from './enrolment.ts';
 import { connectionTo, exchange, problemOf, ServiceLink, type LinkAnswer, type LinkFiles } from './link.ts';
@@ -71,10 +74,11 @@ export async function enrolPlane(options: EnrolOptions): Promise<EnrolResult> {
       // the token decides the environment, and whoever types an address need not know it
       if (environment === 'production' && problemOf(answer)?.code === 'ENVIRONMENT_MISMATCH') continue;
       const enrolled = successOf<Enrolled>(answer, 201, telemetry.enrollDataPlane.success[201]);
-      return keepEnrolment(enrolmentOf(enrolled, files, now()), {
-        ...options,
-        serverTime: enrolled.serverTime,
-      });
+      const kept = keepEnrolment(enrolmentOf(enrolled, enrolled, { files, nowMs: now() }), options);
+      return {
+        ...kept,
+        clockAheadSeconds: Math.round((now() - Date.parse(enrolled.serverTime)) / 1000),
+      };
     } finally {
       connection.close();
     }
@@ -86,19 +90,26 @@ export async function enrolPlane(options: EnrolOptions): Promise<EnrolResult> {
 const environmentsOf = (address: string): readonly Environment[] =>
   /\/sandbox\/api\/v1\/*$/.test(address) ? ['sandbox'] : ['production', 'sandbox'];
 
-function keepEnrolment(
+/**
+ * Durable when it returns, the choice of mode first, what was asked by file last: a crash leaves the token or the answer of
+ * use, and the same command with --force does the rest.
+ */
+export function keepEnrolment(
   enrolment: Enrolment,
-  { dataDir, now, serverTime, ...options }: EnrolOptions & { readonly serverTime: string },
-): EnrolResult {
+  { dataDir, mode: chosen }: Pick<EnrolOptions, 'dataDir' | 'mode'>,
+): Omit<EnrolResult, 'clockAheadSeconds'> {
   parseVerifierKey(enrolment.cosignerKey);
   const settings = readTelemetrySettings(dataDir);
-  const { mode = settings.mode } = options;
+  const mode = chosen ?? settings.mode;
   // before the enrolment, so that a running plane that sees it does not send what it must not
   writeTelemetrySettings(dataDir, { ...settings, mode });
-  writeEnrolment(dataDir, enrolment);
-  // of an enrolment before a key was retired: the service knows the key in force from now on
+  // before the enrolment, of which no report may be signed with it: the service knows the key in force by now
   rmSync(join(dataDir, 'keys', telemetryKeyFile), { force: true });
-  return { enrolment, mode, clockAheadSeconds: Math.round((now() - Date.parse(serverTime)) / 1000) };
+  syncDirectory(join(dataDir, 'keys'));
+  writeEnrolment(dataDir, enrolment);
+  // the token was used: what waits for an answer by file would get none that works
+  rmSync(enrolmentFiles(dataDir).asked, { force: true });
+  return { enrolment, mode };
 }
 
 /** Who the plane in a data directory is to services. */
@@ -115,23 +126,22 @@ export function enrolmentRequest(dataDir: string, identity: PlaneIdentity, token
   return { token, ...identity, possession };
 }
 
-function refuseEnrolled(dataDir: string): void {
-  const before = readEnrolment(dataDir);
-  if (before === null) return;
-  const detail =
-    `expected a plane that is not enrolled, but this one is ${before.dataPlaneId} at ${before.service}; ` +
-    'give --force to replace that enrolment';
-  throw new GovError('CONFLICT', detail);
-}
-
-function filesOf({ service, caFile, certificateFile, certificateKeyFile }: EnrolOptions): LinkFiles {
+/** Where the service is, by what it is reached: VALIDATION_ERROR for half a certificate, and what is no address. */
+export function filesOf({
+  service,
+  caFile,
+  certificateFile,
+  certificateKeyFile,
+}: Pick<EnrolOptions, 'caFile' | 'certificateFile' | 'certificateKeyFile'> & {
+  readonly service: string | null;
+}): LinkFiles {
   if ((certificateFile === undefined) !== (certificateKeyFile === undefined)) {
     const detail = 'expected a client certificate and its key together; give --client-cert and --client-key';
     throw new GovError('VALIDATION_ERROR', detail);
   }
   const path = (file: string | undefined): string | null => (file === undefined ? null : resolve(file));
   return {
-    service: baseUrlOf(service, 'production'),
+    service: service === null ? null : baseUrlOf(service, 'production'),
     caFile: path(caFile),
     certificateFile: path(certificateFile),
     certificateKeyFile: path(certificateKeyFile),
@@ -151,29 +161,26 @@ export function baseUrlOf(address: string, environment: Environment): string {
   return `${url.origin}${prefix}${basePaths[environment]}`;
 }
 
-function enrolmentOf(enrolled: Enrolled, files: LinkFiles, nowMs: number): Enrolment {
-  const {
-    dataPlaneId,
-    projectId,
-    environment,
-    cosignerKey,
-    reportIntervalSeconds,
-    configKey = null,
-  } = enrolled;
-  return {
-    ...files,
-    service: baseUrlOf(files.service, environment),
-    dataPlaneId,
-    projectId,
-    environment,
-    cosignerKey,
-    configKey,
-    current: { key: enrolled.key, signingSecret: enrolled.signingSecret },
-    previous: null,
-    reportIntervalSeconds: Math.max(reportIntervalSeconds, limits.reportIntervalLeastSeconds),
-    enrolledAt: formatTimestamp(nowMs),
-  };
-}
+type Terms = Omit<Enrolled, 'key' | 'signingSecret' | 'previousValidUntil' | 'serverTime'>;
+
+/** What is kept of what the service told. */
+export const enrolmentOf = (
+  { dataPlaneId, projectId, environment, cosignerKey, configKey, reportIntervalSeconds }: Terms,
+  { key, signingSecret }: PlaneCredential,
+  { files, nowMs }: { readonly files: LinkFiles; readonly nowMs: number },
+): Enrolment => ({
+  ...files,
+  service: files.service === null ? null : baseUrlOf(files.service, environment),
+  dataPlaneId,
+  projectId,
+  environment,
+  cosignerKey,
+  configKey,
+  current: { key, signingSecret },
+  previous: null,
+  reportIntervalSeconds: Math.max(reportIntervalSeconds, limits.reportIntervalLeastSeconds),
+  enrolledAt: formatTimestamp(nowMs),
+});
 
 export interface RotateOptions {
   readonly dataDir: string;

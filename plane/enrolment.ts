@@ -14,6 +14,8 @@ import type { JsonSchema } from '../src/service/explain.ts';
 
 export const enrolmentFiles = (dataDir: string) => ({
   enrolment: join(dataDir, 'keys', 'telemetry.json'),
+  /** What was asked by file and waits for its answer. */
+  asked: join(dataDir, 'keys', 'enrolment-request.json'),
   settings: join(dataDir, 'telemetry.json'),
 });
 
@@ -25,8 +27,8 @@ export interface PlaneCredential {
 }
 
 export interface Enrolment {
-  /** Base URL of the environment, such as `https://gov.example.com/api/v1`. */
-  readonly service: string;
+  /** Base URL of the environment, such as `https://gov.example.com/api/v1`; null where it was enrolled by file. */
+  readonly service: string | null;
   readonly dataPlaneId: string;
   readonly projectId: string;
   readonly environment: Environment;
@@ -72,7 +74,7 @@ const credential = {
 };
 const pathText = orNull(text(4096));
 const enrolmentMembers: Readonly<Record<keyof Enrolment, JsonSchema>> = {
-  service: pattern('^https?://[^\\s]+$'),
+  service: orNull(pattern('^https?://[^\\s]+$')),
   dataPlaneId: pattern('^dpl_[0-7][0-9a-hjkmnp-tv-z]{25}$'),
   projectId: pattern('^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$'),
   environment: oneOf(environments),
@@ -113,6 +115,17 @@ export function readEnrolment(dataDir: string): Enrolment | null {
   }
 }
 
+/** CONFLICT where there is an enrolment. */
+export function refuseEnrolled(dataDir: string): void {
+  const before = readEnrolment(dataDir);
+  if (before === null) return;
+  const at = before.service === null ? '' : ` at ${before.service}`;
+  const detail =
+    `expected a plane that is not enrolled, but this one is ${before.dataPlaneId}${at}; ` +
+    'give --force to replace that enrolment';
+  throw new GovError('CONFLICT', detail);
+}
+
 /** The enrolment; NOT_FOUND, with what to do, where there is none. */
 export function requireEnrolment(dataDir: string): Enrolment {
   const enrolment = readEnrolment(dataDir);
@@ -137,7 +150,8 @@ export const writeTelemetrySettings = (dataDir: string, settings: TelemetrySetti
 
 /** Changes when either file is replaced: by which a running plane sees that it is enrolled, or rotated. */
 export function enrolmentStamp(dataDir: string): string {
-  const stamps = Object.values(enrolmentFiles(dataDir)).map((path) => {
+  const { enrolment, settings } = enrolmentFiles(dataDir);
+  const stamps = [enrolment, settings].map((path) => {
     const found = statSync(path, { throwIfNoEntry: false, bigint: true });
     return found === undefined ? '-' : `${found.ino}.${found.mtimeNs}.${found.size}`;
   });

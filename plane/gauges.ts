@@ -51,13 +51,14 @@ export function planeGauges({
     return disk.found;
   };
   return async () => {
-    const { freeBytes, databaseBytes, bytesPerDay, daysLeft } = look();
+    const { freeBytes, databaseBytes, exportBytes, bytesPerDay, daysLeft } = look();
     const newest = await signed();
     const optional = (name: string, help: string, value: number | null): string[] =>
       value === null ? [] : gauge(name, help, value);
     return [
       ...gauge('gov_disk_free_bytes', 'Free space where the databases lie', freeBytes),
       ...gauge('gov_database_bytes', 'Databases with their write-ahead logs', databaseBytes),
+      ...gauge('gov_exports_bytes', 'Artifacts of exports', exportBytes),
       ...optional('gov_disk_growth_bytes_per_day', 'Growth of the databases in the last week', bytesPerDay),
       ...optional('gov_disk_days_left', 'Days until the plane is not ready for want of space', daysLeft),
       ...gauge('gov_checkpoint_leaves', 'Leaves of the newest signed checkpoint', newest?.size ?? 0),

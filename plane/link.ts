@@ -36,9 +36,10 @@ export interface LinkMessage {
 
 export type LinkFiles = Pick<Enrolment, 'service' | 'caFile' | 'certificateFile' | 'certificateKeyFile'>;
 
-/** VALIDATION_ERROR where a file cannot be read. */
+/** VALIDATION_ERROR where a file cannot be read, CONFLICT where no address of a service is known. */
 export function connectionTo(files: LinkFiles, env: Environment): Connection {
   const { service, caFile, certificateFile, certificateKeyFile } = files;
+  if (service === null) throw noAddress();
   const isMutual = certificateFile !== null && certificateKeyFile !== null;
   return new Connection({
     baseUrl: service,
@@ -46,6 +47,20 @@ export function connectionTo(files: LinkFiles, env: Environment): Connection {
     ca: caFile === null ? [] : [readPem(caFile)],
     certificate: isMutual ? { cert: readPem(certificateFile), key: readPem(certificateKeyFile) } : undefined,
   });
+}
+
+/** Of a plane that was enrolled by file. */
+const noAddress = (): GovError =>
+  new GovError(
+    'CONFLICT',
+    'expected the address of a service, but this plane was enrolled by file and knows none; keep mode manual-file in ' +
+      'telemetry.json, get other credentials by another request (gov planes token ID, gov plane enroll --force ' +
+      '--request FILE), or enrol it over the network (--service)',
+  );
+
+/** CONFLICT where no address of a service is known. */
+export function refuseWithoutAddress({ service }: Pick<Enrolment, 'service'>): void {
+  if (service === null) throw noAddress();
 }
 
 function readPem(path: string): string {
@@ -128,7 +143,7 @@ export interface LinkOptions {
 
 export class ServiceLink {
   readonly enrolment: Enrolment;
-  readonly #connection: Connection;
+  readonly #connection: Connection | null;
   readonly #now: () => number;
   /** Whether the pair before worked last. */
   #usesPrevious = false;
@@ -137,7 +152,7 @@ export class ServiceLink {
   /** VALIDATION_ERROR where a file of the enrolment cannot be read. */
   constructor({ enrolment, env, now }: LinkOptions) {
     this.enrolment = enrolment;
-    this.#connection = connectionTo(enrolment, env);
+    this.#connection = enrolment.service === null ? null : connectionTo(enrolment, env);
     this.#now = now;
   }
 
@@ -154,15 +169,20 @@ export class ServiceLink {
     return this.#clockAheadMs;
   }
 
-  /** The answer of the first pair that is not refused, else the first refusal. GovNetworkError where none came. */
+  /**
+   * The answer of the first pair that is not refused, else the first refusal. GovNetworkError where none came; CONFLICT
+   * where the plane was enrolled by file.
+   */
   async send(message: LinkMessage): Promise<LinkAnswer> {
+    const connection = this.#connection;
+    if (connection === null) throw noAddress();
     const known = credentialsOf(this.enrolment, this.#now());
     const order = this.#usesPrevious ? known.toReversed() : known;
     let refused: LinkAnswer | undefined;
     for (const pair of order) {
       const askedMs = this.#now();
       const headers = signedHeaders(pair, message.canonical, askedMs);
-      const answer = await exchange(this.#connection, message, headers);
+      const answer = await exchange(connection, message, headers);
       // the header has whole seconds, cut off
       const theirsMs = Date.parse(answer.headers['date'] ?? '') + 500;
       const ahead = -aheadMs({ askedMs, answeredMs: this.#now(), theirsMs });
@@ -178,7 +198,7 @@ export class ServiceLink {
   }
 
   close(): void {
-    this.#connection.close();
+    this.#connection?.close();
   }
 }
 

@@ -7,7 +7,7 @@ import { limits } from '../src/contract/limits.ts';
 import { meteredTypes, type MeteredType } from '../src/contract/operation.ts';
 import type { UsageReport } from '../src/contract/telemetry.ts';
 import { typeId } from '../src/core/id.ts';
-import { canonicalize, type Json } from '../src/core/jcs.ts';
+import { canonicalText } from '../src/core/jcs.ts';
 import { reportHash, reportMonth } from '../src/core/usagereport.ts';
 import { PlaneLog } from './meterlog.ts';
 import type { OutboxReport, StoredReport } from './outbox.ts';
@@ -93,7 +93,7 @@ async function rowOf(maker: Maker, log: PlaneLog, { group, ...place }: Place): P
     // leaves from after it count to the period of the last one
     sentAt: last.report.sentAt,
   };
-  const body = canonicalize(report as unknown as Json); // its type is JSON's
+  const body = canonicalText(report);
   const { planeId, epoch, treeSize, periodEndMs } = last.row;
   const { reportId, sequence } = report;
   return { planeId, epoch, sequence, reportId, body, hash: reportHash(body), treeSize, periodEndMs, builtMs };

@@ -24,7 +24,7 @@ import type { StoreReader, TreeName } from '../src/store/port.ts';
 
 export type LogReader = Pick<
   StoreReader,
-  'head' | 'tiles' | 'leaves' | 'meterLeaf' | 'meterIndexOf' | 'unmeteredLeaves'
+  'head' | 'tiles' | 'leaf' | 'leaves' | 'leavesOf' | 'meterLeaf' | 'meterIndexOf' | 'unmeteredLeaves'
 >;
 
 /** A parsed leaf with its text. */

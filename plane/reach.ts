@@ -4,6 +4,7 @@
  * `GET /health/live` is sent, without a credential. Proven by `test/plane/doctor.test.ts`.
  */
 import { lookup } from 'node:dns/promises';
+import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { networkError } from '../src/client/errors.ts';
 import { proxyFor, proxyName } from '../src/client/proxy.ts';
@@ -11,7 +12,7 @@ import { fail, ok, warn, type Examine, type Found } from '../src/host/checks.ts'
 import { now } from '../src/host/clock.ts';
 import type { Variables } from '../src/host/layers.ts';
 import { aheadMs } from '../src/store/clockskew.ts';
-import { readEnrolment, type Enrolment } from './enrolment.ts';
+import { enrolmentFiles, readEnrolment, type Enrolment } from './enrolment.ts';
 import { connectionTo } from './link.ts';
 
 const patienceMs = 5000;
@@ -26,11 +27,17 @@ export async function examineService(
   let enrolment: Enrolment | null = null;
   await examine('enrolment', () => {
     enrolment = readEnrolment(dataDir);
-    if (enrolment === null) return ok('none: nothing leaves this machine');
-    return ok(`${enrolment.dataPlaneId} at ${enrolment.service}`);
+    if (enrolment === null) {
+      const waits = existsSync(enrolmentFiles(dataDir).asked)
+        ? '; a request by file waits for its answer'
+        : '';
+      return ok(`none: nothing leaves this machine${waits}`);
+    }
+    const { dataPlaneId, service } = enrolment;
+    return ok(service === null ? `${dataPlaneId}, by file` : `${dataPlaneId} at ${service}`);
   });
   const enrolled = enrolment as Enrolment | null;
-  if (enrolled === null) return;
+  if (enrolled === null || enrolled.service === null) return;
   const url = new URL(enrolled.service);
   let proxy: string | undefined;
   let goesOn = true;

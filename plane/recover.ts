@@ -13,12 +13,12 @@ import { formatTimestamp } from '../src/core/time.ts';
 import { auditEpochOrigin } from '../src/core/usagereport.ts';
 import { now } from '../src/host/clock.ts';
 import { readPlaneFile, type PlaneFile } from '../src/host/config.ts';
-import { makeDirectory, replacePrivate, syncDirectory, writePrivate } from '../src/host/files.ts';
+import { replacePrivate, syncDirectory, writePrivate } from '../src/host/files.ts';
 import { readKeys } from '../src/host/keys.ts';
 import { headsIn, logsOf, rememberHeads, standingOf } from '../src/store/sqlite/copies.ts';
 import { storeFiles } from '../src/store/sqlite/index.ts';
-import { copyPrivate } from './backup.ts';
-import { dataFiles } from './datafiles.ts';
+import { copyPrivate, dataFiles } from './datafiles.ts';
+import { makeHeld } from './drafts.ts';
 import { fillPlane, projectOf } from './init.ts';
 import { firstAuditOrigin, meteringLog } from './maker.ts';
 import { reportedHeads } from './reported.ts';
@@ -47,10 +47,16 @@ export interface Recovered {
   readonly origin: string;
   readonly meteringOrigin: string;
   readonly previous: readonly EndedLog[];
+  /** What was recorded before: no erasure in the new log reaches it. */
+  readonly archive: {
+    readonly dataDir: string;
+    /** It has the keys of subjects, without which nobody reads what is about them there. */
+    readonly hasSubjectKeys: boolean;
+  };
 }
 
 /** Not of the new log: its enrolment names the old one, and its rotated keys are history of the old one. */
-const left = /^keys\/(?:telemetry\.json$|next\/|retired\/)/;
+const left = /^keys\/(?:(?:telemetry|enrolment-request)\.json$|next\/|retired\/)/;
 
 /** NOT_FOUND where there is no plane, CONFLICT where its log can go on or `dataDir` holds something. */
 export async function planeRecover(options: RecoverOptions): Promise<Recovered> {
@@ -71,7 +77,7 @@ export async function planeRecover(options: RecoverOptions): Promise<Recovered> 
     reason: options.reason,
     at: formatTimestamp(now()),
   });
-  await makeDirectory(dataDir, async (draft) => {
+  await makeHeld(dataDir, async (draft) => {
     for (const { path, kind } of dataFiles(from)) {
       if (kind !== 'secret' || !path.startsWith('keys/') || left.test(path)) continue;
       mkdirSync(join(draft, dirname(path)), { recursive: true, mode: 0o700 });
@@ -83,7 +89,8 @@ export async function planeRecover(options: RecoverOptions): Promise<Recovered> 
     if (existsSync(settings)) writePrivate(join(draft, basename(settings)), readFileSync(settings, 'utf8'));
   });
   const { projectId, origin, meteringOrigin } = file;
-  return { dataDir, projectId, epoch, origin, meteringOrigin, previous };
+  const archive = { dataDir: from, hasSubjectKeys: existsSync(storeFiles(from).subjects) };
+  return { dataDir, projectId, epoch, origin, meteringOrigin, previous, archive };
 }
 
 /**
@@ -101,15 +108,24 @@ function claim(from: string, dataDir: string): void {
   );
 }
 
-/** The logs of a directory, one of them behind what was signed; CONFLICT where none is. */
+/** The logs of a directory, one of which lacks what was signed of it; CONFLICT where none does. */
 function endedLogs(dataDir: string): EndedLog[] {
   const { main, heads: path } = storeFiles(dataDir);
   if (!existsSync(main)) throw new GovError('NOT_FOUND', `expected a database at ${main}, got none`);
   // what the service holds, or the plane reported, was signed too
-  rememberHeads(dataDir, reportedHeads(dataDir));
+  const reported = reportedHeads(dataDir);
+  const standings = standingOf(dataDir, reported);
+  rememberHeads(
+    dataDir,
+    reported.flatMap((head, at) => {
+      const standing = standings[at];
+      const isLacked = standing?.is === 'behind' || standing?.is === 'contradicted';
+      return isLacked ? [{ ...head, have: standing.have }] : [];
+    }),
+  );
   const heads = headsIn(path) ?? [];
-  if (!standingOf(dataDir, heads).some(({ is }) => is === 'behind')) {
-    const detail = `expected a log that is behind what was signed, but that of ${dataDir} is not`;
+  if (!standingOf(dataDir, heads).some(({ is }) => is === 'behind' || is === 'contradicted')) {
+    const detail = `expected a log that lacks what was signed of it, but that of ${dataDir} does not`;
     throw new GovError('CONFLICT', `${detail}; it can go on: gov plane serve --data ${dataDir}`);
   }
   return logsOf(dataDir).map(({ origin, size }) => {

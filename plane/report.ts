@@ -11,7 +11,7 @@ import { GovError } from '../src/contract/problems.ts';
 import { usageSchema, type UsageReport } from '../src/contract/telemetry.ts';
 import { signCheckpoint } from '../src/core/checkpoint.ts';
 import { typeId } from '../src/core/id.ts';
-import { canonicalize, type Json } from '../src/core/jcs.ts';
+import { canonicalText } from '../src/core/jcs.ts';
 import { zeroTotals, type Totals } from '../src/core/metering.ts';
 import { formatTimestamp } from '../src/core/time.ts';
 import { checkReport, checkSuccession, reportHash, type PlaneIdentity } from '../src/core/usagereport.ts';
@@ -52,7 +52,11 @@ export async function makeReports(maker: Maker): Promise<number> {
   const endMs = Math.max(nowMs, before.endMs);
   for (let made = 0; ; made++) {
     before = await startAfter(log, before, { size, endMs });
-    const monthMs = nextMonth(before.endMs);
+    let monthMs = nextMonth(before.endMs);
+    while (monthMs < endMs && (await isAhead(log, before, monthMs))) {
+      before = { ...before, endMs: monthMs };
+      monthMs = nextMonth(monthMs);
+    }
     const isCut = monthMs < endMs || (monthMs === endMs && lastMs >= endMs);
     const upTo = isCut
       ? { endMs: monthMs, size: await log.sizeBefore(monthMs, { from: before.treeSize, size }) }
@@ -76,6 +80,13 @@ async function startAfter(
   const nextMs = before.treeSize < size ? (await log.leaf(before.treeSize)).atMs : endMs;
   return { ...before, endMs: Math.max(before.endMs, monthOf(Math.min(nextMs, endMs))) };
 }
+
+/**
+ * Whether the last leaf that was reported is dated into the month that begins at `monthMs`, or later, by a clock that was
+ * ahead. The month before has no other leaf then, and no report can end with it: its last leaf would be dated after its end.
+ */
+const isAhead = async (log: PlaneLog, { treeSize }: Before, monthMs: number): Promise<boolean> =>
+  treeSize > 0 && (await log.leaf(treeSize - 1)).atMs >= monthMs;
 
 async function beginning(
   log: PlaneLog,
@@ -144,7 +155,7 @@ async function makeReport(
     sentAt: formatTimestamp(builtMs),
   };
   refuseUntrue(report, before, { ...identityOf(maker), origin });
-  const body = canonicalize(report as unknown as Json); // its type is JSON's
+  const body = canonicalText(report);
   const hash = reportHash(body);
   const { dataPlaneId: planeId, reportId, sequence } = report;
   const row = { planeId, epoch, sequence, reportId, body, hash, treeSize: size, periodEndMs: endMs, builtMs };

@@ -1,7 +1,7 @@
 /**
  * Holds the logs of a plane to what was reported of them, as they are held to `heads.db`: a report that is in its
  * `telemetry.db` was made of heads that were signed, so a log that lacks them is an older copy, and signing from it would
- * make a second history. Proven by `test/plane/telemetryrollback.test.ts`.
+ * make a second history. Proven by `test/plane/telemetryheld.test.ts`.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { parseTrust } from '../src/core/trust.ts';
 import { reportedAuditHead, reportedHead } from '../src/core/usagereport.ts';
 import { readPlaneFile } from '../src/host/config.ts';
 import { readKeys } from '../src/host/keys.ts';
-import { rememberHeads } from '../src/store/sqlite/copies.ts';
+import { rememberHeads, type LackedHead } from '../src/store/sqlite/copies.ts';
 import type { NamedHead } from '../src/store/sqlite/heads.ts';
 import { openReader, storeFiles } from '../src/store/sqlite/index.ts';
 import { contradiction, identitiesOf, reportIn } from './adopt.ts';
@@ -70,26 +70,38 @@ export function reportedHeads(dataDir: string): NamedHead[] {
 
 /**
  * CONFLICT where a log of the directory lacks what was reported of it; with `remember` its heads file then says so too, so
- * that `gov log recover` takes it. Cost: a start without telemetry.db pays nothing, another one about 5 ms.
+ * that nothing more is signed, by a process that serves it neither, and `gov log recover` takes it. Cost: a start without
+ * telemetry.db pays nothing, another one about 5 ms.
  */
 export async function holdToReported(dataDir: string, { remember }: { remember: boolean }): Promise<void> {
-  const { main } = storeFiles(dataDir);
-  const heads = existsSync(main) ? reportedHeads(dataDir) : [];
-  if (heads.length === 0) return;
+  const isThere = existsSync(storeFiles(dataDir).main);
+  const lacked = isThere ? await lackedHeads(dataDir, reportedHeads(dataDir)) : [];
+  const [first] = lacked;
+  if (first === undefined) return;
+  if (remember) rememberHeads(dataDir, lacked);
+  const detail =
+    `telemetry.db has a report ${first.fault}: the database is an older copy, and signing from it would make a second ` +
+    'history; restore the newest one, or, where none is left, begin a new log with gov log recover';
+  throw new GovError('CONFLICT', detail, { extensions: { origin: first.origin } });
+}
+
+/** Those heads that the logs of a directory, which may be served, do not have. */
+async function lackedHeads(
+  dataDir: string,
+  heads: readonly NamedHead[],
+): Promise<(LackedHead & { readonly fault: string })[]> {
+  if (heads.length === 0) return [];
   const { projectId, meteringOrigin } = projectOf(readPlaneFile(join(dataDir, 'plane.json')));
-  const reader = openReader(main);
+  const reader = openReader(storeFiles(dataDir).main);
+  const lacked: (LackedHead & { readonly fault: string })[] = [];
   try {
     const log = new PlaneLog(reader, projectId);
     for (const head of heads) {
       const tree = head.origin === meteringOrigin ? 'metering' : 'audit';
       const fault = await contradiction(log, tree, { ...head, extensions: [] });
-      if (fault === null) continue;
-      if (remember) rememberHeads(dataDir, heads);
-      const detail =
-        `telemetry.db has a report ${fault}: the database is an older copy, and signing from it would make a second ` +
-        'history; restore the newest one, or, where none is left, begin a new log with gov log recover';
-      throw new GovError('CONFLICT', detail, { extensions: { origin: head.origin } });
+      if (fault !== null) lacked.push({ ...head, have: (await log.head(tree)).size, fault });
     }
+    return lacked;
   } finally {
     reader.close();
   }

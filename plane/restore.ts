@@ -10,12 +10,15 @@ import { dirname, join, resolve } from 'node:path';
 import { GovError } from '../src/contract/problems.ts';
 import { parseTrust } from '../src/core/checkpoint.ts';
 import type { VerifierKey } from '../src/core/note.ts';
-import { makeDirectory, syncDirectory } from '../src/host/files.ts';
+import { syncDirectory } from '../src/host/files.ts';
 import { fsck } from '../src/host/fsck.ts';
 import { logsOf, rememberHeads, standingOf, type Standing } from '../src/store/sqlite/copies.ts';
+import { hasNoSubjects } from '../src/store/sqlite/subjectcopy.ts';
 import type { NamedHead } from '../src/store/sqlite/heads.ts';
-import { copyPrivate, shown } from './backup.ts';
-import { sumOf } from './datafiles.ts';
+import { shown } from './backup.ts';
+import { historyIn, refuseKeysOf } from './backupkeys.ts';
+import { copyPrivate, sumOf } from './datafiles.ts';
+import { makeHeld } from './drafts.ts';
 import { headsOf, type KnownSource } from './known.ts';
 import { damaged, readManifest, verifyManifest, type Manifest } from './manifest.ts';
 
@@ -50,9 +53,14 @@ export interface Restored {
   readonly dataDir: string;
   readonly createdAt: string;
   readonly projectId: string;
+  /** Whether the keys are there that its log has in force; else they have to be put there before the plane serves. */
   readonly withKeys: boolean;
   readonly logs: readonly Omit<Manifest['logs'][number], 'checkpoint'>[];
   readonly known: readonly KnownHead[];
+  /** Bodies about subjects that cannot be read without `subjects.db`, which the backup leaves out. */
+  readonly unopened: number;
+  /** Whether it has to be put there before the plane serves. */
+  readonly lacksSubjects: boolean;
 }
 
 /**
@@ -70,19 +78,22 @@ export async function planeRestore(options: RestoreOptions): Promise<Restored> {
   const origins = manifest.logs.map(({ origin }) => origin);
   const given = options.lastCheckpoints.flatMap((source) => headsOf(source, { origins, keys }));
   let known: readonly KnownHead[] = [];
-  await makeDirectory(dataDir, async (draft) => {
+  let found = { unopened: 0, lacksSubjects: false, withKeys: false };
+  await makeHeld(dataDir, async (draft) => {
     await copyFiles(from, draft, manifest);
-    await judge(draft, manifest);
+    found = await judge(draft, manifest);
     const heads = given.map(({ head }) => head);
     const standings = standingOf(draft, heads);
     known = given.map(({ from: source, head }, at) => knownHead(source, head, standings[at]));
-    const beyond = heads.filter((_, at) => known[at]?.verdict !== 'contained');
+    const beyond = given.flatMap(({ head }, at) =>
+      known[at]?.verdict === 'behind' ? [{ ...head, have: known[at].have }] : [],
+    );
     if (beyond.length > 0) rememberHeads(draft, beyond);
   });
-  const { createdAt, projectId, withKeys } = manifest;
+  const { createdAt, projectId } = manifest;
   const logs = manifest.logs.map(({ tree, origin, size, root }) => ({ tree, origin, size, root }));
   const verdict = verdictOf(known, audit.origin);
-  return { verdict, dataDir, createdAt, projectId, withKeys, logs, known };
+  return { verdict, dataDir, createdAt, projectId, logs, known, ...found };
 }
 
 /** The keys of the audit log, in its name. */
@@ -108,17 +119,35 @@ async function copyFiles(from: string, draft: string, { files }: Manifest): Prom
   for (const folder of folders) syncDirectory(join(draft, folder));
 }
 
-/** The log from its records up, and its heads against those that the manifest names. */
-async function judge(draft: string, manifest: Manifest): Promise<void> {
-  const { ok, problems, found } = await fsck({ dataDir: draft, env: process.env, deep: true });
+/** The log from its records up, and its heads against those that the manifest names. Answers what it lacks. */
+async function judge(
+  draft: string,
+  manifest: Manifest,
+): Promise<Pick<Restored, 'unopened' | 'lacksSubjects' | 'withKeys'>> {
+  const { ok, problems, found, unopened } = await fsck({ dataDir: draft, env: process.env, deep: true });
   if (!ok) {
     const [first] = problems;
     const where = first === undefined ? '' : `, the first at ${first.position}: ${first.kind}`;
-    throw damaged(`expected a log that holds together, got ${found} faults${where}`);
+    const key = first?.kind === 'body_altered' ? '; where bodies are sealed, give the master key' : '';
+    throw damaged(`expected a log that holds together, got ${found} faults${where}${key}`);
   }
   const [got, expected] = [logsOf(draft).map(shown), manifest.logs];
   if (JSON.stringify(got) !== JSON.stringify(expected)) {
     throw damaged('expected the heads that manifest.json names, got others');
+  }
+  const withKeys = manifest.withKeys && (await hasKeys(draft, manifest.projectId));
+  return { unopened, lacksSubjects: hasNoSubjects(draft), withKeys };
+}
+
+/** A backup of before it was looked at may hold those of before a rotation. */
+async function hasKeys(draft: string, projectId: string): Promise<boolean> {
+  const history = await historyIn(draft, projectId);
+  try {
+    refuseKeysOf(draft, history);
+    return true;
+  } catch (error) {
+    if (error instanceof GovError && error.code === 'STORAGE_FAULT') return false;
+    throw error;
   }
 }
 

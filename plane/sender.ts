@@ -1,9 +1,10 @@
 /**
  * Sends what is in the outbox, one message at a time in order, answers to challenges first; an answer that cannot be
  * settled keeps no report waiting. Asks what the service holds after each enrolment, and where it refused a report for
- * another one (`adopt.ts`). The service may be away for
- * months: attempts back off from 1 s to 5 min with full jitter, so that planes do not come back all at once, and keep to
- * Retry-After. What cannot be settled stays as it is. Proven by `test/plane/telemetrysender.test.ts`.
+ * another one (`adopt.ts`). The service may be away for months: attempts back off from 1 s to 5 min with full jitter, so
+ * that planes do not come back all at once, and keep to Retry-After; so they do where it refuses again what goes on behind
+ * what it holds. What cannot be settled stays as it is. Proven by `test/plane/telemetrysender.test.ts` and
+ * `test/plane/telemetryrefused.test.ts`.
  */
 import { limits } from '../src/contract/limits.ts';
 import type { UsageReport } from '../src/contract/telemetry.ts';
@@ -38,6 +39,8 @@ export class Sender {
   #notedMs = 0;
   #isStopped = false;
   #failing: string | null;
+  /** How often reports were put behind what the service holds, after it refused one, since it accepted a message last. */
+  #adoptions = 0;
   /** Messages that could not be settled, by challenge or `newest`, and when that was tried. */
   readonly #putOff = new Map<string, number>();
 
@@ -108,15 +111,21 @@ export class Sender {
       return true;
     }
     this.#reached();
+    const { isBehind } = maker.outbox.known();
+    let isAgain = false;
     try {
-      if (await takeNewest(maker, newest)) await makeReports(maker);
+      if (await takeNewest(maker, newest)) {
+        if (isBehind) isAgain = ++this.#adoptions > 1;
+        await makeReports(maker);
+      }
       this.#putOff.delete('newest');
     } catch (error) {
       log.error({ err: error }, 'what the service holds cannot be held against the log now');
     }
     const { heldReason } = maker.outbox.known();
     if (heldReason !== null) log.error({ reason: heldReason }, 'usage is not reported; recording goes on');
-    return true;
+    if (isAgain) this.#failed({ kind: 'unsettled', failure: refusedAgain, retryAfterSeconds: 0 });
+    return !isAgain;
   }
 
   /**
@@ -223,6 +232,7 @@ export class Sender {
       return false;
     }
     this.#settled += 1;
+    if (verdict.kind === 'accepted') this.#adoptions = 0;
     this.#reached();
     if (verdict.kind === 'refused')
       log.error({ ...about, reason: verdict.reason }, 'the service refused a message');
@@ -238,6 +248,7 @@ export class Sender {
   }
 
   #reached(): void {
+    if (this.#adoptions > 1) return; // it answers, and settles nothing: the waits go on growing
     const { maker, log } = this.#options;
     const nowMs = maker.now();
     if (this.#failing !== null)
@@ -273,5 +284,8 @@ export class Sender {
 /** By how much a report that never left may end ahead of the service's clock. */
 const aheadMs = limits.telemetrySkewSeconds * 1000;
 const longestWaitMs = Math.max(limits.telemetryBackoffMaxMs, limits.telemetryRetryAfterSeconds * 1000);
+const refusedAgain =
+  'answered: it refused reports that follow the newest one that it holds, one after the other, and holds them all the ' +
+  'same; ask who runs the service, or what stands between';
 const wordOf = (failure: string): string => failure.split(':', 1)[0] ?? '';
 const told = ({ reportId, epoch, sequence }: OutboxReport) => ({ reportId, epoch, sequence });

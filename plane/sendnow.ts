@@ -1,7 +1,7 @@
 /**
  * `gov plane telemetry send`: reports at once what was recorded, and sends what waits, beside the serving plane or
  * without it. Where both send the same message the service answers both alike, and the outbox takes one answer.
- * Proven by `test/plane/telemetrysend.test.ts`.
+ * Proven by `test/plane/telemetrysend.test.ts` and `test/plane/telemetryrefused.test.ts`.
  */
 import type { Environment } from '../src/client/proxy.ts';
 import { GovError } from '../src/contract/problems.ts';
@@ -10,6 +10,7 @@ import { openMaker } from './byfile.ts';
 import { readTelemetrySettings } from './enrolment.ts';
 import { ServiceLink } from './link.ts';
 import { makeReports, type Maker } from './report.ts';
+import { holdToReported } from './reported.ts';
 import { Sender, type SenderOptions } from './sender.ts';
 import { statusOf, type TelemetryStatus } from './status.ts';
 
@@ -22,7 +23,7 @@ export interface SendOptions {
 export interface Sent extends Pick<TelemetryStatus, 'reportsWaiting' | 'challengesOpen'> {
   /** Messages that were settled: reports, and answers to challenges. */
   readonly settled: number;
-  /** Of those, what the service refused. */
+  /** What was refused meanwhile, and still is. */
   readonly refused: number;
   /** Why the rest waits; null where nothing does. */
   readonly failure: string | null;
@@ -48,16 +49,22 @@ export async function sendUsage({ dataDir, env }: SendOptions): Promise<Sent> {
     const send: SenderOptions['send'] = (message) => link.send(message);
     const sender = new Sender({ maker, send, random: () => 0, log: silentLog });
     try {
-      const refusedBefore = refusedOf(maker);
+      const startedMs = now();
       await makeReports(maker);
       while (await sender.step());
       const { settled } = sender;
-      const { reportsWaiting, challengesOpen } = statusOf(outbox, enrolment.dataPlaneId, now());
+      const { reportsWaiting, challengesOpen } = statusOf(outbox, enrolment.dataPlaneId, {
+        mode,
+        nowMs: now(),
+      });
       const waits = reportsWaiting + challengesOpen > 0;
       const { heldReason } = outbox.known();
+      // the serving process finds the head in its heads.db before it signs again
+      if (heldReason?.startsWith('rolled_back') === true)
+        await holdToReported(dataDir, { remember: true }).catch(() => {});
       const wait = waits ? (outbox.contact().failure ?? 'put_off: it is tried again') : null;
       const failure = heldReason ?? wait;
-      const refused = refusedOf(maker) - refusedBefore;
+      const refused = refusedSince(maker, startedMs);
       return { settled, refused, reportsWaiting, challengesOpen, failure };
     } finally {
       link.close();
@@ -67,7 +74,8 @@ export async function sendUsage({ dataDir, env }: SendOptions): Promise<Sent> {
   }
 }
 
-function refusedOf({ outbox, enrolment }: Maker): number {
-  const { refused, challenges } = outbox.summary(enrolment.dataPlaneId, 0);
+/** By when, not by how many more there are: what was refused before may be replaced meanwhile. */
+function refusedSince({ outbox, enrolment }: Maker, startedMs: number): number {
+  const { refused, challenges } = outbox.summary(enrolment.dataPlaneId, startedMs - 1);
   return refused.reports + challenges.refused;
 }

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { OperationId } from '../src/contract/table.ts';
 import { assemble, type Assembled } from '../src/host/assemble.ts';
+import { removeDrafts } from '../src/host/files.ts';
 import type { HostKeys } from '../src/host/keys.ts';
 import {
   configHash,
@@ -16,6 +17,7 @@ import {
 } from '../src/host/config.ts';
 import { now, randomBytes } from '../src/host/clock.ts';
 import { openTls } from '../src/host/tls.ts';
+import type { OwnLog } from '../src/host/lackedhead.ts';
 import { createLog } from '../src/host/log.ts';
 import { run, type Running, type RunOptions } from '../src/host/run.ts';
 import { sqliteEngine } from '../src/host/sqliteengine.ts';
@@ -23,8 +25,11 @@ import { openWitnesses, witnessesOf } from '../src/host/witnessconfig.ts';
 import { basePaths } from '../src/http/route.ts';
 import type { ServerOptions } from '../src/http/server.ts';
 import type { Log } from '../src/service/log.ts';
+import type { Store } from '../src/store/port.ts';
+import { rememberHeads } from '../src/store/sqlite/copies.ts';
 import { heldConfig } from './configapply.ts';
-import { planeKeys } from './keys.ts';
+import { planeKeys, type PlaneKeys } from './keys.ts';
+import { keyOrders } from './rotateserving.ts';
 import { lateTelemetry } from './late.ts';
 import { lateConfigSync, together } from './lateconfig.ts';
 import type { TelemetryOptions } from './telemetry.ts';
@@ -51,23 +56,19 @@ export type RunningPlane = Running;
 /** VALIDATION_ERROR for a bad configuration, CONFLICT where another process serves it, STORAGE_FAULT. */
 export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const startedAt = performance.now();
-  const config = readPlaneConfig(resolve(options.dataDir), options, options.env ?? process.env);
+  const env = options.env ?? process.env;
+  const config = readPlaneConfig(resolve(options.dataDir), options, env);
   const asked = witnessesOf(config, { flags: options.witness, path: join(config.dataDir, 'plane.json') });
   const log = options.log ?? createLog(config.logLevel);
   const tls = config.tls === null ? null : openTls(config.tls, { log, now });
-  await holdToTelemetry(config.dataDir);
-  const engine = sqliteEngine(config.dataDir, {
-    log,
-    rebuildHeads: options.rebuildHeads ?? false,
-    env: options.env ?? process.env,
-  });
-  const keys = await planeKeys(engine.store, config).catch(async (error: unknown) => {
+  const engine = sqliteEngine(config.dataDir, { log, rebuildHeads: options.rebuildHeads ?? false, env });
+  const keys = await ownKeys(engine.store, config).catch(async (error: unknown) => {
     await engine.store.close();
     throw error;
   });
-  const env = options.env ?? process.env;
   const telemetry = lateTelemetry(() => telemetryOf(config, { keys, assembled, env, log }), log);
-  const witnesses = await openWitnesses(asked, { store: engine.store, now, log, env });
+  const own = ownLog(config, keys);
+  const witnesses = await openWitnesses(asked, { store: engine.store, now, log, env, own });
   const held = heldConfig(config, () => assembled.services);
   const sync = lateConfigSync(
     { dataDir: config.dataDir, held, sync: config.config ?? {}, env, now, log },
@@ -81,6 +82,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     debugging: config.logLevel === 'debug',
     localSettings: settingsOf(config),
     exportHours: config.exportHours,
+    exportsMost: config.exportsMost,
     degraded: () => [
       ...(tls?.reasons() ?? []),
       ...telemetry.reasons(),
@@ -95,6 +97,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     throw error;
   });
   const { projectId } = config;
+  const orders = keyOrders(config.dataDir, () => ({ ...config, ...assembled.services, keys, log }));
   const hash = configHash(config);
   const signed = async (): Promise<Signed | null> => {
     const note = await engine.store.newestCheckpoint(projectId, 'audit');
@@ -108,13 +111,30 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     runFile: join(config.dataDir, 'run.json'),
     projectId,
     tls,
-    background: together(telemetry, sync, ...(witnesses === undefined ? [] : [witnesses])),
+    background: together(telemetry, sync, orders, ...(witnesses === undefined ? [] : [witnesses])),
     gauges: planeGauges({ dataDir: config.dataDir, configHash: hash, signed, now }),
     announced: { configHash: hash },
     env,
     startedAt,
   });
 }
+
+/** Their files are put in order before anything else reads them: a crash may have left them between two places. */
+async function ownKeys(store: Store, config: PlaneConfig): Promise<PlaneKeys> {
+  const keys = await planeKeys(store, config);
+  removeDrafts(join(config.dataDir, 'keys'));
+  await holdToTelemetry(config.dataDir);
+  return keys;
+}
+
+/** What its witnesses can hold against it. */
+const ownLog = ({ dataDir, origin }: PlaneConfig, keys: HostKeys): OwnLog => ({
+  origin,
+  get verifierKeys() {
+    return keys.verifierKeys(origin);
+  },
+  remember: (head) => rememberHeads(dataDir, [head]),
+});
 
 /** CONFLICT where the log lacks what was reported of it. Loaded only where something was. */
 async function holdToTelemetry(dataDir: string): Promise<void> {

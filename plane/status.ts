@@ -33,8 +33,13 @@ const toldMs = 30 * 24 * 3600 * 1000;
 /** From when on an answer that is not settled is told of. */
 const lateMs = 3600 * 1000;
 const behind =
-  'outbox_behind: the service holds other reports than this outbox, as after a lost or older telemetry.db; it is asked ' +
-  'for the newest one, and the plane goes on behind it';
+  'outbox_behind: the service holds other reports than this outbox, as after a lost or older telemetry.db';
+/** What is known, and what is done about it. */
+const behindOf = (mode: TelemetryMode): string =>
+  mode === 'auto'
+    ? `${behind}; it is asked for the newest one, and the plane goes on behind it`
+    : `${behind}, or in an older copy of this directory, which signs a second history as long as nobody tells it; in mode ` +
+      `${mode} nobody asks: take in the receipts that gov usage import writes of it, or enrol again by file (docs/telemetry.md)`;
 
 const timeOf = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
 
@@ -57,7 +62,7 @@ export function telemetryStatus(dataDir: string, nowMs = now()): TelemetryStatus
   if (enrolment === null || !existsSync(outboxFile(dataDir))) return { ...head, ...nothing };
   const outbox = readOutbox(dataDir);
   try {
-    return { ...head, ...statusOf(outbox, enrolment.dataPlaneId, nowMs) };
+    return { ...head, ...statusOf(outbox, enrolment.dataPlaneId, { mode, nowMs }) };
   } finally {
     outbox.close();
   }
@@ -74,7 +79,7 @@ const headOf = (enrolment: Enrolment | null, mode: TelemetryMode) => ({
 export function statusOf(
   outbox: Outbox,
   planeId: string,
-  nowMs: number,
+  { mode, nowMs }: { readonly mode: TelemetryMode; readonly nowMs: number },
 ): Omit<TelemetryStatus, 'enrolled' | 'mode' | 'service' | 'dataPlaneId'> {
   const { waiting, refused, challenges } = outbox.summary(planeId, nowMs - toldMs);
   const { reachedMs, failingSinceMs, failure } = outbox.contact();
@@ -94,7 +99,7 @@ export function statusOf(
     failingSince: since,
     reasons: [
       ...(heldReason === null ? [] : [heldReason]),
-      ...(isBehind ? [behind] : []),
+      ...(isBehind ? [behindOf(mode)] : []),
       ...(failure === null ? [] : [`control_plane_unreachable: since ${since ?? 'unknown'}: ${failure}`]),
       ...(refused.reports === 0
         ? []

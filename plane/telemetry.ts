@@ -8,6 +8,7 @@
  */
 import { limits } from '../src/contract/limits.ts';
 import type { Environment } from '../src/client/proxy.ts';
+import { GovError } from '../src/contract/problems.ts';
 import { sha256 } from '../src/core/hash.ts';
 import { gauge } from '../src/host/metrics.ts';
 import type { Background } from '../src/host/run.ts';
@@ -20,12 +21,12 @@ import {
   type Enrolment,
   type TelemetrySettings,
 } from './enrolment.ts';
-import { ServiceLink } from './link.ts';
+import { refuseWithoutAddress, ServiceLink } from './link.ts';
 import { mergeReports } from './merge.ts';
 import { openOutbox, type Outbox } from './outbox.ts';
 import { reportTime, type Maker } from './maker.ts';
 import { makeReports } from './report.ts';
-import { trustedKeys } from './reported.ts';
+import { holdToReported, trustedKeys } from './reported.ts';
 import { Sender } from './sender.ts';
 import { messageOf } from './settle.ts';
 import { statusOf, telemetryMetrics } from './status.ts';
@@ -70,6 +71,8 @@ export class Telemetry implements Background {
   /** When the files were read last. */
   #triedMs = 0;
   #mergedMs = Number.NEGATIVE_INFINITY;
+  /** What the log was held to last of what the service holds. */
+  #heldReason: string | null = null;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   #isStopped = false;
@@ -109,6 +112,7 @@ export class Telemetry implements Background {
       if (active === null) return;
       await this.#make(active);
       settled = active.settings.mode === 'auto' && (await active.sender.step());
+      await this.#holdBack(active);
       if (this.#trouble?.what === 'outbox') this.#trouble = null;
     }
   }
@@ -141,6 +145,7 @@ export class Telemetry implements Background {
     const { dataDir, project, env, log, random, timeoutMs, ...parts } = this.#options;
     const deadline = timeoutMs === undefined ? {} : { timeoutMs };
     this.#outbox ??= openOutbox(dataDir);
+    if (settings.mode === 'auto') refuseWithoutAddress(enrolment);
     const link = new ServiceLink({ enrolment, env, now: parts.now });
     const maker: Maker = {
       ...parts,
@@ -173,7 +178,23 @@ export class Telemetry implements Background {
     } catch (error) {
       this.#againMs = nowMs + againMs;
       this.#failed('reports', error);
+      if (error instanceof GovError && error.code === 'STORAGE_FAULT') await this.#hold();
     }
+  }
+
+  /** A log that lacks what was reported of it is signed no more, as soon as this is known. */
+  async #holdBack({ maker: { outbox } }: Active): Promise<void> {
+    const { heldReason } = outbox.known();
+    if (heldReason === this.#heldReason) return;
+    if (heldReason?.startsWith('rolled_back') === true) await this.#hold();
+    this.#heldReason = heldReason;
+  }
+
+  async #hold(): Promise<void> {
+    const { dataDir, log } = this.#options;
+    await holdToReported(dataDir, { remember: true }).catch((error: unknown) => {
+      log.error({ err: error }, 'nothing more of the log is signed; recording goes on');
+    });
   }
 
   #failed(what: Trouble, error: unknown): void {
@@ -189,8 +210,10 @@ export class Telemetry implements Background {
       this.#trouble === null ? [] : [`telemetry_${this.#trouble.what}: ${this.#trouble.reason}`];
     const active = this.#active;
     if (active === null) return trouble;
-    const { outbox, enrolment, now } = active.maker;
-    return [...trouble, ...statusOf(outbox, enrolment.dataPlaneId, now()).reasons];
+    const { maker, settings } = active;
+    const { outbox, enrolment, now } = maker;
+    const { mode } = settings;
+    return [...trouble, ...statusOf(outbox, enrolment.dataPlaneId, { mode, nowMs: now() }).reasons];
   }
 
   metrics(): readonly string[] {

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JWTPayload } from 'jose';
-import { afterAll, it } from 'vitest';
+import { it } from 'vitest';
 import type { Environment, SignedUp } from '../src/contract/auth.ts';
 import { createLog } from '../src/host/log.ts';
 import { run, type Running } from '../src/host/run.ts';
@@ -18,7 +18,8 @@ import { silentLog } from '../src/service/log.ts';
 import type { Services } from '../src/service/services.ts';
 import { clientId, startIssuer, type LocalIssuer } from './host/issuer.ts';
 import { checkedCalls, type Answer, type CallOptions } from './serving.ts';
-import { missingServer, startServer, type Server, type TestDatabase } from './store/postgres/server.ts';
+import { missingServer, type Server, type TestDatabase } from './store/postgres/server.ts';
+import { runServer } from './store/postgres/shared.ts';
 
 export type EngineName = 'sqlite' | 'postgres';
 
@@ -27,10 +28,6 @@ if (missing !== null) it.skip(`PostgreSQL is missing: ${missing}`, () => {});
 
 /** Those that this machine has: `describe.each(engines)('… on %s', (engine) => …)`. */
 export const engines: readonly EngineName[] = missing === null ? ['sqlite', 'postgres'] : ['sqlite'];
-
-/** Started by the first service of a test file that asks for PostgreSQL. */
-let server: Promise<Server> | undefined;
-afterAll(async () => (await server)?.stop());
 
 export interface StartService extends Omit<ServiceOptions, 'dataDir'> {
   /** Default SQLite. */
@@ -125,11 +122,9 @@ export async function startService(options: StartService = {}): Promise<TestServ
 }
 
 async function postgres(): Promise<Server> {
-  server ??= startServer().then((found) => {
-    if ('missing' in found) throw new Error(`PostgreSQL is missing: ${found.missing}`);
-    return found;
-  });
-  return server;
+  const found = await runServer();
+  if ('missing' in found) throw new Error(`PostgreSQL is missing: ${found.missing}`);
+  return found;
 }
 
 async function startProcess(

@@ -24,7 +24,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { projectRoot } from './shared.ts';
 
 const entry = join(projectRoot, 'dist/gov.cjs');
-const version = `${JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')).version}\n`;
+const version = `gov ${JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')).version}\n`;
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'gov-launch-')));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 

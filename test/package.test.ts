@@ -83,7 +83,7 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
     mkdirSync(home);
     const gov = join(folder, 'node_modules/.bin/gov');
     const { stdout } = await run(gov, ['--version'], { env: { PATH: env.PATH, HOME: home } });
-    expect(stdout).toBe(`${manifest.version}\n`);
+    expect(stdout).toBe(`gov ${manifest.version}\n`);
   });
 
   it('lets a program use the client, with its types', async ({ skip }) => {

@@ -158,6 +158,15 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
     auditVerifierKey: 'none',
     possession: 'none',
   }),
+  enrollDataPlaneByFile: () => ({
+    schemaVersion: 'gov.enrolrequest/1',
+    origin: 'gov.example/metering',
+    auditOrigin: 'gov.example/audit',
+    verifierKey: 'none',
+    auditVerifierKey: 'none',
+    sealTo: `${'A'.repeat(43)}=`,
+    possession: 'none',
+  }),
   rotatePlaneCredentials: () => ({}),
   importTelemetry: (ids) => ({
     messages: [

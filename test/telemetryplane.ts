@@ -2,9 +2,15 @@
  * An honest data plane that reports to a service over sockets: the metering log of `core/planelog.ts` under keys of its
  * own, enrolled through the interface. Its clock stands in the middle of the month before, so that no period crosses one.
  */
-import type { AttestationProof, Challenge, UsageReport } from '../src/contract/telemetry.ts';
+import type {
+  AttestationProof,
+  Challenge,
+  EnrolmentRequest,
+  UsageReport,
+} from '../src/contract/telemetry.ts';
 import { signCheckpoint } from '../src/core/checkpoint.ts';
 import { attestationText } from '../src/core/attestation.ts';
+import { enrolmentRequest, enrolmentSecret } from '../src/core/enrolrequest.ts';
 import { canonicalize, type Json } from '../src/core/json.ts';
 import { ed25519Signer, signNote, type NoteSigner } from '../src/core/note.ts';
 import { parseSigningSecret, signTelemetry } from '../src/core/telemetrysignature.ts';
@@ -100,6 +106,12 @@ export class ReportingPlane extends TestPlane {
     return signNote(possessionText(token, this.identity.origin), [
       this.#signerOf(`${this.identity.origin}/0`),
     ]);
+  }
+
+  /** What it asks where it is enrolled by file; `sealTo`: 32 bytes, the public half of what opens the answer. */
+  requestByFile(token: string, sealTo: Uint8Array): EnrolmentRequest {
+    const signer = this.#signerOf(`${this.identity.origin}/0`);
+    return enrolmentRequest(this.identity, { secret: enrolmentSecret(token), sealTo, signer });
   }
 }
 

@@ -1,7 +1,8 @@
 /** An enrolment token as `gov planes create` and `gov planes token` show it: once, or in a file, with what comes next. */
 import { resolve } from 'node:path';
 import type { Client } from '../client/client.ts';
-import { CliError, exit } from './exit.ts';
+import { GovError } from '../contract/problems.ts';
+import { CliError, exit, exitOf } from './exit.ts';
 import type { Io } from './io.ts';
 import type { Out } from './out.ts';
 import { safe } from './safe.ts';
@@ -55,4 +56,17 @@ export async function showToken(
   const shown = { dataPlaneId, name: dataPlane.name, ...token, expiresAt };
   await out.one(shown, plainView(Object.keys(shown), 'dataPlaneId'));
   await out.note(safe`the token is shown this once; run on the data plane: ${next}`);
+  await out.note(
+    safe`where it has no way here: gov plane enroll --request request.json --token-file FILE${again}`,
+  );
 }
+
+/** Rethrows: what the service says against a token or the credentials of a plane is not answered by signing in. */
+export const hintedBy =
+  (hint: string) =>
+  (cause: unknown): never => {
+    if (!(cause instanceof GovError)) throw cause;
+    const { code, message, status } = cause;
+    if (code !== 'INVALID_CREDENTIAL' && code !== 'UNAUTHENTICATED') throw cause;
+    throw new CliError(exitOf(code, status), message, { code, hint, cause });
+  };

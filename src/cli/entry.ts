@@ -14,7 +14,7 @@ function start(argv: readonly string[]): void {
   const first = argv[0];
   if (argv.length === 1 && (first === '--version' || first === '-V')) {
     // Not process.stdout: making that stream costs more than the rest of this function.
-    writeSync(1, `${version}\n`);
+    writeSync(1, `gov ${version}\n`);
     return;
   }
   if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {

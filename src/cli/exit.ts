@@ -7,6 +7,7 @@ import { GovApiError, GovNetworkError } from '../client/errors.ts';
 import { projectHeader } from '../contract/authwords.ts';
 import { GovError, problems } from '../contract/problems.ts';
 import type { FieldError } from '../contract/problems.ts';
+import { codeOf, whyUnwritable } from './writefault.ts';
 
 export const exit = {
   ok: 0,
@@ -103,19 +104,26 @@ export function exitOf(code: string, status: number): ExitCode {
   return byCode[code] ?? byStatus[status] ?? (status >= 400 && status < 500 ? exit.usage : exit.error);
 }
 
+/** Of a failure anywhere. */
 const hints: Readonly<Record<string, string>> = {
+  RUN_TOO_LARGE_FOR_SYNC: 'add --wait to prove it as a job',
+  RUN_HAS_NO_EVENTS: 'list the runs that have: gov runs list',
+  JOB_NOT_RETRYABLE: 'see its state: gov jobs get ID',
+};
+
+/** Of what a service answered to the credential of a context: a refusal on this machine is about a file. */
+const answerHints: Readonly<Record<string, string>> = {
+  ...hints,
   UNAUTHENTICATED: 'sign in: gov auth login; or set GOV_API_KEY; or choose a context: gov context list',
   INVALID_CREDENTIAL: 'see which credential is used: gov context show; sign in again: gov auth login',
   ENVIRONMENT_MISMATCH: 'choose the environment with --env, or another context: gov context list',
   INSUFFICIENT_SCOPE: 'use a key that carries the scope',
   QUOTA_EXCEEDED: 'see what is left: gov usage show',
+  EXPORT_LIMIT: 'see them: gov export list; delete one: gov export delete ID',
   USER_EXISTS: 'sign in: gov auth login',
   FORBIDDEN: 'another key or person has to do this; an approver’s key is given with GOV_API_KEY_FILE',
-  RUN_TOO_LARGE_FOR_SYNC: 'add --wait to prove it as a job',
-  RUN_HAS_NO_EVENTS: 'list the runs that have: gov runs list',
-  RATE_LIMITED: 'try again later, or raise --retries',
   STORAGE_FULL: 'free disk space on the plane’s machine',
-  JOB_NOT_RETRYABLE: 'see its state: gov jobs get ID',
+  RATE_LIMITED: 'try again later, or raise --retries',
 };
 
 const present = <Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } =>
@@ -153,9 +161,17 @@ export function failureOf(thrown: unknown): Failure {
     };
   }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
+  if (diskCodes.has(codeOf(thrown))) {
+    const full = { code: 'STORAGE_FULL', message: `${whyUnwritable(thrown)} (${message})` };
+    const hint = 'make room, or choose another place, then run it again';
+    return { exit: exit.error, ...full, retryable: false, hint, next: [] };
+  }
   const hint = 'run it again with --debug and report what it prints';
   return { exit: exit.error, code: 'INTERNAL', message, retryable: false, hint, next: [] };
 }
+
+/** What a system says where a file of any command cannot be written. */
+const diskCodes: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS']);
 
 const projectHint =
   'name the project: --project ID, or gov context set NAME --project ID; see gov projects list';
@@ -181,7 +197,7 @@ function apiFailure(thrown: GovApiError): Failure {
     retryable,
     next: [],
     ...present('requestId', requestId),
-    ...present('hint', isWithoutProject(errors) ? projectHint : (hints[code] ?? moved)),
+    ...present('hint', isWithoutProject(errors) ? projectHint : (answerHints[code] ?? moved)),
     ...present('docs', type),
     ...present('errors', errors.length > 0 ? errors : undefined),
   };

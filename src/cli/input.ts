@@ -3,7 +3,7 @@
  * service reads it (`core/json.ts`), so that a file is refused here as it would be there.
  * `test/cli/policyfiles.test.ts` holds the refusals.
  */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
@@ -26,15 +26,14 @@ export interface InputText {
   readonly bytes: Uint8Array;
 }
 
-/** One file, or standard input for `-`. Errors: exit 2 with the reason. */
+/** One file, pipe or device, or standard input for `-`: at most `limits.graphBodyBytes` of it. Errors: exit 2 with the reason. */
 export async function readInput(file: string, { io, signal }: Place): Promise<InputText> {
   const maxBytes = limits.graphBodyBytes;
   try {
     if (file === '-') return { file, bytes: await readAll(io.stdin, { maxBytes, signal }) };
-    const path = resolve(io.cwd, file);
-    const { size } = statSync(path);
-    if (size > maxBytes) throw new RangeError(`${file}: expected at most ${maxBytes} bytes, got ${size}`);
-    return { file, bytes: readFileSync(path) };
+    // a size says nothing where it is a pipe or a device
+    const stream = createReadStream(resolve(io.cwd, file));
+    return { file, bytes: await readAll(stream, { maxBytes, signal, name: file }) };
   } catch (cause) {
     if (cause instanceof RangeError) throw usage(cause.message);
     throw signal.aborted ? cause : unreadable(file, cause);

@@ -5,6 +5,8 @@
  */
 import { addAbortSignal } from 'node:stream';
 import type { Readable, Writable } from 'node:stream';
+import { CliError, exit } from './exit.ts';
+import { whyUnwritable } from './writefault.ts';
 
 export interface OutputStream extends Writable {
   readonly isTTY?: boolean;
@@ -58,7 +60,12 @@ export class Writer {
     this.#stream = stream;
     stream.on('error', (cause: Error) => {
       if (errors === 'ignore errors') return this.#drop();
-      this.#failure ??= isBrokenPipe(cause) ? new OutputClosed('the reader went away', { cause }) : cause;
+      this.#failure ??= isBrokenPipe(cause)
+        ? new OutputClosed('the reader went away', { cause })
+        : new CliError(exit.error, `standard output: ${whyUnwritable(cause)}`, {
+            code: 'WRITE_FAILED',
+            cause,
+          });
       this.#wake();
     });
     stream.on('drain', () => this.#wake());
@@ -69,7 +76,7 @@ export class Writer {
     this.#wake();
   }
 
-  /** Rejects with `OutputClosed` or the stream's error. */
+  /** Rejects with `OutputClosed`, or exit 1 where what is behind it takes no more. */
   async write(chunk: string | Uint8Array): Promise<void> {
     this.#check();
     if (this.#dropping) return;
@@ -100,20 +107,24 @@ export class Writer {
 
 export interface ReadOptions {
   readonly maxBytes: number;
+  /** What is read, for messages; default standard input. */
+  readonly name?: string;
   /** Ends the reading; a terminal would be waited on for ever. */
   readonly signal: AbortSignal;
 }
 
-/** All of standard input. Throws a RangeError beyond `maxBytes`, an AbortError when the signal fires. */
-export async function readAll(stream: Readable, { maxBytes, signal }: ReadOptions): Promise<Uint8Array> {
+/** All of a stream. Throws a RangeError beyond `maxBytes`, an AbortError when the signal fires. */
+export async function readAll(
+  stream: Readable,
+  { maxBytes, signal, name = 'standard input' }: ReadOptions,
+): Promise<Uint8Array> {
   addAbortSignal(signal, stream);
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream as AsyncIterable<Buffer | string>) {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     size += bytes.length;
-    if (size > maxBytes)
-      throw new RangeError(`expected at most ${maxBytes} bytes on standard input, got more`);
+    if (size > maxBytes) throw new RangeError(`${name}: expected at most ${maxBytes} bytes, got more`);
     chunks.push(bytes);
   }
   return Buffer.concat(chunks, size);

@@ -7,15 +7,32 @@ interface Changed {
   readonly change: 'add' | 'retire';
   readonly keys: readonly string[];
   readonly leaf: number;
+  readonly inForce: readonly string[];
+  readonly retired: readonly string[];
   readonly trustFile: string;
+  readonly warning: string | null;
 }
 
 /** A verifier key without most of its public half: enough to tell it from others. */
 export const shortKey = (vkey: string): string =>
   vkey.replace(/^([^+]*\+[^+]*\+.{8}).*$/s, (_, start: string) => `${start}…`);
 
+/** What a signature names its key by: name and key id (C2SP signed-note). */
+const keyName = (vkey: string): string => vkey.split('+', 2).join('+');
+
+const withNamedKeys = (changed: Changed): Changed => ({
+  ...changed,
+  keys: changed.keys.map(keyName),
+  inForce: changed.inForce.map(keyName),
+  retired: changed.retired.map(keyName),
+});
+
 export async function changedKeys(out: Out, changed: Changed): Promise<void> {
-  if (!out.isHuman) return out.one(changed, plainView(Object.keys(changed)));
+  if (changed.warning !== null) await out.warn(safe`${changed.warning}`);
+  const view = plainView(Object.keys(changed));
+  // a post-quantum key has 2.6 KB: whoever wants it whole takes it from the trust file, or by -o json
+  if (out.format === 'tsv') return out.one(withNamedKeys(changed), view);
+  if (!out.isHuman) return out.one(changed, view);
   const { change, keys, leaf, trustFile } = changed;
   await out.lines([
     safe`${out.styles.green(change === 'add' ? 'added' : 'retired')} by leaf ${leaf}`,

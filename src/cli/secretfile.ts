@@ -5,6 +5,7 @@
  */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { CliError, exit, usage } from './exit.ts';
+import { isStreamAt } from './files.ts';
 
 export interface SecretFile {
   /** Durable once this returns. Errors: exit 1 with the reason. */
@@ -13,8 +14,10 @@ export interface SecretFile {
   cancel(): void;
 }
 
-/** Errors: exit 2 where the file is there already and `force` is not given. */
+/** Errors: exit 2 where the file is there already and `force` is not given, and for what is no file. */
 export function reserveSecretFile(path: string, { force }: { force: boolean }): SecretFile {
+  if (isStreamAt(path))
+    throw usage(`${path}: expected a file for the secret, got a pipe or a device`, 'give the name of a file');
   // what is replaced stays until the new text is whole
   const draft = force ? `${path}.part` : path;
   if (force) rmSync(draft, { force: true });

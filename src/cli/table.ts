@@ -2,6 +2,7 @@
  * Tables for a terminal, cut to its width, and tab-separated lines for a pipe, with full values.
  * `test/cli/table.test.ts` holds both.
  */
+import { marked } from '../core/csv.ts';
 import { Safe } from './safe.ts';
 import type { Styles } from './safe.ts';
 import type { Column } from './view.ts';
@@ -150,15 +151,14 @@ export const tabbed = (columns: readonly Column[], row: Row): Safe =>
   );
 
 /**
- * One CSV line (RFC 4180). A cell that a spreadsheet would run as a formula is prefixed with `'` (contract
- * K10); numbers are left as they are.
+ * One CSV line (RFC 4180). What a spreadsheet would run as a formula has a `'` before it, as in exports (`core/csv.ts`,
+ * contract K10); numbers are left as they are.
  */
 export function csvLine(values: readonly unknown[]): Safe {
   const cells = values.map((value) => {
-    const text = String(Safe.cell(fullText(value)));
-    const risky = typeof value === 'string' && /^\s*[=+\-@＝＋－＠]/.test(value);
-    const guarded = risky ? `'${text}` : text;
-    return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
+    const whole = fullText(value);
+    const text = String(Safe.cell(typeof value === 'number' ? whole : marked(whole)));
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   });
   return Safe.clean(`${cells.join(',')}`);
 }

@@ -28,6 +28,8 @@ export interface DownloadOptions {
   readonly exportId: string;
   /** `sha256` of the export, `sha256:…`: what is held is continued only of an artifact with this hash. */
   readonly sha256: string;
+  /** `sizeBytes` of the export: of an answer that tells no length more is not taken. */
+  readonly sizeBytes: number;
   readonly signal?: AbortSignal | undefined;
   /** How many bytes are there by now, and of how many. */
   readonly onProgress?: (received: number, total: number) => void;
@@ -74,6 +76,7 @@ class Download {
   /** What the bytes so far are of. */
   #etag: string;
   received = 0;
+  #restarts = 0;
 
   constructor(client: Client, sink: DownloadSink, options: DownloadOptions) {
     this.#client = client;
@@ -104,7 +107,9 @@ class Download {
     this.#etag = reply.headers['etag'] ?? this.#etag;
     const { onProgress } = this.#options;
     onProgress?.(this.received, total);
+    const most = total > 0 ? total : this.#options.sizeBytes;
     for await (const chunk of reply.chunks) {
+      if (this.received + chunk.length > most) throw integrity(`${most} bytes`, 'more');
       await this.#sink.write(chunk);
       this.#take(chunk);
       if (this.received > total) total = this.received;
@@ -119,7 +124,8 @@ class Download {
   }
 
   async #restart(reply: OpenReply): Promise<void> {
-    if (this.received === 0)
+    this.#restarts += 1;
+    if (this.received === 0 || this.#restarts > mostRestarts)
       throw integrity('a part of the artifact that can be read', `status ${reply.status}`);
     if (reply.status !== 200) for await (const _chunk of reply.chunks) break;
     await this.#sink.restart();
@@ -174,6 +180,9 @@ class Download {
     return reply;
   }
 }
+
+/** An artifact that changed while it came is asked for from the beginning so often. */
+const mostRestarts = 3;
 
 const hexOf = (sha256: string): string => sha256.replace(/^sha256:/, '');
 

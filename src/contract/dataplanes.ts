@@ -24,6 +24,7 @@ import {
   base64Key,
   dataPlaneId,
   reportId,
+  treeHash,
   attestationStatuses,
 } from './telemetryparts.ts';
 
@@ -62,6 +63,7 @@ const DataPlane = Type.Object({
       attestation: oneOf(attestationStatuses),
     }),
   ),
+  challengesExpired: count('Challenges that it did not answer in time'),
   missing: count('Reports of the newest epoch that are missing before the newest one'),
 });
 export type DataPlane = Static<typeof DataPlane>;
@@ -95,7 +97,7 @@ const EnrolmentToken = Type.Object({
   expiresAt: timestamp('Until when it can be exchanged'),
 });
 
-const NewestReport = Type.Object({
+const newestReport = {
   epoch: count('Of the report; the one that was asked for, or 0, where none is held'),
   nextSequence: count('The first one of the epoch that is not held yet'),
   report: nullable(
@@ -105,7 +107,8 @@ const NewestReport = Type.Object({
     description:
       'Signature line of the service for its checkpoint; empty where reports before it are missing',
   }),
-});
+};
+export const NewestReport = Type.Object(newestReport);
 export type NewestReport = Static<typeof NewestReport>;
 
 const Enrolled = Type.Object({
@@ -118,6 +121,49 @@ const Enrolled = Type.Object({
   serverTime: timestamp('Now, at the service'),
 });
 export type Enrolled = Static<typeof Enrolled>;
+
+const identity = {
+  origin: origin('Of the metering log, without the epoch'),
+  auditOrigin: origin('Of the audit log'),
+  verifierKey: base64Key('Of the metering log at epoch 0 (C2SP vkey, Ed25519)'),
+  auditVerifierKey: base64Key('Of the audit log (C2SP vkey, Ed25519)'),
+};
+
+/** What a data plane asks by file; it has neither the token nor a secret in it (`src/core/enrolrequest.ts`). */
+export const EnrolmentRequest = exact({
+  schemaVersion: Type.Literal('gov.enrolrequest/1'),
+  ...identity,
+  sealTo: Type.String({
+    ...treeHash,
+    description: 'X25519 key of this request alone, to which the credentials are sealed',
+  }),
+  possession: note(
+    'Note over gov.enrolrequest/1, HMAC-SHA-256 of all other members by SHA-256 of the token, in hex, and the origin, ' +
+      'signed by the verifier key',
+  ),
+});
+export type EnrolmentRequest = Static<typeof EnrolmentRequest>;
+
+/** Its answer, which nobody but that data plane can open. */
+export const EnrolmentAnswer = exact({
+  schemaVersion: Type.Literal('gov.enrolanswer/1'),
+  dataPlaneId,
+  projectId: serviceId('prj'),
+  environment: oneOf(environments),
+  cosignerKey: base64Key('Verifier key of the service, which cosigns checkpoints'),
+  configKey: base64Key('Verifier key of the service, which signs configurations'),
+  reportIntervalSeconds: count('How often the service would like a report'),
+  serverTime: timestamp('When it was answered'),
+  newest: exact(newestReport),
+  sealTo: Type.String({ ...treeHash, description: 'Of the request' }),
+  enc: Type.String({ ...treeHash, description: 'Encapsulated key of HPKE (RFC 9180)' }),
+  sealed: Type.String({
+    pattern: '^[A-Za-z0-9+/]+={0,2}$',
+    maxLength: limits.sealedCredentialsChars,
+    description: 'Hybrid key and signing secret, for the data plane alone',
+  }),
+});
+export type EnrolmentAnswer = Static<typeof EnrolmentAnswer>;
 
 const extension = { tag: 'Hybrid Telemetry', stability: 'beta', origin: 'extension' } as const;
 const managed = { scope: 'telemetry:manage' } as const;
@@ -198,16 +244,37 @@ export const dataPlanes = {
     summary: 'Exchange an enrolment token and the plane’s verifier keys for its credentials',
     body: exact({
       token: Type.String({ maxLength: limits.tokenChars, description: 'One-time enrolment token' }),
-      origin: origin('Of the metering log, without the epoch'),
-      auditOrigin: origin('Of the audit log'),
-      verifierKey: base64Key('Of the metering log at epoch 0 (C2SP vkey, Ed25519)'),
-      auditVerifierKey: base64Key('Of the audit log (C2SP vkey, Ed25519)'),
+      ...identity,
       possession: note(
         'Note over gov.enrol/v1, SHA-256 of the token in hex and the origin, signed by the verifier key',
       ),
     }),
     success: { 201: Enrolled },
     statuses: [400, 401, 409, 429, 500],
+  }),
+  enrollDataPlaneByFile: operation({
+    ...extension,
+    ...managed,
+    method: 'POST',
+    path: '/telemetry/planes/{dataPlaneId}/enroll',
+    summary:
+      'Answer the enrolment request that a data plane wrote to a file; its credentials are sealed, for it alone',
+    params: planeParams,
+    body: EnrolmentRequest,
+    success: { 201: EnrolmentAnswer },
+    statuses: [400, 401, 403, 404, 409, 429, 500],
+  }),
+  getCosigner: operation({
+    ...extension,
+    access: 'anyone',
+    scope: null,
+    method: 'GET',
+    path: '/telemetry/cosigner',
+    summary: 'The verifier key of the service, by which anybody checks the receipts that data planes have',
+    success: {
+      200: Type.Object({ cosignerKey: base64Key('Of cosignatures (C2SP vkey, Ed25519 cosignature)') }),
+    },
+    statuses: [500],
   }),
   newestReport: operation({
     ...extension,

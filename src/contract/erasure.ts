@@ -52,6 +52,11 @@ const ErasureDone = Type.Object({
     description: 'false: more of the subject is left than one erasure takes; ask again',
   }),
   dryRun: Type.Boolean(),
+  keyDestroyed: Type.Boolean({
+    description:
+      'Whether the key of the subject was destroyed with it, so that copies elsewhere are of no use; of a dry run: whether ' +
+      'there is one to destroy',
+  }),
   request: Type.Optional(
     Type.String({
       description: 'Of a dry run, where the project asks for two people: what the second one sends',

@@ -57,6 +57,12 @@ const Manifest = Type.Object({
   rootHash: Type.String({ description: 'RFC 6962 root at treeSize, base64' }),
   firstSequence: nullable(Type.Integer({ minimum: 0 })),
   lastSequence: nullable(Type.Integer({ minimum: 0 })),
+  prunedBelow: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'Of events: those below this leaf were pruned before, and are in no row',
+    }),
+  ),
 });
 export type ExportManifest = Static<typeof Manifest>;
 
@@ -121,6 +127,17 @@ export const exports = {
     params,
     success: { 200: ExportJob },
     statuses: [401, 403, 404, 500],
+  }),
+  deleteExport: operation({
+    ...beta,
+    origin: 'extension',
+    method: 'DELETE',
+    path: '/exports/{exportId}',
+    scope: 'exports:write',
+    summary: 'End an export before its time: its file is removed, what is known of it stays',
+    params,
+    success: { 204: { empty: true } },
+    statuses: [401, 403, 404, 409, 500],
   }),
   /** Streamed, with ranges (RFC 9110 §14), `ETag` and `Repr-Digest` (RFC 9530). */
   downloadExport: operation({

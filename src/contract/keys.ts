@@ -37,7 +37,9 @@ const keyScopes = Type.Array(oneOf(scopes), {
   minItems: 1,
   maxItems: limits.keyScopes,
   uniqueItems: true,
-  description: 'At most those of the caller; default: all of the caller’s',
+  description:
+    'At most those of the caller; default: all of the caller’s. exports:read and exports:write give whatever can be exported, ' +
+    'events and proofs included',
 });
 const expiresAt = nullable(timestamp('When it ends, at most ten years from now'));
 const description = Type.String({ maxLength: limits.keyDescriptionChars });

@@ -64,6 +64,17 @@ export const limits = {
 
   exportHours: 168,
   exportHoursMax: 2160,
+  exportsOpen: 20,
+  exportsOpenMax: 1000,
+  exportsKept: 200,
+  exportsKeptMax: 10_000,
+  exportMebibytes: 20_480,
+  exportMebibytesMax: 1_048_576,
+  exportHeaderBytes: 1 * KiB,
+  exportSpareBytes: 256 * MiB,
+  exportNeededBytes: 128 * MiB,
+  exportMattersBytes: 1 * MiB,
+  downloadRecheckSeconds: 2,
   jobAttempts: 3,
   jobLeaseSeconds: 60,
   jobLeaseRenewSeconds: 15,
@@ -170,7 +181,7 @@ export const limits = {
   subjectPointers: 10,
   subjectPointerChars: 256,
   subjectValueChars: 1024,
-  /** Of one event or decision; more are not looked for. */
+  /** Of one event or decision; one that is about more is refused. */
   subjectsPerLeaf: 16,
   recordBytes: 65_535,
   tileCacheTiles: 256,
@@ -192,6 +203,8 @@ export const limits = {
   commitSharedRecent: 256,
   writeQueue: 10_000,
   diskReserveBytes: 64 * MiB,
+  /** Of a database that is written anew at a stop because of an erasure: some seconds. */
+  rewriteBytes: 512 * MiB,
 
   // serving (contract A7, A12, B3, D10; reliability S19, S42)
   headersTimeoutSeconds: 10,
@@ -256,12 +269,16 @@ export const limits = {
   signatureValues: 3,
   telemetrySkewSeconds: 300,
   enrolmentHours: 24,
+  /** Of a hybrid key and a signing secret as they are sealed to a plane, in base64: 184 today. */
+  sealedCredentialsChars: 512,
   planeOverlapSeconds: 24 * 3600,
   /** A challenge is drawn for the first report of an epoch, and for one in so many. */
   attestationOneIn: 20,
   attestationHours: 24,
   /** Of challenges that go to a data plane by file. */
   attestationFileHours: 30 * 24,
+  /** Of all projects, noted in one go. */
+  expiredAtOnce: 100,
   attestationSamples: 64,
   attestationCrossSamples: 8,
   attestationConsistencySizes: 8,
@@ -273,8 +290,15 @@ export const limits = {
   reportsLinked: 8,
   /** The newest of an epoch that are not linked, among which those are found that can be. */
   reportsUnlinkedSeen: 1000,
-  /** Months that reports of one epoch are of: 50 years. */
-  epochMonths: 600,
+  /** Months that reports of one epoch are of: a hundred years from 1970, where a clock that was never set begins. */
+  epochMonths: 1200,
+  /**
+   * Units of a type that one epoch of a data plane reports for a month: 100,000 a second through all of it. Millions of
+   * epochs have room beside each other, so that none keeps another one out.
+   */
+  epochMonthUnits: 2 ** 38,
+  /** After the end of a month until its bill is written: a report of it that comes later is told. */
+  lateReportHours: 24,
   reportIntervalSeconds: 3600,
   reportIntervalLeastSeconds: 60,
   // the signed configuration that a plane takes from its service
@@ -295,6 +319,8 @@ export const limits = {
   telemetryAnswerBytes: 1 * MiB,
   /** Reports that never left and are older than this become one a month. */
   telemetryMergeDays: 90,
+  /** How long `gov plane keys` waits for the process that serves to change them. */
+  keyOrderSeconds: 30,
 
   // witnesses of checkpoints (C2SP tlog-witness; docs/witness.md)
   witnessProofLines: 63,

@@ -14,6 +14,7 @@ import {
   problemResponses,
   problemSchema,
   projectSchemes,
+  rangedHeaders,
   rateHeaders,
   securitySchemes,
   tagText,
@@ -88,10 +89,12 @@ function responses(row: Operation): JsonRecord {
     };
   }
   if (row.ranged === true) {
-    const headers = answerHeaders(row);
+    const headers = { ...answerHeaders(row), ...headerReferences(rangedHeaders) };
+    const ofRange = { ...headers, ...headerReferences(['Content-Range']) };
+    const same = { ...answerHeaders(row), ...headerReferences(['ETag', 'Accept-Ranges']) };
     result['200'] = { description: row.summary, headers, content: fileContent };
-    result['206'] = { description: 'The range that was asked for', headers, content: fileContent };
-    result['304'] = { description: 'What If-None-Match names is still the answer', headers };
+    result['206'] = { description: 'The range that was asked for', headers: ofRange, content: fileContent };
+    result['304'] = { description: 'What If-None-Match names is still the answer', headers: same };
   }
   for (const status of [...new Set([...row.statuses, ...sharedStatuses(row)])].sort((a, b) => a - b)) {
     result[status] ??= { $ref: `#/components/responses/${status}` };
@@ -136,7 +139,8 @@ function parameters(row: Operation): JsonValue[] {
   const headers = [
     ...(namesProject(row) ? ['GovProject'] : []),
     ...(row.method === 'POST' ? ['IdempotencyKey'] : []),
-    ...(row.ifMatch === true ? ['IfMatch'] : []),
+    ...(row.ifMatch === true || row.ranged === true ? ['IfMatch'] : []),
+    ...(row.ranged === true ? ['IfNoneMatch', 'Range', 'IfRange'] : []),
     ...(row.signed === true ? ['TelemetrySignature', 'TelemetryTimestamp'] : []),
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
   return [...list(row.params, 'path'), ...list(row.query, 'query'), ...headers];
@@ -169,13 +173,35 @@ export function operationObject(id: string, row: Operation): JsonRecord {
   };
 }
 
+/** The same operation by HEAD: the headers alone, of the whole (RFC 9110 section 14.2). */
+function headObject(id: string, row: Operation): JsonRecord {
+  const { responses: answered, ...same } = operationObject(id, row);
+  const ofParts = new Set(['Range', 'IfRange'].map((name) => `#/components/parameters/${name}`));
+  const asked = parameters(row).filter((each) => !ofParts.has(String((each as JsonRecord)['$ref'])));
+  const bare = Object.entries(answered as Record<string, JsonRecord>).flatMap(([status, response]) => {
+    if (status === '206' || status === '416') return [];
+    const head = Object.entries(response).filter(([name]) => name !== 'content');
+    return [[status, Object.fromEntries(head)] as const];
+  });
+  const name = `${id.charAt(0).toUpperCase()}${id.slice(1)}`;
+  return {
+    ...same,
+    parameters: asked,
+    operationId: `head${name}`,
+    summary: `${row.summary}: its headers alone`,
+    responses: Object.fromEntries(bare),
+  };
+}
+
 /** The whole document, without references to anything outside it. */
 export function openapiDocument(): JsonRecord {
   const paths: Record<string, JsonRecord> = {};
   const rows = Object.entries<Operation>({ ...table, ...streams });
   for (const [id, row] of rows) {
     const path = row.path.replace(/\*$/, '{path}');
-    (paths[path] ??= {})[row.method.toLowerCase()] = operationObject(id, row);
+    const methods = (paths[path] ??= {});
+    methods[row.method.toLowerCase()] = operationObject(id, row);
+    if (row.ranged === true) methods['head'] = headObject(id, row);
   }
   const statuses = new Set(rows.flatMap(([, row]) => [...row.statuses, ...sharedStatuses(row)]));
   const tags = [...new Set(rows.map(([, { tag }]) => tag))];

@@ -51,6 +51,7 @@ const statusHeaders: Readonly<Record<number, readonly string[]>> = {
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
   405: ['Allow'],
+  416: ['Content-Range'],
   409: ['Retry-After'],
   429: [
     'RateLimit-Policy',
@@ -128,7 +129,15 @@ export const headerComponents: JsonRecord = {
   'Retry-After': header('Seconds to wait before the request is repeated', 'integer'),
   'WWW-Authenticate': header('What is missing (RFC 6750)'),
   Allow: header('Methods of the path'),
+  ETag: header('Names these very bytes: for If-Range, If-Match and If-None-Match'),
+  'Accept-Ranges': header('bytes: parts can be asked for'),
+  'Content-Range': header('Which bytes of how many these are; of a range behind the end `bytes */size`'),
+  'Repr-Digest': header('SHA-256 of the whole, whatever part this is (RFC 9530)'),
+  'Content-Disposition': header('attachment, with a name for the file (RFC 6266)'),
 };
+
+/** Of answers of which parts can be asked for. */
+export const rangedHeaders = ['ETag', 'Accept-Ranges', 'Repr-Digest', 'Content-Disposition'] as const;
 
 /** Of operations that are going to be removed. */
 export const noticeHeaders: JsonRecord = {
@@ -177,7 +186,30 @@ export const headerParameters: JsonRecord = {
     name: 'If-Match',
     in: 'header',
     required: false,
-    description: 'The ETag of an earlier answer: nothing is changed where the resource has another by now',
+    description:
+      'The ETag of an earlier answer: refused with 412, and nothing done, where the resource has another by now',
+    schema: { type: 'string' },
+  },
+  IfNoneMatch: {
+    name: 'If-None-Match',
+    in: 'header',
+    required: false,
+    description: 'The ETag of an earlier answer: 304 where it is still the answer (RFC 9110 section 13.1.2)',
+    schema: { type: 'string' },
+  },
+  Range: {
+    name: 'Range',
+    in: 'header',
+    required: false,
+    description:
+      'One range of bytes, such as bytes=1000- (RFC 9110 section 14.2); of several, or of another unit, the whole is answered',
+    schema: { type: 'string' },
+  },
+  IfRange: {
+    name: 'If-Range',
+    in: 'header',
+    required: false,
+    description: 'The ETag of an earlier answer: the range where it is still the answer, else the whole',
     schema: { type: 'string' },
   },
 };

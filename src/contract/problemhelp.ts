@@ -53,6 +53,8 @@ export const problemHelp: Readonly<Record<ProblemCode, string>> = {
     'Look at the data plane: what its answer says does not hold, as `reason` says; nothing can be sent again.',
   CHALLENGE_EXPIRED: 'Wait for the next challenge.',
   QUOTA_EXCEEDED: 'Wait for the next period, or raise the quota.',
+  EXPORT_LIMIT:
+    'Delete exports that are not needed, wait until some expire, or have the operator raise the bound.',
   RATE_LIMITED: 'Wait as long as `Retry-After` says.',
   HEADERS_TOO_LARGE: 'Send at most 100 headers in 16 KiB, and a URL of at most 8 KiB.',
   INTERNAL: 'A fault of the server. Repeat later; report the request id if it stays.',

@@ -57,6 +57,7 @@ export const problems = {
   ATTESTATION_FAILED: problem(422, 'The attestation does not verify'),
   CHALLENGE_EXPIRED: problem(422, 'The challenge has expired'),
   QUOTA_EXCEEDED: problem(429, 'The quota is used up'),
+  EXPORT_LIMIT: problem(429, 'The project keeps as many exports as it may'),
   RATE_LIMITED: problem(429, 'Too many requests', true),
   HEADERS_TOO_LARGE: problem(431, 'The request headers are too large'),
   INTERNAL: problem(500, 'Internal error', true),

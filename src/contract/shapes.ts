@@ -17,10 +17,13 @@ export const clientId = (description: string) =>
     description,
   });
 
+/** A TypeID: a prefix, and 26 characters of Crockford's base32. */
+export const idPattern = (prefix: string): string => `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`;
+
 /** An identifier made by the service: TypeID, `<prefix>_` and 26 characters of base32. */
 export const serviceId = (prefix: string) =>
   Type.String({
-    pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`,
+    pattern: idPattern(prefix),
     description: `TypeID with prefix ${prefix}`,
   });
 

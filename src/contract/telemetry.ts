@@ -5,7 +5,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { environments } from './authwords.ts';
-import { dataPlanes } from './dataplanes.ts';
+import { dataPlanes, NewestReport } from './dataplanes.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { exact, nullable, oneOf, serviceId, sha256Hash, timestamp } from './shapes.ts';
@@ -27,6 +27,8 @@ import {
 export {
   type DataPlane,
   type Enrolled,
+  EnrolmentAnswer,
+  EnrolmentRequest,
   type NewestReport,
   planeStatuses,
   type ReportRecord,
@@ -216,6 +218,12 @@ const Receipt = Type.Object({
   id: Type.String({ description: 'reportId or challengeId' }),
   status: Type.Integer({ description: 'The HTTP status that the message would have been answered with' }),
   answer: Type.Unknown({ description: 'Its body' }),
+  newest: Type.Optional(
+    Type.Object(NewestReport.properties, {
+      description:
+        'What is held of the data plane, where its report was refused for another one: it cannot ask, and goes on behind that',
+    }),
+  ),
 });
 export type Receipt = Static<typeof Receipt>;
 

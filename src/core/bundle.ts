@@ -26,7 +26,7 @@ import { type Disclosure, disclosureDigest, disclosureText } from './disclosure.
 import type { DsseEnvelope } from './dsse.ts';
 import { type NodeItem, readEdgeRow, readNodeRow } from './graph.ts';
 import { hashText, parseHash } from './hash.ts';
-import { canonicalize, readJson, type Json } from './json.ts';
+import { canonicalText, readJson } from './json.ts';
 import { leafHash } from './merkle.ts';
 import type { RunLeaf } from './runevent.ts';
 import { formatTlogProof } from './tlogproof.ts';
@@ -94,7 +94,7 @@ export const composeBundle = (parts: Omit<Bundle, 'mediaType'>): Bundle => ({
 });
 
 /** The bundle as one line of canonical JSON. */
-export const bundleText = (bundle: Bundle): string => canonicalize(bundle as unknown as Json);
+export const bundleText = (bundle: Bundle): string => canonicalText(bundle);
 
 /**
  * An event of a bundle. With `disclose`, every field is opened for which it answers true, and the digests of

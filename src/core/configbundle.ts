@@ -12,7 +12,14 @@ import type { BundledPolicy, BundleFault, ConfigBundle, SignedBundle } from '../
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import { labelled } from './hash.ts';
-import { canonicalize, parseJson, type Json, type JsonBounds, type JsonObject } from './json.ts';
+import {
+  canonicalize,
+  canonicalText,
+  parseJson,
+  type Json,
+  type JsonBounds,
+  type JsonObject,
+} from './json.ts';
 import { NoteError, openNote, signNote, type NoteSigner, type VerifierKey } from './note.ts';
 import { engine, type Node } from './policy/ast.ts';
 import { canonicalCondition } from './policy/canonical.ts';
@@ -243,6 +250,6 @@ function checkRisk({ riskConfig }: ConfigBundle): void {
     if (!(cause instanceof GovError)) throw cause;
     throw new BundleRefused('risk_config_invalid', cause.message, cause);
   }
-  if (riskRouter(settings).text === canonicalize(config as unknown as Json)) return;
+  if (riskRouter(settings).text === canonicalText(config)) return;
   throw new BundleRefused('risk_config_invalid', 'expected a risk configuration with nothing left out');
 }

@@ -4,7 +4,7 @@
  */
 import type { RiskRecord } from './decided/riskdecision.ts';
 import { hashText } from './hash.ts';
-import { canonicalize, type Json } from './json.ts';
+import { canonicalize, canonicalText } from './json.ts';
 import { decisionNotRun } from './layers.ts';
 import { ListRoot } from './listroot.ts';
 import { type RiskConfig, type RiskRouter, riskRouter } from './risk/config.ts';
@@ -35,8 +35,7 @@ export class DecisionLineage {
       verdict.action === action &&
       verdict.score === score &&
       verdict.wouldBeAction === record.wouldBeAction &&
-      canonicalize([...verdict.factors] as unknown as Json) ===
-        canonicalize([...record.factors] as unknown as Json);
+      canonicalText(verdict.factors) === canonicalText(record.factors);
     this.inputsRecompute &&= sameInputs;
     this.actionsMatch &&= sameAction;
   }
@@ -78,7 +77,7 @@ export class RiskAgain {
   }
 
   private routerOf(config: RiskConfig): RiskRouter {
-    const text = canonicalize(config as unknown as Json);
+    const text = canonicalText(config);
     if (this.made?.text !== text) this.made = { text, router: riskRouter(config) };
     return this.made.router;
   }

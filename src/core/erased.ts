@@ -13,6 +13,8 @@ export interface KeptBody {
   readonly disclosures: string;
   /** Null where nothing was erased. */
   readonly erased: string | null;
+  /** What was kept cannot be opened any more: a key that it was sealed with is destroyed. */
+  readonly isGone?: true;
 }
 
 /** A digest whose salt and value an erasure removed. */
@@ -23,13 +25,14 @@ export interface ErasedDigest {
 }
 
 /**
- * The body without these digests, and the texts that went; null where one of them is not kept. `leaf`: the index of the
- * erasure. Cost: 1 µs a disclosure.
+ * The body without these digests, and the texts that went; null where one of them is not kept. Of what is gone nothing is
+ * left, whatever is named. `leaf`: the index of the erasure. Cost: 1 µs a disclosure.
  */
 export function eraseDigests(
-  { disclosures, erased }: KeptBody,
+  { disclosures, erased, isGone }: KeptBody,
   { digests, leaf }: { readonly digests: readonly string[]; readonly leaf: number },
 ): { readonly body: KeptBody; readonly removed: readonly string[] } | null {
+  if (isGone === true) return { body: withEntry('[]', erased, [leaf, ...digests]), removed: [] };
   const wanted = new Set(digests);
   const kept: string[] = [];
   const removed: string[] = [];
@@ -39,9 +42,17 @@ export function eraseDigests(
   }
   if (wanted.size > 0 || removed.length === 0) return null;
   const entry = kept.length === 0 ? [leaf] : [leaf, ...digests];
-  const entries = [...entriesOf(erased), entry];
-  return { body: { disclosures: `[${kept.join(',')}]`, erased: JSON.stringify(entries) }, removed };
+  return { body: withEntry(`[${kept.join(',')}]`, erased, entry), removed };
 }
+
+const withEntry = (
+  disclosures: string,
+  erased: string | null,
+  entry: readonly (number | string)[],
+): KeptBody => ({
+  disclosures,
+  erased: JSON.stringify([...entriesOf(erased), entry]),
+});
 
 /** What became of the digests of a record that are not kept, in the record's order. */
 export interface Unkept {

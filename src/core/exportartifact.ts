@@ -84,6 +84,8 @@ export interface ManifestOfRows {
   readonly firstSequence: number | null;
   readonly lastSequence: number | null;
   readonly rowCount: number;
+  /** Events below this leaf were pruned, and are in no row; absent where none were. */
+  readonly prunedBelow?: number | undefined;
 }
 
 export interface ProvedLeaf {
@@ -100,8 +102,10 @@ export interface ExportProof {
   readonly consistency: readonly Uint8Array[];
   /** The event `export.created`: what was asked for. `disclosures` as it is stored. */
   readonly created: ProvedLeaf & { readonly disclosures: string };
-  /** The gov.erasure/1 leaves that rows name, ascending. */
+  /** The gov.erasure/1 leaves that rows name, ascending; gov.prune/1 too where results of replays were withdrawn. */
   readonly erasures: readonly ProvedLeaf[];
+  /** Of replays whose results were withdrawn: leaves of their runs that those erasures name, ascending. */
+  readonly withdrawn: readonly ProvedLeaf[];
   /** Hashes of `subtreesOf` the leaves behind the last row, up to the manifest's tree size. */
   readonly gap: readonly Uint8Array[];
 }
@@ -114,29 +118,33 @@ export function exportTail(manifest: ManifestOfRows, proof?: ExportProof): strin
 
 /** The last line alone. */
 export function tailLine(manifest: ManifestOfRows, proof?: ExportProof): string {
-  const { treeSize, rootHash, firstSequence, lastSequence, rowCount } = manifest;
-  const rootText = encodeBase64(rootHash);
-  const counted = JSON.stringify({ treeSize, rootHash: rootText, firstSequence, lastSequence, rowCount });
+  const { rootHash, treeSize, firstSequence, lastSequence, rowCount, prunedBelow } = manifest;
+  const counts = { firstSequence, lastSequence, rowCount, prunedBelow };
+  const counted = JSON.stringify({ treeSize, rootHash: encodeBase64(rootHash), ...counts });
   return `],"manifest":${counted}${proof === undefined ? '' : `,"proof":${proofText(proof)}`}}`;
 }
 
-function proofText({ checkpoint, consistency, created, erasures, gap }: ExportProof): string {
+const leafJson = ({ index, record, inclusion }: ProvedLeaf) => ({
+  index,
+  record,
+  inclusion: inclusion.map(encodeBase64),
+});
+
+function proofText({ checkpoint, consistency, created, erasures, withdrawn, gap }: ExportProof): string {
   const { index, record, disclosures, inclusion } = created;
   return JSON.stringify({
     checkpoint,
     consistency: consistency.map(encodeBase64),
     created: { index, record, disclosures, inclusion: inclusion.map(encodeBase64) },
-    erasures: erasures.map((leaf) => ({
-      index: leaf.index,
-      record: leaf.record,
-      inclusion: leaf.inclusion.map(encodeBase64),
-    })),
+    erasures: erasures.map(leafJson),
+    ...(withdrawn.length === 0 ? {} : { withdrawn: withdrawn.map(leafJson) }),
     gap: gap.map(encodeBase64),
   });
 }
 
+/** A gap has at most 2 · 53 hashes of 44 characters; a pattern without a bound takes V8's stack on a long one. */
 const beforeRecord =
-  /^\{"evidence":\{"index":(0|[1-9][0-9]{0,15}),(?:"gap":\["([A-Za-z0-9+/=",]{44,})"\],)?"record":(?=")/;
+  /^\{"evidence":\{"index":(0|[1-9][0-9]{0,15}),(?:"gap":\["([A-Za-z0-9+/=",]{44,6000})"\],)?"record":(?=")/;
 const afterRecord = '","disclosures":';
 const noDisclosures = 'null';
 const beforeErased = ',"erased":';

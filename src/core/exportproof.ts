@@ -6,16 +6,17 @@
 import { GovError } from '../contract/problems.ts';
 import { type Checkpoint, openTrustedCheckpoint, parseCheckpoint, type Trust } from './checkpoint.ts';
 import { readErasure } from './decided/erasure.ts';
+import { readPrune } from './decided/prune.ts';
 import { storedDigests } from './disclosure.ts';
 import type { ExportHead, ExportProof, ManifestOfRows, ProvedLeaf } from './exportartifact.ts';
-import type { ErasedField, RowCheck } from './exportrows.ts';
+import type { ErasedField, RowCheck, Withdrawal } from './exportrows.ts';
 import type { ExportChecks } from './exportverify.ts';
 import { equalHash } from './hash.ts';
 import { canonicalize, type Json, type JsonObject } from './json.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from './merkle.ts';
 import { NoteError, splitNote } from './note.ts';
 import { openEvent, systemRun } from './record.ts';
-import { recordDigests } from './runevent.ts';
+import { recordDigests, strictObject } from './runevent.ts';
 
 export const exportCreatedType = 'export.created';
 
@@ -45,8 +46,8 @@ export function checkProof(read: ReadExport, checks: ExportChecks): ProvedExport
   } else if (witnesses === 0) checks.skip('witnesses', 'the trust asks for none');
   else checks.pass('witnesses', `${witnesses} cosigned`);
   const asked = checkRequest(read, checkpoint, checks);
-  checkErasures(rows, proof.erasures, { checkpoint, checks });
-  return { ...asked, notes: notesOf(read, witnesses) };
+  const unshown = checkErasures(rows, proof, { checkpoint, checks });
+  return { ...asked, notes: notesOf(read, { witnesses, unshown }) };
 }
 
 /** Step 3: the manifest counts these rows, and their leaves are in its tree. */
@@ -202,12 +203,12 @@ function openWhole({ index, record, disclosures }: ExportProof['created']): Requ
 
 const text = (value: Json | undefined): string | null => (typeof value === 'string' ? value : null);
 
-/** Step 6. */
+/** Step 6. Answers how many results of replays are taken out by the word of whoever made the file. */
 function checkErasures(
   rows: RowCheck,
-  enclosed: readonly ProvedLeaf[],
+  { erasures: enclosed, withdrawn }: Pick<ExportProof, 'erasures' | 'withdrawn'>,
   { checkpoint, checks }: Against,
-): void {
+): number {
   const { disclosed, erased, missing } = rows.counts;
   if (missing > 0) {
     checks.fail(
@@ -217,6 +218,7 @@ function checkErasures(
     );
   }
   const unproved = new Map(rows.erased);
+  for (const { by } of rows.withdrawn) if (!unproved.has(by)) unproved.set(by, []);
   for (const leaf of enclosed) {
     const fields = unproved.get(leaf.index);
     unproved.delete(leaf.index);
@@ -229,7 +231,9 @@ function checkErasures(
   if (first !== undefined) {
     checks.fail('disclosures', 'DISCLOSURE_MISSING', `the erasure of leaf ${first} is not enclosed`);
   }
+  const unshown = checkWithdrawn(rows.withdrawn, { erasures: enclosed, withdrawn }, { checkpoint, checks });
   checks.pass('disclosures', `${disclosed} disclosed${erased === 0 ? '' : `, ${erased} erased`}`);
+  return unshown;
 }
 
 function namesAll(record: string, fields: readonly ErasedField[]): boolean {
@@ -238,7 +242,53 @@ function namesAll(record: string, fields: readonly ErasedField[]): boolean {
   return fields.every(({ index, digest }) => named.get(index)?.has(digest) === true);
 }
 
-function notesOf({ rows, manifest }: ReadExport, witnesses: number): string[] {
+/**
+ * Each result that is not shown was withdrawn by an erasure that names a leaf of its run, which is enclosed too. Of a
+ * pruning no such leaf is left, and of a comparison the leaf may be of the other run, which the log does not name: those
+ * are counted, and told.
+ */
+function checkWithdrawn(
+  withdrawals: readonly Withdrawal[],
+  { erasures, withdrawn }: Pick<ExportProof, 'erasures' | 'withdrawn'>,
+  { checkpoint, checks }: Against,
+): number {
+  const named = new Map<number, ReadonlySet<number> | 'pruning'>();
+  for (const { index, record } of erasures) {
+    const erasure = readErasure(record);
+    if (erasure !== null) named.set(index, new Set(erasure.targets.map((target) => target.index)));
+    else if (readPrune(record) !== null) named.set(index, 'pruning');
+  }
+  const runs = new Map<number, string | null>();
+  for (const leaf of withdrawn) {
+    if (isIncluded(leaf, checkpoint)) runs.set(leaf.index, runOf(leaf.record));
+    else
+      checks.fail('disclosures', 'NOT_INCLUDED', `leaf ${leaf.index} is not shown to be in the signed tree`);
+  }
+  const runsBy = new Map<number, ReadonlySet<string | null>>();
+  for (const [by, targets] of named) {
+    const own = targets === 'pruning' ? [] : [...runs].filter(([leaf]) => targets.has(leaf));
+    runsBy.set(by, new Set(own.map(([, run]) => run)));
+  }
+  let unshown = 0;
+  for (const { index, by, runId, kind } of withdrawals) {
+    const taken = runsBy.get(by);
+    if (by > index && taken?.has(runId) === true) continue;
+    const isUnshown = named.get(by) === 'pruning' || (kind === 'run' && (taken?.size ?? 0) > 0);
+    if (by > index && isUnshown) unshown += 1;
+    else {
+      const detail = `leaf ${by} is not shown to have taken what the replay of leaf ${index} showed`;
+      checks.fail('disclosures', 'DISCLOSURE_MISSING', detail);
+    }
+  }
+  return unshown;
+}
+
+const runOf = (record: string): string | null => text(strictObject(record)?.['runId']);
+
+function notesOf(
+  { rows, manifest }: ReadExport,
+  { witnesses, unshown }: { readonly witnesses: number; readonly unshown: number },
+): string[] {
   const others = manifest.treeSize - rows.count;
   return [
     ...(others > 0
@@ -246,9 +296,19 @@ function notesOf({ rows, manifest }: ReadExport, witnesses: number): string[] {
           `NOT PROVED COMPLETE: each row shown is in the log; ${others} of its ${manifest.treeSize} leaves are not shown, and whether one of them is a row that was asked for cannot be seen here`,
         ]
       : []),
-    ...(rows.withdrawn > 0
+    ...(manifest.prunedBelow === undefined
+      ? []
+      : [
+          `PRUNED: events below leaf ${manifest.prunedBelow} were pruned before this file was made, and are in no row; the archives of the prunings have them`,
+        ]),
+    ...(rows.withdrawn.length > 0
       ? [
-          `WITHDRAWN: ${rows.withdrawn} results of replays are not shown; that erasures took what they showed is the word of whoever keeps the log`,
+          `WITHDRAWN: ${rows.withdrawn.length} results of replays are not shown; leaves of the log took values since`,
+        ]
+      : []),
+    ...(unshown > 0
+      ? [
+          `NOT PROVED WITHDRAWN: that a pruning, or an erasure in the run compared with, took what ${unshown} of them showed is the word of whoever made this file`,
         ]
       : []),
     ...(witnesses === 0

@@ -19,7 +19,7 @@ import { canonicalize, parseJson, type Json, type JsonObject } from './json.ts';
 
 /** What stands before the rows; `filters` as an object. Null where the line is none. Attacker controlled. */
 export function readHead(line: string): (ExportHead & { readonly asked: JsonObject }) | null {
-  const value = parsed(`${line}]}`);
+  const value = parsed(`${line}]}`, tailBounds);
   const { resource, generatedAt, filters: asked } = value ?? {};
   if (!isObject(asked) || typeof generatedAt !== 'string' || !isResource(resource)) return null;
   const head = { resource, generatedAt, filters: canonicalize(asked) };
@@ -37,7 +37,7 @@ export interface ReadTail {
 /** What stands behind the rows. Null where the line is none. Attacker controlled. */
 export function readTail(line: string): ReadTail | null {
   if (!line.startsWith('],')) return null;
-  const value = parsed(`{${line.slice(2)}`);
+  const value = parsed(`{${line.slice(2)}`, tailBounds);
   const manifest = value === null ? null : manifestOf(value['manifest']);
   if (value === null || manifest === null) return null;
   const proof = value['proof'] === undefined ? undefined : proofOf(value['proof']);
@@ -47,15 +47,16 @@ export function readTail(line: string): ReadTail | null {
 
 function manifestOf(value: Json | undefined): ManifestOfRows | null {
   if (!isObject(value)) return null;
-  const { treeSize, firstSequence, lastSequence, rowCount } = value;
+  const { treeSize, firstSequence, lastSequence, rowCount, prunedBelow } = value;
   const [rootHash] = pathOf([value['rootHash'] ?? null]) ?? [];
   const isOne =
     isCount(treeSize) &&
     isCount(rowCount) &&
     (firstSequence === null || isCount(firstSequence)) &&
-    (lastSequence === null || isCount(lastSequence));
+    (lastSequence === null || isCount(lastSequence)) &&
+    (prunedBelow === undefined || (isCount(prunedBelow) && prunedBelow > 0));
   return isOne && rootHash !== undefined
-    ? { treeSize, rootHash, firstSequence, lastSequence, rowCount }
+    ? { treeSize, rootHash, firstSequence, lastSequence, rowCount, prunedBelow }
     : null;
 }
 
@@ -66,13 +67,15 @@ function proofOf(value: Json): ExportProof | null {
   const gap = pathOf(value['gap']);
   const created = leafOf(value['created']);
   const disclosures = isObject(value['created']) ? value['created']['disclosures'] : undefined;
-  const erasures = erasuresOf(value['erasures']);
+  const erasures = leavesOf(value['erasures']);
+  const withdrawn = leavesOf(value['withdrawn'] ?? []);
   if (typeof checkpoint !== 'string' || typeof disclosures !== 'string') return null;
-  if (consistency === null || gap === null || created === null || erasures === null) return null;
-  return { checkpoint, consistency, created: { ...created, disclosures }, erasures, gap };
+  if (consistency === null || gap === null || created === null) return null;
+  if (erasures === null || withdrawn === null) return null;
+  return { checkpoint, consistency, created: { ...created, disclosures }, erasures, withdrawn, gap };
 }
 
-function erasuresOf(value: Json | undefined): ProvedLeaf[] | null {
+function leavesOf(value: Json | undefined): ProvedLeaf[] | null {
   if (!Array.isArray(value)) return null;
   const leaves = value.flatMap((each) => leafOf(each) ?? []);
   return leaves.length === value.length ? leaves : null;
@@ -87,14 +90,23 @@ function leafOf(value: Json | undefined): ProvedLeaf | null {
     : null;
 }
 
+/** Hashes of a path, or of the subtrees of a gap, in a tree of at most 2^53 leaves. */
+const longestPath = 106;
+
 function pathOf(value: Json | undefined): Buffer[] | null {
   const isTexts = Array.isArray(value) && value.every((hash) => typeof hash === 'string');
-  return isTexts && value.length <= limits.bundleValues ? hashesOf(value as string[]) : null;
+  return isTexts && value.length <= longestPath ? hashesOf(value as string[]) : null;
 }
 
-function parsed(text: string): JsonObject | null {
+/** Erasures and what they name, each with a path; nothing is read of more. */
+const tailBounds: Record<keyof typeof rowBounds, number> = {
+  ...rowBounds,
+  values: 2 * limits.bundleErasures * (longestPath + 4),
+};
+
+function parsed(text: string, bounds: typeof tailBounds): JsonObject | null {
   try {
-    const value = parseJson(Buffer.from(text), rowBounds);
+    const value = parseJson(Buffer.from(text), bounds);
     return isObject(value) ? value : null;
   } catch (error) {
     if (error instanceof GovError) return null;

@@ -9,19 +9,13 @@ import { evaluationRecordBody, openEvaluation } from './decided/evaluation.ts';
 import { openLeaf, type ListCommitment } from './decided/leaf.ts';
 import { openReplay } from './decided/replayed.ts';
 import { openRiskDecision, riskDecisionBody } from './decided/riskdecision.ts';
-import {
-  edgeRow,
-  graphRoot,
-  nodeRow,
-  readEdgeRow,
-  readNodeRow,
-  type EdgeItem,
-  type NodeItem,
-} from './graph.ts';
+import { eventRow, eventText, type EventText } from './eventtext.ts';
+import { graphRoot, readEdgeRow, readNodeRow } from './graph.ts';
 import { hashText, sha256Text } from './hash.ts';
-import { canonicalize, parseJson, readJson, type Json, type JsonObject } from './json.ts';
+import { canonicalText, parseJson, readJson, type JsonObject } from './json.ts';
 import { limits } from '../contract/limits.ts';
 import { ListRoot } from './listroot.ts';
+import { leafHash } from './merkle.ts';
 import { proofPreimage } from './proof.ts';
 import { isWithdrawnResult } from './replay/withdrawn.ts';
 import { openEvent } from './record.ts';
@@ -31,10 +25,14 @@ export interface ExportLeaf {
   readonly index: number;
   readonly record: string;
   readonly disclosures: string | null;
+  /** Of the record, where it was made already: 32 bytes. */
+  readonly hash?: Uint8Array;
   /** `[[leaf, digest, …], …]` (`erased.ts`), where fields were erased. */
   readonly erased?: string | null | undefined;
   /** compliance_proofs: JCS of the proof; replays: the result; causal_graphs: `graphText`. */
   readonly stored?: string | undefined;
+  /** Instead of it, piece by piece: of what may be too large to be held. */
+  readonly pieces?: (() => AsyncIterable<string>) | undefined;
 }
 
 /** Resources of which each row comes from one leaf. */
@@ -53,10 +51,13 @@ export const leafTypes = {
 /** The row as JSON without a line break. Throws where the leaf is not one of ours: the store has checked it. */
 export function exportRow(resource: LoggedResource, leaf: ExportLeaf): string {
   switch (resource) {
-    case 'audit_events':
+    case 'audit_events': {
+      const event = eventOf(leaf);
+      if (event !== null) return eventRow(event);
       return JSON.stringify(
         openEvent(leaf.index, leaf.record, leaf.disclosures ?? '[]', leaf.erased ?? null),
       );
+    }
     case 'risk_decisions':
       return JSON.stringify(riskDecisionBody(openRiskDecision(openLeaf(leaf))));
     case 'policy_evaluations':
@@ -68,6 +69,10 @@ export function exportRow(resource: LoggedResource, leaf: ExportLeaf): string {
       return leaf.stored;
   }
 }
+
+/** The event of a leaf as its texts; null where it has to be opened (`eventtext.ts`). */
+export const eventOf = ({ index, record, disclosures, hash }: ExportLeaf): EventText | null =>
+  disclosures === null ? null : eventText(index, record, disclosures, hash ?? leafHash(record));
 
 /**
  * The row that the leaf gives, where `shown` is the row of an artifact; null where `shown` stands beside the log and the
@@ -99,7 +104,7 @@ function isProofOf({ record }: ExportLeaf, shown: string): boolean {
   const clear = readJson(record) as JsonObject;
   const { commitment } = proof;
   return (
-    canonicalize(proof as unknown as Json) === shown && // a proof is JSON by its type
+    canonicalText(proof) === shown &&
     clear['proofId'] === proof.proofId &&
     clear['runId'] === proof.runId &&
     clear['proofHash'] === proof.proofHash &&
@@ -124,39 +129,41 @@ export const graphText = (graph: {
   readonly rootHash: string;
   readonly nodes: readonly string[];
   readonly edges: readonly string[];
-}): string =>
-  `{"runId":${JSON.stringify(graph.runId)},"rootHash":"${graph.rootHash}",` +
-  `"nodes":[${graph.nodes.join(',')}],"edges":[${graph.edges.join(',')}]}`;
+}): string => `${graphStart(graph)}${graph.nodes.join(',')}${graphMiddle}${graph.edges.join(',')}${graphEnd}`;
 
+/** What stands before the rows of the nodes, between them and those of the edges, and behind these. */
+export const graphStart = ({ runId, rootHash }: { runId: string; rootHash: string }): string =>
+  `{"runId":${JSON.stringify(runId)},"rootHash":"${rootHash}","nodes":[`;
+export const graphMiddle = '],"edges":[';
+export const graphEnd = ']}';
+
+/** A row may be 64 MiB, so it is read from left to right and nothing of it is kept. */
 function isGraphOf({ record }: ExportLeaf, shown: string): boolean {
-  const row = parseJson(Buffer.from(shown), rowBounds) as JsonObject;
-  const clear = readJson(record) as JsonObject;
-  const nodes = rowsOf(row['nodes'], (node) => nodeRow(node as unknown as NodeItem), readNodeRow);
-  const edges = rowsOf(row['edges'], (edge) => edgeRow(edge as unknown as EdgeItem), readEdgeRow);
-  const { runId, rootHash } = clear;
-  if (nodes === null || edges === null || typeof runId !== 'string' || typeof rootHash !== 'string')
-    return false;
-  const root = graphRoot(runId, { nodes: nodes.committed, edges: edges.committed });
-  return (
-    root.hash === rootHash && graphText({ runId, rootHash, nodes: nodes.rows, edges: edges.rows }) === shown
-  );
+  const { runId, rootHash } = readJson(record) as JsonObject;
+  if (typeof runId !== 'string' || typeof rootHash !== 'string') return false;
+  const start = graphStart({ runId, rootHash });
+  const nodes = shown.startsWith(start) ? rowsFrom(shown, start.length, readNodeRow) : null;
+  if (nodes === null || !shown.startsWith(graphMiddle, nodes.end)) return false;
+  const edges = rowsFrom(shown, nodes.end + graphMiddle.length, readEdgeRow);
+  if (edges === null || shown.slice(edges.end) !== graphEnd) return false;
+  return graphRoot(runId, { nodes: nodes.committed, edges: edges.committed }).hash === rootHash;
 }
 
-/** The rows of items, and what commits to them; null where one has no such form. */
-function rowsOf(
-  items: Json | undefined,
-  write: (item: Json) => string,
+/** What commits to the rows that stand from a place on, and where they end; null where one has no such form. */
+function rowsFrom(
+  text: string,
+  from: number,
   read: (row: string) => unknown,
-): { readonly rows: string[]; readonly committed: ListCommitment } | null {
-  if (!Array.isArray(items)) return null;
+): { readonly committed: ListCommitment; readonly end: number } | null {
   const root = new ListRoot();
-  const rows: string[] = [];
-  for (const item of items) {
-    if (typeof item !== 'object' || item === null) return null;
-    const row = write(item);
+  let at = from;
+  for (let more = text.charAt(at) === '{'; more;) {
+    const end = text.indexOf('}', at) + 1; // no member of a row has one
+    const row = text.slice(at, end);
     if (read(row) === null) return null;
     root.add(`\0${row}`);
-    rows.push(row);
+    more = text.charAt(end) === ',';
+    at = more ? end + 1 : end;
   }
-  return { rows, committed: { n: root.size, root: hashText(root.root()) } };
+  return { committed: { n: root.size, root: hashText(root.root()) }, end: at };
 }

@@ -2,15 +2,18 @@
  * The rows of an export that is verified, one after the other: each is what its leaf and the disclosed values give, fits
  * what was asked for, and its leaf goes into the root of all. Proven by `test/core/exportartifact.test.ts`.
  */
+import { openLeaf } from './decided/leaf.ts';
+import { openReplay, type ReplayRecord } from './decided/replayed.ts';
 import { storedDigests } from './disclosure.ts';
 import { unkeptOf } from './erased.ts';
 import { digestsOf, erasedText, type ExportHead, type ReadRow } from './exportartifact.ts';
-import { isWithdrawnRow, leafTypes, rowOfLeaf, type ExportLeaf, type LoggedResource } from './exportrow.ts';
+import { leafTypes, rowBounds, rowOfLeaf, type ExportLeaf, type LoggedResource } from './exportrow.ts';
 import type { ExportChecks } from './exportverify.ts';
-import type { JsonObject } from './json.ts';
+import { readJson, type Json, type JsonObject } from './json.ts';
 import { leafHash } from './merkle.ts';
 import { MultiproofRoot } from './multiproof.ts';
-import { readRecord, strictObject } from './runevent.ts';
+import { withdrawnRowBy } from './replay/withdrawn.ts';
+import { readRecord, strictObject, strictValue } from './runevent.ts';
 import { parseTimestamp } from './time.ts';
 import type { DigestCounts } from './verdict.ts';
 
@@ -18,6 +21,22 @@ import type { DigestCounts } from './verdict.ts';
 export interface ErasedField {
   readonly index: number;
   readonly digest: string;
+}
+
+/** A row that stands in place of the result of a replay, by the word of a leaf. */
+export interface Withdrawal extends Pick<ReplayRecord, 'runId' | 'kind'> {
+  /** Of the replay. */
+  readonly index: number;
+  readonly by: number;
+}
+
+/** Throws what parsers throw. */
+export function withdrawalOf(leaf: ExportLeaf, row: string): Withdrawal | null {
+  const { index } = leaf;
+  const logged = openReplay(openLeaf(leaf));
+  const { runId, kind } = logged;
+  const by = withdrawnRowBy(logged, row);
+  return by === null ? null : { index, runId, kind, by };
 }
 
 export class RowCheck {
@@ -31,7 +50,7 @@ export class RowCheck {
   last: number | null = null;
   count = 0;
   /** Results of replays that are not shown. */
-  withdrawn = 0;
+  readonly withdrawn: Withdrawal[] = [];
 
   constructor(head: ExportHead & { readonly asked: JsonObject }, checks: ExportChecks) {
     this.#head = head;
@@ -57,7 +76,10 @@ export class RowCheck {
     const fault = this.#faultOf(leaf, row);
     if (fault !== null) {
       this.#checks.fail('rows', 'ROW_MISMATCH', `line ${line}, leaf ${leaf.index}: ${fault}`);
-    } else if (this.#head.resource === 'replays' && isWithdrawnRow(leaf, row)) this.withdrawn++;
+    } else if (this.#head.resource === 'replays') {
+      const withdrawal = withdrawalIn(leaf, row);
+      if (withdrawal !== null) this.withdrawn.push(withdrawal);
+    }
   }
 
   /** The root of the leaves below `size`; null where the leaves and the hashes between them have none. */
@@ -68,7 +90,7 @@ export class RowCheck {
   #faultOf(leaf: ExportLeaf, row: string): string | null {
     const { resource, asked } = this.#head;
     if (resource === 'jobs') return 'expected a resource of the log, got jobs';
-    const members = membersOf(resource, leaf.record);
+    const members = membersOf(resource, leaf.record, row);
     const digests = digestsOf(leaf.record);
     if (members === null || digests === null) return `expected a leaf ${leafTypes[resource]}, got another`;
     if (!isAsked(members, asked))
@@ -81,8 +103,11 @@ export class RowCheck {
   /** Every disclosed value belongs to the leaf, and every other one was erased, by the leaf's word. */
   #openFault(leaf: ExportLeaf, digests: readonly string[]): string | null {
     const { index, disclosures, erased = null } = leaf;
+    if (digests.length === 0 && disclosures !== null)
+      return 'expected no disclosed values of a leaf that commits to none, got some';
     const opened = disclosures === null ? [] : storedDigests(disclosures);
-    if (opened === null) return 'expected a list of disclosed values, got something else';
+    if (opened === null || (disclosures !== null && !areFields(disclosures)))
+      return 'expected a list of disclosed values, got something else';
     const unopened = new Set(digests);
     for (const digest of opened) if (!unopened.delete(digest)) return 'a disclosed value is not of this leaf';
     this.#counts.disclosed += opened.length;
@@ -101,30 +126,81 @@ export class RowCheck {
   }
 }
 
+/** Whether a text is `JCS([[salt, pointer, value], …])`: rows are made of its parts as they stand. Attacker controlled. */
+function areFields(text: string): boolean {
+  const value = strictValue(text, rowBounds);
+  const isField = (item: Json): boolean =>
+    Array.isArray(item) && item.length === 3 && typeof item[0] === 'string' && typeof item[1] === 'string';
+  return Array.isArray(value) && value.every(isField);
+}
+
 interface Members {
   readonly runId: string | null;
   readonly eventType: string | null;
+  /** By which filters of time go; null where the resource has none. */
   readonly timestamp: string | null;
 }
 
-/** What of a record filters speak of; null where it is of another type. */
-function membersOf(resource: LoggedResource, record: string): Members | null {
+/** What filters speak of, in the record, or in a row that the record commits to; null where it is of another type. */
+function membersOf(resource: LoggedResource, record: string, row: string): Members | null {
   if (resource === 'audit_events') return readRecord(record);
   const clear = strictObject(record);
   if (clear?.['type'] !== leafTypes[resource]) return null;
   const { runId } = clear;
-  return { runId: typeof runId === 'string' ? runId : null, eventType: null, timestamp: null };
+  return {
+    runId: typeof runId === 'string' ? runId : null,
+    eventType: null,
+    timestamp: timeOf(resource, clear, row),
+  };
 }
 
-/** Whether filters that the record can be held against let it pass. */
+function timeOf(
+  resource: Exclude<LoggedResource, 'audit_events'>,
+  clear: JsonObject,
+  row: string,
+): string | null {
+  switch (resource) {
+    case 'risk_decisions':
+    case 'policy_evaluations':
+      return textOf(clear['evaluatedAt']);
+    case 'compliance_proofs':
+    case 'replays':
+      return createdAt(row);
+    case 'causal_graphs':
+      return null; // no filter of time is taken for them
+  }
+}
+
+/** Attacker controlled; whether the row is that of its leaf is asked next. */
+function createdAt(row: string): string {
+  try {
+    return textOf((readJson(row) as JsonObject)['createdAt']);
+  } catch {
+    return '';
+  }
+}
+
+/** What is no time is within no bounds. */
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** Whether filters let it pass. */
 function isAsked({ runId, eventType, timestamp }: Members, asked: JsonObject): boolean {
   if (asked['runId'] !== undefined && asked['runId'] !== runId) return false;
-  if (timestamp === null) return true;
   if (asked['eventType'] !== undefined && asked['eventType'] !== eventType) return false;
-  const atMs = parseTimestamp(timestamp) ?? NaN;
   const { startTime, endTime } = asked;
+  if (startTime === undefined && endTime === undefined) return true;
+  const atMs = timestamp === null ? NaN : (parseTimestamp(timestamp) ?? NaN);
   const isLate = typeof startTime !== 'string' || atMs >= (parseTimestamp(startTime) ?? NaN);
   return isLate && (typeof endTime !== 'string' || atMs <= (parseTimestamp(endTime) ?? NaN));
+}
+
+/** Attacker controlled: what cannot be read as one is none. */
+function withdrawalIn(leaf: ExportLeaf, row: string): Withdrawal | null {
+  try {
+    return withdrawalOf(leaf, row);
+  } catch {
+    return null;
+  }
 }
 
 /** Attacker controlled: whatever reading it ends with, it is no row of the leaf. */

@@ -76,13 +76,13 @@ async function read(chunks: AsyncIterable<Uint8Array>, reading: Reading): Promis
   };
   try {
     for await (const lines of textLines(watched(), limits.exportLineBytes)) {
-      for (const line of lines) if (!reading.line(line)) return null;
+      for (const line of lines) if (!reading.judge(line)) return null;
     }
     reading.end();
   } catch (error) {
     if (broken !== null) return broken;
     if (!(error instanceof GovError)) throw error;
-    reading.malformed(error.message);
+    reading.unreadable(error.message);
   }
   return null;
 }
@@ -98,8 +98,23 @@ class Reading {
   #awaitsRow = false;
 
   /** False where nothing behind it can be judged any more. */
-  line(line: string): boolean {
+  judge(line: string): boolean {
     this.#lines++;
+    try {
+      return this.#line(line);
+    } catch (error) {
+      if (error instanceof GovError) return this.malformed(error.message);
+      throw error;
+    }
+  }
+
+  /** The line behind those that were judged. */
+  unreadable(detail: string): void {
+    this.#lines++;
+    this.malformed(detail);
+  }
+
+  #line(line: string): boolean {
     if (this.#tail !== null) return this.malformed('expected nothing behind the manifest, got more');
     if (this.#head === null) return this.#readHead(line);
     return line.startsWith(']') ? this.#readTail(line) : this.#readRow(line, this.#head);
@@ -127,9 +142,10 @@ class Reading {
       return this.malformed('expected a comma before this row, got none');
     this.#awaitsRow = line.endsWith(',');
     const text = this.#awaitsRow ? line.slice(0, -1) : line;
-    const read = text.startsWith('{"evidence":') ? readRow(text) : null;
+    const isProved = text.startsWith('{"evidence":');
+    const read = isProved ? readRow(text) : null;
     if (read === null) {
-      if (text.startsWith('{') && text.endsWith('}')) this.#rows?.unproved();
+      if (!isProved && text.startsWith('{') && text.endsWith('}')) this.#rows?.unproved();
       else return this.malformed('expected a row, got something else');
       return true;
     }

@@ -27,6 +27,18 @@ export function canonicalize(value: Json): string {
   return text;
 }
 
+/** `T` where it is JSON by its type, as interfaces and readonly arrays are; `never` for what is none anywhere in it. */
+export type JsonShaped<T> = T extends null | boolean | number | string
+  ? T
+  : T extends ((...args: never) => unknown) | Uint8Array | Date | ReadonlyMap<never, unknown>
+    ? never
+    : T extends object
+      ? { readonly [Name in keyof T]: JsonShaped<T[Name]> }
+      : never;
+
+/** As `canonicalize`, of what is JSON by its type: a bigint, bytes, undefined or unknown in it does not compile. */
+export const canonicalText = <T>(value: T & JsonShaped<T>): string => canonicalize(value as unknown as Json);
+
 /**
  * The value itself where all names in it are in order, else a copy in order that shares what was in order;
  * undefined where no copy can have that order.

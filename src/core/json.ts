@@ -20,7 +20,7 @@ import { closingQuote, malformed, quoted, stringBetween } from './jsontoken.ts';
 import { scan } from './scan.ts';
 import type { JsonBounds } from './scan.ts';
 
-export { canonicalize } from './jcs.ts';
+export { canonicalize, canonicalText } from './jcs.ts';
 export type { Json, JsonObject } from './jcs.ts';
 export type { JsonBounds } from './scan.ts';
 

@@ -69,6 +69,19 @@ export class KeyHistory {
     return this.#groups.flatMap(({ keys, until }) => (until === null ? [] : keys));
   }
 
+  /**
+   * Whether a head of `size` leaves that this log lacks may have been signed by its owner with a key (32 bytes): one in
+   * force signs any, since another history may have added it earlier; a retired one only where it was in force, since by
+   * now it may be in anybody's hands.
+   */
+  couldSign(publicKey: Buffer, size: number): boolean {
+    return this.#groups.some(
+      ({ keys, from, until }) =>
+        (until === null || (from < size && size <= until)) &&
+        keys.some((key) => key.publicKey.equals(publicKey)),
+    );
+  }
+
   /** Whether a record may be a change of keys, at the cost of a search in its text. */
   static concerns(record: string): boolean {
     return record.includes('"gov.key/1"');

@@ -26,6 +26,16 @@ export function addUnits(totals: Totals, op: MeterOp, units: number): Totals {
   return { ...totals, [op]: totals[op] + units };
 }
 
+/** A sum of units as it is told: at most 2^53-1, the largest count that is exact in JSON. */
+export const countable = (units: number): number => Math.min(units, Number.MAX_SAFE_INTEGER);
+
+/** Type by type, as it is told. */
+export const addTotals = (one: Totals, other: Totals): Totals =>
+  Object.fromEntries(meteredTypes.map((type) => [type, countable(one[type] + other[type])])) as Record<
+    MeteredType,
+    number
+  >;
+
 /** Units of all types. The sum numbers the units: unit n is of the leaf whose totals' sum first reaches n. */
 export const sumOf = (totals: Totals): number => meteredTypes.reduce((sum, type) => sum + totals[type], 0);
 

@@ -95,10 +95,13 @@ export const possessionText = (token: string, origin: string): string =>
  * metering log: of epoch 0), and the note signed by the first, over this token and origin. Pointers are into the body of
  * the enrolment. An attacker controls everything but the token.
  */
-export function checkPossession(
+export const checkPossession = (
   note: string,
   claim: { readonly token: string } & PlaneIdentity,
-): Fault | null {
+): Fault | null => checkClaim(note, claim, possessionText(claim.token, claim.origin));
+
+/** The same of a note over whatever text the holder of the token makes. */
+export function checkClaim(note: string, claim: PlaneIdentity, expected: string): Fault | null {
   const named = { '/verifierKey': epochOrigin(claim.origin, 0), '/auditVerifierKey': claim.auditOrigin };
   for (const [pointer, name] of Object.entries(named)) {
     const text = pointer === '/verifierKey' ? claim.verifierKey : claim.auditVerifierKey;
@@ -108,11 +111,11 @@ export function checkPossession(
   const pointer = '/possession';
   try {
     const { text } = openNote(note, [parseVerifierKey(claim.verifierKey)]);
-    if (text === possessionText(claim.token, claim.origin)) return null;
+    if (text === expected) return null;
   } catch (error) {
     return openFault(error, pointer);
   }
-  const detail = 'expected a note over this token and this origin, got one over another text';
+  const detail = 'expected a note over this token and what is said here, got one over another text';
   return faultAt('origin_mismatch', pointer, detail);
 }
 

@@ -6,7 +6,14 @@
  */
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
-import { canonicalize, parseJson, type Json, type JsonObject } from './json.ts';
+import {
+  canonicalize,
+  defaultBounds,
+  parseJson,
+  type Json,
+  type JsonBounds,
+  type JsonObject,
+} from './json.ts';
 import { leafHash } from './merkle.ts';
 
 /** A leaf as it is stored: `disclosures` is `JCS([[salt, pointer, value], …])`, null where erased or not read. */
@@ -85,15 +92,19 @@ function readOther(record: string): ClearEvent | null {
 
 /** The object that a text spells canonically, or null. Attacker controlled; never throws. */
 export function strictObject(text: string): JsonObject | null {
-  let value: Json;
+  const value = strictValue(text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+}
+
+/** The value that a text spells canonically, or undefined. Attacker controlled; never throws. */
+export function strictValue(text: string, bounds: JsonBounds = defaultBounds): Json | undefined {
   try {
-    value = parseJson(Buffer.from(text, 'utf8'));
-    if (canonicalize(value) !== text) return null;
+    const value = parseJson(Buffer.from(text, 'utf8'), bounds);
+    return canonicalize(value) === text ? value : undefined;
   } catch (error) {
-    if (error instanceof GovError) return null;
+    if (error instanceof GovError) return undefined;
     throw error;
   }
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
 }
 
 const isTextList = (value: Json): value is string[] =>

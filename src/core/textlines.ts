@@ -18,7 +18,7 @@ export async function* textLines(
     const whole = end === -1 ? null : Buffer.concat([...held, chunk.subarray(0, end)]);
     if (whole !== null) {
       [held, heldBytes] = [[], 0];
-      yield decode(whole).split('\n');
+      yield* linesOf(whole);
     }
     const rest = chunk.subarray(end + 1);
     // a copy: who sends the chunks may use their memory again
@@ -31,12 +31,28 @@ export async function* textLines(
   if (heldBytes > 0) throw new GovError('INVALID_JSON', 'expected a line break at the end, got none');
 }
 
+/** Those before the first that is not UTF-8 are given, so that its reader knows which it is. */
+function* linesOf(whole: Buffer): Generator<string[], void, undefined> {
+  const text = decode(whole);
+  if (text !== null) return yield text.split('\n');
+  const lines: string[] = [];
+  for (let start = 0; ;) {
+    const end = whole.indexOf(lineFeed, start);
+    const line = decode(whole.subarray(start, end === -1 ? undefined : end));
+    if (line === null) break;
+    lines.push(line);
+    start = end + 1;
+  }
+  if (lines.length > 0) yield lines;
+  throw new GovError('INVALID_JSON', 'expected UTF-8, got other bytes');
+}
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-function decode(bytes: Uint8Array): string {
+function decode(bytes: Uint8Array): string | null {
   try {
     return utf8.decode(bytes);
-  } catch (cause) {
-    throw new GovError('INVALID_JSON', 'expected UTF-8, got other bytes', { cause });
+  } catch {
+    return null;
   }
 }

@@ -21,8 +21,9 @@ import { Slices } from '../service/slices.ts';
 import { Tail } from '../service/tail.ts';
 import type { Witnesses } from '../service/witnesses.ts';
 import type { Work } from '../service/work.ts';
-import type { Store } from '../store/port.ts';
+import type { ExportHolding, Store } from '../store/port.ts';
 import { now, randomBytes } from './clock.ts';
+import { defaultExportsMost } from './exportconfig.ts';
 import type { HostKeys } from './keys.ts';
 import { limits } from '../contract/limits.ts';
 import type { Artifacts } from '../service/artifacts.ts';
@@ -51,6 +52,8 @@ export interface Parts {
   readonly localSettings?: Partial<StoredSettings>;
   /** How long artifacts of exports are kept; `limits.exportHours` where absent. */
   readonly exportHours?: number | undefined;
+  /** How many of a project; `defaultExportsMost` where absent. */
+  readonly exportsMost?: ExportHolding | undefined;
   /** As `Services.witnesses`. */
   readonly witnesses?: Witnesses | undefined;
   /** As `Services.degraded`. */
@@ -92,7 +95,11 @@ export function assemble(parts: Parts): Assembled {
     slices: new Slices(),
     policySets: new PolicySets(store),
     work,
-    exports: { ...engine.exports, keptMs: (parts.exportHours ?? limits.exportHours) * 3_600_000 },
+    exports: {
+      ...engine.exports,
+      keptMs: (parts.exportHours ?? limits.exportHours) * 3_600_000,
+      most: parts.exportsMost ?? defaultExportsMost,
+    },
     wakeJobs: () => jobs.wake(),
     attest,
     ...(witnesses === undefined ? {} : { witnesses }),

@@ -8,6 +8,7 @@ import { createServer } from 'node:net';
 import { GovNetworkError } from '../client/errors.ts';
 import { GovError } from '../contract/problems.ts';
 import type { Address } from './layers.ts';
+import { artifactBytes, bytesText } from './artifactbytes.ts';
 import { hasSpace } from './probe.ts';
 
 export interface Check {
@@ -69,7 +70,16 @@ export async function lookAtFilesystem(dataDir: string): Promise<Found> {
 export const lookAtSpace = async (dataDir: string): Promise<Found> =>
   (await hasSpace(dataDir))
     ? ok('more than 5 % and 512 MiB are free')
-    : warn('less than 5 % or 512 MiB are free', 'make room: readiness answers 503 until then');
+    : warn(
+        `less than 5 % or 512 MiB are free${ofExports(dataDir)}`,
+        'make room: readiness answers 503 until then',
+      );
+
+/** What exports take of a disk, where they take anything. */
+export function ofExports(dataDir: string): string {
+  const bytes = artifactBytes(dataDir);
+  return bytes === 0 ? '' : `; exports take ${bytesText(bytes)}`;
+}
 
 /** Listens for a moment; where somebody does already, asks whether it is a service. */
 export async function lookAtAddress(

@@ -3,31 +3,34 @@
  * the export, in the transaction that does; chunks under other names are of attempts that did not.
  * Proven by `test/host/artifacts.test.ts`.
  */
-import { GovError } from '../contract/problems.ts';
-import { chunkBytes, type ArtifactOf, type Artifacts, type ArtifactWriter } from '../service/artifacts.ts';
+import {
+  artifactLost,
+  chunkBytes,
+  type ArtifactOf,
+  type Artifacts,
+  type ArtifactWriter,
+} from '../service/artifacts.ts';
 import type { ExportChunks } from '../store/postgres/exportchunks.ts';
 
 export const chunkArtifacts = (
   chunks: ExportChunks,
   randomBytes: (size: number) => Uint8Array,
 ): Artifacts => ({
+  // a full disk of the database is told by its writes
+  freeBytes: () => Promise.resolve(null),
   remove: (of) => chunks.remove(of),
   create: async (of) => {
     await chunks.remove(of);
     return new ChunkWriter(chunks, of, Buffer.from(randomBytes(8)).toString('hex'));
   },
-  async *read(of, artifact, { from, to }) {
+  async *read(of, { artifact, sizeBytes }, { from, to }) {
+    if ((await chunks.size({ ...of, artifact })) !== sizeBytes) throw artifactLost(of);
     for (let at = from; at < to;) {
       const n = Math.floor(at / chunkBytes);
       const bytes = await chunks.read({ ...of, artifact, n });
       const start = at - n * chunkBytes;
       const part = bytes?.subarray(start, Math.min(bytes.length, to - n * chunkBytes)) ?? new Uint8Array();
-      if (part.length === 0) {
-        throw new GovError(
-          'STORAGE_FAULT',
-          `expected ${to} bytes of the artifact of ${of.exportId}, got ${at}`,
-        );
-      }
+      if (part.length === 0) throw artifactLost(of);
       yield part;
       at += part.length;
     }

@@ -10,6 +10,7 @@ import { GovError } from '../contract/problems.ts';
 import { subjectPointerPattern } from '../contract/projects.ts';
 import type { JsonSchema } from '../service/explain.ts';
 import type { StoredSettings } from '../service/settings.ts';
+import type { ExportHolding } from '../store/port.ts';
 import {
   layers,
   oneOf,
@@ -23,7 +24,7 @@ import {
   type Address,
   type Variables,
 } from './layers.ts';
-import { exportHoursOf, exportMembers } from './exportconfig.ts';
+import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from './exportconfig.ts';
 import type { LogLevel } from './log.ts';
 import { tlsFilesOf, type TlsFiles } from './tls.ts';
 import { witnessMembers, type WitnessesFile } from './witnessconfig.ts';
@@ -43,7 +44,7 @@ export interface PlaneSync {
 }
 
 /** `plane.json`, as `plane init` writes it. */
-export interface PlaneFile extends WitnessesFile {
+export interface PlaneFile extends WitnessesFile, ExportsFile {
   readonly listen: string;
   readonly metricsListen: string | null;
   readonly projectId: string;
@@ -60,8 +61,6 @@ export interface PlaneFile extends WitnessesFile {
   readonly retentionDays?: number | null;
   /** Nothing is erased. */
   readonly legalHold?: boolean;
-  /** For how long artifacts of exports are kept. */
-  readonly exportHours?: number;
   /** Whoever asks for an erasure does not carry it out. */
   readonly requireTwoPersonErasure?: boolean;
   /** As `subjectPointers` of a project of a service. */
@@ -134,6 +133,7 @@ export interface PlaneConfig extends Omit<PlaneFile, 'listen' | 'metricsListen' 
   readonly listen: Address;
   readonly metricsListen: Address | null;
   readonly logLevel: LogLevel;
+  readonly exportsMost: ExportHolding;
   /** Null: HTTP without TLS. */
   readonly tls: TlsFiles | null;
 }
@@ -157,6 +157,7 @@ export function readPlaneConfig(dataDir: string, flags: PlaneFlags, env: Variabl
     ...file,
     dataDir,
     exportHours: exportHoursOf(file.exportHours, env),
+    exportsMost: exportsMostOf(file, env),
     logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),
     listen: parseAddress(pick('listen', 'GOV_LISTEN', file.listen)),
     metricsListen: parseOptionalAddress(

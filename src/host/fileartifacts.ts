@@ -1,12 +1,20 @@
 /**
  * Artifacts of exports as files: `<directory>/<projectId>/<exportId>.<name>`, readable by their owner alone. An artifact
  * is written under a name that ends in `.part`, made durable, and renamed; a crash leaves the part, which the next
- * attempt removes. Proven by `test/host/fileartifacts.test.ts`.
+ * attempt removes. Proven by `test/host/artifacts.test.ts`.
  */
-import { open, mkdir, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { open, mkdir, readdir, rename, rm, statfs, type FileHandle } from 'node:fs/promises';
+import { constants, existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { GovError } from '../contract/problems.ts';
-import { chunkBytes, type ArtifactOf, type Artifacts, type ArtifactWriter } from '../service/artifacts.ts';
+import {
+  artifactLost,
+  chunkBytes,
+  type ArtifactOf,
+  type Artifacts,
+  type ArtifactWriter,
+  type ByteRange,
+} from '../service/artifacts.ts';
 import { syncDirectory } from './files.ts';
 
 export function fileArtifacts(directory: string, randomBytes: (size: number) => Uint8Array): Artifacts {
@@ -18,6 +26,11 @@ export function fileArtifacts(directory: string, randomBytes: (size: number) => 
     }
   };
   return {
+    // nothing is there before the first one
+    freeBytes: async () => {
+      const { bavail, bsize } = await statfs(existsSync(directory) ? directory : dirname(directory));
+      return bavail * bsize;
+    },
     remove,
     create: async (of) => {
       await remove(of);
@@ -28,7 +41,12 @@ export function fileArtifacts(directory: string, randomBytes: (size: number) => 
         return new FileWriter(join(folder, `${of.exportId}.${name}`), name);
       });
     },
-    read: (of, artifact, range) => readFile(join(folderOf(of), `${of.exportId}.${artifact}`), range),
+    read: (of, made, range) =>
+      readFile(
+        of,
+        { path: join(folderOf(of), `${of.exportId}.${made.artifact}`), size: made.sizeBytes },
+        range,
+      ),
   };
 }
 
@@ -49,6 +67,8 @@ class FileWriter implements ArtifactWriter {
       this.#file ??= await open(this.#part, 'wx', 0o600);
       // a disk that is getting full takes a part
       for (let at = 0; at < bytes.length;) at += (await this.#file.write(bytes, at)).bytesWritten;
+      // a sync of the log would wait for all that is not on the disk yet
+      await this.#file.datasync();
     });
   }
 
@@ -74,21 +94,18 @@ class FileWriter implements ArtifactWriter {
 }
 
 async function* readFile(
-  path: string,
-  { from, to }: { readonly from: number; readonly to: number },
+  of: ArtifactOf,
+  { path, size }: { readonly path: string; readonly size: number },
+  { from, to }: ByteRange,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const file = await open(path, 'r').catch((cause: unknown) => {
-    throw new GovError('STORAGE_FAULT', `expected the artifact ${basename(path)}, which cannot be read`, {
-      cause,
-    });
-  });
+  const file = await openOwn(of, path);
   try {
+    const found = await file.stat();
+    if (!found.isFile() || found.size !== size) throw artifactLost(of);
     for (let at = from; at < to;) {
       const wanted = Math.min(chunkBytes, to - at);
       const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(wanted), 0, wanted, at);
-      if (bytesRead === 0) {
-        throw new GovError('STORAGE_FAULT', `expected ${to} bytes in ${basename(path)}, got ${at}`);
-      }
+      if (bytesRead === 0) throw artifactLost(of);
       yield buffer.subarray(0, bytesRead);
       at += bytesRead;
     }
@@ -96,6 +113,14 @@ async function* readFile(
     await file.close();
   }
 }
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+
+/** Whoever may write there leads us nowhere: no link is followed, no pipe waited for. */
+const openOwn = (of: ArtifactOf, path: string): Promise<FileHandle> =>
+  open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((cause: unknown) => {
+    throw artifactLost(of, cause);
+  });
 
 const fullCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
@@ -107,7 +132,7 @@ async function writing<Value>(work: () => Promise<Value>): Promise<Value> {
     if (cause instanceof GovError) throw cause;
     const isFull = fullCodes.has((cause as NodeJS.ErrnoException).code);
     const detail = isFull
-      ? 'the disk has no room for the artifact; free some, and it is tried again'
+      ? 'the disk has no room for the artifact; free some, then create the export again'
       : 'the artifact cannot be written';
     throw new GovError(isFull ? 'STORAGE_FULL' : 'STORAGE_FAULT', detail, { cause });
   }

@@ -1,7 +1,9 @@
-/** Small private files, written so that a crash leaves the old content or the new, never half. */
+/**
+ * Small private files, written so that a crash leaves the old content or the new, never half.
+ * Proven by `test/host/files.test.ts`.
+ */
 import {
   closeSync,
-  existsSync,
   fsyncSync,
   mkdirSync,
   mkdtempSync,
@@ -12,7 +14,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { GovError } from '../contract/problems.ts';
 
 /** Creates a file of mode 0600 and makes it durable; fails where one exists. */
@@ -28,22 +30,54 @@ export function writePrivate(path: string, content: string): void {
   }
 }
 
-/** Replaces a file by way of a rename. */
+/** Replaces a file by way of a rename. A crash leaves a draft beside it, which goes with the next replacement. */
 export function replacePrivate(path: string, content: string): void {
-  const fresh = `${path}.${process.pid}.tmp`;
-  // of an attempt that failed
-  rmSync(fresh, { force: true });
-  writePrivate(fresh, content);
-  renameSync(fresh, path);
+  removeDrafts(dirname(path), basename(path));
+  const draft = `${path}.${process.pid}.tmp`;
+  try {
+    writePrivate(draft, content);
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
   syncDirectory(dirname(path));
 }
 
 /**
+ * Removes what ended processes left of files that they replaced in a folder, of all or of one: it may hold secrets. A draft
+ * is named after the process that writes it, and stays where that lives. The ids of another container say nothing here: a
+ * process there whose draft goes fails at its rename, and the file is as it was.
+ */
+export function removeDrafts(folder: string, file?: string): void {
+  for (const name of readdirSync(folder)) {
+    const [, of, pid] = /^(.+)\.([0-9]{1,10})\.tmp$/.exec(name) ?? [];
+    if (of === undefined || (file !== undefined && of !== file) || isOther(Number(pid))) continue;
+    rmSync(join(folder, name), { force: true });
+  }
+}
+
+/** Whether another process has this id now. */
+function isOther(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/**
  * Makes a directory of mode 0700, whole or not at all: it is filled beside its place and renamed at the end, so a
- * crash leaves no half of it. CONFLICT where the place holds something already.
+ * crash leaves no half of it. CONFLICT where the place holds something already, or is no directory.
  */
 export async function makeDirectory(path: string, fill: (draft: string) => Promise<void>): Promise<void> {
-  if (existsSync(path) && readdirSync(path).length > 0) {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found !== undefined && !found.isDirectory()) {
+    throw new GovError('CONFLICT', `expected ${path} to be absent or an empty directory, got something else`);
+  }
+  if (found !== undefined && readdirSync(path).length > 0) {
     throw new GovError(
       'CONFLICT',
       `expected ${path} to be absent or empty, but it holds files of something else`,
@@ -62,13 +96,27 @@ export async function makeDirectory(path: string, fill: (draft: string) => Promi
   syncDirectory(dirname(path));
 }
 
-/** Makes the content of a file durable. */
-export function syncFile(path: string): void {
-  const file = openSync(path, 'r+');
+const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'SQLITE_FULL']);
+
+/** The disk, or what this user may have of it, was full; also where it is the cause of the error. */
+function isFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && fullCodes.has(String(error.code))) || isFull(error.cause);
+}
+
+/** Runs what writes `what` at `path` and removes it where it fails; STORAGE_FULL where there is no space for it. */
+export async function fitting<Result>(
+  { what, path }: { readonly what: string; readonly path: string },
+  write: () => Promise<Result>,
+): Promise<Result> {
   try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
+    return await write();
+  } catch (cause) {
+    if (!isFull(cause)) throw cause;
+    const detail =
+      `expected space for ${what} at ${path}, but that disk is full; nothing of it is left: ` +
+      'free space there, or give a place on another disk';
+    throw new GovError('STORAGE_FULL', detail, { cause });
   }
 }
 

@@ -3,13 +3,30 @@
  * the signatures of checkpoints judged by the plane's trust file, or by the service's own keys.
  * Proven by `test/store/fsck.test.ts` and `test/host/fsck.test.ts`.
  */
-import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { GovError } from '../contract/problems.ts';
 import { openCheckpoint, parseTrust } from '../core/checkpoint.ts';
-import { parseVerifierKey, verifierKeyText, type VerifierKey } from '../core/note.ts';
-import { fsckStore, type FsckOptions, type FsckReport, type JudgeNote } from '../store/fsck.ts';
+import { openNote, parseVerifierKey, splitNote, verifierKeyText, type VerifierKey } from '../core/note.ts';
+import {
+  fsckStore,
+  type FsckOptions,
+  type FsckReport,
+  type JudgeNote,
+  type JudgeReceipt,
+} from '../store/fsck.ts';
+import { refuseOtherMasterKeyOf } from '../store/sqlite/masterkey.ts';
 import { storeFiles } from '../store/sqlite/open.ts';
 import { readKeys } from './keys.ts';
 import { readMasterKey } from './masterkey.ts';
@@ -35,7 +52,11 @@ export async function fsck({ env = process.env, ...options }: HostFsckOptions): 
   const { dataDir } = options;
   const isService = existsSync(join(dataDir, 'service.json'));
   const keys = isService ? ownKeys(dataDir) : trustedKeys(dataDir);
-  const judged = keys === null ? options : { ...options, judgeNote: noteJudge(keys) };
+  const judges = {
+    ...(keys === null ? {} : { judgeNote: noteJudge(keys) }),
+    ...(isService ? { judgeReceipt: await receiptJudge(dataDir) } : {}),
+  };
+  const judged = { ...options, ...judges };
   const { database: url } = isService ? readServiceConfig(dataDir, {}, env) : { database: null };
   const masterKey = readMasterKey(dataDir, env, { readonly: true });
   if (url === null) return fsckFiles({ ...judged, masterKey });
@@ -57,15 +78,23 @@ const ownKeys = (dataDir: string): readonly VerifierKey[] =>
 async function fsckFiles(options: FsckOptions): Promise<FsckReport> {
   const { main } = storeFiles(options.dataDir);
   // SQLite reads a WAL database only where it may make, or finds, the file of its shared memory
-  if (!existsSync(main) || existsSync(`${main}-shm`) || isWritable(options.dataDir))
-    return fsckStore(options);
+  if (!existsSync(main) || existsSync(`${main}-shm`) || isWritable(options.dataDir)) return checked(options);
   const copy = mkdtempSync(join(tmpdir(), 'gov-fsck-')); // mode 0700
   try {
     copyStore(options.dataDir, copy);
-    return await fsckStore({ ...options, dataDir: copy });
+    return await checked({ ...options, dataDir: copy });
   } finally {
+    const { subjects } = storeFiles(copy);
+    // keys are not left in what a file system frees
+    if (existsSync(subjects))
+      writeFileSync(subjects, Buffer.alloc(statSync(subjects).size), { flush: true, flag: 'r+' });
     rmSync(copy, { recursive: true, force: true });
   }
+}
+
+function checked(options: FsckOptions): Promise<FsckReport> {
+  refuseOtherMasterKeyOf(options.dataDir, options.masterKey);
+  return fsckStore(options);
 }
 
 function isWritable(directory: string): boolean {
@@ -79,8 +108,8 @@ function isWritable(directory: string): boolean {
 
 /** Copies the databases of a directory that nobody can write; STORAGE_FAULT where that fails. */
 function copyStore(from: string, to: string): void {
-  const { main, heads } = storeFiles(from);
-  for (const path of [main, `${main}-wal`, heads, `${heads}-wal`]) {
+  const { main, heads, subjects } = storeFiles(from);
+  for (const path of [main, heads, subjects].flatMap((each) => [each, `${each}-wal`])) {
     if (!existsSync(path)) continue;
     try {
       copyFileSync(path, join(to, basename(path)));
@@ -93,6 +122,25 @@ function copyStore(from: string, to: string): void {
       );
     }
   }
+}
+
+/** By the installation's cosigner, under whichever name it had then. */
+async function receiptJudge(dataDir: string): Promise<JudgeReceipt> {
+  const { createCosigner } = await import('./hosting.ts');
+  const { storeKey } = readKeys(dataDir);
+  const { algorithm, publicKey } = parseVerifierKey(createCosigner(storeKey, 'gov.fsck').verifierKey);
+  return (note) => {
+    try {
+      const [signature, ...more] = splitNote(note).signatures;
+      if (signature === undefined || more.length > 0) return `${more.length + 1} signature lines`;
+      const key = parseVerifierKey(verifierKeyText(signature.name, algorithm, publicKey));
+      const [verified] = openNote(note, [key]).verified;
+      return verified?.timestampSeconds ?? 'a signature without a time';
+    } catch (error) {
+      if (error instanceof GovError) return error.message;
+      throw error;
+    }
+  };
 }
 
 /** All logs are signed by the same keys, each under its own origin as key name. */

@@ -12,7 +12,7 @@ import { GovError } from '../contract/problems.ts';
 import { ed25519Signer, hasMlDsa44, mlDsa44Signer, type CheckpointSigner } from '../core/checkpoint.ts';
 import { type DsseEnvelope, inTotoPayloadType, signDsse } from '../core/dsse.ts';
 import { keyIdText, parseVerifierKey } from '../core/notekey.ts';
-import { refuseReadableByOthers, writePrivate } from './files.ts';
+import { refuseReadableByOthers, replacePrivate, writePrivate } from './files.ts';
 
 const storeKeyBytes = 32;
 
@@ -52,10 +52,10 @@ export function createKeys(dataDir: string, randomBytes: (size: number) => Buffe
   return readKeys(dataDir);
 }
 
-/** Makes a pair of keys for a log: Ed25519, and ML-DSA-44 where this Node has it. */
+/** Makes a pair of keys for a log: Ed25519, and ML-DSA-44 where this Node has it. Each file is whole or not there. */
 export function writeLogKeys(files: { readonly ed25519: string; readonly mlDsa44: string }): void {
-  writePrivate(files.ed25519, privatePem(generateKeyPairSync('ed25519').privateKey));
-  if (hasMlDsa44()) writePrivate(files.mlDsa44, privatePem(generateKeyPairSync('ml-dsa-44').privateKey));
+  replacePrivate(files.ed25519, privatePem(generateKeyPairSync('ed25519').privateKey));
+  if (hasMlDsa44()) replacePrivate(files.mlDsa44, privatePem(generateKeyPairSync('ml-dsa-44').privateKey));
 }
 
 export const privatePem = (key: KeyObject): string => key.export({ format: 'pem', type: 'pkcs8' }).toString();
@@ -80,8 +80,8 @@ export function readKeys(dataDir: string): HostKeys {
     signers,
     verifierKeys: (origin) => signers(origin).map(({ verifierKey }) => verifierKey),
     telemetrySigners: (origin) => {
-      const kept = join(folder, telemetryKeyFile);
-      const first = existsSync(kept) ? { ed25519: readPrivateKey(kept), mlDsa44: null } : keys[0];
+      const kept = readTelemetryKey(dataDir);
+      const first = kept === null ? keys[0] : { ed25519: kept, mlDsa44: null };
       return first === undefined ? [] : signersOf(origin, first);
     },
     attest: (statement) => signDsse(inTotoPayloadType, statement, attestationPrivate),
@@ -91,6 +91,21 @@ export function readKeys(dataDir: string): HostKeys {
 
 /** The Ed25519 key that the service knows, where it no longer signs the log; gone with the next enrolment. */
 export const telemetryKeyFile = 'telemetry.ed25519.pem';
+
+/** Null where the service knows the plane by a key that signs the log. STORAGE_FAULT where it is damaged. */
+export function readTelemetryKey(dataDir: string): KeyObject | null {
+  const path = join(dataDir, 'keys', telemetryKeyFile);
+  if (!existsSync(path)) return null;
+  try {
+    return readPrivateKey(path);
+  } catch (cause) {
+    if (!(cause instanceof GovError) || cause.code !== 'STORAGE_FAULT') throw cause;
+    const detail =
+      `expected the private key by which the service knows this plane in ${path}; enrol it again with a token for the ` +
+      'same data plane: gov planes token at the service, gov plane enroll --force here';
+    throw new GovError('STORAGE_FAULT', detail, { cause });
+  }
+}
 
 export interface LogKeyFiles {
   /** 1 for the keys that the log began with. */

@@ -11,7 +11,7 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream, existsSync, openSync, renameSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
@@ -20,10 +20,11 @@ import { GovError } from '../contract/problems.ts';
 import { disclosuresMatch } from '../core/bodies.ts';
 import { openCheckpoint } from '../core/checkpoint.ts';
 import { hashText, parseHash } from '../core/hash.ts';
-import { canonicalize, readJson, type Json } from '../core/json.ts';
+import { canonicalize, canonicalText, type Json, readJson } from '../core/json.ts';
 import { Frontier, leafHash, verifyConsistency } from '../core/merkle.ts';
 import { parseVerifierKey } from '../core/notekey.ts';
-import { syncDirectory, syncFile } from './files.ts';
+import { syncFile } from '../store/sqlite/files.ts';
+import { fitting, removeDrafts, syncDirectory } from './files.ts';
 
 export const archiveMediaType = 'application/vnd.gov.archive.v1+ndjson';
 
@@ -56,26 +57,32 @@ export interface Archived {
   readonly bytes: number;
 }
 
-/** Writes a new file of mode 0600. CONFLICT where one exists. */
+/**
+ * Writes a new file of mode 0600. CONFLICT where one exists, STORAGE_FULL. What a process left that was killed while it
+ * wrote this archive goes first.
+ */
 export async function writeArchive(
   path: string,
   head: ArchiveHead,
   leaves: AsyncIterable<ArchivedLeaf>,
 ): Promise<void> {
+  if (existsSync(dirname(path))) removeDrafts(dirname(path), basename(path));
   if (existsSync(path)) {
     throw new GovError('CONFLICT', `expected ${path} to be new, but there is a file; give another --archive`);
   }
   const draft = `${path}.${process.pid}.tmp`;
   const lines = async function* (): AsyncGenerator<string> {
-    yield `${canonicalize(head as unknown as Json)}\n`;
+    yield `${canonicalText(head)}\n`;
     for await (const leaf of leaves) yield `${canonicalize({ ...leaf })}\n`;
   };
   try {
-    const file = createWriteStream('', { fd: openSync(draft, 'wx', 0o600) });
-    await pipeline(Readable.from(lines()), createGzip(), file);
-    syncFile(draft);
-    renameSync(draft, path);
-    syncDirectory(dirname(path));
+    await fitting({ what: 'the archive', path }, async () => {
+      const file = createWriteStream('', { fd: openSync(draft, 'wx', 0o600) });
+      await pipeline(Readable.from(lines()), createGzip(), file);
+      syncFile(draft);
+      renameSync(draft, path);
+      syncDirectory(dirname(path));
+    });
   } catch (error) {
     rmSync(draft, { force: true });
     throw error;

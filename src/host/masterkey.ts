@@ -1,13 +1,13 @@
 /**
  * The master key of a data directory, which seals bodies at rest (docs/erasure.md): a file that only its owner reads, the
  * environment, or a systemd credential. `keys/master.check` remembers which key it is, so that a directory is never
- * served without it, or with another one. Proven by `test/host/masterkey.test.ts`.
+ * served without it, or with another one; where that file is missing, the log itself tells. Proven by `test/host/masterkey.test.ts`.
  */
 import { hkdfSync } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GovError } from '../contract/problems.ts';
-import { masterKeyBytes } from '../store/bodyseal.ts';
+import { masterKeyBytes, otherMasterKey } from '../store/bodyseal.ts';
 import { refuseReadableByOthers, writePrivate } from './files.ts';
 import type { Variables } from './layers.ts';
 
@@ -25,9 +25,13 @@ export function readMasterKey(
   const path = join(dataDir, 'keys', 'master.check');
   const known = existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
   if (given === null && known === null) return undefined;
-  if (given === null) throw otherKey(dataDir, 'none');
+  if (given === null) throw otherMasterKey(dataDir, 'none');
+  if (known !== null && !/^[0-9a-f]{32}$/.test(known)) {
+    const detail = `expected 32 hex digits in ${path}, got a damaged file; remove it: the log itself tells its master key`;
+    throw new GovError('STORAGE_FAULT', detail);
+  }
   const check = masterKeyCheck(given);
-  if (known !== null && known !== check) throw otherKey(dataDir, 'another one');
+  if (known !== null && known !== check) throw otherMasterKey(dataDir, 'another one');
   if (known === null && !readonly) writePrivate(path, `${check}\n`);
   return given;
 }
@@ -35,13 +39,6 @@ export function readMasterKey(
 /** Tells a master key from others and nothing else of it: 32 hex characters. */
 export const masterKeyCheck = (key: Uint8Array): string =>
   Buffer.from(hkdfSync('sha256', key, '', 'gov.mastercheck/v1', 16)).toString('hex');
-
-export const otherKey = (sealed: string, got: 'none' | 'another one'): GovError =>
-  new GovError(
-    'STORAGE_FAULT',
-    `expected the master key that ${sealed} is sealed with, got ${got}; give it in GOV_MASTER_KEY_FILE, GOV_MASTER_KEY or the ` +
-      'systemd credential master-key',
-  );
 
 function givenKey(env: Variables): Uint8Array | null {
   const { GOV_MASTER_KEY_FILE: file, GOV_MASTER_KEY: text, CREDENTIALS_DIRECTORY: credentials } = env;

@@ -1,5 +1,6 @@
 /** The PostgreSQL engine of a serving process: the store, its worker thread, its probe. */
 import type { Log } from '../service/log.ts';
+import { otherMasterKey } from '../store/bodyseal.ts';
 import { openPostgres, type PostgresStore } from '../store/postgres/index.ts';
 import { openSignedHeads } from '../store/sqlite/signedheads.ts';
 import type { Engine } from './assemble.ts';
@@ -7,9 +8,10 @@ import { now, randomBytes } from './clock.ts';
 import { chunkArtifacts } from './chunkartifacts.ts';
 import { fileArtifacts } from './fileartifacts.ts';
 import type { Variables } from './layers.ts';
-import { masterKeyCheck, otherKey, readMasterKey } from './masterkey.ts';
+import { masterKeyCheck, readMasterKey } from './masterkey.ts';
 import { createDatabaseProbe } from './probe.ts';
-import { ThreadWork } from './threadwork.ts';
+import { sealedArtifacts } from './sealedartifacts.ts';
+import { background, ThreadWork } from './threadwork.ts';
 
 /** What the worker thread reads with, beside the connections of the process. */
 const readingConnections = 4;
@@ -59,10 +61,12 @@ export async function postgresEngine(
   readMasterKey(dataDir, env); // remembered once it is the one of the database
   await store.watchClock(now);
   const source = { engine: 'postgres', url, connections: readingConnections, masterKey } as const;
-  const work = new ThreadWork(source, log, (error, projectId) => store.note(error, projectId));
-  const building = new ThreadWork(source, log, (error, projectId) => store.note(error, projectId));
-  const artifacts =
+  const noted = (error: Error, projectId: string) => store.note(error, projectId);
+  const work = new ThreadWork(source, log, noted);
+  const building = new ThreadWork(source, log, noted, background);
+  const kept =
     exportDir === null ? chunkArtifacts(store.chunks, randomBytes) : fileArtifacts(exportDir, randomBytes);
+  const artifacts = masterKey === undefined ? kept : sealedArtifacts(kept, { masterKey, randomBytes });
   const exports = { artifacts, work: building };
   return { store, work, exports, probe: createDatabaseProbe(store.probe, now), faulted: () => null };
 }
@@ -73,5 +77,5 @@ async function refuseOtherMasterKey(store: PostgresStore, masterKey: Uint8Array 
   const kept = await store.claimMasterKey(check);
   if (kept === check) return;
   await store.close();
-  throw otherKey('this database', check === null ? 'none' : 'another one');
+  throw otherMasterKey('this database', check === null ? 'none' : 'another one');
 }

@@ -5,13 +5,14 @@
  */
 import { open, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { artifactBytes, bytesText } from './artifactbytes.ts';
 
 const lastsMs = 1000;
 /** How long a database may take. */
 const patienceMs = 3000;
 const leastFree = { share: 0.05, bytes: 512 * 1024 * 1024 } as const;
 
-/** Answers reasons: `write_probe_failed`, `disk_space_low`. */
+/** Answers reasons: `write_probe_failed`, `disk_space_low`, or that with what exports take. */
 export const createProbe = (dataDir: string, now: () => number): (() => Promise<readonly string[]>) =>
   remembered(now, () => probe(dataDir));
 
@@ -50,8 +51,12 @@ function remembered(
 
 async function probe(dataDir: string): Promise<readonly string[]> {
   const [written, space] = await Promise.all([writes(dataDir), hasSpace(dataDir)]);
-  return [...(written ? [] : ['write_probe_failed']), ...(space ? [] : ['disk_space_low'])];
+  return [...(written ? [] : ['write_probe_failed']), ...(space ? [] : [lowDisk(artifactBytes(dataDir))])];
 }
+
+/** Exports are named where they take some of it: they can be made again. */
+const lowDisk = (bytes: number): string =>
+  bytes === 0 ? 'disk_space_low' : `disk_space_low: exports take ${bytesText(bytes)} of it`;
 
 async function writes(dataDir: string): Promise<boolean> {
   try {

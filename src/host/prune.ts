@@ -41,7 +41,7 @@ export interface Pruned {
   readonly archiveBytes: number;
 }
 
-/** NOT_FOUND; CONFLICT under a legal hold, or where the archive exists; VALIDATION_ERROR for what is to be kept longer. */
+/** NOT_FOUND; CONFLICT under a legal hold, while exports are made, or where the archive exists; VALIDATION_ERROR for what is to be kept longer. */
 export async function pruneLog(services: Services, options: PruneOptions): Promise<Pruned> {
   const { store } = services;
   const { projectId, archive } = options;
@@ -52,6 +52,7 @@ export async function pruneLog(services: Services, options: PruneOptions): Promi
   const to = Math.max(from, await firstAt(services, projectId, options.beforeMs));
   const nothing = { projectId, from, to, archive: null, archiveHash: null, archiveBytes: 0 };
   if (options.dryRun) return nothing;
+  await refuseExporting(services, projectId);
   if (to === from) {
     await drop(services, projectId, { from: 0, to });
     return nothing;
@@ -91,6 +92,18 @@ async function refuseKept(services: Services, project: Project, beforeMs: number
   if (beforeMs <= latest) return;
   const detail = `expected a time of ${formatTimestamp(latest)} or before: ${least} days are kept in ${project.environment}`;
   throw new GovError('VALIDATION_ERROR', `--before: ${detail}, got ${formatTimestamp(beforeMs)}`);
+}
+
+/** Whoever asked for a file of what is there gets all of it: what would go is waited for. */
+async function refuseExporting({ store, now }: Services, projectId: string): Promise<void> {
+  for (const status of ['pending', 'processing'] as const) {
+    for (const resource of ['audit_events', 'replays'] as const) {
+      const [open] = await store.exports(projectId, { resource, status, atMs: now() }, { limit: 1 });
+      if (open === undefined) continue;
+      const detail = `expected no export of ${resource} that is not complete, got ${open.exportId}; wait until it is`;
+      throw new GovError('CONFLICT', detail);
+    }
+  }
 }
 
 /** The first leaf that was appended at a time or later: by halves of the metering log, whose leaves all have one. */

@@ -7,6 +7,7 @@ import { version } from '../client/version.ts';
 import { GovError } from '../contract/problems.ts';
 import { createServer, type HttpServer, type ServerOptions } from '../http/server.ts';
 import { handlers } from '../service/handlers.ts';
+import { startExpiringChallenges } from '../service/expiredchallenges.ts';
 import { startRemovingExports } from '../service/exportsweep.ts';
 import { startRetention } from '../service/retention.ts';
 import { startSweeping } from '../service/sweep.ts';
@@ -95,6 +96,7 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
       startSweeping(services),
       startRetention(services, options.projectId),
       startRemovingExports(services),
+      ...(services.hosting === null ? [] : [startExpiringChallenges(services)]),
     ];
     const stopSweeping = (): void => sweepers.forEach((end) => end());
     options.background?.start();

@@ -84,6 +84,7 @@ export async function openService(
       debugging,
       degraded,
       exportHours: config.exportHours,
+      exportsMost: config.exportsMost,
     });
     const beside = devIssuer === null ? {} : { beside: devIssuer };
     const background = witnesses === undefined ? {} : { background: witnesses };

@@ -7,11 +7,12 @@ import { join, resolve } from 'node:path';
 import type { Environment } from '../contract/authwords.ts';
 import { limits } from '../contract/limits.ts';
 import { meteredTypes } from '../contract/operation.ts';
+import type { ExportHolding } from '../store/port.ts';
 import { parseSubnet } from '../http/address.ts';
 import type { RateOptions } from '../http/rates.ts';
 import type { JsonSchema } from '../service/explain.ts';
 import { defaultQuotas, type Quotas } from '../service/settings.ts';
-import { exportHoursOf, exportMembers } from './exportconfig.ts';
+import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from './exportconfig.ts';
 import { refuseReadableByOthers } from './files.ts';
 import type { IssuerConfig } from './identity.ts';
 import {
@@ -35,7 +36,7 @@ import { witnessesOf, witnessMembers, type WitnessesConfig, type WitnessesFile }
 import { tlsFilesOf, type TlsFiles } from './tls.ts';
 
 /** `service.json`, as `gov service init` writes it; every process of an installation has the same. */
-export interface ServiceFile extends WitnessesFile {
+export interface ServiceFile extends WitnessesFile, ExportsFile {
   readonly listen: string;
   readonly metricsListen: string | null;
   /** Begins the origin of every log; of new projects alone where it is changed. */
@@ -47,7 +48,6 @@ export interface ServiceFile extends WitnessesFile {
   readonly connections?: number;
   readonly issuer?: IssuerConfig;
   readonly sessionHours?: number;
-  readonly exportHours?: number;
   /** Relative to the data directory. */
   readonly exportDir?: string;
   readonly billing?: { readonly stripeKeyFile?: string; readonly baseUrl?: string };
@@ -141,6 +141,7 @@ export interface ServiceConfig {
   readonly sessionHours: number;
   /** For how long artifacts of exports are kept. */
   readonly exportHours: number;
+  readonly exportsMost: ExportHolding;
   /** A directory that the processes of a service on PostgreSQL share; null: artifacts lie in the database. */
   readonly exportDir: string | null;
   readonly billing: { readonly stripeKey: string; readonly baseUrl: string | null } | null;
@@ -198,6 +199,7 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
     issuer: issuer ?? null,
     sessionHours: file.sessionHours ?? limits.sessionHours,
     exportHours: exportHoursOf(file.exportHours, env),
+    exportsMost: exportsMostOf(file, env),
     exportDir: exportDirOf(file.exportDir, dataDir, env),
     billing: billingOf(file, env),
     quotas: {

@@ -1,16 +1,19 @@
 /** The SQLite engine of a serving process: the store in a data directory, its worker thread, its probe. */
-import { join } from 'node:path';
 import type { Log } from '../service/log.ts';
 import { openStore, storeFiles } from '../store/sqlite/index.ts';
+import { refuseOtherMasterKeyOf } from '../store/sqlite/masterkey.ts';
+import { refuseReadOnly } from '../store/sqlite/open.ts';
 import type { Engine } from './assemble.ts';
 import { now, randomBytes } from './clock.ts';
+import { artifactFolder } from './artifactbytes.ts';
 import { fileArtifacts } from './fileartifacts.ts';
 import type { Variables } from './layers.ts';
 import { readMasterKey } from './masterkey.ts';
 import { createProbe } from './probe.ts';
-import { ThreadWork } from './threadwork.ts';
+import { sealedArtifacts } from './sealedartifacts.ts';
+import { background, ThreadWork } from './threadwork.ts';
 
-/** Throws as `openStore`. */
+/** Throws as `openStore`, `readMasterKey` and `refuseOtherMasterKeyOf`. */
 export function sqliteEngine(
   dataDir: string,
   {
@@ -27,7 +30,9 @@ export function sqliteEngine(
   },
 ): Engine {
   let fault: string | null = null;
-  const masterKey = readMasterKey(dataDir, env);
+  const masterKey = readMasterKey(dataDir, env, { readonly: true });
+  refuseReadOnly(dataDir); // even a reader of the store writes beside it
+  refuseOtherMasterKeyOf(dataDir, masterKey);
   if (rebuildHeads) {
     log.warn({}, 'heads.db is rebuilt from the database: an older copy of both would not be found out');
   }
@@ -42,10 +47,13 @@ export function sqliteEngine(
     onFault: (error) => (fault = error.message),
     onWarning: (text) => log.warn({}, text),
   });
+  readMasterKey(dataDir, env); // remembered once it is the one of a store that opened
   const source = { engine: 'sqlite', path: storeFiles(dataDir).main, masterKey } as const;
-  const work = new ThreadWork(source, log, (error, projectId) => store.note(error, projectId));
-  const building = new ThreadWork(source, log, (error, projectId) => store.note(error, projectId));
-  const artifacts = fileArtifacts(join(dataDir, 'exports'), randomBytes);
+  const noted = (error: Error, projectId: string) => store.note(error, projectId);
+  const work = new ThreadWork(source, log, noted);
+  const building = new ThreadWork(source, log, noted, background);
+  const files = fileArtifacts(artifactFolder(dataDir), randomBytes);
+  const artifacts = masterKey === undefined ? files : sealedArtifacts(files, { masterKey, randomBytes });
   const exports = { artifacts, work: building };
   return { store, work, exports, probe: createProbe(dataDir, now), faulted: () => fault };
 }

@@ -8,6 +8,12 @@ export type ReaderSource =
   | { readonly engine: 'sqlite'; readonly path: string; readonly masterKey?: Uint8Array | undefined }
   | ({ readonly engine: 'postgres' } & DatabaseOptions);
 
+/** What the thread is started with. `nice`: how far it gives way to the others, 0 to 19 (setpriority(2)). */
+export interface WorkerStart {
+  readonly source: ReaderSource;
+  readonly nice: number;
+}
+
 export type ToWorker =
   | { readonly kind: 'run'; readonly task: number; readonly name: TaskName; readonly input: unknown }
   | {

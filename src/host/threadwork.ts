@@ -10,10 +10,13 @@ import { GovError } from '../contract/problems.ts';
 import { Turns } from '../core/turns.ts';
 import type { Log } from '../service/log.ts';
 import type { TaskHost, TaskName, TaskOptions, Tasks, Work } from '../service/work.ts';
-import type { ReaderSource, ToMain, ToWorker } from './taskmessages.ts';
+import type { ReaderSource, ToMain, ToWorker, WorkerStart } from './taskmessages.ts';
 
 const atOnce = { heavy: 1, light: 8 };
 const youngMiB = 16;
+
+/** `nice` of a thread whose tasks nobody waits for. */
+export const background = 15;
 
 interface Pending {
   readonly name: TaskName;
@@ -30,17 +33,24 @@ export class ThreadWork implements Work {
   readonly #source: ReaderSource;
   readonly #log: Log;
   readonly #failed: (error: Error, projectId: string) => void;
+  readonly #nice: number;
   readonly #waiting = { heavy: new Turns<Pending>(), light: new Turns<Pending>() };
   readonly #running = new Map<number, Pending>();
   #worker: Worker | undefined;
   #taskCount = 0;
   #closed = false;
 
-  /** `failed` is told what a task of a project failed with. */
-  constructor(source: ReaderSource, log: Log, failed: (error: Error, projectId: string) => void = () => {}) {
+  /** `failed` is told what a task of a project failed with; `nice`: see `WorkerStart`. */
+  constructor(
+    source: ReaderSource,
+    log: Log,
+    failed: (error: Error, projectId: string) => void = () => {},
+    nice = 0,
+  ) {
     this.#source = source;
     this.#log = log;
     this.#failed = failed;
+    this.#nice = nice;
   }
 
   run<Name extends TaskName>(
@@ -74,15 +84,15 @@ export class ThreadWork implements Work {
     return same < atOnce[kind];
   }
 
-  #send(message: ToWorker): void {
+  #send(message: ToWorker, given: ArrayBuffer[] = []): void {
     this.#worker ??= this.#startWorker();
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    this.#worker.postMessage(message);
+    this.#worker.postMessage(message, given);
   }
 
   #startWorker(): Worker {
+    const workerData: WorkerStart = { source: this.#source, nice: this.#nice };
     const worker = new Worker(entry, {
-      workerData: this.#source,
+      workerData,
       resourceLimits: { maxOldGenerationSizeMb: limits.taskThreadMiB, maxYoungGenerationSizeMb: youngMiB },
       stdout: false,
       stderr: false,
@@ -122,7 +132,10 @@ export class ThreadWork implements Work {
       if (offered === undefined) {
         throw new Error(`a task called ${method}, which its caller does not offer`);
       }
-      this.#send({ kind: 'answer', call, failure: null, value: await offered(argument) });
+      const value = await offered(argument);
+      // memory that the task gave, and gets back
+      const given = value instanceof Uint8Array ? [value.buffer as ArrayBuffer] : [];
+      this.#send({ kind: 'answer', call, failure: null, value }, given);
     } catch (error) {
       this.#send({ kind: 'answer', call, failure: failureOf(error) });
     }

@@ -19,7 +19,9 @@ import { oneOf, parseAddress, parseLogLevel, readConfigFile, text } from './laye
 import { untilStopped } from './lifecycle.ts';
 import { createLog, logLevels, type LogLevel } from './log.ts';
 import { listenAsWitness } from './witnesshttp.ts';
-import { openWitnessStore, type WitnessedRow, type WitnessStore } from './witnessstore.ts';
+import { openMark, refuseForgotten } from './witnessmark.ts';
+import { placeOf, refuseCopy, refuseLostOrLinked } from './witnessplace.ts';
+import { onWitnessStore, openWitnessStore, type WitnessedRow, type WitnessStore } from './witnessstore.ts';
 
 /** `witness.json`. */
 interface WitnessFile {
@@ -42,6 +44,7 @@ const paths = (dataDir: string) => ({
   config: join(dataDir, 'witness.json'),
   store: join(dataDir, 'witness.db'),
   lock: join(dataDir, 'witness.lock'),
+  mark: join(dataDir, 'mark'),
   ed25519: join(dataDir, 'keys', 'cosigner.ed25519.pem'),
   mlDsa44: join(dataDir, 'keys', 'cosigner.mldsa44.pem'),
 });
@@ -74,12 +77,18 @@ export async function witnessInit(options: {
     );
   }
   await makeDirectory(dataDir, async (draft) => {
-    const { config, store, ed25519, mlDsa44 } = paths(draft);
+    const { config, store, lock, mark, ed25519, mlDsa44 } = paths(draft);
     mkdirSync(join(draft, 'keys'), { mode: 0o700 });
     writePrivate(ed25519, privatePem(generateKeyPairSync('ed25519').privateKey));
     if (hasMlDsa44()) writePrivate(mlDsa44, privatePem(generateKeyPairSync('ml-dsa-44').privateKey));
     syncDirectory(join(draft, 'keys'));
-    openWitnessStore(store).close();
+    // SQLite would let others read files that it makes; and whoever links the directory links the lock
+    for (const path of [store, lock]) writePrivate(path, '');
+    const made = openWitnessStore(store);
+    made.settle(placeOf(store));
+    made.close();
+    openMark(mark);
+    syncDirectory(mark);
     writePrivate(config, `${JSON.stringify({ name, listen }, null, 2)}\n`);
   });
   return described(dataDir, true);
@@ -108,9 +117,11 @@ function cosigners(dataDir: string, name: string): readonly CheckpointSigner[] {
 /** Runs on the store of a witness, also beside a process that serves it. */
 function withStore<Result>(dataDir: string, run: (store: WitnessStore) => Result): Result {
   readWitnessFile(dataDir);
-  const store = openWitnessStore(paths(dataDir).store);
+  const path = paths(dataDir).store;
+  refuseLostOrLinked(path);
+  const store = openWitnessStore(path);
   try {
-    return run(store);
+    return onWitnessStore(path, () => run(store));
   } finally {
     store.close();
   }
@@ -140,6 +151,8 @@ function logKey(vkey: string): VerifierKey {
 export interface WitnessServeOptions {
   readonly dataDir: string;
   readonly listen?: string | undefined;
+  /** The directory is the newest one, and was moved: its store is another file now. */
+  readonly moved?: boolean | undefined;
   readonly log?: Log;
   /** Unix milliseconds. */
   readonly now?: () => number;
@@ -154,7 +167,36 @@ export interface RunningWitness {
   untilStopped(): Promise<number>;
 }
 
-/** CONFLICT where another process serves the directory or the address is taken, STORAGE_FAULT. */
+/**
+ * The store of a witness that may cosign: whole, the one that was made or `moved`, and not behind its mark. What it
+ * cosigns raises the mark before it leaves.
+ */
+function openServed(dataDir: string, moved: boolean): WitnessStore {
+  const { store: path, mark: markPath } = paths(dataDir);
+  refuseLostOrLinked(path);
+  const store = openWitnessStore(path);
+  try {
+    store.check();
+    const mark = openMark(markPath);
+    let leaves = store.leaves();
+    refuseForgotten(path, mark.leaves, leaves);
+    refuseCopy(path, store.place(), moved);
+    store.settle(placeOf(path));
+    mark.raise(leaves);
+    const add: WitnessStore['add'] = (request, ...given) => {
+      const decided = store.add(request, ...given);
+      if (decided.status === 200) leaves += BigInt(decided.checkpoint.size - request.oldSize);
+      mark.raise(leaves);
+      return decided;
+    };
+    return { ...store, add };
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
+
+/** CONFLICT where another process serves the directory, it is a copy, or the address is taken; STORAGE_FAULT. */
 export async function witnessServe(options: WitnessServeOptions): Promise<RunningWitness> {
   const dataDir = resolve(options.dataDir);
   const { name, listen, logLevel = 'info' } = readWitnessFile(dataDir);
@@ -169,7 +211,7 @@ export async function witnessServe(options: WitnessServeOptions): Promise<Runnin
   let fault: string | null = null;
   let store: WitnessStore | undefined;
   try {
-    store = openWitnessStore(paths(dataDir).store);
+    store = openServed(dataDir, options.moved === true);
     const server = await listenAsWitness(address, {
       store,
       cosign: (body, timestampSeconds) =>

@@ -70,7 +70,7 @@ export function witnessesOf(
 /** The client of these witnesses, which is loaded where there are any. */
 export async function openWitnesses(
   config: WitnessesConfig | null,
-  { env, ...options }: Pick<WitnessesOptions, 'store' | 'now' | 'log'> & { readonly env: Variables },
+  { env, ...options }: Pick<WitnessesOptions, 'store' | 'now' | 'log' | 'own'> & { readonly env: Variables },
 ): Promise<LogWitnesses | undefined> {
   if (config === null) return undefined;
   const { LogWitnesses: Client } = await import('./witnesses.ts');

@@ -138,11 +138,10 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   });
 }
 
-/** Nothing was cosigned. A store that can no longer write ends the process. */
+/** Nothing was cosigned. A store that failed ends the process; with a full disk it goes on once there is space. */
 function refuse(response: ServerResponse, error: unknown, { failed, log }: Options): void {
-  const trouble = troubleOf(error);
   if (response.headersSent || response.destroyed) return void response.destroy();
-  if (trouble === 'fault' || trouble === 'full') failed(error);
+  if (troubleOf(error) === 'fault') failed(error);
   else log.error({ err: error }, 'a request could not be answered');
   response.writeHead(503, {
     'content-type': 'text/plain; charset=utf-8',

@@ -11,6 +11,7 @@ import { sha256 } from '../core/hash.ts';
 import { parseVerifierKey, type VerifierKey } from '../core/notekey.ts';
 import { decideWitness, originOf, type WitnessDecision, type WitnessRequest } from '../core/witness.ts';
 import { connect, type Value } from '../store/sqlite/connection.ts';
+import { problemOf, troubleOf } from '../store/sqlite/faults.ts';
 import { migrate } from '../store/sqlite/migrate.ts';
 
 /** 'govw' */
@@ -22,6 +23,9 @@ CREATE TABLE log_key (
   vkey TEXT NOT NULL,
   PRIMARY KEY (origin, vkey)
 ) STRICT, WITHOUT ROWID;
+
+-- Where the store lies (witnessplace.ts).
+CREATE TABLE place (one INTEGER PRIMARY KEY CHECK (one = 1), place TEXT NOT NULL) STRICT;
 
 CREATE TABLE witnessed (
   origin TEXT PRIMARY KEY,
@@ -68,16 +72,45 @@ export interface WitnessStore {
   /** False where the key was not known. What was cosigned stays. */
   removeKey(vkey: string): boolean;
   logs(): WitnessedRow[];
+  /** Of the newest cosigned checkpoints of all logs together; never goes back. Cost: reads the size of each log. */
+  leaves(): bigint;
+  /** STORAGE_FAULT where the file is damaged: an index without a row would forget it. Cost: reads the whole file. */
+  check(): void;
+  /** Where it was when it was made, or moved on purpose; null where nobody said so. */
+  place(): string | null;
+  settle(place: string): void;
   close(): void;
 }
 
-/** Throws as `connect` does. */
-export function openWitnessStore(path: string): WitnessStore {
+/** Runs on the store at `path`, or opens it: STORAGE_FAULT where it is damaged, with what to do; STORAGE_FULL, OVERLOADED. */
+export function onWitnessStore<Result>(path: string, run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    const trouble = troubleOf(error);
+    if (trouble === 'bug') throw error;
+    throw trouble === 'fault' ? damaged(path, String(error), error) : problemOf(trouble, error);
+  }
+}
+
+const damaged = (path: string, got: string, cause?: unknown): GovError =>
+  new GovError(
+    'STORAGE_FAULT',
+    `expected the database of a witness in ${path}, got ${got}. Where the disk is well, what was cosigned is lost with ` +
+      'it: make a new witness under a new name with gov witness init, and never put an older copy back',
+    { cause },
+  );
+
+/** Throws as `connect` and `onWitnessStore` do. */
+export const openWitnessStore = (path: string): WitnessStore => onWitnessStore(path, () => opened(path));
+
+function opened(path: string): WitnessStore {
   const db = connect(path, { applicationId: witnessApplicationId, cacheKiB: 1024 });
   migrate(db, [{ version: 1, sql: schema }]);
   db.pragma(`wal_autocheckpoint = ${walPages}`);
   db.pragma(`busy_timeout = ${busyMs}`);
   const keysOf = db.prepare<Value[], string>('SELECT vkey FROM log_key WHERE origin = ?').pluck();
+  const sizes = db.prepare<Value[], number>('SELECT size FROM witnessed').pluck();
   const latestOf = db.prepare<Value[], Latest>(
     'SELECT size, root, at_seconds FROM witnessed WHERE origin = ?',
   );
@@ -101,6 +134,13 @@ export function openWitnessStore(path: string): WitnessStore {
   return {
     add: (...given) => db.transaction(add).immediate(...given),
     ...lists(db),
+    leaves: () => sizes.all().reduce((sum, size) => sum + BigInt(size), 0n),
+    check: () => {
+      const found = onWitnessStore(path, () => db.pragma('integrity_check(1)', { simple: true }));
+      if (found !== 'ok') throw damaged(path, String(found));
+    },
+    place: () => db.prepare<Value[], string>('SELECT place FROM place').pluck().get() ?? null,
+    settle: (place) => void db.prepare<Value[]>('INSERT OR REPLACE INTO place VALUES (1, ?)').run(place),
     close: () => db.close(),
   };
 }
@@ -111,7 +151,7 @@ interface Latest {
   readonly at_seconds: number;
 }
 
-function lists(db: ReturnType<typeof connect>): Omit<WitnessStore, 'add' | 'close'> {
+function lists(db: ReturnType<typeof connect>): Pick<WitnessStore, 'note' | 'addKey' | 'removeKey' | 'logs'> {
   const origins = db.prepare<Value[], { origin: string; keys: number }>(
     'SELECT origin, count(*) AS keys FROM log_key GROUP BY origin',
   );

@@ -2,19 +2,23 @@
  * The worker thread: opens the store to read only and runs tasks, several at a time, each giving way to the
  * others between chunks. Started by `threadwork.ts`. Proven by `test/host/threadwork.test.ts`.
  */
+import { setPriority } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorOf, failureOf } from '../contract/failure.ts';
 import { tasks } from '../service/tasks.ts';
 import type { TaskHost, TaskName } from '../service/work.ts';
 import type { StoreReader } from '../store/port.ts';
-import type { ReaderSource, ToMain, ToWorker } from './taskmessages.ts';
+import type { ReaderSource, ToMain, ToWorker, WorkerStart } from './taskmessages.ts';
 
 const turnMs = 5;
 
 if (parentPort === null) throw new Error('this file is a worker thread');
 const port = parentPort;
-const reader = await open(workerData as ReaderSource);
+const { source, nice } = workerData as WorkerStart;
+// on Linux it is of the thread; elsewhere it would be of the process
+if (nice > 0 && process.platform === 'linux') setPriority(nice);
+const reader = await open(source);
 const calls = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
 let callCount = 0;
 
@@ -27,19 +31,21 @@ async function open(source: ReaderSource): Promise<StoreReader> {
   return (await import('../store/postgres/index.ts')).openPostgresReader(source);
 }
 
-const send = (message: ToMain): void => port.postMessage(message);
+const send = (message: ToMain, given: ArrayBuffer[] = []): void => port.postMessage(message, given);
 
 const hostOf = (task: number): TaskHost => {
-  const call = (method: keyof TaskHost, argument: unknown): Promise<unknown> =>
+  const call = (method: keyof TaskHost, argument: unknown, given?: ArrayBuffer): Promise<unknown> =>
     new Promise((resolve, reject) => {
       callCount += 1;
       calls.set(callCount, { resolve, reject });
-      send({ kind: 'call', task, call: callCount, method, argument });
+      send({ kind: 'call', task, call: callCount, method, argument }, given === undefined ? [] : [given]);
     });
   return {
     stage: async (part) => void (await call('stage', part)),
     hold: async () => void (await call('hold', null)),
-    write: async (bytes) => void (await call('write', bytes)),
+    // `TaskHost`: they lie there alone
+    write: async (bytes) =>
+      (await call('write', bytes, bytes.buffer as ArrayBuffer)) as Uint8Array | undefined,
     sign: async () => String(await call('sign', null)),
   };
 };

@@ -59,6 +59,14 @@ function admitCaller(route: Route, request: FastifyRequest, caller: Caller): und
   return admitInput(route, request);
 }
 
+/** As of the same request made now: rejects once its credential has ended or lost the scope. */
+export async function readmit(route: Route, { raw }: FastifyRequest): Promise<void> {
+  const { access, row } = route;
+  if (access === 'anyone' || access === 'idToken') return;
+  const caller = await authenticate({ raw, lines: null }, route);
+  if (row.scope !== null) requireScope(caller, row.scope);
+}
+
 /** INSUFFICIENT_SCOPE unless the caller holds the scope. */
 export function requireScope(caller: Caller, scope: Scope): void {
   if (allows(caller.scopes, scope)) return;

@@ -92,6 +92,7 @@ const neverKept: ReadonlySet<ProblemCode> = new Set([
   'IDEMPOTENCY_KEY_REUSE',
   'IDEMPOTENCY_IN_FLIGHT',
   'QUOTA_EXCEEDED',
+  'EXPORT_LIMIT',
   'RATE_LIMITED',
 ]);
 

@@ -21,6 +21,7 @@ import { fieldError, loadCheck, refusal } from '../service/schema.ts';
 import { Denied } from '../service/shown.ts';
 import type { StoredResponse } from '../store/port.ts';
 import { jsonMediaType, writeAnswer, type Written } from './answer.ts';
+import { readmit } from './admit.ts';
 import { isExecuted, readIdempotency } from './idempotency.ts';
 import { namedBy, type Route } from './route.ts';
 import { problemMediaType, renderProblem } from './problem.ts';
@@ -39,7 +40,11 @@ export async function serve(route: Route, request: FastifyRequest, reply: Fastif
   try {
     const answer = await execute(route, request);
     if ('chunks' in answer) {
-      await streamAnswer(route, { request, reply }, answer);
+      const still = async (): Promise<void> => {
+        await readmit(route, request);
+        await answer.still();
+      };
+      await streamAnswer(route, { request, reply }, { ...answer, still });
       answered(route, request, { status: answer.status, started });
       return;
     }

@@ -3,8 +3,8 @@
  * used, and how long a project keeps its bodies. Proven by `test/service/billing.test.ts`.
  */
 import type { BillingSummary } from '../contract/billing.ts';
-import { meteredTypes, type MeteredType } from '../contract/operation.ts';
 import { GovError } from '../contract/problems.ts';
+import { addTotals } from '../core/metering.ts';
 import { formatTimestamp } from '../core/time.ts';
 import { unmetered } from './append.ts';
 import { appendFor } from './asking.ts';
@@ -48,7 +48,7 @@ export const billing: Pick<
       projects: projects.map(({ deletedMs, used, planes, ...named }) => ({
         ...named,
         deletedAt: deletedMs === null ? null : formatTimestamp(deletedMs),
-        used: sumOfUnits(used, planes),
+        used: { ...addTotals(used, planes) },
         hybrid: { ...planes },
       })),
     };
@@ -72,13 +72,6 @@ export const billing: Pick<
     return { status: 200, body: retentionOf(settingsOf(changed)) };
   },
 };
-
-const sumOfUnits = (one: Units, other: Units): Record<MeteredType, number> =>
-  Object.fromEntries(meteredTypes.map((type) => [type, one[type] + other[type]])) as Record<
-    MeteredType,
-    number
-  >;
-type Units = Readonly<Record<MeteredType, number>>;
 
 const retentionOf = ({ retentionDays, legalHold }: StoredSettings) => ({ retentionDays, legalHold });
 

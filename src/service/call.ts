@@ -103,6 +103,8 @@ export interface Streamed {
   readonly bytes: number;
   /** Begun once it is asked for; what it holds open is closed when it is left. */
   readonly chunks: () => AsyncIterable<Uint8Array>;
+  /** Rejects once it would not be answered any more. */
+  readonly still: () => Promise<void>;
 }
 
 export type Handler<Row extends Operation> = (

@@ -13,6 +13,7 @@ import {
   type CheckpointSigner,
 } from '../core/checkpoint.ts';
 import { splitNote } from '../core/note.ts';
+import { GovError } from '../contract/problems.ts';
 import type { Store, TreeName } from '../store/port.ts';
 import type { Log } from './log.ts';
 
@@ -51,6 +52,8 @@ export class Checkpoints {
   readonly #grown = new Map<string, number>();
   /** Projects whose last signing failed, and why: said once, not every second. */
   readonly #failed = new Map<string, string>();
+  /** Of those, logs that lack what was signed of them, which passes only with a restart from another copy. */
+  readonly #refused = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
   /** What is being signed, and the look that is under way. */
   #round: Promise<void> | undefined;
@@ -79,6 +82,18 @@ export class Checkpoints {
     };
     signed.then(forget, forget);
     return signed;
+  }
+
+  /** Does `work` while nothing of the project is signed: what was being signed is waited for, what is asked for waits. */
+  async between<Result>(projectId: string, work: () => Promise<Result>): Promise<Result> {
+    const keys = (['audit', 'metering'] as const).map((tree) => `${tree} ${projectId}`);
+    const done = Promise.allSettled(keys.map((key) => this.#signing.get(key))).then(work);
+    for (const key of keys) this.#signing.set(key, done);
+    const forget = (): void => {
+      for (const key of keys) if (this.#signing.get(key) === done) this.#signing.delete(key);
+    };
+    done.then(forget, forget);
+    return done;
   }
 
   async #signNow(projectId: string, tree: TreeName): Promise<SignedCheckpoint> {
@@ -157,8 +172,10 @@ export class Checkpoints {
       await this.sign(projectId, 'audit');
       await this.sign(projectId, 'metering');
       this.#failed.delete(projectId);
+      this.#refused.delete(projectId);
     } catch (error) {
       this.#grown.set(projectId, sinceMs);
+      if (isLacking(error)) this.#refused.set(projectId, error.message);
       const why = String(error);
       if (this.#failed.get(projectId) === why) return;
       this.#failed.set(projectId, why);
@@ -166,11 +183,17 @@ export class Checkpoints {
     }
   }
 
-  /** Whether every tree that grew was signed lately. */
+  /** Whether every tree that grew was signed lately, but those of which nothing is signed any more. */
   fresh(): boolean {
     const nowMs = this.#options.now();
-    for (const sinceMs of this.#grown.values()) if (nowMs - sinceMs > staleMs) return false;
+    for (const [projectId, sinceMs] of this.#grown)
+      if (nowMs - sinceMs > staleMs && !this.#refused.has(projectId)) return false;
     return true;
+  }
+
+  /** What the store says against logs that lack what was signed of them: signing more would make a second history. */
+  refusals(): readonly string[] {
+    return [...this.#refused.values()];
   }
 
   /** Stops the timer and waits for what is being signed. */
@@ -181,6 +204,10 @@ export class Checkpoints {
     await Promise.allSettled(this.#signing.values());
   }
 }
+
+/** The store names the log. */
+const isLacking = (error: unknown): error is GovError =>
+  error instanceof GovError && error.code === 'STORAGE_FAULT' && 'origin' in error.extensions;
 
 /** The checkpoint in a note of our own store. */
 export const openOwn = (note: string): Checkpoint => parseCheckpoint(splitNote(note).text);

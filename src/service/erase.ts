@@ -25,18 +25,19 @@ export interface Erasing {
   readonly reasonCode: string;
   /** Where it was asked for before. */
   readonly requestedMs?: number;
-  /** As of the effect. */
+  /** As of the effect, both. */
   readonly subject?: string;
+  readonly destroysKey?: boolean;
   /** What is kept under the id of the erasure. */
   readonly kept?: (erasureId: string) => Pick<AppendRequest, 'idempotency'>;
 }
 
 const attempts = 5;
 
-/** CONFLICT under a legal hold, and where what is to be erased went meanwhile. */
+/** CONFLICT under a legal hold, and where what is to be erased went meanwhile, or is not all that its key seals. */
 export async function erase(
   services: Services,
-  { project, asking, targets, reasonCode, requestedMs, subject, kept }: Erasing,
+  { project, asking, targets, reasonCode, requestedMs, subject, destroysKey = false, kept }: Erasing,
 ): Promise<{ readonly erasureId: string } | Replayed> {
   const { projectId } = project;
   const copies = await copiesOf(services, projectId, targets);
@@ -47,14 +48,21 @@ export async function erase(
     const at = formatTimestamp(nowMs);
     const erasureId = typeId('ers', nowMs, services.randomBytes(10));
     const requestedAt = formatTimestamp(requestedMs ?? nowMs);
-    const record = { erasureId, targets, reasonCode, requestedAt, executedAt: at, keyDestroyed: false };
+    const record = { erasureId, targets, reasonCode, requestedAt, executedAt: at, keyDestroyed: destroysKey };
     const by = asking === byOperator ? null : asking.caller;
     const stored = await appendForOrStale(services, asking, {
       projectId,
       leaves: [draftErasure(record), erasureExecuted(record, { nowMs, salt: services.salt, by })],
       meter: unmetered,
       effects: [
-        { kind: 'eraseFields', targets, leaf: 0, copies, ...(subject === undefined ? {} : { subject }) },
+        {
+          kind: 'eraseFields',
+          targets,
+          leaf: 0,
+          copies,
+          ...(subject === undefined ? {} : { subject }),
+          ...(destroysKey ? { destroysKey } : {}),
+        },
       ],
       ...(revisedMs === null ? {} : { revisedMs }),
       ...kept?.(erasureId),

@@ -41,7 +41,7 @@ import { idlePolicies, reasonsOf, summaryBody } from './policydecisions.ts';
 import type { InForce } from './policyset.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
-import { subjectsOf } from './subjects.ts';
+import { subjectsOf, type SubjectsFound } from './subjects.ts';
 import { inTurns } from './turns.ts';
 
 export const evaluations: Pick<Handlers, 'evaluatePolicy' | 'listPolicyEvaluations'> = {
@@ -57,6 +57,7 @@ export const evaluations: Pick<Handlers, 'evaluatePolicy' | 'listPolicyEvaluatio
       checkpoint: checkpoint as Checkpoint,
       policyIds: policies,
       pointer: '/policies',
+      contextPointer: (below) => `/checkpoint/context${below}`,
       source: policies.length === 0 ? 'active' : 'requested',
     };
     return recordEvaluation(services, asked, (decided) => ({
@@ -97,6 +98,8 @@ export interface Asked {
   readonly policyIds: readonly string[];
   /** Of the policy ids in the body. */
   readonly pointer: string;
+  /** Where in the body a place of the context stands. */
+  readonly contextPointer: (below: string) => string;
   readonly source: PolicySource;
 }
 
@@ -119,8 +122,8 @@ const attempts = 5;
 
 /**
  * Decides and records in one append; `compose` gives the answer and further leaves of the same request, and is
- * asked again where a policy changed meanwhile. VALIDATION_ERROR for unknown policies and a checkpoint that is
- * too large, OVERLOADED where the policies never rest.
+ * asked again where a policy changed meanwhile. VALIDATION_ERROR for unknown policies, a checkpoint that is too large
+ * and subjects that could not be found again, OVERLOADED where the policies never rest.
  */
 export async function recordEvaluation<const Answer extends PlainAnswer>(
   services: Services,
@@ -128,10 +131,11 @@ export async function recordEvaluation<const Answer extends PlainAnswer>(
   compose: (decided: Decided) => Composed<Answer>,
 ): Promise<Answer | Replayed> {
   const { projectId } = asked.caller.project;
+  const about = aboutOf(asked, services);
   let inForce = await services.policySets.current(projectId);
   for (let attempt = 0; attempt < attempts; attempt++) {
     const decided = await decideIn(inForce, asked, services);
-    const leaf = draftDecided(decided, asked, services);
+    const leaf = { ...draftDecided(decided, asked, services), ...about };
     const { answer, idempotency, leaves = [] } = compose(decided);
     const effects: PlainEffect[] =
       decided.approval === null ? [] : [{ kind: 'openApproval', approval: decided.approval }];
@@ -218,12 +222,20 @@ const opened = ({ approvalId, requestedBy, expiresMs }: StoredApproval): OpenedA
 });
 
 /** The leaf. Its canonical form is made once: only where that is long are the checkpoint's bytes counted. */
-function draftDecided({ evaluation }: Decided, asked: Asked, services: Services): OtherDraft {
-  const { checkpoint } = asked;
+function draftDecided({ evaluation }: Decided, { checkpoint }: Asked, services: Services): OtherDraft {
   const leaf = draftEvaluation(evaluation, services.salt);
   if ((leaf.disclosures?.length ?? 0) * 3 > limits.checkpointBytes) refuseLarge(checkpoint, '/checkpoint');
-  const subjects = subjectsOf(asked.caller, services)?.(checkpoint.context as JsonObject);
-  return subjects === undefined ? leaf : { ...leaf, subjects };
+  return leaf;
+}
+
+/** VALIDATION_ERROR where somebody the context is about could not be found by it. */
+function aboutOf(
+  { caller, checkpoint, contextPointer }: Asked,
+  services: Services,
+): { subjects?: readonly string[] } {
+  const found: SubjectsFound = subjectsOf(caller, services)?.(checkpoint.context as JsonObject) ?? {};
+  if (!('fault' in found)) return found;
+  throw fieldError({ ...found.fault, pointer: contextPointer(found.fault.pointer) });
 }
 
 function evaluationBody({ evaluation, summary, approval }: Decided): PolicyEvaluation {

@@ -80,7 +80,8 @@ export const jsonType = (value: unknown): string =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
 
 const token = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
-const codePoints = (text: string): number => {
+/** Length as JSON Schema counts it. */
+export const codePoints = (text: string): number => {
   let count = 0;
   for (const _ of text) count++;
   return count;

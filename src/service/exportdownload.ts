@@ -7,7 +7,7 @@ import { GovError } from '../contract/problems.ts';
 import type { ExportDone, StoredExport } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
 import type { ByteRange } from './artifacts.ts';
-import type { Caller, Conditions, Streamed } from './call.ts';
+import { notFound, type Caller, type Conditions, type Streamed } from './call.ts';
 import { exportDownloaded } from './exportevents.ts';
 import type { Services } from './services.ts';
 
@@ -23,7 +23,7 @@ const unconditional: Conditions = { range: null, ifRange: null, ifMatch: null, i
 export async function downloadAnswer(services: Services, asked: Asked): Promise<Streamed> {
   const { exported, caller } = asked;
   const done = downloadable(exported);
-  const { projectId, exportId, resource, format } = exported;
+  const { exportId, resource, format } = exported;
   const etag = `"${done.digest.toString('hex')}"`;
   const conditions = asked.conditions ?? unconditional;
   if (conditions.ifMatch !== null && !matches(conditions.ifMatch, etag, 'strong')) {
@@ -33,7 +33,7 @@ export async function downloadAnswer(services: Services, asked: Asked): Promise<
     );
   }
   const always = { etag, 'cache-control': 'no-store', 'accept-ranges': 'bytes' };
-  const none = { bytes: 0, chunks: () => nothing() };
+  const none = { bytes: 0, chunks: () => nothing(), still: () => Promise.resolve() };
   if (conditions.ifNoneMatch !== null && matches(conditions.ifNoneMatch, etag, 'weak')) {
     return { status: 304, headers: always, ...none };
   }
@@ -54,19 +54,48 @@ export async function downloadAnswer(services: Services, asked: Asked): Promise<
       ...(range === null ? {} : { 'content-range': `bytes ${from}-${to - 1}/${size}` }),
     },
     bytes: to - from,
-    chunks: () => services.exports.artifacts.read({ projectId, exportId }, done.artifact, { from, to }),
+    still: () => stillThere(services, exported),
+    chunks: () => told(services, exported, services.exports.artifacts.read(exported, done, { from, to })),
   };
+}
+
+/** Whoever keeps the service is told of what is lost. */
+async function* told(
+  { log }: Services,
+  { exportId }: StoredExport,
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* chunks;
+  } catch (error) {
+    log.error({ err: error, exportId }, 'the artifact of an export cannot be read');
+    throw error;
+  }
+}
+
+/** EXPORT_EXPIRED and others once it ended, as by an erasure; the artifact itself is open by then. */
+async function stillThere({ store, now }: Services, { projectId, exportId }: StoredExport): Promise<void> {
+  const exported = await store.exported(projectId, exportId, now());
+  if (exported === null) throw notFound('export');
+  downloadable(exported);
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array, void, undefined> {}
 
-function downloadable({ exportId, status, done, errorSummary }: StoredExport): ExportDone {
+type Refusal = 'EXPORT_NOT_READY' | 'EXPORT_FAILED' | 'EXPORT_EXPIRED';
+
+const refusal = (code: Refusal, detail: string): GovError =>
+  new GovError(code, detail, {
+    errors: [{ pointer: '/exportId', in: 'path', code, detail }],
+    ...(code === 'EXPORT_NOT_READY' ? { retryAfterSeconds: 1 } : {}),
+  });
+
+export const notReady = ({ exportId, status }: StoredExport): GovError =>
+  refusal('EXPORT_NOT_READY', `export ${exportId} is ${status}; wait until it is completed`);
+
+function downloadable(exported: StoredExport): ExportDone {
+  const { exportId, status, done, errorSummary } = exported;
   if (status === 'completed' && done !== null) return done;
-  const refusal = (code: 'EXPORT_NOT_READY' | 'EXPORT_FAILED' | 'EXPORT_EXPIRED', detail: string): GovError =>
-    new GovError(code, detail, {
-      errors: [{ pointer: '/exportId', in: 'path', code, detail }],
-      ...(code === 'EXPORT_NOT_READY' ? { retryAfterSeconds: 1 } : {}),
-    });
   switch (status) {
     case 'expired':
       throw refusal('EXPORT_EXPIRED', `export ${exportId} is not kept any more; create it again`);
@@ -75,7 +104,7 @@ function downloadable({ exportId, status, done, errorSummary }: StoredExport): E
     case 'pending':
     case 'processing':
     case 'completed':
-      throw refusal('EXPORT_NOT_READY', `export ${exportId} is ${status}; wait until it is completed`);
+      throw notReady(exported);
   }
 }
 

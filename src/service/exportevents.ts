@@ -105,3 +105,40 @@ export const exportDownloaded = (
     context,
   );
 };
+
+/** Its artifact went before its time, because the service needed what it took. */
+export const exportEnded = (
+  { exportId, reason }: { readonly exportId: string; readonly reason: 'disk_low' },
+  context: Context,
+): EventDraft =>
+  systemEvent(
+    {
+      eventType: 'export.expired',
+      action: 'expire',
+      actor: { id: 'gov', type: 'service' },
+      resource: { id: exportId, type: 'export' },
+      metadata: { reason },
+      // of several processes that end it, one tells
+      clientEventId: `export/${exportId}/expired`,
+    },
+    context,
+  );
+
+/** Its artifact went before its time, because somebody wanted that. Whoever asks at the same time tells it too, once. */
+export const exportDeleted = (
+  exported: Pick<StoredExport, 'exportId' | 'resource' | 'format'>,
+  { by, ...context }: Context & { by: By },
+): EventDraft => {
+  const { exportId, resource, format } = exported;
+  return systemEvent(
+    {
+      eventType: 'export.deleted',
+      action: 'delete',
+      actor: { id: by.id, type: by.type },
+      resource: { id: exportId, type: 'export' },
+      metadata: { resource, format },
+      clientEventId: `export/${exportId}/deleted`,
+    },
+    context,
+  );
+};

@@ -4,58 +4,111 @@
  * meanwhile is refused. Proven by `test/service/exports.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
+import { GovError } from '../contract/problems.ts';
 import { hashText } from '../core/hash.ts';
 import type { ClaimedJob, StoredExport } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
 import type { ExportManifest } from '../contract/exports.ts';
 import { exportCompleted } from './exportevents.ts';
+import { prunedBelow } from './runevents.ts';
+import { Room } from './exportroom.ts';
 import type { Services } from './services.ts';
 import type { ExportOutput } from './work.ts';
 
 /** What the job of an export keeps beside the row of it: the root of the log when it was asked for, base64. */
 export interface ExportJobRequest {
   readonly rootHash: string;
+  /** When the newest job was made that was there then: later than the export's own time where the clock was set back. */
+  readonly jobsUntilMs: number;
 }
 
-/** CONFLICT where the lease was lost, STORAGE_FULL, and what reading the log refuses with. */
+/** CONFLICT where the lease was lost, STORAGE_FULL, EXPORT_LIMIT, and what reading the log refuses with. */
 export async function runExport(services: Services, job: ClaimedJob): Promise<void> {
-  const { store, now, exports, checkpoints } = services;
+  const { store, now, exports } = services;
   const { projectId, resultId: exportId } = job;
   const exported = exportId === null ? null : await store.exported(projectId, exportId, now());
   if (exported === null) throw new Error(`job ${job.jobId} names no export`);
-  const { rootHash } = JSON.parse(job.request) as ExportJobRequest; // as `createExport` wrote it
+  if (exported.done !== null) throw leaseLost(job);
+  const { rootHash, jobsUntilMs } = JSON.parse(job.request) as ExportJobRequest; // as `createExport` wrote it
   const root = Buffer.from(rootHash, 'base64');
+  // what is created next takes away what others made: of an attempt that is not the last one, nothing
+  const untilMs = now() + limits.jobLeaseSeconds * 1000;
+  if (!(await store.renewJob(projectId, job.jobId, job.lease, untilMs))) throw leaseLost(job);
+  const room = new Room(services, projectId);
   const writer = await exports.artifacts.create(exported);
   try {
+    const pruned = await store.prunedBelow(projectId);
     const { includeProof: isProved, ...asked } = exported;
-    const input = { ...asked, root, isProved };
+    const prunedBelow = exported.resource === 'audit_events' ? Math.min(pruned, exported.treeSize) : 0;
+    const input = { ...asked, root, isProved, prunedBelow, jobsUntilMs };
     const host = {
-      write: (bytes: Uint8Array) => writer.write(bytes),
-      sign: async () => (await checkpoints.sign(projectId)).note,
+      write: async (bytes: Uint8Array) => {
+        await room.take(bytes.length);
+        await writer.write(bytes);
+        return bytes;
+      },
+      sign: () => witnessedNote(services, projectId),
     };
     // one after the other, however few its rows are
     const built = await exports.work.run('export', input, { events: limits.syncProofEvents + 1, host });
-    await complete(services, job, { exported, built, rootHash, artifact: await writer.finish() });
+    // pages that were read before and after it are of no one moment
+    if ((await store.prunedBelow(projectId)) !== pruned) throw prunedMeanwhile(null);
+    const artifact = await writer.finish();
+    await complete(services, job, { exported, built, rootHash, prunedBelow, artifact });
   } catch (error) {
-    await writer.abort();
-    throw error;
+    await writer.abort().catch((cause: unknown) => {
+      services.log.warn({ err: cause, exportId }, 'what was begun of an artifact could not be removed yet');
+    });
+    throw prunedBelow(error) === null ? error : prunedMeanwhile(error);
   }
 }
+
+/**
+ * Signs the log as it stands. An artifact is never changed again, so the witnesses are waited for: a checkpoint that they
+ * cosigned, of this size or behind it, else the one that is signed alone.
+ */
+async function witnessedNote(
+  { checkpoints, witnesses, store }: Services,
+  projectId: string,
+): Promise<string> {
+  const signed = await checkpoints.sign(projectId);
+  if (witnesses === undefined) return signed.note;
+  await witnesses.cosigned(projectId, signed, limits.witnessWaitSeconds);
+  return (await store.witnessedCheckpoint(projectId, 'audit', signed.checkpoint.size)) ?? signed.note;
+}
+
+/** The next attempt leaves out what was pruned, as every read does. */
+const prunedMeanwhile = (cause: unknown): GovError =>
+  new GovError('OVERLOADED', 'events were pruned while the export was built, which begins anew', { cause });
+
+const leaseLost = ({ jobId }: ClaimedJob): GovError =>
+  new GovError('CONFLICT', `job ${jobId} was given to another worker`);
 
 interface Built {
   readonly exported: StoredExport;
   readonly built: ExportOutput;
   readonly rootHash: string;
+  readonly prunedBelow: number;
   readonly artifact: string;
 }
 
-async function complete(services: Services, job: ClaimedJob, { exported, built, rootHash, artifact }: Built) {
+async function complete(
+  services: Services,
+  job: ClaimedJob,
+  { exported, built, rootHash, prunedBelow, artifact }: Built,
+) {
   const { now, salt, exports } = services;
   const { projectId, jobId, lease } = job;
   const { exportId, treeSize } = exported;
   const { rowCount, sizeBytes, firstSequence, lastSequence } = built;
   const digest = Buffer.from(built.digest);
-  const manifest: ExportManifest = { treeSize, rootHash, firstSequence, lastSequence };
+  const manifest: ExportManifest = {
+    treeSize,
+    rootHash,
+    firstSequence,
+    lastSequence,
+    ...(prunedBelow === 0 ? {} : { prunedBelow }),
+  };
   const completedMs = now();
   const expiresMs = completedMs + exports.keptMs;
   const done = {
@@ -73,7 +126,7 @@ async function complete(services: Services, job: ClaimedJob, { exported, built, 
     leaves: [exportCompleted(told, { nowMs: completedMs, salt })],
     meter: unmetered,
     effects: [
-      { kind: 'finishExport', exportId, done },
+      { kind: 'finishExport', most: exports.most, exportId, done },
       { kind: 'completeJob', jobId, lease, result: 'null', atMs: completedMs },
     ],
   });

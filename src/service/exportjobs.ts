@@ -10,13 +10,13 @@ const pageJobs = 50;
 
 export async function* jobRows(
   { reader, breathe }: TaskContext,
-  { projectId, filters, createdMs }: { projectId: string; filters: ExportFilters; createdMs: number },
+  { projectId, filters, untilMs }: { projectId: string; filters: ExportFilters; untilMs: number },
 ): AsyncGenerator<readonly string[], void, undefined> {
   const { runId, status } = filters;
-  const { startMs = 0, endMs = createdMs } = timeRange(filters, 'body');
+  const { startMs = 0, endMs = untilMs } = timeRange(filters, 'body');
   const filter = {
     startMs,
-    endMs: Math.min(endMs, createdMs),
+    endMs: Math.min(endMs, untilMs),
     ...(runId === undefined ? {} : { runId }),
     // one that `createExport` accepted
     ...(status === undefined ? {} : { status: status as JobStatus }),

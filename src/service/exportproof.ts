@@ -5,13 +5,17 @@
  */
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
+import { readErasure } from '../core/decided/erasure.ts';
 import { erasuresOf } from '../core/erased.ts';
 import type { ExportProof } from '../core/exportartifact.ts';
 import type { ExportLeaf } from '../core/exportrow.ts';
+import { withdrawalOf } from '../core/exportrows.ts';
+import { readJson, type JsonObject } from '../core/json.ts';
 import { subtreesOf, type Subtree } from '../core/multiproof.ts';
 import { systemRun } from '../core/record.ts';
 import { TileCache, TileSource, tileOf } from '../core/tilesource.ts';
 import { openOwn } from './checkpoints.ts';
+import { prunedBelow } from './runevents.ts';
 import { consistencyAt, inclusionAt } from './treeproofs.ts';
 import type { ExportInput, TaskContext } from './work.ts';
 
@@ -23,6 +27,8 @@ export class ProofParts {
   readonly #input: ExportInput;
   readonly #cache = new TileCache(heldTiles);
   readonly #erasures = new Set<number>();
+  /** By the leaf that took them: runs of whose replays results were withdrawn. */
+  readonly #withdrawn = new Map<number, Set<string>>();
   /** The first leaf that is not shown or proved yet. */
   #next = 0;
 
@@ -32,15 +38,26 @@ export class ProofParts {
   }
 
   /** For each row the hashes of the subtrees between the leaf before it and its own. */
-  async gapsBefore(rows: readonly { readonly leaf: ExportLeaf | null }[]): Promise<Uint8Array[][]> {
+  async gapsBefore(
+    rows: readonly { readonly row: string | null; readonly leaf: ExportLeaf | null }[],
+  ): Promise<Uint8Array[][]> {
     const gaps: Uint8Array[][] = [];
-    for (const { leaf } of rows) {
+    for (const { row, leaf } of rows) {
       if (leaf === null) throw new Error('expected rows that come from leaves');
+      if (this.#input.resource === 'replays' && row !== null) this.#noteWithdrawn(leaf, row);
       for (const erasure of erasuresOf(leaf.erased ?? null)) this.#erasures.add(erasure);
       gaps.push(await this.#gap(leaf.index));
       this.#next = leaf.index + 1;
     }
     return gaps;
+  }
+
+  #noteWithdrawn(leaf: ExportLeaf, row: string): void {
+    const withdrawal = withdrawalOf(leaf, row);
+    if (withdrawal === null) return;
+    const { by, runId } = withdrawal;
+    this.#erasures.add(by);
+    this.#withdrawn.set(by, (this.#withdrawn.get(by) ?? new Set()).add(runId));
   }
 
   async #gap(to: number): Promise<Uint8Array[]> {
@@ -79,12 +96,17 @@ export class ProofParts {
       inclusion: await inclusionAt(reader, projectId, { index, size }),
     });
     const erasures = [];
+    const withdrawn = new Map<number, string>();
     for (const index of [...this.#erasures].toSorted((a, b) => a - b)) {
       const leaf = await reader.leaf(projectId, index);
       if (leaf === null)
         throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; check the log with fsck`);
       erasures.push(await proved(index, leaf.record));
+      for (const named of await this.#namedOf(index, leaf.record)) withdrawn.set(named.index, named.record);
     }
+    const named = [];
+    for (const [index, record] of [...withdrawn].toSorted(([a], [b]) => a - b))
+      named.push(await proved(index, record));
     return {
       checkpoint,
       consistency: await consistencyAt(reader, projectId, { first: treeSize, second: size }),
@@ -93,8 +115,25 @@ export class ProofParts {
         disclosures: created.disclosures ?? '[]',
       },
       erasures,
+      withdrawn: named,
       gap,
     };
+  }
+
+  /** Of each run whose results an erasure withdrew a leaf that it names; any one of them for a comparison with another run. */
+  async #namedOf(by: number, record: string): Promise<{ readonly index: number; readonly record: string }[]> {
+    const runs = new Set(this.#withdrawn.get(by));
+    const found = [];
+    let any = null;
+    for (const { index } of runs.size === 0 ? [] : (readErasure(record)?.targets ?? [])) {
+      const leaf = await this.#context.reader.leaf(this.#input.projectId, index).catch(nullWherePruned);
+      const runId = leaf === null ? undefined : (readJson(leaf.record) as JsonObject)['runId'];
+      if (leaf === null || typeof runId !== 'string') continue;
+      any ??= leaf;
+      if (runs.delete(runId)) found.push(leaf);
+      if (runs.size === 0) break;
+    }
+    return runs.size > 0 && any !== null ? [...found, any] : found;
   }
 
   /** The event that tells of the export; appended after its rows. */
@@ -112,6 +151,11 @@ export class ProofParts {
       after = last.index;
     }
   }
+}
+
+function nullWherePruned(error: unknown): null {
+  if (prunedBelow(error) === null) throw error;
+  return null;
 }
 
 const asTiled = ({ level, index }: Subtree) => ({ height: level, start: index * 2 ** level });

@@ -12,14 +12,18 @@ import { formatTimestamp } from '../core/time.ts';
 import type { ByAge, StoredExport } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
 import { idempotencyWrite, notFound, type Handlers } from './call.ts';
-import { downloadAnswer } from './exportdownload.ts';
-import { exportCreated } from './exportevents.ts';
+import { downloadAnswer, notReady } from './exportdownload.ts';
+import { exportCreated, exportDeleted } from './exportevents.ts';
 import type { ExportJobRequest } from './exportjob.ts';
+import { removeExport } from './exportroom.ts';
 import { retryAfter } from './jobs.ts';
 import { byAge, listPage, pageLimit, timeRange } from './pages.ts';
 import { fieldError } from './schema.ts';
 
-export const exports: Pick<Handlers, 'createExport' | 'listExports' | 'getExport' | 'downloadExport'> = {
+export const exports: Pick<
+  Handlers,
+  'createExport' | 'listExports' | 'getExport' | 'deleteExport' | 'downloadExport'
+> = {
   async createExport({ body, caller, basePath, idempotency }, services) {
     refuseOther(body);
     const { projectId } = caller.project;
@@ -39,7 +43,9 @@ export const exports: Pick<Handlers, 'createExport' | 'listExports' | 'getExport
       createdMs,
     };
     const { exportId, jobId } = exported;
-    const request: ExportJobRequest = { rootHash: root.toString('base64') };
+    const [newest] = resource === 'jobs' ? await services.store.jobs(projectId, {}, { limit: 1 }) : [];
+    const jobsUntilMs = Math.max(createdMs, newest?.createdMs ?? 0);
+    const request: ExportJobRequest = { rootHash: root.toString('base64'), jobsUntilMs };
     const answer = {
       status: 202,
       body: { exportId, resource, format, status: 'pending', createdAt: formatTimestamp(createdMs) },
@@ -51,7 +57,7 @@ export const exports: Pick<Handlers, 'createExport' | 'listExports' | 'getExport
       leaves: [exportCreated(exported, { salt: services.salt, by: caller })],
       meter: unmetered,
       effects: [
-        { kind: 'createExport', exported },
+        { kind: 'createExport', most: services.exports.most, exported },
         { kind: 'enqueueJob', job: { ...queued, request: JSON.stringify(request) } },
       ],
       ...idempotencyWrite(idempotency, answer),
@@ -85,6 +91,25 @@ export const exports: Pick<Handlers, 'createExport' | 'listExports' | 'getExport
     if (exported === null) throw notFound('export');
     const isOpen = exported.status === 'pending' || exported.status === 'processing';
     return { status: 200, body: exportBody(exported), ...(isOpen ? { headers: retryAfter } : {}) };
+  },
+
+  /** Where it stops between the event and the removal, it is asked for again. */
+  async deleteExport({ params, caller }, services) {
+    const { store, now, salt, fingerprint } = services;
+    const { projectId } = caller.project;
+    const { exportId } = params;
+    const exported = await store.exported(projectId, exportId, now());
+    if (exported === null) throw notFound('export');
+    if (exported.status === 'pending' || exported.status === 'processing') throw notReady(exported);
+    if (exported.status === 'completed') {
+      const nowMs = now();
+      const event = exportDeleted(exported, { nowMs, salt, by: caller });
+      const fingerprints = new Map([[0, fingerprint(event.clientEventId ?? '')]]);
+      await append(services, { projectId, leaves: [event], meter: unmetered, fingerprints });
+      await store.expireExport(projectId, exportId, nowMs);
+    }
+    await removeExport(services, exported);
+    return { status: 204, body: null };
   },
 
   async downloadExport({ params, caller, conditions }, services) {

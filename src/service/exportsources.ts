@@ -6,7 +6,14 @@ import type { ExportFilters } from '../contract/exports.ts';
 import { GovError } from '../contract/problems.ts';
 import { openLeaf } from '../core/decided/leaf.ts';
 import { openReplay } from '../core/decided/replayed.ts';
-import { graphText, leafTypes, type ExportLeaf, type LoggedResource } from '../core/exportrow.ts';
+import {
+  graphEnd,
+  graphMiddle,
+  graphStart,
+  leafTypes,
+  type ExportLeaf,
+  type LoggedResource,
+} from '../core/exportrow.ts';
 import { systemRun } from '../core/record.ts';
 import { readRecord } from '../core/runevent.ts';
 import { parseTimestamp } from '../core/time.ts';
@@ -27,7 +34,8 @@ export interface Exporting {
 
 export type LeafPages = AsyncGenerator<readonly ExportLeaf[], void, undefined>;
 
-const pageLeaves = 256;
+/** Small: what a page holds is copied by each collection of garbage that it outlives. */
+const pageLeaves = 64;
 /** Each with its result, proof or graph. */
 const largePage = 16;
 
@@ -60,11 +68,14 @@ async function* allEvents(context: TaskContext, { projectId, filters, treeSize }
   for await (const events of runEvents(context, { projectId, runId: systemRun }, kept)) {
     yield events.filter(isWanted);
   }
-  for (let from = below; from < treeSize; from += pageLeaves) {
-    const leaves = await reader.leaves(projectId, 'audit', {
-      from,
-      to: Math.min(from + pageLeaves, treeSize),
-    });
+  const read = (from: number): Promise<Leaf[]> =>
+    reader.leaves(projectId, 'audit', { from, to: Math.min(from + pageLeaves, treeSize) });
+  for (let from = below, coming = below < treeSize ? read(below) : null; coming !== null;) {
+    const leaves = await coming;
+    from += pageLeaves;
+    // a database reads the next page while this one is written
+    coming = from < treeSize ? read(from) : null;
+    coming?.catch(() => {}); // told where it is awaited
     yield leaves.filter(isWanted);
     await breathe();
   }
@@ -176,7 +187,7 @@ async function* graphs(context: TaskContext, exporting: Exporting): LeafPages {
     const found = await reader.loggedGraphs(projectId, filter, page);
     for (const graph of found) {
       const leaf = await leafAt(reader, projectId, graph.leafIndex);
-      yield [{ ...leaf, stored: await textOf(context, projectId, graph) }];
+      yield [{ ...leaf, pieces: () => piecesOf(context, projectId, graph) }];
     }
     after = found.at(-1)?.leafIndex;
     if (found.length < largePage || after === undefined) return;
@@ -184,13 +195,23 @@ async function* graphs(context: TaskContext, exporting: Exporting): LeafPages {
   }
 }
 
-async function textOf({ reader }: TaskContext, projectId: string, graph: StoredGraph): Promise<string> {
-  const { runId, rootHash, graphId } = graph;
-  const nodes: string[] = [];
-  const edges: string[] = [];
-  for await (const rows of graphRows(reader, { projectId, graphId, list: 'nodes' })) nodes.push(...rows);
-  for await (const rows of graphRows(reader, { projectId, graphId, list: 'edges' })) edges.push(...rows);
-  return graphText({ runId, rootHash, nodes, edges });
+/** `graphText`, a part of its rows at a time: a graph of 100,000 nodes is 50 MB. */
+async function* piecesOf(
+  { reader, breathe }: TaskContext,
+  projectId: string,
+  graph: StoredGraph,
+): AsyncGenerator<string, void, undefined> {
+  yield graphStart(graph);
+  for (const list of ['nodes', 'edges'] as const) {
+    if (list === 'edges') yield graphMiddle;
+    let separator = '';
+    for await (const rows of graphRows(reader, { projectId, graphId: graph.graphId, list })) {
+      yield separator + rows.join(',');
+      separator = ',';
+      await breathe();
+    }
+  }
+  yield graphEnd;
 }
 
 async function leafAt(reader: TaskContext['reader'], projectId: string, index: number): Promise<Leaf> {

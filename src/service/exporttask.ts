@@ -3,18 +3,25 @@
  * exported. Rows are those of the log as it stood when the export was asked for (contract K9-K11).
  * Proven by `test/service/exports.test.ts`.
  */
-import { createHash } from 'node:crypto';
 import type { ExportFilters } from '../contract/exports.ts';
 import { csvHeader, csvRow } from '../core/csv.ts';
-import { exportHead, exportRowText, exportTail, type ExportProof } from '../core/exportartifact.ts';
-import { exportRow, type ExportLeaf } from '../core/exportrow.ts';
+import {
+  exportHead,
+  exportRowText,
+  exportTail,
+  type ExportProof,
+  type RowEvidence,
+} from '../core/exportartifact.ts';
+import { limits } from '../contract/limits.ts';
+import { eventCells, eventRow, type EventText } from '../core/eventtext.ts';
+import { eventOf, exportRow, type ExportLeaf } from '../core/exportrow.ts';
 import { readJson, type Json, type JsonObject } from '../core/json.ts';
 import { erasuresOf } from '../core/erased.ts';
 import { GovError } from '../contract/problems.ts';
 import { openEvent } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
-import { chunkBytes } from './artifacts.ts';
 import { columnsOf } from './exportcolumns.ts';
+import { Output } from './exportoutput.ts';
 import { jobRows } from './exportjobs.ts';
 import { ProofParts } from './exportproof.ts';
 import { leavesOf } from './exportsources.ts';
@@ -32,38 +39,56 @@ type Counted = Pick<ExportOutput, 'rowCount' | 'firstSequence' | 'lastSequence'>
 
 async function writeJson(context: TaskContext, input: ExportInput, out: Output): Promise<Counted> {
   const { resource, filters, createdMs, treeSize, root: rootHash } = input;
-  await out.add(exportHead({ resource, generatedAt: formatTimestamp(createdMs), filters }));
+  out.add(exportHead({ resource, generatedAt: formatTimestamp(createdMs), filters }));
   const parts = input.isProved ? new ProofParts(context, input) : null;
   const count = new Count();
   for await (const rows of rowsOf(context, input)) {
     const gaps = parts === null ? [] : await parts.gapsBefore(rows);
-    for (const [at, { row, leaf }] of rows.entries()) {
+    for (const [at, { row, event, leaf }] of rows.entries()) {
       const gap = gaps[at];
       const evidence = leaf === null || gap === undefined ? undefined : { leaf, gap };
-      out.push(exportRowText(row, count.rows === 0, evidence));
+      const text = event === null ? row : eventRow(event);
+      if (leaf?.pieces === undefined) out.add(exportRowText(text, count.rows === 0, evidence));
+      else await writePieces(leaf.pieces(), { out, isFirst: count.rows === 0, evidence });
       count.add(leaf);
     }
     await out.flush();
   }
   const { rowCount, firstSequence, lastSequence } = count.counted;
   const proof: ExportProof | undefined = parts === null ? undefined : await parts.end();
-  await out.add(exportTail({ treeSize, rootHash, firstSequence, lastSequence, rowCount }, proof));
+  const prunedBelow = input.prunedBelow === 0 ? undefined : input.prunedBelow;
+  out.add(exportTail({ treeSize, rootHash, firstSequence, lastSequence, rowCount, prunedBelow }, proof));
   return count.counted;
+}
+
+/** VALIDATION_ERROR for a row with evidence that no verifier would read. */
+async function writePieces(
+  pieces: AsyncIterable<string>,
+  {
+    out,
+    isFirst,
+    evidence,
+  }: { readonly out: Output; readonly isFirst: boolean; readonly evidence: RowEvidence | undefined },
+): Promise<void> {
+  let bytes = 0;
+  for await (const piece of pieces) {
+    out.add(bytes === 0 ? exportRowText(piece, isFirst, evidence) : piece);
+    bytes += Buffer.byteLength(piece);
+    if (evidence !== undefined && bytes > limits.exportLineBytes) {
+      const detail = `expected rows of at most ${limits.exportLineBytes} bytes, which verifiers read, got more of leaf ${evidence.leaf.index}; export without proof, or run by run`;
+      throw new GovError('VALIDATION_ERROR', detail);
+    }
+    await out.flush();
+  }
 }
 
 async function writeCsv(context: TaskContext, input: ExportInput, out: Output): Promise<Counted> {
   const { names, numeric } = columnsOf(input.resource);
-  await out.add(csvHeader(names));
+  out.add(csvHeader(names));
   const count = new Count();
   for await (const rows of rowsOf(context, input)) {
-    for (const { row, leaf } of rows) {
-      const value = readJson(row) as JsonObject;
-      out.push(
-        csvRow(
-          names.map((name): Json => value[name] ?? null),
-          numeric,
-        ),
-      );
+    for (const { row, event, leaf } of rows) {
+      out.add(csvRow(event === null ? valuesOf(row, names) : eventCells(event, names), numeric));
       count.add(leaf);
     }
     await out.flush();
@@ -71,21 +96,25 @@ async function writeCsv(context: TaskContext, input: ExportInput, out: Output): 
   return count.counted;
 }
 
-/** A row as JSON, and the leaf that it comes from. */
-export interface Row {
-  readonly row: string;
-  readonly leaf: ExportLeaf | null;
+function valuesOf(row: string, names: readonly string[]): Json[] {
+  const value = readJson(row) as JsonObject;
+  return names.map((name): Json => value[name] ?? null);
 }
+
+/** A row as JSON, or the texts of the event that it is; and the leaf that it comes from. */
+export type Row =
+  | { readonly row: string; readonly event: null; readonly leaf: ExportLeaf | null }
+  | { readonly row: null; readonly event: EventText; readonly leaf: ExportLeaf };
 
 async function* rowsOf(
   context: TaskContext,
   input: ExportInput,
 ): AsyncGenerator<readonly Row[], void, undefined> {
   const filters = JSON.parse(input.filters) as ExportFilters; // stored by the operation that accepted it
-  const { projectId, resource, treeSize, createdMs } = input;
+  const { projectId, resource, treeSize, jobsUntilMs } = input;
   if (resource === 'jobs') {
-    for await (const rows of jobRows(context, { projectId, filters, createdMs })) {
-      yield rows.map((row) => ({ row, leaf: null }));
+    for await (const rows of jobRows(context, { projectId, filters, untilMs: jobsUntilMs })) {
+      yield rows.map((row) => ({ row, event: null, leaf: null }));
     }
     return;
   }
@@ -93,11 +122,16 @@ async function* rowsOf(
   for await (const leaves of leavesOf(context, { projectId, resource, filters, treeSize })) {
     const rows: Row[] = [];
     for (const leaf of leaves) {
+      const event = resource === 'audit_events' ? eventOf(leaf) : null;
+      if (event !== null) {
+        rows.push({ row: null, event, leaf });
+        continue;
+      }
       if (erasuresOf(leaf.erased ?? null).length > 0)
         await erasures.require({ ...leaf, erased: leaf.erased ?? '' });
-      const row = exportRow(resource, leaf);
-      if (resource === 'audit_events' && row.includes('"sequence":-1}')) refuseLost(leaf);
-      rows.push({ row, leaf });
+      if (resource === 'audit_events') refuseLost(leaf);
+      const row = leaf.pieces === undefined ? exportRow(resource, leaf) : '';
+      rows.push({ row, event: null, leaf });
     }
     yield rows;
   }
@@ -127,54 +161,5 @@ class Count {
 
   get counted(): Counted {
     return { rowCount: this.rows, firstSequence: this.#first, lastSequence: this.#last };
-  }
-}
-
-/** Gathers texts into chunks; one is being written while the next is gathered. */
-class Output {
-  readonly #write: (bytes: Uint8Array) => Promise<void>;
-  readonly #hash = createHash('sha256');
-  #texts: string[] = [];
-  #chars = 0;
-  #bytes = 0;
-  #writing: Promise<void> = Promise.resolve();
-
-  constructor(write: (bytes: Uint8Array) => Promise<void>) {
-    this.#write = write;
-  }
-
-  push(text: string): void {
-    this.#texts.push(text);
-    this.#chars += text.length;
-  }
-
-  async add(text: string): Promise<void> {
-    this.push(text);
-    await this.flush();
-  }
-
-  /** Writes what is gathered where it is enough for a chunk. */
-  async flush(): Promise<void> {
-    if (this.#chars >= chunkBytes / 4) await this.#send();
-  }
-
-  async #send(): Promise<void> {
-    const bytes = Buffer.from(this.#texts.join(''));
-    this.#texts = [];
-    this.#chars = 0;
-    this.#hash.update(bytes);
-    this.#bytes += bytes.length;
-    for (let at = 0; at < bytes.length; at += chunkBytes) {
-      await this.#writing;
-      this.#writing = this.#write(bytes.subarray(at, at + chunkBytes));
-      // told where it is waited for
-      this.#writing.catch(() => {});
-    }
-  }
-
-  async end(): Promise<Pick<ExportOutput, 'sizeBytes' | 'digest'>> {
-    await this.#send();
-    await this.#writing;
-    return { sizeBytes: this.#bytes, digest: this.#hash.digest() };
   }
 }

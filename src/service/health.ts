@@ -40,17 +40,24 @@ function report<Status extends 'ok' | 'degraded' | 'unavailable'>(
 
 async function reasonsOf({ store, checkpoints, probe, hosting }: Services): Promise<readonly string[]> {
   const { reasons } = store.condition();
-  const told = hosting === null ? reasons : reasons.map(withoutTenant);
+  const all = [...reasons, ...checkpoints.refusals().map((refusal) => `signing_refused: ${refusal}`)];
+  const told = hosting === null ? all : [...new Set(all.map(withoutTenant))];
   return [...told, ...(await probe()), ...(checkpoints.fresh() ? [] : ['checkpoint_stale'])];
 }
 
-/** What is no reason not to write: an altered leaf, a clock that is off. */
-const isNoTrouble = (reason: string): boolean => isViolation(reason) || reason.startsWith('clock_skew:');
+/** What is no reason not to write: an altered leaf, a clock that is off, a log of which nothing is signed any more. */
+const isNoTrouble = (reason: string): boolean =>
+  isViolation(reason) || isUnsigned(reason) || reason.startsWith('clock_skew:');
+
+const isUnsigned = (reason: string): boolean => reason.startsWith('signing_refused:');
 
 const isViolation = (reason: string): boolean => reason.startsWith('integrity_violation:');
 
 /** Whoever calls a service learns of an altered leaf where they read it; of one of another tenant, not which. */
-const withoutTenant = (reason: string): string =>
-  isViolation(reason)
-    ? "integrity_violation: a stored record is not what was logged; the operator's log says where"
+function withoutTenant(reason: string): string {
+  if (isViolation(reason))
+    return "integrity_violation: a stored record is not what was logged; the operator's log says where";
+  return isUnsigned(reason)
+    ? "signing_refused: a log lacks what was signed of it; the operator's log says which"
     : reason;
+}

@@ -120,6 +120,8 @@ export class JobWorker {
       errorSummary: `${known.code}: ${detail}`.slice(0, limits.jobErrorChars),
       atMs,
       retryAtMs: retryAt(job, known, atMs),
+      // nothing is wrong with it: however often a process is stopped, it is done by the next one
+      isExcused: known.code === 'SHUTTING_DOWN',
     });
   }
 
@@ -132,11 +134,11 @@ export class JobWorker {
 }
 
 /** When to try again, or null: what a request did wrong will be wrong again. */
-function retryAt({ attempt }: ClaimedJob, { status, code }: GovError, atMs: number): number | null {
+function retryAt({ tries }: ClaimedJob, { status, code }: GovError, atMs: number): number | null {
   if (code === 'SHUTTING_DOWN') return atMs;
-  if (status < 500 || attempt >= limits.jobAttempts) return null;
+  if (status < 500 || tries >= limits.jobAttempts) return null;
   const jitter = 0.5 + Math.random() / 2;
-  return atMs + Math.round(2 ** attempt * 1000 * jitter);
+  return atMs + Math.round(2 ** tries * 1000 * jitter);
 }
 
 async function runJob(services: Services, job: ClaimedJob): Promise<void> {

@@ -67,7 +67,9 @@ export function judgeEvent(
   const made = draftEvent(redacted.event, timestampMs, salt);
   if ('code' in made) return fault(made.pointer, made.code.toUpperCase(), made.detail);
   // as they were sent: who is redacted can be erased all the same
-  const draft = subjects === null ? made : { ...made, subjects: subjects(input as unknown as JsonObject) };
+  const about = subjects === null ? null : subjects(input as unknown as JsonObject);
+  if (about !== null && 'fault' in about) return about;
+  const draft = about === null ? made : { ...made, ...about };
   if (Math.abs(skewMs) > limits.recordedSkewSeconds * 1000) counts.skewedEvents += 1;
   if (draft.clientEventId === null) return { draft, fingerprint: null };
   // as it was sent, so that a repeat is one whatever is redacted by then; absent metadata is empty metadata; an event

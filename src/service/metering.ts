@@ -7,6 +7,7 @@ import { meteredTypes } from '../contract/operation.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { Handlers } from './call.ts';
 import { endOfMonth, monthOf } from './month.ts';
+import { monthUsage } from './monthusage.ts';
 import { projectUpdated } from './projectevents.ts';
 import { fieldError } from './schema.ts';
 import { settingsChange, settingsOf } from './settings.ts';
@@ -18,13 +19,10 @@ export const metering: Pick<Handlers, 'getUsage' | 'getThresholds' | 'putThresho
     const period = query.period ?? monthOf(now());
     const resetAt = formatTimestamp(endOfMonth(checkedMonth(period)));
     const { projectId } = caller.project;
-    const [own, reported] = await Promise.all([
-      store.usage(projectId, period),
-      store.planeUsage(projectId, period),
-    ]);
+    const { reported, used: all } = await monthUsage(store, projectId, period);
     const items = meteredTypes.map((type): Usage['items'][number] => {
       const limit = caller.rules.quotas[type];
-      const used = own[type] + reported[type];
+      const used = all[type];
       const remaining = limit === null ? null : Math.max(0, limit - used);
       return { type, used, hybrid: reported[type], limit, remaining, resetAt };
     });

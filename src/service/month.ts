@@ -1,4 +1,5 @@
 /** Months of quotas: calendar months, UTC, written `2026-11` (contract I7). */
+import { limits } from '../contract/limits.ts';
 import { formatTimestamp } from '../core/time.ts';
 
 export const monthOf = (unixMs: number): string => formatTimestamp(unixMs).slice(0, 7);
@@ -8,3 +9,7 @@ export function endOfMonth(month: string): number {
   const [year = '', number = ''] = month.split('-');
   return Date.UTC(Number(year), Number(number), 1);
 }
+
+/** Whether a month was billed when a report of it came. */
+export const isBilled = (month: string, atMs: number): boolean =>
+  atMs > endOfMonth(month) + limits.lateReportHours * 3_600_000;

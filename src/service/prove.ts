@@ -8,7 +8,7 @@
  */
 import type { ComplianceProof, LayerName } from '../contract/proofs.ts';
 import { typeId } from '../core/id.ts';
-import { canonicalize, type Json } from '../core/json.ts';
+import { canonicalText } from '../core/json.ts';
 import { composeProof, proofLeafFields } from '../core/proof.ts';
 import { draftLeaf } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
@@ -90,7 +90,7 @@ function appendRequest(
 ): Omit<PlainRequest, 'projectId' | 'meter'> {
   const { proof, preimage, computed, graphIndex } = draft;
   // a proof is JSON by its type
-  const text = canonicalize(proof as unknown as Json);
+  const text = canonicalText(proof);
   const createdMs = Date.parse(proof.createdAt);
   const saved: Omit<StoredProof, 'leafIndex'> = {
     proofId: proof.proofId,

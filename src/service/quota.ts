@@ -1,14 +1,17 @@
 /**
  * Quotas (contract I7-I9, E11): what is metered is appended with the limit of its month, and the store refuses what has
  * no room before anything of it is written. Once the use of a quota has passed a threshold, an event of the project says
- * so, once a month: its clientEventId names month and percentage, so whoever tells it again changes nothing.
- * Proven by `test/service/quota.test.ts`.
+ * so, once a month: its clientEventId names month and percentage, so whoever tells it again changes nothing. What data
+ * planes reported counts for thresholds alone: it was recorded elsewhere, and nothing is refused for it.
+ * Proven by `test/service/quota.test.ts` and `planequota.test.ts`.
  */
-import type { MeteredType } from '../contract/operation.ts';
+import { meteredTypes, type MeteredType } from '../contract/operation.ts';
+import { countable } from '../core/metering.ts';
 import type { AppendRequest, Store } from '../store/port.ts';
 import { append, appendOrStale, overQuota, unmetered, type PlainRequest } from './append.ts';
 import type { Caller } from './call.ts';
 import { monthOf } from './month.ts';
+import { monthUsage, recentUsage } from './monthusage.ts';
 import { thresholdReached } from './projectevents.ts';
 import type { Services } from './services.ts';
 
@@ -47,7 +50,7 @@ async function appendAndTell<Outcome extends object>(
   const atMs = services.now();
   const stored = await work();
   if ('used' in stored && typeof stored.used === 'number') {
-    tellThresholds(services, counted, { used: stored.used, atMs });
+    tellOwn(services, counted, { used: stored.used, atMs });
   }
   return stored;
 }
@@ -79,26 +82,72 @@ interface Told {
 const told = new WeakMap<Store, Map<string, Told>>();
 const toldBound = 10_000;
 
-/** Beside the answer, which it never delays or fails. */
-function tellThresholds(
+/** Whose quotas they are. */
+type Of = Pick<Caller, 'project' | 'rules'>;
+
+/** What was used of a quota in a month, by the project and its planes. */
+interface Used {
+  readonly op: MeteredType;
+  readonly month: string;
+  readonly used: number;
+  readonly atMs: number;
+}
+
+/** After an append of its own, beside the answer, which it never delays or fails. */
+function tellOwn(
   services: Services,
   { caller, op }: Counted,
   { used, atMs }: { used: number; atMs: number },
 ): void {
-  const limit = caller.rules.quotas[op];
-  if (limit === null) return;
-  const { thresholds } = caller.rules.settings;
-  const passed = thresholds.filter((percent) => used * 100 >= percent * limit);
-  if (passed.length === 0) return;
-  const { store, log } = services;
-  const { projectId } = caller.project;
   const month = monthOf(atMs);
+  if (isToldOut(services, caller, { op, month })) return;
+  const { store } = services;
+  beside(services, caller, async () => {
+    const { reported } = await recentUsage(store, caller.project, { month, nowMs: atMs });
+    tellThresholds(services, caller, { op, month, used: countable(used + reported[op]), atMs });
+  });
+}
+
+/** After a report of a data plane for a month, beside its answer, which it never delays or fails. Cost: two rows. */
+export function tellReported(services: Services, of: Of, month: string): void {
+  const limited = meteredTypes.filter(
+    (op) => of.rules.quotas[op] !== null && !isToldOut(services, of, { op, month }),
+  );
+  if (limited.length === 0) return;
+  const atMs = services.now();
+  beside(services, of, async () => {
+    const { used } = await monthUsage(services.store, of.project.projectId, month);
+    for (const op of limited) tellThresholds(services, of, { op, month, used: used[op], atMs });
+  });
+}
+
+function beside({ log }: Services, { project }: Of, work: () => Promise<void>): void {
+  work().catch((error: unknown) => {
+    const { projectId } = project;
+    log.warn({ err: error, projectId }, 'what was used could not be read; the next use tries again');
+  });
+}
+
+/** The highest percentage that is known to be told, or 0. */
+function toldBefore({ store }: Services, { project }: Of, { op, month }: Pick<Used, 'op' | 'month'>): number {
+  const known = told.get(store)?.get(`${project.projectId} ${op}`);
+  return known?.month === month ? known.percent : 0;
+}
+
+const isToldOut = (services: Services, of: Of, used: Pick<Used, 'op' | 'month'>): boolean =>
+  of.rules.settings.thresholds.every((percent) => percent <= toldBefore(services, of, used));
+
+function tellThresholds(services: Services, of: Of, { op, month, used, atMs }: Used): void {
+  const limit = of.rules.quotas[op];
+  if (limit === null) return;
+  const passed = of.rules.settings.thresholds.filter((percent) => used * 100 >= percent * limit);
+  const before = toldBefore(services, of, { op, month });
+  const news = passed.filter((percent) => percent > before);
+  if (news.length === 0) return;
+  const { store, log } = services;
+  const { projectId } = of.project;
   const name = `${projectId} ${op}`;
   const memory = told.get(store) ?? new Map<string, Told>();
-  const known = memory.get(name);
-  const toldBefore = known?.month === month ? known.percent : 0;
-  const news = passed.filter((percent) => percent > toldBefore);
-  if (news.length === 0) return;
   if (memory.size >= toldBound) memory.clear();
   memory.set(name, { month, percent: Math.max(...news) });
   told.set(store, memory);

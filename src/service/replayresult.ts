@@ -7,7 +7,6 @@ import { openReplay } from '../core/decided/replayed.ts';
 import { sha256Text } from '../core/hash.ts';
 import { readErasure } from '../core/decided/erasure.ts';
 import { readPrune } from '../core/decided/prune.ts';
-import { formatTimestamp } from '../core/time.ts';
 import { withdrawnBy, withdrawnResult } from '../core/replay/withdrawn.ts';
 import type { Leaf, StoredJob, StoreReader } from '../store/port.ts';
 import { contradiction } from './contradiction.ts';
@@ -52,7 +51,7 @@ async function heldAgainst({ store, projectId, replayId, job, leaf }: Held): Pro
   if (by !== null && job !== null && logged !== null) {
     const erasure = await store.leaf(projectId, by);
     const isKnown = erasure !== null && (readErasure(erasure.record) ?? readPrune(erasure.record)) !== null;
-    if (isKnown) return withdrawnResult(logged, { by, createdAt: formatTimestamp(job.createdMs) });
+    if (isKnown) return withdrawnResult(logged, by);
   }
   if (result === null || sha256Text(result) !== logged?.result)
     throw contradiction(`the result of replay ${replayId}`, leaf);

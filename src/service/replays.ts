@@ -10,7 +10,7 @@ import type { ReplaySummary } from '../contract/replay.ts';
 import { checkDeclaration } from '../core/declaration.ts';
 import { draftSnapshot } from '../core/decided/snapshot.ts';
 import { typeId } from '../core/id.ts';
-import { canonicalize, type Json } from '../core/json.ts';
+import { canonicalText } from '../core/json.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { Effect, StoredJob } from '../store/port.ts';
 import { idempotencyWrite, notFound, type Caller, type Handlers, type Idempotency } from './call.ts';
@@ -92,7 +92,7 @@ async function enqueue(call: Accepting, services: Services, snapshot: SnapshotIn
       type: 'replay',
       runId: body.runId,
       // a parsed body is JSON
-      request: canonicalize(body as unknown as Json),
+      request: canonicalText(body),
       resultId: typeId('rpl', createdMs, services.randomBytes(10)),
       createdMs,
     },

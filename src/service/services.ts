@@ -2,7 +2,7 @@
 import type { ProblemCode } from '../contract/problems.ts';
 import type { OperationId } from '../contract/table.ts';
 import type { DsseEnvelope } from '../core/dsse.ts';
-import type { Store } from '../store/port.ts';
+import type { ExportHolding, Store } from '../store/port.ts';
 import type { PlaneConfig } from './bundle.ts';
 import type { Artifacts } from './artifacts.ts';
 import type { Caller } from './call.ts';
@@ -36,8 +36,15 @@ export interface Services {
   readonly slices: Slices;
   readonly policySets: PolicySets;
   readonly work: Work;
-  /** Where artifacts lie, what builds them, and for how many milliseconds they are kept. */
-  readonly exports: { readonly artifacts: Artifacts; readonly work: Work; readonly keptMs: number };
+  readonly exports: {
+    /** Where artifacts lie. */
+    readonly artifacts: Artifacts;
+    /** What builds them. */
+    readonly work: Work;
+    readonly keptMs: number;
+    /** Of one project. */
+    readonly most: ExportHolding;
+  };
   /** Says that a job is pending, so that the worker need not wait for its next look. */
   readonly wakeJobs: () => void;
   /** Verifier keys of the log with this origin, as texts. */

@@ -7,7 +7,8 @@ import { planeSupport } from '../core/planeversion.ts';
 import type { Handlers } from './call.ts';
 import { takeAttestation } from './telemetryattest.ts';
 import { callingPlane, enrolment } from './telemetryenrol.ts';
-import { receiptOf } from './telemetryimport.ts';
+import { enrolmentByFile } from './telemetryenrolfile.ts';
+import { receiptOf, tellNewest } from './telemetryimport.ts';
 import { planes } from './telemetryplanes.ts';
 import { newest } from './telemetrynewest.ts';
 import { takeOwnReport } from './telemetryreport.ts';
@@ -19,6 +20,7 @@ export const telemetry: Pick<
   | 'importTelemetry'
   | keyof typeof planes
   | keyof typeof enrolment
+  | keyof typeof enrolmentByFile
   | keyof typeof newest
 > = {
   async reportUsage({ body, caller, canonical }, services) {
@@ -41,11 +43,13 @@ export const telemetry: Pick<
   async importTelemetry({ body, caller }, services) {
     const receipts: Receipt[] = [];
     for (const message of body.messages) receipts.push(await receiptOf(services, caller, message));
+    await tellNewest(services, caller, { messages: body.messages, receipts });
     return { status: 200, body: { receipts } };
   },
 
   ...planes,
   ...enrolment,
+  ...enrolmentByFile,
   ...newest,
 };
 

@@ -1,12 +1,12 @@
 /** What reports of data planes are answered with, and how planes and reports are shown. */
-import { limits } from '../contract/limits.ts';
 import { meteredTypes } from '../contract/operation.ts';
 import type { DataPlane, ReportRecord, UsageAccepted } from '../contract/telemetry.ts';
 import { hashText } from '../core/hash.ts';
 import { formatTimestamp } from '../core/time.ts';
-import type { Counts, Project, Store, StoredPlane, StoredReport } from '../store/port.ts';
+import type { Project, StoredPlane, StoredReport } from '../store/port.ts';
 import type { Caller } from './call.ts';
 import { endOfMonth, monthOf } from './month.ts';
+import { recentUsage } from './monthusage.ts';
 import type { Services } from './services.ts';
 import { challengeOf } from './telemetrychallenge.ts';
 import { parsedReport } from './telemetrystate.ts';
@@ -48,7 +48,7 @@ export async function acceptedAnswer(
   };
 }
 
-/** A challenge that nobody answered in time has expired. */
+/** A challenge that nobody answered in time has expired, also before that is noted. */
 export const attestationOf = (
   { attestation, challenge }: StoredReport,
   nowMs: number,
@@ -63,38 +63,15 @@ async function quotaOf(
 ): Promise<NonNullable<UsageAccepted['quota']> | null> {
   const limited = meteredTypes.filter((type) => rules.quotas[type] !== null);
   if (limited.length === 0) return null;
-  const used = await recentUsage(store, project, nowMs);
-  const resetAt = formatTimestamp(endOfMonth(monthOf(nowMs)));
+  const month = monthOf(nowMs);
+  const { used } = await recentUsage(store, project, { month, nowMs });
+  const resetAt = formatTimestamp(endOfMonth(month));
   return Object.fromEntries(
     limited.map((type) => [type, { used: used[type], limit: rules.quotas[type], resetAt }]),
   );
 }
 
-interface Usage {
-  readonly used: Counts;
-  readonly untilMs: number;
-}
-const recent = new WeakMap<Store, Map<string, Usage>>();
-const projectsHeld = 10_000;
-
-/** What the project and its planes used this month, as of at most `limits.planeUsageSeconds` ago. */
-async function recentUsage(store: Store, { projectId }: Project, nowMs: number): Promise<Counts> {
-  const memory = recent.get(store) ?? new Map<string, Usage>();
-  recent.set(store, memory);
-  const known = memory.get(projectId);
-  if (known !== undefined && known.untilMs > nowMs) return known.used;
-  const month = monthOf(nowMs);
-  const [own, reported] = await Promise.all([
-    store.usage(projectId, month),
-    store.planeUsage(projectId, month),
-  ]);
-  const used = Object.fromEntries(meteredTypes.map((type) => [type, own[type] + reported[type]])) as Counts;
-  if (memory.size >= projectsHeld) memory.clear();
-  memory.set(projectId, { used, untilMs: nowMs + limits.planeUsageSeconds * 1000 });
-  return used;
-}
-
-/** Cost: two reads where it is enrolled. */
+/** Cost: three reads where it is enrolled. */
 export async function planeBody(
   { store }: Pick<Services, 'store'>,
   { environment }: Pick<Project, 'environment'>,
@@ -102,12 +79,13 @@ export async function planeBody(
   nowMs: number,
 ): Promise<DataPlane> {
   const { planeId, projectId, name, enrolled, revokedMs } = plane;
-  const [epoch, [last]] =
+  const [epoch, [last], challengesExpired] =
     enrolled === null
-      ? [null, []]
+      ? [null, [], 0]
       : await Promise.all([
           store.newestEpoch(projectId, planeId),
           store.reports(projectId, planeId, { limit: 1 }),
+          store.expiredChallenges(projectId, planeId),
         ]);
   const time = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
   const previousMs = enrolled?.previous?.untilMs ?? null;
@@ -142,6 +120,7 @@ export async function planeBody(
             treeSize: last.treeSize,
             attestation: attestationOf(last, nowMs),
           },
+    challengesExpired,
     missing: epoch === null ? 0 : epoch.newestSequence - epoch.held,
   };
 }

@@ -89,7 +89,9 @@ async function answer(
   { report, challenge }: Challenged,
 ): Promise<Answer | null> {
   const nowMs = services.now();
-  if (challenge.expiresMs <= nowMs) throw expired(challengeOf(challenge));
+  // by whichever clock
+  const isOver = challenge.expiresMs <= nowMs || report.attestation === 'expired';
+  if (isOver) throw expired(challengeOf(challenge));
   const { projectId, planeId } = plane;
   const drawn = challengeOf(challenge);
   const earlier = await earlierHeads(services, drawn, { projectId, planeId });

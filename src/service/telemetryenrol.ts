@@ -14,56 +14,50 @@
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import { refusedCredential } from '../core/credential.ts';
-import { newSigningSecret } from '../core/telemetrysignature.ts';
 import { formatTimestamp } from '../core/time.ts';
-import { checkPossession, type PlaneIdentity } from '../core/usagereport.ts';
+import { checkPossession } from '../core/usagereport.ts';
 import type { PlaneSecrets, StoredPlane } from '../store/port.ts';
-import { append, unmetered } from './append.ts';
 import { sealedWrite, type CallingPlane, type Caller, type Handlers, type PlainAnswer } from './call.ts';
-import { createToken, keyDigest, tokenKind } from './keys.ts';
+import { keyDigest, tokenKind } from './keys.ts';
 import { hostingOf } from './projects.ts';
-import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
 import { wrongEnvironment } from './shown.ts';
+import {
+  attempts,
+  freshCredentials,
+  keptChanging,
+  nextEnrolment,
+  refuseClaim,
+  savePlane,
+  termsOf,
+} from './telemetryenrolled.ts';
 import { planeChanged } from './telemetryevents.ts';
 
 const noStore = { 'cache-control': 'no-store' } as const;
-const attempts = 5;
 type Enrolled = NonNullable<StoredPlane['enrolled']>;
 
-export const enrolment: Pick<Handlers, 'enrollDataPlane' | 'rotatePlaneCredentials'> = {
+export const enrolment: Pick<Handlers, 'enrollDataPlane' | 'rotatePlaneCredentials' | 'getCosigner'> = {
+  /** For whoever has receipts: nobody has to take the key from the plane that shows them. */
+  async getCosigner(_, services) {
+    return { status: 200, body: { cosignerKey: hostingOf(services).cosigner.verifierKey } };
+  },
+
   async enrollDataPlane({ body, basePath }, services) {
     const { token, possession, ...identity } = body;
     for (let attempt = 0; attempt < attempts; attempt++) {
       const { plane, project } = await planeOfToken(services, token, basePath);
-      checkIdentity(possession, { token, ...identity });
-      await refuseOtherPlane(services, plane, identity);
-      const nowMs = services.now();
-      const fresh = freshCredentials(services);
-      const formerKeys = formerKeysAfter(plane, identity, nowMs);
-      const enrolled: Enrolled = { atMs: nowMs, ...identity, formerKeys, ...fresh.kept, previous: null };
-      const revision = plane.revision + 1;
-      const after = { ...plane, tokenUsedMs: nowMs, enrolled, revokedMs: null, revision };
+      refuseClaim(checkPossession(possession, { token, ...identity }));
+      const { after, nowMs, shown } = await nextEnrolment(services, plane, identity);
       const by = { id: plane.planeId, type: 'data_plane' } as const;
-      const telling = { nowMs, salt: services.salt, by };
-      if (!(await savePlane(services, after, { leaves: [planeChanged('enrolled', after, telling)] })))
-        continue;
+      const leaves = [planeChanged('enrolled', after, { nowMs, salt: services.salt, by })];
+      if (!(await savePlane(services, after, { leaves }))) continue;
       services.forgetCredential(plane.planeId);
-      const shown = { dataPlaneId: plane.planeId, ...fresh.shown, previousValidUntil: null };
-      const { cosigner, configSigner } = hostingOf(services);
-      return {
-        status: 201,
-        body: {
-          ...shown,
-          projectId: plane.projectId,
-          environment: project.environment,
-          cosignerKey: cosigner.verifierKey,
-          configKey: configSigner.verifierKey,
-          reportIntervalSeconds: limits.reportIntervalSeconds,
-          serverTime: formatTimestamp(nowMs),
-        },
-        headers: noStore,
+      const body = {
+        ...shown,
+        previousValidUntil: null,
+        ...termsOf(services, { plane, environment: project.environment, nowMs }),
       };
+      return { status: 201, body, headers: noStore };
     }
     throw keptChanging();
   },
@@ -132,74 +126,6 @@ const refusedToken = (): GovError =>
       'text; ask for a new one (gov planes create, or gov planes token for a plane that is there)',
   );
 
-function checkIdentity(possession: string, claim: { readonly token: string } & PlaneIdentity): void {
-  const fault = checkPossession(possession, claim);
-  if (fault === null) return;
-  throw fieldError({ pointer: fault.pointer, in: 'body', code: 'NOT_ALLOWED', detail: fault.detail });
-}
-
-/**
- * CONFLICT where the plane has another log, where its token was used with other keys, or by this very plane, which has
- * reported since.
- */
-async function refuseOtherPlane(
-  { store }: Services,
-  plane: StoredPlane,
-  identity: PlaneIdentity,
-): Promise<void> {
-  const { enrolled, projectId, planeId, tokenUsedMs } = plane;
-  if (enrolled === null) return;
-  for (const name of ['origin', 'auditOrigin'] as const) {
-    if (enrolled[name] === identity[name]) continue;
-    const detail =
-      `expected ${name} ${enrolled[name]} of data plane ${planeId}, which this token is for, got ${identity[name]}; ` +
-      'ask for a token of its own (gov planes create)';
-    throw new GovError('CONFLICT', detail);
-  }
-  if (tokenUsedMs === null) return;
-  const isSame = hasSameKeys(enrolled, identity);
-  const [newest] = await store.reports(projectId, planeId, { limit: 1 });
-  if (isSame && (newest === undefined || newest.receivedMs < tokenUsedMs)) return;
-  const detail = isSame
-    ? 'expected a plane that has not reported since it used this token, but this one has; rotate its credentials instead'
-    : 'expected the keys with which this token was used first, got others';
-  throw new GovError('CONFLICT', `${detail}, or ask for another token (gov planes token ${planeId})`);
-}
-
-type Keys = Pick<PlaneIdentity, 'verifierKey' | 'auditVerifierKey'>;
-
-const hasSameKeys = (one: Keys, other: Keys): boolean =>
-  one.verifierKey === other.verifierKey && one.auditVerifierKey === other.auditVerifierKey;
-
-/** CONFLICT where they would be too many. */
-function formerKeysAfter(
-  { planeId, enrolled }: StoredPlane,
-  identity: PlaneIdentity,
-  untilMs: number,
-): Enrolled['formerKeys'] {
-  if (enrolled === null) return [];
-  const { formerKeys, verifierKey, auditVerifierKey } = enrolled;
-  if (hasSameKeys(enrolled, identity)) return formerKeys;
-  if (formerKeys.length < limits.planeFormerKeys)
-    return [...formerKeys, { verifierKey, auditVerifierKey, untilMs }];
-  const detail = `expected a data plane whose keys changed less than ${limits.planeFormerKeys} times, got ${planeId}`;
-  throw new GovError('CONFLICT', `${detail}; register another one (gov planes create) with a log of its own`);
-}
-
-function freshCredentials(services: Services) {
-  const { randomBytes } = services;
-  const key = createToken('hyb', randomBytes);
-  const signingSecret = newSigningSecret(randomBytes(32));
-  return {
-    shown: { key, signingSecret },
-    kept: {
-      keyPrefix: key.slice(0, limits.keyPrefixChars),
-      keyLast4: key.slice(-4),
-      current: { keyDigest: keyDigest(key), sealedSecret: hostingOf(services).seal.seal(signingSecret) },
-    },
-  };
-}
-
 /** Which credentials the caller came with, as they were when they were looked up. */
 function callersSecrets({ planeId, enrolled }: StoredPlane, byPrevious: boolean): PlaneSecrets {
   const secrets = (byPrevious ? enrolled?.previous : enrolled?.current) ?? null;
@@ -217,28 +143,3 @@ function keptOn(
   if (previous === null || !previous.keyDigest.equals(callers.keyDigest)) throw refusedCredential();
   return { ...previous, untilMs: Math.min(previous.untilMs, untilMs) };
 }
-
-/** False where the plane was changed meanwhile; the kept answer where the request is a repeat. */
-async function savePlane(
-  services: Services,
-  plane: StoredPlane,
-  request: Pick<Parameters<typeof append>[1], 'leaves' | 'idempotency'>,
-) {
-  const { projectId } = plane;
-  try {
-    const effects = [{ kind: 'savePlane', plane }] as const;
-    const stored = await append(services, { ...request, projectId, meter: unmetered, effects });
-    return 'replayed' in stored ? stored : true;
-  } catch (error) {
-    if (!(error instanceof GovError) || error.code !== 'CONFLICT') throw error;
-    // the same revision: it is another plane that has these keys
-    const now = await services.store.plane(projectId, plane.planeId);
-    if (now?.revision === plane.revision - 1) throw error;
-    return false;
-  }
-}
-
-const keptChanging = (): GovError =>
-  new GovError('OVERLOADED', 'the data plane kept changing meanwhile; repeat later', {
-    retryAfterSeconds: limits.overloadRetrySeconds,
-  });

@@ -77,7 +77,7 @@ const planeEvent = (
     context,
   );
 
-/** Reports are missing; they may still come. */
+/** Reports are missing; they may still come. fsck holds receipts against these events, so each gap has its own. */
 export const gapDetected = (
   gap: { readonly epoch: number; readonly firstMissing: number; readonly before: number },
   telling: PlaneTelling,
@@ -86,8 +86,28 @@ export const gapDetected = (
     {
       eventType: 'telemetry.gap_detected',
       action: 'detect',
-      key: `gap/${gap.epoch}/${gap.firstMissing}`,
+      key: `gap/${gap.epoch}/${gap.firstMissing}/${gap.before}`,
       metadata: gap,
+    },
+    telling,
+  );
+
+/** A month that was billed gets units, or loses them to another one: its bill is another one now. */
+export const reportedLate = (
+  late: {
+    readonly reportId: string;
+    readonly epoch: number;
+    readonly sequence: number;
+    readonly month: string;
+  },
+  telling: PlaneTelling,
+): EventDraft =>
+  planeEvent(
+    {
+      eventType: 'telemetry.reported_late',
+      action: 'detect',
+      key: `late/${late.reportId}`,
+      metadata: { ...late },
     },
     telling,
   );
@@ -96,7 +116,8 @@ interface Refused {
   readonly reportId: string;
   readonly epoch: number;
   readonly sequence: number;
-  readonly reason: TelemetryFault;
+  /** `limit_reached`: of months of an epoch, or of units of a month. */
+  readonly reason: TelemetryFault | 'limit_reached';
   readonly pointer: string;
 }
 
@@ -139,6 +160,25 @@ export const attestationFailed = (
 ): EventDraft =>
   planeEvent(
     { eventType: 'attestation.failed', action: 'refuse', key: `failed/${failed.reportId}`, metadata: failed },
+    telling,
+  );
+
+/** Nobody answered a challenge in time. */
+export const challengeExpired = (
+  {
+    challengeId,
+    reportId,
+    expiresMs,
+  }: { readonly challengeId: string; readonly reportId: string; readonly expiresMs: number },
+  telling: PlaneTelling,
+): EventDraft =>
+  planeEvent(
+    {
+      eventType: 'telemetry.challenge_expired',
+      action: 'expire',
+      key: `expired/${reportId}`,
+      metadata: { challengeId, reportId, expiresAt: formatTimestamp(expiresMs) },
+    },
     telling,
   );
 

@@ -16,6 +16,7 @@ import { hostingOf } from './projects.ts';
 import { fieldError, loadCheck, refusal } from './schema.ts';
 import type { Services } from './services.ts';
 import { takeAttestation } from './telemetryattest.ts';
+import { newestHeld } from './telemetrynewest.ts';
 import { takeOwnReport } from './telemetryreport.ts';
 
 /** Throws what is no fault of the message: the store is full, say. What was taken before stays. */
@@ -31,6 +32,29 @@ export async function receiptOf(services: Services, caller: Caller, message: Mes
     if (!(error instanceof GovError) || error.status >= 500) throw error;
     return { kind, id, status: error.status, answer: problemOf(error) };
   }
+}
+
+/**
+ * A plane that reports by file cannot ask what is held of it: the last receipt of each that had a report refused for another
+ * one says so. Such a report was signed with its credentials. Cost: two reads for each such plane.
+ */
+export async function tellNewest(
+  { store }: Pick<Services, 'store'>,
+  { project: { projectId } }: Pick<Caller, 'project'>,
+  { messages, receipts }: { readonly messages: readonly Message[]; readonly receipts: Receipt[] },
+): Promise<void> {
+  const told = new Set<string>();
+  for (let at = receipts.length - 1; at >= 0; at--) {
+    const [receipt, planeId] = [receipts[at], messages[at]?.dataPlaneId];
+    if (receipt === undefined || planeId === undefined || told.has(planeId) || !isBehind(receipt)) continue;
+    told.add(planeId);
+    receipts[at] = { ...receipt, newest: await newestHeld(store, { projectId, planeId }) };
+  }
+}
+
+function isBehind({ kind, status, answer }: Receipt): boolean {
+  const { code, reason } = (answer ?? {}) as { readonly code?: unknown; readonly reason?: unknown };
+  return kind === 'usage' && status === 400 && (code === 'REPORT_CONFLICT' || reason === 'history_regressed');
 }
 
 function readBody({ kind, body }: Message): { readonly body: Json; readonly error: GovError | null } {
@@ -67,7 +91,9 @@ async function take(
   const canonical = canonicalize(body);
   const secrets = openSecrets(plane.enrolled, hostingOf(services).seal)(services.now());
   if (!verifyTelemetry({ secrets, timestamp, signature, canonical })) {
-    const detail = `expected the signature of data plane ${dataPlaneId} over timestamp and body, got another one`;
+    const detail =
+      `expected the signature of data plane ${dataPlaneId} over timestamp and body, got another one; where it got other ` +
+      'credentials since, have it write its messages anew (gov plane usage export)';
     throw new GovError('INVALID_SIGNATURE', detail);
   }
   const schema = kind === 'usage' ? UsageReport : AttestationProof;

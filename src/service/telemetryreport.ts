@@ -25,13 +25,15 @@ import type { EventDraft } from '../core/record.ts';
 import type { PlaneEpoch, StoredPlane, StoredReport, TelemetryEffect } from '../store/port.ts';
 import { append, unmetered } from './append.ts';
 import type { Caller } from './call.ts';
+import { isBilled } from './month.ts';
 import { hostingOf } from './projects.ts';
+import { tellReported } from './quota.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from './services.ts';
 import { acceptedAnswer } from './telemetryanswers.ts';
 import { drawChallenge } from './telemetrychallenge.ts';
-import { gapDetected, integrityViolated, reportRefused } from './telemetryevents.ts';
-import { refuseFault } from './telemetryfaults.ts';
+import { gapDetected, integrityViolated, reportedLate, reportRefused } from './telemetryevents.ts';
+import { refuseFault, tellOnce } from './telemetryfaults.ts';
 import { neighbourhood, parsedReport, sameReport, type Came, type Neighbourhood } from './telemetrystate.ts';
 
 export interface Sent extends Came {
@@ -80,7 +82,9 @@ function takeReport(services: Services, sent: Sent): Promise<UsageAccepted> {
       const same = isNext ? null : await sameReport(services, sent);
       if (same !== null) return acceptedAnswer(services, sent, { status: 'duplicate', stored: same });
       const stored = await storeReport(services, sent, epoch);
-      if (stored !== null) return acceptedAnswer(services, sent, { status: 'accepted', stored });
+      if (stored === null) continue;
+      tellReported(services, sent.caller, stored.month);
+      return acceptedAnswer(services, sent, { status: 'accepted', stored });
     }
     throw new GovError('OVERLOADED', `data plane ${planeId} kept reporting meanwhile; repeat later`, {
       retryAfterSeconds: limits.overloadRetrySeconds,
@@ -120,8 +124,24 @@ async function storeReport(
     await append(services, { projectId, leaves, meter: unmetered, effects, fingerprints });
     return stored;
   } catch (error) {
+    await tellLimit(services, sent, error);
     return asMeanwhile(services, sent, error);
   }
+}
+
+/** What the store refuses of a report that holds together is said where its operator looks, too. */
+async function tellLimit(services: Services, { plane, report }: Sent, error: unknown): Promise<void> {
+  if (!(error instanceof GovError) || error.code !== 'REPORT_INVALID') return;
+  const telling = { planeId: plane.planeId, nowMs: services.now(), salt: services.salt };
+  const { reportId, sequence } = report;
+  const refused = {
+    reportId,
+    sequence,
+    epoch: report.log.epoch,
+    reason: 'limit_reached',
+    pointer: '',
+  } as const;
+  await tellOnce(services, plane.projectId, reportRefused(refused, telling));
 }
 
 /** What does not hold of a report after those before it that are held. */
@@ -184,7 +204,7 @@ function cosign(services: Services, checkpoint: string, nowMs: number): string {
   return signatureLine(splitNote(checkpoint).text, cosigner, { timestampSeconds: Math.floor(nowMs / 1000) });
 }
 
-/** What the report makes known: that others are missing, or do not follow from it. */
+/** What the report makes known: that others are missing, or do not follow from it, or that a bill is another one. */
 function eventsOf({ salt }: Services, { plane, report }: Sent, { near, nowMs }: Seen): EventDraft[] {
   const telling = { planeId: plane.planeId, nowMs, salt };
   const { epoch } = report.log;
@@ -198,7 +218,19 @@ function eventsOf({ salt }: Services, { plane, report }: Sent, { near, nowMs }: 
       ? []
       : [integrityViolated({ reportId, epoch, sequence, ...reasonOf(fault), stored: true }, telling)],
   );
-  return [...gap, ...broken];
+  return [...gap, ...lateOf(report, { near, nowMs }).map((late) => reportedLate(late, telling)), ...broken];
+}
+
+/** The first report in a row that comes after its month was billed. */
+function lateOf(
+  report: UsageReport,
+  { near: { previous }, nowMs }: Seen,
+): Parameters<typeof reportedLate>[0][] {
+  const month = reportMonth(report);
+  const isFollowing = previous?.month === month && isBilled(month, previous.receivedMs);
+  if (!isBilled(month, nowMs) || isFollowing) return [];
+  const { reportId, sequence, log } = report;
+  return [{ reportId, epoch: log.epoch, sequence, month }];
 }
 
 const reasonOf = ({ fault, pointer }: Fault) => ({ reason: fault, pointer });

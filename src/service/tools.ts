@@ -11,11 +11,13 @@ import { counts } from '../core/policy/decision.ts';
 import { draftEvent, type EventDraft } from '../core/record.ts';
 import { evaluateRisk } from '../core/risk/router.ts';
 import { formatTimestamp } from '../core/time.ts';
-import type { Handlers } from './call.ts';
+import type { Caller, Handlers } from './call.ts';
 import { decideOnly, recordEvaluation, type Asked, type Decided } from './evaluatepolicy.ts';
 import { routerOf } from './riskrouter.ts';
 import { fieldError } from './schema.ts';
 import { toolRun } from './judge.ts';
+import type { Services } from './services.ts';
+import { subjectsOf, type SubjectsFound } from './subjects.ts';
 
 export const tools: Pick<Handlers, 'evaluateTool'> = {
   async evaluateTool({ body, caller, idempotency }, services) {
@@ -29,6 +31,7 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
       checkpoint: { context: contextOf(body) },
       policyIds: body.policyIds ?? [],
       pointer: '/policyIds',
+      contextPointer: (below) => (isOurs(below) ? below : `/context${below}`),
       source: 'tool',
     };
     const callHash = hashOf(body);
@@ -46,8 +49,8 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
     return recordEvaluation(services, asked, (decided) => {
       const answer = answerOf(decided);
       const actor = body.actor ?? { id: caller.id, type: caller.type };
-      const context = { runId: asked.runId, actor, nowMs: decided.evaluatedMs, salt: services.salt };
-      return { answer, idempotency, leaves: [toolEvaluated(body, answer.body, context)] };
+      const context = { runId: asked.runId, actor, nowMs: decided.evaluatedMs, caller };
+      return { answer, idempotency, leaves: [toolEvaluated(body, answer.body, { ...context, services })] };
     });
   },
 };
@@ -68,6 +71,10 @@ function contextOf({ tool, arguments: given, actor, runId, context = {} }: ToolC
     ...(runId === undefined ? {} : { runId }),
   };
 }
+
+/** Whether a place in the context is in a member that is set from the call. */
+const isOurs = (pointer: string): boolean =>
+  toolContextMembers.some((name) => `${pointer}/`.startsWith(`/${name}/`));
 
 /** VALIDATION_ERROR where the arguments are over `limits.toolArgumentsBytes`. */
 function hashOf({ arguments: given }: ToolCall): string {
@@ -117,13 +124,22 @@ function obligationsOf(decided: Decided): ToolDecision['obligations'] {
   return [{ type: 'show_warning', params: { policyIds } }];
 }
 
-/** The audit event of an evaluated call; its members fit, so a refusal is a bug. */
+/**
+ * The audit event of an evaluated call. VALIDATION_ERROR where somebody it is about could not be found by it; its members
+ * fit, so any other refusal is a bug.
+ */
 function toolEvaluated(
   { tool }: ToolCall,
   { evaluationId, decision, argumentsHash }: ToolDecision,
-  context: { runId: string; actor: NonNullable<ToolCall['actor']>; nowMs: number; salt: () => string },
+  context: {
+    runId: string;
+    actor: NonNullable<ToolCall['actor']>;
+    nowMs: number;
+    caller: Caller;
+    services: Services;
+  },
 ): EventDraft {
-  const { runId, actor, nowMs, salt } = context;
+  const { runId, actor, nowMs, caller, services } = context;
   const input = {
     runId,
     eventType: 'tool.evaluated',
@@ -133,7 +149,12 @@ function toolEvaluated(
     timestamp: formatTimestamp(nowMs),
     metadata: { evaluationId, decision, argumentsHash },
   };
-  const draft = draftEvent(input, nowMs, salt);
-  if (!('code' in draft)) return draft;
-  throw fieldError({ pointer: '/actor', in: 'body', code: 'TOO_LARGE', detail: draft.detail });
+  const draft = draftEvent(input, nowMs, services.salt);
+  if ('code' in draft) {
+    throw fieldError({ pointer: '/actor', in: 'body', code: 'TOO_LARGE', detail: draft.detail });
+  }
+  // its actor is what came out of a body
+  const about: SubjectsFound = subjectsOf(caller, services)?.(input as JsonObject) ?? {};
+  if (!('fault' in about)) return { ...draft, ...about };
+  throw fieldError({ ...about.fault, detail: `of its event tool.evaluated: ${about.fault.detail}` });
 }

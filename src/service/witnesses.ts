@@ -13,9 +13,9 @@ export interface Witnesses {
   signed(projectId: string, signed: SignedCheckpoint): void;
   /**
    * Waits until this very checkpoint is cosigned by as many witnesses as asked for (all, where the quorum is 0), at
-   * most for the configured time; never throws.
+   * most for the configured time, or `unlessSaid` seconds where none is; never throws.
    */
-  cosigned(projectId: string, signed: SignedCheckpoint): Promise<void>;
+  cosigned(projectId: string, signed: SignedCheckpoint, unlessSaid?: number): Promise<void>;
   /** What health shows: `witness_refused: …`, `witness_silent: …`. */
   reasons(): readonly string[];
 }

@@ -22,8 +22,8 @@ export interface TaskHost {
   sign(): Promise<string>;
   /** Holds back what would be appended to the run until the caller of the task releases it. */
   hold(): Promise<void>;
-  /** Takes the next bytes of an artifact. */
-  write(bytes: Uint8Array): Promise<void>;
+  /** Takes the next bytes of an artifact, and the memory that they alone lie in; may give that back once they are written. */
+  write(bytes: Uint8Array): Promise<Uint8Array | void>;
 }
 
 export interface RunOf {
@@ -143,6 +143,10 @@ export interface ExportInput {
   /** Of the first `treeSize` leaves, 32 bytes. */
   readonly root: Uint8Array;
   readonly createdMs: number;
+  /** Jobs that were made later were not there when it was asked for. */
+  readonly jobsUntilMs: number;
+  /** Of events that were pruned: those below this leaf; 0 where none were. */
+  readonly prunedBelow: number;
   /** Where each row is shown with what proves it: signs the log as it stands. */
   readonly isProved: boolean;
 }

@@ -11,6 +11,7 @@ import type {
   Assigned,
   Copies,
   Effect,
+  ExportHolding,
   GovernanceEffect,
   NewJob,
   StoredApproval,
@@ -19,14 +20,18 @@ import type {
   StoredPolicyVersion,
   StoredProof,
 } from './port.ts';
+import type { ErasableBody } from './keptbody.ts';
+import { destroySubjectKey, isOwed, type SubjectKeyRows } from './subjectkeys.ts';
+import { refuseMoreBytes, refuseMoreExports } from './exportbounds.ts';
 import { applyTenantEffect, type TenantRows } from './tenants.ts';
 
 export type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
 /** The rows that effects read and write, of one project. */
-export interface EffectRows extends TenantRows {
+export interface EffectRows extends TenantRows, SubjectKeyRows {
   saveProof(proof: StoredProof): void;
   saveGraph(graph: StoredGraph): void;
+  heldExports(): ExportHolding;
   createExport(exported: EffectOf<'createExport'>['exported']): void;
   /** False where it is complete already. */
   finishExport(effect: EffectOf<'finishExport'>): boolean;
@@ -44,8 +49,8 @@ export interface EffectRows extends TenantRows {
   sealGraph(runId: string, seal: { readonly rootHash: string; readonly atMs: number }): void;
   enqueueJob(job: NewJob): void;
   /** Null where the leaf has no committed fields. */
-  body(index: number): KeptBody | null;
-  saveBody(index: number, body: KeptBody): void;
+  body(index: number): ErasableBody | null;
+  saveBody(index: number, body: KeptBody, keys: { readonly isOwed: boolean }): void;
   /** Forgets a client's own id of the event at this leaf; its body names an erasure by then. */
   dropClientId(clientEventId: string, index: number): void;
   /** Forgets that a leaf is about a subject; as above. */
@@ -101,9 +106,10 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
       if (rows.completeJob(effect)) return;
       throw new GovError('CONFLICT', `the lease of job ${effect.jobId} was lost; another worker has it`);
     case 'createExport':
+      refuseMoreExports(rows.heldExports(), effect.most);
       return rows.createExport(effect.exported);
     case 'finishExport':
-      if (rows.finishExport(effect)) return;
+      if (rows.finishExport(effect)) return refuseMoreBytes(rows.heldExports(), effect.most);
       throw new GovError('CONFLICT', `expected an export that is not complete, but ${effect.exportId} is`);
     case 'eraseFields':
       return eraseFields(rows, effect, placeOf(effect, assigned));
@@ -135,9 +141,10 @@ function prune(rows: EffectRows, { minIndex, root }: EffectOf<'prune'>, leaf: nu
 
 function eraseFields(
   rows: EffectRows,
-  { targets, subject, copies }: EffectOf<'eraseFields'>,
+  { targets, subject, destroysKey, copies }: EffectOf<'eraseFields'>,
   { index: leaf, serverMs }: Place,
 ): void {
+  const named: (readonly string[])[] = [];
   for (const { index, digests } of targets) {
     const body = rows.body(index);
     const after = body === null ? null : eraseDigests(body, { digests, leaf });
@@ -147,15 +154,20 @@ function eraseFields(
         `expected fields that leaf ${index} still has; read it again and repeat`,
       );
     }
-    rows.saveBody(index, after.body);
-    if (subject !== undefined) rows.dropSubject(subject, index);
+    const keys = body?.keys ?? [];
+    named.push(keys);
+    const owes = destroysKey !== true && body?.isGone === true && isOwed(rows, keys);
+    rows.saveBody(index, after.body, { isOwed: owes });
+    if (subject !== undefined && !owes) rows.dropSubject(subject, index);
     for (const text of after.removed) {
       const [, pointer, value] = readJson(text) as readonly Json[];
       if (pointer === '/clientEventId' && typeof value === 'string') rows.dropClientId(value, index);
     }
   }
+  if (destroysKey === true && subject !== undefined) destroySubjectKey(rows, { subject, leaf, named });
   const indexes = targets.map(({ index }) => index);
   if (copies !== undefined) rows.withdrawCopies(copies, { leaf, atMs: serverMs });
+  if (indexes.length === 0) return;
   rows.expireExports({ first: Math.min(...indexes), last: Math.max(...indexes), atMs: serverMs });
 }
 

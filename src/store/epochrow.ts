@@ -3,6 +3,7 @@
  * `test/store/suite/reports.ts` and `planeusage.ts`.
  */
 import { meteredTypes } from '../contract/operation.ts';
+import { countable } from '../core/metering.ts';
 import { eachType } from './planeusage.ts';
 import type { Counts, PlaneEpoch, StoredReport } from './telemetry.ts';
 
@@ -33,7 +34,8 @@ export const epochOf = (row: EpochRow): PlaneEpoch => ({
 export const countColumns = meteredTypes;
 export type CountRow = Record<(typeof countColumns)[number], number>;
 export const countValues = (counts: Counts): number[] => countColumns.map((type) => counts[type]);
-export const countsOf = (row: CountRow): Counts => eachType((type) => row[type]);
+/** Each at most 2^53-1. */
+export const countsOf = (row: CountRow): Counts => eachType((type) => countable(row[type]));
 
 /**
  * SQL of both engines: one report more of an epoch. Its parameters are those of `epochValues`. Where it closes the first

@@ -40,6 +40,14 @@ export const statusAt = (at: string): string =>
 export const isRemovable = (at: string): string =>
   `e.removed = 0 AND (e.expires_ms <= ${at} OR (e.completed_ms IS NULL AND j.status = 'failed'))`;
 
+/** Completed ones that have not ended, of so many bytes. */
+export const isDone = (at: string, leastBytes: string): string =>
+  `e.removed = 0 AND e.completed_ms IS NOT NULL AND e.expires_ms > ${at} AND e.size_bytes >= ${leastBytes}`;
+
+/** An `ExportHolding`, of rows that are not removed; what failed has nothing. */
+export const heldColumns = `count(*) FILTER (WHERE e.completed_ms IS NULL AND j.status <> 'failed') AS open,
+  count(*) FILTER (WHERE e.completed_ms IS NOT NULL) AS kept, coalesce(sum(e.size_bytes), 0)`;
+
 /** Whose rows have values that are committed to. */
 export const erasableSql = "resource IN ('audit_events', 'policy_evaluations', 'risk_decisions')";
 

@@ -41,14 +41,36 @@ export interface ExportDone {
   readonly expiresMs: number;
 }
 
+/** Exports of a project: those it has, or may have. */
+export interface ExportHolding {
+  /** Not finished. */
+  readonly open: number;
+  /** With an artifact, also one past its time until it is removed. */
+  readonly kept: number;
+  /** Of those artifacts. */
+  readonly keptBytes: number;
+}
+
 export type ExportEffect =
-  /** With the `enqueueJob` of its job (type `export`, which /jobs does not list) in the same request. */
+  /**
+   * With the `enqueueJob` of its job (type `export`, which /jobs does not list) in the same request. RATE_LIMITED where as
+   * many as may be are not finished, EXPORT_LIMIT where those and the kept ones are as many, or large, as may be.
+   */
   | {
       readonly kind: 'createExport';
+      readonly most: ExportHolding;
       readonly exported: Omit<StoredExport, 'status' | 'startedMs' | 'errorSummary' | 'done'>;
     }
-  /** With the `completeJob` of its job in the same request. Refused with CONFLICT where it is complete already. */
-  | { readonly kind: 'finishExport'; readonly exportId: string; readonly done: ExportDone };
+  /**
+   * With the `completeJob` of its job in the same request. CONFLICT where it is complete already, EXPORT_LIMIT where the
+   * project would keep more bytes.
+   */
+  | {
+      readonly kind: 'finishExport';
+      readonly most: ExportHolding;
+      readonly exportId: string;
+      readonly done: ExportDone;
+    };
 
 export interface LoggedFilter {
   readonly runId?: string;
@@ -67,17 +89,27 @@ export interface ExportReader {
   loggedProofs(projectId: string, filter: LoggedFilter, page: Page<number>): Promise<StoredProof[]>;
   /** The newest graph of each run below `beforeIndex`; as above. */
   loggedGraphs(projectId: string, filter: LoggedFilter, page: Page<number>): Promise<StoredGraph[]>;
+  heldExports(projectId: string): Promise<ExportHolding>;
+  /** Completed ones of all projects with at least so many bytes, first those that were completed first. */
+  oldestExports(
+    atMs: number,
+    filter: { readonly leastBytes: number; readonly limit: number },
+  ): Promise<readonly (ExportName & { readonly sizeBytes: number })[]>;
   /**
    * Of all projects, for the sweep: exports whose artifact may go (expired, not marked as removed), and ids of jobs that
    * failed for good with an export, so that what they left is removed too. At most `limit`, in no order.
    */
-  removableExports(
-    atMs: number,
-    limit: number,
-  ): Promise<readonly { readonly projectId: string; readonly exportId: string }[]>;
+  removableExports(atMs: number, limit: number): Promise<readonly ExportName[]>;
+}
+
+export interface ExportName {
+  readonly projectId: string;
+  readonly exportId: string;
 }
 
 export interface ExportStore {
+  /** Ends the time of a completed one that has not ended. */
+  expireExport(projectId: string, exportId: string, atMs: number): Promise<void>;
   /** After its artifact was removed. */
   markExportRemoved(projectId: string, exportId: string): Promise<void>;
 }

@@ -7,7 +7,7 @@
  * serving process; memory grows with log n and the number of policy versions, of keys and data planes of a project and of
  * organizations.
  * Proven by `test/store/fsck.test.ts`, `test/store/tamper.test.ts`, `test/store/tampergoverned.test.ts`,
- * `test/store/tampertelemetry.test.ts` and `test/host/tampertenants.test.ts`.
+ * `test/store/tampertelemetry.test.ts`, `test/host/tamperreceipts.test.ts` and `test/host/tampertenants.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { GovError } from '../contract/problems.ts';
@@ -27,6 +27,7 @@ import { openHeads } from './sqlite/heads.ts';
 import { storeFiles } from './sqlite/open.ts';
 import { connectReader } from './sqlite/reader.ts';
 import { sealWith } from './sqlite/bodyseal.ts';
+import { readSubjects } from './sqlite/subjectfile.ts';
 
 export type FsckKind =
   | 'record_missing'
@@ -60,8 +61,10 @@ export type FsckKind =
   | 'project_mismatch'
   | 'organization_mismatch'
   | 'plane_mismatch'
+  | 'export_mismatch'
   | 'report_altered'
   | 'report_mismatch'
+  | 'receipt_mismatch'
   | 'usage_mismatch'
   | 'not_checkable'
   | 'heads_mismatch'
@@ -85,6 +88,8 @@ export interface FsckReport {
   /** Audit and metering leaves read. */
   readonly leaves: number;
   readonly checkpoints: number;
+  /** Bodies about subjects that were not looked into, since the keys of subjects are not there. */
+  readonly unopened: number;
   readonly deep: boolean;
 }
 
@@ -94,10 +99,15 @@ export type JudgeNote = (
   inForce: readonly VerifierKey[] | null,
 ) => string | null;
 
+/** The time in seconds of the service's own cosignature in a note, or why there is none that holds. */
+export type JudgeReceipt = (note: string) => number | string;
+
 export interface FsckOptions {
   readonly dataDir: string;
   /** That bodies are sealed with. */
   readonly masterKey?: Uint8Array | undefined;
+  /** Keys of subjects, where they are not in a file beside the log; the caller closes it. */
+  readonly subjects?: Connection;
   /** Also every disclosure, every metering reference, and the file's own structure. */
   readonly deep?: boolean;
   readonly onProgress?: (progress: { readonly done: number; readonly of: number }) => void;
@@ -106,6 +116,8 @@ export interface FsckOptions {
    * keys that the leaves below it say sign it; null where the log does not say.
    */
   readonly judgeNote?: JudgeNote;
+  /** Of what a service cosigned for data planes; asked when deep. */
+  readonly judgeReceipt?: JudgeReceipt;
   /** Of an installation that is checked in parts, whose owner compares them at the end. */
   readonly organizations?: Organizations;
 }
@@ -115,6 +127,7 @@ export interface Check {
   readonly db: Connection;
   readonly deep: boolean;
   readonly judgeNote: JudgeNote | undefined;
+  readonly judgeReceipt: JudgeReceipt | undefined;
   /** By the number of a project, as far as its audit log was read: the keys that sign it, where it says so. */
   readonly keys: Map<number, KeyHistory>;
   readonly organizations: Organizations;
@@ -122,6 +135,8 @@ export interface Check {
   /** A step of leaves was read; lets the event loop turn. */
   read(leaves: number): Promise<void>;
   checkpoint(): void;
+  /** A body could not be looked into. */
+  unopened(): void;
 }
 
 export interface CheckedProject {
@@ -139,15 +154,16 @@ const keptProblems = 1000;
 
 /** Throws NOT_FOUND where there is no database; STORAGE_FAULT or CONFLICT where it cannot be opened. */
 export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
-  const { dataDir, deep = false, onProgress, judgeNote } = options;
+  const { dataDir, deep = false, onProgress, judgeNote, judgeReceipt } = options;
   const files = storeFiles(dataDir);
   for (const path of [files.main, files.heads]) {
     if (!existsSync(path)) throw new GovError('NOT_FOUND', `expected a database at ${path}, got none`);
   }
   const db = connectReader(files.main);
-  sealWith(db, options.masterKey);
+  const own = options.subjects === undefined ? readSubjects(files.subjects) : null;
+  sealWith(db, options.masterKey, options.subjects ?? own);
   const problems: FsckProblem[] = [];
-  const counts = { found: 0, leaves: 0, checkpoints: 0 };
+  const counts = { found: 0, leaves: 0, checkpoints: 0, unopened: 0 };
   try {
     const projects = opening(files.main, () => checkedProjects(db));
     const of = projects.reduce((sum, { auditSize, meteringSize }) => sum + auditSize + meteringSize, 0);
@@ -155,6 +171,7 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
       db,
       deep,
       judgeNote,
+      judgeReceipt,
       keys: new Map(),
       organizations: options.organizations ?? new Organizations(),
       problem: (position, kind, { expected, got }) => {
@@ -168,6 +185,9 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
       },
       checkpoint: () => {
         counts.checkpoints += 1;
+      },
+      unopened: () => {
+        counts.unopened += 1;
       },
     };
     if (deep) await readable(check, 'gov.db', () => checkFile(check));
@@ -192,6 +212,7 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
     return { ok: counts.found === 0, problems, projects: projects.length, deep, ...counts };
   } finally {
     db.close();
+    own?.close();
   }
 }
 

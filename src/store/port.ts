@@ -105,6 +105,10 @@ export interface Leaf {
   readonly disclosures: string | null;
   /** Which erasures took fields of it (`core/erased.ts`); absent where none did or the bodies were not asked for. */
   readonly erased?: string;
+  /** Ids of the keys of subjects that its body is sealed with; absent where there are none, or bodies were not asked for. */
+  readonly keys?: string;
+  /** One of those keys is destroyed, or lost: what no erasure names is missing for good. */
+  readonly isGone?: true;
 }
 
 export interface RunSummary {
@@ -211,6 +215,8 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader {
     filter: { readonly type: IndexedLeaf; readonly runId?: string; readonly beforeIndex?: number },
     page: Page<number> & { readonly order: 'asc' | 'desc' },
   ): Promise<Leaf[]>;
+  /** Whether bodies about a subject, by its keyed hash, are sealed with a key that can be destroyed. */
+  hasSubjectKey(projectId: string, subject: string): Promise<boolean>;
   /** Leaves about a subject, by its keyed hash, in index order; `after` is a leaf index. */
   leavesAbout(projectId: string, subject: string, page: Page<number>): Promise<Leaf[]>;
   policy(projectId: string, policyId: string): Promise<StoredPolicy | null>;
@@ -311,7 +317,14 @@ export interface Store extends StoreReader, TenantStore, ExportStore {
   failJob(
     projectId: string,
     jobId: string,
-    failure: { lease: string; errorSummary: string; atMs: number; retryAtMs: number | null },
+    failure: {
+      lease: string;
+      errorSummary: string;
+      atMs: number;
+      retryAtMs: number | null;
+      /** It was not the job's doing: the attempt is none of those that it has. */
+      isExcused?: boolean;
+    },
   ): Promise<void>;
   /** Puts a failed job back to pending under the same id; refuses NOT_FOUND, JOB_NOT_RETRYABLE, JOB_PAYLOAD_UNAVAILABLE. */
   retryJob(projectId: string, jobId: string, atMs: number): Promise<StoredJob>;

@@ -59,6 +59,8 @@ export interface AppendRequest {
    * given; null: there is none.
    */
   readonly inForce?: { readonly policyIndex?: number | null; readonly configIndex?: number | null };
+  /** Refused as `outdated` when the audit log has another size, so that a leaf may name its own index. */
+  readonly auditSize?: number;
   /** Refused as `revised` when the project was changed last (`changeProject`) at another time than this. */
   readonly revisedMs?: number;
   /** A leaf that is a `conflict` refuses the request (VALIDATION_ERROR); else that leaf alone is left out. */

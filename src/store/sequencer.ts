@@ -83,6 +83,8 @@ export class Sequencer {
       if (events !== expect.events) return { outcome: 'stale', events };
     }
     if (inForce !== undefined && !pending.isCurrent(inForce)) return { outcome: 'outdated' };
+    const { auditSize = pending.size } = request;
+    if (auditSize !== pending.size) return { outcome: 'outdated' };
     this.assignAll(pending, plan, request);
     if (request.whole === true && plan.assigned.some(({ outcome }) => outcome === 'conflict'))
       throw conflict();

@@ -165,6 +165,8 @@ export interface ErasureEffect {
   readonly copies?: Copies;
   /** Keyed hash of the subject for whose sake all is erased: that the leaves are about it is forgotten too. */
   readonly subject?: string;
+  /** The subject's key is destroyed with it: refused with CONFLICT where it is not all that is sealed with it. */
+  readonly destroysKey?: true;
 }
 
 /** Where copies of values are kept beside bodies: results of replays, and answers for repeats. */

@@ -49,7 +49,8 @@ export interface StoredPlane {
 }
 
 export type Counts = Readonly<Record<MeteredType, number>>;
-export type AttestationState = 'not_sampled' | 'pending' | 'verified' | 'failed';
+/** `pending` until it is answered, or noted that nobody did in time. */
+export type AttestationState = 'not_sampled' | 'pending' | 'verified' | 'failed' | 'expired';
 
 export interface StoredReport {
   readonly planeId: string;
@@ -124,14 +125,19 @@ export type TelemetryEffect =
       readonly sequence: number;
       readonly link: 'linked' | TelemetryFault;
     }
-  /** Refused with CONFLICT where the challenge of the report has an answer, NOT_FOUND where it has no challenge. */
+  /**
+   * Refused with CONFLICT where the challenge of the report has an answer or has expired, NOT_FOUND where it has no
+   * challenge.
+   */
   | {
       readonly kind: 'answerChallenge';
       readonly planeId: string;
       readonly reportId: string;
       readonly attestation: 'verified' | 'failed';
       readonly answer: NonNullable<StoredReport['answer']>;
-    };
+    }
+  /** As above: so one of several processes that note the same is refused. */
+  | { readonly kind: 'expireChallenge'; readonly planeId: string; readonly reportId: string };
 
 export interface TelemetryReader {
   plane(projectId: string, planeId: string): Promise<StoredPlane | null>;
@@ -180,6 +186,23 @@ export interface TelemetryReader {
     organizationId: string,
     challengeId: string,
   ): Promise<{ readonly projectId: string; readonly report: StoredReport } | null>;
+  /** Challenges of a plane that were noted as expired. Cost: as many index entries. */
+  expiredChallenges(projectId: string, planeId: string): Promise<number>;
+  /**
+   * Of all projects, for the timer: challenges whose time was over by then and that are `pending`, the oldest first.
+   */
+  overdueChallenges(
+    atMs: number,
+    limit: number,
+  ): Promise<
+    readonly {
+      readonly projectId: string;
+      readonly planeId: string;
+      readonly reportId: string;
+      readonly challengeId: string;
+      readonly expiresMs: number;
+    }[]
+  >;
   /**
    * Units that planes of the project reported for a month: for each plane and epoch what the largest totals up to the
    * end of the month are above those before it. No order or repetition of reports changes it. Cost: one row.

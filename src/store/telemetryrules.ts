@@ -5,8 +5,7 @@
 import { limits } from '../contract/limits.ts';
 import { meteredTypes } from '../contract/operation.ts';
 import { GovError } from '../contract/problems.ts';
-import { zeroTotals } from '../core/metering.ts';
-import { sumOf, unitChanges, withReported, type MonthTotals } from './planeusage.ts';
+import { unitChanges, unitsAt, withReported, type MonthTotals } from './planeusage.ts';
 import type { Counts, StoredPlane, StoredReport, TelemetryEffect } from './telemetry.ts';
 
 type EffectOf<Kind extends TelemetryEffect['kind']> = Extract<TelemetryEffect, { kind: Kind }>;
@@ -34,6 +33,17 @@ export interface ReportPlace extends EpochName {
   readonly sequence: number;
 }
 
+export type ChallengeState = 'none' | 'open' | 'answered' | 'expired';
+
+/** By the attestation of its report. */
+export const challengeStates: Readonly<Record<StoredReport['attestation'], ChallengeState>> = {
+  not_sampled: 'none',
+  pending: 'open',
+  verified: 'answered',
+  failed: 'answered',
+  expired: 'expired',
+};
+
 export interface ReportName {
   readonly planeId: string;
   readonly reportId: string;
@@ -51,16 +61,15 @@ export interface TelemetryRows {
   /** Null where there is none. */
   linkAt(place: ReportPlace): StoredReport['link'] | null;
   /** `none`: it was not sampled. Null where there is no such report. */
-  challengeState(name: ReportName): 'none' | 'open' | 'answered' | null;
+  challengeState(name: ReportName): ChallengeState | null;
   /** Inserts it, and raises its epoch. */
   addReport(report: StoredReport): void;
   linkReport(effect: EffectOf<'linkReport'>): void;
   answerChallenge(effect: EffectOf<'answerChallenge'>): void;
+  expireChallenge(name: ReportName): void;
   /** In no order. */
   monthsOf(epoch: EpochName): readonly MonthTotals[];
   saveMonth(epoch: EpochName, month: MonthTotals): void;
-  /** Of all planes of the project, of a month that a report of the request is of. */
-  unitsIn(month: string): Counts;
   /** `change` may be below zero, what it makes is not. */
   addUnits(month: string, change: Counts): void;
 }
@@ -74,7 +83,11 @@ export function applyTelemetryEffect(rows: TelemetryRows, effect: TelemetryEffec
     case 'linkReport':
       return linkReport(rows, effect);
     case 'answerChallenge':
-      return answerChallenge(rows, effect);
+      requireOpen(rows, effect);
+      return rows.answerChallenge(effect);
+    case 'expireChallenge':
+      requireOpen(rows, effect);
+      return rows.expireChallenge(effect);
   }
 }
 
@@ -137,21 +150,24 @@ function saveReport(rows: TelemetryRows, report: StoredReport): void {
   if (after.length > limits.epochMonths) {
     throw new GovError(
       'REPORT_INVALID',
-      `expected reports of at most ${limits.epochMonths} months in epoch ${epoch} of ${planeId}, got another month`,
+      `expected reports of at most ${limits.epochMonths} months in epoch ${epoch} of ${planeId}, got another one; ` +
+        'what it reports of further months is not billed: look at its clock and at its reports',
     );
   }
-  const changes = unitChanges(before, after);
   // units of other months, which are later, only fall
-  const sum = sumOf(rows.unitsIn(month), changes.find(([changed]) => changed === month)?.[1] ?? zeroTotals);
-  if (!meteredTypes.every((type) => Number.isSafeInteger(sum[type]))) {
+  const [had, units] = [unitsAt(before, month), unitsAt(after, month)];
+  const over = meteredTypes.find((type) => units[type] > Math.max(had[type], limits.epochMonthUnits));
+  if (over !== undefined) {
     throw new GovError(
       'REPORT_INVALID',
-      `expected at most 2^53-1 units of a type that data planes of a project report for ${month}, got more`,
+      `expected at most ${limits.epochMonthUnits} units of ${over} that epoch ${epoch} of ${planeId} reports for ${month}, ` +
+        `got ${units[over]}: look at its clock and at its reports`,
     );
   }
   rows.addReport(report);
-  for (const each of after) if (!before.includes(each)) rows.saveMonth(report, each);
-  for (const [changed, units] of changes) rows.addUnits(changed, units);
+  const same = new Set(before);
+  for (const each of after) if (!same.has(each)) rows.saveMonth(report, each);
+  for (const [changed, change] of unitChanges(before, after)) rows.addUnits(changed, change);
 }
 
 function linkReport(rows: TelemetryRows, effect: EffectOf<'linkReport'>): void {
@@ -163,16 +179,14 @@ function linkReport(rows: TelemetryRows, effect: EffectOf<'linkReport'>): void {
   rows.linkReport(effect);
 }
 
-function answerChallenge(rows: TelemetryRows, effect: EffectOf<'answerChallenge'>): void {
-  const { planeId, reportId } = effect;
-  const state = rows.challengeState(effect);
+function requireOpen(rows: TelemetryRows, { planeId, reportId }: ReportName): void {
+  const state = rows.challengeState({ planeId, reportId });
   if (state === null || state === 'none') {
     throw new GovError('NOT_FOUND', `no challenge of report ${reportId} of data plane ${planeId}`);
   }
-  if (state === 'answered') {
-    throw conflict(`expected a challenge without an answer, but that of report ${reportId} has one`);
-  }
-  rows.answerChallenge(effect);
+  if (state === 'open') return;
+  const got = state === 'answered' ? 'has one' : 'has expired';
+  throw conflict(`expected a challenge without an answer, but that of report ${reportId} ${got}`);
 }
 
 const conflict = (detail: string): GovError => new GovError('CONFLICT', detail);

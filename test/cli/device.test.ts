@@ -16,7 +16,7 @@ import { cleanEnv, ended, runner, type Result } from './tool.ts';
 const claimsOf = (idToken: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
 
-describe('with a real provider', () => {
+describe.concurrent('with a real provider', () => {
   let provider: TestProvider;
   let service: TestService;
   beforeAll(async () => {

@@ -46,6 +46,7 @@ describe('gov erase', () => {
       leaves: 1,
       fields: 3,
       dryRun: false,
+      keyDestroyed: false,
     });
     expect(await read(eventId)).toMatchObject({ actor: {}, metadata: { customer: 'c1' }, action: 'execute' });
     const listed = await account.json(['erasures', 'list']);
@@ -66,6 +67,12 @@ describe('gov erase', () => {
     expect(leaves).toBe(limits.batchEvents);
     expect(erasureIds.length).toBeGreaterThan(1);
     expect((await erase('--subject', 'many', '--dry-run')).stdout).toContain('0 values');
+    await record('few');
+    // nothing is sealed here
+    expect((await erase('--subject', 'few', '--yes')).stdout).toContain('no key was destroyed');
+    const longest = '𝄞'.repeat(limits.subjectValueChars);
+    await record(longest);
+    expect((await account.json(['erase', '--subject', longest, '--yes'])).leaves).toBe(1);
   });
 
   it('takes a second person where the project asks for one', async () => {

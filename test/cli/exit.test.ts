@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CliError, exit, exitMeanings, exitOf, failureOf, usage } from '../../src/cli/exit.ts';
 import { GovApiError, GovNetworkError } from '../../src/client/errors.ts';
@@ -28,6 +29,21 @@ describe('exit codes', () => {
         .map(Number)
         .sort((a, b) => a - b),
     ).toEqual(Object.values(exit).sort((a, b) => a - b));
+  });
+
+  it('say of a full disk what it is, whatever file a command was writing', () => {
+    let thrown: unknown;
+    try {
+      writeFileSync('/dev/full', 'x');
+    } catch (error) {
+      thrown = error;
+    }
+    expect(failureOf(thrown)).toMatchObject({
+      exit: 1,
+      code: 'STORAGE_FULL',
+      message: expect.stringMatching(/^the disk is full \(ENOSPC/),
+      hint: expect.stringMatching(/^make room/),
+    });
   });
 
   it('tell an unreachable service from every answer', () => {

@@ -66,6 +66,17 @@ describe.each(engines)('exports of a service on %s', (engine) => {
     await json(['export', 'run', '--resource', 'jobs', '-O', at('jobs.json')]);
   });
 
+  it('ends before its time where somebody says so', async () => {
+    const { exportId } = await json(['export', 'create', '--resource', 'jobs', '--wait']);
+    const unsure = await tool(['export', 'delete', exportId]);
+    expect(unsure).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
+    const { code, stderr } = await tool(['export', 'delete', exportId, '--yes']);
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`deleted ${exportId}`)]);
+    expect(await json(['export', 'get', exportId])).toMatchObject({ status: 'expired' });
+    expect((await tool(['export', 'download', exportId, '-O', at('gone.json')])).code).toBe(6);
+    expect((await tool(['export', 'delete', 'exp_01kfn3v5k8hf7wb3c9x2m4n6p8', '--yes'])).code).toBe(5);
+  });
+
   it('events that lost fields are verified by the erasures, which the artifact encloses', async () => {
     const verdict = await json(['proofs', 'verify', at('audit_events.json'), ...trusted]);
     expect(verdict.digests.erased).toBeGreaterThan(0);

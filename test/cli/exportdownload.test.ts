@@ -1,7 +1,10 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
+  chmodSync,
   existsSync,
+  linkSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -36,6 +39,9 @@ const file = () => join(folder, 'events.json');
 const download = (argv: readonly string[] = [], baseUrl?: string) =>
   govHere(['export', 'download', exportId, '-O', file(), ...argv], { env: env(baseUrl) });
 const files = () => readdirSync(folder).sort();
+/** Where the bytes are gathered. */
+const part = () => `${file()}.${exportId}.part`;
+const partName = `events.json.${exportId}.part`;
 
 describe('export download', () => {
   it('writes the file whole, for its user alone, and tells its hash', async () => {
@@ -68,11 +74,11 @@ describe('export download', () => {
     expect(readFileSync(file()).equals(artifact)).toBe(true);
   });
 
-  it('goes on where an earlier one ended, and begins again where that was of another export', async () => {
-    writeFileSync(`${file()}.part`, artifact.subarray(0, 100_000));
+  it('goes on where an earlier one ended, and begins again where that was something else', async () => {
+    writeFileSync(part(), artifact.subarray(0, 100_000), { mode: 0o600 });
     expect((await download()).code).toBe(0);
     expect(server.ranges).toEqual(['bytes=100000-']);
-    writeFileSync(`${file()}.part`, 'something else');
+    writeFileSync(part(), 'something else', { mode: 0o600 });
     const { code, stderr } = await download(['--force']);
     expect(code).toBe(0);
     expect(stderr).toContain('was not the beginning of this export');
@@ -80,12 +86,59 @@ describe('export download', () => {
     expect(files()).toEqual(['events.json']);
   });
 
+  it.each<[string, () => void]>([
+    ['others can write', () => writeFileSync(part(), '', { mode: 0o600 })],
+    ['has another name', () => linkSync(join(folder, 'precious'), part())],
+    ['is no file', () => mkdirSync(part())],
+  ])('goes on with no part that %s', async (what, make) => {
+    writeFileSync(join(folder, 'precious'), 'mine', { mode: 0o600 });
+    make();
+    if (what === 'others can write') chmodSync(part(), 0o622);
+    const { code, stderr } = await download(['--force']);
+    expect(code).toBe(what === 'is no file' ? 1 : 2);
+    expect(stderr).toContain(part());
+    expect(readFileSync(join(folder, 'precious'), 'utf8')).toBe('mine');
+    expect(existsSync(file())).toBe(false);
+  });
+
+  it('touches no other file that ends in .part', async () => {
+    writeFileSync(`${file()}.part`, 'of a browser');
+    expect((await download()).code).toBe(0);
+    expect(readFileSync(`${file()}.part`, 'utf8')).toBe('of a browser');
+  });
+
+  it.each([
+    ['', 'name of a file'],
+    ['nowhere/events.json', 'expected a folder'],
+  ])('knows before it asks that %j cannot be written', async (name, told) => {
+    const argv = ['export', 'run', '--resource', 'jobs', '-O', name === '' ? '' : join(folder, name)];
+    const { code, stderr } = await govHere(argv, { env: env() });
+    expect([code, server.seen]).toEqual([2, []]);
+    expect(stderr).toContain(told);
+    expect(files()).toEqual([]);
+  });
+
+  it.each([
+    { resource: '../../elsewhere' },
+    { resource: '/tmp/elsewhere' },
+    { format: 'json/../x' },
+    { exportId: '../x' },
+    { exportId: 'exp_1' },
+  ])('names no file after an answer with %j', async (metadata) => {
+    server.metadata = metadata;
+    const { code, stderr } = await shell(`gov export download ${exportId}`, { env: env(), cwd: folder });
+    expect(code).toBe(10);
+    expect(stderr).toContain('expected an export of the interface');
+    expect(files()).toEqual([]);
+    expect(server.ranges).toEqual([]);
+  });
+
   it('leaves what came where it fails, and no file under the name', async () => {
     server.headers = { 'content-length': String(artifact.length + 1) };
     const { code, stderr } = await download(['--retries', '0']);
     expect(code).toBe(10);
     expect(stderr).not.toBe('');
-    expect(files()).toEqual(['events.json.part']);
+    expect(files()).toEqual([partName]);
   });
 
   it('leaves no file under the name where the bytes are not those of the hash, with 10', async () => {
@@ -103,7 +156,7 @@ describe('export download', () => {
     expect((await download(['--force'])).code).toBe(0);
     const target = join(folder, 'elsewhere');
     symlinkSync(target, join(folder, 'link.json'));
-    symlinkSync(target, join(folder, 'other.json.part'));
+    symlinkSync(target, join(folder, `other.json.${exportId}.part`));
     for (const name of ['link.json', 'other.json']) {
       const { code, stderr } = await govHere(
         ['export', 'download', exportId, '-O', join(folder, name), '--force'],
@@ -135,7 +188,7 @@ describe('export download', () => {
     const { code, stderr } = await shell(`trap '' XFSZ; ${limited}`, { env: env() });
     expect(code).toBe(1);
     expect(stderr).toContain('WRITE_FAILED');
-    expect(files()).toEqual(['events.json.part']);
+    expect(files()).toEqual([partName]);
     expect((await download()).code).toBe(0);
     expect(readFileSync(file()).equals(artifact)).toBe(true);
   });
@@ -153,8 +206,7 @@ describe('export download', () => {
         env: cleanEnv(env()),
       });
       const end = ended(child);
-      const part = `${file()}.part`;
-      while (!existsSync(part) || statSync(part).size < 100_000) await new Promise(setImmediate);
+      while (!existsSync(part()) || statSync(part()).size < 100_000) await new Promise(setImmediate);
       child.kill(signal);
       expect(await end).toMatchObject(signal === 'SIGINT' ? { code: 130 } : { signal });
       server.handle = whole;
@@ -200,12 +252,35 @@ describe('export download to a pipe', () => {
     expect(lines.map((line) => (JSON.parse(line) as { sequence: number }).sequence)[403]).toBe(405);
   });
 
+  it('says where there is no room for them', async () => {
+    const { code, stderr } = await shell(`gov export download ${exportId} -O - >/dev/full`, { env: env() });
+    expect(code).toBe(1);
+    expect(stderr).toContain('standard output: the disk is full');
+  });
+
   it('fails where the bytes were not those of the hash', async () => {
     server.metadata = { sha256: `sha256:${'0'.repeat(64)}` };
     const { stdout } = await shell(`gov export download ${exportId} -O - >/dev/null 2>&1; echo $?`, {
       env: env(),
     });
     expect(stdout).toBe('10\n');
+  });
+
+  it('is a pipe or a device by its name, which stays what it is', async () => {
+    execFileSync('mkfifo', [file()]);
+    symlinkSync('/dev/null', join(folder, 'null'));
+    symlinkSync('/dev/stdout', join(folder, 'stdout'));
+    const read = ended(spawn('sh', ['-c', `sha256sum < ${file()}`]));
+    expect((await download(['--force'])).code).toBe(0);
+    expect(`sha256:${(await read).stdout.slice(0, 64)}`).toBe(sha256);
+    expect(lstatSync(file()).isFIFO()).toBe(true);
+    const to = (name: string, argv: readonly string[] = []) =>
+      govHere(['export', 'download', exportId, '-O', join(folder, name), '--force', ...argv], { env: env() });
+    expect(await to('null')).toMatchObject({ code: 0, stdout: '' });
+    expect((await to('stdout')).stdout).toBe(artifact.toString());
+    expect((await to('null', ['--verify', '--key', key])).code).toBe(2);
+    expect(lstatSync(join(folder, 'null')).isSymbolicLink()).toBe(true);
+    expect(files()).toEqual(['events.json', 'null', 'stdout']);
   });
 
   it('is no terminal, and is not verified in passing', async () => {
@@ -239,7 +314,7 @@ describe('export download --verify', () => {
     server.artifact = Buffer.from(artifact.toString().replace('"cost":0.1', '"cost":0.2'));
     const { code } = await download(['--verify', '--key', key]);
     expect(code).toBe(3);
-    expect(files()).toEqual(['events.json.part']);
+    expect(files()).toEqual([partName]);
   });
 
   it('asks first whom to trust, and for an export with proof', async () => {
@@ -265,6 +340,23 @@ describe('export run', () => {
       includeProof: true,
     });
     expect(readFileSync(file()).equals(artifact)).toBe(true);
+  });
+
+  it('goes on with what it was cut in, and asks anew where that is of no use', async () => {
+    const argv = ['export', 'run', '--resource', 'audit_events', '--proof', '-O', file()];
+    writeFileSync(part(), artifact.subarray(0, 100_000), { mode: 0o600 });
+    const { code, stderr } = await govHere(argv, { env: env() });
+    expect([code, server.seen.map(({ method }) => method)]).toEqual([0, ['GET', 'GET', 'GET']]);
+    expect(stderr).toContain(`goes on with ${exportId}`);
+    expect(server.ranges).toEqual(['bytes=100000-']);
+    expect(readFileSync(file()).equals(artifact)).toBe(true);
+    for (const metadata of [{ status: 'expired' }, { filters: { runId: 'r' } }, { includeProof: false }]) {
+      writeFileSync(part(), '', { mode: 0o600 });
+      server.metadata = metadata;
+      server.seen.length = 0;
+      await govHere([...argv, '--force'], { env: env() });
+      expect(server.seen.map(({ method }) => method).slice(0, 2)).toEqual(['GET', 'POST']);
+    }
   });
 
   it('ends with 1 where it failed, with 8 where it is not complete in time', async () => {

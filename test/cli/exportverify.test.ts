@@ -39,6 +39,26 @@ describe('an export', () => {
     }
   });
 
+  it('of CSV proves nothing, and is told so with 2', async () => {
+    const csv = file('events.csv', 'eventId,runId,metadata\r\nevt_1,r,{}\r\n');
+    const { code, stdout, stderr } = await govHere(['proofs', 'verify', csv, '--key', key]);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('got CSV, which proves nothing');
+    expect(stderr).toContain('gov export get ID');
+  });
+
+  it('says in which line bytes are no text', async () => {
+    const lines = text.split('\n').map((line) => Buffer.from(line));
+    lines[2] = Buffer.from([...lines[2]!.subarray(0, 9), 0xff]);
+    const broken = Buffer.concat(lines.flatMap((line) => [line, Buffer.from('\n')])).subarray(0, -1);
+    const path = join(folder, 'bytes.json');
+    writeFileSync(path, broken);
+    const { code, stdout } = await govHere(['proofs', 'verify', path, '--key', key, '-o', 'json']);
+    expect(code).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({ code: 'MALFORMED_EXPORT' });
+    expect(stdout).toContain('line 3: expected UTF-8, got other bytes');
+  });
+
   it('is read from standard input, in an empty home, without network', async () => {
     const env = { HTTP_PROXY: 'http://127.0.0.1:1', GOV_BASE_URL: 'http://127.0.0.1:1/' };
     const answer = await gov(['proofs', 'verify', '-', '--key', key, '-o', 'id'], { input: text, env });

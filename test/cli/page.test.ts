@@ -8,7 +8,7 @@ import { startService, type TestService } from '../hosted.ts';
 import { startProvider, type TestProvider } from '../oidc.ts';
 import { event } from '../serving.ts';
 import { Account } from './account.ts';
-import { cleanEnv, ended, shell, type Result } from './tool.ts';
+import { cleanEnv, ended, runner, shell, type Result } from './tool.ts';
 
 let provider: TestProvider;
 let service: TestService;
@@ -32,7 +32,7 @@ async function follow(line: string): Promise<Result> {
   const env = { ...account.env, GOV_ID_TOKEN: await provider.idToken('ada') };
   if (!/^gov auth (signup|login)/.test(line) || /--(ci|id-token|api-key-stdin)/.test(line))
     return shell(text, { env, cwd: account.folder });
-  const tool = `gov() { '${process.execPath}' '${join(import.meta.dirname, 'runner.ts')}' "$@"; }; ${text}`;
+  const tool = `gov() { '${process.execPath}' '${runner}' "$@"; }; ${text}`;
   const child = spawn('bash', ['-c', tool], { env: cleanEnv(env), cwd: account.folder });
   let shown = '';
   child.stderr.on('data', (chunk: Buffer) => {

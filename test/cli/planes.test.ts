@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseTrust } from '../../src/core/trust.ts';
+import { openNote, parseVerifierKey } from '../../src/core/note.ts';
 import type { Message, Receipt } from '../../src/contract/telemetry.ts';
 import { startService, type Tenant, type TestService } from '../hosted.ts';
 import { canonical, enroll, ReportingPlane, seconds, Sender, signatureOf } from '../telemetryplane.ts';
@@ -41,6 +43,25 @@ describe('gov planes', () => {
     expect(readFileSync(file, 'utf8')).toMatch(/^gov_enr_[0-9A-Za-z]{38}\n$/);
     expect(kept.stderr).toContain('--token-file ward.token');
     expect((await account.gov(['planes', 'create', 'ward-3', '--out', 'ward.token'])).code).toBe(2);
+  });
+
+  it('have the cosigner key of their service from it, and not from a plane', async () => {
+    const sender = await created('ward-12');
+    const { cosignature } = (await sender.work(2)).body;
+    const { code, stdout } = await account.gov(['planes', 'cosigner']);
+    const key = parseVerifierKey(stdout.trim());
+    expect([code, key.algorithm]).toEqual([0, 'ed25519-cosignature']);
+    expect(await account.json(['planes', 'cosigner'])).toEqual({ cosignerKey: stdout.trim() });
+    const { checkpoint } = sender.plane.reports.at(-1)!.log;
+    const { verified } = openNote(`${checkpoint}${cosignature}`, [key]);
+    expect(verified.map(({ name }) => name)).toEqual([key.name]);
+    // nobody has to sign in for it
+    const stranger = new Account();
+    const base = ['--base-url', `${service.origin}/api/v1`];
+    expect((await stranger.gov(['planes', 'cosigner', ...base])).stdout).toBe(stdout);
+    const lines = (await account.gov(['planes', 'cosigner', '--trust'])).stdout;
+    const log = sender.plane.identity.verifierKey;
+    expect(parseTrust(`log ${log}\n${lines}`)).toMatchObject({ quorum: 1, witnesses: [{ text: key.text }] });
   });
 
   it('are listed, shown with what they reported, and revoked', async () => {
@@ -103,6 +124,13 @@ describe('gov usage import', () => {
     const messages = Array.from({ length: 3 }, () => message(sender, sender.plane.work(2).report()));
     write('one.ndjson', messages.slice(0, 2));
     write('two.ndjson', messages.slice(2));
+    const over = await account.gov(['usage', 'import', 'one.ndjson', '--receipts', 'one.ndjson']);
+    expect([over.code, over.stderr]).toEqual([
+      2,
+      expect.stringContaining('--receipts: expected another file'),
+    ]);
+    const nowhere = await account.gov(['usage', 'import', 'one.ndjson', '--receipts', 'none/receipts']);
+    expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining('there is no such folder')]);
     const bring = ['usage', 'import', 'one.ndjson', 'two.ndjson', '--receipts', 'receipts.ndjson'];
     const first = await account.gov(bring);
     expect([first.code, first.stdout.match(/accepted/g)?.length]).toEqual([0, 3]);

@@ -1,10 +1,10 @@
 /** Enrolment and usage on the command line, against a real service; what is printed is what is sent. */
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planeInit } from '../../plane/init.ts';
-import { readEnrolment } from '../../plane/enrolment.ts';
+import { readEnrolment, writeEnrolment } from '../../plane/enrolment.ts';
 import type { Message } from '../../src/contract/telemetry.ts';
 import { startService, type Tenant, type TestService } from '../hosted.ts';
 import { register } from '../plane/enrolled.ts';
@@ -55,7 +55,7 @@ describe('gov plane enroll', () => {
 
   it('takes a token from a file, says what came, and no secret', async () => {
     const { token, dataPlaneId } = await register(ada);
-    writeFileSync(join(folder, 'token'), `${token}\n`);
+    writeFileSync(join(folder, 'token'), `${token}\n`, { mode: 0o600 });
     const words = ['enroll', '--service', service.origin, '--token-file', 'token', '--mode', 'manual-file'];
     const { code, stdout, stderr } = await gov([...words, '-o', 'json']);
     expect([code, stderr]).toEqual([0, expect.not.stringContaining('warning')]);
@@ -72,6 +72,28 @@ describe('gov plane enroll', () => {
     const again = await gov([...words, '--force'], late);
     expect(again.stderr).toMatch(/this clock is 3\d{3} s behind the service’s; set it/);
     expect([again.code, again.stdout]).toEqual([0, expect.stringContaining(dataPlaneId)]);
+  });
+
+  it('refuses a token file that everybody can read, and shows the way on for each refusal', async () => {
+    const open = join(folder, 'open.token');
+    writeFileSync(open, `gov_enr_${'a'.repeat(38)}\n`);
+    chmodSync(open, 0o644);
+    const words = ['enroll', '--service', service.origin, '--force', '--token-file', open];
+    expect(await gov(words)).toMatchObject({ code: 2, stderr: expect.stringContaining(`chmod 600 ${open}`) });
+    chmodSync(open, 0o600);
+    const unknown = await gov(words);
+    expect([unknown.code, unknown.stderr]).toEqual([4, expect.stringContaining('gov planes token ID')]);
+    expect(unknown.stderr).not.toMatch(/gov auth login|gov context show/);
+
+    const kept = join(dataDir, 'keys', 'telemetry.json');
+    chmodSync(kept, 0o644);
+    const readable = await gov(words.filter((word) => word !== '--force'));
+    expect([readable.code, readable.stderr]).toEqual([4, expect.stringContaining('run chmod 600 on it')]);
+    expect(readable.stderr).not.toContain('approver');
+    chmodSync(kept, 0o600);
+
+    const help = (await gov(['enroll', '--help'])).stdout;
+    expect(help.slice(help.search(/examples/i))).not.toContain('--token gov_enr_');
   });
 
   it('warns before credentials come unencrypted', async () => {
@@ -114,7 +136,7 @@ describe('usage by hand', () => {
     const taken = await gov(['usage', 'receipts', '-', '-o', 'json'], { input: lines });
     expect([taken.code, JSON.parse(taken.stdout)]).toEqual([
       0,
-      { accepted: 1, refused: 0, challenges: 1, unsettled: 0 },
+      { accepted: 1, refused: 0, challenges: 1, unsettled: 0, held: null },
     ]);
     const answers = (await gov(['usage', 'export'])).stdout
       .trimEnd()
@@ -158,6 +180,16 @@ describe('gov plane rotate-credentials', () => {
       previousValidUntil: previous?.validUntil,
     });
   });
+
+  it('says how to go on where the service takes neither pair', async () => {
+    const enrolment = readEnrolment(dataDir)!;
+    const current = { ...enrolment.current, key: `gov_hyb_${'a'.repeat(38)}` };
+    writeEnrolment(dataDir, { ...enrolment, current, previous: null });
+    const { code, stderr } = await gov(['rotate-credentials']);
+    expect([code, stderr]).toEqual([4, expect.stringContaining('gov plane enroll --force')]);
+    expect(stderr).not.toMatch(/gov auth login|gov context show/);
+    writeEnrolment(dataDir, enrolment);
+  });
 });
 
 describe('gov plane telemetry schema', () => {
@@ -176,7 +208,15 @@ describe('gov plane telemetry schema', () => {
       if (items !== undefined) walk(items as Record<string, unknown>, `${path}/[]`);
       for (const each of (anyOf as Record<string, unknown>[] | undefined) ?? []) walk(each, `${path}|`);
     };
-    walk(JSON.parse(stdout), '');
+    const schema = JSON.parse(stdout);
+    walk(schema, '');
+    expect(Object.keys(schema.$defs)).toEqual([
+      'usageReport',
+      'attestation',
+      'enrolment',
+      'enrolmentByFile',
+      'rotation',
+    ]);
     expect(open).toEqual([]);
   });
 });

@@ -105,6 +105,7 @@ describe('CSV', () => {
 
   it('defuses what a spreadsheet would run, but not numbers', () => {
     const risky = ['=1+1', '+1', '-1', '@x', ' =1', '＝1', '\t=1'];
-    expect(String(csvLine([...risky, -1]))).toBe("'=1+1,'+1,'-1,'@x,' =1,'＝1,'\\t=1,-1");
+    expect(String(csvLine([...risky, -1]))).toBe("'=1+1,'+1,'-1,'@x,' =1,'＝1,'\\t'=1,-1");
+    expect(String(csvLine(['x;=1+1;y', { a: 'x|@SUM(A1)' }]))).toBe(`x;'=1+1;y,"{""a"":""x|'@SUM(A1)""}"`);
   });
 });

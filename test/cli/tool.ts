@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { run } from '../../src/cli/run.ts';
+import { projectRoot } from '../shared.ts';
 
 export interface Result {
   readonly code: number | null;
@@ -20,7 +20,8 @@ export interface ToolOptions {
   readonly cwd?: string;
 }
 
-export const runner = fileURLToPath(new URL('runner.ts', import.meta.url));
+/** What `bin/gov` starts: the bundle, which is published, and was built when this run of tests began. */
+export const runner = join(projectRoot, 'dist/gov.cjs');
 
 /** An empty directory; tests leave it to the system's cleaning of its temporary directory. */
 export const emptyDirectory = (): string => mkdtempSync(join(tmpdir(), 'gov-cli-'));
@@ -28,9 +29,10 @@ export const emptyDirectory = (): string => mkdtempSync(join(tmpdir(), 'gov-cli-
 /** Root could make a home that is not there, so each run of tests has an empty one. */
 const home = emptyDirectory();
 
-/** Nothing of the developer's own set-up reaches a test. */
+/** Nothing of the developer's own set-up reaches a test; modules that were compiled once are taken as they are. */
 export const cleanEnv = (more: Readonly<Record<string, string>> = {}): Record<string, string> => ({
   PATH: process.env['PATH'] ?? '',
+  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
   HOME: home,
   GOV_CONFIG_DIR: join(home, 'gov'),
   ...more,

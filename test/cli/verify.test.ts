@@ -276,8 +276,8 @@ describe('by the service', () => {
     mkdirSync(join(folder, 'taken'), { recursive: true });
     const argv = ['proofs', 'get', proof.proofId, '--out', join(folder, 'taken')];
     expect(await govHere(argv, { env })).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/cannot write .*taken/),
+      code: 2,
+      stderr: expect.stringMatching(/taken: expected a file, .*, got a directory/),
     });
   });
 });

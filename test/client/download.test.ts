@@ -47,7 +47,7 @@ const portOf = ({ server }: ExportServer) => (server.address() as AddressInfo).p
 
 describe('a download', () => {
   const artifact = randomBytes(3_000_000);
-  const asked = { exportId, sha256: hashOf(artifact) };
+  const asked = { exportId, sha256: hashOf(artifact), sizeBytes: artifact.length };
 
   it('that is cut ten times ends with the same bytes, each asked for once', { timeout: 60_000 }, async () => {
     const server = await serving(artifact);
@@ -104,6 +104,38 @@ describe('a download', () => {
       code: 'INTEGRITY',
       retryable: false,
     });
+  });
+
+  it('takes no byte more than the export has, of an answer that tells no length', async () => {
+    const endless = (extra: number) =>
+      startServer((_seen, response) => {
+        response.writeHead(200, { etag: `"${asked.sha256.slice(7)}"` });
+        response.write(artifact);
+        if (extra > 0) response.write(randomBytes(extra));
+        response.end();
+      });
+    const [exact, more] = [await endless(0), await endless(1)];
+    closers.push(
+      () => exact.close(),
+      () => more.close(),
+    );
+    expect((await downloadExport(clientAt(exact.baseUrl), memory(), asked)).sha256).toBe(asked.sha256);
+    const sink = memory();
+    await expect(downloadExport(clientAt(more.baseUrl), sink, asked)).rejects.toMatchObject({
+      code: 'INTEGRITY',
+    });
+    expect(sink.bytes.length).toBeLessThanOrEqual(artifact.length);
+  });
+
+  it('ends where the artifact is another one again and again', { timeout: 60_000 }, async () => {
+    const server = await serving(artifact);
+    const change = () => void (server.artifact = randomBytes(1_000_000));
+    const proxy = await startCuttingProxy(portOf(server), { after: 250_000, times: Infinity, onCut: change });
+    closers.push(() => proxy.close());
+    const sink = memory();
+    const client = clientAt(proxy.baseUrl, { retries: 10 });
+    await expect(downloadExport(client, sink, asked)).rejects.toMatchObject({ code: 'INTEGRITY' });
+    expect(sink.restarts).toBe(3);
   });
 
   it('gives up where nothing comes any more, after its retries', async () => {

@@ -21,7 +21,10 @@ interface Documented {
   readonly parameters?: readonly { readonly $ref?: string }[];
   readonly responses: Readonly<Record<string, { readonly content?: object; readonly headers?: object }>>;
 }
-const documented = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+/** Answers to HEAD are those to GET without a body. */
+const documented = Object.values(document.paths).flatMap((methods) =>
+  Object.entries(methods).flatMap(([method, operation]) => (method === 'head' ? [] : [operation])),
+);
 const find = (id: string): Documented | undefined => documented.find(({ operationId }) => operationId === id);
 
 describe('the OpenAPI document', () => {
@@ -53,7 +56,8 @@ describe('the OpenAPI document', () => {
   it('documents the statuses of the transport for every operation', () => {
     for (const methods of Object.values(document.paths)) {
       for (const [method, { operationId, responses }] of Object.entries(methods)) {
-        const shared = [400, 404, 405, 406, 408, 429, 431, 503, ...(method === 'get' ? [] : [413, 415])];
+        const hasBody = method !== 'get' && method !== 'head';
+        const shared = [400, 404, 405, 406, 408, 429, 431, 503, ...(hasBody ? [413, 415] : [])];
         for (const status of shared) expect(Object.keys(responses), operationId).toContain(String(status));
         expect(Object.keys(responses).includes('409') || method !== 'post', operationId).toBe(true);
       }
@@ -105,6 +109,22 @@ describe('the OpenAPI document', () => {
       true,
     );
     expect(operationObject('x', table.listRuns)).not.toHaveProperty('deprecated');
+  });
+
+  it('tells of parts of a download: what may be asked for, and by which headers it is told', () => {
+    const path = document.paths['/exports/{exportId}/download'] ?? {};
+    const names = (of: Documented | undefined): string[] =>
+      (of?.parameters ?? []).flatMap(({ $ref }) => $ref?.split('/').at(-1) ?? []);
+    expect(names(path['get'])).toEqual(['GovProject', 'IfMatch', 'IfNoneMatch', 'Range', 'IfRange']);
+    expect(names(path['head'])).toEqual(['GovProject', 'IfMatch', 'IfNoneMatch']);
+    const told = (method: string, status: string): string[] =>
+      Object.keys(path[method]?.responses[status]?.headers ?? {});
+    const whole = ['ETag', 'Accept-Ranges', 'Repr-Digest', 'Content-Disposition'];
+    for (const method of ['get', 'head']) expect(told(method, '200')).toEqual(expect.arrayContaining(whole));
+    expect(told('get', '206')).toEqual(expect.arrayContaining([...whole, 'Content-Range']));
+    expect(told('get', '304')).toEqual(expect.arrayContaining(['ETag']));
+    expect(path['head']?.responses['200']).not.toHaveProperty('content');
+    expect(Object.keys(path['head']?.responses ?? {})).not.toContain('206');
   });
 
   it('has no reference that leads nowhere', () => {

@@ -18,6 +18,7 @@ const ofPlanes = [
   'attestUsage',
   'createDataPlane',
   'enrollDataPlane',
+  'enrollDataPlaneByFile',
   'rotatePlaneCredentials',
   'importTelemetry',
   'applyConfigBundle',

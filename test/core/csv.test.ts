@@ -1,6 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { couldBeFormula, csvHeader, csvRow } from '../../src/core/csv.ts';
+import { csvHeader, csvRow } from '../../src/core/csv.ts';
+import { canonicalize } from '../../src/core/json.ts';
+import { isFormula, unmarked } from '../unmarked.ts';
 
 /** A strict parser of its own: RFC 4180 §2, and nothing else. */
 function parse(text: string): string[][] {
@@ -46,15 +48,16 @@ function quoted(text: string, from: number): [string, number] {
   }
 }
 
-/** What was written, without the mark. */
-const unmarked = (cell: string): string =>
-  cell.startsWith("'") && couldBeFormula(cell.slice(1)) ? cell.slice(1) : cell;
-
 const hostile = fc
-  .array(fc.constantFrom(...'=+-@\t\r\n\0＝＋－＠\'",; \u00a0\u200b\u202e\ufeffa1('), {
-    minLength: 1,
-    maxLength: 6,
-  })
+  .array(
+    fc.constantFrom(
+      ...'=+-@\t\r\n\0＝＋－＠﹦﹢﹣﹫\'",;| \u00a0\u200b\u202e\ufeff\u3164\u2800\ufe0f\u0001a1(',
+    ),
+    {
+      minLength: 1,
+      maxLength: 9,
+    },
+  )
   .map((characters) => characters.join(''));
 const none = new Set<number>();
 
@@ -98,6 +101,29 @@ describe('CSV', () => {
     }
     for (const value of ['a=1', "it's", "'quoted'", 'x-1', ''])
       expect(csvRow([value], none)).not.toMatch(/^"?''/);
+  });
+
+  it('has none either where a program splits at something else, whatever quotes it believes in', () => {
+    const rows = fc.array(fc.tuple(hostile, hostile, fc.record({ n: hostile })), { minLength: 1 });
+    fc.assert(
+      fc.property(rows, (values) => {
+        const text = values.map((row) => csvRow(row, none)).join('');
+        for (const field of text.split(/[;\t|\r\n]/)) expect(isFormula(field), field).toBe(false);
+        expect(parse(text).map((row) => row.map(unmarked))).toEqual(
+          values.map(([one, two, object]) => [one, two, canonicalize(object)]),
+        );
+      }),
+    );
+    expect(csvRow(['x;=1+1;y'], none)).toBe("x;'=1+1;y\r\n");
+    expect(csvRow([{ n: 'x;=1' }], none)).toBe(`"{""n"":""x;'=1""}"\r\n`);
+    expect(csvRow(['a\n=WEBSERVICE(A1)\nb'], none)).toBe(`"a\n'=WEBSERVICE(A1)\nb"\r\n`);
+    expect(csvRow(['a; b\r\n\r\nc|d'], none)).toBe('"a; b\r\n\r\nc|d"\r\n');
+  });
+
+  it('takes time that is linear in the text', () => {
+    const started = performance.now();
+    for (const unit of ['\n', ' ', "'", '\u200b', ';', ';=', '\t ']) csvRow([unit.repeat(100_000)], none);
+    expect(performance.now() - started).toBeLessThan(5000);
   });
 
   it('writes numbers as they are where a column holds nothing else', () => {

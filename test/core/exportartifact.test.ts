@@ -2,13 +2,17 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
 import { draftErasure } from '../../src/core/decided/erasure.ts';
-import { storedDigests } from '../../src/core/disclosure.ts';
+import { digestOf, disclosureTexts, storedDigests } from '../../src/core/disclosure.ts';
 import { eraseDigests } from '../../src/core/erased.ts';
 import { exportHead } from '../../src/core/exportartifact.ts';
 import { verifyExport } from '../../src/core/exportverify.ts';
 import { artifactOf, erasure, events, faults, inChunks, verifyText } from './exportlog.ts';
 import { logSigner, type ProofLog, trust, witnessSigner } from './prooflog.ts';
 import { parseVerifierKey } from '../../src/core/note.ts';
+
+const hash = Buffer.alloc(32, 1).toString('base64');
+const withGap = (line: string, hashes: number): string =>
+  line.replace('"record":', `"gap":[${Array<string>(hashes).fill(`"${hash}"`).join(',')}],"record":`);
 
 /** The artifact with one line changed. */
 const withLine = (text: string, at: number, change: (line: string) => string): string =>
@@ -91,6 +95,31 @@ describe('an export with its proof', () => {
     expect(altered.code).toBe('ROW_MISMATCH');
   });
 
+  it.each<[string, string]>([
+    ['another member', '"do","sequence":9'],
+    ['more than a value', '"do","x"'],
+    ['a name twice', '{"a":1,"a":2}'],
+    ['another spelling', '"\\u0064o"'],
+    ['a space', '"do" '],
+    ['nothing', ''],
+  ])('is refused where the log itself committed to %s in place of a value', async (_what, value) => {
+    const log = events();
+    const { record, disclosures } = log.leaves[log.record({ runId: 'r' }).index]!;
+    const [action = ''] = disclosureTexts(disclosures!)!;
+    const forged = `${action.slice(0, action.indexOf(',"/action",') + 11)}${value}]`;
+    const index = log.append({
+      kind: 'other',
+      type: 'gov.genesis/1',
+      runId: null,
+      id: null,
+      record: record.replace(digestOf(action), digestOf(forged)),
+      disclosures: disclosures!.replace(action, forged),
+    });
+    const verdict = await verifyText(artifactOf(log, { rows: [index] }));
+    expect(faults(verdict)).toContain('rows: ROW_MISMATCH');
+    expect(verdict.verified).toBe(false);
+  });
+
   it('was made for nobody else’s log', async () => {
     const other = { ...trust, origin: 'gov.local/prj_other/audit' };
     expect((await verifyText(artifactOf(events()), undefined, other)).verified).toBe(false);
@@ -159,6 +188,17 @@ describe('what is done to an artifact', () => {
       'rows: ROW_MISMATCH',
     ],
     ['of jobs', text.replace('"resource":"audit_events"', '"resource":"jobs"'), 'rows: ROW_MISMATCH'],
+    [
+      'a gap of 200,000 hashes',
+      withLine(text, 1, (line) => withGap(line, 200_000)),
+      'format: MALFORMED_EXPORT',
+    ],
+    ['a gap of 200 hashes', withLine(text, 1, (line) => withGap(line, 200)), 'format: MALFORMED_EXPORT'],
+    [
+      'a path of 100,000 hashes',
+      text.replace('"consistency":[', `"consistency":[${`"${hash}",`.repeat(100_000)}`),
+      'format: MALFORMED_EXPORT',
+    ],
     ['spaces', text.replace('"data":[', '"data": ['), 'format: MALFORMED_EXPORT'],
     ['a comma too many', withLine(text, 4, (line) => `${line},`), 'format: MALFORMED_EXPORT'],
     ['a comma too few', withLine(text, 2, (line) => line.slice(0, -1)), 'format: MALFORMED_EXPORT'],

@@ -28,6 +28,8 @@ export interface Asked {
   readonly later?: number;
   readonly signers?: readonly NoteSigner[];
   readonly isProved?: boolean;
+  /** Leaves that are enclosed beside those that rows name. */
+  readonly enclosed?: { readonly erasures: readonly number[]; readonly withdrawn: readonly number[] };
   /** Where the metadata of the request is to differ. */
   readonly request?: JsonObject;
 }
@@ -78,7 +80,7 @@ export function artifactOf(log: ProofLog, asked: Asked = {}): string {
     rowCount: rows.length,
   };
   const proof = isProved
-    ? proofOf(log, { treeSize, created, next, rows, signers: asked.signers })
+    ? proofOf(log, { treeSize, created, next, rows, signers: asked.signers, enclosed: asked.enclosed })
     : undefined;
   return [...pieces, exportTail(manifest, proof)].join('');
 }
@@ -91,6 +93,7 @@ function proofOf(
     readonly next: number;
     readonly rows: readonly number[];
     readonly signers: readonly NoteSigner[] | undefined;
+    readonly enclosed: Asked['enclosed'];
   },
 ): ExportProof {
   const size = log.leaves.length;
@@ -100,11 +103,13 @@ function proofOf(
     inclusion: log.path(index, size),
   });
   const erasures = new Set(of.rows.flatMap((index) => erasuresOf(log.leaves[index]!.erased ?? null)));
+  for (const index of of.enclosed?.erasures ?? []) erasures.add(index);
   return {
     checkpoint: log.checkpoint(size, of.signers),
     consistency: log.consistency(of.treeSize, size),
     created: { ...proved(of.created), disclosures: log.leaves[of.created]!.disclosures! },
     erasures: [...erasures].sort((one, other) => one - other).map(proved),
+    withdrawn: (of.enclosed?.withdrawn ?? []).map(proved),
     gap: gapOf(log, of.next, of.treeSize),
   };
 }

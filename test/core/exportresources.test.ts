@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { draftEvaluation } from '../../src/core/decided/evaluation.ts';
+import { draftErasure } from '../../src/core/decided/erasure.ts';
+import { draftPrune } from '../../src/core/decided/prune.ts';
+import { withdrawnResult } from '../../src/core/replay/withdrawn.ts';
 import { draftReplay } from '../../src/core/decided/replayed.ts';
 import { draftRiskDecision } from '../../src/core/decided/riskdecision.ts';
 import { graphText } from '../../src/core/exportrow.ts';
 import { edgeRow } from '../../src/core/graph.ts';
 import { sha256Text } from '../../src/core/hash.ts';
 import { canonicalize, type Json } from '../../src/core/json.ts';
-import { artifactOf, events, faults, verifyText, type Asked } from './exportlog.ts';
+import { draftLeaf } from '../../src/core/record.ts';
+import { artifactOf, erasure, events, faults, verifyText, type Asked } from './exportlog.ts';
 import type { ProofLog } from './prooflog.ts';
 
 describe('an export of another resource', () => {
@@ -112,4 +116,83 @@ describe('an export of another resource', () => {
       }
     },
   );
+
+  it('of a leaf that commits to no values has none of them, not an empty list', async () => {
+    const { log, exports } = filled();
+    const original = artifactOf(log, exports['compliance_proofs']);
+    expect(original).toContain('"disclosures":null}');
+    const verdict = await verifyText(original.replace('"disclosures":null}', '"disclosures":[]}'));
+    expect(verdict.code).toBe('ROW_MISMATCH');
+  });
+
+  const replayed = {
+    replayId: 'rpl_2',
+    runId: 'r',
+    kind: 'decisions',
+    treeSize: 4,
+    steps: 2,
+    replayed: 0,
+    notReplayable: 1,
+    mismatches: { n: 0, root: sha256Text('') },
+    warnings: 0,
+    driftCount: 0,
+    at: '2026-01-05T09:00:00.000Z',
+    snapshot: null,
+    drift: null,
+    result: sha256Text(result),
+  } as const;
+  const prune = {
+    minIndex: 2,
+    rootAtMinIndex: sha256Text('root'),
+    archiveHash: sha256Text('archive'),
+    archiveSize: 1,
+    reasonCode: 'operator',
+    prunedAt: '2026-01-05T09:00:00.000Z',
+  };
+  /** Events of run r stand at 1 and 5, one of run s at 3. */
+  it.each([
+    ['an erasure in the run', 'decisions', 1, 1, null, false],
+    ['an erasure in another run', 'decisions', 3, 3, 'DISCLOSURE_MISSING', false],
+    ['an erasure of which no leaf is enclosed', 'decisions', 1, null, 'DISCLOSURE_MISSING', false],
+    ['an erasure of something else', 'decisions', 3, 1, 'DISCLOSURE_MISSING', false],
+    ['an erasure in the run compared with', 'run', 3, 3, null, true],
+    ['a pruning', 'decisions', null, null, null, true],
+  ] as const)(
+    'a result that %s took: what is not shown is told',
+    async (_name, kind, target, shown, code, told) => {
+      const log = events();
+      const replay = log.append(draftReplay({ ...replayed, kind }, log.salt));
+      const leaf =
+        target === null ? draftPrune(prune) : draftErasure(erasure([{ index: target, digests: ['x'] }]));
+      const by = log.append(leaf);
+      const asked = {
+        resource: 'replays',
+        stored: new Map([[replay, withdrawnResult({ ...replayed, kind }, by)]]),
+        enclosed: { erasures: [by], withdrawn: shown === null ? [] : [shown] },
+      } as const;
+      const verdict = await verifyText(artifactOf(log, asked));
+      expect([verdict.verified, verdict.code]).toEqual([code === null, code]);
+      expect(verdict.notes.some((note) => note.startsWith('NOT PROVED WITHDRAWN'))).toBe(told);
+      // nor by a leaf before it
+      const before = { ...asked, stored: new Map([[replay, withdrawnResult({ ...replayed, kind }, 2)]]) };
+      expect((await verifyText(artifactOf(log, before))).verified).toBe(false);
+    },
+  );
+
+  it('of replays is judged whatever their leaves and rows hold', async () => {
+    const warning = withdrawnResult(replayed, 1);
+    for (const row of [
+      warning,
+      `{"warnings":["${'steps showed values that leaf '}1"]}`,
+      '{"a":steps showed values that leaf }',
+    ]) {
+      const log = events();
+      const committed: [string, string][] = [['/result', sha256Text(row)]];
+      const bare = { runId: 'r', id: 'rpl_3', committed, salt: log.salt };
+      const replay = log.append(draftLeaf('gov.replay/1', { replayId: 'rpl_3' }, bare));
+      const asked = { resource: 'replays', stored: new Map([[replay, row]]) } as const;
+      const verdict = await verifyText(artifactOf(log, asked));
+      expect(typeof verdict.verified).toBe('boolean');
+    }
+  });
 });

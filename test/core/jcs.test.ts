@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import oracle from 'canonicalize';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canonicalize } from '../../src/core/jcs.ts';
+import { canonicalize, canonicalText } from '../../src/core/jcs.ts';
 import type { Json } from '../../src/core/jcs.ts';
 import { hasVectors, vectors } from '../shared.ts';
 
@@ -200,5 +200,25 @@ describe('canonicalize', () => {
     ['a lone surrogate in a name', { '\udc00': 1 }],
   ])('refuses %s', (_, value) => {
     expect(() => canonicalize(value as Json)).toThrow(/^expected/);
+  });
+});
+
+describe('canonicalText', () => {
+  test('takes what is JSON by its type, and nothing else', () => {
+    interface Shaped {
+      readonly name: string;
+      readonly of?: readonly number[];
+    }
+    const shaped: Shaped = { name: 'b', of: [2, 1] };
+    expect(canonicalText(shaped)).toBe(canonicalize({ of: [2, 1], name: 'b' }));
+    expect(canonicalText([shaped, null, true])).toBe('[{"name":"b","of":[2,1]},null,true]');
+    // @ts-expect-error -- bytes are no JSON
+    expect(() => canonicalText({ bytes: Buffer.of(1) })).toThrow();
+    // @ts-expect-error -- nor is what may be anything
+    expect(canonicalText({ any: 1 as unknown })).toBe('{"any":1}');
+    // @ts-expect-error -- nor a bigint
+    expect(() => canonicalText({ big: 1n })).toThrow();
+    // @ts-expect-error -- nor undefined
+    expect(() => canonicalText({ none: undefined })).toThrow();
   });
 });

@@ -55,7 +55,7 @@ describe('a master key', () => {
     expect(statSync(check).mode & 0o777).toBe(0o600);
     expect(Buffer.from(read({ GOV_MASTER_KEY: key.toString('hex') })!)).toEqual(key);
     expect(() => read({ GOV_MASTER_KEY: other.toString('hex') })).toThrow(/got another one/);
-    expect(() => read({})).toThrow(/got none; give it in GOV_MASTER_KEY_FILE/);
+    expect(() => read({})).toThrow(/got none; give the master key in GOV_MASTER_KEY_FILE/);
   });
 
   it.each([
@@ -68,6 +68,16 @@ describe('a master key', () => {
     expect(() => read(env())).toThrow(/expected/);
     expect(existsSync(join(folder, 'keys/master.check'))).toBe(false);
   });
+
+  it.each(['', 'c0ffee\n', '\0'.repeat(33)])(
+    'is not said to be another one where keys/master.check is %j',
+    (torn) => {
+      file('keys/master.check', torn);
+      expect(() => read({ GOV_MASTER_KEY: key.toString('hex') })).toThrow(
+        /master\.check, got a damaged file; remove it/,
+      );
+    },
+  );
 
   it('is only looked at by a check', () => {
     readMasterKey(folder, { GOV_MASTER_KEY: key.toString('hex') }, { readonly: true });
@@ -97,6 +107,29 @@ describe('a plane with a master key', () => {
     const { call } = checkedCalls(again.baseUrl);
     expect((await call('GET', `/events/${eventId}`, { key: plane.key })).status).toBe(200);
     await again.close();
+    await plane.end();
+  });
+
+  it('starts with no other where keys/master.check is not there, and remembers none that did not serve', async () => {
+    const env = { GOV_MASTER_KEY: key.toString('hex') };
+    const plane = await startPlane({ env });
+    await plane.call('POST', '/events', { body: event({ metadata: { secret: 'sealed' } }) });
+    await plane.close();
+    const { dataDir } = plane;
+    const check = join(dataDir, 'keys', 'master.check');
+    rmSync(check);
+    for (const [wrong, got] of [
+      [{}, 'none'],
+      [{ GOV_MASTER_KEY: other.toString('hex') }, 'another one'],
+    ] as const) {
+      const refused = { code: 'STORAGE_FAULT', message: expect.stringContaining(`got ${got}`) };
+      const start = planeServe({ dataDir, env: wrong, log: silentLog });
+      await expect(start).rejects.toMatchObject(refused);
+      await expect(fsck({ dataDir, env: wrong })).rejects.toMatchObject(refused);
+      expect(existsSync(check)).toBe(false);
+    }
+    await (await planeServe({ dataDir, env, log: silentLog, overloadDelayMs: 60_000 })).close();
+    expect(existsSync(check)).toBe(true);
     await plane.end();
   });
 });

@@ -1,7 +1,8 @@
-import { chmodSync, mkdtempSync, rmSync, statSync, mkdirSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statSync, mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import { mountSmall } from '../faults/full.ts';
 import { createDatabaseProbe, createProbe } from '../../src/host/probe.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-probe-'));
@@ -30,6 +31,24 @@ describe('the write probe', () => {
     expect(await createProbe(blocked, () => 0)()).toEqual(['write_probe_failed']);
   });
 });
+
+it.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
+  'says what exports take of a disk that is low (skipped where not root on Linux: needs a tmpfs)',
+  async () => {
+    const low = join(folder, 'low');
+    mkdirSync(low);
+    const unmount = mountSmall(low, 64);
+    if (unmount === null) return; // a container without the right to mount
+    try {
+      expect(await createProbe(low, () => 0)()).toEqual(['disk_space_low']);
+      mkdirSync(join(low, 'exports', 'prj_a'), { recursive: true });
+      writeFileSync(join(low, 'exports', 'prj_a', 'exp_1.a'), Buffer.alloc(1_048_576));
+      expect(await createProbe(low, () => 0)()).toEqual(['disk_space_low: exports take 1.0 MiB of it']);
+    } finally {
+      unmount();
+    }
+  },
+);
 
 describe('the probe of a database', () => {
   it('commits at most once a second, and tells a commit that failed', async () => {

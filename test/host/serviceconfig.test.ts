@@ -67,6 +67,11 @@ describe('service.json', () => {
       trustedProxies: [],
       sessionHours: 12,
       exportHours: limits.exportHours,
+      exportsMost: {
+        open: limits.exportsOpen,
+        kept: limits.exportsKept,
+        keptBytes: limits.exportMebibytes * 2 ** 20,
+      },
       exportDir: null,
       returnHosts: [],
       problemBase: null,

@@ -66,7 +66,9 @@ describe('service init', () => {
     await serviceInit({ dataDir: join(dataDir, 'other'), env: {} });
     await expect(serviceInit({ dataDir, env: {} })).rejects.toMatchObject({ code: 'CONFLICT' });
     writeFileSync(join(folder, 'file'), '');
-    await expect(serviceInit({ dataDir: join(folder, 'file'), env: {} })).rejects.toThrow(/ENOTDIR/);
+    await expect(serviceInit({ dataDir: join(folder, 'file'), env: {} })).rejects.toThrow(
+      /an empty directory, got something else/,
+    );
   });
 
   it('that is refused leaves nothing behind', async () => {

@@ -183,6 +183,34 @@ describe('what is kept', { timeout: 60_000 }, () => {
     expect(await noteAt(6)).toBe(signed.note);
   });
 
+  it('is kept, so that a process that begins later can tell a witness that forgot it from one that did not', async () => {
+    const { url } = await serverOf(cosigned);
+    const before = [await sign(), await sign(), await sign()];
+    const witnesses = witnessesOf(url);
+    for (const signed of before) {
+      witnesses.signed('prj_a', signed);
+      await until(async () => (await noteAt(signed.checkpoint.size)) !== signed.note);
+    }
+    const [oldest, , newest] = before.map(({ checkpoint }) => checkpoint.size);
+    const knows = async (known: number | undefined): Promise<readonly string[]> => {
+      const { url: other } = await serverOf((request, count) =>
+        request.oldSize === known
+          ? cosigned(request, count)
+          : { status: 409, body: `${String(known)}\n`, ...size },
+      );
+      const later = witnessesOf(other);
+      const signed = await sign();
+      later.signed('prj_a', signed);
+      await until(async () => (await noteAt(signed.checkpoint.size)) !== signed.note);
+      await later.stop();
+      return later.reasons();
+    };
+    expect(await knows(newest)).toEqual([]);
+    const said = `cosigned ${(newest ?? 0) - 1} leaves of a log, and knows ${oldest} now: an older copy`;
+    expect(await knows(oldest)).toEqual([expect.stringMatching(`^witness_behind: .*${said}`)]);
+    expect(await knows(0)).toEqual([expect.stringContaining('and knows 0 now: an older copy')]);
+  });
+
   it(`comes in an answer of at most ${limits.witnessAnswerBytes} bytes`, async () => {
     const signed = await sign();
     const own = lineOf(signed);

@@ -216,9 +216,18 @@ describe.each(engines)('a download on %s', (engine) => {
         createdMs: exported.createdMs,
       };
       const effects = [
-        { kind: 'createExport', exported },
+        { kind: 'createExport', most: service.services.exports.most, exported },
         { kind: 'enqueueJob', job: queued },
-        ...(done === null ? [] : [{ kind: 'finishExport', exportId: exported.exportId, done }]),
+        ...(done === null
+          ? []
+          : [
+              {
+                kind: 'finishExport',
+                most: service.services.exports.most,
+                exportId: exported.exportId,
+                done,
+              },
+            ]),
       ] as never;
       await store.append({ projectId, leaves: [], meter: { op: 'none', units: 0 }, effects });
       return exported;
@@ -259,12 +268,14 @@ describe.each(engines)('a download on %s', (engine) => {
     await strict.end();
   });
 
-  it('of an artifact that is gone below is a fault, and no half of it', async () => {
+  it('of an artifact that is gone below is a problem that says what to do, and no half of it', async () => {
     const id = await made({ resource: 'jobs', format: 'csv' });
     const { projectId } = (await tenant.call('GET', '/auth/identity')).body;
     await service.services.exports.artifacts.remove({ projectId, exportId: id });
     const { status, body } = await tenant.call('GET', `/exports/${id}/download`);
-    expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
+    expect([status, body.code, body.retryable]).toEqual([409, 'EXPORT_FAILED', false]);
+    expect(body.errors[0]).toMatchObject({ in: 'path', pointer: '/exportId', code: 'EXPORT_FAILED' });
+    expect(body.detail).toContain('create the export again');
   });
 
   it.runIf(engine === 'sqlite')('leaves files that nobody else reads, and no part of one', () => {

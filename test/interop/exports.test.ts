@@ -66,4 +66,62 @@ describe('an export, checked by a program of others', () => {
       expect(check(changed.join('\n')).code).toBe(1);
     }
   });
+
+  it('does not hold with other types, members that stand twice, or rows that were not asked for', () => {
+    const log = events();
+    log.record({ runId: 'r', metadata: { approved: false, amount: 1, share: 0.5 } });
+    const artifact = artifactOf(log);
+    expect(check(artifact)).toMatchObject({ code: 0 });
+    const swapped = (from: string | RegExp, to: string): string => {
+      expect(artifact).toMatch(from);
+      return artifact.replace(from, to);
+    };
+    const row = artifact.split('\n').find((line) => line.includes('"approved"')) ?? '';
+    const shown = row.slice(row.indexOf('},"eventId"'));
+    const inRow = (from: string, to: string): string =>
+      artifact.replace(shown, () => shown.replace(from, () => to));
+    const lines = artifact.split('\n');
+    const filtered = artifactOf(log, { filters: { runId: 's' }, rows: [3] });
+    const foreign = artifactOf(log, { filters: { runId: 's' }, rows: [1, 3] });
+    expect(check(filtered).code).toBe(0);
+    for (const [name, changed] of Object.entries({
+      'false as 0': inRow('"approved":false', '"approved":0'),
+      '1 as true': inRow('"amount":1', '"amount":true'),
+      '1 as 1.0': inRow('"amount":1', '"amount":1.0'),
+      'a text for a number': inRow('"amount":1', '"amount":"1"'),
+      'a member twice': inRow('"metadata":{', '"metadata":{"approved":true},"metadata":{'),
+      'a member of the first line twice': swapped('"resource":', '"resource":"jobs","resource":'),
+      'another version': swapped('"schemaVersion":"1.0"', '"schemaVersion":"7"'),
+      'a note': swapped('"filters":', '"note":"approved","filters":'),
+      'a note in the manifest': swapped('"manifest":{', '"manifest":{"note":1,'),
+      'white space': swapped('"filters":{}', '"filters": {}'),
+      'commas behind a row': lines.with(1, `${lines[1]},,,`).join('\n'),
+      'no comma behind a row': lines.with(1, (lines[1] ?? '').slice(0, -1)).join('\n'),
+      'a comma behind the last row': lines
+        .map((line, at) => (at === lines.length - 3 ? `${line},` : line))
+        .join('\n'),
+      'rows of another run': foreign,
+    })) {
+      expect([name, changed === artifact, check(changed).code]).toEqual([name, false, 1]);
+    }
+  });
+
+  it('does not hold with rows of another time or type', () => {
+    const log = events();
+    const { timestamp } = JSON.parse(log.leaves[1]!.record) as { timestamp: string };
+    const later = new Date(Date.parse(timestamp) + 1).toISOString();
+    for (const [filters, rows, code] of [
+      [{ startTime: timestamp }, [1], 0],
+      [{ startTime: later }, [1], 1],
+      [{ endTime: timestamp }, [1], 0],
+      [{ startTime: later.replace('Z', '+00:00') }, [1], 1],
+      [{ eventType: 'tool.call' }, [3], 0],
+      [{ eventType: 'tool.call' }, [1], 1],
+    ] as const) {
+      expect([filters, check(artifactOf(log, { filters, rows: [...rows] }))]).toMatchObject([
+        filters,
+        { code },
+      ]);
+    }
+  });
 });

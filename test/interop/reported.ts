@@ -17,6 +17,8 @@ export interface Reported {
   /** Verifier keys as the trust file and the enrolment have them. */
   readonly auditKey: string;
   readonly serviceKey: string;
+  /** Where the service is. */
+  readonly service: string;
   /** The answer with the signature that a plane which lies would make. */
   signed(proof: AttestationProof): AttestationProof;
   /** A file with these lines in place of the genuine ones. */
@@ -63,6 +65,7 @@ function reported(plane: TestTelemetryPlane, lines: readonly string[], service: 
     lines,
     auditKey,
     serviceKey: readEnrolment(plane.dataDir)?.cosignerKey ?? '',
+    service: service.origin,
     signed: (proof) => {
       const of = lines.find((line) => line.includes(`"challenge":{`) && line.includes(proof.challengeId));
       const { challenge } = (JSON.parse(of ?? '') as UsageAccepted).attestation;

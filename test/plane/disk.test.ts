@@ -1,5 +1,5 @@
 /** How long a disk lasts, by the times in the metering leaves of a log whose clock is ours; and the gauges of it. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import { planeGauges } from '../../plane/gauges.ts';
 import { planeInit } from '../../plane/init.ts';
 import { overviewOf } from '../../plane/overview.ts';
 import { draftLeaf } from '../../src/core/record.ts';
+import { ofExports } from '../../src/host/checks.ts';
 import { randomBytes } from '../../src/host/clock.ts';
 import { readPlaneFile } from '../../src/host/config.ts';
 import { growthOf } from '../../src/store/sqlite/growth.ts';
@@ -23,7 +24,12 @@ describe('a plane that records', () => {
     expect(growthOf(join(folder, 'none'), 0)).toBeNull();
     await planeInit({ dataDir });
     const startMs = Date.now();
-    expect(diskOf(dataDir, startMs)).toMatchObject({ bytesPerDay: null, daysLeft: null });
+    expect(diskOf(dataDir, startMs)).toMatchObject({ bytesPerDay: null, daysLeft: null, exportBytes: 0 });
+    const own = join(dataDir, 'exports', 'prj_a');
+    mkdirSync(own, { recursive: true });
+    for (const name of ['exp_1.a', 'exp_2.b.part']) writeFileSync(join(own, name), Buffer.alloc(1_048_576));
+    expect(diskOf(dataDir, startMs)).toMatchObject({ exportBytes: 2_097_152 });
+    expect(ofExports(dataDir)).toBe('; exports take 2.0 MiB');
     const { projectId } = readPlaneFile(join(dataDir, 'plane.json'));
     let nowMs = startMs;
     const store = await openStore({ dataDir, clock: { now: () => nowMs }, randomBytes, reserveBytes: 0 });
@@ -58,7 +64,12 @@ describe('a plane that records', () => {
     };
     const lines = planeGauges({ dataDir, configHash: 'sha256:0', signed, now: () => nowMs });
     const text = (await lines()).join('\n');
-    for (const name of ['gov_disk_free_bytes', 'gov_database_bytes', 'gov_disk_days_left']) {
+    for (const name of [
+      'gov_disk_free_bytes',
+      'gov_database_bytes',
+      'gov_exports_bytes',
+      'gov_disk_days_left',
+    ]) {
       expect(text).toMatch(new RegExp(`^${name} [0-9.e+]+$`, 'm'));
     }
     expect(text).toContain('gov_checkpoint_leaves 7');

@@ -146,7 +146,7 @@ describe('the doctor of a plane', () => {
     });
     db.pragma(`user_version = ${version}`);
     db.close();
-    rememberHeads(dataDir, [{ origin, size: 1000, root: Buffer.alloc(32) }]);
+    rememberHeads(dataDir, [{ origin, size: 1000, root: Buffer.alloc(32), have: 1 }]);
     expect(check(await examine(), 'database')).toMatchObject({
       status: 'fail',
       advice: expect.stringContaining('restore the newest'),

@@ -195,7 +195,7 @@ export interface Wire {
   close(): Promise<void>;
 }
 
-/** A TCP proxy before the service. */
+/** A TCP proxy before the service, whose answers say the time of the clock that `setClock` set. */
 export async function startWire(service: Pick<TestService, 'port'>): Promise<Wire> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -233,13 +233,21 @@ function treat(socket: Socket, { weather }: Wire, port: number): void {
   socket.pipe(through);
   socket.on('close', () => through.destroy());
   if (weather === 'clear') {
-    through.pipe(socket);
+    through.on('data', (chunk) => socket.write(dated(chunk)));
     through.on('close', () => socket.destroy());
   } else {
     // the whole answer has come by then, and nobody gets it
     let answers = typeof weather === 'object' ? weather.loseAfter : 0;
-    through.on('data', (chunk) => (answers-- > 0 ? socket.write(chunk) : socket.resetAndDestroy()));
+    through.on('data', (chunk) => (answers-- > 0 ? socket.write(dated(chunk)) : socket.resetAndDestroy()));
   }
+}
+
+/** What writes the header of a service looks at no `Date` that a test set. The length stays. */
+function dated(chunk: Buffer): Buffer {
+  if (!vi.isFakeTimers()) return chunk;
+  const text = chunk.toString('latin1');
+  const set = `\r\nDate: ${new Date().toUTCString()}\r\n`;
+  return Buffer.from(text.replace(/\r\ndate: [^\r]{29}\r\n/i, set), 'latin1');
 }
 
 /** An answer of whatever stands in the way. */

@@ -54,7 +54,10 @@ describe('a log that ended', () => {
   it('is followed by one that says so in a leaf, signed by the same keys under a new name', async () => {
     const words = ['log', 'recover', at('archive'), '--data', at('next'), '--reason', 'the disk is lost'];
     const made = await govHere([...words, '-o', 'json']);
-    expect(made.code).toBe(0);
+    expect(made).toMatchObject({ code: 0 });
+    expect(JSON.parse(made.stdout)).toMatchObject({
+      archive: { dataDir: at('archive'), hasSubjectKeys: false },
+    });
     const { origin, projectId } = fileOf(at('archive'));
     const next = fileOf(at('next'));
     expect(next).toMatchObject({

@@ -5,44 +5,22 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTls, type TLSSocket } from 'node:tls';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { baseUrlOf, rotateCredentials } from '../../plane/enrol.ts';
 import { readEnrolment, writeEnrolment } from '../../plane/enrolment.ts';
 import { telemetryStatus } from '../../plane/status.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { makeAuthority } from '../certificates.ts';
-import { startService, type Tenant, type TestService } from '../hosted.ts';
-import {
-  answer,
-  register,
-  setClock,
-  startTelemetryPlane,
-  startWire,
-  type TestTelemetryPlane,
-  type Wire,
-} from './enrolled.ts';
+import type { Tenant, TestService } from '../hosted.ts';
+import { eachWithPlane } from './eachplane.ts';
+import { answer, register, setClock, type TestTelemetryPlane, type Wire } from './enrolled.ts';
 
 const hourMs = 3_600_000;
 let service: TestService;
 let wire: Wire;
 let ada: Tenant;
 let plane: TestTelemetryPlane;
-beforeAll(async () => {
-  setClock(Date.UTC(2026, 9, 20, 9));
-  service = await startService();
-  ada = await service.signUp('ada');
-  wire = await startWire(service);
-}, 60_000);
-beforeEach(async () => {
-  plane = await startTelemetryPlane();
-  wire.weather = 'clear';
-});
-afterEach(() => plane.end());
-afterAll(async () => {
-  await wire.close();
-  await service.end();
-  vi.useRealTimers();
-});
+eachWithPlane((world) => ({ service, ada, wire, plane } = world), { isBare: true });
 
 const file = () => join(plane.dataDir, 'keys/telemetry.json');
 const rotate = (overlapSeconds?: number) =>

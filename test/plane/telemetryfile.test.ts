@@ -1,40 +1,22 @@
 /** Usage by hand, and none at all: what is written out, what is taken in, and that nobody is contacted. */
-import { writeFileSync } from 'node:fs';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { exportUsage, shownMessages, takeReceipts } from '../../plane/byfile.ts';
+import { outboxFile } from '../../plane/outbox.ts';
 import { telemetryStatus } from '../../plane/status.ts';
 import type { Message, Receipt, UsageAccepted } from '../../src/contract/telemetry.ts';
-import { startService, type Tenant, type TestService } from '../hosted.ts';
-import {
-  register,
-  setClock,
-  startTelemetryPlane,
-  startWire,
-  type TestTelemetryPlane,
-  type Wire,
-} from './enrolled.ts';
+import type { Tenant } from '../hosted.ts';
+import { eachWithPlane } from './eachplane.ts';
+import { openTelemetryPlane, register, setClock, type TestTelemetryPlane, type Wire } from './enrolled.ts';
 
 const hourMs = 3_600_000;
-let service: TestService;
 let wire: Wire;
 let ada: Tenant;
 let plane: TestTelemetryPlane;
-beforeAll(async () => {
-  setClock(Date.UTC(2026, 9, 20, 9));
-  service = await startService();
-  ada = await service.signUp('ada');
-  wire = await startWire(service);
-}, 60_000);
-afterEach(() => plane.end());
-afterAll(async () => {
-  await wire.close();
-  await service.end();
-  vi.useRealTimers();
-});
+eachWithPlane((world) => ({ ada, wire, plane } = world), { isBare: true });
 
 async function start(mode: 'manual-file' | 'off') {
-  plane = await startTelemetryPlane();
   const { token, dataPlaneId } = await register(ada);
   await plane.enrol({ service: wire.origin, token, mode });
   return { dataPlaneId, before: wire.connections };
@@ -76,7 +58,13 @@ describe('a plane whose usage is carried by hand', () => {
     const receipts = await imported(messages);
     const challenges = challengesIn(receipts); // the first report is always challenged, others by chance
     expect(challenges).toBeGreaterThanOrEqual(1);
-    expect(take(receipts)).toEqual({ accepted: messages.length, refused: 0, challenges, unsettled: 0 });
+    expect(await take(receipts)).toEqual({
+      accepted: messages.length,
+      refused: 0,
+      challenges,
+      unsettled: 0,
+      held: null,
+    });
     expect(telemetryStatus(plane.dataDir)).toMatchObject({
       reportsWaiting: 0,
       challengesOpen: challenges,
@@ -84,7 +72,7 @@ describe('a plane whose usage is carried by hand', () => {
     });
     const answers = await exported();
     expect(answers.filter(({ kind }) => kind === 'attestation').length).toBe(challenges);
-    expect(take(await imported(answers)).refused).toBe(0);
+    expect((await take(await imported(answers))).refused).toBe(0);
     expect(telemetryStatus(plane.dataDir)).toMatchObject({
       reportsWaiting: 0,
       challengesOpen: 0,
@@ -105,18 +93,18 @@ describe('a plane whose usage is carried by hand', () => {
     expect(again.map(({ body }) => body)).toEqual(first.map(({ body }) => body));
     const receipts = await imported([...first, ...again]);
     expect(receipts.map(({ status }) => status)).toEqual([202, 202]);
-    expect(take(receipts)).toMatchObject({ accepted: 2, refused: 0, unsettled: 0 });
-    expect(take(receipts)).toMatchObject({ accepted: 2, challenges: 0 });
+    expect(await take(receipts)).toMatchObject({ accepted: 2, refused: 0, unsettled: 0 });
+    expect(await take(receipts)).toMatchObject({ accepted: 2, challenges: 0 });
   });
 
   it('takes no receipt for what it did not send, and says which line is none', async () => {
     await start('manual-file');
     const foreign = { kind: 'usage', id: 'urp_01jq3v5k8hf7wb3c9x2m4n6p8r', status: 202, answer: {} };
-    expect(take([foreign])).toEqual({ accepted: 0, refused: 0, challenges: 0, unsettled: 1 });
-    expect(() => takeReceipts(plane.dataDir, ['', '{"kind":"usage"}'])).toThrow(
+    expect(await take([foreign])).toMatchObject({ accepted: 0, refused: 0, challenges: 0, unsettled: 1 });
+    await expect(takeReceipts(plane.dataDir, ['', '{"kind":"usage"}'])).rejects.toThrow(
       /^line 2: expected a receipt/,
     );
-    expect(() => takeReceipts(plane.dataDir, ['[]x'])).toThrow(/^line 1: /);
+    await expect(takeReceipts(plane.dataDir, ['[]x'])).rejects.toThrow(/^line 1: /);
   });
 
   it('keeps what a receipt refuses, and shows it', async () => {
@@ -125,11 +113,50 @@ describe('a plane whose usage is carried by hand', () => {
     const [message] = await exported();
     const { reportId } = JSON.parse(message!.body);
     const answer = { code: 'REPORT_CONFLICT', detail: 'the id is taken' };
-    expect(take([{ kind: 'usage', id: reportId, status: 400, answer }])).toMatchObject({ refused: 1 });
+    expect(await take([{ kind: 'usage', id: reportId, status: 400, answer }])).toMatchObject({ refused: 1 });
     expect(telemetryStatus(plane.dataDir).reasons).toEqual([
-      expect.stringMatching(/^outbox_behind: /),
+      expect.stringMatching(/^outbox_behind: .*in mode manual-file nobody asks/),
       expect.stringMatching(/^reports_refused: 1 .*REPORT_CONFLICT: the id is taken/),
     ]);
+  });
+});
+
+describe('a plane by hand that is older than what it reported', () => {
+  const reported = async (events: number): Promise<Awaited<ReturnType<typeof take>>> => {
+    setClock(Date.now() + hourMs);
+    await plane.record(events);
+    await plane.sign();
+    return take(await imported(await exported()));
+  };
+
+  it('signs no more once a receipt says what the service holds', async () => {
+    await start('manual-file');
+    await reported(1);
+    const copy = `${plane.dataDir}-older`;
+    cpSync(plane.dataDir, copy, { recursive: true });
+    for (const events of [2, 3]) expect(await reported(events)).toMatchObject({ refused: 0, held: null });
+    plane = openTelemetryPlane(copy);
+    try {
+      expect((await reported(1)).held).toMatch(/^rolled_back: .*gov log recover/);
+      await plane.record(1);
+      await expect(plane.sign()).rejects.toMatchObject({ code: 'STORAGE_FAULT' });
+      expect(telemetryStatus(copy).reasons[0]).toMatch(/^rolled_back: /);
+      expect(await exported()).toEqual([]);
+    } finally {
+      await plane.end();
+      rmSync(copy, { recursive: true });
+    }
+  });
+
+  it('in its outbox alone goes on behind what the receipt says, and every unit is reported once', async () => {
+    await start('manual-file');
+    for (const events of [1, 2]) await reported(events);
+    rmSync(outboxFile(plane.dataDir));
+    expect(await reported(3)).toMatchObject({ refused: 1, held: null });
+    expect(telemetryStatus(plane.dataDir).reasons).toEqual([]);
+    expect(await reported(4)).toMatchObject({ refused: 0, held: null });
+    const totals = await plane.store.totals(plane.project.projectId);
+    expect(plane.reports().at(-1)).toMatchObject({ sequence: 3, totals });
   });
 });
 
@@ -166,7 +193,6 @@ describe('a plane whose mode is off', () => {
   });
 
   it('is not enrolled: nothing is made, nobody is contacted', async () => {
-    plane = await startTelemetryPlane();
     const before = wire.connections;
     await plane.record(1);
     await plane.telemetry.look();

@@ -164,6 +164,60 @@ describe('a log', () => {
     expect(await known()).toMatchObject({ missing: 0, lastReport: { epoch: 1, sequence: 1 } });
   });
 
+  it.each([
+    ['has fewer leaves than', 1],
+    ['outgrew', 20],
+  ])(
+    'that %s what the service holds is signed no more once that is known, and can be followed',
+    async (_, events) => {
+      await report(2);
+      await reopen(() => copy('older'));
+      await report(3);
+      await plane.end();
+      dataDir = join(folder, 'older');
+      plane = openTelemetryPlane(dataDir);
+      await plane.record(events);
+      await plane.sign(); // nobody knows yet
+      setClock(Date.now() + hourMs);
+      await plane.telemetry.look();
+      expect(plane.telemetry.reasons()[0]).toMatch(/^rolled_back: /);
+      await plane.record(1); // which goes on
+      const refused = {
+        code: 'STORAGE_FAULT',
+        message: expect.stringMatching(/nothing more of it is signed/),
+      };
+      await expect(plane.sign()).rejects.toMatchObject(refused);
+      await plane.restart();
+      await expect(plane.sign()).rejects.toMatchObject(refused);
+      await plane.end();
+      await expect(planeServe({ dataDir, log: silentLog, env: {} })).rejects.toMatchObject({
+        code: 'CONFLICT',
+      });
+      const next = join(folder, 'next');
+      const recovered = await planeRecover({ from: dataDir, dataDir: next, reason: 'rolled back' });
+      const held = (await known()).lastReport;
+      expect(recovered.previous[1]?.lastKnownCheckpoint?.size).toBe(held.treeSize);
+      plane = openTelemetryPlane(next);
+    },
+  );
+
+  it('that is older than its telemetry.db, found out while it is served, is signed no more', async () => {
+    const { main, heads } = storeFiles(dataDir);
+    await report(2);
+    await reopen(() => copy('older'));
+    await report(3);
+    await reopen(() => {
+      for (const file of [main, heads]) {
+        for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
+        copyFileSync(file.replace(dataDir, join(folder, 'older')), file);
+      }
+    });
+    setClock(Date.now() + hourMs);
+    await plane.telemetry.look();
+    await plane.record(1);
+    await expect(plane.sign()).rejects.toMatchObject({ code: 'STORAGE_FAULT' });
+  });
+
   it('that is older than its telemetry.db is not signed', async () => {
     await report(2);
     const { main, heads } = storeFiles(dataDir);

@@ -173,6 +173,29 @@ describe('reports', () => {
     );
   });
 
+  it('go on where a clock that was ahead dated into the next month what was reported in this one', async () => {
+    const border = Date.UTC(2026, 10, 1);
+    setClock(border - 3 * hourMs);
+    await plane.telemetry.look();
+    setClock(border + 3 * 60_000); // ahead, for a moment
+    await plane.record(3);
+    setClock(border - 7 * 60_000);
+    await plane.telemetry.look();
+    setClock(border + hourMs);
+    await plane.telemetry.look();
+    await plane.record(2);
+    setClock(border + 3 * hourMs);
+    await plane.telemetry.look();
+    const reports = plane.reports();
+    checkAll(reports);
+    expect(reports.map((each) => [reportMonth(each), each.operations.audit_event])).toEqual([
+      ['2026-10', 0],
+      ['2026-10', 3],
+      ['2026-11', 0], // of the rest of October, which had nothing, there is none
+      ['2026-11', 2],
+    ]);
+  });
+
   it('are due at a time of its own for each plane', () => {
     const dueAt = (dataPlaneId: string): number => {
       const newest = { builtMs: startMs } as never;

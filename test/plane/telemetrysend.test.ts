@@ -1,45 +1,19 @@
 /** `gov plane telemetry send`: reports now, beside a serving plane too, and says why what waits does. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { sendUsage } from '../../plane/sendnow.ts';
 import { writeTelemetrySettings } from '../../plane/enrolment.ts';
 import { govHere } from '../cli/tool.ts';
-import { startService, type Tenant, type TestService } from '../hosted.ts';
-import {
-  register,
-  setClock,
-  startTelemetryPlane,
-  startWire,
-  type TestTelemetryPlane,
-  type Wire,
-} from './enrolled.ts';
+import type { Tenant } from '../hosted.ts';
+import { eachWithPlane } from './eachplane.ts';
+import { startTelemetryPlane, type TestTelemetryPlane, type Wire } from './enrolled.ts';
 
-let service: TestService;
 let wire: Wire;
 let ada: Tenant;
 let plane: TestTelemetryPlane;
 let dataPlaneId = '';
 
-beforeAll(async () => {
-  setClock(Date.UTC(2026, 9, 20, 9));
-  service = await startService();
-  ada = await service.signUp('ada');
-}, 60_000);
-beforeEach(async () => {
-  wire = await startWire(service);
-  plane = await startTelemetryPlane();
-  const registered = await register(ada);
-  dataPlaneId = registered.dataPlaneId;
-  await plane.enrol({ service: wire.origin, token: registered.token });
-  await record();
-});
-afterEach(async () => {
-  await plane.end();
-  await wire.close();
-});
-afterAll(async () => {
-  await service.end();
-  vi.useRealTimers();
-});
+eachWithPlane((world) => ({ ada, wire, plane, dataPlaneId } = world));
+beforeEach(() => record());
 
 async function record(): Promise<void> {
   await plane.record(2);

@@ -1,47 +1,20 @@
 /** What becomes of a message when the service is away, slow, wrong, or answers and the answer is lost. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { telemetryStatus } from '../../plane/status.ts';
-import { startService, type Tenant, type TestService } from '../hosted.ts';
-import {
-  answer,
-  register,
-  setClock,
-  startTelemetryPlane,
-  startWire,
-  type TestTelemetryPlane,
-  type Wire,
-} from './enrolled.ts';
+import type { Tenant } from '../hosted.ts';
+import { eachWithPlane } from './eachplane.ts';
+import { answer, setClock, type TestTelemetryPlane, type Wire } from './enrolled.ts';
 
 const hourMs = 3_600_000;
-let service: TestService;
 let wire: Wire;
 let ada: Tenant;
 let plane: TestTelemetryPlane;
 let dataPlaneId = '';
 
-beforeAll(async () => {
-  setClock(Date.UTC(2026, 9, 20, 9));
-  service = await startService();
-  ada = await service.signUp('ada');
-}, 60_000);
-beforeEach(async () => {
-  wire = await startWire(service);
-  plane = await startTelemetryPlane();
-  const registered = await register(ada);
-  dataPlaneId = registered.dataPlaneId;
-  await plane.enrol({ service: wire.origin, token: registered.token });
-  await plane.record(2);
-});
-afterEach(async () => {
-  await plane.end();
-  await wire.close();
-});
-afterAll(async () => {
-  await service.end();
-  vi.useRealTimers();
-});
+eachWithPlane((world) => ({ ada, wire, plane, dataPlaneId } = world));
+beforeEach(() => plane.record(2));
 
 const problem = (status: number, body: Record<string, unknown>, headers = {}) =>
   answer(status, { 'content-type': 'application/problem+json', ...headers }, JSON.stringify(body));

@@ -8,12 +8,14 @@ import { planeInit } from '../../plane/init.ts';
 import { planeServe, type RunningPlane } from '../../plane/serve.ts';
 import { formatTrust, openTrustedCheckpoint, parseTrust, type Trust } from '../../src/core/checkpoint.ts';
 import { parseVerifierKey } from '../../src/core/notekey.ts';
+import { verifyExport } from '../../src/core/exportverify.ts';
 import { verifyBundle } from '../../src/core/verify.ts';
 import { addLogKeys, type RunningWitness, witnessInit, witnessServe } from '../../src/host/witness.ts';
-import { witnessName } from '../../src/host/witnesses.ts';
+import { witnessName } from '../../src/host/witnessanswer.ts';
 import { silentLog } from '../../src/service/log.ts';
 import { govHere } from '../cli/tool.ts';
 import { type Answer, checkedCalls, event } from '../serving.ts';
+import { exportEnd } from '../service/filled.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-witnessed-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -168,6 +170,43 @@ describe('two planes', { timeout: 120_000 }, () => {
   });
 });
 
+describe('an export', { timeout: 120_000 }, () => {
+  const made = async (plane: Served): Promise<AsyncIterable<Uint8Array>> => {
+    const asked = { resource: 'audit_events', format: 'json', includeProof: true };
+    const { exportId } = (await plane.call('POST', '/exports', asked)).body;
+    const get = (method: string, path: string) => plane.call(method, path);
+    expect(await exportEnd(get, exportId)).toMatchObject({ status: 'completed' });
+    const { bytes } = await plane.call('GET', `/exports/${exportId}/download`);
+    return (async function* () {
+      yield bytes;
+    })();
+  };
+
+  it('waits for cosignatures, so that whoever asks for a witness can verify it', async () => {
+    const [p, q] = [await newSite('p'), await newSite('q')];
+    learn(q, p);
+    const { url } = await witnessOf(q);
+    const plane = await planeOf(p, [`${q.vkey}@${url}`]);
+    await record(plane, 'run-1');
+    const verdict = await verifyExport(await made(plane), witnessedBy(p, q));
+    expect(verdict).toMatchObject({ verified: true, code: null });
+    expect(verdict.notes.join()).not.toContain('UNWITNESSED');
+  });
+
+  it('is made without them after the wait', async () => {
+    const r = await newSite('r');
+    const { url, close } = await witnessOf(r);
+    await close();
+    const witnesses = [{ url, verifierKey: r.vkey }];
+    const plane = await planeOf(r, [], { witnesses, witnessWaitSeconds: 1 });
+    await record(plane, 'run-1');
+    expect((await verifyExport(await made(plane), witnessedBy(r, r))).code).toBe('WITNESS_QUORUM_NOT_MET');
+    const alone = await verifyExport(await made(plane), trustOf(r));
+    expect(alone.verified).toBe(true);
+    expect(alone.notes.join()).toContain('UNWITNESSED');
+  });
+});
+
 describe('a proof', { timeout: 120_000 }, () => {
   it('waits for cosignatures where the plane is told to, and claims them', async () => {
     const [e, f] = [await newSite('e'), await newSite('f')];
@@ -209,6 +248,43 @@ describe('a proof', { timeout: 120_000 }, () => {
   });
 });
 
+describe('an older copy of a witness', { timeout: 120_000 }, () => {
+  it('is told by the plane that it cosigned more for', async () => {
+    const [l, m] = [await newSite('l'), await newSite('m')];
+    learn(m, l);
+    const trust = witnessedBy(l, m);
+    let witness = await witnessOf(m);
+    const { port } = new URL(witness.url);
+    const plane = await planeOf(l, [`${m.vkey}@${witness.url}`]);
+    const cosigned = async (least: number): Promise<void> => {
+      await record(plane, 'run-1');
+      await until(async () => {
+        const note = await checkpoint(plane);
+        return sizeOf(note) > least && quorumMet(note, trust);
+      });
+    };
+    await cosigned(1);
+    await witness.close();
+    const copy = join(folder, 'm-older');
+    cpSync(m.witnessDir, copy, { recursive: true });
+    witness = await witnessOf(m, `127.0.0.1:${port}`);
+    await cosigned(sizeOf(await checkpoint(plane)));
+    expect(await reasons(plane)).toBe('');
+    await witness.close();
+    // whoever puts it back says that it is the newest one, and it is not
+    witness = await witnessServe({
+      dataDir: copy,
+      listen: `127.0.0.1:${port}`,
+      log: silentLog,
+      moved: true,
+    });
+    running.push(witness);
+    await record(plane, 'run-2');
+    await until(async () => (await reasons(plane)).includes('witness_behind'));
+    expect(await reasons(plane)).toContain('an older copy of the witness');
+  });
+});
+
 describe('an older copy of a plane', { timeout: 120_000 }, () => {
   it('gets no cosignature, says so, and goes on recording', async () => {
     const [h, i] = [await newSite('h'), await newSite('i')];
@@ -238,12 +314,42 @@ describe('an older copy of a plane', { timeout: 120_000 }, () => {
     expect(await reasons(older)).toContain(`it has cosigned ${witnessed} leaves`);
     expect((await older.call('GET', '/health')).body).toMatchObject({ status: 'degraded' });
     expect((await older.call('GET', '/health/ready')).status).toBe(200);
-    // once it is as long, its history is another one
+    // what it has signed until then is behind the witness; from now on it signs nothing
+    await until(async () => (await reasons(older)).includes('that the key of this log signed'));
+    const last = sizeOf(await checkpoint(older));
     for (let n = 0; n < 12; n += 1) expect((await record(older, `forked-${n}`)).status).toBe(201);
-    await until(async () => sizeOf(await checkpoint(older)) > witnessed);
-    await until(async () => (await reasons(older)).includes('it answered 4'));
-    const note = await checkpoint(older);
-    expect(sizeOf(note)).toBeGreaterThan(witnessed);
-    expect(quorumMet(note, trust)).toBe(false);
+    await until(async () => (await reasons(older)).includes('signing_refused'));
+    expect(sizeOf(await checkpoint(older))).toBe(last);
+    expect((await older.call('POST', '/proofs', { runId: 'forked-1' })).status).toBe(503);
+    expect((await older.call('GET', '/health/ready')).status).toBe(200);
+    await older.close();
+    await expect(planeOf(copy, flag)).rejects.toThrow(/another history.*gov log recover/);
+  });
+
+  it('that outgrew what was witnessed is signed no more either, once it is told', async () => {
+    const [j, k] = [await newSite('j'), await newSite('k')];
+    learn(k, j);
+    const { url } = await witnessOf(k);
+    const flag = [`${k.vkey}@${url}`];
+    const copy: Site = { ...j, dataDir: join(folder, 'j-copy') };
+    cpSync(j.dataDir, copy.dataDir, { recursive: true });
+    const plane = await planeOf(j, flag);
+    for (let n = 0; n < 5; n += 1) await record(plane, `run-${n}`);
+    await until(async () => {
+      const note = await checkpoint(plane);
+      return sizeOf(note) > 5 && quorumMet(note, witnessedBy(j, k));
+    });
+    await plane.close();
+    let older = await planeOf(copy, []);
+    for (let n = 0; n < 12; n += 1) await record(older, `forked-${n}`);
+    await until(async () => sizeOf(await checkpoint(older)) > 12);
+    await older.close();
+    older = await planeOf(copy, flag);
+    await record(older, 'forked');
+    await until(async () => (await reasons(older)).includes('witness_refused'));
+    await record(older, 'forked');
+    await until(async () => (await reasons(older)).includes('signing_refused'));
+    await older.close();
+    await expect(planeOf(copy, flag)).rejects.toThrow(/another history.*gov log recover/);
   });
 });

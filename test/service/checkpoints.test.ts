@@ -98,6 +98,26 @@ describe('checkpoints', () => {
     await checkpoints.stop();
   });
 
+  it('wait for what is done between them, and what is done waits for them', async () => {
+    const checkpoints = make();
+    const { size: before } = await store.head('prj_a', 'audit');
+    const first = checkpoints.sign('prj_a');
+    let isOver = false;
+    const between = checkpoints.between('prj_a', async () => {
+      expect(openOwn((await store.newestCheckpoint('prj_a', 'audit')) ?? '').size).toBe(before);
+      await grow();
+      expect(await store.newestCheckpoint('prj_a', 'metering')).toBeNull();
+      isOver = true;
+    });
+    const after = (['audit', 'metering'] as const).map(async (tree) => {
+      const { checkpoint } = await checkpoints.sign('prj_a', tree);
+      expect([isOver, checkpoint.size]).toEqual([true, (await store.head('prj_a', tree)).size]);
+    });
+    await Promise.all([first, between, ...after]);
+    await expect(checkpoints.between('prj_a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    await checkpoints.sign('prj_a');
+  });
+
   it('that fail every second for the same reason are logged once, and again for another one', async () => {
     const logged: string[] = [];
     let reason = 'full';

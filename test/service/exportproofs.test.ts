@@ -1,12 +1,15 @@
 /** Artifacts that prove themselves, held against the public verifier; and tables that no spreadsheet takes for code. */
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { couldBeFormula } from '../../src/core/csv.ts';
+import { openLeaf } from '../../src/core/decided/leaf.ts';
+import { openReplay } from '../../src/core/decided/replayed.ts';
 import { verifyExport } from '../../src/core/exportverify.ts';
+import { withdrawnResult } from '../../src/core/replay/withdrawn.ts';
 import { parseTrust, type Trust } from '../../src/core/trust.ts';
 import { engines, startService, type Tenant, type TestService } from '../hosted.ts';
 import { event } from '../serving.ts';
-import { exportEnd, fillProject } from './filled.ts';
+import { isFormula, unmarked } from '../unmarked.ts';
+import { endOf, exportEnd, fillProject } from './filled.ts';
 
 describe.each(engines)('an artifact on %s', (engine) => {
   let service: TestService;
@@ -67,6 +70,69 @@ describe.each(engines)('an artifact on %s', (engine) => {
     expect((await verdict(Buffer.from(lines.toSpliced(3, 1).join('\n')))).verified).toBe(false);
   });
 
+  const parts = (bytes: Buffer): { head: string; rows: string[]; tail: string } => {
+    const [head = '', ...lines] = bytes.toString('utf8').trimEnd().split('\n');
+    return { head, rows: lines.slice(0, -1).map((line) => line.replace(/,$/, '')), tail: lines.at(-1) ?? '' };
+  };
+  const joined = (head: string, rows: readonly string[], tail: string): Buffer =>
+    Buffer.from(`${head}\n${rows.join(',\n')}\n${tail}\n`);
+
+  it.each([
+    ['audit_events', 'timestamp'],
+    ['risk_decisions', 'evaluatedAt'],
+    ['policy_evaluations', 'evaluatedAt'],
+    ['compliance_proofs', 'createdAt'],
+    ['replays', 'createdAt'],
+  ])('of %s is not verified with rows of another that lie outside of its times', async (resource, name) => {
+    const all = await download({ resource, format: 'json', includeProof: true });
+    const { data, manifest } = JSON.parse(all.toString('utf8'));
+    const times = data.map((row: Record<string, unknown>) => String(row[name])).toSorted();
+    const filters = { startTime: times.at(-1) };
+    const few = parts(await download({ resource, format: 'json', filters, includeProof: true }));
+    const { rows } = parts(all);
+    expect(rows.length).toBeGreaterThan(few.rows.length);
+    const firstTail = new RegExp('"firstSequence":\\d+,"lastSequence":\\d+,"rowCount":\\d+');
+    const { firstSequence, lastSequence, rowCount } = manifest;
+    const tail = few.tail.replace(
+      firstTail,
+      `"firstSequence":${firstSequence},"lastSequence":${lastSequence},"rowCount":${rowCount}`,
+    );
+    expect((await verdict(joined(few.head, few.rows, few.tail))).verified).toBe(true);
+    const { verified, checks } = await verdict(joined(few.head, rows, tail));
+    expect([verified, checks.find(({ id }) => id === 'rows')]).toEqual([
+      false,
+      expect.objectContaining({
+        code: 'ROW_MISMATCH',
+        detail: expect.stringContaining('the filters leave out'),
+      }),
+    ]);
+  });
+
+  it('of replays is not verified with results taken out that no erasure took', async () => {
+    await tenant.call('POST', '/events', { body: event({ runId: 'untouched' }) });
+    const { jobId } = (await tenant.call('POST', '/replay', { body: { runId: 'untouched' } })).body;
+    await endOf(tenant.call, jobId);
+    const bytes = await download({ resource: 'replays', format: 'json', includeProof: true });
+    expect((await verdict(bytes)).notes).toContainEqual(expect.stringMatching(/^WITHDRAWN: [1-9]/));
+    const { head, rows, tail } = parts(bytes);
+    const { proof } = JSON.parse(bytes.toString('utf8'));
+    expect([proof.erasures.length, proof.withdrawn.length]).toEqual([1, 1]);
+    const last = JSON.parse(rows.at(-1) ?? '');
+    expect(last.runId).toBe('untouched');
+    const leaf = { ...last.evidence, disclosures: JSON.stringify(last.evidence.disclosures) };
+    for (const by of [proof.erasures[0].index, proof.withdrawn[0].index, 999_999_999]) {
+      const blank = withdrawnResult(openReplay(openLeaf(leaf)), by);
+      const changed = `${rows.at(-1)?.slice(0, rows.at(-1)?.indexOf('},"') ?? 0)}},${blank.slice(1)}`;
+      const { verified, checks } = await verdict(joined(head, [...rows.slice(0, -1), changed], tail));
+      expect([verified, checks.find(({ id }) => id === 'rows')?.result]).toEqual([false, 'passed']);
+      expect(checks.find(({ id }) => id === 'disclosures')).toMatchObject({ code: 'DISCLOSURE_MISSING' });
+    }
+    // nor without what shows that an erasure is of the run
+    const { withdrawn: _, ...others } = proof;
+    const bare = tail.replace(JSON.stringify(proof), JSON.stringify(others));
+    expect((await verdict(joined(head, rows, bare))).code).toBe('DISCLOSURE_MISSING');
+  });
+
   it('as a table is what a strict parser reads, and nothing in it is a formula', async () => {
     const hostile = [
       '=1+1',
@@ -81,6 +147,13 @@ describe.each(engines)('an artifact on %s', (engine) => {
       '\u001b[31mred',
       '\u202Eevil',
       "'=1",
+      'x;=1+1;y',
+      'x\t=1+1\ty',
+      'x|@SUM(A1)',
+      'a\n=WEBSERVICE(A1)\nb',
+      'x;"=1"',
+      '﹦1',
+      '\u3164=1',
     ];
     const events = hostile.map((name, n) =>
       event({ runId: 'hostile', actor: { name }, metadata: { n, [name]: name } }),
@@ -96,12 +169,15 @@ describe.each(engines)('an artifact on %s', (engine) => {
       for (const [name, cell] of Object.entries(row)) {
         const value = answered[at][name] ?? null;
         const text = value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
-        const shown = cell.startsWith("'") ? cell.slice(1) : cell;
+        const shown = unmarked(cell);
         if (typeof value === 'object' && value !== null) expect(JSON.parse(shown)).toEqual(value);
         else expect(shown).toBe(text);
-        if (typeof value !== 'number' && !cell.startsWith("'")) expect(couldBeFormula(cell)).toBe(false);
       }
     });
+    for (const delimiter of [',', ';', '\t', '|']) {
+      const fields = parse(bytes, { delimiter, relax_quotes: true, relax_column_count: true }) as string[][];
+      for (const field of fields.flat()) expect(isFormula(field), field).toBe(false);
+    }
   });
 
   it.each(['audit_events', 'compliance_proofs', 'risk_decisions', 'replays', 'policy_evaluations', 'jobs'])(

@@ -1,6 +1,6 @@
 /** Exports of what a project holds, on both engines: rows are what the API answers, in every format. */
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { engines, startService, type Tenant, type TestService } from '../hosted.ts';
 import { event, type Answer } from '../serving.ts';
 import { exportEnd, fillProject, type Filled } from './filled.ts';
@@ -114,6 +114,19 @@ describe.each(engines)('an export on %s', (engine) => {
   it('of jobs takes their status', async () => {
     const { data } = await artifact({ resource: 'jobs', filters: { status: 'failed' } });
     expect(data.map((row: Answer['body']) => row.jobId)).toEqual([filled.failedJobId]);
+  });
+
+  it('of jobs has those of before the clock was set back', async () => {
+    const { data: listed } = await get('/jobs');
+    const now = Date.now;
+    vi.spyOn(Date, 'now').mockImplementation(() => now() - 86_400_000);
+    try {
+      expect((await artifact({ resource: 'jobs' })).data).toEqual(listed);
+      const filters = { endTime: '2100-01-01T00:00:00Z' };
+      expect((await artifact({ resource: 'jobs', filters })).data).toEqual(listed);
+    } finally {
+      vi.restoreAllMocks();
+    }
   });
 
   it('is not among the jobs', async () => {

@@ -142,6 +142,8 @@ export const scenarios: readonly Scenario[] = [
   ['downloadExport', 403, byApprover],
   ['downloadExport', 412, () => ({ headers: { 'if-match': '"another"' } })],
   ['downloadExport', 416, () => ({ headers: { range: 'bytes=9007199254740-' } })],
+  ['deleteExport', 403, byApprover],
+  ['deleteExport', 204],
   ['createErasure', 200, ({ eventId }) => ({ body: { eventId, dryRun: true } })],
   ['createErasure', 400, () => ({ body: {} })],
   ['createErasure', 403, (made) => ({ ...byApprover(made) })],

@@ -1,4 +1,6 @@
 /** After everything that data planes do at a service, well and badly, its store is whole, and says so. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fsck } from '../../src/host/fsck.ts';
 import { engines, startService, type Tenant, type TestService } from '../hosted.ts';
@@ -56,5 +58,21 @@ describe.each(engines)('data planes of a service on %s', (engine) => {
     const report = await fsck({ dataDir: service.dataDir, env: {}, deep: true });
     expect(report.problems).toEqual([]);
     expect(report.ok).toBe(true);
+  });
+
+  it('have receipts that are the service’s: those of another installation are told', async () => {
+    const store = join(service.dataDir, 'keys', 'store.key');
+    const own = readFileSync(store, 'utf8');
+    // what another installation would have cosigned
+    writeFileSync(store, `${'ab'.repeat(32)}\n`);
+    const { problems } = await fsck({ dataDir: service.dataDir, env: {}, deep: true });
+    writeFileSync(store, own);
+    const told = problems.filter(({ kind }) => kind === 'receipt_mismatch');
+    expect(told.length).toBeGreaterThan(3);
+    expect(told[0]).toMatchObject({
+      position: expect.stringMatching(/\/report\/0\/1$/),
+      got: expect.stringContaining('expected a signature of'),
+    });
+    expect((await fsck({ dataDir: service.dataDir, env: {} })).problems).toEqual([]);
   });
 });

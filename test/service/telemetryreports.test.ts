@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
 import type { UsageReport } from '../../src/contract/telemetry.ts';
 import { engines, startService, type Tenant, type TestService } from '../hosted.ts';
-import { enrolledPlane, ReportingPlane, Sender } from '../telemetryplane.ts';
+import { enrolledPlane, midLastMonth, ReportingPlane, Sender } from '../telemetryplane.ts';
 import { told, type SystemEvent } from './tenants.ts';
 
 interface Row {
@@ -91,6 +91,20 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     expect(await toldOf('telemetry.gap_detected', sender)).toEqual([
       { epoch: 0, firstMissing: 2, before: 4 },
     ]);
+  });
+
+  it('of a month that was billed are told, the first of those in a row', async () => {
+    const beganMs = midLastMonth(midLastMonth());
+    const sender = await enrolledPlane(tenant.call, { name: 'late', projectId, beganMs });
+    const reports = Array.from({ length: 4 }, () => sender.plane.work(2).report());
+    for (const at of [0, 1, 3, 2]) await sender.send(reports[at]);
+    const month = new Date(beganMs).toISOString().slice(0, 7);
+    const late = (at: number) => ({ reportId: reports[at]?.reportId, epoch: 0, sequence: at + 1, month });
+    // the fourth came while the one before it was missing
+    expect(await toldOf('telemetry.reported_late', sender)).toEqual([late(0), late(3)]);
+    const timely = await enrolledPlane(tenant.call, { name: 'timely', projectId, beganMs: Date.now() });
+    await timely.send(timely.plane.report());
+    expect(await toldOf('telemetry.reported_late', timely)).toEqual([]);
   });
 
   it('get a receipt where all before them are held, and none otherwise', async () => {
@@ -220,6 +234,25 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     } finally {
       Object.assign(service.services, { now });
     }
+  });
+
+  it('that are above what a plane can use in a month are refused, and told; of others nothing is', async () => {
+    const other = await service.signUp(`most-${engine}`);
+    const theirs = (await other.call('GET', '/auth/identity')).body.projectId;
+    const enrolled = (name: string) =>
+      enrolledPlane(other.call, { name: `${name}-${engine}`, projectId: theirs });
+    const [first, second] = [await enrolled('most'), await enrolled('more')];
+    first.plane.append({ op: 'audit_event', units: Number.MAX_SAFE_INTEGER, leaves: 1 });
+    const report = first.plane.report();
+    expect((await first.send(report)).body.code).toBe('REPORT_INVALID');
+    expect((await first.send(report)).body.code).toBe('REPORT_INVALID');
+    second.plane.append({ op: 'audit_event', units: limits.epochMonthUnits, leaves: 1 });
+    expect((await second.send(second.plane.report())).status).toBe(202);
+    const [event, ...others] = await told(other.call, 'telemetry.report_refused');
+    expect([event?.metadata, others]).toMatchObject([
+      { reportId: report.reportId, sequence: 1, reason: 'limit_reached' },
+      [],
+    ]);
   });
 
   it('tell of quotas where the project has some, and are refused by none', async () => {

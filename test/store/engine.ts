@@ -16,7 +16,10 @@ export type Open = () => Promise<Opened>;
 
 let current: Open | undefined;
 
+/** Once in a process: the tests of the suite are told to vitest while its modules load, which they do once. */
 export const setEngine = (open: Open): void => {
+  if (current !== undefined)
+    throw new Error('expected a process of its own: see `alone` in vitest.config.ts');
   current = open;
 };
 

@@ -39,6 +39,7 @@ describe('fsck', () => {
       projects: 1,
       leaves: 2501 + 51,
       checkpoints: 2,
+      unopened: 0,
       deep: true,
     });
     expect(seen).toEqual([1000, 2000, 2501, 2552]);

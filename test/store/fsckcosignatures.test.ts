@@ -3,7 +3,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ed25519Cosigner, ed25519Signer } from '../../src/core/checkpoint.ts';
 import { signatureLine, splitNote } from '../../src/core/note.ts';
-import { witnessName } from '../../src/host/witnesses.ts';
+import { witnessName } from '../../src/host/witnessanswer.ts';
 import { Checkpoints } from '../../src/service/checkpoints.ts';
 import { silentLog } from '../../src/service/log.ts';
 import { fsckStore } from '../../src/store/fsck.ts';

@@ -103,9 +103,34 @@ describe('a checkpoint', () => {
     await stored(store, request([event()]));
     const heads = openHeads(storeFiles(plane.dataDir).heads);
     heads.raise('test/a/audit', { size: 500, root: Buffer.alloc(32, 7) });
-    expect(await codeOf(signHead(store))).toBe('CONFLICT');
+    expect(await codeOf(signHead(store))).toBe('STORAGE_FAULT');
     heads.close();
     await store.close();
+  });
+
+  it('is not signed from the moment on that a head is learnt which the log lacks, nor after a restart', async () => {
+    const origin = 'test/a/audit';
+    for (const size of [200, 103, 102, 50]) {
+      const plane = await filled();
+      const store = plane.open();
+      await stored(store, request([event()]));
+      await signHead(store);
+      const heads = openHeads(storeFiles(plane.dataDir).heads);
+      const { size: have } = await store.head('prj_a', 'audit');
+      const root = Buffer.alloc(32, 7);
+      heads.learn({ origin, size, root }, have);
+      expect([...heads.all()].find((head) => head.origin === origin)).toEqual({ origin, size, root });
+      await stored(store, request([event()]));
+      expect(await codeOf(signHead(store))).toBe('STORAGE_FAULT');
+      // a smaller one is no news where the larger one is refused
+      heads.learn({ origin, size: 40, root }, Math.min(have, size - 1));
+      expect(heads.find(origin)?.size).toBe(size);
+      expect(() => heads.raise(origin, { size: 10, root })).not.toThrow();
+      heads.close();
+      await store.close();
+      expect(() => plane.open()).toThrow(/older copy|was changed/);
+      expect((await plane.fsck()).problems.map(({ kind }) => kind)).toContain('heads_mismatch');
+    }
   });
 
   it('never moves the kept head back', () => {

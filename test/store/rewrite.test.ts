@@ -1,10 +1,27 @@
 /** What was erased or pruned is in no page of a database that was closed, nor in its write-ahead log. */
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { planeBackup } from '../../plane/backup.ts';
+import { planeDoctor } from '../../plane/doctor.ts';
 import { planePrune } from '../../plane/prune.ts';
+import { planeServe } from '../../plane/serve.ts';
+import { limits } from '../../src/contract/limits.ts';
 import { fsck } from '../../src/host/fsck.ts';
+import { silentLog } from '../../src/service/log.ts';
+import { isWritten } from '../../src/store/sqlite/rewrite.ts';
+import { Account } from '../cli/account.ts';
+import { mountSmall } from '../faults/full.ts';
 import { endOf } from '../service/filled.ts';
 import { event, startPlane, type TestPlane } from '../serving.ts';
 
@@ -46,28 +63,123 @@ async function record(): Promise<string[]> {
 }
 
 /** Values that are found in some file of the data directory. */
-function found(): Set<string> {
-  const files = readdirSync(plane.dataDir, { withFileTypes: true, recursive: true }).filter((each) =>
+function found(dataDir = plane.dataDir): Set<string> {
+  const files = readdirSync(dataDir, { withFileTypes: true, recursive: true }).filter((each) =>
     each.isFile(),
   );
   const texts = files.map((each) => readFileSync(join(each.parentPath, each.name), 'latin1'));
   return new Set(texts.flatMap((text) => text.match(/CNRY\d{4}Z/g) ?? []));
 }
 
-it('fields, one by one', async () => {
-  const ids = await record();
+/** Of every fifth event; answers the values that went. */
+async function erase(ids: readonly string[]): Promise<string[]> {
   const gone: string[] = [];
   for (let at = 0; at < ids.length; at += 5) {
     const body = { eventId: ids[at], fields: ['/metadata/card'] };
     expect((await plane.call('POST', '/erasures', { body })).status).toBe(201);
     gone.push(canary(at));
   }
+  return gone;
+}
+
+/** The data directory as a crash now would leave it. */
+function crashed(): string {
+  const copy = join(plane.dataDir, '..', 'crashed');
+  const isOwn = (path: string): boolean => !/\/(?:lock|reserve|run\.json)$/.test(path);
+  cpSync(plane.dataDir, copy, { recursive: true, filter: isOwn });
+  return copy;
+}
+
+it('fields, one by one', async () => {
+  const ids = await record();
+  const gone = await erase(ids);
   await plane.close();
   const left = found();
   expect(gone.filter((each) => left.has(each))).toEqual([]);
   expect(left.size).toBe(ids.length - gone.length);
   expect((await fsck({ dataDir: plane.dataDir, deep: true, env: {} })).problems).toEqual([]);
 });
+
+it('fields of a process that crashed, when the next one stops, which removes nothing', async () => {
+  const due = (dataDir: string): boolean => existsSync(join(dataDir, 'rewrite.due'));
+  const ids = await record();
+  expect(due(plane.dataDir)).toBe(false);
+  const gone = await erase(ids);
+  const dataDir = crashed();
+  expect([due(plane.dataDir), due(dataDir)]).toEqual([true, true]);
+  const databaseOf = async (at: string) =>
+    (await planeDoctor({ dataDir: at, env: {} })).checks.find(({ name }) => name === 'database');
+  expect(await databaseOf(dataDir)).toMatchObject({
+    status: 'warn',
+    advice: expect.stringContaining('gov log compact'),
+  });
+  expect(await databaseOf(plane.dataDir)).toMatchObject({ status: 'ok' }); // its stop does it
+  // a copy has what its original has, and what is due
+  const backup = join(dataDir, '..', 'backup');
+  await planeBackup({ dataDir: plane.dataDir, out: backup });
+  expect(due(backup)).toBe(true);
+  const next = await planeServe({ dataDir, env: {}, log: silentLog, overloadDelayMs: 60_000 });
+  await next.close();
+  const left = found(dataDir);
+  expect([gone.filter((each) => left.has(each)), due(dataDir)]).toEqual([[], false]);
+  expect(left.size).toBe(ids.length - gone.length);
+  await plane.close();
+  expect(due(plane.dataDir)).toBe(false);
+});
+
+it('fields, on demand, whatever is due', async () => {
+  const ids = await record();
+  const gone = await erase(ids);
+  const dataDir = crashed();
+  const tool = new Account();
+  const compact = (at: string) => tool.gov(['log', 'compact', '--data', at], { columns: 100 });
+  expect((await compact(plane.dataDir)).code).toBe(6); // it is served
+  expect((await compact(join(dataDir, '..', 'none'))).code).toBe(5);
+  const { code, stdout } = await compact(dataDir);
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringMatching(/written anew: [\d.]+ MiB before, [\d.]+ MiB now/),
+  ]);
+  const left = found(dataDir);
+  expect(gone.filter((each) => left.has(each))).toEqual([]);
+  expect(existsSync(join(dataDir, 'rewrite.due'))).toBe(false);
+  expect((await fsck({ dataDir, deep: true, env: {} })).problems).toEqual([]);
+  expect(await tool.json(['log', 'compact', '--data', dataDir])).toMatchObject({ dataDir });
+});
+
+it('is not done at a stop above a size that takes long, but after a pruning', () => {
+  expect(isWritten('erased', limits.rewriteBytes)).toBe(true);
+  expect(isWritten('erased', limits.rewriteBytes + 1)).toBe(false);
+  expect(isWritten('pruned', limits.rewriteBytes + 1)).toBe(true);
+  expect(isWritten(null, 1)).toBe(false);
+});
+
+const mayMount = process.getuid?.() === 0 && process.platform === 'linux';
+
+it.skipIf(!mayMount)(
+  'where the disk is full is still due, and says so (skipped where not root on Linux: needs a tmpfs)',
+  async (test) => {
+    await erase(await record());
+    const from = crashed();
+    const small = join(from, '..', 'small');
+    mkdirSync(small);
+    const unmount = mountSmall(small, 16);
+    if (unmount === null) return test.skip('root may not mount here');
+    try {
+      const dataDir = join(small, 'plane');
+      cpSync(from, dataDir, { recursive: true });
+      const { bavail, bsize } = statfsSync(small);
+      writeFileSync(join(small, 'rest'), Buffer.alloc(bavail * bsize - 128 * 1024));
+      const { code, stderr } = await new Account().gov(['log', 'compact', '--data', dataDir]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('free space, then run gov log compact')]);
+      expect(existsSync(join(dataDir, 'rewrite.due'))).toBe(true);
+      rmSync(join(small, 'rest'));
+      expect((await new Account().gov(['log', 'compact', '--data', dataDir])).code).toBe(0);
+    } finally {
+      unmount();
+    }
+  },
+);
 
 it('events that were pruned', async () => {
   await record();

@@ -47,6 +47,10 @@ describe('the tables of data planes', () => {
     [`UPDATE telemetry_report SET ${again} WHERE answer_ms IS NOT NULL`, 'never changes in telemetry_report'],
     [`UPDATE telemetry_report SET attestation = 'verified' ${unanswered}`, 'CHECK constraint failed'],
     [`UPDATE telemetry_report SET answer_ms = 1 ${unanswered}`, 'CHECK constraint failed'],
+    [
+      `UPDATE telemetry_report SET attestation = 'expired' WHERE sequence = 1`,
+      'never changes in telemetry_report',
+    ],
     ['DELETE FROM telemetry_report', 'telemetry_report stays'],
     [
       `INSERT OR REPLACE INTO telemetry_report SELECT * FROM telemetry_report WHERE sequence = 1`,

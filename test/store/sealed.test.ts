@@ -1,4 +1,4 @@
-/** The store suite on SQLite whose bodies are sealed at rest; and what lies on disk. PostgreSQL: `postgres/sealed.test.ts`. */
+/** What the store suite says of bodies, on SQLite whose bodies are sealed at rest; and what lies on disk. PostgreSQL: `postgres/sealed.test.ts`. */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { fsckStore } from '../../src/store/fsck.ts';
@@ -18,11 +18,11 @@ import {
 } from './fixture.ts';
 import { digestsOf, erasing } from './erasing.ts';
 import { TestPlane } from './plane.ts';
-import { storeSuite } from './suite.ts';
+import { bodySuite } from './suite.ts';
 
 const masterKey = seededBytes('master')(32);
 
-await storeSuite(async () => {
+await bodySuite(async () => {
   const dataDir = newFolder();
   const clock = new HandClock();
   const open = (): SqliteStore =>

@@ -38,10 +38,14 @@ const everywhere: Reasons = {
   'what is past its time is swept, whosoever it is':
     /^(?:UPDATE job SET request = NULL|DELETE FROM (?:idempotency|session|graph_part))/,
   'artifacts past their time are found for all tenants':
-    /^SELECT p\.project_id, e\.export_id FROM export_job e .* WHERE e\.removed = 0 AND/,
+    /^SELECT p\.project_id, e\.export_id(?:, e\.size_bytes)? FROM export_job e .* WHERE e\.removed = 0 AND/,
+  'challenges that nobody answered in time are found for all tenants':
+    /^SELECT p\.project_id AS "projectId", r\.plane_id .* WHERE r\.attestation = 'pending' AND r\.challenge_expires_ms <= (?:\?|\$1)/,
   'logs that nobody signed are found for all tenants':
     /^SELECT p\.project_id FROM (?:grown|project) .*h\.size > coalesce\(\(SELECT max\(size\) FROM checkpoint/,
   'the installation has one row': /^(?:SELECT text FROM|INSERT INTO) (?:installation|master_key)/,
+  'a start destroys again what was destroyed, of all tenants':
+    /^(?:SELECT DISTINCT key_id FROM erased_key$|UPDATE subject_key k SET secret = .* FROM erased_key e WHERE)/,
   'transactions and settings name no rows':
     /^(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|PRAGMA|SELECT set_config\('gov\.\w+', \$1, true\))/,
 };
@@ -56,6 +60,8 @@ const sqliteAlone: Reasons = {
     /^SELECT project\.project\b.* ORDER BY project\.project$/,
   'a check of a file asks whose home a project is':
     /^SELECT \* FROM organization WHERE home_production = \?$/,
+  'a random id names one key of all tenants': /\bsubject_key (?:SET .* )?WHERE key_id = \?$/,
+  'the log has one file of keys': /^(?:SELECT file_id FROM|INSERT INTO) (?:key_)?file\b/,
   'an empty file is told from one of gov': /FROM sqlite_schema/,
 };
 
@@ -149,18 +155,26 @@ function strayed(db: Connection, text: string): string[] {
 describe('a statement names its tenant, unless it belongs to none', () => {
   it('on SQLite, where its plan goes by the tenant as well', async () => {
     const dataDir = newFolder();
-    const main = storeFiles(dataDir).main;
-    const options = { dataDir, clock: new HandClock(), randomBytes: seededBytes('s'), reserveBytes: 0 };
+    const { main, subjects } = storeFiles(dataDir);
+    const masterKey = seededBytes('master')(32);
+    const options = {
+      dataDir,
+      clock: new HandClock(),
+      randomBytes: seededBytes('s'),
+      reserveBytes: 0,
+      masterKey,
+    };
     const serving = await prepared(async () => {
       const store = openStore(options);
       await store.createProject(projectOf('a'), genesis('a'));
       await store.close();
-      openReader(main).close();
+      openReader(main, masterKey).close();
     });
-    const checking = await prepared(async () => void (await fsckStore({ dataDir, deep: true })));
+    const checking = await prepared(async () => void (await fsckStore({ dataDir, deep: true, masterKey })));
     expect(serving.length).toBeGreaterThan(130);
     expect(faults([...new Set([...serving, ...checking])], { ...everywhere, ...sqliteAlone })).toEqual([]);
     const db = connectReader(main);
+    db.exec(`ATTACH '${subjects}' AS subjects`);
     const tenants = serving.filter((text) => carried.some((pattern) => pattern.test(text)));
     expect(tenants.flatMap((text) => strayed(db, text))).toEqual([]);
     const claims = serving.filter((text) => text.startsWith('WITH RECURSIVE turn'));

@@ -12,7 +12,7 @@ import { plainView } from '../view.ts';
 
 type Call = Invocation<typeof spec>;
 
-const view = plainView(['erasureIds', 'leaves', 'fields', 'dryRun', 'request']);
+const view = plainView(['erasureIds', 'leaves', 'fields', 'dryRun', 'keyDestroyed', 'request']);
 
 export const run: Run<typeof spec> = async (call) => {
   const { flags, out, session, settings, signal } = call;
@@ -20,41 +20,49 @@ export const run: Run<typeof spec> = async (call) => {
   const client = await session.client();
   const { body: found } = await client.createErasure({ body: { ...asked, dryRun: true } });
   const what = `${found.complete ? '' : 'more than '}${found.fields} values of ${found.leaves} events and decisions`;
-  if (flags.dryRun || found.fields === 0) return tellFound(call, found, what);
-  await confirm(`this erases ${what} for good`, '--yes', call);
+  const { keyDestroyed: ends } = found;
+  if (flags.dryRun || (found.fields === 0 && !ends)) return tellFound(call, found, what);
+  const key = ends ? ', and destroys the key of the subject' : '';
+  await confirm(`this erases ${what} for good${key}`, '--yes', call);
   const second = flags.request === undefined ? {} : { request: flags.request };
   const erasureIds: string[] = [];
   let leaves = 0;
   let fields = 0;
+  let keyDestroyed = false;
   for (let complete = false; !complete;) {
     signal.throwIfAborted();
     // one key for one request: what follows the first is another
-    const key = erasureIds.length === 0 ? settings.idempotencyKey : undefined;
+    const once = erasureIds.length === 0 ? settings.idempotencyKey : undefined;
     const { body } = await client.createErasure({
       body: { ...asked, ...second },
-      ...(key === undefined ? {} : { idempotencyKey: key }),
+      ...(once === undefined ? {} : { idempotencyKey: once }),
     });
     if (body.erasureId !== null) erasureIds.push(body.erasureId);
     leaves += body.leaves;
     fields += body.fields;
+    keyDestroyed ||= body.keyDestroyed;
     complete = body.complete || body.erasureId === null;
   }
-  if (!out.isHuman) return out.one({ erasureIds, leaves, fields, dryRun: false }, view);
+  if (!out.isHuman) return out.one({ erasureIds, leaves, fields, dryRun: false, keyDestroyed }, view);
   await out.lines([
     safe`erased ${fields} values of ${leaves} events and decisions: ${erasureIds.join(', ')}`,
+    ...(flags.subject === undefined ? [] : [keyDestroyed ? destroyed : kept]),
   ]);
 };
 
+const destroyed = safe`  the key of the subject is destroyed: older copies of these values cannot be read any more`;
+const kept = safe`  no key was destroyed: older copies, such as backups, can be read as long as they are kept`;
+
 /** What would go, or that nothing would. */
 async function tellFound({ flags, out }: Call, found: ErasureDone, what: string): Promise<void> {
-  const { leaves, fields, request } = found;
+  const { leaves, fields, keyDestroyed, request } = found;
   const second = flags.dryRun ? request : undefined;
   if (!out.isHuman) {
     const shown = second === undefined ? {} : { request: second };
-    return out.one({ erasureIds: [], leaves, fields, dryRun: flags.dryRun, ...shown }, view);
+    return out.one({ erasureIds: [], leaves, fields, dryRun: flags.dryRun, keyDestroyed, ...shown }, view);
   }
   await out.lines([
-    safe`${what}${flags.dryRun ? ' would go' : ': nothing to erase'}`,
+    safe`${what}${flags.dryRun ? ' would go' : ': nothing to erase'}${keyDestroyed ? ', and the key of the subject' : ''}`,
     ...(second === undefined ? [] : [safe`  another person carries it out with --request ${second}`]),
   ]);
 }
@@ -71,8 +79,10 @@ async function askedFor({ flags, io, signal }: Call): Promise<ErasureInput> {
   }
   if (field.length > 0) throw usage('--field: expected none with --subject: all about it goes');
   const value = subject === '-' ? await typed({ io, signal }) : (subject ?? '');
-  if (value === '' || value.length > limits.subjectValueChars) {
-    throw usage(`--subject: expected 1 to ${limits.subjectValueChars} characters, got ${value.length}`);
+  // as the interface counts them: characters, not UTF-16 units
+  const { length } = [...value];
+  if (length === 0 || length > limits.subjectValueChars) {
+    throw usage(`--subject: expected 1 to ${limits.subjectValueChars} characters, got ${length}`);
   }
   return { subject: value, ...reasoned };
 }

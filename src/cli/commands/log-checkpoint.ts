@@ -1,15 +1,15 @@
 /** `gov log checkpoint`: the bytes that were signed, as they are. */
-import { resolve } from 'node:path';
 import type { Run } from '../command.ts';
-import { writeWhole } from '../files.ts';
+import { isStdout, writeOutput } from '../files.ts';
 import { safe } from '../safe.ts';
 import type { logCheckpoint as spec } from '../specs/operate.ts';
 
-export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
+export const run: Run<typeof spec> = async (call) => {
+  const { flags, out, session, io } = call;
   const { body } = await (await session.client()).getCheckpoint();
   const note = Buffer.from(String(body));
-  if (flags.out !== undefined) {
-    writeWhole(resolve(io.cwd, flags.out), note);
+  if (flags.out !== undefined && !isStdout(flags.out, call)) {
+    await writeOutput(flags.out, note, call);
     return out.note(safe`wrote ${flags.out}`);
   }
   if (io.stdout.isTTY !== true) return out.raw(note);

@@ -34,6 +34,7 @@ interface Report {
   readonly found: number;
   readonly leaves: number;
   readonly checkpoints: number;
+  readonly unopened: number;
   readonly deep: boolean;
 }
 
@@ -70,12 +71,15 @@ async function check(options: Options): Promise<Report> {
 }
 
 function told(report: Report, dataDir: string, { bold, green, red, dim }: Styles): Safe[] {
-  const { ok, leaves, checkpoints, problems, found, deep } = report;
+  const { ok, leaves, checkpoints, problems, found, unopened, deep } = report;
   const head = ok ? green('✓ whole') : red(`✗ BROKEN in ${found} places`);
   const depth = deep ? 'deep' : 'without --deep: no disclosures, metering references and signatures';
   return [
     safe`${bold(head)}  ${dataDir}`,
     safe`  read ${leaves} leaves and ${checkpoints} checkpoints (${depth})`,
+    ...(unopened === 0
+      ? []
+      : [safe`  not looked into ${unopened} bodies about subjects: their keys are not here`]),
     ...problems.map((problem) => problemLine(problem, dim)),
     ...(found > problems.length ? [safe`  and ${found - problems.length} more`] : []),
   ];

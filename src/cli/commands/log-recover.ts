@@ -22,5 +22,9 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
         safe`  follows ${origin}: ${size} leaves are left of ${lastKnownCheckpoint?.size ?? size}`,
     ),
   ]);
+  const { hasSubjectKeys } = made.archive;
+  await out.warn(
+    safe`no erasure reaches the archive ${args.from}: for people whose data has to go there, ${hasSubjectKeys ? 'delete its subjects.db (then nothing about anybody can be read, and all can be verified), or all of it' : 'delete it'}`,
+  );
   return out.note(safe`next: gov plane serve --data ${flags.data}; keep ${args.from} as the archive`);
 };

@@ -7,6 +7,7 @@ import { CliError, exit, usage } from '../exit.ts';
 import { safe } from '../safe.ts';
 import type { planeInit as spec } from '../specs/plane.ts';
 import { plainView } from '../view.ts';
+import { codeOf, whyUnwritable } from '../writefault.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const { planeInit } = await import('../../../plane/init.ts');
@@ -33,17 +34,10 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
 /** What the system refused, in words that name the directory; anything else as it is. */
 function unmakeable(dataDir: string, cause: unknown): unknown {
   if (!(cause instanceof Error) || !('syscall' in cause) || !('code' in cause)) return cause;
-  const reasons: Readonly<Record<string, string>> = {
-    ENOTDIR: 'a file is in its way',
-    EEXIST: 'a file is in its way',
-    EACCES: 'this user may not write there',
-    EPERM: 'this user may not write there',
-    EROFS: 'the file system is read-only',
-    ENOSPC: 'the disk is full',
-  };
-  const code = String(cause.code);
-  const reason = reasons[code] ?? code;
-  return new CliError(exit.usage, `cannot make a data plane in ${dataDir}: ${reason}`, { code, cause });
+  return new CliError(exit.usage, `cannot make a data plane in ${dataDir}: ${whyUnwritable(cause)}`, {
+    code: codeOf(cause),
+    cause,
+  });
 }
 
 /** The name of the context for this directory: the one that is there, else a new one. */

@@ -1,4 +1,4 @@
-/** `gov plane keys retire`: of a plane that does not serve meanwhile. */
+/** `gov plane keys retire`, also of a plane that serves. */
 import type { Run } from '../command.ts';
 import { changedKeys } from '../keysoutput.ts';
 import type { planeKeysRetire as spec } from '../specs/witness.ts';

@@ -1,4 +1,4 @@
-/** `gov plane keys rotate`: of a plane that does not serve meanwhile. */
+/** `gov plane keys rotate`, also of a plane that serves. */
 import type { Run } from '../command.ts';
 import { changedKeys } from '../keysoutput.ts';
 import type { planeKeysRotate as spec } from '../specs/witness.ts';

@@ -32,7 +32,17 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) =>
   out.verdict = restored.verdict === 'behind' ? exit.checkFailed : exit.ok;
   if (out.isHuman) await out.lines(told(restored, out.styles));
   else await out.one(restored, plainView(Object.keys(restored)));
-  if (!restored.withKeys) await out.note(safe`next: put the plane’s keys/ into ${restored.dataDir}`);
+  const { unopened, lacksSubjects, withKeys } = restored;
+  if (lacksSubjects) {
+    await out.warn(
+      safe`${unopened} bodies about subjects cannot be read without subjects.db, which the backup leaves out; what was erased since the backup stays unreadable, and is missing until it is erased here as well`,
+    );
+  }
+  const needed = [
+    ...(withKeys ? [] : ['the plane’s keys/']),
+    ...(lacksSubjects ? ['its newest subjects.db'] : []),
+  ];
+  if (needed.length > 0) await out.note(safe`next: put ${needed.join(' and ')} into ${restored.dataDir}`);
   else if (restored.verdict !== 'behind')
     await out.note(safe`next: gov plane serve --data ${restored.dataDir}`);
   return out.verdict;

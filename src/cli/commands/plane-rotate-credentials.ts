@@ -1,9 +1,13 @@
 /** `gov plane rotate-credentials`: new credentials beside those in use. `test/cli/planetelemetry.test.ts` proves it. */
 import { resolve } from 'node:path';
 import type { Run } from '../command.ts';
+import { hintedBy } from '../enrolmenttoken.ts';
 import { safe } from '../safe.ts';
 import type { planeRotateCredentials as spec } from '../specs/telemetry.ts';
 import { plainView } from '../view.ts';
+
+const again =
+  'enrol again with a token for this data plane: gov planes token ID, at the service; then gov plane enroll --force';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
@@ -15,7 +19,7 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
     overlapSeconds,
     env: io.env,
     now: io.now,
-  });
+  }).catch(hintedBy(again));
   const keyLast4 = current.key.slice(-4);
   const previousValidUntil = previous?.validUntil ?? null;
   const result = { dataPlaneId, keyLast4, previousValidUntil };

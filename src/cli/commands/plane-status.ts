@@ -30,6 +30,7 @@ interface Running {
 interface Disk {
   readonly freeBytes: number;
   readonly databaseBytes: number;
+  readonly exportBytes: number;
   readonly bytesPerDay: number | null;
   readonly daysLeft: number | null;
 }
@@ -139,11 +140,15 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const running = dataDir === null ? {} : readRunning(dataDir);
   const baseUrl = session.baseUrl().value;
   const { disk, telemetry, reasons } = dataDir === null ? nowhere : await overview(dataDir);
-  const served = await serving(await session.client({ retries: 0 }), {
-    running,
-    env: io.env,
-    trust: session.trustFile(),
-  });
+  // the system chooses the port when it serves: there is nobody to ask
+  const isNowhere = dataDir !== null && running.baseUrl === undefined && new URL(baseUrl).port === '0';
+  const served = isNowhere
+    ? { reasons: [`not running: nothing serves ${dataDir}`] }
+    : await serving(await session.client({ retries: 0 }), {
+        running,
+        env: io.env,
+        trust: session.trustFile(),
+      });
   const status: PlaneStatus = {
     state: 'not serving',
     dataDir,
@@ -213,10 +218,11 @@ function chainText({ chain }: PlaneStatus): string | null {
 
 function diskText({ disk }: PlaneStatus): string | null {
   if (disk === null) return null;
-  const { freeBytes, databaseBytes, bytesPerDay, daysLeft } = disk;
+  const { freeBytes, databaseBytes, exportBytes, bytesPerDay, daysLeft } = disk;
+  const exports = exportBytes === 0 ? '' : `, ${size(exportBytes)} of exports`;
   const growth = bytesPerDay === null ? '' : `, ${size(bytesPerDay)} more a day`;
   const left = daysLeft === null ? '' : `: ${daysLeft} days left`;
-  return `${size(databaseBytes)} of databases, ${size(freeBytes)} free${growth}${left}`;
+  return `${size(databaseBytes)} of databases${exports}, ${size(freeBytes)} free${growth}${left}`;
 }
 
 function serviceText({ telemetry }: PlaneStatus): string | null {

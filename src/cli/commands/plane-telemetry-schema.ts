@@ -1,15 +1,23 @@
 /** `gov plane telemetry schema`: what a plane may send, as JSON Schema. `test/cli/planetelemetry.test.ts` proves it. */
-import { AttestationProof, UsageReport } from '../../contract/telemetry.ts';
+import { AttestationProof, EnrolmentRequest, telemetry, UsageReport } from '../../contract/telemetry.ts';
 import type { Run } from '../command.ts';
 import type { planeTelemetrySchema as spec } from '../specs/telemetry.ts';
+
+const messages = {
+  usageReport: UsageReport,
+  attestation: AttestationProof,
+  enrolment: telemetry.enrollDataPlane.body,
+  enrolmentByFile: EnrolmentRequest,
+  rotation: telemetry.rotatePlaneCredentials.body,
+};
 
 export const run: Run<typeof spec> = ({ out }) =>
   out.json(
     {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       title: 'What a data plane sends to its service',
-      anyOf: [{ $ref: '#/$defs/usageReport' }, { $ref: '#/$defs/attestation' }],
-      $defs: { usageReport: UsageReport, attestation: AttestationProof },
+      anyOf: Object.keys(messages).map((name) => ({ $ref: `#/$defs/${name}` })),
+      $defs: messages,
     },
     2,
   );

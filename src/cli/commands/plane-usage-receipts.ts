@@ -11,12 +11,13 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, io, sig
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
   const { bytes } = await readInput(args.file, { io, signal });
   const { takeReceipts } = await import('../../../plane/byfile.ts');
-  const taken = takeReceipts(dataDir, Buffer.from(bytes).toString().split('\n'));
+  const taken = await takeReceipts(dataDir, Buffer.from(bytes).toString().split('\n'));
   out.verdict = taken.refused > 0 ? exit.checkFailed : exit.ok;
   if (out.isHuman) {
     const { accepted, refused, unsettled, challenges } = taken;
     await out.line(safe`${accepted} accepted, ${refused} refused, ${unsettled} to be sent again`);
     if (challenges > 0) await out.note(safe`${challenges} challenges came; the next export answers them`);
   } else await out.one(taken, plainView(Object.keys(taken)));
+  if (taken.held !== null) await out.warn(safe`${taken.held}`);
   return out.verdict;
 };

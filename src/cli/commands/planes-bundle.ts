@@ -1,13 +1,13 @@
 /** `gov planes bundle`: the signed configuration as a file. */
-import { resolve } from 'node:path';
 import { canonicalize, type Json } from '../../core/json.ts';
 import type { Run } from '../command.ts';
 import { CliError, exit } from '../exit.ts';
-import { writeWhole } from '../files.ts';
+import { isStdout, writeOutput } from '../files.ts';
 import { Safe, safe } from '../safe.ts';
 import type { planesBundle as spec } from '../specs/planeconfig.ts';
 
-export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
+export const run: Run<typeof spec> = async (call) => {
+  const { flags, out, session } = call;
   const client = await session.client();
   const { bundleVersion, bundleHash, signed, verifierKey } = (await client.getConfigBundle()).body;
   if (signed === null) {
@@ -18,9 +18,8 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   }
   // JSON by its type; the same bytes each time
   const text = `${canonicalize(signed as unknown as Json)}\n`;
-  if (flags.out !== undefined && flags.out !== '-') {
-    const path = resolve(io.cwd, flags.out);
-    writeWhole(path, Buffer.from(text), 0o600);
+  if (flags.out !== undefined && !isStdout(flags.out, call)) {
+    await writeOutput(flags.out, Buffer.from(text), call, 0o600);
     await out.note(safe`wrote ${flags.out}: configuration ${bundleVersion}, ${bundleHash}`);
     if (verifierKey !== null) await out.note(safe`signed by the service, whose key is ${verifierKey}`);
     return out.note(safe`on the plane: gov plane config apply ${flags.out}`);

@@ -4,7 +4,7 @@ import { bundleTlogProof } from '../../core/bundle.ts';
 import { readBundle } from '../../core/bundleread.ts';
 import type { Invocation, Run } from '../command.ts';
 import { CliError, exit } from '../exit.ts';
-import { writeWhole } from '../files.ts';
+import { isStdout, writeOutput } from '../files.ts';
 import { Safe, safe } from '../safe.ts';
 import type { proofsGet as spec } from '../specs/proofs.ts';
 import { viewOf } from '../view.ts';
@@ -45,9 +45,10 @@ function convert(bytes: Uint8Array, format: Format): Uint8Array {
   }
 }
 
-async function deliver({ flags, out }: Invocation<typeof spec>, document: Uint8Array): Promise<void> {
-  if (flags.out !== undefined && flags.out !== '-') {
-    writeWhole(flags.out, document);
+async function deliver(call: Invocation<typeof spec>, document: Uint8Array): Promise<void> {
+  const { flags, out } = call;
+  if (flags.out !== undefined && !isStdout(flags.out, call)) {
+    await writeOutput(flags.out, document, call);
     const hash = createHash('sha256').update(document).digest('hex');
     await out.note(safe`wrote ${flags.out} (${document.length} bytes, sha256 ${hash})`);
     if ((flags.format ?? 'govproof') === 'govproof')

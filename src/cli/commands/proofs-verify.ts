@@ -64,7 +64,7 @@ async function openGiven({ args, io, signal }: Call): Promise<Given> {
     }
   };
   let begin = Buffer.alloc(0);
-  while (begin.length < exportBegin.length) {
+  while (begin.length < limits.exportHeaderBytes) {
     const chunk = await next();
     if (chunk === null) break;
     begin = Buffer.concat([begin, chunk]);
@@ -77,7 +77,17 @@ async function openGiven({ args, io, signal }: Call): Promise<Given> {
       stream.destroy();
     }
   };
+  refuseCsv(begin.toString('latin1', 0, limits.exportHeaderBytes));
   return { isExport: begin.toString('latin1', 0, exportBegin.length) === exportBegin, chunks: all() };
+}
+
+/** Exit 2 for what begins as an export of CSV does, with names of columns. */
+function refuseCsv(begin: string): void {
+  if (!/^[A-Za-z]+(?:,[A-Za-z]+)+\r\n/.test(begin)) return;
+  throw usage(
+    'expected a proof or an export of JSON, got CSV, which proves nothing',
+    'compare its SHA-256 with that of gov export get ID, or ask for one with: gov export run --proof',
+  );
 }
 
 async function read({ args }: Call, chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

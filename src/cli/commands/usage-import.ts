@@ -3,13 +3,12 @@
  * are brought to the service; what each was answered with goes back by file (`gov plane usage receipts`). A file that is
  * brought again changes nothing. `test/cli/planes.test.ts` proves it.
  */
-import { resolve } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import type { Message, Receipt } from '../../contract/telemetry.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Run } from '../command.ts';
 import { exit, usage } from '../exit.ts';
-import { writeWhole } from '../files.ts';
+import { openOutput, refuseSame } from '../files.ts';
 import { readInput } from '../input.ts';
 import { printReport } from '../report.ts';
 import { safe } from '../safe.ts';
@@ -23,24 +22,28 @@ const columns = [
   { name: 'outcome', kind: 'text' },
 ] as const;
 
-export const run: Run<typeof spec> = async ({ args, flags, io, out, session, signal }) => {
+export const run: Run<typeof spec> = async (call) => {
+  const { args, flags, out, session } = call;
+  if (flags.receipts !== undefined) refuseSame(['--receipts', flags.receipts], args.file, call);
   const read = await Promise.all(
     args.file.map(async (word) => {
-      const { file, bytes } = await readInput(word, { io, signal });
+      const { file, bytes } = await readInput(word, call);
       return messagesOf(file, bytes).map((message) => ({ file, message }));
     }),
   );
   const all = read.flat();
   if (all.length === 0) throw usage('expected messages of data planes in the files, found none');
-  const client = await session.client();
+  const output = flags.receipts === undefined ? null : await openOutput(flags.receipts, call);
   const receipts: Receipt[] = [];
-  for (const part of partsOf(all.map(({ message }) => message))) {
-    const { body } = await client.importTelemetry({ body: { messages: part } });
-    receipts.push(...body.receipts);
-  }
-  if (flags.receipts !== undefined) {
-    const lines = receipts.map((receipt) => `${JSON.stringify(receipt)}\n`).join('');
-    writeWhole(resolve(io.cwd, flags.receipts), Buffer.from(lines));
+  try {
+    const client = await session.client();
+    for (const part of partsOf(all.map(({ message }) => message))) {
+      const { body } = await client.importTelemetry({ body: { messages: part } });
+      receipts.push(...body.receipts);
+    }
+    await output?.write(Buffer.from(receipts.map((receipt) => `${JSON.stringify(receipt)}\n`).join('')));
+  } finally {
+    output?.close();
   }
   const refused = receipts.filter(({ status }) => status >= 400).length;
   out.verdict = refused === 0 ? exit.ok : exit.checkFailed;

@@ -4,9 +4,9 @@ import { safe } from '../safe.ts';
 import type { witnessServe as spec } from '../specs/witness.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, io }) => {
-  const { data: dataDir, listen } = flags;
+  const { data: dataDir, listen, moved } = flags;
   const { witnessServe } = await import('../../host/witness.ts');
-  const witness = await witnessServe({ dataDir, listen });
+  const witness = await witnessServe({ dataDir, listen, moved });
   if (io.stderr.isTTY === true) await out.note(safe`witnessing at ${witness.url}; Ctrl-C stops it`);
   return witness.untilStopped();
 };

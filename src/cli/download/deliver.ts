@@ -5,17 +5,18 @@
 import type { Client } from '../../client/client.ts';
 import { downloadExport, type Downloaded, type DownloadSink } from '../../client/download.ts';
 import { GovNetworkError } from '../../client/errors.ts';
-import type { ExportJob } from '../../contract/exports.ts';
+import { exportFormats, exportResources, type ExportJob } from '../../contract/exports.ts';
 import { verifyExport } from '../../core/exportverify.ts';
 import type { FlagValues, Invocation } from '../command.ts';
 import { CliError, exit, usage } from '../exit.ts';
 import { tellExport } from '../exportverdict.ts';
+import { isStdout, isStream, openOutput } from '../files.ts';
 import type { Out } from '../out.ts';
 import { safe } from '../safe.ts';
 import type { exportDownload } from '../specs/exports.ts';
 import { trustFrom, type TrustSource } from '../trust.ts';
 import { plainView } from '../view.ts';
-import { PartFile, requireFree } from './file.ts';
+import { isExportId, partOf, PartFile, requireFree } from './file.ts';
 import { DownloadProgress, progressOptions } from './progress.ts';
 import { RowPipe } from './rows.ts';
 
@@ -24,15 +25,19 @@ export type Delivery = Pick<Invocation<typeof exportDownload>, 'flags' | 'out' |
 
 /** What is wrong with the flags before anything is asked for: exit 2. */
 export function checkFlags(
-  { flags, out, session }: Delivery,
+  delivery: Delivery,
   known: { readonly format?: string | undefined; readonly isProved?: boolean } = {},
 ): void {
+  const { flags, out, session } = delivery;
   const { out: target, verify, ndjson, force } = flags;
-  const isPiped = target === '-';
-  if (isPiped && out.settings.tty)
-    throw usage('-O -: expected a pipe or a file on standard output, got a terminal', 'give -O FILE');
+  const isPiped = target !== undefined && isStream(target, delivery);
+  if (isPiped && isStdout(target, delivery) && out.settings.tty)
+    throw usage(`-O ${target}: expected a pipe or a file on standard output, got a terminal`, 'give -O FILE');
   if (isPiped && verify)
-    throw usage('--verify: expected a file, got -O -', 'pipe it on instead: … -O - | gov proofs verify -');
+    throw usage(
+      `--verify: expected a file, got -O ${target}`,
+      'pipe it on instead: … -O - | gov proofs verify -',
+    );
   if (verify && ndjson)
     throw usage('expected --verify or --ndjson, got both: what is verified is the whole artifact');
   if (ndjson && known.format === 'csv') throw usage('--ndjson: expected an export of json, got csv');
@@ -52,23 +57,24 @@ export function checkFlags(
 export async function deliver(delivery: Delivery, exported: ExportJob): Promise<number> {
   const { flags, out, session } = delivery;
   const { exportId, format, includeProof, resource } = exported;
+  requireNames(exported);
   if (exported.status !== 'completed') throw notReady(exported);
   checkFlags(delivery, { format, isProved: includeProof });
   const client = await session.client();
   const target = flags.out ?? `${resource}-${exportId}.${flags.ndjson ? 'ndjson' : format}`;
-  if (target === '-') {
-    await toPipe(delivery, client, exported);
+  if (isStream(target, delivery)) {
+    await toPipe(delivery, client, { exported, target });
     return exit.ok;
   }
   requireFree(target, flags);
   const { force } = flags;
-  const file = await PartFile.open(target, flags.ndjson ? { force, path: `${target}.json.part` } : { force });
+  const file = await PartFile.open(target, { force, path: partOf(target, exportId) });
   try {
     const got = await toFile(delivery, client, { exported, file });
     const source = flags.verify ? trustFrom(flags, session) : null;
     const code = source === null ? exit.ok : await verified(out, file, source);
     if (code !== exit.ok) return code;
-    if (flags.ndjson) await asRows(file, target, flags);
+    if (flags.ndjson) await asRows(file, { target, force, exportId });
     else await file.finish();
     if (source === null) await told(out, { exported, got, target, flags });
     else await out.note(safe`wrote ${target} (${got.sizeBytes} bytes, ${got.sha256})`);
@@ -101,12 +107,13 @@ async function fetched(
   client: Client,
   { exported, sink }: { readonly exported: ExportJob; readonly sink: DownloadSink },
 ): Promise<Downloaded> {
-  const { exportId, sha256 } = exported;
+  const { exportId, sha256, sizeBytes } = exported;
   const progress = new DownloadProgress(progressOptions(out, io));
   try {
     const got = await downloadExport(client, sink, {
       exportId,
       sha256: sha256 ?? '',
+      sizeBytes: sizeBytes ?? 0,
       signal,
       onProgress: (received, total) => progress.at(received, total),
     });
@@ -121,14 +128,18 @@ async function fetched(
   }
 }
 
-/** To standard output as it comes; its reader may go away. */
-async function toPipe(delivery: Delivery, client: Client, exported: ExportJob): Promise<void> {
-  const { out, flags } = delivery;
-  const rows = flags.ndjson ? new RowPipe((text) => out.raw(Buffer.from(text))) : null;
+/** To standard output, a pipe or a device as it comes; its reader may go away. */
+async function toPipe(
+  delivery: Delivery,
+  client: Client,
+  { exported, target }: { readonly exported: ExportJob; readonly target: string },
+): Promise<void> {
+  const output = await openOutput(target, delivery);
+  const rows = delivery.flags.ndjson ? new RowPipe((text) => output.write(Buffer.from(text))) : null;
   const sink: DownloadSink = {
     held: 0,
     async *read() {},
-    write: (chunk) => (rows === null ? out.raw(chunk) : rows.write(chunk)),
+    write: (chunk) => (rows === null ? output.write(chunk) : rows.write(chunk)),
     restart: () =>
       Promise.reject(
         new CliError(exit.error, 'the artifact changed while it was passed on', {
@@ -137,7 +148,11 @@ async function toPipe(delivery: Delivery, client: Client, exported: ExportJob): 
         }),
       ),
   };
-  await fetched(delivery, client, { exported, sink });
+  try {
+    await fetched(delivery, client, { exported, sink });
+  } finally {
+    output.close();
+  }
 }
 
 async function verified(out: Out, file: PartFile, source: TrustSource): Promise<number> {
@@ -148,13 +163,20 @@ async function verified(out: Out, file: PartFile, source: TrustSource): Promise<
 }
 
 /** Writes the rows of the artifact to the target, and removes the artifact. */
-async function asRows(file: PartFile, target: string, { force }: Flags): Promise<void> {
-  const rows = await PartFile.open(target, { force });
+async function asRows(
+  file: PartFile,
+  of: { readonly target: string; readonly force: boolean; readonly exportId: string },
+): Promise<void> {
+  const { target, force, exportId } = of;
+  const rows = await PartFile.open(target, { force, path: partOf(`${target}.rows`, exportId) });
   try {
     await rows.restart();
     const pipe = new RowPipe((text) => rows.write(Buffer.from(text)));
     for await (const chunk of file.read()) await pipe.write(chunk);
     await rows.finish();
+  } catch (failure) {
+    await rows.remove();
+    throw failure;
   } finally {
     await rows.close();
   }
@@ -175,6 +197,15 @@ async function told(
   await out.one({ exportId, file: target, rowCount, ...got }, plainView(['exportId', 'file'], 'exportId'));
   if (out.isHuman && includeProof && !flags.ndjson)
     await out.note(safe`verify it: gov proofs verify ${target}`);
+}
+
+/** Refuses answers out of which no file can be named: a service names files of its own folder alone. Exit 10. */
+function requireNames({ exportId, resource, format }: ExportJob): void {
+  const isKnown =
+    isExportId(exportId) && exportResources.includes(resource) && exportFormats.includes(format);
+  if (isKnown) return;
+  const got = JSON.stringify({ exportId, resource, format });
+  throw new GovNetworkError('INVALID_ANSWER', `expected an export of the interface, got ${got}`);
 }
 
 function notReady({ exportId, status, errorSummary }: ExportJob): CliError {

@@ -1,19 +1,27 @@
 /**
- * The file of a download. Bytes go to FILE.part, which a later download continues; FILE appears whole or not at all, and
- * never in place of another one without `force`. Links are not followed. Nobody but the user can read it.
- * `test/cli/exportdownload.test.ts` proves it.
+ * The file of a download. Bytes go to FILE.EXPORT.part, which a later download of the same export continues; FILE appears
+ * whole or not at all, and never in place of another one without `force`. Links are not followed, and what others could
+ * write is not continued. Nobody but the user can read it. `test/cli/exportdownload.test.ts` proves it.
  */
-import { constants, lstatSync } from 'node:fs';
+import { constants, lstatSync, readdirSync, statSync } from 'node:fs';
 import { link, open, rename, rm, type FileHandle } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { DownloadSink } from '../../client/download.ts';
+import { idPattern } from '../../contract/shapes.ts';
 import { CliError, exit, usage } from '../exit.ts';
 import { takeLock } from '../lock.ts';
+import { codeOf, whyUnwritable } from '../writefault.ts';
 
 const pieceBytes = 64 * 1024;
 
 /** Refuses, before anything is asked for, what could not be written in the end: exit 2. */
 export function requireFree(path: string, { force }: { readonly force: boolean }): void {
+  if (path === '') throw usage('-O: expected the name of a file, got an empty text');
+  if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw usage(
+      `${path}: expected a folder ${dirname(path)}, got none`,
+      'make it, or give another name with -O',
+    );
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
   if (found.isSymbolicLink())
@@ -21,6 +29,22 @@ export function requireFree(path: string, { force }: { readonly force: boolean }
   if (!found.isFile()) throw usage(`${path}: expected a file, got something else`, 'give the name of a file');
   if (!force) throw usage(`${path} is there already`, 'give another name with -O, or --force');
 }
+
+/** Where the bytes of an export are gathered. */
+export const partOf = (target: string, exportId: string): string => `${target}.${exportId}.part`;
+
+/** The exports of which parts of the file are there. */
+export function begunExports(target: string): string[] {
+  const start = `${basename(target)}.`;
+  return readdirSync(dirname(target)).flatMap((name) => {
+    const exportId = name.startsWith(start) && name.endsWith('.part') ? name.slice(start.length, -5) : '';
+    return isExportId(exportId) ? [exportId] : [];
+  });
+}
+
+const exportIdPattern = new RegExp(idPattern('exp'));
+/** Whether it may stand in the name of a file. */
+export const isExportId = (text: string): boolean => exportIdPattern.test(text);
 
 export class PartFile implements DownloadSink {
   readonly path: string;
@@ -50,21 +74,18 @@ export class PartFile implements DownloadSink {
     this.#at = at.held;
   }
 
-  /** Opens FILE.part, or makes it. Errors: exit 2 for a link, exit 6 where another process is at it, exit 1. */
+  /**
+   * Opens the part at `path`, or makes it. Errors: exit 2 for what is no file of this user alone, exit 6 where another
+   * process is at it, exit 1.
+   */
   static async open(
     target: string,
-    { force, path = `${target}.part` }: { readonly force: boolean; readonly path?: string },
+    { force, path }: { readonly force: boolean; readonly path: string },
   ): Promise<PartFile> {
     requireFree(target, { force });
     const release = locked(path);
     try {
-      const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-      const file = await open(path, flags, 0o600);
-      const { size } = await file.stat().then(async (found) => {
-        if (found.isFile()) return found;
-        await file.close();
-        throw usage(`${path}: expected a file, got something else`);
-      });
+      const { file, size } = await openOwn(path);
       return new PartFile({ target, path, force, file, held: size }, release);
     } catch (cause) {
       release();
@@ -141,6 +162,26 @@ export class PartFile implements DownloadSink {
   }
 }
 
+/** Made anew, or what a download before made: others could have put something there, or could still write to it. */
+async function openOwn(path: string): Promise<{ readonly file: FileHandle; readonly size: number }> {
+  const flags = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  try {
+    return { file: await open(path, flags | constants.O_CREAT | constants.O_EXCL, 0o600), size: 0 };
+  } catch (cause) {
+    if (codeOf(cause) !== 'EEXIST') throw cause;
+  }
+  const file = await open(path, flags);
+  const found = await file.stat();
+  const isOwn =
+    found.isFile() && found.nlink === 1 && found.uid === process.geteuid?.() && (found.mode & 0o077) === 0;
+  if (isOwn) return { file, size: found.size };
+  await file.close();
+  throw usage(
+    `${path}: expected a file of one name that this user alone can read and write, got another`,
+    'remove it, or give another name with -O',
+  );
+}
+
 function locked(path: string): () => void {
   try {
     return takeLock(
@@ -153,23 +194,10 @@ function locked(path: string): () => void {
   }
 }
 
-const codeOf = (cause: unknown): string =>
-  cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-
-const reasons: Readonly<Record<string, string>> = {
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is spent',
-  EFBIG: 'the file would be too large for this system or user',
-  ENOENT: 'there is no such folder',
-  EACCES: 'this user may not write there',
-  EROFS: 'the file system is read-only',
-};
-
 function unwritable(path: string, cause: unknown): CliError {
   const code = codeOf(cause);
-  const reason = reasons[code] ?? (cause instanceof Error ? cause.message : String(cause));
   const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-  return new CliError(exit.error, `cannot write ${path}: ${reason}`, {
+  return new CliError(exit.error, `cannot write ${path}: ${whyUnwritable(cause)}`, {
     code: 'WRITE_FAILED',
     cause,
     ...(isFull ? { hint: 'make room and run it again: it goes on where it ended' } : {}),

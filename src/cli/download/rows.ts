@@ -26,7 +26,10 @@ export class RowPipe {
     if (rest.length > 0) this.#held.push(Uint8Array.from(rest));
     this.#heldBytes += rest.length;
     if (this.#heldBytes > limits.exportLineBytes)
-      throw notRows(`a row of at most ${limits.exportLineBytes} bytes`);
+      throw notRows(
+        `rows of at most ${limits.exportLineBytes} bytes`,
+        'a longer one; download it without --ndjson',
+      );
   }
 
   async #lines(lines: readonly string[]): Promise<void> {
@@ -42,5 +45,5 @@ export class RowPipe {
   }
 }
 
-const notRows = (expected: string): CliError =>
-  new CliError(exit.error, `--ndjson: expected ${expected}, got something else`, { code: 'NOT_ROWS' });
+const notRows = (expected: string, got = 'something else'): CliError =>
+  new CliError(exit.error, `--ndjson: expected ${expected}, got ${got}`, { code: 'NOT_ROWS' });

@@ -8,6 +8,7 @@ export const erase = command({
   changes: { without: 'dryRun' },
   details: [
     'What is erased is gone for good. The log keeps the digests and says which erasure took them; proofs verify as before.',
+    'With a master key a subject has a key, which goes with its last values: then no older copy of them can be read.',
     'A subject is found where the project has subjectPointers, in what was recorded since they were set.',
   ],
   flags: {

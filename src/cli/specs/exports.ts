@@ -55,11 +55,11 @@ const output = {
 } as const;
 
 const downloading =
-  'What is received goes to FILE.part. A download that was cut is continued, by itself and when it is run again; the file gets its name once all of it is there and its SHA-256 is the one that the service told. A file that is there is never replaced without --force.';
+  'What is received goes to FILE.EXPORT.part. A download that was cut is continued, by itself and when it is run again; the file gets its name once all of it is there and its SHA-256 is the one that the service told. A file that is there is never replaced without --force.';
 
 const exitCodes = {
   2: 'the file is there already, or nobody is trusted for --verify',
-  3: 'not verified; what was downloaded is FILE.part',
+  3: 'not verified; what was downloaded is FILE.EXPORT.part',
   6: 'not complete yet, failed, or expired',
 } as const;
 
@@ -77,6 +77,18 @@ export const exportCreate = command({
     'gov export create --resource policy_evaluations --format csv --since 24h --wait',
   ],
   exitCodes: { 1: 'the export failed', 8: 'it was not complete within --timeout; it goes on' },
+});
+
+export const exportDelete = command({
+  name: 'export delete',
+  summary: 'End an export before its time: its file is removed from the service',
+  details: [
+    'What a project keeps is bounded, in number and bytes; what is deleted makes room. Files that were downloaded stay.',
+  ],
+  changes: true,
+  args: [exportId],
+  examples: ['gov export delete exp_01jq3v5k8hf7wb3c9x2m4n6p8r --yes'],
+  exitCodes: { 6: 'not complete yet' },
 });
 
 export const exportDownload = command({

@@ -20,7 +20,7 @@ import * as risk from './risk.ts';
 import * as service from './service.ts';
 import * as tools from './tools.ts';
 import * as planes from './planes.ts';
-import { logPrune } from './prune.ts';
+import { logCompact, logPrune } from './prune.ts';
 import { quickstart } from './quickstart.ts';
 import { proofsCreate, proofsGet, proofsVerify } from './proofs.ts';
 import * as telemetry from './telemetry.ts';
@@ -88,6 +88,7 @@ const handMade: readonly CommandSpec[] = [
   ...Object.values(witness),
   logFsck,
   logPrune,
+  logCompact,
   ...Object.values(auth),
   ...Object.values(projects),
   ...Object.values(keys),

@@ -9,7 +9,7 @@ const scopeFlag = {
   separator: ',',
   choices: scopes,
   value: 'A,B',
-  description: 'What it may do, separated by commas',
+  description: 'What it may do, separated by commas; exports:* lets it read all that can be exported',
 } as const;
 const description = {
   type: 'string',

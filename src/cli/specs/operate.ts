@@ -19,7 +19,7 @@ export const planeBackup = command({
     out: { type: 'string', value: 'DIR', short: 'O', required: true, description: 'Directory to make' },
     withKeys: {
       type: 'boolean',
-      description: 'Also keys/ and the local API keys; the copy is a secret then',
+      description: 'Also keys/, the keys of subjects and the local API keys; the copy is a secret then',
     },
   },
   exitCodes: { 6: 'the directory holds something, or the plane is an older copy itself' },

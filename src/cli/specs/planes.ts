@@ -40,6 +40,43 @@ export const planesToken = command({
   examples: ['gov planes token dpl_01jq3v5k8hf7wb3c9x2m4n6p8r --out ward-7.token'],
 });
 
+export const planesEnroll = command({
+  name: 'planes enroll',
+  summary: 'Answer the enrolment request of a data plane that reaches no service',
+  details: [
+    'The request comes from gov plane enroll --request, with a token of gov planes create or gov planes token. The answer goes back by whatever way: it is sealed, and no one but that data plane can open it.',
+    'The data plane has credentials from then on, and what it had before has ended. A request that is answered again gets other ones: carry the newest answer.',
+  ],
+  changes: true,
+  args: [
+    { name: 'dataPlaneId', description: 'Data plane, such as dpl_…' },
+    { name: 'file', description: 'Request, or - for standard input' },
+  ],
+  flags: {
+    out: { type: 'string', value: 'FILE', short: 'O', description: 'File to write; default standard output' },
+  },
+  exitCodes: {
+    2: 'the file is no request, or one of another token',
+    6: 'the token has ended or was used, or the log is of another data plane',
+  },
+  examples: ['gov planes enroll dpl_01jq3v5k8hf7wb3c9x2m4n6p8r request.json -O answer.json'],
+});
+
+export const planesCosigner = command({
+  name: 'planes cosigner',
+  summary: 'Print the verifier key of the service, by which receipts of data planes are checked',
+  details: [
+    'Anybody may ask. Whoever checks what a data plane shows takes the key from here, and not from the plane.',
+  ],
+  flags: {
+    trust: {
+      type: 'boolean',
+      description: 'As lines of a trust file (C2SP tlog-policy): the service as a witness that is required',
+    },
+  },
+  examples: ['gov planes cosigner', 'gov planes cosigner --trust'],
+});
+
 export const planesRevoke = command({
   name: 'planes revoke',
   summary: 'Revoke a data plane: at once here, within five seconds everywhere',

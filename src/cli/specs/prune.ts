@@ -1,4 +1,4 @@
-/** `gov log prune`, as data. */
+/** `gov log prune` and `gov log compact`, as data. */
 import { command } from '../command.ts';
 
 export const logPrune = command({
@@ -25,4 +25,18 @@ export const logPrune = command({
     'gov log prune --before 400d --archive old.ndjson.gz --dry-run',
   ],
   exitCodes: { 6: 'it is served, a legal hold is set, or the file exists' },
+});
+
+export const logCompact = command({
+  name: 'log compact',
+  summary: 'Write the database anew, so that no page of it keeps copies of what was erased or pruned',
+  details: [
+    'A stop after an erasure, and gov log prune, do that by themselves; after an erasure only up to 512 MiB. It needs twice the size of the database as free space, in its folder and in the one for temporary files (SQLITE_TMPDIR).',
+    'A plane must not be serving, nor a service. A service on PostgreSQL has VACUUM FULL instead.',
+  ],
+  flags: {
+    data: { type: 'string', value: 'DIR', description: 'Data directory; default that of the chosen context' },
+  },
+  examples: ['gov log compact', 'gov log compact --data /var/lib/gov'],
+  exitCodes: { 6: 'it is served' },
 });

@@ -13,21 +13,35 @@ export const planeEnroll = command({
   details: [
     'What crosses is counts, times and hashes: gov plane telemetry schema says which, gov plane telemetry show prints the bytes. A plane that is served takes the enrolment up within seconds.',
     'The service is reached through HTTPS_PROXY, HTTP_PROXY and NO_PROXY; --cacert names its authority. Paths of certificates are kept, and read again when the plane starts.',
+    'A plane without a way to the service asks by file: --request writes what is carried there, gov planes enroll answers it, --answer takes the answer in. Neither file has the token or a secret in the clear.',
   ],
   flags: {
     data,
     service: {
       type: 'string',
       value: 'URL',
-      required: true,
       description: 'Address of the service, such as https://gov.example.com',
+    },
+    request: {
+      type: 'string',
+      value: 'FILE',
+      description: 'Ask by file: write the request for gov planes enroll, or - for standard output',
+    },
+    answer: {
+      type: 'string',
+      value: 'FILE',
+      description: 'Take in the answer of gov planes enroll, or - for standard input',
     },
     token: {
       type: 'string',
       value: 'TOKEN',
       description: 'One-time enrolment token; others on this machine can see it: better GOV_ENROLMENT_TOKEN',
     },
-    tokenFile: { type: 'string', value: 'FILE', description: 'File with the token, or - for standard input' },
+    tokenFile: {
+      type: 'string',
+      value: 'FILE',
+      description: 'File with the token, which only its owner may read, or - for standard input',
+    },
     clientCert: {
       type: 'string',
       value: 'FILE',
@@ -39,14 +53,17 @@ export const planeEnroll = command({
       choices: ['auto', 'manual-file', 'off'],
       value: 'MODE',
       // as in plane/enrolment.ts
-      description: 'How reports leave: by themselves, by gov plane usage export, or not; default auto',
+      description:
+        'How reports leave: by themselves, by gov plane usage export, or not; default auto, and manual-file with --answer',
     },
     force: { type: 'boolean', description: 'Replace an enrolment' },
   },
   exitCodes: { 6: 'the plane is enrolled already' },
   examples: [
-    'gov plane enroll --service https://gov.example.com --token gov_enr_…',
+    'gov plane enroll --service https://gov.example.com --token-file token',
     'gov plane enroll --service https://gov.example.com --token-file token --cacert ca.pem --client-cert plane.pem --client-key plane.key',
+    'gov plane enroll --request request.json --token-file token',
+    'gov plane enroll --answer answer.json',
   ],
 });
 

@@ -58,9 +58,17 @@ export const witnessServe = command({
       value: 'HOST:PORT',
       description: 'Address to serve at instead of the configured one',
     },
+    moved: {
+      type: 'boolean',
+      description:
+        'The directory is the newest one and was moved to another disk or machine; never for a copy from before',
+    },
   },
   ownsSignals: true,
-  exitCodes: { 6: 'another process serves the directory', 74: 'the disk failed' },
+  exitCodes: {
+    6: 'another process serves the directory, or its store is a copy or lost',
+    74: 'the disk failed',
+  },
   examples: ['gov witness serve --data ./witness'],
 });
 
@@ -92,12 +100,13 @@ export const witnessLogs = command({
 
 export const planeKeysRotate = command({
   name: 'plane keys rotate',
-  summary: 'Make new keys for the log of a plane that is stopped; both sign until the old ones are retired',
+  summary: 'Make new keys for the log of a plane; both sign until the old ones are retired',
   details: [
     'A leaf of the log that an old and the new key sign says so. The trust file gets the new keys; give it to whoever verifies, and the new keys to witnesses, before gov plane keys retire.',
+    'Where the plane is served, the process that serves it takes the new keys at once; nothing stops.',
   ],
   flags: { data: planeData },
-  exitCodes: { 6: 'the plane serves, or the keys before the last rotation still sign' },
+  exitCodes: { 6: 'the keys before the last rotation still sign, or the process that serves did not answer' },
   examples: ['gov plane keys rotate --data ./gov-data'],
 });
 
@@ -108,6 +117,6 @@ export const planeKeysRetire = command({
     'The private keys go to keys/retired, where nothing reads them. A service that the plane is enrolled with knows it by the old key until it enrols again.',
   ],
   flags: { data: planeData },
-  exitCodes: { 6: 'the plane serves, or there is one pair of keys only' },
+  exitCodes: { 6: 'there is one pair of keys only, or the process that serves did not answer' },
   examples: ['gov plane keys retire --data ./gov-data'],
 });

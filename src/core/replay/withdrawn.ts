@@ -17,8 +17,8 @@ export function withdrawnBy(result: string): number | null {
 
 /** The answer: how many steps there were, of which the log tells, and the leaf that took what they showed. */
 export function withdrawnResult(
-  { replayId, runId, steps, notReplayable, mismatches }: ReplayRecord,
-  { by, createdAt }: { readonly by: number; readonly createdAt: string },
+  { replayId, runId, steps, notReplayable, mismatches, at }: ReplayRecord,
+  by: number,
 ): string {
   const mismatch = mismatches.n;
   const match = steps - mismatch - notReplayable;
@@ -29,7 +29,7 @@ export function withdrawnResult(
     steps: [],
     warnings: [`${warningStart}${by}${warningEnd}`],
     driftDiagnostics: [],
-    createdAt,
+    createdAt: at, // when it was asked for, the log does not tell
     summary: { steps, ...counts },
     truncated: true,
   };
@@ -39,12 +39,18 @@ export function withdrawnResult(
 const warningStart = 'steps showed values that leaf ';
 const warningEnd = ' of the log took since; replay the run again';
 
-/** Whether a row is what stands in place of this replay's result. An attacker controls it; throws what parsers throw. */
-export function isWithdrawnResult(logged: ReplayRecord, row: string): boolean {
-  if (!row.includes(warningStart)) return false;
-  const { warnings, createdAt } = readJson(row) as JsonObject;
+/**
+ * The leaf by whose word a row stands in place of this replay's result; null for any other row. An attacker controls it;
+ * throws what parsers throw.
+ */
+export function withdrawnRowBy(logged: ReplayRecord, row: string): number | null {
+  if (!row.includes(warningStart)) return null;
+  const { warnings } = readJson(row) as JsonObject;
   const [warning] = Array.isArray(warnings) ? warnings : [];
-  if (typeof warning !== 'string' || typeof createdAt !== 'string') return false;
+  if (typeof warning !== 'string') return null;
   const by = Number(warning.slice(warningStart.length, -warningEnd.length));
-  return Number.isSafeInteger(by) && withdrawnResult(logged, { by, createdAt }) === row;
+  return Number.isSafeInteger(by) && by >= 0 && withdrawnResult(logged, by) === row ? by : null;
 }
+
+export const isWithdrawnResult = (logged: ReplayRecord, row: string): boolean =>
+  withdrawnRowBy(logged, row) !== null;

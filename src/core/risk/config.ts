@@ -8,7 +8,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError, type FieldError } from '../../contract/problems.ts';
 import type { RiskAction, RiskMode } from '../../contract/riskwords.ts';
 import { sha256Text } from '../hash.ts';
-import { canonicalize, type Json } from '../json.ts';
+import { canonicalText } from '../json.ts';
 
 /** The rules of `score.ts` and `router.ts`; another word where the same inputs could be scored otherwise. */
 export const riskAlgorithm = 'gov.risk/1';
@@ -76,7 +76,7 @@ export function effectiveConfig(settings: RiskSettings): RiskConfig {
 /** Prepares a configuration to decide with. Cost: about 5 µs; keep it as long as the configuration stands. */
 export function riskRouter(settings: RiskSettings): RiskRouter {
   const config = effectiveConfig(settings);
-  const text = canonicalize(config as unknown as Json); // numbers, texts and records of them
+  const text = canonicalText(config);
   return { config, text, configHash: riskConfigHash(text) };
 }
 

@@ -1,22 +1,24 @@
 /** Bodies that erasure changes: looked up under the lock on the heads, and written with the commit. */
 import { prunableSql } from '../../core/decided/prune.ts';
-import type { KeptBody } from '../../core/erased.ts';
-import { isSealed } from '../bodyseal.ts';
+import { openBody } from '../bodyseal.ts';
 import type { EffectRows } from '../effects.ts';
+import { keptBody, resealed, type StoredRow } from '../keptbody.ts';
 import type { Effect } from '../port.ts';
+import { idsOf } from '../subjectkeys.ts';
 import { comparesSql } from '../withdrawn.ts';
 import { arrayOf } from './arrays.ts';
 import type { Writing } from './effects.ts';
-import type { Lookup } from './facts.ts';
+import type { Facts, Lookup } from './facts.ts';
 import { located, prunedBelow } from './readleaves.ts';
 import { positionBits } from './schema.ts';
+import { keysOf, secretsColumn, secretsOf, type Secrets } from './subjectsecrets.ts';
 import { sql, step, type Step } from './wire.ts';
 
-type BodyRow = { readonly idx: number } & KeptBody;
+type BodyRow = { readonly idx: number; readonly secrets: string | null } & StoredRow;
 
 const bodies = sql<BodyRow>(
-  `SELECT i.idx, b.disclosures, b.erased FROM ${located('SELECT unnest($2::int8[]) AS idx')} i
-   CROSS JOIN LATERAL (SELECT disclosures, erased FROM body WHERE position = i.position OFFSET 0) b`,
+  `SELECT i.idx, b.disclosures, b.erased, b.keys, ${secretsColumn} FROM ${located('SELECT unnest($2::int8[]) AS idx')} i
+   CROSS JOIN LATERAL (SELECT disclosures, erased, keys FROM body WHERE position = i.position OFFSET 0) b`,
 );
 
 const takeFloor: Lookup['take'] = ([row], facts) => {
@@ -39,14 +41,27 @@ export function bodyLookups(project: number, effects: readonly Effect[]): Lookup
       step: step(bodies, project, arrayOf('int8', [...indexes])),
       take: (rows, facts) => {
         // rows of this very statement
-        for (const { idx, ...body } of rows as readonly BodyRow[]) facts.bodies.set(idx, body);
+        for (const { idx, secrets, ...body } of rows as readonly BodyRow[]) {
+          facts.bodies.set(idx, body);
+          for (const [id, secret] of secretsOf(secrets)) facts.secrets.set(id, secret);
+        }
       },
     },
   ];
 }
 
+/** Of the keys that a body names. */
+function secretsIn({ secrets }: Facts, { keys }: StoredRow): Secrets {
+  const named = new Map<string, Uint8Array>();
+  for (const id of idsOf(keys)) {
+    const secret = secrets.get(id);
+    if (secret !== undefined) named.set(id, secret);
+  }
+  return named;
+}
+
 const saveBody = sql(
-  `UPDATE body SET disclosures = $3, erased = $4 WHERE position = ($1::int8 << ${positionBits}) + $2::int8`,
+  `UPDATE body SET disclosures = $3, erased = $4, keys = $5 WHERE position = ($1::int8 << ${positionBits}) + $2::int8`,
 );
 const dropClient = sql('DELETE FROM client_event WHERE project = $1 AND client_event_id = $2 AND idx = $3');
 
@@ -67,9 +82,10 @@ const dropSubjects = sql('DELETE FROM subject WHERE project = $1 AND idx >= $2::
 const withdrawResults = sql(
   `WITH gone AS MATERIALIZED (SELECT ARRAY(
      SELECT substring(record FROM '"runId":("(?:[^"\\\\]|\\\\.)*")') FROM leaf WHERE ${range}) AS runs)
-   UPDATE job SET result = (SELECT '{"erasedBy":' || max(leaf_index) || '}' FROM prune WHERE project = $1)
-   FROM gone WHERE project = $1 AND type = 'replay' AND status = 'completed'
-     AND substr(result, 1, 12) <> '{"erasedBy":' AND (to_json(run_id)::text = ANY(runs) OR (${comparesSql}
+   UPDATE job SET result = newest.text
+   FROM gone, (SELECT '{"erasedBy":' || max(leaf_index) || '}' AS text FROM prune WHERE project = $1) newest
+   WHERE project = $1 AND type = 'replay' AND status = 'completed'
+     AND result <> newest.text AND (to_json(run_id)::text = ANY(runs) OR (${comparesSql}
        AND EXISTS (SELECT FROM unnest(runs) AS run WHERE starts_with(request, '{"compareRunId":' || run))))`,
 );
 
@@ -91,16 +107,16 @@ export function bodyRows({
 > {
   return {
     body: (index) => {
-      const stored = facts.bodies.get(index);
-      const disclosures = stored === undefined ? null : seal.open(stored.disclosures);
-      return stored === undefined || disclosures === null ? null : { ...stored, disclosures };
+      const row = facts.bodies.get(index);
+      return row === undefined ? null : keptBody(row, openBody(seal, row, keysOf(secretsIn(facts, row))));
     },
-    saveBody: (index, { disclosures, erased }) => {
-      // what was in clear stays so: a sealed text is longer, and a body only gets shorter
-      const wasSealed = isSealed(facts.bodies.get(index)?.disclosures ?? '');
-      const stored = wasSealed ? seal.seal(disclosures) : disclosures;
-      undo.set(facts.bodies, index, { disclosures: stored, erased });
-      write(step(saveBody, project, index, stored, erased));
+    saveBody: (index, kept, { isOwed }) => {
+      const row = facts.bodies.get(index);
+      const named = row === undefined ? [] : keysOf(secretsIn(facts, row));
+      const { disclosures, keys } = resealed(seal, kept, { row, keys: named, isOwed });
+      const { erased } = kept;
+      undo.set(facts.bodies, index, { disclosures, erased, keys });
+      write(step(saveBody, project, index, disclosures, erased, keys));
     },
     dropClientId: (clientEventId, index) => {
       undo.delete(facts.clients, clientEventId);

@@ -18,6 +18,7 @@ import { problemOf, stateOf, troubleOf, type Faults } from './faults.ts';
 import { bothHeads, isCurrent, lockHeads, openLedger, type HeadRow, type OpenLedger } from './ledger.ts';
 import { CommitPlan, type Settled } from './plan.ts';
 import type { ProjectNumber } from './readleaves.ts';
+import { keyLookups } from './subjectkeys.ts';
 import { organizationLookups } from './tenantfacts.ts';
 import { logBeside, planAll } from './tohome.ts';
 import { step, type Result } from './wire.ts';
@@ -115,7 +116,10 @@ export class Committer {
     requests: readonly AppendRequest[],
   ): Promise<{ ledger: OpenLedger; facts: Facts }> {
     const before = organizationLookups(project, requests);
-    const after = lookupsOf(project, requests);
+    const after = [
+      ...lookupsOf(project, requests),
+      ...keyLookups(project, requests, this.options.database.seal),
+    ];
     const results: readonly Result[] = await transaction.run([
       ...before.map((lookup) => lookup.step),
       step(lockHeads, project),

@@ -8,6 +8,7 @@ import { migrate } from '../sqlite/migrate.ts';
 import { storeFiles } from '../sqlite/open.ts';
 import { positionOf } from '../sqlite/position.ts';
 import { mainApplicationId, mainMigrations } from '../sqlite/schema.ts';
+import { subjectsInMemory } from '../sqlite/subjectfile.ts';
 import { organizationColumns } from '../tenantrow.ts';
 import { scoped, type Database, type Transaction } from './database.ts';
 import { positionBits } from './schema.ts';
@@ -16,9 +17,12 @@ import { sql, step, type Sql } from './wire.ts';
 
 type Row = Readonly<Record<string, Value>>;
 
-/** What no check reads: people and their sessions, kept answers, rows of graphs, subjects; the organization is copied by itself. */
+/**
+ * What no check reads: people and their sessions, kept answers, rows of graphs, subjects; the organization is copied by
+ * itself. What only the other engine has: which file its keys are in.
+ */
 const left: ReadonlySet<string> = new Set(
-  'organization person session installation idempotency graph_part subject'.split(' '),
+  'organization person session installation idempotency graph_part subject key_file'.split(' '),
 );
 
 interface Table {
@@ -96,7 +100,12 @@ const anchors = sql<{ origin: string; size: number; root: Buffer }>(
 /** The number that the project has in the copy. */
 const copied = 1;
 
-export async function copyProject(database: Database, project: number, dataDir: string): Promise<void> {
+/** Answers the keys of its subjects, which the caller closes; null where it has none. */
+export async function copyProject(
+  database: Database,
+  project: number,
+  dataDir: string,
+): Promise<Connection | null> {
   const files = storeFiles(dataDir);
   const db = connect(files.main, { applicationId: mainApplicationId });
   const heads = openHeads(files.heads);
@@ -104,7 +113,8 @@ export async function copyProject(database: Database, project: number, dataDir: 
     db.pragma('synchronous = OFF'); // a copy that a crash breaks is made anew
     db.pragma('foreign_keys = OFF'); // rows that refer to nothing are told by the check
     migrate(db, mainMigrations);
-    await database.moment({ project }, async (run) => {
+    return await database.moment({ project }, async (run) => {
+      const keys = await copySubjectKeys(project, run);
       for (const table of tablesOf(db)) {
         const source = sourceOf(table);
         await run([step(source.open)]);
@@ -119,11 +129,29 @@ export async function copyProject(database: Database, project: number, dataDir: 
       await copyOrganization(db, run);
       const [kept] = await run([step(anchors, project)]);
       for (const { origin, size, root } of kept.rows) heads.raise(origin, { size, root });
+      return keys;
     });
   } finally {
     heads.close();
     db.close();
   }
+}
+
+const subjectKeys = sql<Row>(
+  'SELECT key_id, subject, secret FROM subject_key WHERE project = $1 ORDER BY key_id',
+);
+
+/** In memory alone; null where the project has none. */
+async function copySubjectKeys(project: number, run: Transaction['run']): Promise<Connection | null> {
+  const [{ rows }] = await run([step(subjectKeys, project)]);
+  if (rows.length === 0) return null;
+  const db = subjectsInMemory();
+  const insert = db.prepare<Value[]>(
+    'INSERT INTO subject_key (project, key_id, subject, secret) VALUES (?, ?, ?, ?)',
+  );
+  for (const { key_id: id = null, subject = null, secret = null } of rows)
+    insert.run(copied, id, subject, secret);
+  return db;
 }
 
 const organizations = sql<Row>(

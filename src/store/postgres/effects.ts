@@ -9,6 +9,7 @@ import { exportRows } from './exports.ts';
 import { limits } from '../../contract/limits.ts';
 import { versionKey, type Facts } from './facts.ts';
 import { kept, keptOrNull } from './texts.ts';
+import { subjectKeyRows } from './subjectkeys.ts';
 import { tenantRows } from './tenantrows.ts';
 import type { Undo } from './undo.ts';
 import { sql, step, type Step } from './wire.ts';
@@ -33,6 +34,7 @@ export function effectRows(writing: Writing): EffectRows {
     ...approvalRows(writing),
     ...claims(writing),
     ...bodyRows(writing),
+    ...subjectKeyRows(writing),
     ...exportRows(writing),
     ...withdrawer(writing),
     ...tenantRows(writing),

@@ -8,6 +8,8 @@ export interface ExportChunks {
   add(place: ChunkPlace, bytes: Uint8Array): Promise<void>;
   /** Null where there is no such part. */
   read(place: ChunkPlace): Promise<Uint8Array | null>;
+  /** Bytes of an artifact; 0 where it is not there. */
+  size(artifact: Omit<ChunkPlace, 'n'>): Promise<number>;
   /** All of an export, or of one artifact. */
   remove(of: Omit<ChunkPlace, 'artifact' | 'n'> & { readonly artifact?: string | null }): Promise<void>;
 }
@@ -25,6 +27,10 @@ const add = sql(
 const read = sql<{ bytes: Buffer }>(
   'SELECT bytes FROM export_chunk WHERE project = $1 AND export_id = $2 AND artifact = $3 AND n = $4',
 );
+const size = sql<{ size: number }>(
+  `SELECT coalesce(sum(octet_length(bytes)), 0)::int8 AS size FROM export_chunk
+   WHERE project = $1 AND export_id = $2 AND artifact = $3`,
+);
 const remove = sql(
   'DELETE FROM export_chunk WHERE project = $1 AND export_id = $2 AND ($3::text IS NULL OR artifact = $3)',
 );
@@ -39,6 +45,11 @@ export const exportChunks = (database: Database, numberOf: ProjectNumber): Expor
     const project = await numberOf(projectId);
     const [{ rows }] = await database.read({ project }, [step(read, project, exportId, artifact, n)]);
     return rows[0]?.bytes ?? null;
+  },
+  size: async ({ projectId, exportId, artifact }) => {
+    const project = await numberOf(projectId);
+    const [{ rows }] = await database.read({ project }, [step(size, project, exportId, artifact)]);
+    return rows[0]?.size ?? 0;
   },
   remove: async ({ projectId, exportId, artifact = null }) => {
     const project = await numberOf(projectId);

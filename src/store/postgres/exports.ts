@@ -5,14 +5,23 @@ import {
   exportColumns,
   exportOf,
   exportTables,
+  isDone,
   isRemovable,
   statusAt,
   type ExportRow,
 } from '../exportrow.ts';
-import type { ExportReader, ExportStore, StoredExport, StoredGraph } from '../port.ts';
+import type {
+  ExportHolding,
+  ExportName,
+  ExportReader,
+  ExportStore,
+  StoredExport,
+  StoredGraph,
+} from '../port.ts';
 import { endOfTime } from '../bounds.ts';
 import type { Database } from './database.ts';
 import type { Writing } from './effects.ts';
+import { heldExports } from './exportsheld.ts';
 import type { ProjectNumber } from './readleaves.ts';
 import { graphColumns, proofColumns, proofOf, type ProofRow } from './readwork.ts';
 import { readOrNull } from './texts.ts';
@@ -27,9 +36,23 @@ const page = sql<ExportRow>(
      AND ($5::text IS NULL OR ${statusAt('$6::int8')} = $5)
    ORDER BY e.created_ms DESC, e.export_id DESC LIMIT $7`,
 );
-const removable = sql<{ project_id: string; export_id: string }>(
+const removable = sql<NameRow>(
   `SELECT p.project_id, e.export_id FROM ${exportTables} WHERE ${isRemovable('$1::int8')} LIMIT $2`,
 );
+const oldest = sql<NameRow & { size_bytes: number }>(
+  `SELECT p.project_id, e.export_id, e.size_bytes FROM ${exportTables} WHERE ${isDone('$1::int8', '$2::int8')}
+   ORDER BY e.completed_ms, e.export_id LIMIT $3`,
+);
+
+interface NameRow {
+  project_id: string;
+  export_id: string;
+}
+
+const nameOf = ({ project_id: projectId, export_id: exportId }: NameRow): ExportName => ({
+  projectId,
+  exportId,
+});
 
 const proofsLogged = sql<ProofRow>(
   `SELECT ${proofColumns} FROM proof WHERE project = $1 AND leaf_index > $2::int8 AND leaf_index < $3::int8
@@ -68,9 +91,18 @@ export function exportReads(database: Database, numberOf: ProjectNumber): Export
       const wanted = step(graphsLogged, project, after, beforeIndex, runId, limit);
       return (await database.read({ project }, [wanted]))[0].rows;
     },
+    heldExports: async (projectId) => {
+      const project = await numberOf(projectId);
+      const [{ rows }] = await database.read({ project }, [step(heldExports, project)]);
+      return rows[0] ?? { open: 0, kept: 0, keptBytes: 0 };
+    },
+    oldestExports: async (atMs, { leastBytes, limit }) => {
+      const [{ rows }] = await database.read({ duty: 'jobs' }, [step(oldest, atMs, leastBytes, limit)]);
+      return rows.map((row) => ({ ...nameOf(row), sizeBytes: row.size_bytes }));
+    },
     removableExports: async (atMs, limit) => {
       const [{ rows }] = await database.read({ duty: 'jobs' }, [step(removable, atMs, limit)]);
-      return rows.map(({ project_id: projectId, export_id: exportId }) => ({ projectId, exportId }));
+      return rows.map(nameOf);
     },
   };
 }
@@ -99,16 +131,28 @@ export function exportRows({
   facts,
   undo,
   write,
-}: Writing): Pick<EffectRows, 'createExport' | 'finishExport' | 'expireExports'> {
+}: Writing): Pick<EffectRows, 'heldExports' | 'createExport' | 'finishExport' | 'expireExports'> {
+  const hold = (more: ExportHolding): void => {
+    const before = facts.heldExports;
+    facts.heldExports = {
+      open: before.open + more.open,
+      kept: before.kept + more.kept,
+      keptBytes: before.keptBytes + more.keptBytes,
+    };
+    undo.add(() => (facts.heldExports = before));
+  };
   return {
+    heldExports: () => facts.heldExports,
     createExport: ({ exportId, jobId, resource, format, filters, includeProof, treeSize, createdMs }) => {
       const what = [resource, format, filters, includeProof ? 1 : 0];
       undo.include(facts.unfinished, exportId);
+      hold({ open: 1, kept: 0, keptBytes: 0 });
       write(step(create, project, exportId, jobId, ...what, treeSize, createdMs));
     },
     finishExport: ({ exportId, done }) => {
       if (!undo.remove(facts.unfinished, exportId)) return false;
       const { artifact, rowCount, sizeBytes, digest, manifest, completedMs, expiresMs } = done;
+      hold({ open: -1, kept: 1, keptBytes: sizeBytes });
       const made = [artifact, rowCount, sizeBytes, Buffer.from(digest), manifest];
       write(step(finish, project, exportId, ...made, completedMs, expiresMs));
       return true;
@@ -122,9 +166,16 @@ export function exportRows({
   };
 }
 
+const expireOne = sql(
+  'UPDATE export_job SET expires_ms = $3::int8 WHERE project = $1 AND export_id = $2 AND expires_ms > $3::int8',
+);
 const mark = sql('UPDATE export_job SET removed = 1 WHERE project = $1 AND export_id = $2');
 
 export const exportMoves = (database: Database, numberOf: ProjectNumber): ExportStore => ({
+  expireExport: async (projectId, exportId, atMs) => {
+    const project = await numberOf(projectId);
+    await database.write({ project }, [step(expireOne, project, exportId, atMs)]);
+  },
   markExportRemoved: async (projectId, exportId) => {
     const project = await numberOf(projectId);
     await database.write({ project }, [step(mark, project, exportId)]);

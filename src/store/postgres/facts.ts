@@ -2,14 +2,16 @@
  * What a commit must know before it is planned: looked up in one round trip, under the lock on the project's heads,
  * so that nothing of it changes until COMMIT. Only what its requests name is asked for.
  */
-import type { AppendRequest, StoredApproval, StoredPolicy } from '../port.ts';
-import type { KeptBody } from '../../core/erased.ts';
+import type { AppendRequest, ExportHolding, StoredApproval, StoredPolicy } from '../port.ts';
 import type { Kept } from '../kept.ts';
+import type { StoredRow } from '../keptbody.ts';
 import type { RunState } from '../ledger.ts';
 import { textArray } from './arrays.ts';
+import { heldExports } from './exportsheld.ts';
 import { named } from './named.ts';
 import { bodyLookups } from './bodies.ts';
 import { located } from './readleaves.ts';
+import { noSubjectFacts, type SubjectFacts } from './subjectkeys.ts';
 import { noTenantFacts, tenantLookups, type TenantFacts } from './tenantfacts.ts';
 import { sql, step, type Param, type Result, type Sql, type Step } from './wire.ts';
 
@@ -23,7 +25,7 @@ export interface ClientEvent {
 export type PolicyState = Pick<StoredPolicy, 'revision' | 'status' | 'latestVersion'>;
 export type ApprovalState = Pick<StoredApproval, 'expiresMs' | 'decision'>;
 
-export interface Facts extends TenantFacts {
+export interface Facts extends TenantFacts, SubjectFacts {
   readonly kept: Map<string, Kept>;
   readonly clients: Map<string, ClientEvent>;
   readonly runs: Map<string, RunState>;
@@ -33,13 +35,15 @@ export interface Facts extends TenantFacts {
   readonly leases: Map<string, string>;
   /** Exports that are not complete. */
   readonly unfinished: Set<string>;
+  /** Of the project, where the commit makes or finishes one. */
+  heldExports: ExportHolding;
   readonly policies: Map<string, PolicyState>;
   /** Whether a version was published, by `versionKey`. */
   readonly versions: Map<string, boolean>;
   active: number;
   readonly approvals: Map<string, ApprovalState>;
   /** As they are stored, of leaves whose fields are erased, by index. */
-  readonly bodies: Map<number, KeptBody>;
+  readonly bodies: Map<number, StoredRow>;
   /** As `StoreReader.prunedBelow`, where something is pruned. */
   prunedBelow: number;
 }
@@ -54,6 +58,7 @@ export const noFacts = (): Facts => ({
   snapshots: new Set(),
   leases: new Map(),
   unfinished: new Set(),
+  heldExports: { open: 0, kept: 0, keptBytes: 0 },
   policies: new Map(),
   versions: new Map(),
   active: 0,
@@ -61,6 +66,7 @@ export const noFacts = (): Facts => ({
   bodies: new Map(),
   prunedBelow: 0,
   ...noTenantFacts(),
+  ...noSubjectFacts(),
 });
 
 /** A look-up, and what its rows say. */
@@ -91,6 +97,12 @@ export function lookupsOf(project: number, requests: readonly AppendRequest[]): 
   look(snapshots, ids.snapshots, ({ run_id: runId }, facts) => facts.snapshots.add(runId));
   look(leases, ids.jobs, ({ job_id: jobId, lease }, facts) => facts.leases.set(jobId, lease));
   look(unfinishedExports, ids.exports, ({ export_id: id }, { unfinished }) => unfinished.add(id));
+  if (effects.some(({ kind }) => kind === 'createExport' || kind === 'finishExport')) {
+    lookups.push({
+      step: step(heldExports, project),
+      take: ([row], facts) => (facts.heldExports = row as ExportHolding),
+    });
+  }
   look(policies, ids.policies, takePolicy);
   look(versions, ids.policies, ({ policy_id: policyId, version, published }, facts) =>
     facts.versions.set(versionKey(policyId, version), published === 1),

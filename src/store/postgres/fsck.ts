@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { Organizations } from '../organizationlife.ts';
 import { checkOrganizations } from '../sqlite/checktenants.ts';
 import { fsckStore, type Check, type FsckOptions, type FsckProblem, type FsckReport } from '../fsck.ts';
+import type { Connection } from '../sqlite/connection.ts';
 import { copyProject } from './copy.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { problemOf } from './faults.ts';
@@ -35,7 +36,7 @@ export async function fsckPostgres(options: PostgresFsckOptions): Promise<FsckRe
     for (const { no } of projects) {
       of += (await database.read({ project: no }, [step(sizes, no)]))[0].rows[0]?.leaves ?? 0;
     }
-    const report = { problems: [] as FsckProblem[], found: 0, leaves: 0, checkpoints: 0 };
+    const report = { problems: [] as FsckProblem[], found: 0, leaves: 0, checkpoints: 0, unopened: 0 };
     const organizations = new Organizations();
     for (const { no } of projects) {
       const { leaves: done } = report;
@@ -48,6 +49,7 @@ export async function fsckPostgres(options: PostgresFsckOptions): Promise<FsckRe
       report.found += one.found;
       report.leaves += one.leaves;
       report.checkpoints += one.checkpoints;
+      report.unopened += one.unopened;
     }
     const problem: Check['problem'] = (position, kind, what) => {
       report.found += 1;
@@ -64,18 +66,22 @@ export async function fsckPostgres(options: PostgresFsckOptions): Promise<FsckRe
 
 async function checkCopy(database: Database, no: number, options: PostgresFsckOptions): Promise<FsckReport> {
   const dataDir = mkdtempSync(join(options.scratch ?? tmpdir(), 'gov-fsck-'));
+  let subjects: Connection | null = null;
   try {
-    await copyProject(database, no, dataDir);
-    const { deep, onProgress, judgeNote, organizations, masterKey } = options;
+    subjects = await copyProject(database, no, dataDir);
+    const { deep, onProgress, judgeNote, judgeReceipt, organizations, masterKey } = options;
     return await fsckStore({
       dataDir,
       masterKey,
+      ...(subjects === null ? {} : { subjects }),
       ...(deep === undefined ? {} : { deep }),
       ...(onProgress === undefined ? {} : { onProgress }),
       ...(judgeNote === undefined ? {} : { judgeNote }),
+      ...(judgeReceipt === undefined ? {} : { judgeReceipt }),
       ...(organizations === undefined ? {} : { organizations }),
     });
   } finally {
+    subjects?.close();
     rmSync(dataDir, { recursive: true, force: true });
   }
 }

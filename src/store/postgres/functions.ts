@@ -93,11 +93,29 @@ END $$;
 `;
 }
 
+const subjectSecrets = `
+-- Keys of subjects by their ids, each looked up by itself however few the planner believes in: \`id:secret\` in hex.
+CREATE FUNCTION subject_secrets(of_project integer, named text) RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  this text;
+  found text;
+  secrets text;
+BEGIN
+  FOREACH this IN ARRAY string_to_array(named, ',') LOOP
+    SELECT key_id || ':' || encode(secret, 'hex') INTO found FROM subject_key
+    WHERE project = of_project AND key_id = this;
+    secrets := concat_ws(',', secrets, found);
+  END LOOP;
+  RETURN nullif(secrets, '');
+END $$;
+`;
+
 export const functions =
   moveHead +
+  subjectSecrets +
   refuseKept +
   refuseUnpruned +
   eventsBelow +
   eventsOf('events_ahead', 'ASC') +
   eventsOf('events_back', 'DESC');
-export const functionNames = 'move_head, events_below, events_ahead, events_back';
+export const functionNames = 'move_head, events_below, events_ahead, events_back, subject_secrets';

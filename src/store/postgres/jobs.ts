@@ -106,7 +106,8 @@ const fail = sql(
    ${held}`,
 );
 const putBack = sql(
-  `UPDATE job SET status = 'pending', lease = NULL, due_ms = $4, attempt = attempt + 1, error_summary = $5 ${held}`,
+  `UPDATE job SET status = 'pending', lease = NULL, due_ms = $4, attempt = attempt + 1,
+     attempts_before = attempts_before + $6::int4, error_summary = $5 ${held}`,
 );
 const findLocked = sql<JobRow>(
   `SELECT ${jobColumns}, request, result FROM job WHERE project = $1 AND job_id = $2 AND ${isListed} FOR UPDATE`,
@@ -147,14 +148,14 @@ export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: 
       const [{ count }] = await database.write({ project }, [step(renew, project, jobId, lease, untilMs)]);
       return count === 1;
     },
-    failJob: async (projectId, jobId, { lease, errorSummary, atMs, retryAtMs }) => {
+    failJob: async (projectId, jobId, { lease, errorSummary, atMs, retryAtMs, isExcused = false }) => {
       const project = await numberOf(projectId);
       const summary = kept(errorSummary.slice(0, limits.jobErrorChars));
       // Without the lease the job is another worker's: nothing to do.
       const move =
         retryAtMs === null
           ? step(fail, project, jobId, lease, atMs, summary)
-          : step(putBack, project, jobId, lease, retryAtMs, summary);
+          : step(putBack, project, jobId, lease, retryAtMs, summary, isExcused ? 1 : 0);
       await database.write({ project }, [move]);
     },
     retryJob: async (projectId, jobId, atMs) => {

@@ -37,7 +37,7 @@ export class CommitPlan {
 
   constructor({ clock, random, database: { seal }, ledger, facts }: PlanOptions) {
     this.ledger = ledger;
-    this.rows = new CommitRows(seal);
+    this.rows = new CommitRows(seal, facts);
     const effects = effectRows({
       project: ledger.no,
       facts,

@@ -15,6 +15,7 @@ import {
   type LeafRow,
   type ProjectNumber,
 } from './readleaves.ts';
+import { subjectKeyCount } from './subjectkeys.ts';
 import { sql, step } from './wire.ts';
 
 const byId = sql<LeafRow>(
@@ -41,8 +42,14 @@ const about = sql<LeafRow>(
 export function decidedReads(
   database: Database,
   numberOf: ProjectNumber,
-): Pick<StoreReader, 'leafOf' | 'leavesOf' | 'leavesAbout'> {
+): Pick<StoreReader, 'leafOf' | 'leavesOf' | 'leavesAbout' | 'hasSubjectKey'> {
   return {
+    hasSubjectKey: async (projectId, subject) => {
+      if (!database.seal.seals) return false;
+      const project = await numberOf(projectId);
+      const [{ rows }] = await database.read({ project }, [step(subjectKeyCount, project, subject)]);
+      return (rows[0]?.keys ?? 0) > 0;
+    },
     leavesAbout: async (projectId, subject, { after = -1, limit }) => {
       const project = await numberOf(projectId);
       const [{ rows }] = await database.read({ project }, [step(about, project, subject, after, limit)]);

@@ -8,7 +8,8 @@ import { disclosuresAt, disclosuresMatch } from '../../core/bodies.ts';
 import { hashBytes, leafHash } from '../../core/merkle.ts';
 import type { Bodies, Leaf, StoreReader, TreeHead, TreeName } from '../port.ts';
 import { altered } from '../altered.ts';
-import { openedWith } from '../bodyseal.ts';
+import { closedBody, openBody } from '../bodyseal.ts';
+import { leafOf } from '../leaf.ts';
 import { projectOf } from '../project.ts';
 import { pruned } from '../pruned.ts';
 import { partHashes } from '../tileparts.ts';
@@ -17,6 +18,7 @@ import { arrayOf } from './arrays.ts';
 import type { Database } from './database.ts';
 import { totalsOf } from './ledger.ts';
 import { positionBits } from './schema.ts';
+import { keysOf, secretsColumn, secretsOf } from './subjectsecrets.ts';
 import { sql, step } from './wire.ts';
 
 /** A leaf as the tables have it; `record` and `hash` are null where a row is missing. */
@@ -24,8 +26,11 @@ export interface LeafRow {
   readonly idx: number;
   readonly record: string | null;
   readonly disclosures: string | null;
-  /** Absent where bodies were not asked for. */
+  /** Absent where bodies were not asked for, as the next two. */
   readonly erased?: string | null;
+  readonly keys?: string | null;
+  /** The keys that it names. */
+  readonly secrets?: string | null;
   readonly hash: Buffer | null;
   /** Below which events were pruned, where the record is missing. */
   readonly below?: number | null;
@@ -52,7 +57,9 @@ export const tileOf = (row: string, tree: TreeName): string =>
 const recordOf = (row: string): string =>
   `LEFT JOIN LATERAL (SELECT record FROM leaf WHERE position = ${row}.position OFFSET 0) l ON true`;
 const bodyOf = (row: string): string =>
-  `LEFT JOIN LATERAL (SELECT disclosures, erased FROM body WHERE position = ${row}.position OFFSET 0) b ON true`;
+  `LEFT JOIN LATERAL (SELECT disclosures, erased, keys FROM body WHERE position = ${row}.position OFFSET 0) b ON true`;
+
+const bodyColumns = `b.disclosures, b.erased, b.keys, ${secretsColumn}`;
 
 /** Asked for once at most, and only where a record is missing. */
 const floorOf =
@@ -60,13 +67,13 @@ const floorOf =
 
 /** SQL: columns and joins of `LeafRow` for the audit leaves of a `located` row. */
 export const leafColumns = (row: string, bodies = true): string =>
-  `${row}.idx, l.record, ${bodies ? 'b.disclosures, b.erased' : 'NULL AS disclosures'}, ${hashOf(row)} AS hash, ${floorOf}`;
+  `${row}.idx, l.record, ${bodies ? bodyColumns : 'NULL AS disclosures'}, ${hashOf(row)} AS hash, ${floorOf}`;
 export const leafJoins = (row: string, bodies = true): string =>
   `${recordOf(row)} ${bodies ? bodyOf(row) : ''} ${tileOf(row, 'audit')}`;
 
 /** Rows as leaves; STORAGE_FAULT with the position where one is not what was logged. Cost: 8 µs with its bodies. */
 export function checkLeaves(tree: TreeName, rows: readonly LeafRow[], bodies: Bodies = true): Leaf[] {
-  return rows.map(({ idx, record, disclosures, erased = null, hash: stored, below }) => {
+  return rows.map(({ idx, record, disclosures, erased = null, keys = null, hash: stored, below }) => {
     if (record === null) throw missingLeaf(tree, idx, below ?? 0);
     if (stored?.length !== hashBytes) {
       throw new GovError('STORAGE_FAULT', `the hash of ${tree} leaf ${idx} is missing; run fsck`);
@@ -75,8 +82,7 @@ export function checkLeaves(tree: TreeName, rows: readonly LeafRow[], bodies: Bo
     if (!stored.equals(hash)) throw altered(tree, idx, 'does not match its hash');
     const committed = disclosures === null ? null : committedOf(record, disclosures, bodies);
     if (committed === undefined) throw altered(tree, idx, 'has a body that it did not commit to');
-    const leaf = { index: idx, record, hash, disclosures: committed };
-    return erased === null ? leaf : { ...leaf, erased };
+    return leafOf({ index: idx, record, hash }, { disclosures: committed, erased, keys });
   });
 }
 
@@ -86,11 +92,19 @@ export const auditLeaves = (
   rows: readonly LeafRow[],
   bodies: Bodies = true,
 ): Leaf[] =>
-  checkLeaves(
-    'audit',
-    rows.map((row) => openedWith(seal, row)),
-    bodies,
-  );
+  rows.flatMap((row): Leaf[] => {
+    const { disclosures, keys = null, secrets } = row;
+    if (disclosures === null) return checkLeaves('audit', [row], bodies);
+    const opened = openBody(seal, { disclosures, keys }, keysOf(secretsOf(secrets)));
+    if (opened !== 'gone') {
+      const text = opened === 'closed' ? closedBody : opened.text;
+      return checkLeaves('audit', [{ ...row, disclosures: text }], bodies);
+    }
+    return checkLeaves('audit', [{ ...row, disclosures: '[]' }], bodies).map((leaf) => ({
+      ...leaf,
+      isGone: true,
+    }));
+  });
 
 const missingLeaf = (tree: TreeName, index: number, below: number): GovError =>
   tree === 'audit' && index < below ? pruned(index, below) : altered(tree, index, 'is missing');
@@ -170,7 +184,7 @@ const rangeOf = (tree: TreeName, bodies: boolean) => {
   const records = `SELECT position & ${2 ** positionBits - 1} AS idx, record FROM ${recordTable(tree)}
     WHERE position >= ($1::int8 << ${positionBits}) + $2::int8 AND position < ($1::int8 << ${positionBits}) + $3::int8`;
   return sql<LeafRow>(
-    `SELECT i.idx, i.record, ${bodies ? 'b.disclosures, b.erased' : 'NULL AS disclosures'}, ${hashOf('i')} AS hash
+    `SELECT i.idx, i.record, ${bodies ? bodyColumns : 'NULL AS disclosures'}, ${hashOf('i')} AS hash
      FROM ${located(records)} i ${bodies ? bodyOf('i') : ''} ${tileOf('i', tree)}
      ORDER BY i.idx`,
   );

@@ -8,7 +8,9 @@ import {
   planeColumns,
   planeOf,
   reportColumns,
+  overdueSql,
   reportOf,
+  type OverdueRow,
   type PlaneRow,
   type ReportRow,
 } from '../telemetryrow.ts';
@@ -26,7 +28,7 @@ export const telemetryReads = (database: Database, numberOf: ProjectNumber): Tel
   ...planeReads(database, numberOf),
   ...credentialReads(database),
   ...reportReads(database, numberOf),
-  ...challengeReads(database),
+  ...challengeReads(database, numberOf),
   ...epochReads(database, numberOf),
   ...countReads(database, numberOf),
 });
@@ -148,7 +150,15 @@ const challenged = sql<ReportRow & { project_id: string }>(
    WHERE r.challenge_id = $1 AND p.organization_id = $2`,
 );
 
-const challengeReads = (database: Database): Of<'challenged'> => ({
+const expired = sql<{ n: number }>(
+  "SELECT count(*) AS n FROM telemetry_report WHERE project = $1 AND plane_id = $2 AND attestation = 'expired'",
+);
+const overdue = sql<OverdueRow>(overdueSql('$1', '$2'));
+
+const challengeReads = (
+  database: Database,
+  numberOf: ProjectNumber,
+): Of<'challenged' | 'expiredChallenges' | 'overdueChallenges'> => ({
   challenged: async (organizationId, challengeId) => {
     const [, { rows }] = await database.read({ organizationId }, [
       scoped({ lookup: challengeId }),
@@ -157,6 +167,13 @@ const challengeReads = (database: Database): Of<'challenged'> => ({
     const [row] = rows;
     return row === undefined ? null : { projectId: row.project_id, report: reportOf(row) };
   },
+  expiredChallenges: async (projectId, planeId) => {
+    const project = await numberOf(projectId);
+    const [{ rows }] = await database.read({ project }, [step(expired, project, planeId)]);
+    return rows[0]?.n ?? 0;
+  },
+  overdueChallenges: async (atMs, limit) =>
+    (await database.read({ duty: 'jobs' }, [step(overdue, atMs, limit)]))[0].rows,
 });
 
 const selectEpoch = (condition: string) =>

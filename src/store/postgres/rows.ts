@@ -12,7 +12,9 @@ import { changedParts } from '../tileparts.ts';
 import { treeNumber } from '../trees.ts';
 import type { TileEdge } from '../../core/tile.ts';
 import type { TreeName } from '../port.ts';
+import { idsText } from '../subjectkeys.ts';
 import { arrayOf, type Cell, type ColumnType } from './arrays.ts';
+import { sealingKeys, type SubjectFacts } from './subjectkeys.ts';
 import { sql, step, type Sql, type Step } from './wire.ts';
 
 type Columns = Readonly<Record<string, ColumnType>>;
@@ -75,7 +77,8 @@ const times = { first_ms: 'int8', last_ms: 'int8', last_server_ms: 'int8', ai_sy
 
 const tables = {
   leaf: new Table('leaf', { position: 'position', record: 'text' }),
-  body: new Table('body', { position: 'position', disclosures: 'text' }),
+  body: new Table('body', { position: 'position', disclosures: 'text', keys: 'text' }),
+  subjectKey: new Table('subject_key', { project: 'int4', key_id: 'text', subject: 'text', secret: 'bytea' }),
   runEvent: new Table('run_event', {
     project: 'int4',
     run_no: 'int8',
@@ -152,17 +155,24 @@ export class CommitRows {
   private readonly subjects = new Rows(tables.subject);
   readonly clients = new Rows(tables.client);
   readonly kept = new Rows(tables.kept);
+  private readonly subjectKeys = new Rows(tables.subjectKey);
   private readonly seal: BodySeal;
+  private readonly keysOf: ReturnType<typeof sealingKeys>;
 
-  constructor(seal: BodySeal) {
+  constructor(seal: BodySeal, facts: SubjectFacts) {
     this.seal = seal;
+    this.keysOf = sealingKeys(facts, this.subjectKeys);
   }
 
   addEntry(project: number, { draft, index, record, event }: Entry): void {
     const position = { project, index };
     this.leaves.add(position, record);
-    if (draft.disclosures !== null) this.bodies.add(position, this.seal.seal(draft.disclosures));
-    for (const subject of draft.subjects ?? none) this.subjects.add(project, subject, index);
+    const subjects = draft.subjects ?? none;
+    if (draft.disclosures !== null) {
+      const keys = this.seal.seals ? this.keysOf(project, subjects) : [];
+      this.bodies.add(position, this.seal.seal(draft.disclosures, keys), idsText(keys) || null);
+    }
+    for (const subject of subjects) this.subjects.add(project, subject, index);
     if (draft.kind === 'other') {
       const type = typeNumber(draft.type);
       if (type !== null) this.decided.add(project, type, index, draft.runId, draft.id);
@@ -181,8 +191,9 @@ export class CommitRows {
 
   /** All of the commit but its effects and COMMIT; the heads come last, by compare-and-swap. */
   steps(added: Iterable<Pending>): Step[] {
-    const { leaves, bodies, runEvents, meters, periods, decided, subjects, clients, kept } = this;
-    const rows = [leaves, bodies, runEvents, meters, periods, decided, subjects, clients, kept];
+    const { leaves, bodies, subjectKeys, runEvents, meters, periods, decided, subjects, clients, kept } =
+      this;
+    const rows = [leaves, bodies, subjectKeys, runEvents, meters, periods, decided, subjects, clients, kept];
     const steps = rows.flatMap((each) => each.steps());
     for (const pending of added) {
       if (pending.meterHashes.length > 0) steps.push(step(markGrown, pending.ledger.no));

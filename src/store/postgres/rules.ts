@@ -4,16 +4,15 @@
  * organization. Proven by `test/store/postgres/database.test.ts`.
  */
 
+import { noSecret, noSubject } from '../subjectkeys.ts';
 import { exportRules } from './schemaexports.ts';
 import { telemetryRules } from './rulestelemetry.ts';
-import { changed, credential, own, tenant, type TableRules } from './rulewords.ts';
+import { changed, credential, onDuty, own, tenant, type TableRules } from './rulewords.ts';
 
 const namedProject = "(SELECT current_setting('gov.project_id', true))";
 const organization = "(SELECT nullif(current_setting('gov.organization', true), ''))";
 const issuer = "(SELECT nullif(current_setting('gov.issuer', true), ''))";
 const subject = "(SELECT current_setting('gov.subject', true))";
-const onDuty = (...duties: readonly string[]): string =>
-  `(SELECT current_setting('gov.duty', true)) IN (${duties.map((duty) => `'${duty}'`).join(', ')})`;
 
 const ownOrganization = `organization_id = ${organization}`;
 const ownPosition = `(position >> 36) = ${tenant}`;
@@ -92,10 +91,21 @@ export const tables: Readonly<Record<string, TableRules>> = {
     deletes: 'refuse_unpruned',
     changes: {
       when: `NEW.erased IS NULL OR NEW.erased IS NOT DISTINCT FROM OLD.erased
-        OR octet_length(NEW.disclosures) >= octet_length(OLD.disclosures) OR ${changed('position')}`,
+        OR octet_length(NEW.disclosures) >= octet_length(OLD.disclosures) OR ${changed('position')}
+        OR (NEW.keys IS NOT NULL AND NEW.keys IS DISTINCT FROM OLD.keys)`,
       message: 'a body only loses what an erasure names',
     },
   },
+  subject_key: {
+    sees: `${own} OR ${onDuty('sweep')}`,
+    may: 'SELECT, INSERT, UPDATE',
+    changes: {
+      when: `NEW.secret <> decode(repeat('00', ${noSecret.length}), 'hex') OR NEW.subject <> '${noSubject}'
+        OR ${changed('project key_id')}`,
+      message: 'a subject key is destroyed, and nothing else of it changes',
+    },
+  },
+  erased_key: { ...appendOnly(`${own} OR ${onDuty('sweep')}`), writes: own },
   meter: appendOnly(ownPosition),
   tile: {
     sees: own,

@@ -1,5 +1,5 @@
 /** Who sees and changes which rows of data planes; as `rules.ts`, which has them all. */
-import { changed, credential, lookup, own, type TableRules } from './rulewords.ts';
+import { changed, credential, lookup, onDuty, own, type TableRules } from './rulewords.ts';
 
 export const telemetryRules: Readonly<Record<string, TableRules>> = {
   telemetry_plane: {
@@ -17,11 +17,12 @@ export const telemetryRules: Readonly<Record<string, TableRules>> = {
     },
   },
   telemetry_report: {
-    sees: `${own} OR challenge_id = ${lookup}`,
+    sees: `${own} OR challenge_id = ${lookup} OR ${onDuty('jobs')}`,
     writes: own,
     may: 'SELECT, INSERT, UPDATE',
     changes: {
       when: `(OLD.link <> 'unknown' AND NEW.link <> OLD.link)
+        OR (OLD.attestation = 'expired' AND NEW.attestation <> 'expired')
         OR (OLD.answer_ms IS NOT NULL AND ${changed('attestation answer_digest answer_status answer answer_ms')})
         OR ${changed(
           'project plane_id epoch sequence report_id digest received_ms month tree_size totals cosignature ' +

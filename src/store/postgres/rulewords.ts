@@ -6,6 +6,10 @@ export const credential = "(SELECT decode(nullif(current_setting('gov.digest', t
 /** An origin or a verifier key of a data plane, or a challenge. */
 export const lookup = "(SELECT nullif(current_setting('gov.lookup', true), ''))";
 
+/** What is done for all tenants, such as their jobs. */
+export const onDuty = (...duties: readonly string[]): string =>
+  `(SELECT current_setting('gov.duty', true)) IN (${duties.map((duty) => `'${duty}'`).join(', ')})`;
+
 export const own = `project = ${tenant}`;
 
 export interface TableRules {

@@ -32,7 +32,22 @@ CREATE TABLE head (
 ) WITH (fillfactor = 50);
 
 CREATE TABLE leaf (position bigint PRIMARY KEY, record text NOT NULL);
-CREATE TABLE body (position bigint PRIMARY KEY, disclosures text NOT NULL, erased text);
+CREATE TABLE body (position bigint PRIMARY KEY, disclosures text NOT NULL, erased text, keys text);
+-- Keys of subjects, which dumps that are kept leave out; and which of them an erasure destroyed, by the index of its leaf.
+CREATE TABLE subject_key (
+  project integer NOT NULL,
+  key_id ${id} NOT NULL,
+  subject ${id} NOT NULL,
+  secret bytea NOT NULL CHECK (octet_length(secret) = 32),
+  PRIMARY KEY (project, key_id)
+);
+CREATE INDEX subject_key_subject ON subject_key (project, subject);
+CREATE TABLE erased_key (
+  project integer NOT NULL,
+  key_id ${id} NOT NULL,
+  leaf_index bigint NOT NULL,
+  PRIMARY KEY (project, key_id, leaf_index)
+);
 CREATE TABLE prune (
   project integer NOT NULL,
   leaf_index bigint NOT NULL,

@@ -56,7 +56,7 @@ CREATE TABLE telemetry_report (
   totals text NOT NULL,
   link text NOT NULL,
   cosignature text NOT NULL,
-  attestation text NOT NULL CHECK (attestation IN ('not_sampled', 'pending', 'verified', 'failed')),
+  attestation text NOT NULL CHECK (attestation IN ('not_sampled', 'pending', 'verified', 'failed', 'expired')),
   challenge_id ${id},
   challenge text,
   challenge_expires_ms bigint,
@@ -71,12 +71,14 @@ CREATE TABLE telemetry_report (
   CHECK ((challenge_id IS NULL) = (challenge IS NULL) AND (challenge_id IS NULL) = (challenge_expires_ms IS NULL)
     AND (challenge_id IS NULL) = (attestation = 'not_sampled')),
   CHECK ((answer_ms IS NULL) = (answer_digest IS NULL) AND (answer_ms IS NULL) = (answer_status IS NULL)
-    AND (answer_ms IS NULL) = (answer IS NULL) AND (answer_ms IS NULL) = (attestation IN ('not_sampled', 'pending')))
+    AND (answer_ms IS NULL) = (answer IS NULL) AND (answer_ms IS NULL) = (attestation IN ('not_sampled', 'pending', 'expired')))
 );
 CREATE UNIQUE INDEX telemetry_challenge ON telemetry_report (challenge_id) WHERE challenge_id IS NOT NULL;
 CREATE INDEX telemetry_report_size ON telemetry_report (project, plane_id, epoch, tree_size) WHERE tree_size >= 0;
 CREATE INDEX telemetry_report_unlinked ON telemetry_report (project, plane_id, epoch, sequence)
   WHERE link <> 'linked';
+CREATE INDEX telemetry_challenge_open ON telemetry_report (challenge_expires_ms) WHERE attestation = 'pending';
+CREATE INDEX telemetry_challenge_expired ON telemetry_report (project, plane_id) WHERE attestation = 'expired';
 
 CREATE TABLE telemetry_epoch (
   project integer NOT NULL,

@@ -9,6 +9,7 @@ import { dropSteps } from './bodies.ts';
 import { scoped, type Database } from './database.ts';
 import type { ProjectNumber } from './readleaves.ts';
 import { installed } from './readtenants.ts';
+import { destroyAgain } from './subjectkeys.ts';
 import { putKey } from './tenantrows.ts';
 import { sql, step, type Step } from './wire.ts';
 
@@ -88,6 +89,7 @@ export function tasks(
   numberOf: ProjectNumber,
   now: () => number,
 ): Pick<Store, 'saveApiKey' | 'claimInstallation' | 'used' | 'stageGraphPart' | 'dropPruned' | 'sweep'> {
+  let isFirst = true;
   return {
     saveApiKey: async (key) => {
       const project = await numberOf(key.projectId);
@@ -116,6 +118,9 @@ export function tasks(
     },
     sweep: async (nowMs) => {
       const scope = { duty: 'sweep' } as const;
+      // what an older copy of the table still has is there once, at the start
+      if (isFirst) await database.write(scope, [step(destroyAgain)]);
+      isFirst = false;
       await database.write(scope, [
         step(sweepRequests, nowMs - limits.jobRequestDays * dayMs),
         step(sweepStaged, nowMs - stagedMs),

@@ -6,7 +6,9 @@ import type { Effect } from '../port.ts';
 import type { MonthTotals } from '../planeusage.ts';
 import { countColumns, countsOf, type CountRow } from '../epochrow.ts';
 import {
+  challengeStates,
   claims,
+  type ChallengeState,
   type Claim,
   type EpochName,
   type PlaneOwner,
@@ -14,13 +16,11 @@ import {
   type ReportName,
   type ReportPlace,
 } from '../telemetryrules.ts';
-import type { Counts, StoredReport } from '../telemetry.ts';
+import type { StoredReport } from '../telemetry.ts';
 import { arrayOf, textArray } from './arrays.ts';
 import { scoped } from './database.ts';
 import type { Facts, Lookup } from './facts.ts';
 import { sql, step, type Step } from './wire.ts';
-
-export type ChallengeState = 'none' | 'open' | 'answered';
 
 export interface TelemetryFacts {
   readonly planes: Map<string, PlaneState>;
@@ -33,8 +33,6 @@ export interface TelemetryFacts {
   readonly challenges: Map<string, ChallengeState>;
   /** By `epochKey`. */
   readonly months: Map<string, readonly MonthTotals[]>;
-  /** Of all planes of the project, by month. */
-  readonly planeUnits: Map<string, Counts>;
 }
 
 export const noTelemetryFacts = (): TelemetryFacts => ({
@@ -44,7 +42,6 @@ export const noTelemetryFacts = (): TelemetryFacts => ({
   links: new Map(),
   challenges: new Map(),
   months: new Map(),
-  planeUnits: new Map(),
 });
 
 export const epochKey = ({ planeId, epoch }: EpochName): string => `${planeId}/${epoch}`;
@@ -74,20 +71,15 @@ const reportsAt = sql<ReportPlace & { link: StoredReport['link'] }>(
    CROSS JOIN LATERAL (SELECT link FROM telemetry_report WHERE project = $1 AND plane_id = u.plane_id
      AND epoch = u.epoch AND sequence = u.sequence OFFSET 0) r`,
 );
-const reportsNamed = sql<ReportName & { state: ChallengeState }>(
-  `SELECT u.plane_id AS "planeId", u.report_id AS "reportId", CASE WHEN r.answer_ms IS NOT NULL THEN 'answered'
-     WHEN r.challenge_id IS NOT NULL THEN 'open' ELSE 'none' END AS state
+const reportsNamed = sql<ReportName & Pick<StoredReport, 'attestation'>>(
+  `SELECT u.plane_id AS "planeId", u.report_id AS "reportId", r.attestation
    FROM unnest($2::text[], $3::text[]) AS u(plane_id, report_id)
-   CROSS JOIN LATERAL (SELECT challenge_id, answer_ms FROM telemetry_report WHERE project = $1
+   CROSS JOIN LATERAL (SELECT attestation FROM telemetry_report WHERE project = $1
      AND plane_id = u.plane_id AND report_id = u.report_id OFFSET 0) r`,
 );
 const monthsOfEpoch = sql<CountRow & { month: string }>(
   `SELECT month, ${countColumns.join(', ')} FROM telemetry_month
    WHERE project = $1 AND plane_id = $2 AND epoch = $3`,
-);
-
-const unitsOfMonths = sql<CountRow & { month: string }>(
-  `SELECT month, ${countColumns.join(', ')} FROM telemetry_usage WHERE project = $1 AND month = ANY($2::text[])`,
 );
 
 /** The look-ups that these effects need, in their order. */
@@ -104,7 +96,9 @@ export function telemetryLookups(project: number, effects: readonly Effect[]): L
   const saved = effects.flatMap((effect) => (effect.kind === 'savePlane' ? [effect.plane] : []));
   const reports = effects.flatMap((effect) => (effect.kind === 'saveReport' ? [effect.report] : []));
   const links = effects.filter((effect) => effect.kind === 'linkReport');
-  const answers = effects.filter((effect) => effect.kind === 'answerChallenge');
+  const settled = effects.filter(
+    (effect) => effect.kind === 'answerChallenge' || effect.kind === 'expireChallenge',
+  );
   const planes = [...saved, ...reports].map(({ planeId }) => planeId);
   if (planes.length > 0)
     look(step(planeStates, project, textArray(planes)), ({ planeId, ...state }, facts) =>
@@ -116,20 +110,16 @@ export function telemetryLookups(project: number, effects: readonly Effect[]): L
     look(step(reportsAt, project, ...placeArrays(places)), (row, facts) =>
       facts.links.set(placeKey(row), row.link),
     );
-  const names: ReportName[] = [...reports, ...answers];
+  const names: ReportName[] = [...reports, ...settled];
   if (names.length > 0)
     look(step(reportsNamed, project, ...nameArrays(names)), (row, facts) =>
-      facts.challenges.set(nameKey(row), row.state),
+      facts.challenges.set(nameKey(row), challengeStates[row.attestation]),
     );
   for (const [key, { planeId, epoch }] of new Map(reports.map((each) => [epochKey(each), each]))) {
     look(step(monthsOfEpoch, project, planeId, epoch), (row, { months }) =>
       months.set(key, [...(months.get(key) ?? []), { month: row.month, totals: countsOf(row) }]),
     );
   }
-  if (reports.length > 0)
-    look(step(unitsOfMonths, project, textArray(reports.map(({ month }) => month))), (row, { planeUnits }) =>
-      planeUnits.set(row.month, countsOf(row)),
-    );
   return [
     ...lookups,
     ...ownerLookups(

@@ -1,9 +1,7 @@
 /** The rows that effects on data planes read and write; `../telemetryrules.ts` judges. */
 import { countColumns, countValues, epochValues, raiseEpochSql } from '../epochrow.ts';
-import { zeroTotals } from '../../core/metering.ts';
-import { sumOf } from '../planeusage.ts';
 import { planeColumns, planeValues, reportColumns, reportValues } from '../telemetryrow.ts';
-import { claims, type TelemetryRows } from '../telemetryrules.ts';
+import { challengeStates, claims, type TelemetryRows } from '../telemetryrules.ts';
 import type { Writing } from './effects.ts';
 import { epochKey, nameKey, ownerKey, placeKey } from './telemetryfacts.ts';
 import { kept } from './texts.ts';
@@ -62,20 +60,24 @@ const answerChallenge = sql(
    WHERE project = $1 AND plane_id = $2 AND report_id = $3`,
 );
 
+const expireChallenge = sql(
+  "UPDATE telemetry_report SET attestation = 'expired' WHERE project = $1 AND plane_id = $2 AND report_id = $3",
+);
+
 function reportRows({
   project,
   facts,
   undo,
   write,
-}: Writing): Of<'linkAt' | 'challengeState' | 'addReport' | 'linkReport' | 'answerChallenge'> {
+}: Writing): Of<
+  'linkAt' | 'challengeState' | 'addReport' | 'linkReport' | 'answerChallenge' | 'expireChallenge'
+> {
   return {
     linkAt: (place) => facts.links.get(placeKey(place)) ?? null,
     challengeState: (name) => facts.challenges.get(nameKey(name)) ?? null,
     addReport: (report) => {
-      const { link, challenge, answer } = report;
-      const state = challenge === null ? 'none' : answer === null ? 'open' : 'answered';
-      undo.set(facts.links, placeKey(report), link);
-      undo.set(facts.challenges, nameKey(report), state);
+      undo.set(facts.links, placeKey(report), report.link);
+      undo.set(facts.challenges, nameKey(report), challengeStates[report.attestation]);
       write(step(insertReport, project, ...reportValues(report)));
       write(step(raiseEpoch, ...epochValues(project, report)));
     },
@@ -89,6 +91,10 @@ function reportRows({
       undo.set(facts.challenges, nameKey(effect), 'answered');
       const values = [attestation, Buffer.from(answer.digest), answer.status, answer.result, answer.atMs];
       write(step(answerChallenge, project, planeId, reportId, ...values));
+    },
+    expireChallenge: ({ planeId, reportId }) => {
+      undo.set(facts.challenges, nameKey({ planeId, reportId }), 'expired');
+      write(step(expireChallenge, project, planeId, reportId));
     },
   };
 }
@@ -109,12 +115,7 @@ const addUnits = sql(
    WHERE project = $1 AND month = $2`,
 );
 
-function countRows({
-  project,
-  facts,
-  undo,
-  write,
-}: Writing): Of<'monthsOf' | 'saveMonth' | 'unitsIn' | 'addUnits'> {
+function countRows({ project, facts, undo, write }: Writing): Of<'monthsOf' | 'saveMonth' | 'addUnits'> {
   return {
     monthsOf: (epoch) => facts.months.get(epochKey(epoch)) ?? [],
     saveMonth: (epoch, month) => {
@@ -124,9 +125,7 @@ function countRows({
       const values = [epoch.planeId, epoch.epoch, month.month, ...countValues(month.totals)];
       write(step(saveMonth, project, ...values));
     },
-    unitsIn: (month) => facts.planeUnits.get(month) ?? zeroTotals,
     addUnits: (month, change) => {
-      undo.set(facts.planeUnits, month, sumOf(facts.planeUnits.get(month) ?? zeroTotals, change));
       write(step(beginUnits, project, month));
       write(step(addUnits, project, month, ...countValues(change)));
     },

@@ -1,27 +1,51 @@
 /** The rows of bodies that erasure changes, one by one in the transaction of their request. */
-import type { KeptBody } from '../../core/erased.ts';
+import { openBody, type BodySeal } from '../bodyseal.ts';
 import type { EffectRows } from '../effects.ts';
-import { isSealed, type BodySeal } from '../bodyseal.ts';
+import { keptBody, resealed, type StoredRow } from '../keptbody.ts';
+import { idsOf, type SubjectKey, type SubjectKeyRows } from '../subjectkeys.ts';
 import type { Current } from './effects.ts';
-import { positionOf } from './position.ts';
+import { positionOf, positionSql } from './position.ts';
 import { floorSql } from './pruned.ts';
 import type { Prepare } from './statement.ts';
+import type { SubjectKeys } from './subjectkeys.ts';
+
+/** How bodies are sealed, and what becomes of the keys of their subjects. */
+export interface EffectSealing {
+  readonly seal: BodySeal;
+  readonly keys: SubjectKeys;
+}
+
+type BodyRows = Pick<
+  EffectRows,
+  'body' | 'saveBody' | 'dropClientId' | 'dropSubject' | 'prunedBelow' | 'savePrune' | keyof SubjectKeyRows
+>;
+
+/** Bodies about a subject that name keys. */
+const about = `subject s JOIN body ON body.position = ${positionSql('s')}
+     WHERE s.project = ? AND s.subject = ? AND body.keys IS NOT NULL`;
 
 /** What is freed is overwritten with zeros, so that nothing of it stays in pages of the file. */
-export function bodyRows(
-  prepare: Prepare,
-  current: Current,
-  seal: BodySeal,
-): Pick<EffectRows, 'body' | 'saveBody' | 'dropClientId' | 'dropSubject' | 'prunedBelow' | 'savePrune'> {
+export function bodyRows(prepare: Prepare, current: Current, { seal, keys }: EffectSealing): BodyRows {
   const overwrite = prepare('overwrite what is freed', 'PRAGMA secure_delete = 1');
   const leave = prepare('leave what is freed', 'PRAGMA secure_delete = 0');
-  const find = prepare<KeptBody>('find body', 'SELECT disclosures, erased FROM body WHERE position = ?');
-  const save = prepare('erase fields', 'UPDATE body SET disclosures = ?, erased = ? WHERE position = ?');
+  const find = prepare<StoredRow>(
+    'find body',
+    'SELECT disclosures, erased, keys FROM body WHERE position = ?',
+  );
+  const save = prepare(
+    'erase fields',
+    'UPDATE body SET disclosures = ?, erased = ?, keys = ? WHERE position = ?',
+  );
   const drop = prepare(
     'drop client event',
     'DELETE FROM client_event WHERE project = ? AND client_event_id = ? AND idx = ?',
   );
   const forget = prepare('drop subject', 'DELETE FROM subject WHERE project = ? AND subject = ? AND idx = ?');
+  const sealed = prepare('find sealed body', `SELECT 1 FROM ${about} AND body.disclosures <> '[]' LIMIT 1`);
+  const owed = prepare<{ keys: string }>(
+    'find owed keys',
+    `SELECT DISTINCT body.keys FROM ${about} AND body.disclosures = '[]'`,
+  );
   const floor = prepare<{ below: number | null }>('find pruned', floorSql);
   const prune = prepare(
     'save prune',
@@ -35,17 +59,22 @@ export function bodyRows(
       leave.all();
     }
   };
+  const { isUsed, ...keyRows } = keys.rows(current);
+  const keysOf = (text: string | null): SubjectKey[] => idsOf(text).flatMap((id) => keys.find(id) ?? []);
   return {
+    ...keyRows,
+    hasSealed: (subject) => isUsed(subject) || sealed.get(current.project, subject) !== undefined,
+    owedOf: (subject) => owed.all(current.project, subject).map(({ keys: ids }) => idsOf(ids)),
     body: (index) => {
       const row = find.get(positionOf(current.project, index));
-      const disclosures = row === undefined ? null : seal.open(row.disclosures);
-      return row === undefined || disclosures === null ? null : { ...row, disclosures };
+      return row === undefined ? null : keptBody(row, openBody(seal, row, keysOf(row.keys)));
     },
-    saveBody: (index, { disclosures, erased }) => {
+    saveBody: (index, kept, { isOwed }) => {
       const position = positionOf(current.project, index);
-      // what was in clear stays so: a sealed text is longer, and a body only gets shorter
-      const wasSealed = isSealed(find.get(position)?.disclosures ?? '');
-      zeroing(() => save.run(wasSealed ? seal.seal(disclosures) : disclosures, erased, position));
+      const row = find.get(position);
+      const sealing = { row, keys: keysOf(row?.keys ?? null), isOwed };
+      const { disclosures, keys: named } = resealed(seal, kept, sealing);
+      zeroing(() => save.run(disclosures, kept.erased, named, position));
     },
     dropClientId: (clientEventId, index) => zeroing(() => drop.run(current.project, clientEventId, index)),
     dropSubject: (subject, index) => zeroing(() => forget.run(current.project, subject, index)),

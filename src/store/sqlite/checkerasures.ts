@@ -8,7 +8,7 @@ import { storedDigests } from '../../core/disclosure.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Check, CheckedProject, FsckKind } from '../fsck.ts';
 import type { RecordCheck } from './checkrecord.ts';
-import { sealOf } from './bodyseal.ts';
+import { bodyReader, subjectsOf, type BodyRow } from './bodyseal.ts';
 import type { Value } from './connection.ts';
 import { positionOf } from './position.ts';
 
@@ -18,7 +18,7 @@ export interface ErasureCheck extends RecordCheck {
 }
 
 /** Null where there is no row. */
-type StoredBody = Pick<KeptBody, 'erased'> & { readonly disclosures: string | null };
+type StoredBody = Pick<KeptBody, 'erased' | 'isGone'> & { readonly disclosures: string | null };
 
 /** Erasures whose targets are held in memory: up to 60 KB each. */
 const heldErasures = 64;
@@ -27,20 +27,23 @@ const heldErasures = 64;
 export function erasureCheck(check: Check, project: CheckedProject, prunedBelow: number): ErasureCheck {
   const { db, deep } = check;
   const names = erasureReader(check, project);
-  const seal = sealOf(db);
-  const kept = db.prepare<Value[], KeptBody>('SELECT disclosures, erased FROM body WHERE position = ?');
+  const read = bodyReader(db);
+  const hasKeys = subjectsOf(db) !== null;
+  const kept = db.prepare<Value[], BodyRow>('SELECT disclosures, erased, keys FROM body WHERE position = ?');
   const problemAt =
     (index: number) =>
     (kind: FsckKind, expected: string, got: string): void =>
       check.problem(`${project.projectId}/audit/${index}`, kind, { expected, got });
 
-  const body = (index: number, digests: readonly string[], { disclosures, erased }: StoredBody): void => {
+  const body = (index: number, digests: readonly string[], stored: StoredBody): void => {
+    const { disclosures, erased, isGone } = stored;
     const problem = problemAt(index);
     if (disclosures === null) {
       if (digests.length > 0) problem('body_missing', `${digests.length} disclosures`, 'none');
       return;
     }
     if (!deep) return;
+    if (isGone === true && !hasKeys) return check.unopened();
     const committed = new Set(digests);
     const found = storedDigests(disclosures) ?? ['no disclosures'];
     const other = found.find((digest) => !committed.delete(digest));
@@ -69,7 +72,8 @@ export function erasureCheck(check: Check, project: CheckedProject, prunedBelow:
       if (row === undefined || !erasuresOf(row.erased).includes(index)) {
         problem('erasure_mismatch', `the body of leaf ${target.index} to name this erasure`, 'not so');
       } else if (deep) {
-        const still = new Set(storedDigests(seal.open(row.disclosures) ?? 'sealed') ?? []);
+        const { opened } = read(positionOf(project.no, target.index), row);
+        const still = new Set(typeof opened === 'string' ? [] : storedDigests(opened.text));
         const left = target.digests.filter((digest) => still.has(digest));
         if (left.length === 0) continue;
         problem('erasure_mismatch', `no field of leaf ${target.index} that was erased`, `${left.length}`);
@@ -86,7 +90,8 @@ function erasureReader({ db }: Check, project: CheckedProject) {
   const find = db.prepare<Value[], string>('SELECT record FROM leaf WHERE position = ?').pluck();
   const held = new Map<number, ReadonlyMap<number, ReadonlySet<string>>>();
   const read = (leaf: number): ReadonlyMap<number, ReadonlySet<string>> => {
-    const record = leaf >= 0 && leaf < project.auditSize ? find.get(positionOf(project.no, leaf)) : undefined;
+    // also one that was appended beside the check, which the body knows of already
+    const record = leaf >= 0 ? find.get(positionOf(project.no, leaf)) : undefined;
     const { targets = [] } = (record === undefined ? null : readErasure(record)) ?? {};
     return new Map(targets.map(({ index, digests }) => [index, new Set(digests)]));
   };

@@ -8,6 +8,7 @@ import { approvalCheck } from './checkapprovals.ts';
 import { decidedCheck, snapshotCheck } from './checkdecided.ts';
 import { policyCheck } from './checkpolicies.ts';
 import { replayCheck } from './checkreplays.ts';
+import { erasedKeyCheck } from './checkerasedkeys.ts';
 import { erasureCheck } from './checkerasures.ts';
 import { pruneCheck } from './checkprunes.ts';
 import { committedBy, parseRecord } from './checkrecord.ts';
@@ -19,6 +20,8 @@ interface Row {
   readonly record: string;
   readonly disclosures: string | null;
   readonly erased: string | null;
+  /** The keys that it is sealed with are destroyed, or not there. */
+  readonly isGone?: true;
 }
 
 interface RunEventRow {
@@ -50,17 +53,20 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
   let newest = '';
   let events = 0;
   const erasures = erasureCheck(check, project, prunedBelow);
+  const erasedKeys = erasedKeyCheck(check, project);
   const kept = systemCheck(check, project);
-  const visit = ({ idx, record, disclosures, erased }: Row): void => {
+  const visit = (row: Row): void => {
+    const { idx, record, disclosures } = row;
     const problem = (kind: FsckKind, expected: string, got: string): void =>
       check.problem(`${project.projectId}/audit/${idx}`, kind, { expected, got });
     const parsed = parseRecord(record);
     if (parsed === null)
       return problem('record_malformed', 'a record in canonical JSON', record.slice(0, 64));
-    erasures.body(idx, parsed._sd, { disclosures, erased });
+    erasures.body(idx, parsed._sd, row);
     if (parsed.type !== 'gov.event/1') {
       const committed = committedBy({ idx, record, disclosures });
-      for (const part of [...others, erasures]) part.visit(idx, parsed as unknown as JsonObject, committed);
+      for (const part of [...others, erasures, erasedKeys])
+        part.visit(idx, parsed as unknown as JsonObject, committed);
       return;
     }
     events += 1;
@@ -70,16 +76,16 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
     if (eventIndex(eventId) !== idx) problem('event_id_mismatch', `an event id of leaf ${idx}`, eventId);
     if (serverTimestamp < newest) problem('server_time_backwards', `${newest} or later`, serverTimestamp);
     else newest = serverTimestamp;
-    const row = place.get(runSeq, project.no, runId);
+    const placed = place.get(runSeq, project.no, runId);
     const expected = `event ${runSeq} of run ${runId}, a ${eventType} at ${timestamp}`;
-    if (row === undefined) problem('run_mismatch', expected, 'no such row');
-    else if (row.idx !== idx) problem('run_mismatch', expected, `a row for leaf ${row.idx}`);
-    else if (row.name !== eventType || row.at_ms !== parseTimestamp(timestamp)) {
-      problem('run_mismatch', expected, `a ${row.name ?? 'type that is not known'} at ${row.at_ms} ms`);
+    if (placed === undefined) problem('run_mismatch', expected, 'no such row');
+    else if (placed.idx !== idx) problem('run_mismatch', expected, `a row for leaf ${placed.idx}`);
+    else if (placed.name !== eventType || placed.at_ms !== parseTimestamp(timestamp)) {
+      problem('run_mismatch', expected, `a ${placed.name ?? 'type that is not known'} at ${placed.at_ms} ms`);
     }
   };
   const finish = (): void => {
-    for (const part of others) part.finish();
+    for (const part of [...others, erasedKeys]) part.finish();
     tenants.finish();
     kept.finish();
     const rows = check.db

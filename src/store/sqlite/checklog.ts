@@ -1,7 +1,8 @@
 /** `fsck`: the records of both trees, in index order. */
 import type { Check, CheckedProject } from '../fsck.ts';
 import type { TreeName } from '../port.ts';
-import { openedRow } from './bodyseal.ts';
+import { closedBody } from '../bodyseal.ts';
+import { bodyReader } from './bodyseal.ts';
 import type { Value } from './connection.ts';
 import { eventCheck } from './checkevents.ts';
 import { meterCheck } from './checkmeter.ts';
@@ -18,19 +19,27 @@ interface AuditRow {
   readonly record: string;
   readonly disclosures: string | null;
   readonly erased: string | null;
+  readonly keys: string | null;
 }
 
 /** The audit log: its tree, and what its events say of themselves, their runs and their bodies. */
 export async function checkAuditLog(check: Check, project: CheckedProject): Promise<void> {
   const { db } = check;
   const select = db.prepare<Value[], AuditRow>(
-    `SELECT leaf.idx, record, disclosures, erased FROM leaf
+    `SELECT leaf.idx, record, disclosures, erased, keys FROM leaf
      LEFT JOIN body USING (position)
      WHERE position >= ? AND position < ? ORDER BY position`,
   );
   const pruned = prunedOf(check, project);
   const events = eventCheck(check, project, pruned.below);
-  const visit = (row: AuditRow): void => events.visit(openedRow(db, row));
+  const read = bodyReader(db);
+  const visit = (row: AuditRow): void => {
+    const { disclosures, ...rest } = row;
+    if (disclosures === null) return events.visit(row);
+    const { opened, erased } = read(positionOf(project.no, row.idx), { ...rest, disclosures });
+    if (opened === 'gone') return events.visit({ ...row, erased, disclosures: '[]', isGone: true });
+    events.visit({ ...row, erased, disclosures: opened === 'closed' ? closedBody : opened.text });
+  };
   await walk(check, project, {
     tree: 'audit',
     size: project.auditSize,

@@ -76,11 +76,20 @@ function headJudge(reading: Connection, heads: Heads) {
       rootFromTiles(at, (level, index) => read(project, tree, { level, index }));
     if (!rootAt(size).equals(root)) refuse(origin, `the log’s root at size ${size}`, root.toString('hex'));
     const kept = heads.find(origin);
-    if (kept === null || kept.size === size) return;
-    if (kept.size > newest)
-      refuse(origin, `the head ${kept.size} that was signed before`, `${newest} leaves`);
+    if (kept === null || (kept.size === size && kept.root.equals(root))) return;
+    if (kept.size > newest) refuseLacking(origin, `${kept.size} leaves`, `${newest}`);
     if (!rootAt(kept.size).equals(kept.root)) {
-      refuse(origin, `the root that was signed before at size ${kept.size}`, 'another one');
+      refuseLacking(origin, `root ${kept.root.toString('hex')} at size ${kept.size}`, 'another one');
     }
   };
+}
+
+/** Also at run time: what was signed may be learnt of while the log is served. */
+function refuseLacking(origin: string, expected: string, got: string): never {
+  throw new GovError(
+    'STORAGE_FAULT',
+    `log ${origin}: expected ${expected}, as it was signed, got ${got}; the database is an older copy or was changed, ` +
+      'and nothing more of it is signed; restore the newest one, or, where none is left, begin a new log with gov log recover',
+    { extensions: { origin } },
+  );
 }

@@ -40,7 +40,7 @@ export function replayCheck(check: Check, { no, projectId }: CheckedProject): Re
     const rows = db
       .prepare<Value[], { job_id: string; result_id: string | null }>(
         `SELECT job_id, result_id FROM job j
-         WHERE project = ? AND status = 'completed' AND (type = 'replay' OR result_id IS NOT NULL)
+         WHERE project = ? AND status = 'completed' AND (type = 'replay' OR (type <> 'export' AND result_id IS NOT NULL))
            AND NOT EXISTS (SELECT 1 FROM decided d WHERE d.project = j.project AND d.id = j.result_id
              AND d.type = ${typeNumbers['gov.replay/1']})`,
       )

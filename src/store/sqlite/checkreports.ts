@@ -8,8 +8,12 @@ import type { FormerKeys } from '../../core/planeidentity.ts';
 import type { Check } from '../fsck.ts';
 import type { PlaneRow, ReportRow } from '../telemetryrow.ts';
 import { columnCheck } from './checkcolumns.ts';
+import { toldGaps } from './checkgaps.ts';
+import { receiptCheck } from './checkreceipts.ts';
 
 export interface ReportsOf {
+  readonly no: number;
+  readonly planeId: string;
   readonly position: string;
   readonly projectId: string;
   readonly plane: PlaneRow | undefined;
@@ -18,8 +22,10 @@ export interface ReportsOf {
 /** Told of each report of a plane, by epoch and sequence; answers what its body says, null where it says nothing. */
 export type ReportCheck = (row: ReportRow) => UsageReport | null;
 
-export function reportCheck(check: Check, { position, projectId, plane }: ReportsOf): ReportCheck {
+export function reportCheck(check: Check, reports: ReportsOf): ReportCheck {
+  const { position, projectId, plane } = reports;
   const compare = columnCheck(check, 'report_mismatch');
+  const checkReceipt = receiptCheck(check, toldGaps(check, reports));
   let before: { readonly row: ReportRow; readonly report: UsageReport } | null = null;
   return (row) => {
     const at = `${position}/report/${row.epoch}/${row.sequence}`;
@@ -46,6 +52,7 @@ export function reportCheck(check: Check, { position, projectId, plane }: Report
       if (row.link !== 'unknown' && row.link !== link)
         check.problem(at, 'report_mismatch', { expected: `link ${link}`, got: `link ${row.link}` });
     }
+    checkReceipt(at, row, report);
     before = { row, report };
     return report;
   };

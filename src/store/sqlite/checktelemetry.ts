@@ -6,9 +6,9 @@
  * Proven by `test/store/tampertelemetry.test.ts`.
  */
 import type { UsageReport } from '../../contract/telemetry.ts';
-import { zeroTotals } from '../../core/metering.ts';
+import { addTotals, zeroTotals } from '../../core/metering.ts';
 import type { Check, CheckedProject } from '../fsck.ts';
-import { isZero, sumOf, unitsOf, withReported, type MonthTotals } from '../planeusage.ts';
+import { isZero, unitsOf, withReported, type MonthTotals } from '../planeusage.ts';
 import { countColumns, countsOf, type CountRow, type EpochRow } from '../epochrow.ts';
 import { type PlaneRow, type ReportRow } from '../telemetryrow.ts';
 import type { Counts } from '../telemetry.ts';
@@ -56,7 +56,7 @@ async function checkPlane(check: Check, project: CheckedProject, planeId: string
       got: 'none',
     });
   }
-  const visit = reportCheck(check, { position, projectId, plane });
+  const visit = reportCheck(check, { no, planeId, position, projectId, plane });
   const page = check.db.prepare<Value[], ReportRow>(
     `SELECT * FROM telemetry_report WHERE project = ? AND plane_id = ? AND (epoch, sequence) > (?, ?)
      ORDER BY epoch, sequence LIMIT ${reportsAtOnce}`,
@@ -156,7 +156,7 @@ function checkUnits(check: Check, { no, projectId }: CheckedProject): void {
   let current = '';
   const count = (): void => {
     for (const [month, counts] of unitsOf(months))
-      units.set(month, sumOf(units.get(month) ?? zeroTotals, counts));
+      units.set(month, addTotals(units.get(month) ?? zeroTotals, counts));
   };
   for (const row of rows.iterate(no)) {
     const epoch = `${row.plane_id}/${row.epoch}`;
@@ -170,7 +170,7 @@ function checkUnits(check: Check, { no, projectId }: CheckedProject): void {
       `SELECT month, ${countColumns.join(', ')} FROM telemetry_usage WHERE project = ?`,
     )
     .all(no);
-  const known = new Map(stored.map((row) => [row.month, row]));
+  const known = new Map(stored.map((row) => [row.month, countsOf(row)]));
   for (const month of new Set([...units.keys(), ...known.keys()])) {
     const told = units.get(month) ?? zeroTotals;
     // a month whose units all went to an earlier one keeps its row, and one without units needs none

@@ -1,6 +1,6 @@
 /**
- * `fsck`: API keys, data planes, the project's profile and its organization, column by column against the system events
- * of the log (`../tenantlife.ts`, `../planelife.ts`); all but when a key was last used. An event whose body is gone is told once, and what it changed
+ * `fsck`: API keys, data planes, exports, the project's profile and its organization, column by column against the system
+ * events of the log (`../tenantlife.ts`, `../planelife.ts`, `../exportlife.ts`); all but when a key was last used. An event whose body is gone is told once, and what it changed
  * is not compared.
  */
 import { storedDigests } from '../../core/disclosure.ts';
@@ -11,6 +11,7 @@ import { canonicalize, readJson, type Json, type JsonObject } from '../../core/j
 import { systemRun, type EventRecord } from '../../core/record.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Check, CheckedProject, FsckKind } from '../fsck.ts';
+import { ExportLife, tellsOfExport } from '../exportlife.ts';
 import { tellsOfOrganization, type Organizations } from '../organizationlife.ts';
 import { PlaneLife, tellsOfPlane } from '../planelife.ts';
 import { tellsOfTenant, TenantLife, type TenantEvent } from '../tenantlife.ts';
@@ -36,12 +37,15 @@ export function tenantCheck(check: Check, project: CheckedProject): TenantCheck 
   const { no, projectId, organizationId, auditSize } = project;
   const life = new TenantLife(projectId);
   const planes = new PlaneLife();
+  const exports = new ExportLife();
   const { organizations } = check;
   const visit = (row: Row, record: EventRecord): void => {
     const { runId, eventType } = record;
     const isOfTenant = tellsOfTenant(eventType);
     const isOfPlane = tellsOfPlane(eventType);
-    if (runId !== systemRun || !(isOfTenant || isOfPlane || tellsOfOrganization(eventType))) return;
+    const isOfExport = tellsOfExport(eventType);
+    if (runId !== systemRun) return;
+    if (!(isOfTenant || isOfPlane || isOfExport || tellsOfOrganization(eventType))) return;
     const event = opened(row, record);
     if (event === null) {
       const expected = `the whole body of ${eventType}, to derive what it changed`;
@@ -51,9 +55,11 @@ export function tenantCheck(check: Check, project: CheckedProject): TenantCheck 
       });
       if (isOfTenant) life.forget(eventType);
       else if (isOfPlane) planes.forget(eventType);
+      else if (isOfExport) exports.forget(eventType);
       else organizations.forget(organizationId);
     } else if (isOfTenant) life.add(event);
     else if (isOfPlane) planes.add(event);
+    else if (isOfExport) exports.add(event);
     else organizations.add(event);
   };
   const finish = (): void => {
@@ -66,6 +72,7 @@ export function tenantCheck(check: Check, project: CheckedProject): TenantCheck 
       checkKeys(check, project, life);
       checkProfile(check, project, life);
       checkPlanes(check, project, planes);
+      checkExports(check, project, exports);
       noteOrganization(check, project);
     } finally {
       check.db.exec('COMMIT');
@@ -128,6 +135,30 @@ function checkPlanes(check: Check, { no, projectId }: CheckedProject, { planes, 
   for (const row of rows) {
     const key_digest = row.key_digest === null ? null : sha256Text(row.key_digest);
     compared.visit(row.plane_id, { ...row, key_digest });
+  }
+  compared.finish(unread);
+}
+
+function checkExports(
+  check: Check,
+  { no, projectId }: CheckedProject,
+  { exports, unread }: ExportLife,
+): void {
+  const rows = check.db
+    .prepare<Value[], Columns & { readonly export_id: string; readonly digest: Buffer | null }>(
+      `SELECT e.*, j.type AS job, j.status = 'completed' AS ended FROM export_job e
+       LEFT JOIN job j ON j.project = e.project AND j.job_id = e.job_id WHERE e.project = ?`,
+    )
+    .iterate(no);
+  const position = `${projectId}/export`;
+  const compared = checkRows(check, { kind: 'export_mismatch', position, told: exports });
+  const compareJob = columnCheck(check, 'export_mismatch');
+  for (const { export_id: exportId, digest, ...row } of rows) {
+    const manifest = typeof row['manifest'] === 'string' ? canonicalText(row['manifest']) : null;
+    const told = { ...row, digest: digest === null ? null : `sha256:${digest.toString('hex')}`, manifest };
+    compared.visit(exportId, told);
+    const ended = row['completed_ms'] === null ? 0 : 1;
+    compareJob(`${position}/${exportId}`, row, { job: 'export', ended });
   }
   compared.finish(unread);
 }

@@ -4,23 +4,23 @@
  * knows of leaves that the copy lacks; its heads file is then raised to what the copied log has signed.
  * Proven by `test/plane/backup.test.ts`.
  */
-import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { GovError } from '../../contract/problems.ts';
-import { connect, pageBytes, type Connection, type Value } from './connection.ts';
+import { connect, type Connection, type Value } from './connection.ts';
 import { opening } from './faults.ts';
+import { syncFile } from './files.ts';
 import { logHeads, openHeads, reconcileHeads, type LogHead, type NamedHead } from './heads.ts';
 import { assertKnownVersion } from './migrate.ts';
-import { makePrivate, storeFiles } from './open.ts';
+import { storeFiles } from './open.ts';
 import { connectReader } from './reader.ts';
 import { mainApplicationId, mainMigrations } from './schema.ts';
+import { copySnapshot, snapshotOf } from './snapshot.ts';
+import { destroyInCopy, snapshotsOf } from './subjectcopy.ts';
 import { verifyTails } from './tail.ts';
 import { rootFromTiles } from '../../core/tile.ts';
 import { tileReader } from './tiles.ts';
 import { treeNumber } from '../trees.ts';
-
-/** 4 MiB between two turns. */
-const pagesAtOnce = (4 * 1024 * 1024) / pageBytes;
 
 /** A log in a copy, with the newest checkpoint of it that is signed. */
 export interface CopiedLog {
@@ -33,49 +33,34 @@ export interface CopiedLog {
   readonly checkpoint: string | null;
 }
 
-/**
- * Copies one database, of whichever program, from one snapshot; the copy is durable and private. Where it is written to
- * meanwhile, its write-ahead log grows until the copy is done. STORAGE_FAULT where it cannot be read.
- */
+/** Copies one database, of whichever program, from one snapshot; the copy is durable and private. Throws as `snapshotOf`. */
 export async function copyDatabase(from: string, to: string): Promise<void> {
-  const db = opening(from, () => new Database(from, { readonly: true, fileMustExist: true, timeout: 5000 }));
+  const db = snapshotOf(from);
   try {
-    // an open snapshot keeps the copy from being begun anew by each commit
-    opening(from, () => db.exec('BEGIN; SELECT count(*) FROM sqlite_schema'));
-    makePrivate(to);
-    await db.backup(to, { progress: () => pagesAtOnce }).catch((cause: unknown) =>
-      opening(from, () => {
-        throw cause;
-      }),
-    );
+    await copySnapshot(db, to);
   } finally {
     db.close();
-  }
-  syncFile(to);
-}
-
-function syncFile(path: string): void {
-  const file = openSync(path, 'r+');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
   }
 }
 
 /**
  * Copies the two databases of the store in `from` into the directory `to`, and looks at the copy as a start does:
  * CONFLICT where it is an older copy itself, STORAGE_FAULT where its newest leaves do not verify. Also beside the process
- * that serves it. Cost: reading and writing each page once.
+ * that serves it. Cost: reading and writing each page once. With the keys of subjects only where they are asked for.
  */
-export async function copyStore(from: string, to: string): Promise<CopiedLog[]> {
+export async function copyStore(
+  from: string,
+  to: string,
+  { withSubjects = false }: { readonly withSubjects?: boolean } = {},
+): Promise<CopiedLog[]> {
   const [source, copy] = [storeFiles(from), storeFiles(to)];
   for (const path of [source.main, source.heads]) {
     if (!existsSync(path)) throw new GovError('NOT_FOUND', `expected a database at ${path}, got none`);
   }
   connectReader(source.main).close(); // one of a newer release is refused before it is copied
   await copyDatabase(source.heads, copy.heads);
-  await copyDatabase(source.main, copy.main);
+  if (withSubjects) await copyWithKeys(from, to);
+  else await copyDatabase(source.main, copy.main);
   return openCopy(to, (db) => {
     const heads = openHeads(copy.heads);
     try {
@@ -86,6 +71,19 @@ export async function copyStore(from: string, to: string): Promise<CopiedLog[]> 
     verifyTails(db);
     return copiedLogs(db);
   });
+}
+
+async function copyWithKeys(from: string, to: string): Promise<void> {
+  const { main, subjects } = snapshotsOf(from);
+  const copy = storeFiles(to);
+  try {
+    // the smaller one first: what is destroyed meanwhile stays in its write-ahead log until it is closed
+    await copySnapshot(subjects, copy.subjects).finally(() => subjects.close());
+    await copySnapshot(main, copy.main);
+  } finally {
+    main.close();
+  }
+  destroyInCopy(to);
 }
 
 /** The logs of the store in a directory that nobody serves. Throws as `copyStore`. */
@@ -144,14 +142,19 @@ function stand(db: Connection, logs: readonly LogHead[], { origin, size, root }:
   return own.equals(root) ? { is: 'contained', have } : { is: 'contradicted', have, root: own };
 }
 
+/** A head that was signed, and how many leaves the log has that lacks it. */
+export interface LackedHead extends NamedHead {
+  readonly have: number;
+}
+
 /**
- * Says in the heads file of a store that nobody serves which heads are signed elsewhere: a start refuses where the log is
- * behind one of them, so nothing is signed from an older copy.
+ * Says in the heads file of a store which heads were signed that its logs lack: nothing is signed on them from then on, by
+ * a process that serves it neither, and no start takes them. So nothing is signed from an older copy.
  */
-export function rememberHeads(dataDir: string, known: readonly NamedHead[]): void {
+export function rememberHeads(dataDir: string, lacked: readonly LackedHead[]): void {
   const heads = openHeads(storeFiles(dataDir).heads);
   try {
-    for (const { origin, size, root } of known) heads.raise(origin, { size, root });
+    for (const { have, ...head } of lacked) heads.learn(head, have);
   } finally {
     heads.close();
   }

@@ -2,8 +2,7 @@
 import { applyEffect, type EffectRows } from '../effects.ts';
 import type { Assigned, Effect } from '../port.ts';
 import { approvalRows } from './approvals.ts';
-import { bodyRows } from './bodies.ts';
-import type { BodySeal } from '../bodyseal.ts';
+import { bodyRows, type EffectSealing } from './bodies.ts';
 import { exportRows } from './exports.ts';
 import { keptRequestSql } from './jobs.ts';
 import { policyRows } from './policychanges.ts';
@@ -19,7 +18,7 @@ export interface Current {
   project: number;
 }
 
-export function effectWriter(prepare: Prepare, seal: BodySeal): EffectWriter {
+export function effectWriter(prepare: Prepare, sealing: EffectSealing): EffectWriter {
   const current: Current = { project: 0 };
   const rows: EffectRows = {
     ...proofRows(prepare, current),
@@ -28,7 +27,7 @@ export function effectWriter(prepare: Prepare, seal: BodySeal): EffectWriter {
     ...policyRows(prepare, current),
     ...approvalRows(prepare, current),
     ...claimRows(prepare, current),
-    ...bodyRows(prepare, current, seal),
+    ...bodyRows(prepare, current, sealing),
     ...exportRows(prepare, current),
     ...withdrawer(prepare, current),
     ...tenantRows(prepare, current),

@@ -7,11 +7,12 @@ import type { Connection } from './connection.ts';
 import type { Faults } from './faults.ts';
 import { jobMoves } from './jobs.ts';
 import { RandomPool } from '../random.ts';
-import { removedBy, rewrite, type Removed } from './rewrite.ts';
+import { dueRewrite, removedBy } from './rewrite.ts';
 import { openSequencer } from './sequencer.ts';
 import { preparer } from './statement.ts';
 import { taskStatements } from './tasks.ts';
 import { tenantTasks } from './maketenant.ts';
+import { upkeepOf } from './upkeep.ts';
 import { walKeeper } from './wal.ts';
 import { Writer } from './writer.ts';
 import { workOf, type ResultOf, type Verb, type Write, type WriteOf } from './writes.ts';
@@ -30,7 +31,10 @@ export interface Engine {
   heal(): void;
   /** Does what is queued, and refuses everything after it. */
   drain(): Promise<void>;
-  /** Drains, copies the log into the database, which is written anew where something was removed; closes the connection. */
+  /**
+   * Drains, copies the log into the database, which is written anew where something was removed; closes the connection.
+   * Waits for readers, a few seconds; what they kept from being removed stays due, and is told.
+   */
   close(): Promise<void>;
 }
 
@@ -43,6 +47,8 @@ export interface EngineOptions {
   readonly stopped: (error: GovError) => void;
   /** When the disk turned out to be full. */
   readonly filled: (error: GovError) => void;
+  /** What an operator should know. */
+  readonly warn: (text: string) => void;
 }
 
 export interface LocalEngine extends Engine {
@@ -57,28 +63,35 @@ export interface Settle {
 
 /** The engine in this thread. */
 export function openEngine(options: EngineOptions): LocalEngine {
-  const { db, clock, randomBytes, faults, stopped, filled } = options;
+  const { db, clock, randomBytes, faults, stopped, filled, warn } = options;
   const prepare = preparer(db, faults);
-  const sequencer = openSequencer({ db, prepare, clock, random: new RandomPool(randomBytes) });
-  const committed = (): void => {
-    try {
-      wal.committed();
-    } catch (error) {
-      writer.report(error);
-    }
-  };
-  const writer = new Writer({ db, participant: sequencer, faults, committed, stopped, filled });
+  const sequencer = openSequencer({ db, prepare, clock, random: new RandomPool(randomBytes), faults });
+  const writer = new Writer({
+    db,
+    participant: sequencer,
+    faults,
+    committed: () => upkeep.run(),
+    stopped,
+    filled,
+  });
   const wal = walKeeper(db, (error) => writer.report(error));
   const tasks = taskStatements(prepare);
   const tenants = tenantTasks({ prepare, createProject: (project) => tasks.createProject(project) });
   const statements = { sequencer, tasks, jobs: jobMoves(prepare), tenants };
-  let removed: Removed = null;
+  const due = dueRewrite(db.name);
+  const upkeep = upkeepOf({ db, writer, wal, sequencer, due, warn });
+  if (due.removed !== null) wal.erases();
+  upkeep.run(); // what a process before left
   const take = (write: Write, settle: Settle): void => {
     const removes = removedBy(write);
     if (removes === null) return writer.take(workOf(write, statements), settle);
+    try {
+      due.note(removes);
+    } catch (error) {
+      return settle.reject(writer.report(error));
+    }
     const resolve = (result: unknown): void => {
       wal.erases();
-      if (removed !== 'pruned') removed = removes;
       settle.resolve(result);
     };
     writer.take(workOf(write, statements), { ...settle, resolve });
@@ -98,17 +111,20 @@ export function openEngine(options: EngineOptions): LocalEngine {
     heal: () => {
       writer.heal();
       wal.healed();
+      upkeep.run();
     },
     drain: () => writer.drain(),
     close: async () => {
       await writer.drain();
+      upkeep.stop();
       await wal.close();
+      let isDone = false;
       try {
-        if (writer.trouble === null) rewrite(db, removed);
+        isDone = await upkeep.finish();
       } finally {
-        if (writer.trouble === null) db.pragma('wal_checkpoint(TRUNCATE)');
         db.close();
       }
+      if (isDone) due.done();
     },
   };
 }

@@ -5,11 +5,13 @@ import {
   exportColumns,
   exportOf,
   exportTables,
+  heldColumns,
+  isDone,
   isRemovable,
   statusAt,
   type ExportRow,
 } from '../exportrow.ts';
-import type { ExportReader, StoredGraph } from '../port.ts';
+import type { ExportHolding, ExportName, ExportReader, StoredGraph } from '../port.ts';
 import { endOfTime } from '../bounds.ts';
 import type { Connection, Value } from './connection.ts';
 import type { Current } from './effects.ts';
@@ -27,8 +29,13 @@ export function exportReads(db: Connection, numberOf: ProjectNumber): ExportRead
        AND (? IS NULL OR ${statusAt('?')} = ?)
      ORDER BY e.created_ms DESC, e.export_id DESC LIMIT ?`,
   );
-  const removable = db.prepare<Value[], { project_id: string; export_id: string }>(
+  const held = db.prepare<Value[], ExportHolding>(heldSql);
+  const removable = db.prepare<Value[], NameRow>(
     `SELECT p.project_id, e.export_id FROM ${exportTables} WHERE ${isRemovable('?')} LIMIT ?`,
+  );
+  const oldest = db.prepare<Value[], NameRow & { size_bytes: number }>(
+    `SELECT p.project_id, e.export_id, e.size_bytes FROM ${exportTables} WHERE ${isDone('?', '?')}
+     ORDER BY e.completed_ms, e.export_id LIMIT ?`,
   );
   return {
     ...loggedReads(db, numberOf),
@@ -42,12 +49,25 @@ export function exportReads(db: Connection, numberOf: ProjectNumber): ExportRead
       const rows = page.all(numberOf(projectId), ...position, ...filter, limit);
       return rows.map((row) => exportOf(row, atMs));
     },
-    removableExports: async (atMs, limit) =>
-      removable
-        .all(atMs, limit)
-        .map(({ project_id: projectId, export_id: exportId }) => ({ projectId, exportId })),
+    heldExports: async (projectId) => held.get(numberOf(projectId)) ?? nothingHeld,
+    oldestExports: async (atMs, { leastBytes, limit }) =>
+      oldest.all(atMs, leastBytes, limit).map((row) => ({ ...nameOf(row), sizeBytes: row.size_bytes })),
+    removableExports: async (atMs, limit) => removable.all(atMs, limit).map(nameOf),
   };
 }
+
+const heldSql = `SELECT ${heldColumns} AS keptBytes FROM ${exportTables} WHERE e.project = ? AND e.removed = 0`;
+const nothingHeld: ExportHolding = { open: 0, kept: 0, keptBytes: 0 };
+
+interface NameRow {
+  project_id: string;
+  export_id: string;
+}
+
+const nameOf = ({ project_id: projectId, export_id: exportId }: NameRow): ExportName => ({
+  projectId,
+  exportId,
+});
 
 function loggedReads(
   db: Connection,
@@ -74,7 +94,8 @@ function loggedReads(
 export function exportRows(
   prepare: Prepare,
   current: Current,
-): Pick<EffectRows, 'createExport' | 'finishExport' | 'expireExports'> {
+): Pick<EffectRows, 'heldExports' | 'createExport' | 'finishExport' | 'expireExports'> {
+  const held = prepare('held exports', heldSql);
   const create = prepare(
     'create export',
     `INSERT INTO export_job (project, export_id, job_id, resource, format, filters, include_proof, tree_size, created_ms)
@@ -97,6 +118,7 @@ export function exportRows(
        WHERE project = ? AND removed = 0 AND completed_ms IS NULL AND tree_size > ? AND (resource = 'replays' OR ${erasableSql}))`,
   );
   return {
+    heldExports: () => (held.get(current.project) as ExportHolding | undefined) ?? nothingHeld,
     createExport: ({ exportId, jobId, resource, format, filters, includeProof, treeSize, createdMs }) => {
       const what = [resource, format, filters, includeProof ? 1 : 0];
       create.run(current.project, exportId, jobId, ...what, treeSize, createdMs);
@@ -113,12 +135,22 @@ export function exportRows(
   };
 }
 
-export type MarkExportRemoved = (project: number, exportId: string) => void;
+export interface ExportTasks {
+  expireExport(project: number, exportId: string, atMs: number): void;
+  markExportRemoved(project: number, exportId: string): void;
+}
 
-export function exportTasks(prepare: Prepare): { readonly markExportRemoved: MarkExportRemoved } {
+export function exportTasks(prepare: Prepare): ExportTasks {
+  const expire = prepare(
+    'expire export',
+    'UPDATE export_job SET expires_ms = ? WHERE project = ? AND export_id = ? AND expires_ms > ?',
+  );
   const mark = prepare(
     'mark export removed',
     'UPDATE export_job SET removed = 1 WHERE project = ? AND export_id = ?',
   );
-  return { markExportRemoved: (project, exportId) => void mark.run(project, exportId) };
+  return {
+    expireExport: (project, exportId, atMs) => void expire.run(atMs, project, exportId, atMs),
+    markExportRemoved: (project, exportId) => void mark.run(project, exportId),
+  };
 }

@@ -11,7 +11,7 @@ import type { TreeHead, TreeName } from '../port.ts';
 import { connect, type Connection, type Value } from './connection.ts';
 import type { Faults } from './faults.ts';
 import { migrate, schemaVersion } from './migrate.ts';
-import { headDelete, headsApplicationId, headsMigrations } from './schema.ts';
+import { headDelete, headsApplicationId, headsMigrations, headUpdate } from './schema.ts';
 import { preparer } from './statement.ts';
 import { tileReader } from './tiles.ts';
 import { treeNumber } from '../trees.ts';
@@ -28,6 +28,11 @@ export interface Heads {
   newest(): NamedHead | null;
   /** Durable when it returns. A smaller size than the kept one changes nothing. */
   raise(origin: string, head: TreeHead): void;
+  /**
+   * Keeps a head that was signed and that the log, which has `have` leaves, lacks: it is refused from now on. What was
+   * kept of a log that has it gives way, since it is of the other history. Durable when it returns.
+   */
+  learn(head: NamedHead, have: number): void;
   /** Forgets every head, on purpose. */
   clear(): void;
   close(): void;
@@ -63,6 +68,17 @@ export function openHeads(
     newest: () => (schemaVersion(db) < 2 ? null : (db.prepare<Value[], NamedHead>(newestSql).get() ?? null)),
     raise: (origin, { size, root }) => {
       raise.run(origin, size, root);
+    },
+    learn: ({ origin, size, root }, have) => {
+      const replace = (): void => {
+        const kept = find.get(origin);
+        if (kept === undefined || kept.size < size || kept.size > have)
+          return void raise.run(origin, size, root);
+        db.exec('DROP TRIGGER head_update');
+        db.prepare<Value[]>('UPDATE head SET size = ?, root = ? WHERE origin = ?').run(size, root, origin);
+        db.exec(headUpdate);
+      };
+      db.transaction(replace).immediate();
     },
     clear: () => db.transaction(() => db.exec(clearSql))(),
     close: () => db.close(),
@@ -208,7 +224,9 @@ function refuse({ behind, origin, expected, got }: HeadsMismatch, hosted: boolea
     heads:
       'the heads file was lost or is an older copy; restore it, or, where the database is known to be the newest, ' +
       `start once with gov ${hosted ? 'service' : 'plane'} serve --rebuild-heads`,
-    neither: 'the log was changed; run fsck, and restore the newest copy',
+    neither:
+      'the log was changed, or is another history than the one that was signed; run fsck, and restore the newest copy' +
+      (hosted ? '' : ', or, where none is left, begin a new log with gov log recover'),
   }[behind];
   throw new GovError('CONFLICT', `log ${origin}: expected ${expected}, got ${got}; ${advice}`, {
     extensions: { origin, behind },

@@ -82,8 +82,9 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
   });
   if (!reserve.fill()) options.onWarning?.('the disk has too little space left to keep a reserve');
   const notices = new Notices((text) => options.onWarning?.(text));
-  const { main, heads } = storeFiles(options.dataDir);
-  const unwatch = watchFiles([main, heads], (path) => {
+  const { main, heads, subjects } = storeFiles(options.dataDir);
+  const watched = [main, heads, ...(parts.subjects === null ? [] : [subjects])];
+  const unwatch = watchFiles(watched, (path) => {
     const replaced = `database_replaced: ${basename(path)} was removed or replaced while it was in use`;
     notices.add(replaced);
     engine.report(new Database.SqliteError(replaced, 'SQLITE_READONLY_DBMOVED'));
@@ -95,6 +96,7 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
     await engine.drain();
     clearInterval(probing);
     parts.reading.close(); // so that the writing connection is the last one, which removes the log
+    parts.subjects?.reading.close();
     try {
       await engine.close();
     } finally {
@@ -115,14 +117,16 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
 function startEngine(parts: Parts, options: StoreOptions, filled: () => void): Engine {
   const { clock, randomBytes, faults, onFault } = options;
   const stopped = (error: GovError): void => onFault?.(error);
+  const warn = (text: string): void => options.onWarning?.(text);
   taskStatements(preparer(parts.writing, faults)).sweepStaged();
   if (options.thread === true) {
     parts.writing.close();
+    parts.subjects?.writing.close();
     const path = storeFiles(options.dataDir).main;
     const { masterKey } = options;
-    return new ThreadEngine({ path, masterKey, clock, stopped, filled, started: faults?.started });
+    return new ThreadEngine({ path, masterKey, clock, stopped, filled, warn, started: faults?.started });
   }
-  return openEngine({ db: parts.writing, clock, randomBytes, faults, stopped, filled });
+  return openEngine({ db: parts.writing, clock, randomBytes, faults, stopped, filled, warn });
 }
 
 function conditionOf({ trouble, queued }: Engine, notices: Notices): ReturnType<Store['condition']> {
@@ -173,6 +177,8 @@ function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): 
     retryJob: async (projectId, jobId, atMs) =>
       engine.write({ verb: 'retryJob', ...of(projectId), jobId, atMs }),
     saveApiKey: async (key) => engine.write({ verb: 'saveApiKey', ...of(key.projectId), key }),
+    expireExport: async (projectId, exportId, atMs) =>
+      engine.write({ verb: 'expireExport', ...of(projectId), exportId, atMs }),
     markExportRemoved: async (projectId, exportId) =>
       engine.write({ verb: 'markExportRemoved', ...of(projectId), exportId }),
     dropPruned: async (projectId, range) => engine.write({ verb: 'dropPruned', ...of(projectId), range }),

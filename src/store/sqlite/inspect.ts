@@ -8,11 +8,12 @@ import { openHeads, recentLogHeads, refuseMismatch, refuseUnknown, type Kept } f
 import { refusePlane } from './hosted.ts';
 import { startedProjects, storeFiles } from './open.ts';
 import { connectReader } from './reader.ts';
+import { refuseOtherSubjects } from './subjectfile.ts';
 import { verifyTails } from './tail.ts';
 
 /** CONFLICT or STORAGE_FAULT where `openParts` would refuse. False where a start would make the database. */
 export function inspectFiles(dataDir: string, { hosted = true } = {}): boolean {
-  const { main, heads: path } = storeFiles(dataDir);
+  const { main, heads: path, subjects } = storeFiles(dataDir);
   const heads = isFilled(path) ? opening(path, () => openHeads(path, { readonly: true })) : null;
   try {
     if (!isFilled(main)) {
@@ -29,6 +30,7 @@ export function inspectFiles(dataDir: string, { hosted = true } = {}): boolean {
           verifyTails(db, logs);
         })();
       });
+      refuseOtherSubjects(db, subjects);
       return true;
     } finally {
       db.close();

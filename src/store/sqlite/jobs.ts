@@ -86,6 +86,7 @@ export interface JobFailure {
   readonly errorSummary: string;
   readonly atMs: number;
   readonly retryAtMs: number | null;
+  readonly isExcused?: boolean;
 }
 
 interface DueRow extends JobRow<QueuedType> {
@@ -151,15 +152,16 @@ function holder(prepare: Prepare): Pick<JobMoves, 'renew' | 'fail'> {
   );
   const putBack = prepare(
     'put job back',
-    `UPDATE job SET status = 'pending', lease = NULL, due_ms = ?, attempt = attempt + 1, error_summary = ? ${held}`,
+    `UPDATE job SET status = 'pending', lease = NULL, due_ms = ?, attempt = attempt + 1, attempts_before = attempts_before + ?,
+       error_summary = ? ${held}`,
   );
   return {
     renew: (project, jobId, { token, untilMs }) => renew.run(untilMs, project, jobId, token).changes === 1,
-    fail: (project, jobId, { lease, errorSummary, atMs, retryAtMs }) => {
+    fail: (project, jobId, { lease, errorSummary, atMs, retryAtMs, isExcused = false }) => {
       const summary = errorSummary.slice(0, limits.jobErrorChars);
       // Without the lease the job is another worker's: nothing to do.
       if (retryAtMs === null) fail.run(atMs, summary, project, jobId, lease);
-      else putBack.run(retryAtMs, summary, project, jobId, lease);
+      else putBack.run(retryAtMs, isExcused ? 1 : 0, summary, project, jobId, lease);
     },
   };
 }

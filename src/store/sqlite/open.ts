@@ -1,10 +1,10 @@
 /** Opens what a store is made of, in the order in which it may fail, and closes it again when something does. */
-import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { GovError } from '../../contract/problems.ts';
 import { sealWith } from './bodyseal.ts';
 import { connect, type Connection } from './connection.ts';
 import { opening, type Faults } from './faults.ts';
+import { makePrivate, storeFiles } from './files.ts';
 import { judgeFilesystem } from './filesystem.ts';
 import { openHeads, recentLogHeads, reconcileHeads, type Heads } from './heads.ts';
 import { refusePlane } from './hosted.ts';
@@ -12,14 +12,10 @@ import { takeLock } from './lock.ts';
 import { migrate } from './migrate.ts';
 import { connectReader } from './reader.ts';
 import { mainApplicationId, mainMigrations } from './schema.ts';
+import { openOwnSubjects, openSubjects } from './subjectfile.ts';
 import { verifyTails } from './tail.ts';
 
-export const storeFiles = (dataDir: string) => ({
-  main: join(dataDir, 'gov.db'),
-  heads: join(dataDir, 'heads.db'),
-  lock: join(dataDir, 'lock'),
-  reserve: join(dataDir, 'reserve'),
-});
+export { makePrivate, storeFiles } from './files.ts';
 
 /**
  * Projects whose logs a service looks at before it serves: those that were written to last, which a crash may have
@@ -45,6 +41,8 @@ export interface Parts {
   readonly writing: Connection;
   readonly reading: Connection;
   readonly heads: Heads;
+  /** Keys of subjects, by which bodies are sealed; null without a master key. */
+  readonly subjects: { readonly writing: Connection; readonly reading: Connection } | null;
   /** Closes everything and lets go of the lock. */
   close(): void;
 }
@@ -62,7 +60,7 @@ export function openParts(options: OpenOptions): Parts {
   };
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    for (const path of [dataDir, ...Object.values(files)]) refuseReadOnly(path);
+    refuseReadOnly(dataDir);
     const warning = judgeFilesystem(dataDir);
     if (warning !== null) options.onWarning?.(warning);
     for (const path of [files.lock, files.main, files.heads]) makePrivate(path);
@@ -71,7 +69,6 @@ export function openParts(options: OpenOptions): Parts {
     const main = { applicationId: mainApplicationId, cacheKiB: 16_384 };
     const writing = opening(files.main, () => connect(files.main, main));
     opened.push(() => writing.close());
-    sealWith(writing, options.masterKey);
     const heads = opening(files.heads, () => openHeads(files.heads, { faults }));
     opened.push(() => heads.close());
     opening(files.main, () => {
@@ -81,19 +78,34 @@ export function openParts(options: OpenOptions): Parts {
       reconcileHeads(writing, heads, { rebuild: rebuildHeads, hosted, logs });
       verifyTails(writing, logs);
     });
+    const subjects = options.masterKey === undefined ? null : openKeys(files.subjects, writing, opened);
+    sealWith(writing, options.masterKey, subjects?.writing);
     // what is read again and again, heads and tiles, is held above the store
     const reading = connectReader(files.main, 4096);
     opened.push(() => reading.close());
-    sealWith(reading, options.masterKey);
+    sealWith(reading, options.masterKey, subjects?.reading);
     faults?.opened?.(writing);
-    return { writing, reading, heads, close };
+    return { writing, reading, heads, subjects, close };
   } catch (error) {
     close();
     throw error;
   }
 }
 
-function refuseReadOnly(path: string): void {
+function openKeys(path: string, main: Connection, opened: (() => void)[]): NonNullable<Parts['subjects']> {
+  const writing = openOwnSubjects(path, main);
+  opened.push(() => writing.close());
+  const reading = openSubjects(path, { readonly: true });
+  opened.push(() => reading.close());
+  return { writing, reading };
+}
+
+/** STORAGE_FAULT where the directory, or a file of a store in it, may not be written. */
+export function refuseReadOnly(dataDir: string): void {
+  for (const path of [dataDir, ...Object.values(storeFiles(dataDir))]) refuseUnwritable(path);
+}
+
+function refuseUnwritable(path: string): void {
   if (!existsSync(path)) return;
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
@@ -105,17 +117,5 @@ function refuseReadOnly(path: string): void {
       `expected ${path} to be writable, but ${why} (${code}); remount it, or serve as its owner`,
       { cause },
     );
-  }
-}
-
-/**
- * Makes a file that only its owner reads; SQLite gives its -wal and -shm the same mode. One that exists is not
- * even opened: closing it would drop the locks that this process may hold on it.
- */
-export function makePrivate(path: string): void {
-  try {
-    closeSync(openSync(path, 'ax', 0o600));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }

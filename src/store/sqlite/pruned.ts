@@ -37,16 +37,17 @@ export function prunedDropper(prepare: Prepare): DropPruned {
     'DELETE FROM subject WHERE project = ? AND idx >= ? AND idx < ?',
   );
   const within = 'FROM run WHERE run.project = ? AND first_index < ? AND last_index >= ?';
+  const newest = `(SELECT '{"erasedBy":' || max(leaf_index) || '}' FROM prune WHERE project = ?)`;
   const results = prepare(
     'withdraw results of pruned runs',
-    `UPDATE job SET result = (SELECT '{"erasedBy":' || max(leaf_index) || '}' FROM prune WHERE project = ?)
-     WHERE project = ? AND type = 'replay' AND status = 'completed' AND substr(result, 1, 12) <> '{"erasedBy":'
+    // those that an erasure withdrew too: what it names is gone, and shows nothing any more
+    `UPDATE job SET result = ${newest} WHERE project = ? AND type = 'replay' AND status = 'completed' AND result <> ${newest}
        AND (run_id IN (SELECT run_id ${within}) OR (${comparesSql} AND EXISTS (SELECT 1 ${within}
          AND instr(job.request, '{"compareRunId":' || json_quote(run.run_id)) = 1)))`,
   );
   return (project, { from, to }) => {
     const runs = [project, to, from];
-    results.run(project, project, ...runs, ...runs);
+    results.run(project, project, project, ...runs, ...runs);
     const places = [positionOf(project, from), positionOf(project, to)];
     bodies.run(...places);
     leaves.run(...places);

@@ -3,11 +3,13 @@
  * Proven by `test/store/suite/decided.ts`.
  */
 import type { IndexedLeaf, Leaf, StoreReader } from '../port.ts';
+import { subjectsOf } from './bodyseal.ts';
 import type { Connection, Value } from './connection.ts';
 import { typeNumbers } from '../decided.ts';
 import { positionOf, positionSql } from './position.ts';
 import { altered } from '../altered.ts';
 import { leafChecker, type LeafRow, type ProjectNumber } from './readleaves.ts';
+import { subjectReader } from './subjectfile.ts';
 
 /** SQL: index of the newest evaluation of the run in row `run`, or NULL. */
 export const newestEvaluationSql = `(SELECT max(d.idx) FROM decided d
@@ -28,14 +30,14 @@ export function combinedReader(db: Connection): (project: number, index: number)
   };
 }
 
-const leafOfRow = `leaf.record, body.disclosures, body.erased FROM decided d
+const leafOfRow = `leaf.record, body.disclosures, body.erased, body.keys FROM decided d
   LEFT JOIN leaf ON leaf.position = ${positionSql('d')}
   LEFT JOIN body ON body.position = ${positionSql('d')}`;
 
 export function decidedReads(
   db: Connection,
   numberOf: ProjectNumber,
-): Pick<StoreReader, 'leafOf' | 'leavesOf' | 'leavesAbout'> {
+): Pick<StoreReader, 'leafOf' | 'leavesOf' | 'leavesAbout' | 'hasSubjectKey'> {
   const check = indexedChecker(db);
   const byId = db.prepare<Value[], LeafRow>(
     `SELECT d.idx, ${leafOfRow} WHERE d.project = ? AND d.type = ? AND d.id = ? ORDER BY d.idx LIMIT 1`,
@@ -49,13 +51,16 @@ export function decidedReads(
   const ofRun = 'AND d.run_id = ?';
   const pageOfRun = { asc: selectPage(ofRun, 'ASC'), desc: selectPage(ofRun, 'DESC') };
   const about = db.prepare<Value[], LeafRow>(
-    `SELECT d.idx, leaf.record, body.disclosures, body.erased FROM subject d
+    `SELECT d.idx, leaf.record, body.disclosures, body.erased, body.keys FROM subject d
      LEFT JOIN leaf ON leaf.position = ${positionSql('d')}
      LEFT JOIN body ON body.position = ${positionSql('d')}
      WHERE d.project = ? AND d.subject = ? AND d.idx > ? ORDER BY d.idx LIMIT ?`,
   );
   const checkLeaf = leafChecker(db);
+  const subjects = subjectsOf(db);
+  const keysOf = subjects === null ? () => [] : subjectReader(subjects);
   return {
+    hasSubjectKey: async (projectId, subject) => keysOf(numberOf(projectId), subject).length > 0,
     leavesAbout: async (projectId, subject, { after = -1, limit }) => {
       const project = numberOf(projectId);
       return checkLeaf(project, 'audit', about.all(project, subject, after, limit));

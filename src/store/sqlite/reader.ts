@@ -1,4 +1,5 @@
 /** The reading half of the store over one connection; worker threads open their own. */
+import { dirname } from 'node:path';
 import type { GovError } from '../../contract/problems.ts';
 import type { StoreReader } from '../port.ts';
 import { approvalReads } from './approvals.ts';
@@ -7,6 +8,7 @@ import { connect, type Connection } from './connection.ts';
 import { decidedReads } from './readdecided.ts';
 import { opening, troubleOf } from './faults.ts';
 import { exportReads } from './exports.ts';
+import { storeFiles } from './files.ts';
 import { jobReads } from './jobs.ts';
 import { assertKnownVersion } from './migrate.ts';
 import { policyReads } from './policies.ts';
@@ -18,6 +20,7 @@ import { telemetryReads } from './readtelemetry.ts';
 import { tenantReads } from './readtenants.ts';
 import { workReads } from './readwork.ts';
 import { mainApplicationId, mainMigrations } from './schema.ts';
+import { readSubjects } from './subjectfile.ts';
 
 export function storeReader(db: Connection): StoreReader {
   const numberOf = projectNumbers(db);
@@ -90,11 +93,13 @@ const streamCacheKiB = 4096;
 /** A reader of the database file `path`, for worker threads and checks. */
 export function openReader(path: string, masterKey?: Uint8Array): StoreReader & { close(): void } {
   const db = connectReader(path, streamCacheKiB);
-  sealWith(db, masterKey);
+  const subjects = masterKey === undefined ? null : readSubjects(storeFiles(dirname(path)).subjects);
+  sealWith(db, masterKey, subjects);
   return {
     ...storeReader(db),
     close: () => {
       db.close();
+      subjects?.close();
     },
   };
 }

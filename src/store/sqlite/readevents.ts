@@ -24,7 +24,7 @@ export function eventReads(db: Connection, numberOf: ProjectNumber): EventReads 
   const check = leafChecker(db);
   const selectRun = (bodies: boolean) =>
     db.prepare<Value[], LeafRow>(
-      `SELECT e.idx, leaf.record, ${bodies ? 'body.disclosures, body.erased' : 'NULL AS disclosures'} FROM run_event e
+      `SELECT e.idx, leaf.record, ${bodies ? 'body.disclosures, body.erased, body.keys' : 'NULL AS disclosures'} FROM run_event e
        LEFT JOIN leaf ON leaf.position = ${positionSql('e')}
        ${bodies ? `LEFT JOIN body ON body.position = ${positionSql('e')}` : ''}
        WHERE e.project = ? AND e.run_no = ? AND e.run_seq >= ? AND e.run_seq < ? ORDER BY e.run_seq`,
@@ -54,21 +54,28 @@ export function eventReads(db: Connection, numberOf: ProjectNumber): EventReads 
   };
 }
 
-/** How many of a run's events have an index below a given one: a binary search, since both orders agree. */
+/** How many of a run's events have an index below a given one. */
 type SeqBelow = (project: number, run: RunFacts, index: number) => number;
 
+/**
+ * Both orders agree, so the place is searched for: by turns where an even spread of the run's events would have it,
+ * and in the middle. Cost: 2-4 rows for a run that grew evenly, 2 log2 n for any other.
+ */
 function seqFinder(db: Connection): SeqBelow {
   const indexOf = db
     .prepare<Value[], number>('SELECT idx FROM run_event WHERE project = ? AND run_no = ? AND run_seq = ?')
     .pluck();
   return (project, run, index) => {
     if (index > run.lastIndex) return run.events;
-    let low = 0;
-    let high = run.events;
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      if ((indexOf.get(project, run.no, middle) ?? 0) < index) low = middle + 1;
-      else high = middle;
+    // Events below `low` lie under the index, those from `high` on do not.
+    let [low, high] = [0, run.events - 1];
+    let [under, over] = [0, run.lastIndex];
+    for (let even = true; low < high; even = !even) {
+      const share = even ? (index - under) / (over - under + 1) : 0.5;
+      const probe = Math.min(high - 1, low + Math.floor((high - low) * Math.max(0, share)));
+      const found = indexOf.get(project, run.no, probe) ?? 0;
+      if (found < index) [low, under] = [probe + 1, found];
+      else [high, over] = [probe, found];
     }
     return low;
   };
@@ -82,7 +89,7 @@ function eventPages(db: Connection, numberOf: ProjectNumber): StoreReader['event
   const rangesOf = rangeFinder(db);
   const selectPage = (order: 'ASC' | 'DESC') =>
     db.prepare<Value[], LeafRow>(
-      `SELECT e.idx, leaf.record, body.disclosures, body.erased FROM run_event e
+      `SELECT e.idx, leaf.record, body.disclosures, body.erased, body.keys FROM run_event e
        LEFT JOIN leaf ON leaf.position = ${positionSql('e')}
        LEFT JOIN body ON body.position = ${positionSql('e')}
        WHERE e.project = ? AND e.run_no = ? AND e.run_seq >= ? AND e.run_seq < ?
@@ -171,7 +178,7 @@ function projectTail(db: Connection, numberOf: ProjectNumber) {
   // text comparison finds exactly what parsing would.
   const ending = '"type":"gov.event/1"}';
   const select = db.prepare<Value[], LeafRow>(
-    `SELECT leaf.idx, record, disclosures, erased FROM leaf
+    `SELECT leaf.idx, record, disclosures, erased, keys FROM leaf
      LEFT JOIN body USING (position)
      WHERE position >= ? AND position < ?
        AND substr(record, -${ending.length}) = '${ending}' AND instr(record, ?) > 0

@@ -9,9 +9,10 @@ import { leafHash } from '../../core/merkle.ts';
 import { altered } from '../altered.ts';
 import type { Bodies, Leaf, StoreReader, TreeHead, TreeName } from '../port.ts';
 import { projectOf, type ProjectRow } from '../project.ts';
-import { sealOf } from './bodyseal.ts';
+import { bodyReader } from './bodyseal.ts';
 import type { Connection, Value } from './connection.ts';
 import { totalsReader } from './ledger.ts';
+import { leafOf } from '../leaf.ts';
 import { pruned } from '../pruned.ts';
 import { positionOf } from './position.ts';
 import { floorReader } from './pruned.ts';
@@ -23,8 +24,9 @@ export interface LeafRow {
   idx: number;
   record: string | null;
   disclosures: string | null;
-  /** Absent where bodies were not asked for. */
+  /** Absent where bodies were not asked for, as `keys`. */
   erased?: string | null;
+  keys?: string | null;
 }
 
 /** The number of a project; NOT_FOUND without such a project. */
@@ -57,24 +59,26 @@ export type CheckLeaves = (
 export function leafChecker(db: Connection): CheckLeaves {
   const hashes = leafHashReader(db);
   const floorOf = floorReader(db);
-  const seal = sealOf(db);
+  const read = bodyReader(db);
   return (project, tree, rows, bodies = true) => {
     const stored = hashes(
       project,
       tree,
       rows.map(({ idx }) => idx),
     );
-    return rows.map(({ idx, record, disclosures, erased = null }, at) => {
+    return rows.map(({ idx, record, disclosures, erased = null, keys = null }, at) => {
       if (record === null) throw missingLeaf(tree, idx, floorOf(project));
       const hash = leafHash(record);
       if (stored[at]?.equals(hash) !== true) throw altered(tree, idx, 'does not match its hash');
-      const opened = disclosures === null ? null : seal.open(disclosures);
-      if (opened === null && disclosures !== null)
-        throw altered(tree, idx, 'has a body that this master key does not open');
-      const committed = opened === null ? null : committedOf(record, opened, bodies);
+      const leaf = { index: idx, record, hash };
+      if (disclosures === null) return leafOf(leaf, { disclosures, erased, keys });
+      const body = read(positionOf(project, idx), { disclosures, erased, keys });
+      if (body.opened === 'gone')
+        return { ...leafOf(leaf, { ...body, disclosures: '[]', keys }), isGone: true };
+      if (body.opened === 'closed') throw altered(tree, idx, 'has a body that this master key does not open');
+      const committed = committedOf(record, body.opened.text, bodies);
       if (committed === undefined) throw altered(tree, idx, 'has a body that it did not commit to');
-      const leaf = { index: idx, record, hash, disclosures: committed };
-      return erased === null ? leaf : { ...leaf, erased };
+      return leafOf(leaf, { disclosures: committed, erased: body.erased, keys });
     });
   };
 }
@@ -105,7 +109,7 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
   );
   const selectRange = {
     audit: db.prepare<Value[], LeafRow>(
-      `SELECT leaf.idx, record, disclosures, erased FROM leaf
+      `SELECT leaf.idx, record, disclosures, erased, keys FROM leaf
        LEFT JOIN body USING (position)
        WHERE position >= ? AND position < ? ORDER BY position`,
     ),
@@ -115,7 +119,7 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
     ),
   };
   const selectOne = db.prepare<Value[], LeafRow>(
-    `SELECT leaf.idx, record, disclosures, erased FROM leaf
+    `SELECT leaf.idx, record, disclosures, erased, keys FROM leaf
      LEFT JOIN body USING (position) WHERE position = ?`,
   );
   const check = leafChecker(db);

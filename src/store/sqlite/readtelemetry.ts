@@ -8,7 +8,9 @@ import {
   planeColumns,
   planeOf,
   reportColumns,
+  overdueSql,
   reportOf,
+  type OverdueRow,
   type PlaneRow,
   type ReportRow,
 } from '../telemetryrow.ts';
@@ -22,7 +24,7 @@ export const telemetryReads = (db: Connection, numberOf: ProjectNumber): Telemet
   ...planeReads(db, numberOf),
   ...credentialReads(db),
   ...reportReads(db, numberOf),
-  ...challengeReads(db),
+  ...challengeReads(db, numberOf),
   ...countReads(db, numberOf),
 });
 
@@ -114,16 +116,28 @@ function reportReads(
   };
 }
 
-function challengeReads(db: Connection): Of<'challenged'> {
+function challengeReads(
+  db: Connection,
+  numberOf: ProjectNumber,
+): Of<'challenged' | 'expiredChallenges' | 'overdueChallenges'> {
   const select = db.prepare<Value[], ReportRow & { project_id: string }>(
     `SELECT ${reportSql}, p.project_id FROM telemetry_report r JOIN project p USING (project)
      WHERE r.challenge_id = ? AND p.organization_id = ?`,
   );
+  const expired = db
+    .prepare<Value[], number>(
+      `SELECT count(*) FROM telemetry_report
+       WHERE project = ? AND plane_id = ? AND attestation = 'expired'`,
+    )
+    .pluck();
+  const overdue = db.prepare<Value[], OverdueRow>(overdueSql('?', '?'));
   return {
     challenged: async (organizationId, challengeId) => {
       const row = select.get(challengeId, organizationId);
       return row === undefined ? null : { projectId: row.project_id, report: reportOf(row) };
     },
+    expiredChallenges: async (projectId, planeId) => expired.get(numberOf(projectId), planeId) ?? 0,
+    overdueChallenges: async (atMs, limit) => overdue.all(atMs, limit),
   };
 }
 

@@ -12,8 +12,10 @@ import { baseText, type Period } from '../quota.ts';
 import { treeNumber } from '../trees.ts';
 
 import type { BodySeal } from '../bodyseal.ts';
+import { idsText } from '../subjectkeys.ts';
 import { positionOf } from './position.ts';
 import { RowBuffer, type Prepare, type Statement } from './statement.ts';
+import type { SubjectKeys } from './subjectkeys.ts';
 import { tileWriter, type TileWriter } from './tiles.ts';
 
 const summary = (type: string, groups: string): string =>
@@ -21,6 +23,12 @@ const summary = (type: string, groups: string): string =>
    FROM run_event WHERE project = ? AND run_no = ? AND run_seq >= ? AND run_seq < ? GROUP BY ${groups}`;
 
 const none: readonly string[] = [];
+
+/** How bodies are sealed. */
+export interface Sealing {
+  readonly seal: BodySeal;
+  readonly keys: Pick<SubjectKeys, 'of'>;
+}
 
 export class CommitRows {
   private readonly leaves: RowBuffer;
@@ -39,11 +47,13 @@ export class CommitRows {
   private readonly fillBlocks: Statement;
 
   private readonly seal: BodySeal;
+  private readonly keys: Pick<SubjectKeys, 'of'>;
 
-  constructor(prepare: Prepare, seal: BodySeal) {
+  constructor(prepare: Prepare, { seal, keys }: Sealing) {
     this.seal = seal;
+    this.keys = keys;
     this.leaves = new RowBuffer(prepare, 'leaf', ['position', 'record']);
-    this.bodies = new RowBuffer(prepare, 'body', ['position', 'disclosures']);
+    this.bodies = new RowBuffer(prepare, 'body', ['position', 'disclosures', 'keys']);
     const ofEvent = ['project', 'run_no', 'run_seq', 'idx', 'type_no', 'at_ms'];
     this.runEvents = new RowBuffer(prepare, 'run_event', ofEvent);
     const ofMeter = ['position', 'first_index', 'leaf_count', 'nonce', 'record'];
@@ -88,8 +98,12 @@ export class CommitRows {
   addEntry(project: number, { draft, index, record, event }: Entry): void {
     const position = positionOf(project, index);
     this.leaves.add([position, record]);
-    if (draft.disclosures !== null) this.bodies.add([position, this.seal.seal(draft.disclosures)]);
-    for (const subject of draft.subjects ?? none) this.subjects.add([project, subject, index]);
+    const subjects = draft.subjects ?? none;
+    if (draft.disclosures !== null) {
+      const keys = this.keys.of(project, subjects);
+      this.bodies.add([position, this.seal.seal(draft.disclosures, keys), idsText(keys) || null]);
+    }
+    for (const subject of subjects) this.subjects.add([project, subject, index]);
     if (draft.kind === 'other') {
       const type = typeNumber(draft.type);
       if (type !== null) this.decided.add([project, type, index, draft.runId, draft.id]);

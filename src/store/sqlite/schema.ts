@@ -74,15 +74,26 @@ ${place},
 CREATE TABLE body (
 ${place},
   disclosures TEXT NOT NULL,
-  erased TEXT
+  erased TEXT,
+  keys TEXT
 ) STRICT;
 CREATE TRIGGER body_update BEFORE UPDATE ON body
 WHEN NEW.position <> OLD.position OR NEW.erased IS NULL OR NEW.erased IS OLD.erased
   OR length(NEW.disclosures) >= length(OLD.disclosures)
+  OR (NEW.keys IS NOT NULL AND NEW.keys IS NOT OLD.keys)
 BEGIN SELECT RAISE(ABORT, 'a body only loses what an erasure names'); END;
 CREATE TRIGGER body_delete BEFORE DELETE ON body
 WHEN NOT (${belowFloor('(SELECT record FROM leaf WHERE position = OLD.position)')})
 BEGIN SELECT RAISE(ABORT, 'body is append-only'); END;
+
+-- Keys of subjects that an erasure destroyed, by the index of its leaf; and the file that they are kept in.
+CREATE TABLE erased_key (
+  project INTEGER NOT NULL,
+  key_id TEXT NOT NULL,
+  leaf_index INTEGER NOT NULL,
+  PRIMARY KEY (project, key_id, leaf_index)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE key_file (one INTEGER PRIMARY KEY CHECK (one = 1), file_id TEXT NOT NULL) STRICT;
 
 CREATE TABLE prune (
   project INTEGER NOT NULL,
@@ -138,7 +149,7 @@ CREATE TABLE cosignature (
   line TEXT NOT NULL,
   PRIMARY KEY (project, tree, size, key)
 ) STRICT;
-${['prune', 'meter', 'checkpoint', 'cosignature'].map(appendOnly).join('')}`;
+${['erased_key', 'key_file', 'prune', 'meter', 'checkpoint', 'cosignature'].map(appendOnly).join('')}`;
 
 const runs = `
 CREATE TABLE event_type (
@@ -322,6 +333,10 @@ export const mainMigrations: readonly Migration[] = [
 export const headDelete =
   "CREATE TRIGGER head_delete BEFORE DELETE ON head BEGIN SELECT RAISE(ABORT, 'head is append-only'); END;";
 
+export const headUpdate = `CREATE TRIGGER head_update BEFORE UPDATE ON head
+WHEN NEW.size < OLD.size OR NEW.origin <> OLD.origin OR (NEW.size = OLD.size AND NEW.root <> OLD.root)
+BEGIN SELECT RAISE(ABORT, 'a head never goes backwards'); END;`;
+
 /** The second file: the newest signed head of each tree, by origin; and which of them was raised last. */
 export const headsMigrations: readonly Migration[] = [
   {
@@ -332,8 +347,7 @@ CREATE TABLE head (
   size INTEGER NOT NULL,
   root BLOB NOT NULL CHECK (length(root) = 32)
 ) STRICT, WITHOUT ROWID;
-CREATE TRIGGER head_update BEFORE UPDATE ON head WHEN NEW.size < OLD.size OR NEW.origin <> OLD.origin
-BEGIN SELECT RAISE(ABORT, 'a head never goes backwards'); END;
+${headUpdate}
 ${headDelete}
 `,
   },

@@ -67,7 +67,7 @@ CREATE TABLE telemetry_report (
   totals TEXT NOT NULL,
   link TEXT NOT NULL,
   cosignature TEXT NOT NULL,
-  attestation TEXT NOT NULL CHECK (attestation IN ('not_sampled', 'pending', 'verified', 'failed')),
+  attestation TEXT NOT NULL CHECK (attestation IN ('not_sampled', 'pending', 'verified', 'failed', 'expired')),
   challenge_id TEXT,
   challenge TEXT,
   challenge_expires_ms INTEGER,
@@ -82,12 +82,14 @@ CREATE TABLE telemetry_report (
   CHECK ((challenge_id IS NULL) = (challenge IS NULL) AND (challenge_id IS NULL) = (challenge_expires_ms IS NULL)
     AND (challenge_id IS NULL) = (attestation = 'not_sampled')),
   CHECK ((answer_ms IS NULL) = (answer_digest IS NULL) AND (answer_ms IS NULL) = (answer_status IS NULL)
-    AND (answer_ms IS NULL) = (answer IS NULL) AND (answer_ms IS NULL) = (attestation IN ('not_sampled', 'pending')))
+    AND (answer_ms IS NULL) = (answer IS NULL) AND (answer_ms IS NULL) = (attestation IN ('not_sampled', 'pending', 'expired')))
 ) STRICT;
 CREATE UNIQUE INDEX telemetry_challenge ON telemetry_report (challenge_id) WHERE challenge_id IS NOT NULL;
 CREATE INDEX telemetry_report_size ON telemetry_report (project, plane_id, epoch, tree_size);
 CREATE INDEX telemetry_report_unlinked ON telemetry_report (project, plane_id, epoch, sequence)
   WHERE link <> 'linked';
+CREATE INDEX telemetry_challenge_open ON telemetry_report (challenge_expires_ms) WHERE attestation = 'pending';
+CREATE INDEX telemetry_challenge_expired ON telemetry_report (project, plane_id) WHERE attestation = 'expired';
 ${fixed(
   'telemetry_report',
   [
@@ -108,6 +110,7 @@ ${fixed(
     'body',
   ],
   `OR (OLD.link <> 'unknown' AND NEW.link <> OLD.link)
+    OR (OLD.attestation = 'expired' AND NEW.attestation <> 'expired')
     OR (OLD.answer_ms IS NOT NULL
       AND (NEW.attestation, NEW.answer_digest, NEW.answer_status, NEW.answer, NEW.answer_ms)
         IS NOT (OLD.attestation, OLD.answer_digest, OLD.answer_status, OLD.answer, OLD.answer_ms))`,

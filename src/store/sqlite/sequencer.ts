@@ -5,13 +5,15 @@
 import type { AppendOutcome, AppendRequest, NewTenant } from '../port.ts';
 import type { RandomPool } from '../random.ts';
 import { Sequencer, type Repeated } from '../sequencer.ts';
-import { sealOf } from './bodyseal.ts';
+import { sealOf, subjectsOf } from './bodyseal.ts';
 import type { Connection, Value } from './connection.ts';
 import { effectWriter } from './effects.ts';
 import { clientEvents, keptAnswers } from './kept.ts';
 import { ledgerReader, runReader } from './ledger.ts';
 import { CommitRows } from './rows.ts';
-import type { Prepare } from './statement.ts';
+import type { Faults } from './faults.ts';
+import { preparer, type Prepare } from './statement.ts';
+import { noSubjectKeys, subjectKeys } from './subjectkeys.ts';
 import type { Participant } from './writer.ts';
 
 export interface SequencerOptions {
@@ -19,6 +21,7 @@ export interface SequencerOptions {
   readonly prepare: Prepare;
   readonly clock: { now(): number };
   readonly random: RandomPool;
+  readonly faults?: Faults | undefined;
 }
 
 export interface CommitSequencer extends Participant {
@@ -26,10 +29,22 @@ export interface CommitSequencer extends Participant {
   append(request: AppendRequest): AppendOutcome;
   /** What became of the request that the key was used with, or null where it is new. */
   repeated(idempotency: NonNullable<NewTenant['idempotency']>): Repeated | null;
+  /** Destroys the keys of subjects whose erasure is durable: `SubjectKeys.destroy`. */
+  destroyKeys(): boolean;
 }
 
-export function openSequencer({ db, prepare, clock, random }: SequencerOptions): CommitSequencer {
-  const rows = new CommitRows(prepare, sealOf(db));
+export function openSequencer({ db, prepare, clock, random, faults }: SequencerOptions): CommitSequencer {
+  const seal = sealOf(db);
+  const file = subjectsOf(db);
+  const keys =
+    file === null
+      ? noSubjectKeys
+      : subjectKeys(file, {
+          prepare,
+          prepareKeys: preparer(file, faults),
+          forgetDerived: () => seal.forget(),
+        });
+  const rows = new CommitRows(prepare, { seal, keys });
   const next = (sql: string): number => db.prepare<Value[], number>(sql).pluck().get() ?? 1;
   // of all projects, so that numbers are the order in which runs of the store were first seen
   let runNo = next('SELECT max(run_no) + 1 FROM run');
@@ -41,7 +56,7 @@ export function openSequencer({ db, prepare, clock, random }: SequencerOptions):
     kept: keptAnswers(prepare),
     clients: clientEvents(prepare),
     readRun: runReader(prepare),
-    applyEffect: effectWriter(prepare, sealOf(db)),
+    applyEffect: effectWriter(prepare, { seal, keys }),
     nextRunNo: () => runNo++,
     nextTypeNo: () => typeNo++,
     rows,
@@ -49,10 +64,18 @@ export function openSequencer({ db, prepare, clock, random }: SequencerOptions):
   return {
     append: (request) => sequencer.append(request),
     repeated: (idempotency) => sequencer.repeated(idempotency.projectId, idempotency),
-    flush: () => rows.flush(sequencer.added),
-    settle: () => sequencer.settle(),
+    flush: () => {
+      keys.flush();
+      rows.flush(sequencer.added);
+    },
+    settle: () => {
+      sequencer.settle();
+      keys.settle();
+    },
+    destroyKeys: () => keys.destroy(),
     forget: () => {
       sequencer.forget();
+      keys.forget();
       rows.clear();
     },
   };

@@ -6,7 +6,7 @@ import type { ApiKeyRow, Cosignature, GraphPart, Project } from '../port.ts';
 import { keyColumns, keyValues } from '../tenantrow.ts';
 import { sessionKeptMs } from '../tenants.ts';
 import { comparesSql } from '../withdrawn.ts';
-import { exportTasks, type MarkExportRemoved } from './exports.ts';
+import { exportTasks, type ExportTasks } from './exports.ts';
 import { prunedDropper, type DropPruned } from './pruned.ts';
 import type { Prepare } from './statement.ts';
 
@@ -29,14 +29,13 @@ export interface Cosigned {
   readonly cosignatures: readonly Cosignature[];
 }
 
-export interface TaskStatements {
+export interface TaskStatements extends ExportTasks {
   /** With empty logs; answers its number. */
   createProject(project: Project): number;
   saveApiKey(project: number, key: ApiKeyRow): void;
   stageGraphPart(project: number, graphId: string, part: GraphPart): void;
   saveNote(project: number, note: Note): void;
   saveCosignatures(project: number, cosigned: Cosigned): void;
-  readonly markExportRemoved: MarkExportRemoved;
   readonly dropPruned: DropPruned;
   /** Drops the requests of jobs that ended long ago. */
   sweepRequests(nowMs: number): void;

@@ -2,7 +2,6 @@
  * The rows of effects on data planes, of the project whose effect is being applied; `../telemetryrules.ts` judges.
  * Proven by `test/store/suite/telemetry.ts` and `reports.ts`.
  */
-import { zeroTotals } from '../../core/metering.ts';
 import type { MonthTotals } from '../planeusage.ts';
 import {
   countColumns,
@@ -13,7 +12,7 @@ import {
   type CountRow,
 } from '../epochrow.ts';
 import { planeColumns, planeValues, reportColumns, reportValues } from '../telemetryrow.ts';
-import type { PlaneState, TelemetryRows } from '../telemetryrules.ts';
+import { challengeStates, type PlaneState, type TelemetryRows } from '../telemetryrules.ts';
 import type { StoredReport } from '../telemetry.ts';
 import type { Current } from './effects.ts';
 import { insertInto, type Prepare } from './statement.ts';
@@ -76,10 +75,9 @@ function reportRows(prepare: Prepare, current: Current): Of<'linkAt' | 'challeng
     'find link of report',
     'SELECT link FROM telemetry_report WHERE project = ? AND plane_id = ? AND epoch = ? AND sequence = ?',
   );
-  const challenge = prepare<{ sampled: number; answered: number }>(
+  const challenge = prepare<{ attestation: StoredReport['attestation'] }>(
     'find challenge of report',
-    `SELECT challenge_id IS NOT NULL AS sampled, answer_ms IS NOT NULL AS answered FROM telemetry_report
-     WHERE project = ? AND plane_id = ? AND report_id = ?`,
+    'SELECT attestation FROM telemetry_report WHERE project = ? AND plane_id = ? AND report_id = ?',
   );
   const insert = insertInto(prepare, 'telemetry_report', ['project', ...reportColumns]);
   const raise = prepare('raise epoch', raiseEpochSql(places(7)));
@@ -88,9 +86,7 @@ function reportRows(prepare: Prepare, current: Current): Of<'linkAt' | 'challeng
       link.get(current.project, planeId, epoch, sequence)?.link ?? null,
     challengeState: ({ planeId, reportId }) => {
       const row = challenge.get(current.project, planeId, reportId);
-      if (row === undefined) return null;
-      if (row.answered === 1) return 'answered';
-      return row.sampled === 1 ? 'open' : 'none';
+      return row === undefined ? null : challengeStates[row.attestation];
     },
     addReport: (report) => {
       insert.run(current.project, ...reportValues(report));
@@ -99,7 +95,10 @@ function reportRows(prepare: Prepare, current: Current): Of<'linkAt' | 'challeng
   };
 }
 
-function laterRows(prepare: Prepare, current: Current): Of<'linkReport' | 'answerChallenge'> {
+function laterRows(
+  prepare: Prepare,
+  current: Current,
+): Of<'linkReport' | 'answerChallenge' | 'expireChallenge'> {
   const link = prepare(
     'link report',
     'UPDATE telemetry_report SET link = ? WHERE project = ? AND plane_id = ? AND epoch = ? AND sequence = ?',
@@ -109,7 +108,14 @@ function laterRows(prepare: Prepare, current: Current): Of<'linkReport' | 'answe
     `UPDATE telemetry_report SET attestation = ?, answer_digest = ?, answer_status = ?, answer = ?, answer_ms = ?
      WHERE project = ? AND plane_id = ? AND report_id = ?`,
   );
+  const expire = prepare(
+    'expire challenge',
+    `UPDATE telemetry_report SET attestation = 'expired' WHERE project = ? AND plane_id = ? AND report_id = ?`,
+  );
   return {
+    expireChallenge: ({ planeId, reportId }) => {
+      expire.run(current.project, planeId, reportId);
+    },
     linkReport: (effect) => {
       link.run(effect.link, current.project, effect.planeId, effect.epoch, effect.sequence);
     },
@@ -120,10 +126,7 @@ function laterRows(prepare: Prepare, current: Current): Of<'linkReport' | 'answe
   };
 }
 
-function countRows(
-  prepare: Prepare,
-  current: Current,
-): Of<'monthsOf' | 'saveMonth' | 'unitsIn' | 'addUnits'> {
+function countRows(prepare: Prepare, current: Current): Of<'monthsOf' | 'saveMonth' | 'addUnits'> {
   const columns = countColumns.join(', ');
   const months = prepare<CountRow & { month: string }>(
     'find months of epoch',
@@ -135,14 +138,15 @@ function countRows(
      VALUES (${places(4 + countColumns.length)}) ON CONFLICT (project, plane_id, epoch, month) DO UPDATE SET
        ${countColumns.map((column) => `${column} = excluded.${column}`).join(', ')}`,
   );
-  const find = prepare<CountRow>(
+  const find = prepare<{ found: number }>(
     'find units of planes',
-    `SELECT ${columns} FROM telemetry_usage WHERE project = ? AND month = ?`,
+    'SELECT 1 AS found FROM telemetry_usage WHERE project = ? AND month = ?',
   );
   const begin = insertInto(prepare, 'telemetry_usage', ['project', 'month', ...countColumns]);
+  // a number is bound as a double, which would make the sum one
   const add = prepare(
     'add units of planes',
-    `UPDATE telemetry_usage SET ${countColumns.map((column) => `${column} = ${column} + ?`).join(', ')}
+    `UPDATE telemetry_usage SET ${countColumns.map((column) => `${column} = ${column} + CAST(? AS INTEGER)`).join(', ')}
      WHERE project = ? AND month = ?`,
   );
   return {
@@ -152,10 +156,6 @@ function countRows(
         .map((row): MonthTotals => ({ month: row.month, totals: countsOf(row) })),
     saveMonth: ({ planeId, epoch }, { month, totals }) => {
       save.run(current.project, planeId, epoch, month, ...countValues(totals));
-    },
-    unitsIn: (month) => {
-      const row = find.get(current.project, month);
-      return row === undefined ? zeroTotals : countsOf(row);
     },
     addUnits: (month, change) => {
       if (find.get(current.project, month) === undefined)

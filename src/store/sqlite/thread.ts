@@ -5,13 +5,16 @@
  */
 import Database from 'better-sqlite3';
 import { randomBytes } from 'node:crypto';
+import { dirname } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { failureOf } from '../../contract/failure.ts';
 import type { GovError } from '../../contract/problems.ts';
 import { sealWith } from './bodyseal.ts';
 import { connect } from './connection.ts';
 import { openEngine } from './engine.ts';
+import { storeFiles } from './files.ts';
 import { mainApplicationId } from './schema.ts';
+import { openSubjects } from './subjectfile.ts';
 import type { FromThread, Settled, ThreadStart, ToThread } from './threadmessages.ts';
 
 if (parentPort === null) throw new Error('this file is a worker thread');
@@ -23,7 +26,8 @@ let outcomes: Settled[] = [];
 
 const { path, masterKey } = workerData as ThreadStart;
 const db = connect(path, { applicationId: mainApplicationId, cacheKiB: 12_288 });
-sealWith(db, masterKey);
+const subjects = masterKey === undefined ? null : openSubjects(storeFiles(dirname(path)).subjects);
+sealWith(db, masterKey, subjects);
 
 const engine = openEngine({
   db,
@@ -31,6 +35,7 @@ const engine = openEngine({
   randomBytes,
   stopped: (error) => tell('fault', error),
   filled: (error) => tell('full', error),
+  warn: (text) => send({ kind: 'warning', text }),
 });
 
 function tell(trouble: 'full' | 'fault', error: GovError): void {
@@ -69,8 +74,14 @@ function receive(message: ToThread): void {
       engine.heal();
       return;
     case 'close':
-      void engine.close().then(() => port.close());
+      void close();
   }
+}
+
+async function close(): Promise<void> {
+  await engine.close();
+  subjects?.close();
+  port.close();
 }
 
 port.on('message', receive);

@@ -29,6 +29,7 @@ export interface ThreadEngineOptions extends ThreadStart {
   readonly clock: { now(): number };
   readonly stopped: (error: GovError) => void;
   readonly filled: (error: GovError) => void;
+  readonly warn: (text: string) => void;
   readonly started?: ((thread: Worker) => void) | undefined;
 }
 
@@ -169,6 +170,10 @@ export class ThreadEngine implements Engine {
   }
 
   private receive(message: FromThread): void {
+    if (message.kind === 'warning') {
+      this.options.warn(message.text);
+      return;
+    }
     if (message.kind === 'trouble') {
       this.enter(message.trouble, errorOf(message.failure) as GovError);
       return;

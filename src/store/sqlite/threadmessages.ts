@@ -22,6 +22,7 @@ export type ToThread =
 
 export type FromThread =
   | { readonly kind: 'settled'; readonly outcomes: readonly Settled[] }
+  | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'trouble'; readonly trouble: 'full' | 'fault'; readonly failure: Failure };
 
 export type Settled =

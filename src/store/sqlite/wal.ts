@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { pageBytes, type Connection } from './connection.ts';
+import { cutLog } from './cut.ts';
 import { troubleOf } from './faults.ts';
 
 const MiB = 1024 * 1024;
@@ -25,8 +26,11 @@ interface WalState {
 }
 
 export interface WalKeeper {
-  /** Called after each commit; throws what a checkpoint throws. Cost: 10 µs where nothing is to be done. */
-  committed(): void;
+  /**
+   * Called after each commit; false where a reader keeps what was erased in the log, so that it is to be called again.
+   * Throws what a checkpoint throws. Cost: 10 µs where nothing is to be done.
+   */
+  committed(): boolean;
   /** What the next commit frees was erased: the log, which still has it, is cut as soon as no reader needs it. */
   erases(): void;
   /** Space has returned: that the disk was full for a copy begun before says nothing any more. */
@@ -41,22 +45,23 @@ export function walKeeper(db: Connection, failed: (error: unknown) => void): Wal
   const look = db.prepare<[], WalState>('PRAGMA wal_checkpoint(NOOP)');
   let askedAt = 0;
   let cutting = false;
-  const committed = (): void => {
-    if (copier.busy) return;
+  const committed = (): boolean => {
+    if (copier.busy) return !cutting;
     if (cutting) {
-      cutting = !cut(db);
-      return;
+      cutting = !cutLog(db);
+      return !cutting;
     }
     const { log, checkpointed } = look.get() ?? unknownState;
     const waiting = (log - checkpointed) * pageBytes;
     if (log < askedAt) askedAt = 0;
     if (waiting > copyBytes && (log - askedAt) * pageBytes > copyBytes) {
       askedAt = log;
-      if (copier.broken) checkpoint(db, 'PASSIVE');
+      if (copier.broken) copyRest(db);
       else copier.copy();
     } else if (log * pageBytes > startOverBytes && waiting <= copyBytes && checkpointed < log) {
       finish(db, log * pageBytes);
     }
+    return true;
   };
   const erases = (): void => {
     cutting = true;
@@ -66,25 +71,15 @@ export function walKeeper(db: Connection, failed: (error: unknown) => void): Wal
 
 /** Copies the rest, so that the next commit starts the log over; cuts a log that had grown too long. */
 function finish(db: Connection, bytes: number): void {
-  const { log, checkpointed } = checkpoint(db, 'PASSIVE');
+  const { log, checkpointed } = copyRest(db);
   if (bytes <= cutBytes || checkpointed < log) return;
-  cut(db);
-}
-
-/** Waits for nobody: false where readers keep it from being cut this time. */
-function cut(db: Connection): boolean {
-  db.pragma('busy_timeout = 0');
-  try {
-    return checkpoint(db, 'TRUNCATE').busy === 0;
-  } finally {
-    db.pragma('busy_timeout = 250');
-  }
+  cutLog(db);
 }
 
 const unknownState: WalState = { busy: 1, log: 0, checkpointed: 0 };
 
-const checkpoint = (db: Connection, mode: 'PASSIVE' | 'TRUNCATE'): WalState =>
-  (db.pragma(`wal_checkpoint(${mode})`) as WalState[])[0] ?? unknownState;
+const copyRest = (db: Connection): WalState =>
+  (db.pragma('wal_checkpoint(PASSIVE)') as WalState[])[0] ?? unknownState;
 
 /** What the worker runs; plain JavaScript, so that it needs no file of its own in a bundle. */
 const program = `

@@ -48,6 +48,7 @@ interface Inputs {
   failJob: OfProject & { readonly jobId: string; readonly failure: JobFailure };
   retryJob: OfProject & { readonly jobId: string; readonly atMs: number };
   saveApiKey: OfProject & { readonly key: ApiKeyRow };
+  expireExport: OfProject & { readonly exportId: string; readonly atMs: number };
   markExportRemoved: OfProject & { readonly exportId: string };
   dropPruned: OfProject & { readonly range: { readonly from: number; readonly to: number } };
   sweepOld: { readonly nowMs: number };
@@ -68,6 +69,7 @@ interface Results extends Record<keyof Inputs, unknown> {
   failJob: void;
   retryJob: StoredJob;
   saveApiKey: void;
+  expireExport: void;
   markExportRemoved: void;
   dropPruned: void;
   sweepOld: void;
@@ -125,6 +127,8 @@ function perform(write: Write, statements: WriteStatements): Results[Verb] {
       return jobs.retry(write.project, write.jobId, write.atMs);
     case 'saveApiKey':
       return tasks.saveApiKey(write.project, write.key);
+    case 'expireExport':
+      return tasks.expireExport(write.project, write.exportId, write.atMs);
     case 'markExportRemoved':
       return tasks.markExportRemoved(write.project, write.exportId);
     case 'dropPruned':

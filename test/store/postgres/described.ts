@@ -1,18 +1,18 @@
 /** Tests that need a real PostgreSQL: skipped with the reason where there is none. */
-import { afterAll, it } from 'vitest';
+import { it } from 'vitest';
 import { openPostgres, type PostgresOptions, type PostgresStore } from '../../../src/store/postgres/index.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { genesis, HandClock, projectOf, seededBytes } from '../fixture.ts';
-import { startServer, type Server, type TestDatabase } from './server.ts';
+import type { Server, TestDatabase } from './server.ts';
+import { runServer } from './shared.ts';
 
-const found = await startServer();
+const found = await runServer();
 
 /** Why there is no server, null where there is one: `describe.skipIf(missing !== null)`. */
 export const missing = 'missing' in found ? found.missing : null;
 
-/** The server of this test file. */
+/** The server that all test files share. */
 export const server: Server = 'missing' in found ? absent(found.missing) : found;
-afterAll(() => server.stop());
 if (missing !== null) it.skip(`PostgreSQL is missing: ${missing}`, () => {});
 
 function absent(why: string): Server {

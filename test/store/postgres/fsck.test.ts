@@ -63,6 +63,7 @@ describe.skipIf(missing !== null)('of a whole database', () => {
       projects: 2,
       leaves: 2 * (406 + 10),
       checkpoints: 2,
+      unopened: 0,
       deep: true,
     });
     await processes.drop();

@@ -14,7 +14,9 @@ const acrossTenants: readonly RegExp[] = [
   /^SELECT project, project_id.* WHERE project_id = \$1$/s,
   /WHERE p\.project_id < \$1 ORDER BY/, // the operator lists all
   /^SELECT p\.project_id(?:, h\.size)? FROM (?:grown g|project p) JOIN/,
-  /^SELECT p\.project_id, e\.export_id FROM export_job e .* WHERE e\.removed = 0 AND/s,
+  /^SELECT p\.project_id, e\.export_id(?:, e\.size_bytes)? FROM export_job e .* WHERE e\.removed = 0 AND/s,
+  /^SELECT p\.project_id AS "projectId", r\.plane_id .* WHERE r\.attestation = 'pending' AND r\.challenge_expires_ms <=/s,
+  /^UPDATE subject_key k SET secret = .* FROM erased_key e/s,
   /^(?:UPDATE job SET request = NULL|DELETE FROM (?:idempotency|graph_part|session))/,
 ];
 

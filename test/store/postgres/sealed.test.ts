@@ -1,4 +1,4 @@
-/** The store suite on PostgreSQL whose bodies are sealed at rest; and what lies in the database. */
+/** What the store suite says of bodies, on PostgreSQL whose bodies are sealed at rest; and what lies in the database. */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { fsckPostgres } from '../../../src/store/postgres/fsck.ts';
 import { openPostgres, openPostgresReader } from '../../../src/store/postgres/index.ts';
 import { digestsOf, erasing } from '../erasing.ts';
 import { appended, codeOf, event, genesis, HandClock, projectOf, request, seededBytes } from '../fixture.ts';
-import { storeSuite } from '../suite.ts';
+import { bodySuite } from '../suite.ts';
 import { missing, server } from './described.ts';
 
 const masterKey = seededBytes('master')(32);
@@ -30,7 +30,7 @@ async function sealed() {
 }
 
 if (missing === null) {
-  await storeSuite(async () => {
+  await bodySuite(async () => {
     const { database, clock, open, store: first } = await sealed();
     let store = first;
     return {

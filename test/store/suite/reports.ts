@@ -214,6 +214,47 @@ describe('a report', () => {
     await drop();
   });
 
+  it('of whose challenge nobody answered in time is noted once, and answered for no more', async () => {
+    const { store, reopen, drop } = await open();
+    const due = (id: string, sequence: number, name: string, expiresMs: number) =>
+      report(id, sequence, { attestation: 'pending', challenge: { ...challenge(name), expiresMs } });
+    const made = [due('1', 1, 'a', 30), due('1', 2, 'b', 10), due('2', 1, 'c', 20), due('2', 2, 'd', 40)];
+    await keep(store, [save(plane('1')), save(plane('2')), saveReport(report('1', 3))]);
+    for (const each of made) await keep(store, [saveReport(each)]);
+    const overdue = async (atMs: number, limit = 9) =>
+      (await store.overdueChallenges(atMs, limit)).map(({ challengeId }) => challengeId);
+    expect(await overdue(9)).toEqual([]);
+    expect(await store.overdueChallenges(10, 9)).toEqual([
+      { projectId: 'prj_a', planeId: 'dpl_1', reportId: 'urp_0_2', challengeId: 'chl_b', expiresMs: 10 },
+    ]);
+    expect([await overdue(30), await overdue(30, 2)]).toEqual([
+      ['chl_b', 'chl_c', 'chl_a'],
+      ['chl_b', 'chl_c'],
+    ]);
+    const expire = (id: string, reportId: string): Effect => ({
+      kind: 'expireChallenge',
+      planeId: `dpl_${id}`,
+      reportId,
+    });
+    const attempt = (...effects: readonly Effect[]) => codeOf(keep(store, effects));
+    const both = await Promise.all([attempt(expire('1', 'urp_0_2')), attempt(expire('1', 'urp_0_2'))]);
+    expect(both.toSorted()).toEqual(['CONFLICT', 'none']);
+    expect(await attempt(answered('1', 'urp_0_2', 'late'))).toBe('CONFLICT');
+    expect(await attempt(expire('1', 'urp_0_3'))).toBe('NOT_FOUND');
+    expect(await attempt(expire('1', 'urp_0_9'))).toBe('NOT_FOUND');
+    expect(await attempt(answered('2', 'urp_0_1', 'in time'))).toBe('none');
+    expect(await attempt(expire('2', 'urp_0_1'))).toBe('CONFLICT');
+    const again = await reopen();
+    expect(await again.overdueChallenges(99, 9)).toMatchObject([
+      { challengeId: 'chl_a' },
+      { challengeId: 'chl_d' },
+    ]);
+    const counts = ['dpl_1', 'dpl_2', 'dpl_9'].map((id) => again.expiredChallenges('prj_a', id));
+    expect(await Promise.all(counts)).toEqual([1, 0, 0]);
+    expect(await again.report('prj_a', 'dpl_1', 'urp_0_2')).toEqual({ ...made[1], attestation: 'expired' });
+    await drop();
+  });
+
   it('and all of its request are kept, or nothing is', async () => {
     const { store, reopen, drop } = await open();
     await keep(store, [save(plane('1'))]);
@@ -248,7 +289,7 @@ describe('limits of an epoch', () => {
   it('are so many months', async () => {
     const { store, drop } = await open();
     await keep(store, [save(plane('1'))]);
-    const month = (at: number): string => new Date(Date.UTC(1980, at)).toISOString().slice(0, 7);
+    const month = (at: number): string => new Date(Date.UTC(1970, at)).toISOString().slice(0, 7);
     const made = (at: number) => report('1', at + 1, { month: month(at), totals: totals(at + 1) });
     await keep(
       store,
@@ -261,20 +302,24 @@ describe('limits of an epoch', () => {
     await drop();
   });
 
-  it('are units that a number can tell exactly, over all planes and epochs', async () => {
+  it('are so many units of a type and a month, whatever other planes and epochs report', async () => {
     const { store, drop } = await open();
-    const most = Number.MAX_SAFE_INTEGER;
+    const most = limits.epochMonthUnits;
     await keep(store, [save(plane('1')), save(plane('2'))]);
     const outcome = (...made: Parameters<typeof report>) =>
       codeOf(keep(store, [saveReport(report(...made))]));
-    expect(await outcome('1', 1, { totals: totals(most - 5) })).toBe('none');
-    expect(await outcome('2', 1, { totals: totals(6) })).toBe('REPORT_INVALID');
-    expect(await outcome('1', 1, { epoch: 1, totals: totals(6) })).toBe('REPORT_INVALID');
-    const both = [report('1', 1, { epoch: 1, totals: totals(3) }), report('2', 1, { totals: totals(3) })];
-    expect(await codeOf(keep(store, both.map(saveReport)))).toBe('REPORT_INVALID');
-    expect(await outcome('2', 1, { totals: totals(5) })).toBe('none');
-    expect(await outcome('2', 2, { month: '2026-02', totals: totals(6) })).toBe('none');
-    expect((await store.planeUsage('prj_a', '2026-01')).audit_event).toBe(most);
+    expect(await outcome('1', 1, { totals: totals(most + 1) })).toBe('REPORT_INVALID');
+    expect(await outcome('1', 1, { totals: totals(most, most) })).toBe('none');
+    expect(await outcome('1', 2, { totals: totals(most, most + 1) })).toBe('REPORT_INVALID');
+    expect(await outcome('1', 2, { totals: totals(most, most) })).toBe('none');
+    expect(await outcome('2', 1, { totals: totals(most) })).toBe('none');
+    expect(await outcome('1', 1, { epoch: 1, totals: totals(most) })).toBe('none');
+    expect((await store.planeUsage('prj_a', '2026-01')).audit_event).toBe(3 * most);
+    // totals go on in the next month, and one that comes late takes from it
+    const february = (events: number) => ({ month: '2026-02', totals: totals(most + events, most) });
+    expect(await outcome('1', 4, february(most + 1))).toBe('REPORT_INVALID');
+    expect(await outcome('1', 4, february(most))).toBe('none');
+    expect(await outcome('1', 3, { totals: totals(most + 1, most) })).toBe('REPORT_INVALID');
     await drop();
   });
 

@@ -1,0 +1,41 @@
+/** An export that was asked for before, of which a part lies beside the file. `test/cli/exportdownload.test.ts`. */
+import type { Client } from '../../client/client.ts';
+import { GovApiError } from '../../client/errors.ts';
+import type { ExportInput, ExportJob } from '../../contract/exports.ts';
+import { canonicalize } from '../../core/json.ts';
+import { begunExports } from './file.ts';
+
+/** The export that goes on where the same request was cut; null where there is none, or it is of no use any more. */
+export async function begunExport(
+  client: Client,
+  target: string,
+  asked: ExportInput,
+): Promise<ExportJob | null> {
+  for (const exportId of begunExports(target)) {
+    const found = await exportedAs(client, exportId);
+    const isOver = found === null || found.status === 'failed' || found.status === 'expired';
+    if (!isOver && isSame(found, asked)) return found;
+  }
+  return null;
+}
+
+async function exportedAs(client: Client, exportId: string): Promise<ExportJob | null> {
+  try {
+    return (await client.getExport({ params: { exportId } })).body;
+  } catch (failure) {
+    if (failure instanceof GovApiError && failure.status === 404) return null;
+    throw failure;
+  }
+}
+
+function isSame(
+  found: ExportJob,
+  { resource, format, filters = {}, includeProof = false }: ExportInput,
+): boolean {
+  return (
+    found.resource === resource &&
+    found.format === format &&
+    found.includeProof === includeProof &&
+    canonicalize(found.filters) === canonicalize(filters)
+  );
+}

@@ -1,0 +1,87 @@
+/** Artifacts at rest under a master key: nothing of them in clear, and downloads as without one, in parts too. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runExport } from '../../src/service/exportjob.ts';
+import { postgresBelow } from '../below.ts';
+import { engines, startService, type TestService } from '../hosted.ts';
+import { event } from '../serving.ts';
+import { exportEnd } from './filled.ts';
+
+const canary = 'CNRYexported';
+const masterKey = Buffer.alloc(32, 7).toString('hex');
+
+/** All bytes of artifacts, as they lie. */
+async function lying(service: TestService): Promise<Buffer> {
+  if (service.database !== null) {
+    const rows = await postgresBelow(service.database.superuser, '').sql('SELECT bytes FROM export_chunk');
+    return Buffer.concat(rows.map(({ bytes }) => bytes));
+  }
+  const folder = join(service.dataDir, 'exports');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name));
+  return Buffer.concat(files.filter((name) => statSync(name).isFile()).map((name) => readFileSync(name)));
+}
+
+describe.each(engines)('exports on %s', (engine) => {
+  it('are sealed where there is a master key, and downloaded as they were made', async () => {
+    const service = await startService({ engine, env: { GOV_MASTER_KEY: masterKey } });
+    const { call } = await service.signUp('ada');
+    const events = Array.from({ length: 400 }, (_, n) => event({ metadata: { text: canary.repeat(50), n } }));
+    await call('POST', '/events/batch', { body: { events } });
+    const body = { resource: 'audit_events', format: 'json', includeProof: true };
+    const { exportId } = (await call('POST', '/exports', { body })).body;
+    const { sizeBytes, sha256 } = await exportEnd(call, exportId);
+    const { bytes, headers } = await call('GET', `/exports/${exportId}/download`);
+    expect(bytes.toString('utf8')).toContain(canary);
+    const digest = createHash('sha256').update(bytes).digest('hex');
+    expect([bytes.length, `sha256:${digest}`, headers['etag']]).toEqual([sizeBytes, sha256, `"${digest}"`]);
+    const stored = await lying(service);
+    expect(stored.length).toBeGreaterThan(sizeBytes);
+    for (const word of [canary, 'audit_events', 'schemaVersion', 'evidence']) {
+      expect(stored.includes(word), word).toBe(false);
+    }
+    for (const [from, to] of [
+      [0, 1],
+      [65_535, 65_537],
+      [100_000, sizeBytes],
+      [sizeBytes - 1, sizeBytes],
+    ] as const) {
+      const part = await call('GET', `/exports/${exportId}/download`, {
+        headers: { range: `bytes=${from}-${to - 1}` },
+      });
+      expect([part.status, part.bytes.equals(bytes.subarray(from, to))]).toEqual([206, true]);
+    }
+    await service.end();
+  });
+
+  it('are not touched by an attempt whose lease another one has', async () => {
+    const service = await startService({ engine });
+    const { call } = await service.signUp('ada');
+    const { projectId } = (await call('GET', '/auth/identity')).body;
+    const { exportId } = (await call('POST', '/exports', { body: { resource: 'jobs', format: 'csv' } })).body;
+    await exportEnd(call, exportId);
+    const { services } = service;
+    const exported = await services.store.exported(projectId, exportId, Date.now());
+    const late = {
+      projectId,
+      jobId: exported?.jobId ?? '',
+      type: 'export',
+      runId: '',
+      resultId: exportId,
+      request: '{"rootHash":""}',
+      lease: 'of before',
+    };
+    await expect(runExport(services, late as never)).rejects.toMatchObject({ code: 'CONFLICT' });
+    // nor before it is complete
+    const { exported: find } = services.store;
+    const open = {
+      ...services,
+      store: { ...services.store, exported: find, renewJob: services.store.renewJob },
+    };
+    open.store.exported = async (...args) => ({ ...(await find(...args))!, done: null });
+    await expect(runExport(open as never, late as never)).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect((await call('GET', `/exports/${exportId}/download`)).status).toBe(200);
+    await service.end();
+  });
+});

@@ -1,0 +1,40 @@
+/**
+ * The PostgreSQL that all test files of a run have together, each in databases of its own: started by the process that
+ * runs the tests when a file first asks for it, which is told where by GOV_TEST_POSTGRES_ASK. A file that kills its
+ * server starts one of its own (`startServer`).
+ */
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { missingServer, sharedServer, startServer, type Server, type Shared } from './server.ts';
+
+const asked = 'GOV_TEST_POSTGRES_ASK';
+
+/** The server of the run, or why there is none. Stopping it does nothing. */
+export async function runServer(): Promise<Server | { readonly missing: string }> {
+  const missing = missingServer();
+  if (missing !== null) return { missing };
+  const port = Number(process.env[asked]);
+  return sharedServer(JSON.parse(await text(connect(port, '127.0.0.1'))) as Shared);
+}
+
+/** Once per run of the tests (`globalSetup`). Gives what ends it. */
+export async function setup(): Promise<() => Promise<void>> {
+  let started: ReturnType<typeof startServer> | undefined;
+  const answering = createServer((socket) => {
+    started ??= startServer({ settings: { max_connections: 200, max_wal_size: '256MB' } });
+    started.then(
+      (server) =>
+        socket.end(
+          JSON.stringify('missing' in server ? server : { url: server.url, template: server.template }),
+        ),
+      (error: unknown) => socket.end(String(error)),
+    );
+  });
+  await new Promise<void>((resolve) => answering.listen(0, '127.0.0.1', resolve));
+  process.env[asked] = String((answering.address() as AddressInfo).port);
+  return async () => {
+    answering.close();
+    const server = await started;
+    if (server !== undefined && !('missing' in server)) await server.stop();
+  };
+}
