@@ -198,6 +198,8 @@ export const limits = {
   exportLineBytes: 64 * MiB,
   proofPathHashes: 64,
   commitRequests: 500,
+  /** So many that wait are a commit of their own, handed to the thread that writes before it answered the one before. */
+  commitAheadRequests: 16,
   commitBytes: 8 * MiB,
   commitSharedBytes: 256 * KiB,
   commitSharedRecent: 256,

@@ -1,6 +1,7 @@
 /** The store suite on SQLite that writes in a thread, and what only a thread can do: end. */
 import type { Worker } from 'node:worker_threads';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { limits } from '../../src/contract/limits.ts';
 import type { AppendRequest } from '../../src/store/port.ts';
 import { openStore, type SqliteStore } from '../../src/store/sqlite/index.ts';
 import {
@@ -100,6 +101,32 @@ describe('a store that writes in a thread', () => {
     expect(await second).toMatch(/^(?:none|INTERNAL)$/); // it may have been on its way with the other
     expect((await stored(store, request([event()]))).assigned).toHaveLength(1);
     expect(faults).toEqual([]);
+    await store.close();
+  });
+
+  it('is handed two commits ahead of its answers, once they are large enough', async () => {
+    const { store, thread } = await threaded();
+    const post = vi.spyOn(thread, 'postMessage');
+    const sent = () => post.mock.calls.map(([message]) => (message as { writes: unknown[] }).writes.length);
+    const least = limits.commitAheadRequests;
+    const asked = [store.append(request([event()]))];
+    const ask = (count: number) => {
+      for (let at = 0; at < count; at++) asked.push(store.append(request([event()])));
+    };
+    await new Promise((resolve) => setImmediate(resolve));
+    // within one turn: no answer comes meanwhile
+    ask(least - 1);
+    expect(sent()).toEqual([1]);
+    ask(1);
+    expect(sent()).toEqual([1, least]);
+    ask(least);
+    expect(sent()).toEqual([1, least, least]);
+    ask(2 * least);
+    expect(sent()).toEqual([1, least, least]);
+    const outcomes = await Promise.all(asked);
+    expect(outcomes.map((outcome) => outcome.outcome === 'stored' && outcome.assigned[0]?.index)).toEqual(
+      asked.map((_, at) => at + 1),
+    );
     await store.close();
   });
 

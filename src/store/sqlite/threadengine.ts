@@ -1,8 +1,8 @@
 /**
  * The engine in a thread of its own, so that parsing, drafting and answering go on while rows are written and
- * synced. Writes cross in batches, one at a time: what comes while a batch is being committed is gathered here,
- * and is sent as soon as that one is answered, before its promises are kept. So commits are as large as they can
- * be, and the thread is busy while this one answers.
+ * synced. Writes cross in batches: what comes while one is being committed is gathered here, and is sent as soon as
+ * that one is answered, before its promises are kept; or ahead of that, where enough came for a commit of its own. So
+ * commits are large, and neither thread stands still while the other one works.
  *
  * Fails closed: a thread that ends by itself is a storage fault, and what it had not answered is refused. As with
  * a crash, such a write may have been stored. Proven by `test/store/thread.test.ts`.
@@ -72,7 +72,8 @@ export class ThreadEngine implements Engine {
       const item = { write: write as Write, resolve: resolve as never, reject };
       const sized = { projectId: projectOf(item.write), bytes: bytesOf(item.write), item };
       this.waiting.add(sized, limits.writeQueue - this.sent.size)?.reject(overloaded());
-      this.schedule();
+      if (this.waiting.size < limits.commitAheadRequests) this.schedule();
+      else this.sendNext();
     });
   }
 
@@ -124,7 +125,14 @@ export class ThreadEngine implements Engine {
   }
 
   private sendNext(): void {
-    while (this.sent.size === 0 && this.waiting.size > 0) this.send(this.waiting.next());
+    while (this.isToSend()) this.send(this.waiting.next());
+  }
+
+  /** The thread would stand still, or has no second commit to go on with yet, which is large enough now. */
+  private isToSend(): boolean {
+    const [sent, waiting] = [this.sent.size, this.waiting.size];
+    const least = limits.commitAheadRequests;
+    return sent === 0 ? waiting > 0 : waiting >= least && sent < 2 * least;
   }
 
   private send(taken: readonly Waiting[]): void {
