@@ -11,6 +11,10 @@ import { fileURLToPath } from 'node:url';
 
 export const projectRoot = fileURLToPath(new URL('..', import.meta.url));
 export const entry = join(projectRoot, 'dist/gov.cjs');
+/** What bin/gov gives Node. */
+export const nodeFlags =
+  /^exec "\$found" (.+) "\$root/m.exec(readFileSync(join(projectRoot, 'bin/gov'), 'utf8'))?.[1]?.split(' ') ??
+  [];
 export const dataRoot = process.env['GOV_DATA'] ?? join(projectRoot, '../shared/data');
 
 export function median(values: readonly number[]): number {
@@ -122,7 +126,7 @@ export async function startPlane(
   const port = await freePort();
   const start = performance.now();
   const args = [
-    '--max-semi-space-size=8', // as bin/gov does
+    ...nodeFlags,
     ...(options.node ?? []),
     entry,
     'plane',

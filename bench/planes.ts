@@ -25,7 +25,17 @@ import type { Store, StoredPlane } from '../src/store/port.ts';
 import { startServer } from '../test/store/postgres/server.ts';
 import { storedProject, tenant } from '../test/store/tenants.ts';
 import { canonical, ReportingPlane } from '../test/telemetryplane.ts';
-import { cpuSeconds, discard, entry, freePort, report, residentMb, scratch, share } from './harness.ts';
+import {
+  cpuSeconds,
+  discard,
+  entry,
+  freePort,
+  nodeFlags,
+  report,
+  residentMb,
+  scratch,
+  share,
+} from './harness.ts';
 import type { PlaneReport, PlanesLoad, PlanesLoaded } from './planesload.ts';
 
 const planes = Number(process.argv[2] ?? 10_000);
@@ -200,16 +210,7 @@ await store.close();
 
 const connections = 64;
 const service = await started(
-  (port) => [
-    '--max-semi-space-size=8',
-    entry,
-    'service',
-    'serve',
-    '--data',
-    dataDir,
-    '--listen',
-    `127.0.0.1:${port}`,
-  ],
+  (port) => [...nodeFlags, entry, 'service', 'serve', '--data', dataDir, '--listen', `127.0.0.1:${port}`],
   async (port) => (await fetch(`http://127.0.0.1:${port}/api/v1/health/live`)).ok,
 );
 const first = await measure(service, { file: reportsOf(senders, 'first'), connections });

@@ -14,7 +14,17 @@ import { createKey } from '../src/service/keys.ts';
 import { openPostgres } from '../src/store/postgres/index.ts';
 import { startServer } from '../test/store/postgres/server.ts';
 import { storedProject, tenant } from '../test/store/tenants.ts';
-import { cpuSeconds, discard, entry, freePort, median, report, scratch, share } from './harness.ts';
+import {
+  cpuSeconds,
+  discard,
+  entry,
+  freePort,
+  median,
+  nodeFlags,
+  report,
+  scratch,
+  share,
+} from './harness.ts';
 import { load, recordedEvents } from './recorded.ts';
 
 const rounds = Number(process.argv[2] ?? 7);
@@ -55,7 +65,7 @@ interface Service {
 
 async function startService(): Promise<Service> {
   const port = await freePort();
-  const args = ['--max-semi-space-size=8', entry, 'service', 'serve', '--data', dataDir];
+  const args = [...nodeFlags, entry, 'service', 'serve', '--data', dataDir];
   const env = { ...process.env, GOV_DATABASE: database.serving, GOV_LOG_LEVEL: 'warn' };
   const child: ChildProcess = spawn(process.execPath, [...args, '--listen', `127.0.0.1:${port}`], {
     env,

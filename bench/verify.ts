@@ -6,7 +6,16 @@ import { spawnSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient } from '../src/client/client.ts';
-import { alternate, discard, entry, milliseconds, report, scratch, startPlane } from './harness.ts';
+import {
+  alternate,
+  discard,
+  entry,
+  milliseconds,
+  nodeFlags,
+  report,
+  scratch,
+  startPlane,
+} from './harness.ts';
 import { recordedEvents } from './recorded.ts';
 
 const rounds = Number(process.argv[2] ?? 31);
@@ -48,7 +57,7 @@ const run = (args: readonly string[]) => () =>
   });
 /** As bin/gov runs it. */
 const verify = (file: string) =>
-  run(['--max-semi-space-size=8', entry, 'proofs', 'verify', file, '--trust', join(plane.dataDir, 'trust')]);
+  run([...nodeFlags, entry, 'proofs', 'verify', file, '--trust', join(plane.dataDir, 'trust')]);
 const variants = {
   floor: run(['-e', '0']),
   none: verify(files.none),

@@ -50,7 +50,9 @@ describe('bin/gov', () => {
     spawnSync(command, ['proofs', 'a b', ''], { env: { PATH, ...env }, encoding: 'utf8' });
 
   it('hands all words to the node on PATH', () => {
-    expect(start({}).stdout).toBe(`path --max-semi-space-size=8 ${root}/bin/../dist/gov.cjs proofs a b \n`);
+    expect(start({}).stdout).toBe(
+      `path --max-semi-space-size=8 --no-parallel-scavenge ${root}/bin/../dist/gov.cjs proofs a b \n`,
+    );
   });
 
   it('prefers GOV_NODE, then the link of install.sh, then a fetched Node', () => {

@@ -222,6 +222,7 @@ export const limits = {
   keyPrefixChars: 13,
   credentialCacheSeconds: 5,
   credentialCacheKeys: 10_000,
+  tokensHeld: 256,
   overloadDelayMs: 1000,
   overloadRetrySeconds: 5,
   memoryBytes: 2048 * MiB,

@@ -9,7 +9,7 @@ import { limits } from '../contract/limits.ts';
 import { isRevoked, refusedCredential } from '../core/credential.ts';
 import type { ApiKeyRow } from '../store/port.ts';
 import type { Caller } from './call.ts';
-import { keyDigest, tokenKind } from './keys.ts';
+import { TokenReader } from './keys.ts';
 import { Persons } from './persons.ts';
 import { PlaneKeys, refuseKind } from './planekeys.ts';
 import { Recent } from './recent.ts';
@@ -39,6 +39,7 @@ interface KnownKey extends Counted {
 export class Credentials {
   readonly uses = new Uses();
   readonly #options: CredentialOptions;
+  readonly #tokens = new TokenReader();
   readonly #keys = new Recent<KnownKey>(limits.credentialCacheKeys);
   readonly #persons: Persons | null;
   readonly #planes: PlaneKeys | null;
@@ -63,7 +64,7 @@ export class Credentials {
       if (person === null) throw missingCredential();
       return person;
     }
-    const kind = tokenKind(token);
+    const { kind, digest } = this.#tokens.read(token);
     if (this.#planes !== null) {
       refuseKind(kind, place.forPlane === true);
       if (kind === 'hyb') return this.#planes.byToken(token, { shown, place });
@@ -74,7 +75,6 @@ export class Credentials {
       return person;
     }
     if ((kind === 'live') !== (place.environment === 'production')) throw wrongEnvironment(place.environment);
-    const digest = keyDigest(token);
     const name = digest.toString('latin1');
     const nowMs = this.#options.now();
     const known = this.#keys.get(name, nowMs);

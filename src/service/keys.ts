@@ -46,6 +46,35 @@ export function tokenKind(token: string): KeyKind | null {
 /** What the store keeps and looks up: 32 bytes. With 190 bits of entropy no slow hash is needed. */
 export const keyDigest = (token: string): Buffer => sha256(token);
 
+/** Null where it is malformed. */
+export type ReadToken =
+  | { readonly kind: KeyKind; readonly digest: Buffer }
+  | { readonly kind: null; readonly digest: null };
+
+/**
+ * Reads tokens. What was read of well-formed ones is held for a few of them, by their text, so that whoever sends a lot is
+ * not read anew with each request; it says nothing of whether they are good.
+ */
+export class TokenReader {
+  readonly #held = new Map<string, ReadToken>();
+
+  get held(): number {
+    return this.#held.size;
+  }
+
+  read(token: string): ReadToken {
+    const held = this.#held.get(token);
+    if (held !== undefined) return held;
+    const kind = tokenKind(token);
+    if (kind === null) return { kind, digest: null };
+    const read = { kind, digest: keyDigest(token) };
+    if (this.#held.size >= limits.tokensHeld) this.#held.clear();
+    // not the header that it was cut from
+    this.#held.set(Buffer.from(token).toString(), read);
+    return read;
+  }
+}
+
 /** A new key and its row; the token is nowhere else. */
 export function createKey(
   project: Project,

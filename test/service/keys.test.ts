@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
-import { createKey, createToken, keyDigest, keyKinds, tokenKind } from '../../src/service/keys.ts';
+import { createKey, createToken, keyDigest, keyKinds, tokenKind, TokenReader } from '../../src/service/keys.ts';
 import type { Project } from '../../src/store/port.ts';
 
 const project = (environment: Project['environment']): Project => ({
@@ -85,5 +85,20 @@ describe('a key', () => {
       expect(row.digest).toEqual(keyDigest(token));
       expect(JSON.stringify(row)).not.toContain(token.slice(13, -4));
     }
+  });
+});
+
+describe('a reader of tokens', () => {
+  it('says the same of a token each time, and holds at most so many, none of them malformed', () => {
+    const reader = new TokenReader();
+    const tokens = Array.from({ length: limits.tokensHeld }, () => createToken('live', randomBytes));
+    for (const token of [...tokens, ...tokens]) {
+      expect(reader.read(token)).toEqual({ kind: 'live', digest: keyDigest(token) });
+    }
+    expect(reader.held).toBe(limits.tokensHeld);
+    expect(reader.read(`${tokens[0]}x`)).toEqual({ kind: null, digest: null });
+    expect(reader.held).toBe(limits.tokensHeld);
+    reader.read(createToken('hyb', randomBytes));
+    expect(reader.held).toBe(1);
   });
 });
