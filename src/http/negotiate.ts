@@ -13,8 +13,10 @@ const jsonType = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
  * Whether a message ends where every reader thinks it does (RFC 9112 section 6.1): `chunked` and nothing else.
  * The parser refuses other codings itself, but only after it handed the request out, as one without a body.
  */
-export const isPlainlyFramed = ({ headers }: IncomingMessage): boolean =>
-  /^\s*chunked\s*$/i.test(headers['transfer-encoding'] ?? 'chunked');
+export function isPlainlyFramed({ headers }: IncomingMessage): boolean {
+  const coding = headers['transfer-encoding'];
+  return coding === undefined || /^\s*chunked\s*$/i.test(coding);
+}
 
 /**
  * HEADERS_TOO_LARGE beyond the bounds that Node's parser does not hold itself, VALIDATION_ERROR where a proxy
@@ -34,7 +36,8 @@ export function checkEnvelope(request: IncomingMessage): void {
   }
   let hosts = 0;
   for (let at = 0; at < request.rawHeaders.length; at += 2) {
-    if (request.rawHeaders[at]?.toLowerCase() === 'host') hosts += 1;
+    const name = request.rawHeaders[at] ?? '';
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
   }
   if (hosts > 1) throw headerFault('host', `expected one Host header, got ${hosts}`);
 }
