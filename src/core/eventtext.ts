@@ -8,7 +8,7 @@ import { tupleBounds } from './disclosure.ts';
 import { hashText } from './hash.ts';
 
 /** A member's name and its value as JSON texts. */
-type Member = readonly [name: string, value: string];
+export type Member = readonly [name: string, value: string];
 
 /** Each member of an event as a JSON text; an object that was committed member by member as its members. */
 export interface EventText {
@@ -143,11 +143,8 @@ function objectText(value: string | readonly Member[]): string {
   return `{${text}}`;
 }
 
-/** The values of named members for a CSV row: an object or list as its JCS, null for what there is none of. */
-export const eventCells = (event: EventText, names: readonly string[]): (string | number | null)[] =>
-  names.map((name) => cellOf(Object.hasOwn(event, name) ? event[name as keyof EventText] : 'null'));
-
-function cellOf(value: string | readonly Member[]): string | number | null {
+/** The value of a member for a CSV row: an object or list as its JCS, null for what there is none of. */
+export function cellOf(value: string | readonly Member[]): string | number | null {
   // names hold no character below the quotation mark that ends them
   if (typeof value !== 'string') return objectText(value.toSorted(([a], [b]) => (a < b ? -1 : 1)));
   if (value === 'null') return null;

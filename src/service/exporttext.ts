@@ -1,7 +1,8 @@
 /** The text of each row in the format that was asked for. Proven by `test/service/exports.test.ts`. */
 import type { ExportFormat, ExportResource } from '../contract/exports.ts';
 import { csvRow } from '../core/csv.ts';
-import { eventCells, eventRow } from '../core/eventtext.ts';
+import { eventCsv } from '../core/eventcsv.ts';
+import { eventRow } from '../core/eventtext.ts';
 import { readJson, type Json, type JsonObject } from '../core/json.ts';
 import { columnsOf } from './exportcolumns.ts';
 import type { Row } from './exportrows.ts';
@@ -12,8 +13,7 @@ export type RowText = (row: Row) => string;
 export function rowTextOf(format: ExportFormat, resource: ExportResource): RowText {
   if (format === 'json') return ({ row, event }) => (event === null ? row : eventRow(event));
   const { names, numeric } = columnsOf(resource);
-  return ({ row, event }) =>
-    csvRow(event === null ? valuesOf(row, names) : eventCells(event, names), numeric);
+  return ({ row, event }) => (event === null ? csvRow(valuesOf(row, names), numeric) : eventCsv(event));
 }
 
 function valuesOf(row: string, names: readonly string[]): Json[] {
