@@ -3,7 +3,7 @@
  * most of them again. Proven by `test/core/eventtext.test.ts` (`csvRow` as oracle).
  */
 import { csvCell, lineEnd } from './csv.ts';
-import { cellOf, type EventText, type Member } from './eventtext.ts';
+import { cellOf, inOrder, type EventText, type Member } from './eventtext.ts';
 
 /** Columns are the members of an event, in its order; the last is empty, since it has lost no field. */
 export const eventCsv = (event: EventText): string =>
@@ -29,10 +29,8 @@ function objectCell(value: string | readonly Member[]): string {
   if (typeof value === 'string') return textCell(value);
   if (value.length === 0) return '{}';
   let quoted = '';
-  let before = '';
-  for (const [name, text] of value) {
-    if (name < before || text.includes(';') || text.includes('|')) return csvCell(cellOf(value));
-    before = name;
+  for (const [name, text] of inOrder(value)) {
+    if (text.includes(';') || text.includes('|')) return csvCell(cellOf(value));
     quoted += `${quoted === '' ? '' : ','}"${name}":${doubled(text)}`;
   }
   return `"{${quoted}}"`;

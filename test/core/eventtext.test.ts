@@ -34,7 +34,7 @@ function leafOf(more: Partial<EventInput>) {
 }
 
 const textOf = ({ record, disclosures, leaf }: ReturnType<typeof leafOf>) =>
-  eventText(7, record, disclosures, leaf);
+  eventText({ index: 7, record, disclosures, hash: leaf });
 
 const anyJson = fc
   .jsonValue({ maxDepth: 3 })
@@ -145,13 +145,13 @@ describe('an event as text', () => {
       fields.map(([s, p, v]) => [`${String(s)}A`, p, v]),
     ];
     for (const other of others) {
-      expect(eventText(7, leaf.record, JSON.stringify(other), leaf.leaf), JSON.stringify(other)).toBeNull();
+      expect(textOf({ ...leaf, disclosures: JSON.stringify(other) }), JSON.stringify(other)).toBeNull();
     }
     for (const text of ['', '[]', 'null', `${leaf.disclosures} `, `[${leaf.disclosures}]`]) {
-      expect(eventText(7, leaf.record, text, leaf.leaf)).toBeNull();
+      expect(textOf({ ...leaf, disclosures: text })).toBeNull();
     }
     for (const record of ['', '{}', leaf.record.replace('"type"', '"typo"'), `${leaf.record} `]) {
-      expect(eventText(7, record, leaf.disclosures, leaf.leaf)).toBeNull();
+      expect(textOf({ ...leaf, record })).toBeNull();
     }
   });
 });
