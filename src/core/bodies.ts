@@ -4,16 +4,27 @@
  * written, and only the values that are wanted are parsed. The text may have been altered below the log; the
  * record must be one whose hash was checked. Proven by `test/core/bodies.test.ts`.
  */
-import { digestOf, disclosureTexts, storedDigests, tupleEnd, type Disclosure } from './disclosure.ts';
+import {
+  digestOf,
+  digestsWithin,
+  disclosureTexts,
+  tupleBounds,
+  tupleEnd,
+  type Disclosure,
+} from './disclosure.ts';
 import { readJson, type Json } from './json.ts';
 
 /**
  * Whether every stored disclosure was committed to by the record; false for any other text. Fewer disclosures
  * than digests are fine: the others were erased. Cost: 0.6 µs a disclosure.
  */
-export function disclosuresMatch(record: string, disclosures: string): boolean {
-  const digests = storedDigests(disclosures);
-  return digests !== null && areCommitted(record, digests);
+export const disclosuresMatch = (record: string, disclosures: string): boolean =>
+  committedBounds(record, disclosures) !== null;
+
+/** Where each stored disclosure begins and ends, by turns; null where `disclosuresMatch` is false. */
+export function committedBounds(record: string, disclosures: string): number[] | null {
+  const bounds = tupleBounds(disclosures);
+  return bounds !== null && areCommitted(record, digestsWithin(disclosures, bounds)) ? bounds : null;
 }
 
 /**
@@ -60,10 +71,22 @@ function areCommitted(record: string, digests: readonly string[]): boolean {
   }
   const end = record.indexOf(']');
   return digests.every((digest) => {
-    const at = record.indexOf(digest);
+    const at = placeOf(record, digest, end);
     return at !== -1 && at < end && record[at - 1] === '"' && record[at + digest.length] === '"';
   });
 }
+
+/** Where a digest stands, −1 where it does not: mostly at one of the places that our spelling has for digests. */
+function placeOf(record: string, digest: string, end: number): number {
+  const first = digest.charCodeAt(0);
+  for (let at = sdStart.length + 1; at < end; at += digestChars) {
+    if (record.charCodeAt(at) === first && record.startsWith(digest, at)) return at;
+  }
+  return record.indexOf(digest);
+}
+
+/** `"`, the digest, `"`, and what separates it from the next. */
+const digestChars = 46;
 
 /** So many digests are searched for in the text; above, a set of all is less work. */
 const searched = 24;

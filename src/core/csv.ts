@@ -9,7 +9,7 @@
  */
 import { canonicalize, type Json } from './json.ts';
 
-const lineEnd = '\r\n';
+export const lineEnd = '\r\n';
 /** ASCII, full-width and small forms, which some programs take for the same. */
 const triggers = '=+-@\0＝＋－＠﹦﹢﹣﹫';
 const special = /[",\r\n]/;
@@ -68,7 +68,7 @@ function markedWithin(text: string): string {
 }
 
 /** A cell: null is empty, an array or object is its JCS; a number stays one where its column holds nothing else. */
-function cell(value: Json, isNumeric: boolean): string {
+export function csvCell(value: Json, isNumeric = false): string {
   if (value === null) return '';
   if (isNumeric && typeof value === 'number') return String(value); // as JCS spells it
   const text = typeof value === 'string' ? value : canonicalize(value);
@@ -81,7 +81,7 @@ function cell(value: Json, isNumeric: boolean): string {
 export function csvRow(values: readonly Json[], numeric: ReadonlySet<number>): string {
   let row = '';
   for (let column = 0; column < values.length; column += 1) {
-    row += `${column === 0 ? '' : ','}${cell(values[column] ?? null, numeric.has(column))}`;
+    row += `${column === 0 ? '' : ','}${csvCell(values[column] ?? null, numeric.has(column))}`;
   }
   return row + lineEnd;
 }

@@ -125,7 +125,11 @@ export function parseDisclosure(text: string): Disclosure | null {
  */
 export function storedDigests(disclosures: string): string[] | null {
   const bounds = tupleBounds(disclosures);
-  if (bounds === null) return null;
+  return bounds === null ? null : digestsWithin(disclosures, bounds);
+}
+
+/** The same where it is known already where each begins and ends (`tupleBounds`). */
+export function digestsWithin(disclosures: string, bounds: readonly number[]): string[] {
   const digests: string[] = [];
   // in ASCII the places of characters are those of bytes
   const isOnPage = disclosures.length * 3 <= page.length && page.write(disclosures) === disclosures.length;

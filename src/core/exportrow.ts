@@ -25,6 +25,8 @@ export interface ExportLeaf {
   readonly index: number;
   readonly record: string;
   readonly disclosures: string | null;
+  /** Where each of them begins and ends, by turns (`tupleBounds`), where that is known already. */
+  readonly bounds?: readonly number[];
   /** Of the record, where it was made already: 32 bytes. */
   readonly hash?: Uint8Array;
   /** `[[leaf, digest, …], …]` (`erased.ts`), where fields were erased. */
@@ -71,8 +73,10 @@ export function exportRow(resource: LoggedResource, leaf: ExportLeaf): string {
 }
 
 /** The event of a leaf as its texts; null where it has to be opened (`eventtext.ts`). */
-export const eventOf = ({ index, record, disclosures, hash }: ExportLeaf): EventText | null =>
-  disclosures === null ? null : eventText(index, record, disclosures, hash ?? leafHash(record));
+export function eventOf({ index, record, disclosures, bounds, hash }: ExportLeaf): EventText | null {
+  if (disclosures === null) return null;
+  return eventText({ index, record, disclosures, bounds, hash: hash ?? leafHash(record) });
+}
 
 /**
  * The row that the leaf gives, where `shown` is the row of an artifact; null where `shown` stands beside the log and the

@@ -4,6 +4,7 @@ import { otherMasterKey } from '../store/bodyseal.ts';
 import { openPostgres, type PostgresStore } from '../store/postgres/index.ts';
 import { openSignedHeads } from '../store/sqlite/signedheads.ts';
 import type { Engine } from './assemble.ts';
+import { buildingWork } from './buildingwork.ts';
 import { now, randomBytes } from './clock.ts';
 import { chunkArtifacts } from './chunkartifacts.ts';
 import { fileArtifacts } from './fileartifacts.ts';
@@ -11,10 +12,12 @@ import type { Variables } from './layers.ts';
 import { masterKeyCheck, readMasterKey } from './masterkey.ts';
 import { createDatabaseProbe } from './probe.ts';
 import { sealedArtifacts } from './sealedartifacts.ts';
-import { background, ThreadWork } from './threadwork.ts';
+import { ThreadWork } from './threadwork.ts';
 
 /** What the worker thread reads with, beside the connections of the process. */
 const readingConnections = 4;
+/** Of each thread that builds exports: for the page that is written, and the next. */
+const buildingConnections = 2;
 
 /**
  * Throws as `readMasterKey`, `openPostgres` and `openSignedHeads`; STORAGE_FAULT where other processes of the database seal
@@ -63,11 +66,10 @@ export async function postgresEngine(
   const source = { engine: 'postgres', url, connections: readingConnections, masterKey } as const;
   const noted = (error: Error, projectId: string) => store.note(error, projectId);
   const work = new ThreadWork(source, log, noted);
-  const building = new ThreadWork(source, log, noted, background);
   const kept =
     exportDir === null ? chunkArtifacts(store.chunks, randomBytes) : fileArtifacts(exportDir, randomBytes);
   const artifacts = masterKey === undefined ? kept : sealedArtifacts(kept, { masterKey, randomBytes });
-  const exports = { artifacts, work: building };
+  const exports = { artifacts, work: buildingWork({ ...source, connections: buildingConnections }, log, noted) };
   return { store, work, exports, probe: createDatabaseProbe(store.probe, now), faulted: () => null };
 }
 

@@ -103,6 +103,8 @@ export interface Leaf {
   readonly hash: Buffer;
   /** `JCS([[salt, pointer, value], …])`, or null where nothing is committed or the bodies were not asked for. */
   readonly disclosures: string | null;
+  /** Where each of them begins and ends, by turns, where all were checked. */
+  readonly bounds?: readonly number[];
   /** Which erasures took fields of it (`core/erased.ts`); absent where none did or the bodies were not asked for. */
   readonly erased?: string;
   /** Ids of the keys of subjects that its body is sealed with; absent where there are none, or bodies were not asked for. */

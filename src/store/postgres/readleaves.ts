@@ -4,12 +4,11 @@
  * record. Proven by the store suite and `test/store/postgres/fsck.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import { disclosuresAt, disclosuresMatch } from '../../core/bodies.ts';
 import { hashBytes, leafHash } from '../../core/merkle.ts';
 import type { Bodies, Leaf, StoreReader, TreeHead, TreeName } from '../port.ts';
 import { altered } from '../altered.ts';
 import { closedBody, openBody } from '../bodyseal.ts';
-import { leafOf } from '../leaf.ts';
+import { committedOf, leafOf, noBody } from '../leaf.ts';
 import { projectOf } from '../project.ts';
 import { pruned } from '../pruned.ts';
 import { partHashes } from '../tileparts.ts';
@@ -80,9 +79,9 @@ export function checkLeaves(tree: TreeName, rows: readonly LeafRow[], bodies: Bo
     }
     const hash = leafHash(record);
     if (!stored.equals(hash)) throw altered(tree, idx, 'does not match its hash');
-    const committed = disclosures === null ? null : committedOf(record, disclosures, bodies);
-    if (committed === undefined) throw altered(tree, idx, 'has a body that it did not commit to');
-    return leafOf({ index: idx, record, hash }, { disclosures: committed, erased, keys });
+    const committed = disclosures === null ? noBody : committedOf(record, disclosures, bodies);
+    if (committed === null) throw altered(tree, idx, 'has a body that it did not commit to');
+    return leafOf({ index: idx, record, hash }, committed, { erased, keys });
   });
 }
 
@@ -108,12 +107,6 @@ export const auditLeaves = (
 
 const missingLeaf = (tree: TreeName, index: number, below: number): GovError =>
   tree === 'audit' && index < below ? pruned(index, below) : altered(tree, index, 'is missing');
-
-/** What is asked for of a body; undefined where it is not what the record committed to. */
-function committedOf(record: string, disclosures: string, bodies: Bodies): string | undefined {
-  if (typeof bodies === 'object') return disclosuresAt(record, disclosures, bodies.at) ?? undefined;
-  return disclosuresMatch(record, disclosures) ? disclosures : undefined;
-}
 
 export interface ProjectRow {
   project: number;

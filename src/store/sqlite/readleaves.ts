@@ -4,7 +4,6 @@
  * Proven by the store suite and `test/store/tamper.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import { disclosuresAt, disclosuresMatch } from '../../core/bodies.ts';
 import { leafHash } from '../../core/merkle.ts';
 import { altered } from '../altered.ts';
 import type { Bodies, Leaf, StoreReader, TreeHead, TreeName } from '../port.ts';
@@ -12,7 +11,7 @@ import { projectOf, type ProjectRow } from '../project.ts';
 import { bodyReader } from './bodyseal.ts';
 import type { Connection, Value } from './connection.ts';
 import { totalsReader } from './ledger.ts';
-import { leafOf } from '../leaf.ts';
+import { committedOf, leafOf, noBody } from '../leaf.ts';
 import { pruned } from '../pruned.ts';
 import { positionOf } from './position.ts';
 import { floorReader } from './pruned.ts';
@@ -71,14 +70,14 @@ export function leafChecker(db: Connection): CheckLeaves {
       const hash = leafHash(record);
       if (stored[at]?.equals(hash) !== true) throw altered(tree, idx, 'does not match its hash');
       const leaf = { index: idx, record, hash };
-      if (disclosures === null) return leafOf(leaf, { disclosures, erased, keys });
+      if (disclosures === null) return leafOf(leaf, noBody, { erased, keys });
       const body = read(positionOf(project, idx), { disclosures, erased, keys });
       if (body.opened === 'gone')
-        return { ...leafOf(leaf, { ...body, disclosures: '[]', keys }), isGone: true };
+        return { ...leafOf(leaf, { disclosures: '[]' }, { erased: body.erased, keys }), isGone: true };
       if (body.opened === 'closed') throw altered(tree, idx, 'has a body that this master key does not open');
       const committed = committedOf(record, body.opened.text, bodies);
-      if (committed === undefined) throw altered(tree, idx, 'has a body that it did not commit to');
-      return leafOf(leaf, { disclosures: committed, erased: body.erased, keys });
+      if (committed === null) throw altered(tree, idx, 'has a body that it did not commit to');
+      return leafOf(leaf, committed, { erased: body.erased, keys });
     });
   };
 }
@@ -86,12 +85,6 @@ export function leafChecker(db: Connection): CheckLeaves {
 /** What is said of a leaf that is not there; `below`: where events were pruned. */
 function missingLeaf(tree: TreeName, index: number, below: number): GovError {
   return tree === 'audit' && index < below ? pruned(index, below) : altered(tree, index, 'is missing');
-}
-
-/** What is asked for of a body; undefined where it is not what the record committed to. */
-function committedOf(record: string, disclosures: string, bodies: Bodies): string | undefined {
-  if (typeof bodies === 'object') return disclosuresAt(record, disclosures, bodies.at) ?? undefined;
-  return disclosuresMatch(record, disclosures) ? disclosures : undefined;
 }
 
 type LeafReads = Pick<
