@@ -3,7 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
-import { createKey, createToken, keyDigest, keyKinds, tokenKind, TokenReader } from '../../src/service/keys.ts';
+import {
+  createKey,
+  createToken,
+  keyDigest,
+  keyKinds,
+  tokenKind,
+  TokenReader,
+} from '../../src/service/keys.ts';
 import type { Project } from '../../src/store/port.ts';
 
 const project = (environment: Project['environment']): Project => ({
