@@ -16,8 +16,6 @@ import { ThreadWork } from './threadwork.ts';
 
 /** What the worker thread reads with, beside the connections of the process. */
 const readingConnections = 4;
-/** Of each thread that builds exports: for the page that is written, and the next. */
-const buildingConnections = 2;
 
 /**
  * Throws as `readMasterKey`, `openPostgres` and `openSignedHeads`; STORAGE_FAULT where other processes of the database seal
@@ -69,7 +67,7 @@ export async function postgresEngine(
   const kept =
     exportDir === null ? chunkArtifacts(store.chunks, randomBytes) : fileArtifacts(exportDir, randomBytes);
   const artifacts = masterKey === undefined ? kept : sealedArtifacts(kept, { masterKey, randomBytes });
-  const exports = { artifacts, work: buildingWork({ ...source, connections: buildingConnections }, log, noted) };
+  const exports = { artifacts, work: buildingWork(source, log, noted) };
   return { store, work, exports, probe: createDatabaseProbe(store.probe, now), faulted: () => null };
 }
 
