@@ -1,5 +1,5 @@
 /**
- * Exports out of PostgreSQL, built in the threads of the service and kept as chunks in the database, beside a bare read of
+ * Exports out of PostgreSQL, built in the thread of the service and kept as chunks in the database, beside a bare read of
  * the same rows by one client; all share the machine. `node bench/exportpostgres.ts [events]`
  */
 import { randomBytes } from 'node:crypto';
@@ -7,8 +7,8 @@ import { Client } from 'pg';
 import { saltPool } from '../src/core/disclosure.ts';
 import { draftEvent, draftLeaf, type EventDraft } from '../src/core/record.ts';
 import type { EventInput } from '../src/contract/events.ts';
-import { buildingWork } from '../src/host/buildingwork.ts';
 import { chunkArtifacts } from '../src/host/chunkartifacts.ts';
+import { ThreadWork } from '../src/host/threadwork.ts';
 import type { Log } from '../src/service/log.ts';
 import { openPostgres } from '../src/store/postgres/index.ts';
 import { startServer } from '../test/store/postgres/server.ts';
@@ -70,7 +70,7 @@ const bareRead = (): Promise<number> =>
 
 const silent = (): void => {};
 const log: Log = { debug: silent, info: silent, warn: silent, error: console.error };
-const work = buildingWork({ engine: 'postgres', url: database.serving, connections: 2 }, log);
+const work = new ThreadWork({ engine: 'postgres', url: database.serving, connections: 2 }, log);
 const artifacts = chunkArtifacts(store.chunks, randomBytes);
 
 async function build(format: 'json' | 'csv'): Promise<number> {

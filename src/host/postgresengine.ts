@@ -4,7 +4,6 @@ import { otherMasterKey } from '../store/bodyseal.ts';
 import { openPostgres, type PostgresStore } from '../store/postgres/index.ts';
 import { openSignedHeads } from '../store/sqlite/signedheads.ts';
 import type { Engine } from './assemble.ts';
-import { buildingWork } from './buildingwork.ts';
 import { now, randomBytes } from './clock.ts';
 import { chunkArtifacts } from './chunkartifacts.ts';
 import { fileArtifacts } from './fileartifacts.ts';
@@ -12,7 +11,7 @@ import type { Variables } from './layers.ts';
 import { masterKeyCheck, readMasterKey } from './masterkey.ts';
 import { createDatabaseProbe } from './probe.ts';
 import { sealedArtifacts } from './sealedartifacts.ts';
-import { ThreadWork } from './threadwork.ts';
+import { background, ThreadWork } from './threadwork.ts';
 
 /** What the worker thread reads with, beside the connections of the process. */
 const readingConnections = 4;
@@ -64,10 +63,11 @@ export async function postgresEngine(
   const source = { engine: 'postgres', url, connections: readingConnections, masterKey } as const;
   const noted = (error: Error, projectId: string) => store.note(error, projectId);
   const work = new ThreadWork(source, log, noted);
+  const building = new ThreadWork(source, log, noted, background);
   const kept =
     exportDir === null ? chunkArtifacts(store.chunks, randomBytes) : fileArtifacts(exportDir, randomBytes);
   const artifacts = masterKey === undefined ? kept : sealedArtifacts(kept, { masterKey, randomBytes });
-  const exports = { artifacts, work: buildingWork(source, log, noted) };
+  const exports = { artifacts, work: building };
   return { store, work, exports, probe: createDatabaseProbe(store.probe, now), faulted: () => null };
 }
 

@@ -6,13 +6,12 @@ import { refuseReadOnly } from '../store/sqlite/open.ts';
 import type { Engine } from './assemble.ts';
 import { now, randomBytes } from './clock.ts';
 import { artifactFolder } from './artifactbytes.ts';
-import { buildingWork } from './buildingwork.ts';
 import { fileArtifacts } from './fileartifacts.ts';
 import type { Variables } from './layers.ts';
 import { readMasterKey } from './masterkey.ts';
 import { createProbe } from './probe.ts';
 import { sealedArtifacts } from './sealedartifacts.ts';
-import { ThreadWork } from './threadwork.ts';
+import { background, ThreadWork } from './threadwork.ts';
 
 /** Throws as `openStore`, `readMasterKey` and `refuseOtherMasterKeyOf`. */
 export function sqliteEngine(
@@ -52,8 +51,9 @@ export function sqliteEngine(
   const source = { engine: 'sqlite', path: storeFiles(dataDir).main, masterKey } as const;
   const noted = (error: Error, projectId: string) => store.note(error, projectId);
   const work = new ThreadWork(source, log, noted);
+  const building = new ThreadWork(source, log, noted, background);
   const files = fileArtifacts(artifactFolder(dataDir), randomBytes);
   const artifacts = masterKey === undefined ? files : sealedArtifacts(files, { masterKey, randomBytes });
-  const exports = { artifacts, work: buildingWork(source, log, noted) };
+  const exports = { artifacts, work: building };
   return { store, work, exports, probe: createProbe(dataDir, now), faulted: () => fault };
 }

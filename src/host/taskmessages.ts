@@ -1,6 +1,6 @@
 /** What passes between the main thread and the worker thread, by structured clone. */
 import type { Failure } from '../contract/failure.ts';
-import type { ExportPart, ExportPartInput, TaskHost, TaskName } from '../service/work.ts';
+import type { TaskHost, TaskName } from '../service/work.ts';
 import type { DatabaseOptions } from '../store/postgres/database.ts';
 
 /** The store that the worker thread reads: a database file, or a database that it connects to. */
@@ -33,15 +33,3 @@ export type ToMain =
       readonly method: keyof TaskHost;
       readonly argument: unknown;
     };
-
-/**
- * Memory that passes to the other side with a part of an export, or with what asks for one, instead of being copied:
- * nothing else lies there (`ExportPartInput`, `ExportPart`).
- */
-export function givenWith(value: unknown): ArrayBuffer[] {
-  if (typeof value !== 'object' || value === null) return [];
-  const { memory, chunks } = value as Partial<ExportPartInput & ExportPart>;
-  // neither is memory that threads share
-  if (memory !== undefined) return [memory.buffer as ArrayBuffer];
-  return (chunks ?? []).map(({ buffer }) => buffer as ArrayBuffer);
-}

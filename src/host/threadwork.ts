@@ -10,13 +10,7 @@ import { GovError } from '../contract/problems.ts';
 import { Turns } from '../core/turns.ts';
 import type { Log } from '../service/log.ts';
 import type { TaskHost, TaskName, TaskOptions, Tasks, Work } from '../service/work.ts';
-import {
-  givenWith,
-  type ReaderSource,
-  type ToMain,
-  type ToWorker,
-  type WorkerStart,
-} from './taskmessages.ts';
+import type { ReaderSource, ToMain, ToWorker, WorkerStart } from './taskmessages.ts';
 
 const atOnce = { heavy: 1, light: 8 };
 const youngMiB = 16;
@@ -80,8 +74,7 @@ export class ThreadWork implements Work {
       if (next === undefined) return;
       this.#taskCount += 1;
       this.#running.set(this.#taskCount, next);
-      const message = { kind: 'run', task: this.#taskCount, name: next.name, input: next.input } as const;
-      this.#send(message, givenWith(next.input));
+      this.#send({ kind: 'run', task: this.#taskCount, name: next.name, input: next.input });
     }
   }
 
@@ -141,7 +134,7 @@ export class ThreadWork implements Work {
       }
       const value = await offered(argument);
       // memory that the task gave, and gets back
-      const given = value instanceof Uint8Array ? [value.buffer as ArrayBuffer] : givenWith(value);
+      const given = value instanceof Uint8Array ? [value.buffer as ArrayBuffer] : [];
       this.#send({ kind: 'answer', call, failure: null, value }, given);
     } catch (error) {
       this.#send({ kind: 'answer', call, failure: failureOf(error) });

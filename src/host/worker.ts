@@ -7,15 +7,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorOf, failureOf } from '../contract/failure.ts';
 import { tasks } from '../service/tasks.ts';
-import type { ExportPart, TaskHost, TaskName } from '../service/work.ts';
+import type { TaskHost, TaskName } from '../service/work.ts';
 import type { StoreReader } from '../store/port.ts';
-import {
-  givenWith,
-  type ReaderSource,
-  type ToMain,
-  type ToWorker,
-  type WorkerStart,
-} from './taskmessages.ts';
+import type { ReaderSource, ToMain, ToWorker, WorkerStart } from './taskmessages.ts';
 
 const turnMs = 5;
 
@@ -40,19 +34,18 @@ async function open(source: ReaderSource): Promise<StoreReader> {
 const send = (message: ToMain, given: ArrayBuffer[] = []): void => port.postMessage(message, given);
 
 const hostOf = (task: number): TaskHost => {
-  const call = (method: keyof TaskHost, argument: unknown, given: ArrayBuffer[] = []): Promise<unknown> =>
+  const call = (method: keyof TaskHost, argument: unknown, given?: ArrayBuffer): Promise<unknown> =>
     new Promise((resolve, reject) => {
       callCount += 1;
       calls.set(callCount, { resolve, reject });
-      send({ kind: 'call', task, call: callCount, method, argument }, given);
+      send({ kind: 'call', task, call: callCount, method, argument }, given === undefined ? [] : [given]);
     });
   return {
     stage: async (part) => void (await call('stage', part)),
     hold: async () => void (await call('hold', null)),
     // `TaskHost`: they lie there alone
     write: async (bytes) =>
-      (await call('write', bytes, [bytes.buffer as ArrayBuffer])) as Uint8Array | undefined,
-    part: async (input) => (await call('part', input, givenWith(input))) as ExportPart,
+      (await call('write', bytes, bytes.buffer as ArrayBuffer)) as Uint8Array | undefined,
     sign: async () => String(await call('sign', null)),
   };
 };
@@ -72,7 +65,7 @@ async function run(task: number, name: TaskName, input: unknown): Promise<void> 
     const context = { reader, host: hostOf(task), breathe: breather() };
     // the main thread sends to each task the input that `Tasks` pairs with its name
     const output: unknown = await tasks[name](context, input as never);
-    send({ kind: 'done', task, output }, givenWith(output));
+    send({ kind: 'done', task, output });
   } catch (error) {
     send({ kind: 'failed', task, failure: failureOf(error) });
   }

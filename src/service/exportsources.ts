@@ -60,53 +60,21 @@ export function leavesOf(context: TaskContext, exporting: Exporting): LeafPages 
 }
 
 /** What was pruned stands in an archive; what the service says of itself never is. */
-async function* allEvents(context: TaskContext, exporting: Exporting): LeafPages {
-  const below = await keptFrom(context, exporting);
-  yield* systemEvents(context, exporting, below);
-  yield* eventsBetween(context, exporting, { from: below, to: exporting.treeSize });
-}
-
-/** From where on no event was pruned, of those that are exported. */
-export async function keptFrom(
-  { reader }: TaskContext,
-  { projectId, treeSize }: Pick<Exporting, 'projectId' | 'treeSize'>,
-): Promise<number> {
-  return Math.min(await reader.prunedBelow(projectId), treeSize);
-}
-
-/** What the service says of itself below a leaf. */
-export async function* systemEvents(
-  context: TaskContext,
-  { projectId, filters }: Pick<Exporting, 'projectId' | 'filters'>,
-  below: number,
-): LeafPages {
+async function* allEvents(context: TaskContext, { projectId, filters, treeSize }: Exporting): LeafPages {
+  const { reader, breathe } = context;
   const isWanted = eventFilter(filters);
+  const below = Math.min(await reader.prunedBelow(projectId), treeSize);
   const kept = { fromSeq: 0, beforeIndex: below };
   for await (const events of runEvents(context, { projectId, runId: systemRun }, kept)) {
     yield events.filter(isWanted);
   }
-}
-
-/** Leaves from `from` up to and without `to`. */
-export interface LeafRange {
-  readonly from: number;
-  readonly to: number;
-}
-
-/** All events of a range, of which none was pruned. */
-export async function* eventsBetween(
-  { reader, breathe }: TaskContext,
-  { projectId, filters }: Pick<Exporting, 'projectId' | 'filters'>,
-  range: LeafRange,
-): LeafPages {
-  const isWanted = eventFilter(filters);
   const read = (from: number): Promise<Leaf[]> =>
-    reader.leaves(projectId, 'audit', { from, to: Math.min(from + pageLeaves, range.to) });
-  for (let { from } = range, coming = from < range.to ? read(from) : null; coming !== null;) {
+    reader.leaves(projectId, 'audit', { from, to: Math.min(from + pageLeaves, treeSize) });
+  for (let from = below, coming = below < treeSize ? read(below) : null; coming !== null;) {
     const leaves = await coming;
     from += pageLeaves;
     // a database reads the next page while this one is written
-    coming = from < range.to ? read(from) : null;
+    coming = from < treeSize ? read(from) : null;
     coming?.catch(() => {}); // told where it is awaited
     yield leaves.filter(isWanted);
     await breathe();

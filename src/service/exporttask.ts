@@ -3,9 +3,8 @@
  * exported. Rows are those of the log as it stood when the export was asked for (contract K9-K11).
  * Proven by `test/service/exports.test.ts`.
  */
-import { limits } from '../contract/limits.ts';
-import { GovError } from '../contract/problems.ts';
-import { csvHeader } from '../core/csv.ts';
+import type { ExportFilters } from '../contract/exports.ts';
+import { csvHeader, csvRow } from '../core/csv.ts';
 import {
   exportHead,
   exportRowText,
@@ -13,14 +12,22 @@ import {
   type ExportProof,
   type RowEvidence,
 } from '../core/exportartifact.ts';
+import { limits } from '../contract/limits.ts';
+import { eventCsv } from '../core/eventcsv.ts';
+import { eventRow, type EventText } from '../core/eventtext.ts';
+import { eventOf, exportRow, type ExportLeaf } from '../core/exportrow.ts';
+import { readJson, type Json, type JsonObject } from '../core/json.ts';
+import { erasuresOf } from '../core/erased.ts';
+import { GovError } from '../contract/problems.ts';
+import { openEvent } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
 import { columnsOf } from './exportcolumns.ts';
-import { isJoined, writeJoined } from './exportjoin.ts';
 import { Output } from './exportoutput.ts';
+import { jobRows } from './exportjobs.ts';
 import { ProofParts } from './exportproof.ts';
-import { Count, rowsOf, type Counted } from './exportrows.ts';
-import { rowTextOf } from './exporttext.ts';
-import type { ExportInput, Task, TaskContext } from './work.ts';
+import { leavesOf } from './exportsources.ts';
+import { Erasures, lostFields } from './erased.ts';
+import type { ExportInput, ExportOutput, Task, TaskContext } from './work.ts';
 
 export const exportTask: Task<'export'> = async (context, input) => {
   const out = new Output((bytes) => context.host.write(bytes));
@@ -29,38 +36,29 @@ export const exportTask: Task<'export'> = async (context, input) => {
   return { ...counted, ...(await out.end()) };
 };
 
+type Counted = Pick<ExportOutput, 'rowCount' | 'firstSequence' | 'lastSequence'>;
+
 async function writeJson(context: TaskContext, input: ExportInput, out: Output): Promise<Counted> {
   const { resource, filters, createdMs, treeSize, root: rootHash } = input;
   out.add(exportHead({ resource, generatedAt: formatTimestamp(createdMs), filters }));
   const parts = input.isProved ? new ProofParts(context, input) : null;
-  const counted = isJoined(input)
-    ? await writeJoined(context, input, out)
-    : await writeRows(context, input, { out, parts });
-  const proof: ExportProof | undefined = parts === null ? undefined : await parts.end();
-  const prunedBelow = input.prunedBelow === 0 ? undefined : input.prunedBelow;
-  out.add(exportTail({ treeSize, rootHash, ...counted, prunedBelow }, proof));
-  return counted;
-}
-
-async function writeRows(
-  context: TaskContext,
-  input: ExportInput,
-  { out, parts }: { readonly out: Output; readonly parts: ProofParts | null },
-): Promise<Counted> {
-  const textOf = rowTextOf('json', input.resource);
   const count = new Count();
   for await (const rows of rowsOf(context, input)) {
     const gaps = parts === null ? [] : await parts.gapsBefore(rows);
-    for (const [at, row] of rows.entries()) {
-      const { leaf } = row;
+    for (const [at, { row, event, leaf }] of rows.entries()) {
       const gap = gaps[at];
       const evidence = leaf === null || gap === undefined ? undefined : { leaf, gap };
-      if (leaf?.pieces === undefined) out.add(exportRowText(textOf(row), count.rows === 0, evidence));
+      const text = event === null ? row : eventRow(event);
+      if (leaf?.pieces === undefined) out.add(exportRowText(text, count.rows === 0, evidence));
       else await writePieces(leaf.pieces(), { out, isFirst: count.rows === 0, evidence });
       count.add(leaf);
     }
     await out.flush();
   }
+  const { rowCount, firstSequence, lastSequence } = count.counted;
+  const proof: ExportProof | undefined = parts === null ? undefined : await parts.end();
+  const prunedBelow = input.prunedBelow === 0 ? undefined : input.prunedBelow;
+  out.add(exportTail({ treeSize, rootHash, firstSequence, lastSequence, rowCount, prunedBelow }, proof));
   return count.counted;
 }
 
@@ -86,16 +84,83 @@ async function writePieces(
 }
 
 async function writeCsv(context: TaskContext, input: ExportInput, out: Output): Promise<Counted> {
-  out.add(csvHeader(columnsOf(input.resource).names));
-  if (isJoined(input)) return writeJoined(context, input, out);
-  const textOf = rowTextOf('csv', input.resource);
+  const { names, numeric } = columnsOf(input.resource);
+  out.add(csvHeader(names));
   const count = new Count();
   for await (const rows of rowsOf(context, input)) {
-    for (const row of rows) {
-      out.add(textOf(row));
-      count.add(row.leaf);
+    for (const { row, event, leaf } of rows) {
+      out.add(event === null ? csvRow(valuesOf(row, names), numeric) : eventCsv(event));
+      count.add(leaf);
     }
     await out.flush();
   }
   return count.counted;
+}
+
+function valuesOf(row: string, names: readonly string[]): Json[] {
+  const value = readJson(row) as JsonObject;
+  return names.map((name): Json => value[name] ?? null);
+}
+
+/** A row as JSON, or the texts of the event that it is; and the leaf that it comes from. */
+export type Row =
+  | { readonly row: string; readonly event: null; readonly leaf: ExportLeaf | null }
+  | { readonly row: null; readonly event: EventText; readonly leaf: ExportLeaf };
+
+async function* rowsOf(
+  context: TaskContext,
+  input: ExportInput,
+): AsyncGenerator<readonly Row[], void, undefined> {
+  const filters = JSON.parse(input.filters) as ExportFilters; // stored by the operation that accepted it
+  const { projectId, resource, treeSize, jobsUntilMs } = input;
+  if (resource === 'jobs') {
+    for await (const rows of jobRows(context, { projectId, filters, untilMs: jobsUntilMs })) {
+      yield rows.map((row) => ({ row, event: null, leaf: null }));
+    }
+    return;
+  }
+  const erasures = new Erasures(context.reader, projectId);
+  for await (const leaves of leavesOf(context, { projectId, resource, filters, treeSize })) {
+    const rows: Row[] = [];
+    for (const leaf of leaves) {
+      const event = resource === 'audit_events' ? eventOf(leaf) : null;
+      if (event !== null) {
+        rows.push({ row: null, event, leaf });
+        continue;
+      }
+      if (erasuresOf(leaf.erased ?? null).length > 0)
+        await erasures.require({ ...leaf, erased: leaf.erased ?? '' });
+      if (resource === 'audit_events') refuseLost(leaf);
+      const row = leaf.pieces === undefined ? exportRow(resource, leaf) : '';
+      rows.push({ row, event: null, leaf });
+    }
+    yield rows;
+  }
+}
+
+/** STORAGE_FAULT where the event lost a field that nothing erased, as its reads refuse. */
+function refuseLost({ index, record, disclosures, erased }: ExportLeaf): void {
+  const event = openEvent(index, record, disclosures ?? '[]', erased ?? null);
+  if (event.erased?.some(({ sequence }) => sequence < 0) !== true) return;
+  throw lostFields(index, 'a field that was not erased');
+}
+
+class Count {
+  rows = 0;
+  #first: number | null = null;
+  #last: number | null = null;
+
+  add(leaf: ExportLeaf | null): void {
+    this.rows += 1;
+    if (leaf === null) return;
+    this.#first ??= leaf.index;
+    if (this.#last !== null && leaf.index <= this.#last) {
+      throw new GovError('STORAGE_FAULT', `expected a leaf after ${this.#last}, got ${leaf.index}; run fsck`);
+    }
+    this.#last = leaf.index;
+  }
+
+  get counted(): Counted {
+    return { rowCount: this.rows, firstSequence: this.#first, lastSequence: this.#last };
+  }
 }

@@ -2,7 +2,6 @@
 import { bundle } from './bundletask.ts';
 import { deriveGraph } from './derive.ts';
 import { layers } from './evaluate.ts';
-import { exportPart } from './exportpart.ts';
 import { exportTask } from './exporttask.ts';
 import { declaration, graphBody, lineageBody } from './graphview.ts';
 import { policyHistory } from './policyhistory.ts';
@@ -19,5 +18,4 @@ export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
   policyHistory,
   replay,
   export: exportTask,
-  exportPart,
 };

@@ -24,8 +24,6 @@ export interface TaskHost {
   hold(): Promise<void>;
   /** Takes the next bytes of an artifact, and the memory that they alone lie in; may give that back once they are written. */
   write(bytes: Uint8Array): Promise<Uint8Array | void>;
-  /** Has a part of an export built beside the task. */
-  part(input: ExportPartInput): Promise<ExportPart>;
 }
 
 export interface RunOf {
@@ -162,23 +160,6 @@ export interface ExportOutput {
   readonly lastSequence: number | null;
 }
 
-/** What is built of an export of audit events beside the rest of it. */
-export interface ExportPartInput extends Pick<ExportInput, 'projectId' | 'format' | 'filters'> {
-  /** Leaves from `from` up to and without `to`, of which none was pruned. */
-  readonly from: number;
-  readonly to: number;
-  /** Where it is gathered: `chunkBytes` in which nothing else lies. They come back with the part. */
-  readonly memory: Uint8Array;
-}
-
-/** Rows of an export, in memory where nothing else lies. */
-export interface ExportPart extends Pick<ExportOutput, 'rowCount' | 'firstSequence' | 'lastSequence'> {
-  /** As they stand behind other rows. */
-  readonly chunks: readonly Uint8Array[];
-  /** The first leaf that is not in it: where it became large, there are more that were asked for. */
-  readonly to: number;
-}
-
 export interface Replayed {
   readonly record: Omit<ReplayRecord, 'at'>;
   /** JSON of the `ReplayResult`. */
@@ -225,8 +206,6 @@ export interface Tasks {
   replay: { input: ReplayInput; output: Replayed };
   /** Writes the artifact of an export. */
   export: { input: ExportInput; output: ExportOutput };
-  /** Builds a part of it. */
-  exportPart: { input: ExportPartInput; output: ExportPart };
   /** Checks a declaration against the run and answers the text to store. */
   declaration: { input: RunOf & { readonly graph: GraphDeclaration; readonly salt: string }; output: string };
 }
