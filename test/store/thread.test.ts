@@ -132,6 +132,18 @@ describe('a store that writes in a thread', () => {
     await store.close();
   });
 
+  it('is handed nothing ahead of what others would wait for long', async () => {
+    const { store, thread } = await threaded();
+    const post = vi.spyOn(thread, 'postMessage');
+    const half = event({ metadata: { text: 'x'.repeat(limits.commitSharedBytes / 2) } });
+    const asked = [store.append(request([half, half]))];
+    await new Promise((resolve) => setImmediate(resolve));
+    for (let at = 0; at < limits.commitAheadRequests; at++) asked.push(store.append(request([event()])));
+    expect(post).toHaveBeenCalledTimes(1);
+    await Promise.all(asked);
+    await store.close();
+  });
+
   it('brings refusals home as they were', async () => {
     const { store } = await threaded();
     await expect(store.createProject(projectOf('a'), genesis('a'))).rejects.toMatchObject({

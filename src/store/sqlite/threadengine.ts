@@ -35,6 +35,7 @@ export interface ThreadEngineOptions extends ThreadStart {
 
 interface Waiting extends Settle {
   readonly write: Write;
+  readonly bytes: number;
 }
 
 export class ThreadEngine implements Engine {
@@ -43,7 +44,9 @@ export class ThreadEngine implements Engine {
   private thread: Worker | null = null;
   private gone: Promise<void> = Promise.resolve();
   private readonly waiting = new CommitQueue<Waiting>();
-  private readonly sent = new Map<number, Settle>();
+  private readonly sent = new Map<number, Waiting>();
+  /** What they will roughly write. */
+  private sentBytes = 0;
   private count = 0;
   private scheduled = false;
   private fault: GovError | null = null;
@@ -69,10 +72,11 @@ export class ThreadEngine implements Engine {
     if (refusal !== null) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
       // the thread answers each verb with its result
-      const item = { write: write as Write, resolve: resolve as never, reject };
-      const sized = { projectId: projectOf(item.write), bytes: bytesOf(item.write), item };
+      const bytes = bytesOf(write as Write);
+      const item = { write: write as Write, bytes, resolve: resolve as never, reject };
+      const sized = { projectId: projectOf(item.write), bytes, item };
       this.waiting.add(sized, limits.writeQueue - this.sent.size)?.reject(overloaded());
-      if (this.waiting.size < limits.commitAheadRequests) this.schedule();
+      if (this.sent.size === 0) this.schedule();
       else this.sendNext();
     });
   }
@@ -116,7 +120,7 @@ export class ThreadEngine implements Engine {
 
   /** Gathers what one turn of the event loop brings. */
   private schedule(): void {
-    if (this.scheduled || this.sent.size > 0) return;
+    if (this.scheduled) return;
     this.scheduled = true;
     setImmediate(() => {
       this.scheduled = false;
@@ -128,11 +132,15 @@ export class ThreadEngine implements Engine {
     while (this.isToSend()) this.send(this.waiting.next());
   }
 
-  /** The thread would stand still, or has no second commit to go on with yet, which is large enough now. */
+  /**
+   * The thread would stand still; or it has little to go on with, and enough waits. Little, since nobody else's turn comes
+   * before it is done.
+   */
   private isToSend(): boolean {
     const [sent, waiting] = [this.sent.size, this.waiting.size];
+    if (sent === 0) return waiting > 0;
     const least = limits.commitAheadRequests;
-    return sent === 0 ? waiting > 0 : waiting >= least && sent < 2 * least;
+    return waiting >= least && sent < 2 * least && this.sentBytes < limits.commitSharedBytes;
   }
 
   private send(taken: readonly Waiting[]): void {
@@ -148,7 +156,8 @@ export class ThreadEngine implements Engine {
     }
     if (this.sent.size === 0) this.thread?.ref();
     this.count += taken.length;
-    taken.forEach((settle, at) => this.sent.set(first + at, settle));
+    taken.forEach((item, at) => this.sent.set(first + at, item));
+    for (const { bytes } of taken) this.sentBytes += bytes;
   }
 
   private post(message: ToThread): void {
@@ -187,7 +196,10 @@ export class ThreadEngine implements Engine {
       return;
     }
     const answered = message.outcomes.map((outcome) => ({ outcome, sent: this.sent.get(outcome.no) }));
-    for (const { no } of message.outcomes) this.sent.delete(no);
+    for (const { outcome, sent } of answered) {
+      this.sentBytes -= sent?.bytes ?? 0;
+      this.sent.delete(outcome.no);
+    }
     this.sendNext();
     for (const { outcome, sent } of answered) if (sent !== undefined) keep(sent, outcome);
     if (this.sent.size === 0 && !this.ending) this.thread?.unref();
