@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-// Tests run on two cores beside real daemons and often wait for them: a few forks, generous time-outs, no retries.
+// Tests run on two cores beside real daemons: a few forks, generous time-outs, no retries.
 // GOV_TEST_REPORT names a file for the machine-readable report that .ci/run counts from.
 const report = process.env['GOV_TEST_REPORT'];
 
@@ -48,7 +48,7 @@ const files = (names: readonly string[]) => names.map((name) => `test/${name}.te
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 3,
+    maxWorkers: 2,
     // Worker threads that load TypeScript strip its types by WebAssembly, whose calls to JavaScript V8 compiles anew after
     // a thousand; in Node 24 that now and then frees what another thread has freed, and the process ends with SIGSEGV.
     // What is published is bundled JavaScript and has no part in it.
