@@ -43,7 +43,32 @@ const alone = [
   'store/postgres/sealed',
   'store/postgres/statements',
 ];
+
+// What takes longest: each step of a commit, a build, a rotation failing or killed, ninety days without the service, each
+// byte of a bundle flipped, each export of all real runs, waits of a device flow. `npm run test:long` runs these alone.
+const long = [
+  'cli/device',
+  'host/tamperreceipts',
+  'plane/rotatecrash',
+  'plane/telemetrykill',
+  'plane/telemetryoutage',
+  'real/bytes',
+  'real/exports',
+  'service/exportfull',
+  'service/exportkilled',
+  'service/exportpruned',
+  'service/exportsnapshot',
+  'service/policylimits',
+  'store/faults',
+  'store/faultssubjects',
+];
+const isLong = process.env['GOV_TEST_LONG'] !== undefined;
 const files = (names: readonly string[]) => names.map((name) => `test/${name}.test.ts`);
+
+const longProject = {
+  extends: true as const,
+  test: { name: 'long', include: files(long), setupFiles: ['test/setup.ts'] },
+};
 
 export default defineConfig({
   test: {
@@ -58,28 +83,30 @@ export default defineConfig({
     hookTimeout: 60_000,
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     isolate: false,
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'own',
-          include: ['test/**/*.test.ts'],
-          exclude: files(alone),
-          setupFiles: ['test/setup.ts'],
-        },
-      },
-      {
-        extends: true,
-        test: { name: 'alone', include: files(alone), isolate: true, setupFiles: ['test/setup.ts'] },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'postgres',
-          include: files(onBoth),
-          setupFiles: ['test/setup.ts', 'test/onpostgres.ts'],
-        },
-      },
-    ],
+    projects: isLong
+      ? [longProject]
+      : [
+          {
+            extends: true,
+            test: {
+              name: 'own',
+              include: ['test/**/*.test.ts'],
+              exclude: files([...alone, ...long]),
+              setupFiles: ['test/setup.ts'],
+            },
+          },
+          {
+            extends: true,
+            test: { name: 'alone', include: files(alone), isolate: true, setupFiles: ['test/setup.ts'] },
+          },
+          {
+            extends: true,
+            test: {
+              name: 'postgres',
+              include: files(onBoth),
+              setupFiles: ['test/setup.ts', 'test/onpostgres.ts'],
+            },
+          },
+        ],
   },
 });
