@@ -45,13 +45,18 @@ const alone = [
 ];
 
 // What takes longest: each step of a commit, a build, a rotation failing or killed, ninety days without the service, each
-// byte of a bundle flipped, each export of all real runs, waits of a device flow. `npm run test:long` runs these alone.
+// byte of a bundle flipped, each row altered, each export of all real runs. `npm run test:long` runs these alone; .ci/run has
+// not the time on a slow machine.
 const long = [
   'cli/device',
   'host/tamperreceipts',
+  'host/tampertenants',
   'plane/rotatecrash',
+  'plane/rotateserving',
   'plane/telemetrykill',
   'plane/telemetryoutage',
+  'plane/witnessed',
+  'real/airline',
   'real/bytes',
   'real/exports',
   'service/exportfull',
