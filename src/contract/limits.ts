@@ -198,8 +198,9 @@ export const limits = {
   exportLineBytes: 64 * MiB,
   proofPathHashes: 64,
   commitRequests: 500,
-  /** So many that wait are a commit of their own, handed to the thread that writes before it answered the one before. */
-  commitAheadRequests: 16,
+  /** So many that wait are handed to the thread that writes at once, while it has not answered more than `commitAheadMost`. */
+  commitAheadRequests: 8,
+  commitAheadMost: 32,
   commitBytes: 8 * MiB,
   commitSharedBytes: 256 * KiB,
   commitSharedRecent: 256,

@@ -13,12 +13,6 @@ const poolSalts = 256;
 /** One opened commitment: 22 base64url characters of salt, an RFC 6901 pointer, the value. */
 export type Disclosure = readonly [salt: string, pointer: string, value: Json];
 
-/** Fields committed together: sorted digests, and `JCS([[salt, pointer, value], …])` as it is stored. */
-export interface Committed {
-  readonly digests: readonly string[];
-  readonly disclosures: string;
-}
-
 /**
  * Salts of 16 bytes as base64url, drawn from one pooled call of `randomBytes`. In the pool each salt is
  * followed by two zero bytes: base64url then is 24 characters a piece, of which the first 22 are the salt's.
@@ -73,7 +67,6 @@ const plain = /^[\w/.~-]*$/;
 /** Collects commitments one field at a time; the text of each value is canonicalised exactly once. */
 export class Committer {
   readonly #salt: () => string;
-  readonly #digests: string[] = [];
   readonly #texts: string[] = [];
 
   constructor(salt: () => string) {
@@ -87,14 +80,26 @@ export class Committer {
   add(pointer: string, value: Json, canonical = canonicalize(value)): number {
     const name = plain.test(pointer) ? `"${pointer}"` : JSON.stringify(pointer);
     const text = `["${this.#salt()}",${name},${canonical}]`;
-    this.#digests.push(digestOf(text));
     this.#texts.push(text);
     return canonical.length;
   }
 
-  finish(): Committed {
-    return { digests: sortDigests(this.#digests), disclosures: `[${this.#texts.join(',')}]` };
+  /** How many fields were committed to. */
+  get fields(): number {
+    return this.#texts.length;
   }
+
+  /** The disclosures as they are stored, `JCS([[salt, pointer, value], …])`; `sortedDigests` is what is committed. */
+  finish(): string {
+    return `[${this.#texts.join(',')}]`;
+  }
+}
+
+/** The digests of what a `Committer` made, as a record lists them. Cost: 0.6 µs a disclosure. */
+export function sortedDigests(disclosures: string): string[] {
+  const digests = storedDigests(disclosures);
+  if (digests === null) throw new Error('expected disclosures as a committer makes them');
+  return sortDigests(digests);
 }
 
 /** The digest of an opened disclosure; an attacker controls it, so it is rebuilt from its parts. */

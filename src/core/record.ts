@@ -1,12 +1,13 @@
 /**
  * Leaf records of the audit log. A record is `JCS({ type, …fields, _sd, _sd_alg })`; its leaf is
  * `SHA-256(0x00 || record)` (RFC 6962 §2.1). A *draft* holds all that is known before the sequencer gives a
- * record its place; the dear part, salted commitments, is done by then.
+ * record its place. The digests of an event's fields are made with its place, since by then it is in the thread that
+ * writes, which has more time for them than the one that parses.
  * Proven by `test/core/record.test.ts`.
  */
 import type { AuditEvent, EventInput } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
-import { Committer, pointerToken, type Disclosure } from './disclosure.ts';
+import { Committer, pointerToken, sortedDigests, type Disclosure } from './disclosure.ts';
 import { unkeptOf, type KeptBody } from './erased.ts';
 import { hashText } from './hash.ts';
 import { eventId } from './id.ts';
@@ -40,10 +41,12 @@ export interface EventDraft {
   readonly timestamp: string;
   readonly aiSystemId: string | null;
   readonly clientEventId: string | null;
-  /** The record's text before eventId, and after serverTimestamp. */
+  /** The record's text from after the digests to eventId, and after serverTimestamp. */
   readonly head: string;
   readonly tail: string;
   readonly disclosures: string;
+  /** How many disclosures there are. */
+  readonly fields: number;
   /** Keyed hashes of the subjects that it is about; absent where none are looked for. */
   readonly subjects?: readonly string[];
 }
@@ -84,7 +87,7 @@ const isObject = (value: unknown): value is JsonObject =>
 
 /**
  * Drafts an event that already passed the contract schema and the time checks. The client controls all of
- * `input`. Cost: one SHA-256 and one canonicalisation per committed field.
+ * `input`. Cost: one canonicalisation per committed field.
  * @returns the draft, or the refusal when a canonical size is over its limit.
  */
 export function draftEvent(input: EventInput, timestampMs: number, salt: () => string): EventDraft | Refusal {
@@ -100,7 +103,7 @@ export function draftEvent(input: EventInput, timestampMs: number, salt: () => s
   }
   if (input.clientEventId !== undefined) committer.add('/clientEventId', input.clientEventId);
 
-  const { digests, disclosures } = committer.finish();
+  const disclosures = committer.finish();
   if (disclosures.length * 3 > limits.metadataBytes) {
     const metadataBytes = bytesOver(canonicalize(metadata), limits.metadataBytes);
     if (metadataBytes > 0) return tooLarge('/metadata', limits.metadataBytes, metadataBytes);
@@ -115,9 +118,10 @@ export function draftEvent(input: EventInput, timestampMs: number, salt: () => s
     timestamp: input.timestamp,
     aiSystemId: input.aiSystemId ?? null,
     clientEventId: input.clientEventId ?? null,
-    head: recordHead(input, digests),
+    head: recordHead(input),
     tail: `,"timestamp":"${input.timestamp}","type":"gov.event/1"}`,
     disclosures,
+    fields: committer.fields,
   };
 }
 
@@ -143,11 +147,10 @@ const tooLarge = (pointer: string, limit: number, bytes: number): Refusal => ({
 });
 
 /** Every interpolated value matched a pattern without characters that JSON escapes. */
-function recordHead(input: EventInput, digests: readonly string[]): string {
-  const sd = digests.length === 0 ? '[]' : `["${digests.join('","')}"]`;
+function recordHead(input: EventInput): string {
   const system = input.aiSystemId === undefined ? '' : `"aiSystemId":"${input.aiSystemId}",`;
   const causes = input.causedBy === undefined ? '' : `"causedBy":${JSON.stringify(input.causedBy)},`;
-  return `{"_sd":${sd},"_sd_alg":"sha-256",${system}${causes}"eventId":"`;
+  return `,"_sd_alg":"sha-256",${system}${causes}"eventId":"`;
 }
 
 /** What the sequencer adds to a draft. `random` are 26 bits. */
@@ -172,11 +175,14 @@ export function serverTime(ms: number): string {
   return newest.text;
 }
 
-/** Gives a drafted event its place: eventId, runSeq, serverTimestamp, and with them its leaf. */
+/**
+ * Gives a drafted event its place: eventId, runSeq, serverTimestamp, and with them its leaf. Cost: two SHA-256, and one for
+ * each committed field.
+ */
 export function sealEvent(draft: EventDraft, place: Place): SealedEvent {
   const id = eventId(place.serverMs, place.index, place.random);
   const record =
-    `${draft.head}${id}","eventType":"${draft.eventType}","runId":"${draft.runId}","runSeq":${place.runSeq},` +
+    `{"_sd":["${sortedDigests(draft.disclosures).join('","')}"]${draft.head}${id}","eventType":"${draft.eventType}","runId":"${draft.runId}","runSeq":${place.runSeq},` +
     `"serverTimestamp":"${serverTime(place.serverMs)}"${draft.tail}`;
   return { eventId: id, record, leaf: leafHash(record) };
 }
@@ -205,12 +211,12 @@ export function draftLeaf(
     committer.add(pointer, value, canonical);
     count += 1;
   }
-  const { digests, disclosures } = committer.finish();
+  const disclosures = committer.finish();
   const record = canonicalize({
     ...fields,
     ...(runId === null ? {} : { runId }),
     type,
-    _sd: [...digests],
+    _sd: sortedDigests(disclosures),
     _sd_alg: 'sha-256',
   });
   const bytes = bytesOver(record, limits.recordBytes);

@@ -2,8 +2,12 @@
 import type { LeafDraft } from '../core/record.ts';
 import type { AppendRequest, Effect } from './port.ts';
 
+/** A digest in a record, with what separates it from the next. */
+const digestBytes = 46;
+
 export const draftBytes = (draft: LeafDraft): number =>
-  (draft.kind === 'event' ? draft.head.length + 300 : draft.record.length) + (draft.disclosures?.length ?? 0);
+  (draft.kind === 'event' ? draft.head.length + digestBytes * draft.fields + 300 : draft.record.length) +
+  (draft.disclosures?.length ?? 0);
 
 /** Of those whose rows may be large without a leaf beside them. */
 function effectBytes(effect: Effect): number {

@@ -7,6 +7,7 @@ import {
   Committer,
   disclosureDigest,
   saltPool,
+  sortedDigests,
   storedDigests,
   type Disclosure,
 } from '../../src/core/disclosure.ts';
@@ -30,8 +31,11 @@ const fields = fc.array(fc.tuple(name, anyJson), { maxLength: 40 });
 function committed(given: readonly (readonly [string, Json])[], clear: Record<string, Json> = {}) {
   const committer = new Committer(saltPool(randomBytes));
   for (const [pointer, value] of given) committer.add(pointer, value);
-  const { digests, disclosures } = committer.finish();
-  return { record: canonicalize({ ...clear, _sd: [...digests], _sd_alg: 'sha-256' }), disclosures };
+  const disclosures = committer.finish();
+  return {
+    record: canonicalize({ ...clear, _sd: sortedDigests(disclosures), _sd_alg: 'sha-256' }),
+    disclosures,
+  };
 }
 
 const opened = (disclosures: string): Disclosure[] => JSON.parse(disclosures) as Disclosure[];

@@ -10,6 +10,7 @@ import {
   parseDisclosure,
   pointerToken,
   saltPool,
+  sortedDigests,
   type Disclosure,
 } from '../../src/core/disclosure.ts';
 import { canonicalize, parseJson, type Json } from '../../src/core/json.ts';
@@ -104,11 +105,19 @@ describe('salts', () => {
   });
 });
 
+/** RFC 9901 section 4.2.3, without a line of ours but the canonical form. */
+const independentDigest = (disclosure: Disclosure): string =>
+  createHash('sha256')
+    .update(Buffer.from(canonicalize([...disclosure]), 'utf8').toString('base64url'), 'ascii')
+    .digest('base64url');
+
 describe('a committer', () => {
   const commit = (fields: readonly (readonly [string, Json])[]) => {
     const committer = new Committer(saltPool(randomBytes));
     for (const [pointer, value] of fields) committer.add(pointer, value);
-    return committer.finish();
+    const disclosures = committer.finish();
+    expect(committer.fields).toBe(fields.length);
+    return { digests: sortedDigests(disclosures), disclosures };
   };
 
   it('commits to every field once, with sorted digests that its disclosures open', () => {
@@ -119,6 +128,7 @@ describe('a committer', () => {
         const opened = JSON.parse(disclosures) as Disclosure[];
         expect(canonicalize(opened as unknown as Json)).toBe(disclosures);
         expect(opened.map(([, pointer, value]) => [pointer, value])).toEqual(given);
+        expect(digests).toEqual(opened.map(independentDigest).toSorted());
         expect(digests).toEqual(opened.map(disclosureDigest).toSorted());
       }),
     );

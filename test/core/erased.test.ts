@@ -1,14 +1,14 @@
 /** What is left of the committed fields of a leaf: kept, erased by a leaf, or missing. */
 import { describe, expect, it } from 'vitest';
 import { eraseDigests, erasuresOf, unkeptOf } from '../../src/core/erased.ts';
-import { Committer } from '../../src/core/disclosure.ts';
+import { Committer, sortedDigests } from '../../src/core/disclosure.ts';
 
 let salts = 0;
 function committed(...pointers: string[]) {
   const committer = new Committer(() => `${salts++}`.padStart(22, 'A'));
   for (const pointer of pointers) committer.add(pointer, `the value at ${pointer} ],["`);
-  const { digests, disclosures } = committer.finish();
-  return { digests: [...digests], body: { disclosures, erased: null as string | null } };
+  const disclosures = committer.finish();
+  return { digests: sortedDigests(disclosures), body: { disclosures, erased: null as string | null } };
 }
 
 describe('fields that are erased', () => {

@@ -104,31 +104,43 @@ describe('a store that writes in a thread', () => {
     await store.close();
   });
 
-  it('is handed two commits ahead of its answers, once they are large enough', async () => {
+  it('is handed what waits as soon as there is some of it, and only so much ahead of its answers', async () => {
     const { store, thread } = await threaded();
     const post = vi.spyOn(thread, 'postMessage');
     const sent = () => post.mock.calls.map(([message]) => (message as { writes: unknown[] }).writes.length);
-    const least = limits.commitAheadRequests;
-    const asked = [store.append(request([event()]))];
+    const { commitAheadRequests: least, commitAheadMost: most } = limits;
+    const asked: Promise<unknown>[] = [];
     const ask = (count: number) => {
       for (let at = 0; at < count; at++) asked.push(store.append(request([event()])));
     };
-    await new Promise((resolve) => setImmediate(resolve));
     // within one turn: no answer comes meanwhile
     ask(least - 1);
-    expect(sent()).toEqual([1]);
+    expect(sent()).toEqual([]);
     ask(1);
-    expect(sent()).toEqual([1, least]);
-    ask(least);
-    expect(sent()).toEqual([1, least, least]);
+    expect(sent()).toEqual([least]);
+    ask(most - least - 1);
+    const before = sent();
+    expect(before.reduce((sum, count) => sum + count)).toBe(most - least);
+    ask(1);
+    expect(sent()).toEqual([...before, least]);
     ask(2 * least);
-    expect(sent()).toEqual([1, least, least]);
+    expect(sent()).toEqual([...before, least]);
     const outcomes = await Promise.all(asked);
     expect(outcomes).toEqual(
       asked.map((_, at) =>
         expect.objectContaining({ assigned: [expect.objectContaining({ index: at + 1 })] }),
       ),
     );
+    await store.close();
+  });
+
+  it('is handed at the end of a turn what is less', async () => {
+    const { store, thread } = await threaded();
+    const post = vi.spyOn(thread, 'postMessage');
+    const asked = [store.append(request([event()])), store.append(request([event()]))];
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(post).toHaveBeenCalledTimes(1);
+    await Promise.all(asked);
     await store.close();
   });
 

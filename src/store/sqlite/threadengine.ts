@@ -1,8 +1,9 @@
 /**
  * The engine in a thread of its own, so that parsing, drafting and answering go on while rows are written and
  * synced. Writes cross in batches: what comes while one is being committed is gathered here, and is sent as soon as
- * that one is answered, before its promises are kept; or ahead of that, where enough came for a commit of its own. So
- * commits are large, and neither thread stands still while the other one works.
+ * that one is answered, before its promises are kept; or ahead of that, as soon as there are a few of them. The thread
+ * commits together what it was sent meanwhile. So commits are large, and neither thread stands still while the other one
+ * works.
  *
  * Fails closed: a thread that ends by itself is a storage fault, and what it had not answered is refused. As with
  * a crash, such a write may have been stored. Proven by `test/store/thread.test.ts`.
@@ -76,8 +77,8 @@ export class ThreadEngine implements Engine {
       const item = { write: write as Write, bytes, resolve: resolve as never, reject };
       const sized = { projectId: projectOf(item.write), bytes, item };
       this.waiting.add(sized, limits.writeQueue - this.sent.size)?.reject(overloaded());
+      this.sendAhead();
       if (this.sent.size === 0) this.schedule();
-      else this.sendNext();
     });
   }
 
@@ -128,19 +129,22 @@ export class ThreadEngine implements Engine {
     });
   }
 
+  /** Whatever waits, where the thread would stand still. */
   private sendNext(): void {
-    while (this.isToSend()) this.send(this.waiting.next());
+    this.sendAhead();
+    if (this.sent.size === 0 && this.waiting.size > 0) this.send(this.waiting.next());
   }
 
-  /**
-   * The thread would stand still; or it has little to go on with, and enough waits. Little, since nobody else's turn comes
-   * before it is done.
-   */
-  private isToSend(): boolean {
-    const [sent, waiting] = [this.sent.size, this.waiting.size];
-    if (sent === 0) return waiting > 0;
-    const least = limits.commitAheadRequests;
-    return waiting >= least && sent < 2 * least && this.sentBytes < limits.commitSharedBytes;
+  /** Where the thread has little to go on with, and enough waits. Little, since nobody else's turn comes before it is done. */
+  private sendAhead(): void {
+    const { commitAheadRequests, commitAheadMost, commitSharedBytes } = limits;
+    while (
+      this.waiting.size >= commitAheadRequests &&
+      this.sent.size < commitAheadMost &&
+      this.sentBytes < commitSharedBytes
+    ) {
+      this.send(this.waiting.next());
+    }
   }
 
   private send(taken: readonly Waiting[]): void {
@@ -224,6 +228,7 @@ export class ThreadEngine implements Engine {
     this.enter('fault', problem);
     for (const { reject } of this.sent.values()) reject(problem);
     this.sent.clear();
+    this.sentBytes = 0;
     this.settleDrain();
   }
 
