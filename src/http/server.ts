@@ -195,7 +195,10 @@ function createApp(options: ServerOptions, context: Context): FastifyInstance {
   app.server.maxHeadersCount = 0; // `checkEnvelope` refuses a long list, where Node would cut it silently
   app.server.maxConnections = limits.connections;
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  // Fastify remembers what it found for a media type that is named, and looks each time for what is not
+  app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  );
   app.decorateRequest('caller', null);
   app.decorateRequest('presented', null);
   app.decorateRequest('lines', null);
