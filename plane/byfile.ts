@@ -91,7 +91,7 @@ async function signNoMore(dataDir: string): Promise<void> {
 const signedWaitMs = 1500;
 
 /** A plane that is served signs what it recorded within a second; where none is, what is signed is all there will be. */
-async function untilSigned({ reader, project, signedSize }: Maker): Promise<void> {
+export async function untilSigned({ reader, project, signedSize }: Maker): Promise<void> {
   const { size } = await reader.head(project.projectId, 'metering');
   const untilMs = performance.now() + signedWaitMs;
   while ((await signedSize('metering')) < size && performance.now() < untilMs) await delay(50);

@@ -6,7 +6,7 @@
 import type { Environment } from '../src/client/proxy.ts';
 import { GovError } from '../src/contract/problems.ts';
 import { silentLog } from '../src/service/log.ts';
-import { openMaker } from './byfile.ts';
+import { openMaker, untilSigned } from './byfile.ts';
 import { readTelemetrySettings } from './enrolment.ts';
 import { ServiceLink } from './link.ts';
 import { makeReports, type Maker } from './report.ts';
@@ -30,8 +30,7 @@ export interface Sent extends Pick<TelemetryStatus, 'reportsWaiting' | 'challeng
 }
 
 /**
- * A report up to the newest checkpoint, which is at most a second behind what was recorded, and every message that
- * waits. An attempt that fails ends it; what waits then goes with the plane's next attempt.
+ * A report of what was recorded until now, once it is signed, and every message that waits. An attempt that fails ends it; what waits then goes with the plane's next attempt.
  * CONFLICT where the mode is not `auto`, NOT_FOUND where the plane is not enrolled.
  */
 export async function sendUsage({ dataDir, env }: SendOptions): Promise<Sent> {
@@ -50,6 +49,7 @@ export async function sendUsage({ dataDir, env }: SendOptions): Promise<Sent> {
     const sender = new Sender({ maker, send, random: () => 0, log: silentLog });
     try {
       const startedMs = now();
+      await untilSigned(maker);
       await makeReports(maker);
       while (await sender.step());
       const { settled } = sender;

@@ -1,4 +1,5 @@
 /** `gov plane telemetry send`: reports now, beside a serving plane too, and says why what waits does. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, expect, it } from 'vitest';
 import { sendUsage } from '../../plane/sendnow.ts';
 import { writeTelemetrySettings } from '../../plane/enrolment.ts';
@@ -37,6 +38,16 @@ it('reports what was recorded until now, and answers what is asked', async () =>
   const { code, stdout } = await tool();
   expect([code, JSON.parse(stdout).failure]).toEqual([0, null]);
   expect((await reports()).map(({ sequence }: { sequence: number }) => sequence)).toEqual([2, 1]);
+});
+
+it('waits for the signature of what was recorded just now', async () => {
+  await send();
+  await plane.record(3);
+  const sent = send();
+  await delay(200);
+  await plane.sign();
+  expect(await sent).toMatchObject({ reportsWaiting: 0, failure: null });
+  expect(plane.reports().at(-1)?.operations.audit_event).toBe(3);
 });
 
 it('is no second report where the plane sends at that time too', async () => {
