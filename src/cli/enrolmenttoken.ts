@@ -6,7 +6,7 @@ import { CliError, exit, exitOf } from './exit.ts';
 import type { Io } from './io.ts';
 import type { Out } from './out.ts';
 import { safe } from './safe.ts';
-import { reserveSecretFile } from './secretfile.ts';
+import { refuseIdAlone, reserveSecretFile } from './secretfile.ts';
 import type { Session } from './session.ts';
 import { plainView } from './view.ts';
 
@@ -29,6 +29,7 @@ export async function showToken(
   ask: (client: Client) => Promise<{ readonly body: Issued }>,
   undo: (dataPlaneId: string) => string,
 ): Promise<void> {
+  refuseIdAlone(out, flags.out);
   const path = flags.out === undefined ? undefined : resolve(io.cwd, flags.out);
   const file = path === undefined ? null : reserveSecretFile(path, flags);
   const client = await session.client();

@@ -5,7 +5,7 @@ import type { Invocation } from './command.ts';
 import { CliError, exit, usage } from './exit.ts';
 import { parseDuration, readFlag } from './flags.ts';
 import { safe } from './safe.ts';
-import { reserveSecretFile } from './secretfile.ts';
+import { refuseIdAlone, reserveSecretFile } from './secretfile.ts';
 import { plainView } from './view.ts';
 
 interface Issued {
@@ -20,6 +20,7 @@ export async function issueKey(
   target: { readonly file: string | undefined; readonly force: boolean },
   make: () => Promise<Issued>,
 ): Promise<Issued> {
+  refuseIdAlone(out, target.file);
   const path = target.file === undefined ? undefined : resolve(io.cwd, target.file);
   const file = path === undefined ? null : reserveSecretFile(path, target);
   const issued = await make().catch((cause: unknown) => {

@@ -14,6 +14,15 @@ export interface SecretFile {
   cancel(): void;
 }
 
+/** Errors: exit 2 where the output has no place for the secret, before one is made. */
+export function refuseIdAlone({ format }: { readonly format: string }, file: string | undefined): void {
+  if (format === 'id' && file === undefined)
+    throw usage(
+      '--output id: expected --out FILE as well, or the secret would be lost',
+      'give --out, or -o json',
+    );
+}
+
 /** Errors: exit 2 where the file is there already and `force` is not given, and for what is no file. */
 export function reserveSecretFile(path: string, { force }: { force: boolean }): SecretFile {
   if (isStreamAt(path))

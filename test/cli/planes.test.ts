@@ -43,6 +43,7 @@ describe('gov planes', () => {
     expect(readFileSync(file, 'utf8')).toMatch(/^gov_enr_[0-9A-Za-z]{38}\n$/);
     expect(kept.stderr).toContain('--token-file ward.token');
     expect((await account.gov(['planes', 'create', 'ward-3', '--out', 'ward.token'])).code).toBe(2);
+    expect((await account.gov(['planes', 'create', 'ward-3', '-o', 'id'])).code).toBe(2);
   });
 
   it('have the cosigner key of their service from it, and not from a plane', async () => {
