@@ -44,6 +44,7 @@ describe('gov usage show', () => {
   it('ends with 3 from the share of --fail-over on, and not below it', async () => {
     // a quota of nothing is always used up
     expect(await code('100%')).toBe(3);
+    expect((await failOver('100%')).stderr).toBe('warning: replay_verification: 100 % of 0 used\n');
     await record(8);
     const { stdout } = await account.gov(['usage', 'show', '-o', 'csv']);
     const [head, ...rows] = stdout.trim().split('\n');

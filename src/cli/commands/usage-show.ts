@@ -51,6 +51,7 @@ export const run: Run<typeof spec> = async ({ flags, out, session }) => {
     head: [safe`${out.styles.bold(body.period)}, calendar month in UTC`],
     foot: over.map((item) => overLine(item, out)),
   });
+  if (!out.isHuman) for (const item of over) await out.warn(overText(item));
   return out.verdict;
 };
 
@@ -75,5 +76,7 @@ function bar(share: number): string {
   return filled.padEnd(width, '░');
 }
 
-const overLine = (item: Item, { styles }: Out): Safe =>
-  safe`${styles.red('over')} ${item.type}: ${shownPercent(shareOf(item) ?? 0)} of ${item.limit ?? 0} used`;
+const overLine = (item: Item, { styles }: Out): Safe => safe`${styles.red('over')} ${overText(item)}`;
+
+const overText = (item: Item): Safe =>
+  safe`${item.type}: ${shownPercent(shareOf(item) ?? 0)} of ${item.limit ?? 0} used`;
