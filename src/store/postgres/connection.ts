@@ -2,7 +2,7 @@
  * What a connection rests on: settings, set at its start *and read back*, and a role that row-level security binds.
  * Proven by `test/store/postgres/database.test.ts`.
  */
-import type { Client } from 'pg';
+import { Client } from 'pg';
 import { GovError } from '../../contract/problems.ts';
 
 /** What the server is told at the start of a connection, and must answer when asked. */
@@ -35,10 +35,27 @@ export async function connected(client: Client): Promise<void> {
   try {
     await client.connect();
   } catch (cause) {
-    throw new GovError('STORAGE_FAULT', `PostgreSQL: expected to be connected, got: ${reasonOf(cause)}`, {
-      cause,
-    });
+    // a handshake that this side gave up would hold the process until the server does
+    client.end().catch(() => {});
+    const reason = reasonOf(cause);
+    const detail = reason.includes('client password must be a string')
+      ? `expected a password for ${client.user}, got none; give it in GOV_DATABASE, PGPASSWORD or ~/.pgpass`
+      : `expected to be connected, got: ${reason}`;
+    throw new GovError('STORAGE_FAULT', `PostgreSQL: ${detail}`, { cause });
   }
+}
+
+/** Connects once, so that a start says what stands in its way; what a pool meets is told to callers, who learn less. */
+export async function tryConnection({ url, waitMs }: { url: string; waitMs: number }): Promise<void> {
+  const client = new Client({
+    connectionString: url,
+    options: startupOptions,
+    connectionTimeoutMillis: waitMs,
+    application_name: 'gov',
+  });
+  client.on('error', () => {});
+  await connected(client);
+  await client.end();
 }
 
 /** Where a name has several addresses, the reasons stand below an error without a message. */

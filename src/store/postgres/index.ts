@@ -12,6 +12,7 @@ import { approvalReads } from './approvals.ts';
 import { checkpointSaver, cosignatureSaver } from './checkpoints.ts';
 import { Committer } from './commit.ts';
 import { Condition } from './condition.ts';
+import { tryConnection } from './connection.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { problemOf, type Faults } from './faults.ts';
 import { exportChunks, type ExportChunks } from './exportchunks.ts';
@@ -75,6 +76,7 @@ export interface PostgresStore extends Store {
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
   const database = new Database(options);
   try {
+    await tryConnection({ url: options.url, waitMs: options.waitMs ?? 10_000 });
     await assertVersion(database);
     if (options.heads) await new Remembered(database, options.heads).judgeNewest();
     return assemble(database, options);

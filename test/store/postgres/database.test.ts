@@ -86,6 +86,19 @@ describe.skipIf(missing !== null)('migrations', () => {
       message: expect.stringMatching(/expected to be connected, got: .*ECONNREFUSED/),
     });
     const database = await server.database();
+    const bare = new URL(database.owner);
+    bare.password = '';
+    await expect(migrate({ url: bare.href, role: 'gov_test_serving' })).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /expected a password for gov_test_owner, got none; give it in GOV_DATABASE/,
+      ),
+    });
+    const wrong = new URL(database.serving);
+    wrong.password = 'wrong';
+    await expect(openPostgres({ ...options, url: wrong.href })).rejects.toMatchObject({
+      code: 'STORAGE_FAULT',
+      message: expect.stringMatching(/got: password authentication failed/),
+    });
     for (const [url, role] of [
       [database.serving, 'gov_test_serving'],
       [database.owner, 'gov_test_absent'],
