@@ -26,14 +26,13 @@ const { columns } = plainView(['name', 'status', 'detail', 'advice']);
 export async function tellChecks(
   report: { readonly ok: boolean; readonly checks: readonly Check[] },
   out: Out,
+  failed = 'it cannot serve: ',
 ): Promise<void> {
   const { checks, ok } = report;
   if (out.isHuman) {
     await out.lines(told(checks, out.styles));
     const worst = checks.filter(({ status }) => status === 'fail').length;
-    await out.note(
-      ok ? safe`it can serve` : safe`it cannot serve: ${worst} of ${checks.length} checks failed`,
-    );
+    await out.note(ok ? safe`it can serve` : safe`${failed}${worst} of ${checks.length} checks failed`);
   } else if (out.format === 'tsv' || out.format === 'csv') {
     await out.table(
       checks.map((each) => ({ ...each })),

@@ -164,6 +164,8 @@ describe.each(engines)('the operator’s commands on %s', (engine) => {
       expect.arrayContaining(['gone', 'Production', 'Sandbox']),
     );
     expect(await projects('--organization', 'org_none')).toEqual([]);
+    const seen = await govHere(['service', 'projects', '--data', service.dataDir], { columns: 80 });
+    expect(seen.stdout).toMatch(/ENVIRONMENT {2}DELETED AT\b/);
     const restored = await run('restore', gone);
     expect(JSON.parse(restored.stdout)).toMatchObject({ changed: true, projectId: gone, deletedAt: null });
     const quota = await run('quota', gone, '--set', 'audit_event=7,risk_decision=none');

@@ -11,6 +11,7 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const { planeDoctor } = await import('../../../plane/doctor.ts');
   const report = await planeDoctor({ ...options, dataDir, env: io.env });
   out.verdict = report.ok ? exit.ok : exit.checkFailed;
-  await tellChecks(report, out);
+  // what stops reports stops nothing else
+  await tellChecks(report, out, '');
   return out.verdict;
 };

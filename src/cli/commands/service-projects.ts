@@ -8,8 +8,8 @@ const columns: readonly Column[] = [
   { name: 'projectId', kind: 'id' },
   { name: 'name', kind: 'text' },
   { name: 'environment', kind: 'text' },
-  { name: 'organizationId', kind: 'id' },
   { name: 'deletedAt', kind: 'time' },
+  { name: 'organizationId', kind: 'id' },
 ];
 const wide: readonly Column[] = [
   ...columns,
