@@ -3,6 +3,7 @@
  * user of the machine can list. No message shows one. Proven by `test/host/serviceconfig.test.ts`.
  */
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { GovError } from '../contract/problems.ts';
 import { refuseReadableByOthers } from './files.ts';
 import { invalid, type Picked, type Variables } from './layers.ts';
@@ -21,9 +22,13 @@ export function secretFile(path: string): Picked {
   try {
     value = readFileSync(path, 'utf8').trim();
   } catch (cause) {
-    throw new GovError('VALIDATION_ERROR', `expected a secret in the file ${path}, which cannot be read`, {
-      cause,
-    });
+    throw new GovError(
+      'VALIDATION_ERROR',
+      `expected a secret in the file ${resolve(path)}, which cannot be read`,
+      {
+        cause,
+      },
+    );
   }
   refuseReadableByOthers(path);
   if (value === '') throw invalid(path, 'a secret, got an empty file');
