@@ -82,6 +82,11 @@ describe('gov planes', () => {
         .split('\n')
         .map((line) => JSON.parse(line).sequence),
     ).toEqual([2, 1]);
+    const narrow = await account.gov(['planes', 'reports', dataPlaneId], {
+      columns: 80,
+      env: { NO_COLOR: '1' },
+    });
+    expect(narrow.stdout).toMatch(/^REPORT ID +SEQUENCE {2}ATTESTATION {2}LINKED/);
     const table = await account.gov(['planes', 'list'], { columns: 140, env: { NO_COLOR: '1' } });
     expect([table.code, table.stdout]).toEqual([0, expect.stringContaining('ward-4')]);
     expect((await account.gov(['planes', 'revoke', dataPlaneId])).code).toBe(2);
