@@ -93,14 +93,28 @@ describe('a store that writes in a thread', () => {
     expect((await plane.fsck()).problems).toEqual([]);
   });
 
-  it('refuses what is no plain data as a bug, and goes on', async () => {
+  it('refuses what is no plain data as a bug, alone, and goes on', async () => {
     const { store, faults } = await threaded();
     const broken = { ...request([event()]), surprise: () => 1 } as AppendRequest;
-    const [first, second] = [codeOf(store.append(broken)), codeOf(store.append(request([event()])))];
-    expect(await first).toBe('INTERNAL');
-    expect(await second).toMatch(/^(?:none|INTERNAL)$/); // it may have been on its way with the other
-    expect((await stored(store, request([event()]))).assigned).toHaveLength(1);
+    const sent = [request([event()]), broken, ...Array.from({ length: 20 }, () => request([event()]))];
+    const codes = await Promise.all(sent.map((each) => codeOf(store.append(each))));
+    expect(codes).toEqual(sent.map((each) => (each === broken ? 'INTERNAL' : 'none')));
+    expect((await stored(store, request([event()]))).assigned[0]).toMatchObject({ index: sent.length });
     expect(faults).toEqual([]);
+    await store.close();
+  });
+
+  it('does what waits behind that, though nothing else comes', async () => {
+    const { store } = await threaded();
+    await store.createProject(projectOf('b'), genesis('b'));
+    await stored(store, request([event()], { projectId: 'prj_b' })); // so that commits are small
+    const text = 'x'.repeat(limits.metadataBytes - 100);
+    const broken = {
+      ...request([event({ metadata: { text } }), event({ metadata: { text } })]),
+      surprise: () => 1,
+    } as AppendRequest;
+    const [first, second] = [codeOf(store.append(broken)), codeOf(store.append(request([event()])))];
+    expect([await first, await second]).toEqual(['INTERNAL', 'none']);
     await store.close();
   });
 

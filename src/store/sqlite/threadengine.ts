@@ -132,7 +132,7 @@ export class ThreadEngine implements Engine {
   /** Whatever waits, where the thread would stand still. */
   private sendNext(): void {
     this.sendAhead();
-    if (this.sent.size === 0 && this.waiting.size > 0) this.send(this.waiting.next());
+    while (this.sent.size === 0 && this.waiting.size > 0) this.send(this.waiting.next());
   }
 
   /** Where the thread has little to go on with, and enough waits. Little, since nobody else's turn comes before it is done. */
@@ -154,7 +154,8 @@ export class ThreadEngine implements Engine {
       this.post({ kind: 'write', first, nowMs: this.options.clock.now(), writes });
     } catch (error) {
       // something in it was no plain data: a bug, and nothing of it was sent
-      for (const { reject } of taken) reject(problemOf('bug', error));
+      if (taken.length > 1) for (const item of taken) this.send([item]);
+      else taken[0]?.reject(problemOf('bug', error));
       this.settleDrain();
       return;
     }
