@@ -30,25 +30,26 @@ const closing = new WeakSet<Duplex>();
 /** Whether a fault that the parser finds now was answered already, as part of the request before it. */
 export const isClosing = (socket: Duplex): boolean => closing.has(socket);
 
+/** Whom an answer is for. What Fastify refuses before routing has no members of ours, and none of the server. */
+interface Asked {
+  readonly id: string;
+  readonly lines?: HeaderLines | null;
+  readonly server?: { readonly server: { readonly listening: boolean } } | undefined;
+}
+
 const noContent = 204;
 const notModified = 304;
 
-export function writeRaw(
-  response: ServerResponse,
-  // what Fastify refuses before routing has no members of ours, so there `lines` may be missing
-  { id, lines }: { readonly id: string; readonly lines?: HeaderLines | null },
-  answer: Written,
-): void {
+export function writeRaw(response: ServerResponse, asked: Asked, answer: Written): void {
   const { status, body } = answer;
   const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
-  if (writeHead(response, { id, ...(lines === undefined ? {} : { lines }) }, { ...answer, status, bytes }))
-    response.end(body);
+  if (writeHead(response, asked, { ...answer, status, bytes })) response.end(body);
 }
 
 /** The head of an answer whose body has so many bytes. False where there is nobody to answer. */
 export function writeHead(
   response: ServerResponse,
-  { id, lines }: { readonly id: string; readonly lines?: HeaderLines | null },
+  { id, lines, server }: Asked,
   { status, bytes, headers }: Pick<Written, 'status' | 'headers'> & { readonly bytes: number },
 ): boolean {
   // where the parser found fault meanwhile, the socket has its answer already
@@ -72,7 +73,9 @@ export function writeHead(
     if (value !== undefined) flat.push(name, value);
   }
   const { req } = response;
-  if ((!req.complete && isUnreasonable(req)) || !isPlainlyFramed(req)) {
+  // who is answered while the server ends would keep it waiting for a next request
+  const isEnding = server?.server.listening === false;
+  if (isEnding || (!req.complete && isUnreasonable(req)) || !isPlainlyFramed(req)) {
     flat.push('connection', 'close');
     closing.add(req.socket);
   }

@@ -1,10 +1,12 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { Agent, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { planeInit } from '../../plane/init.ts';
+import { limits } from '../../src/contract/limits.ts';
 import { event, send } from '../serving.ts';
 
 const script = fileURLToPath(new URL('process.ts', import.meta.url));
@@ -93,6 +95,35 @@ describe('a serving plane', () => {
     expect(acknowledged.filter((eventId) => !stored.has(eventId))).toEqual([]);
     again.process.kill('SIGKILL');
     expect(await again.ended).toBe('SIGKILL');
+  });
+
+  it('does not wait for clients that keep their connection, whoever is answered last', async () => {
+    const plane = await start();
+    const agent = new Agent({ keepAlive: true });
+    const options = {
+      agent,
+      method: 'POST',
+      headers: { authorization: `Bearer ${plane.key}`, 'content-type': 'application/json' },
+    };
+    let stopped = false;
+    const [first, last]: [number[], number[]] = [[], []];
+    const ask = () => {
+      const request = httpRequest(`${plane.baseUrl}/events`, options, (response) => {
+        (stopped ? last : first).push(response.statusCode ?? 0);
+        if (!stopped) ask();
+        response.resume();
+      });
+      request.on('error', () => undefined).end(JSON.stringify(event({ runId: 'kept' })));
+    };
+    for (let at = 0; at < 16; at++) ask();
+    while (first.length < 100) await new Promise((resolve) => setImmediate(resolve));
+    stopped = true;
+    const from = performance.now();
+    plane.process.kill('SIGTERM');
+    expect(await plane.ended).toBe(0);
+    expect(performance.now() - from).toBeLessThan((limits.drainSeconds * 1000) / 2);
+    expect(last.length).toBeGreaterThan(0);
+    agent.destroy();
   });
 
   it('starts after kill -9 with everything that was acknowledged, keys of repeats included', async () => {
