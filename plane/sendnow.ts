@@ -30,7 +30,8 @@ export interface Sent extends Pick<TelemetryStatus, 'reportsWaiting' | 'challeng
 }
 
 /**
- * A report of what was recorded until now, once it is signed, and every message that waits. An attempt that fails ends it; what waits then goes with the plane's next attempt.
+ * A report of what was recorded until now, once it is signed, and every message that waits. An attempt that fails ends
+ * it; what waits then goes with the plane's next attempt.
  * CONFLICT where the mode is not `auto`, NOT_FOUND where the plane is not enrolled.
  */
 export async function sendUsage({ dataDir, env }: SendOptions): Promise<Sent> {
