@@ -77,7 +77,7 @@ export function eventText({
 
 type Fields = Pick<EventText, 'actor' | 'resource' | 'action' | 'metadata' | 'clientEventId'>;
 
-/** Null unless there are `count` of them, each in our spelling and none twice. */
+/** Null unless there are `count` of them, each in our spelling, none twice, and texts where events have texts. */
 function fieldsOf(disclosures: string, bounds: readonly number[], count: number): Fields | null {
   if (bounds.length !== 2 * count || count > comparedFields) return null;
   if (held.size >= placesHeld) forgetPlaces();
@@ -88,14 +88,18 @@ function fieldsOf(disclosures: string, bounds: readonly number[], count: number)
   for (let at = 0; at < bounds.length; at += 2) {
     const from = bounds[at] ?? 0;
     const start = from + saltEnd + 1;
-    if (!disclosures.startsWith('","', start - 3)) return null;
+    // of what has no such salt the same characters may stand within the value
+    const isOurs =
+      disclosures.indexOf('"', from + 2) === start - 3 && disclosures.startsWith('","', start - 3);
+    if (!isOurs) return null;
     const place = placeAt(disclosures, start, likely);
     if (place === null || places.includes(place)) return null;
     places.push(place);
     likely = place;
     const value = disclosures.slice(start + place.end.length, (bounds[at + 1] ?? 0) - 1);
-    if (place.name === null) whole[place.member] = value;
-    else parts[place.member].push([place.name, value]);
+    if (place.name !== null) parts[place.member].push([place.name, value]);
+    else if (value.startsWith('"')) whole[place.member] = value;
+    else return null;
   }
   const { actor, resource, action, clientEventId = 'null' } = whole;
   const isTwice =

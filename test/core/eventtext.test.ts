@@ -147,6 +147,13 @@ describe('an event as text', () => {
     for (const other of others) {
       expect(textOf({ ...leaf, disclosures: JSON.stringify(other) }), JSON.stringify(other)).toBeNull();
     }
+    // what any log could commit to, though no recorder of ours did: the second would show `"boo"]` as its action
+    const forged = [
+      fields.map(([s, p, v]) => [s, p, p === '/action' ? null : v]),
+      [...fields.slice(1), ['', '/metadata/b', ['zzzz', '/action', 'boo']]],
+    ].map((other) => JSON.stringify(other));
+    expect(forged[1]!.lastIndexOf('","/action') - forged[1]!.lastIndexOf('["","/metadata/b"')).toBe(24);
+    for (const text of forged) expect(textOf({ ...leaf, disclosures: text }), text).toBeNull();
     for (const text of ['', '[]', 'null', `${leaf.disclosures} `, `[${leaf.disclosures}]`]) {
       expect(textOf({ ...leaf, disclosures: text })).toBeNull();
     }

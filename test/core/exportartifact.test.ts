@@ -104,16 +104,17 @@ describe('an export with its proof', () => {
     ['nothing', ''],
   ])('is refused where the log itself committed to %s in place of a value', async (_what, value) => {
     const log = events();
-    const { record, disclosures } = log.leaves[log.record({ runId: 'r' }).index]!;
-    const [action = ''] = disclosureTexts(disclosures!)!;
-    const forged = `${action.slice(0, action.indexOf(',"/action",') + 11)}${value}]`;
+    const { record, disclosures } = log.leaves[log.record({ runId: 'r', metadata: { n: 'do' } }).index]!;
+    const pointer = ',"/metadata/n",';
+    const field = disclosureTexts(disclosures!)!.find((text) => text.includes(pointer))!;
+    const forged = `${field.slice(0, field.indexOf(pointer) + pointer.length)}${value}]`;
     const index = log.append({
       kind: 'other',
       type: 'gov.genesis/1',
       runId: null,
       id: null,
-      record: record.replace(digestOf(action), digestOf(forged)),
-      disclosures: disclosures!.replace(action, forged),
+      record: record.replace(digestOf(field), digestOf(forged)),
+      disclosures: disclosures!.replace(field, forged),
     });
     const verdict = await verifyText(artifactOf(log, { rows: [index] }));
     expect(faults(verdict)).toContain('rows: ROW_MISMATCH');
