@@ -342,6 +342,19 @@ describe('export run', () => {
     expect(readFileSync(file()).equals(artifact)).toBe(true);
   });
 
+  it('says what goes on where it is cut: a part is one of its file', async () => {
+    const argv = ['export', 'run', '--resource', 'audit_events', '--proof', '-O'];
+    const again = (to: string) => `where this is cut, gov export download ${exportId} -O ${to}`;
+    const cut = await govHere([...argv, file(), '--force'], { env: env() });
+    expect(cut.stderr).toContain(`${again(file())} --force goes on`);
+    const quoted = await govHere([...argv, `${file()} 'x`], { env: env() });
+    expect(quoted.stderr).toContain(`${again(`'${file()} '\\''x'`)} goes on`);
+    const piped = await govHere([...argv, '-', '--ndjson'], { env: env() });
+    expect(piped.stderr).toContain(`${again('-')} --ndjson begins anew`);
+    const none = await govHere([...argv, ''], { env: env() });
+    expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('got an empty text') });
+  });
+
   it('goes on with what it was cut in, and asks anew where that is of no use', async () => {
     const argv = ['export', 'run', '--resource', 'audit_events', '--proof', '-O', file()];
     writeFileSync(part(), artifact.subarray(0, 100_000), { mode: 0o600 });
@@ -368,7 +381,7 @@ describe('export run', () => {
     const late = await govHere([...argv, '--timeout', '300ms'], { env: env() });
     expect(late).toMatchObject({
       code: 8,
-      stderr: expect.stringContaining(`gov export download ${exportId}`),
+      stderr: expect.stringContaining(`gov export download ${exportId} -O ${file()}`),
     });
     expect(files()).toEqual([]);
   });

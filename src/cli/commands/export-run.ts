@@ -1,7 +1,7 @@
 /** `gov export run`: asks for an export, waits for it, downloads it; or goes on with what was cut. */
 import type { Run } from '../command.ts';
 import { begunExport } from '../download/begun.ts';
-import { completed, inputOf } from '../download/created.ts';
+import { againCommand, completed, inputOf } from '../download/created.ts';
 import { checkFlags, deliver } from '../download/deliver.ts';
 import { isStream } from '../files.ts';
 import { safe } from '../safe.ts';
@@ -13,15 +13,18 @@ export const run: Run<typeof spec> = async (invocation) => {
   checkFlags(invocation, { format: body.format, isProved: flags.proof });
   const client = await session.client();
   const target = flags.out;
-  const begun =
-    target === undefined || isStream(target, invocation) ? null : await begunExport(client, target, body);
+  const isPiped = target !== undefined && isStream(target, invocation);
+  const again = (exportId: string): string => againCommand(exportId, flags);
+  const begun = target === undefined || isPiped ? null : await begunExport(client, target, body);
   if (begun !== null) {
     const { exportId, createdAt } = begun;
     await out.note(safe`goes on with ${exportId}, asked for at ${createdAt}`);
-    return deliver(invocation, await completed(client, exportId, invocation));
+    return deliver(invocation, await completed(client, exportId, { ...invocation, next: again(exportId) }));
   }
   const created = await client.createExport({ body, idempotencyKey: settings.idempotencyKey });
   const { exportId } = created.body;
-  await out.note(safe`export ${exportId}; where this is cut, gov export download ${exportId} goes on`);
-  return deliver(invocation, await completed(client, exportId, invocation));
+  // what a pipe got cannot be continued
+  const how = isPiped ? 'begins anew' : 'goes on';
+  await out.note(safe`export ${exportId}; where this is cut, ${again(exportId)} ${how}`);
+  return deliver(invocation, await completed(client, exportId, { ...invocation, next: again(exportId) }));
 };

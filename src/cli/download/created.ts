@@ -4,7 +4,7 @@ import type { Client } from '../../client/client.ts';
 import { pause } from '../../client/retry.ts';
 import type { FlagValues, Invocation } from '../command.ts';
 import { CliError, exit } from '../exit.ts';
-import type { exportCreate } from '../specs/exports.ts';
+import type { exportCreate, exportDownload } from '../specs/exports.ts';
 import { defaultWaitMs } from '../waiting.ts';
 import { progressOptions, WaitProgress } from './progress.ts';
 
@@ -28,11 +28,26 @@ const leastPauseMs = 100;
 const mostPauseMs = 2000;
 
 /** What waiting needs; the rest of an invocation is none of its business. */
-type Waiting = Pick<Invocation, 'out' | 'io' | 'settings' | 'signal'>;
+type Waiting = Pick<Invocation, 'out' | 'io' | 'settings' | 'signal'> & {
+  /** The command that brings it later. */
+  readonly next?: string;
+};
+
+/** What brings an export to where it was going: a part that is there is one of that file. */
+export function againCommand(exportId: string, flags: Partial<Wanted> = {}): string {
+  const to = flags.out === undefined ? '' : ` -O ${shellWord(flags.out)}`;
+  const more = (['force', 'ndjson', 'verify'] as const).filter((name) => flags[name] === true);
+  return `gov export download ${exportId}${to}${more.map((name) => ` --${name}`).join('')}`;
+}
+
+type Wanted = FlagValues<typeof exportDownload>;
+
+const shellWord = (text: string): string =>
+  /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The export once it is complete. Errors: exit 1 where it failed, 5 where it expired, 8 at the deadline. */
 export async function completed(client: Client, exportId: string, waiting: Waiting): Promise<ExportJob> {
-  const { out, io, settings, signal } = waiting;
+  const { out, io, settings, signal, next = againCommand(exportId) } = waiting;
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
   const progress = new WaitProgress(progressOptions(out, io));
   try {
@@ -42,7 +57,7 @@ export async function completed(client: Client, exportId: string, waiting: Waiti
       refuseEnded(body);
       progress.at(body.status);
       const left = deadline - performance.now();
-      if (left <= 0) throw stillPending(body);
+      if (left <= 0) throw stillPending(body, next);
       await pause(Math.min(mostPauseMs, leastPauseMs * 2 ** Math.min(asked, 6), left), signal);
     }
   } finally {
@@ -56,12 +71,15 @@ function refuseEnded({ exportId, status, errorSummary }: ExportJob): void {
     throw new CliError(exit.error, `export ${exportId} failed${reason}`, { code: 'EXPORT_FAILED' });
   }
   if (status === 'expired') {
-    throw new CliError(exit.notFound, `export ${exportId} has expired`, { code: 'EXPORT_EXPIRED' });
+    throw new CliError(exit.notFound, `export ${exportId} has expired`, {
+      code: 'EXPORT_EXPIRED',
+      hint: 'ask for it again with gov export run',
+    });
   }
 }
 
-const stillPending = ({ exportId, status }: ExportJob): CliError =>
+const stillPending = ({ exportId, status }: ExportJob, next: string): CliError =>
   new CliError(exit.pending, `export ${exportId} is still ${status}; it goes on without us`, {
     code: 'PENDING',
-    next: [`gov export download ${exportId}`],
+    next: [next],
   });

@@ -30,6 +30,7 @@ export function checkFlags(
 ): void {
   const { flags, out, session } = delivery;
   const { out: target, verify, ndjson, force } = flags;
+  if (target === '') requireFree(target, { force });
   const isPiped = target !== undefined && isStream(target, delivery);
   if (isPiped && isStdout(target, delivery) && out.settings.tty)
     throw usage(`-O ${target}: expected a pipe or a file on standard output, got a terminal`, 'give -O FILE');
@@ -216,7 +217,9 @@ function notReady({ exportId, status, errorSummary }: ExportJob): CliError {
     `expected a completed export, got ${exportId}, which is ${status}${reason}`,
     {
       code: isPending ? 'EXPORT_NOT_READY' : status === 'failed' ? 'EXPORT_FAILED' : 'EXPORT_EXPIRED',
-      ...(isPending ? { next: [`gov export get ${exportId}`] } : {}),
+      ...(isPending
+        ? { next: [`gov export get ${exportId}`] }
+        : { hint: 'ask for it again with gov export run' }),
     },
   );
 }
