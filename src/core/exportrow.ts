@@ -141,6 +141,12 @@ export const graphStart = ({ runId, rootHash }: { runId: string; rootHash: strin
 export const graphMiddle = '],"edges":[';
 export const graphEnd = ']}';
 
+/** The root hash of the graph of a leaf, `sha256:…`; null where the leaf is of another run. Throws as parsers do. */
+export function rootOfGraph({ record }: Pick<ExportLeaf, 'record'>, runId: string): string | null {
+  const clear = readJson(record) as JsonObject;
+  return clear['runId'] === runId && typeof clear['rootHash'] === 'string' ? clear['rootHash'] : null;
+}
+
 /** A row may be 64 MiB, so it is read from left to right and nothing of it is kept. */
 function isGraphOf({ record }: ExportLeaf, shown: string): boolean {
   const { runId, rootHash } = readJson(record) as JsonObject;

@@ -6,19 +6,12 @@ import type { ExportFilters } from '../contract/exports.ts';
 import { GovError } from '../contract/problems.ts';
 import { openLeaf } from '../core/decided/leaf.ts';
 import { openReplay } from '../core/decided/replayed.ts';
-import {
-  graphEnd,
-  graphMiddle,
-  graphStart,
-  leafTypes,
-  type ExportLeaf,
-  type LoggedResource,
-} from '../core/exportrow.ts';
+import { leafTypes, type ExportLeaf, type LoggedResource } from '../core/exportrow.ts';
 import { systemRun } from '../core/record.ts';
 import { readRecord } from '../core/runevent.ts';
 import { parseTimestamp } from '../core/time.ts';
-import type { Leaf, StoredGraph } from '../store/port.ts';
-import { graphRows } from './graphrows.ts';
+import type { Leaf } from '../store/port.ts';
+import { graphs, proofs } from './exportbeside.ts';
 import { timeRange } from './pages.ts';
 import { loggedResult } from './replayresult.ts';
 import { runEvents } from './runevents.ts';
@@ -36,7 +29,7 @@ export type LeafPages = AsyncGenerator<readonly ExportLeaf[], void, undefined>;
 
 /** Small: what a page holds is copied by each collection of garbage that it outlives. */
 const pageLeaves = 64;
-/** Each with its result, proof or graph. */
+/** Each with its result. */
 const largePage = 16;
 
 /** Filters are those that `createExport` accepts. */
@@ -158,66 +151,6 @@ async function* replays(context: TaskContext, exporting: Exporting): LeafPages {
       if (isWanted((JSON.parse(stored) as { createdAt?: unknown }).createdAt)) yield [{ ...leaf, stored }];
     }
   }
-}
-
-async function* proofs({ reader, breathe }: TaskContext, exporting: Exporting): LeafPages {
-  const { projectId, filters, treeSize } = exporting;
-  const { startMs = -Infinity, endMs = Infinity } = timeRange(filters, 'body');
-  const filter = { beforeIndex: treeSize, ...(filters.runId === undefined ? {} : { runId: filters.runId }) };
-  for (let after: number | undefined; ;) {
-    const page = { limit: largePage, ...(after === undefined ? {} : { after }) };
-    const found = await reader.loggedProofs(projectId, filter, page);
-    for (const { leafIndex, proof, createdMs } of found) {
-      if (createdMs < startMs || createdMs > endMs) continue;
-      yield [{ ...(await leafAt(reader, projectId, leafIndex)), stored: proof }];
-    }
-    after = found.at(-1)?.leafIndex;
-    if (found.length < largePage || after === undefined) return;
-    await breathe();
-  }
-}
-
-/** The newest graph of each run that was logged. */
-async function* graphs(context: TaskContext, exporting: Exporting): LeafPages {
-  const { reader, breathe } = context;
-  const { projectId, filters, treeSize } = exporting;
-  const filter = { beforeIndex: treeSize, ...(filters.runId === undefined ? {} : { runId: filters.runId }) };
-  for (let after: number | undefined; ;) {
-    const page = { limit: largePage, ...(after === undefined ? {} : { after }) };
-    const found = await reader.loggedGraphs(projectId, filter, page);
-    for (const graph of found) {
-      const leaf = await leafAt(reader, projectId, graph.leafIndex);
-      yield [{ ...leaf, pieces: () => piecesOf(context, projectId, graph) }];
-    }
-    after = found.at(-1)?.leafIndex;
-    if (found.length < largePage || after === undefined) return;
-    await breathe();
-  }
-}
-
-/** `graphText`, a part of its rows at a time: a graph of 100,000 nodes is 50 MB. */
-async function* piecesOf(
-  { reader, breathe }: TaskContext,
-  projectId: string,
-  graph: StoredGraph,
-): AsyncGenerator<string, void, undefined> {
-  yield graphStart(graph);
-  for (const list of ['nodes', 'edges'] as const) {
-    if (list === 'edges') yield graphMiddle;
-    let separator = '';
-    for await (const rows of graphRows(reader, { projectId, graphId: graph.graphId, list })) {
-      yield separator + rows.join(',');
-      separator = ',';
-      await breathe();
-    }
-  }
-  yield graphEnd;
-}
-
-async function leafAt(reader: TaskContext['reader'], projectId: string, index: number): Promise<Leaf> {
-  const leaf = await reader.leaf(projectId, index);
-  if (leaf !== null) return leaf;
-  throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; check the log with fsck`);
 }
 
 /** Whether a time of a row is within the bounds. */

@@ -6,6 +6,7 @@
 import type { ExportFilters } from '../contract/exports.ts';
 import { csvHeader, csvRow } from '../core/csv.ts';
 import {
+  digestsOf,
   exportHead,
   exportRowText,
   exportTail,
@@ -17,9 +18,8 @@ import { eventCsv } from '../core/eventcsv.ts';
 import { eventRow, type EventText } from '../core/eventtext.ts';
 import { eventOf, exportRow, type ExportLeaf } from '../core/exportrow.ts';
 import { readJson, type Json, type JsonObject } from '../core/json.ts';
-import { erasuresOf } from '../core/erased.ts';
+import { erasuresOf, unkeptOf } from '../core/erased.ts';
 import { GovError } from '../contract/problems.ts';
-import { openEvent } from '../core/record.ts';
 import { formatTimestamp } from '../core/time.ts';
 import { columnsOf } from './exportcolumns.ts';
 import { Output } from './exportoutput.ts';
@@ -130,7 +130,7 @@ async function* rowsOf(
       }
       if (erasuresOf(leaf.erased ?? null).length > 0)
         await erasures.require({ ...leaf, erased: leaf.erased ?? '' });
-      if (resource === 'audit_events') refuseLost(leaf);
+      refuseLost(leaf);
       const row = leaf.pieces === undefined ? exportRow(resource, leaf) : '';
       rows.push({ row, event: null, leaf });
     }
@@ -138,11 +138,10 @@ async function* rowsOf(
   }
 }
 
-/** STORAGE_FAULT where the event lost a field that nothing erased, as its reads refuse. */
-function refuseLost({ index, record, disclosures, erased }: ExportLeaf): void {
-  const event = openEvent(index, record, disclosures ?? '[]', erased ?? null);
-  if (event.erased?.some(({ sequence }) => sequence < 0) !== true) return;
-  throw lostFields(index, 'a field that was not erased');
+/** STORAGE_FAULT where the leaf lost a field that nothing erased, as reads of events refuse. */
+function refuseLost({ index, record, disclosures, erased = null }: ExportLeaf): void {
+  const { missing } = unkeptOf(digestsOf(record) ?? [], { disclosures, erased });
+  if (missing.length > 0) throw lostFields(index, 'a field that was not erased');
 }
 
 class Count {

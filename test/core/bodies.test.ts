@@ -61,6 +61,12 @@ describe('stored disclosures', () => {
     expect(disclosuresMatch(record, '[]')).toBe(true);
   });
 
+  it.each([2, 30])('do not match where one of %i stands in place of another', (count) => {
+    const { record, disclosures } = committed(Array.from({ length: count }, (_, at) => [`/n${at}`, at]));
+    const [first, , ...others] = opened(disclosures);
+    expect(disclosuresMatch(record, stored([first!, first!, ...others]))).toBe(false);
+  });
+
   it('do not match with one changed salt, pointer or value', () => {
     const { record, disclosures } = committed([['/a', { b: [1, 'x'] }]]);
     const [[salt, pointer, value]] = opened(disclosures) as [Disclosure];
