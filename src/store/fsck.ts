@@ -2,12 +2,11 @@
  * Checks a data directory from the records up: records → leaf hashes → tiles → heads and every signed
  * checkpoint; runs gap-free, server time monotonic, counters; bodies against what records committed to;
  * metering leaves against the audit leaves they cover, months against metering leaves; policies, the risk router's
- * configuration, approvals, replays and the index of decisions against their leaves; keys, data planes, projects and
- * organizations against the system events; reports of data planes, and what follows from them. Reads only, also beside a
- * serving process; memory grows with log n and the number of policy versions, of keys and data planes of a project and of
- * organizations.
- * Proven by `test/store/fsck.test.ts`, `test/store/tamper.test.ts`, `test/store/tampergoverned.test.ts`,
- * `test/store/tampertelemetry.test.ts`, `test/host/tamperreceipts.test.ts` and `test/host/tampertenants.test.ts`.
+ * configuration, approvals, replays, proofs, graphs and the index of decisions against their leaves; keys, data planes,
+ * projects and organizations against the system events; reports of data planes, and what follows from them. Reads only,
+ * also beside a serving process; memory grows with log n, policy versions, keys and data planes, and organizations.
+ * Proven by `test/store/fsck.test.ts`, `tamper.test.ts`, `tampergoverned.test.ts`, `tamperproved.test.ts` and
+ * `tampertelemetry.test.ts` beside it, `test/host/tamperreceipts.test.ts` and `test/host/tampertenants.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { GovError } from '../contract/problems.ts';
@@ -57,6 +56,8 @@ export type FsckKind =
   | 'config_mismatch'
   | 'approval_mismatch'
   | 'replay_mismatch'
+  | 'proof_mismatch'
+  | 'graph_mismatch'
   | 'key_mismatch'
   | 'project_mismatch'
   | 'organization_mismatch'

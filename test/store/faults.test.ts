@@ -4,7 +4,6 @@
  */
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
-import { draftLeaf } from '../../src/core/record.ts';
 import type { AppendRequest } from '../../src/store/port.ts';
 import type { Faults, SqliteStore } from '../../src/store/sqlite/index.ts';
 import { codeOf, event, genesis, projectOf, request, startMs } from './fixture.ts';
@@ -20,6 +19,7 @@ import {
   unmetered,
 } from './governance.ts';
 import { signHead, TestPlane } from './plane.ts';
+import { graphed, noRows, proved } from './proved.ts';
 import { session, toldChanges, toldDeletion, toldTenant, toldUpdate } from './tenants.ts';
 
 const planes: TestPlane[] = [];
@@ -57,6 +57,9 @@ const sqliteError = (code: string) => (): void => {
 const job = { jobId: 'job_1', type: 'proof' as const, runId: 'r0', request: '{}', createdMs: 0 };
 
 /** Requests that between them use every kind of row; each with the key under which its answer is kept. */
+const proof = proved('1', 'r0');
+const graph = graphed('1', { runId: 'r0', sealed: true, rows: noRows });
+
 const requests = (): AppendRequest[] => {
   const kept = (key: string) => ({
     key,
@@ -71,12 +74,14 @@ const requests = (): AppendRequest[] => {
     request([event({ runId: 'r0', clientEventId: 'c1' }), event({ runId: 'r9' })], {
       idempotency: kept('repeat'),
     }),
-    request([draftLeaf('gov.proof/1', { n: 1 }, { runId: 'r0' })], {
+    request([proof.leaf, graph.leaf], {
       meter: { op: 'compliance_proof', units: 1 },
       effects: [
         { kind: 'enqueueJob', job },
         { kind: 'declareGraph', runId: 'r0', declaration: '{}', atMs: 0 },
-        { kind: 'sealGraph', runId: 'r0', rootHash: 'h', leaf: 0 },
+        { kind: 'saveProof', proof: proof.row, leaf: 0 },
+        { kind: 'saveGraph', graph: graph.row, leaf: 1 },
+        { kind: 'sealGraph', runId: 'r0', rootHash: graph.row.rootHash, leaf: 1 },
       ],
       idempotency: kept('effects'),
     }),

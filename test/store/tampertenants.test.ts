@@ -1,6 +1,6 @@
 /** Months that were changed below SQL's guards are found by fsck with their position; changes beside it are none. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { draftLeaf, type EventRecord } from '../../src/core/record.ts';
+import type { EventRecord } from '../../src/core/record.ts';
 import type { CheckedProject } from '../../src/store/fsck.ts';
 import { Organizations } from '../../src/store/organizationlife.ts';
 import { meterCheck } from '../../src/store/sqlite/checkmeter.ts';
@@ -12,6 +12,7 @@ import { connectReader } from '../../src/store/sqlite/reader.ts';
 import { event, genesis, projectOf, request, stored } from './fixture.ts';
 import { unmetered } from './governance.ts';
 import { TestPlane } from './plane.ts';
+import { logProof } from './proved.ts';
 import { toldChanges, toldTenant } from './tenants.ts';
 
 const planes: TestPlane[] = [];
@@ -34,9 +35,7 @@ const copy = (): TestPlane => {
 async function months(plane: TestPlane): Promise<TestPlane> {
   const store = plane.open();
   await store.createProject(projectOf('a'), genesis('a'));
-  const proof = request([draftLeaf('gov.proof/1', { n: 1 })], {
-    meter: { op: 'compliance_proof', units: 1 },
-  });
+  const proof = { ...logProof('1'), meter: { op: 'compliance_proof', units: 1 } } as const;
   const at = (month: number): void => void (plane.clock.ms = Date.UTC(2026, month - 1, 15));
   await stored(store, request(Array.from({ length: 5 }, () => event())));
   at(3);

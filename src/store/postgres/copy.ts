@@ -18,11 +18,11 @@ import { sql, step, type Sql } from './wire.ts';
 type Row = Readonly<Record<string, Value>>;
 
 /**
- * What no check reads: people and their sessions, kept answers, rows of graphs, subjects; the organization is copied by
+ * What no check reads: people and their sessions, kept answers, subjects; the organization is copied by
  * itself. What only the other engine has: which file its keys are in.
  */
 const left: ReadonlySet<string> = new Set(
-  'organization person session installation idempotency graph_part subject key_file'.split(' '),
+  'organization person session installation idempotency subject key_file'.split(' '),
 );
 
 interface Table {
@@ -64,7 +64,7 @@ const written = new Set([
 const rowsAtOnce = 2000;
 /** Of tables whose rows may be large. */
 const wideRowsAtOnce = 20;
-const wide: ReadonlySet<string> = new Set(['job', 'proof', 'telemetry_report']);
+const wide: ReadonlySet<string> = new Set(['job', 'proof', 'graph_part', 'telemetry_report']);
 
 interface Source {
   readonly open: Sql;

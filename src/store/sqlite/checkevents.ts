@@ -6,7 +6,9 @@ import { parseTimestamp } from '../../core/time.ts';
 import type { Check, CheckedProject, FsckKind } from '../fsck.ts';
 import { approvalCheck } from './checkapprovals.ts';
 import { decidedCheck, snapshotCheck } from './checkdecided.ts';
+import { graphCheck } from './checkgraphs.ts';
 import { policyCheck } from './checkpolicies.ts';
+import { proofCheck } from './checkproofs.ts';
 import { replayCheck } from './checkreplays.ts';
 import { erasedKeyCheck } from './checkerasedkeys.ts';
 import { erasureCheck } from './checkerasures.ts';
@@ -38,6 +40,17 @@ export interface EventCheck {
   finish(): void;
 }
 
+const parts = [
+  decidedCheck,
+  snapshotCheck,
+  approvalCheck,
+  replayCheck,
+  proofCheck,
+  graphCheck,
+  policyCheck,
+  pruneCheck,
+];
+
 /** `prunedBelow`: where events may be missing. */
 export function eventCheck(check: Check, project: CheckedProject, prunedBelow: number): EventCheck {
   const place = check.db.prepare<Value[], RunEventRow>(
@@ -46,9 +59,7 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
      LEFT JOIN event_type t ON t.type_no = e.type_no AND t.project = e.project
      WHERE run.project = ? AND run.run_id = ?`,
   );
-  const others = [decidedCheck, snapshotCheck, approvalCheck, replayCheck, policyCheck, pruneCheck].map(
-    (part) => part(check, project),
-  );
+  const others = parts.map((part) => part(check, project));
   const tenants = tenantCheck(check, project);
   let newest = '';
   let events = 0;

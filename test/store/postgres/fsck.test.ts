@@ -12,6 +12,7 @@ import {
   snapshot,
   unmetered,
 } from '../governance.ts';
+import { logGraph, logProof } from '../proved.ts';
 import { missing, Processes, server } from './described.ts';
 
 async function filled(processes: Processes): Promise<void> {
@@ -27,6 +28,8 @@ async function filled(processes: Processes): Promise<void> {
     await stored(store, { ...openApproval('1'), projectId });
     await stored(store, { ...decideApproval('1', 'approved'), projectId });
     await stored(store, unmetered([snapshot()], [{ kind: 'claimSnapshot', runId: 'r1' }], { projectId }));
+    await stored(store, { ...logProof('1'), projectId });
+    await logGraph(store, '1', { projectId });
     const [tree, name] = ['audit', projectId.slice(4)] as const;
     const head = await store.head(projectId, tree);
     await store.saveCheckpoint(
@@ -61,7 +64,7 @@ describe.skipIf(missing !== null)('of a whole database', () => {
       ok: true,
       found: 0,
       projects: 2,
-      leaves: 2 * (406 + 10),
+      leaves: 2 * (408 + 12),
       checkpoints: 2,
       unopened: 0,
       deep: true,
@@ -143,6 +146,14 @@ describe.skipIf(missing !== null)('of altered rows', () => {
       `UPDATE approval SET outcome = 'denied' WHERE project = ${b}`,
       'prj_b/approval/apr_1',
       'approval_mismatch',
+    ],
+    ['a deleted proof', `DELETE FROM proof WHERE project = ${b}`, 'prj_b/proof/prf_1', 'proof_mismatch'],
+    ['a deleted graph', `DELETE FROM graph WHERE project = ${b}`, 'prj_b/audit/407', 'graph_mismatch'],
+    [
+      'deleted rows of a graph',
+      `DELETE FROM graph_part WHERE project = ${b} AND list = 'edges'`,
+      'prj_b/graph/grp_1/edges',
+      'graph_mismatch',
     ],
   ])('reports %s at its place, in its project alone', async (_, statement, position, kind) => {
     const processes = await Processes.on(server);
