@@ -75,8 +75,8 @@ describe('a commit', () => {
 
   it.each([
     ['in this thread', {}, 8],
-    // where as much as such a commit is on its way already
-    ['in a thread of its own', { thread: true }, 8 + 2],
+    // where the first of them are on their way before anybody else asks
+    ['in a thread of its own', { thread: true }, limits.commitAheadRequests + 2],
   ])(
     'takes requests of projects in turn, and is small where they share: %s',
     async (_where, options, place) => {
