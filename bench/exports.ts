@@ -133,6 +133,8 @@ const idleBefore = await stream(10);
 const restMb = residentMb(pid);
 const bare = median([bareRead(), bareRead(), bareRead()]);
 const checked = median([await checkedRead(), await checkedRead(), await checkedRead()]);
+// nothing heard meanwhile that the server ended sockets that stood idle
+await new Promise((resolve) => setTimeout(resolve, 100));
 const json = await make('json');
 const csv = await make('csv');
 const proved = await make('json', { includeProof: true });
