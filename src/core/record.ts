@@ -181,8 +181,10 @@ export function serverTime(ms: number): string {
  */
 export function sealEvent(draft: EventDraft, place: Place): SealedEvent {
   const id = eventId(place.serverMs, place.index, place.random);
+  const digests = sortedDigests(draft.disclosures).join('","');
   const record =
-    `{"_sd":["${sortedDigests(draft.disclosures).join('","')}"]${draft.head}${id}","eventType":"${draft.eventType}","runId":"${draft.runId}","runSeq":${place.runSeq},` +
+    `{"_sd":["${digests}"]${draft.head}${id}` +
+    `","eventType":"${draft.eventType}","runId":"${draft.runId}","runSeq":${place.runSeq},` +
     `"serverTimestamp":"${serverTime(place.serverMs)}"${draft.tail}`;
   return { eventId: id, record, leaf: leafHash(record) };
 }

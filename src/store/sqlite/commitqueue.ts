@@ -20,9 +20,15 @@ export class CommitQueue<Item> {
   #newest = '';
   /** So many commits stay small. */
   #shared = 0;
+  #bytes = 0;
 
   get size(): number {
     return this.#turns.size;
+  }
+
+  /** What all that waits will roughly write. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Queues it where fewer than `limit` wait; answers what is refused for it, which may be itself. */
@@ -32,7 +38,9 @@ export class CommitQueue<Item> {
       if (this.#newest !== '') this.#shared = limits.commitSharedRecent;
       this.#newest = projectId;
     }
-    return this.#turns.add(projectId, sized, limit)?.item;
+    const refused = this.#turns.add(projectId, sized, limit);
+    this.#bytes += sized.bytes - (refused?.bytes ?? 0);
+    return refused?.item;
   }
 
   /** Takes what the next commit writes: until it is as large as its limit, the last item beyond it. */
@@ -44,6 +52,7 @@ export class CommitQueue<Item> {
       const next = this.#turns.next();
       if (next === undefined) break;
       bytes += next.bytes;
+      this.#bytes -= next.bytes;
       items.push(next.item);
     }
     return items;
@@ -51,6 +60,7 @@ export class CommitQueue<Item> {
 
   /** Takes all that waits. */
   clear(): Item[] {
+    this.#bytes = 0;
     return this.#turns.clear().map(({ item }) => item);
   }
 }

@@ -135,13 +135,13 @@ export class ThreadEngine implements Engine {
     while (this.sent.size === 0 && this.waiting.size > 0) this.send(this.waiting.next());
   }
 
-  /** Where the thread has little to go on with, and enough waits. Little, since nobody else's turn comes before it is done. */
+  /** Where the thread has little to go on with, and enough waits that is small: nobody else's turn comes before it is done. */
   private sendAhead(): void {
     const { commitAheadRequests, commitAheadMost, commitSharedBytes } = limits;
     while (
       this.waiting.size >= commitAheadRequests &&
       this.sent.size < commitAheadMost &&
-      this.sentBytes < commitSharedBytes
+      this.sentBytes + this.waiting.bytes < commitSharedBytes
     ) {
       this.send(this.waiting.next());
     }
