@@ -15,7 +15,7 @@ export interface ArtifactWriter {
   write(bytes: Uint8Array): Promise<void>;
   /** Answers the name of the artifact, which is durable then. STORAGE_FULL. */
   finish(): Promise<string>;
-  /** Leaves nothing. */
+  /** Leaves nothing. Once the last write is settled. */
   abort(): Promise<void>;
 }
 

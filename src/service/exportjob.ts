@@ -36,17 +36,19 @@ export async function runExport(services: Services, job: ClaimedJob): Promise<vo
   if (!(await store.renewJob(projectId, job.jobId, job.lease, untilMs))) throw leaseLost(job);
   const room = new Room(services, projectId);
   const writer = await exports.artifacts.create(exported);
+  let writing: Promise<unknown> = Promise.resolve();
   try {
     const pruned = await store.prunedBelow(projectId);
     const { includeProof: isProved, ...asked } = exported;
     const prunedBelow = exported.resource === 'audit_events' ? Math.min(pruned, exported.treeSize) : 0;
     const input = { ...asked, root, isProved, prunedBelow, jobsUntilMs };
+    const write = async (bytes: Uint8Array): Promise<Uint8Array> => {
+      await room.take(bytes.length);
+      await writer.write(bytes);
+      return bytes;
+    };
     const host = {
-      write: async (bytes: Uint8Array) => {
-        await room.take(bytes.length);
-        await writer.write(bytes);
-        return bytes;
-      },
+      write: (bytes: Uint8Array) => (writing = write(bytes)),
       sign: () => witnessedNote(services, projectId),
     };
     // one after the other, however few its rows are
@@ -56,6 +58,8 @@ export async function runExport(services: Services, job: ClaimedJob): Promise<vo
     const artifact = await writer.finish();
     await complete(services, job, { exported, built, rootHash, prunedBelow, artifact });
   } catch (error) {
+    // a thread that is ended leaves its last chunk on the way
+    await writing.catch(() => {});
     await writer.abort().catch((cause: unknown) => {
       services.log.warn({ err: cause, exportId }, 'what was begun of an artifact could not be removed yet');
     });

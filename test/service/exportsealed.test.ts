@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { GovError } from '../../src/contract/problems.ts';
 import { runExport } from '../../src/service/exportjob.ts';
+import type { Work } from '../../src/service/work.ts';
 import { postgresBelow } from '../below.ts';
 import { engines, startService, type TestService } from '../hosted.ts';
 import { event } from '../serving.ts';
@@ -82,6 +84,42 @@ describe.each(engines)('exports on %s', (engine) => {
     open.store.exported = async (...args) => ({ ...(await find(...args))!, done: null });
     await expect(runExport(open as never, late as never)).rejects.toMatchObject({ code: 'CONFLICT' });
     expect((await call('GET', `/exports/${exportId}/download`)).status).toBe(200);
+    await service.end();
+  });
+
+  it('leave nothing where the thread that builds one ends while a chunk is written', async () => {
+    const service = await startService({ engine });
+    const { call } = await service.signUp('ada');
+    const { projectId } = (await call('GET', '/auth/identity')).body;
+    const { exportId } = (await call('POST', '/exports', { body: { resource: 'jobs', format: 'csv' } })).body;
+    await exportEnd(call, exportId);
+    const { services } = service;
+    await services.exports.artifacts.remove({ projectId, exportId });
+    const { exported: find } = services.store;
+    let written: Promise<unknown> = Promise.reject(new Error('nothing was written'));
+    written.catch(() => {});
+    const work: Work = {
+      ...services.exports.work,
+      run: (_name, _input, { host }) => {
+        written = host!.write!(new Uint8Array(2 * 1024 * 1024));
+        return Promise.reject(new GovError('SHUTTING_DOWN', 'the server is shutting down'));
+      },
+    };
+    const ending = {
+      ...services,
+      exports: { ...services.exports, work },
+      store: {
+        ...services.store,
+        prunedBelow: async () => 0,
+        heldExports: services.store.heldExports,
+        exported: async (...args: Parameters<typeof find>) => ({ ...(await find(...args))!, done: null }),
+        renewJob: async () => true,
+      },
+    };
+    const job = { projectId, jobId: '', resultId: exportId, request: '{"rootHash":""}' };
+    await expect(runExport(ending as never, job as never)).rejects.toMatchObject({ code: 'SHUTTING_DOWN' });
+    await written;
+    expect((await lying(service)).length).toBe(0);
     await service.end();
   });
 });
