@@ -19,6 +19,7 @@ import { replacePrivate } from './files.ts';
 import { untilStopped } from './lifecycle.ts';
 import type { MetricsServer } from './metrics.ts';
 import type { Supervisor } from './supervisor.ts';
+import { boundThreadsAlone } from './threadheaps.ts';
 import type { Tls } from './tls.ts';
 
 export interface RunOptions {
@@ -68,6 +69,7 @@ export interface Running {
 
 /** CONFLICT where an address is taken. What was assembled is closed where it cannot be served. */
 export async function run(assembled: Assembled, options: RunOptions): Promise<Running> {
+  boundThreadsAlone();
   const { services, engine, jobs } = assembled;
   const { log } = services;
   const tls = options.tls ?? null;
