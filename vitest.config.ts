@@ -44,14 +44,17 @@ const alone = [
   'store/postgres/statements',
 ];
 
-// What takes longest: each step of a commit, a build, a rotation failing or killed, ninety days without the service, each
-// byte of a bundle flipped, each row altered, each export of all real runs. `npm run test:long` runs these alone; .ci/run has
-// not the time on a slow machine.
+// What takes longest: each step of a commit, a build, a rotation failing or killed, disks filled, ninety days without the
+// service, each byte of a bundle flipped, each row altered, each export of all real runs, downloads cut after seconds.
+// `npm run test:long` runs these alone; .ci/run has not the time on a slow machine.
 const long = [
   'cli/device',
   'host/tamperreceipts',
   'host/tampertenants',
+  'http/downloadended',
   'plane/configcrash',
+  'plane/exportsfull',
+  'plane/full',
   'plane/rotatecrash',
   'plane/rotateserving',
   'plane/telemetrykill',
@@ -67,7 +70,10 @@ const long = [
   'service/exportsnapshot',
   'service/policylimits',
   'store/faults',
+  'store/faultserased',
   'store/faultssubjects',
+  'store/recentlogs',
+  'store/rewrite',
 ];
 const isLong = process.env['GOV_TEST_LONG'] !== undefined;
 const files = (names: readonly string[]) => names.map((name) => `test/${name}.test.ts`);
