@@ -84,9 +84,9 @@ export class ThreadWork implements Work {
     return same < atOnce[kind];
   }
 
-  #send(message: ToWorker, given: ArrayBuffer[] = []): void {
+  #send(message: ToWorker): void {
     this.#worker ??= this.#startWorker();
-    this.#worker.postMessage(message, given);
+    this.#worker.postMessage(message);
   }
 
   #startWorker(): Worker {
@@ -98,17 +98,17 @@ export class ThreadWork implements Work {
       stderr: false,
     });
     worker.unref();
-    worker.on('message', (message: ToMain) => this.#take(message));
+    worker.on('message', (message: ToMain) => this.#take(worker, message));
     worker.on('error', (error) => this.#lost(worker, error));
     worker.on('exit', () => this.#lost(worker, new Error('the worker thread ended')));
     return worker;
   }
 
-  #take(message: ToMain): void {
+  #take(worker: Worker, message: ToMain): void {
     const running = this.#running.get(message.task);
     if (running === undefined) return;
     if (message.kind === 'call') {
-      void this.#answer(running, message);
+      void this.#answer(worker, running, message);
       return;
     }
     this.#running.delete(message.task);
@@ -122,10 +122,15 @@ export class ThreadWork implements Work {
     this.#startWaiting(running.kind);
   }
 
+  /** Tells the thread that asked, and no other: calls are numbered anew in each. */
   async #answer(
+    worker: Worker,
     { host }: Pending,
     { call, method, argument }: Extract<ToMain, { kind: 'call' }>,
   ): Promise<void> {
+    const answer = (message: ToWorker, given: ArrayBuffer[] = []): void => {
+      if (this.#worker === worker) worker.postMessage(message, given);
+    };
     try {
       // the thread calls each with the argument that `TaskHost` pairs it with
       const offered = host?.[method]?.bind(host) as ((argument: unknown) => Promise<unknown>) | undefined;
@@ -135,9 +140,9 @@ export class ThreadWork implements Work {
       const value = await offered(argument);
       // memory that the task gave, and gets back
       const given = value instanceof Uint8Array ? [value.buffer as ArrayBuffer] : [];
-      this.#send({ kind: 'answer', call, failure: null, value }, given);
+      answer({ kind: 'answer', call, failure: null, value }, given);
     } catch (error) {
-      this.#send({ kind: 'answer', call, failure: failureOf(error) });
+      answer({ kind: 'answer', call, failure: failureOf(error) });
     }
   }
 

@@ -1,4 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
@@ -149,5 +151,29 @@ describe('work in a thread', () => {
     await on.close();
     await outcome;
     await expect(on.run('graphBody', of(), { events: 1 })).rejects.toMatchObject({ code: 'SHUTTING_DOWN' });
+  });
+
+  it('that is gone is not answered, nor is another started to be', async () => {
+    const on = work();
+    let release = (): void => {};
+    const answer = new Promise<void>((resolve) => (release = resolve));
+    let asks = (): void => {};
+    const asked = new Promise<void>((resolve) => (asks = resolve));
+    const outcome = expect(
+      derive(on, () => {
+        asks();
+        return answer;
+      }),
+    ).rejects.toMatchObject({ code: 'SHUTTING_DOWN' });
+    await asked;
+    await on.close();
+    await outcome;
+    const started: unknown[] = [];
+    const note = (message: unknown): void => void started.push(message);
+    subscribe('worker_threads', note);
+    release();
+    await nextTurn();
+    unsubscribe('worker_threads', note);
+    expect(started).toEqual([]);
   });
 });
