@@ -7,7 +7,7 @@ import { GovError } from '../../src/contract/problems.ts';
 import { runExport } from '../../src/service/exportjob.ts';
 import type { Work } from '../../src/service/work.ts';
 import { postgresBelow } from '../below.ts';
-import { engines, startService, type TestService } from '../hosted.ts';
+import { engines, startService, type EngineName, type TestService } from '../hosted.ts';
 import { event } from '../serving.ts';
 import { exportEnd } from './filled.ts';
 
@@ -23,6 +23,16 @@ async function lying(service: TestService): Promise<Buffer> {
   const folder = join(service.dataDir, 'exports');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name));
   return Buffer.concat(files.filter((name) => statSync(name).isFile()).map((name) => readFileSync(name)));
+}
+
+/** A service with a project that has an export. */
+async function exported(engine: EngineName) {
+  const service = await startService({ engine });
+  const { call } = await service.signUp('ada');
+  const { projectId } = (await call('GET', '/auth/identity')).body;
+  const { exportId } = (await call('POST', '/exports', { body: { resource: 'jobs', format: 'csv' } })).body;
+  await exportEnd(call, exportId);
+  return { service, call, projectId, exportId };
 }
 
 describe.each(engines)('exports on %s', (engine) => {
@@ -58,16 +68,12 @@ describe.each(engines)('exports on %s', (engine) => {
   });
 
   it('are not touched by an attempt whose lease another one has', async () => {
-    const service = await startService({ engine });
-    const { call } = await service.signUp('ada');
-    const { projectId } = (await call('GET', '/auth/identity')).body;
-    const { exportId } = (await call('POST', '/exports', { body: { resource: 'jobs', format: 'csv' } })).body;
-    await exportEnd(call, exportId);
+    const { service, call, projectId, exportId } = await exported(engine);
     const { services } = service;
-    const exported = await services.store.exported(projectId, exportId, Date.now());
+    const stored = await services.store.exported(projectId, exportId, Date.now());
     const late = {
       projectId,
-      jobId: exported?.jobId ?? '',
+      jobId: stored?.jobId ?? '',
       type: 'export',
       runId: '',
       resultId: exportId,
@@ -88,11 +94,7 @@ describe.each(engines)('exports on %s', (engine) => {
   });
 
   it('leave nothing where the thread that builds one ends while a chunk is written', async () => {
-    const service = await startService({ engine });
-    const { call } = await service.signUp('ada');
-    const { projectId } = (await call('GET', '/auth/identity')).body;
-    const { exportId } = (await call('POST', '/exports', { body: { resource: 'jobs', format: 'csv' } })).body;
-    await exportEnd(call, exportId);
+    const { service, projectId, exportId } = await exported(engine);
     const { services } = service;
     await services.exports.artifacts.remove({ projectId, exportId });
     const { exported: find } = services.store;
