@@ -11,12 +11,12 @@
  * Packages named in `dependencies` are native and stay outside. The result is made beside dist/ and renamed, so
  * that a failed build leaves the former one. Proved by test/package.test.ts.
  */
-import { deepEqual } from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { type Plugin, rolldown } from 'rolldown';
+import { frozenContract } from './contract.ts';
 import { declarations } from './declarations.ts';
 import { notice } from './notice.ts';
 
@@ -62,14 +62,15 @@ async function build(): Promise<void> {
 }
 
 /** Writes one target with its chunks; the paths of all modules that went into it. */
-async function bundle({ source, file }: Target, folder: string, external: string[]): Promise<string[]> {
+async function bundle(target: Target, folder: string, external: string[]): Promise<string[]> {
+  const { source, file } = target;
   const [name = '', extension] = file.split('.');
   const bundler = await rolldown({
     cwd: project,
     input: { [name]: source },
     platform: 'node',
     external,
-    plugins: [references(), frozenTable, noSubprograms],
+    plugins: [references(), await frozenContract(project, { beside: target !== client }), noSubprograms],
     transform: { target: 'node24', define: { 'process.env.NODE_ENV': '"production"' } },
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(`${source}: ${log.message}`);
@@ -118,37 +119,6 @@ function references(): Plugin {
       );
     },
   };
-}
-
-/**
- * The contract table as the JSON that it is: making its schemas anew takes each command 10 ms, and parsing them
- * all 1 ms, so each is parsed when it is first asked for. Only typebox's own marks are lost, which its `Static`
- * types need and nothing at run time.
- */
-const frozenTable: Plugin = {
-  name: 'frozen-table',
-  load: {
-    filter: { id: /\/src\/contract\/table\.ts$/ },
-    async handler(id) {
-      const { table } = (await import(id)) as { table: Record<string, object> };
-      deepEqual(JSON.parse(JSON.stringify(table)), structuredClone(table));
-      const rows = Object.entries(table).map(([name, row]) => `${JSON.stringify(name)}: ${frozenRow(row)}`);
-      return `
-        const later = (text) => { let value; return { enumerable: true, get: () => (value ??= JSON.parse(text)) }; };
-        export const table = { ${rows.join(',\n')} };`;
-    },
-  },
-};
-
-/** Short members as they are, schemas as text. */
-function frozenRow(row: object): string {
-  const members = Object.entries(row).map(([name, value]) => {
-    const text = JSON.stringify(value);
-    const member =
-      text.length < 200 ? `{ enumerable: true, value: ${text} }` : `later(${JSON.stringify(text)})`;
-    return `${JSON.stringify(name)}: ${member}`;
-  });
-  return `Object.defineProperties({}, { ${members.join(', ')} })`;
 }
 
 /** commander loads node:child_process, 3 ms, for subcommands that are programs of their own; gov has none. */

@@ -4,7 +4,8 @@ import type { Static } from 'typebox';
 import { environments } from './authwords.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import { exact, namePattern, nullable, oneOf, serviceId, timestamp } from './shapes.ts';
+import { exact, nullable, oneOf, serviceId, timestamp } from './shapes.ts';
+import { namePattern } from './textpatterns.ts';
 
 export { environments, projectHeader, sessionCookie } from './authwords.ts';
 export type { Environment } from './authwords.ts';

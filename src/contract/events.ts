@@ -50,11 +50,6 @@ const eventType = Type.String({
   description: 'Kind label, such as tool.call',
 });
 
-/** Runs of the service itself begin so: nobody else writes to them, everybody may read and prove them (O8). */
-const systemRuns = 'gov.';
-export const isSystemRun = (runId: string): boolean => runId.startsWith(systemRuns);
-export const systemRunRefusal = `expected a run of your own: ${systemRuns}… are the service’s`;
-
 export const EventInput = exact({
   runId: clientId('The run the event belongs to'),
   eventType,

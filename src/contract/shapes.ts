@@ -4,6 +4,7 @@
 import { Type } from 'typebox';
 import type { TLiteral, TProperties, TSchema, TUnion } from 'typebox';
 import { limits } from './limits.ts';
+import { idPattern } from './textpatterns.ts';
 
 /** An object that refuses unknown members; the only way in which inputs are declared. */
 export const exact = <Properties extends TProperties>(properties: Properties) =>
@@ -17,23 +18,12 @@ export const clientId = (description: string) =>
     description,
   });
 
-/** A TypeID: a prefix, and 26 characters of Crockford's base32. */
-export const idPattern = (prefix: string): string => `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`;
-
 /** An identifier made by the service: TypeID, `<prefix>_` and 26 characters of base32. */
 export const serviceId = (prefix: string) =>
   Type.String({
     pattern: idPattern(prefix),
     description: `TypeID with prefix ${prefix}`,
   });
-
-/**
- * A name for people to read: no C0 or C1 control characters, no line separators, nothing that turns the direction of
- * writing, and something that is seen.
- */
-export const namePattern =
-  '^(?=.*[^\\s\\u00ad\\u200b-\\u200d\\u2060-\\u2064])' +
-  '[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$';
 
 /** RFC 3339 with offset; calendar and range are checked by `core/time.ts`. */
 export const timestamp = (description: string) => Type.String({ format: 'date-time', description });

@@ -4,7 +4,7 @@
  * Proven by `test/http/credentials.test.ts` and `test/http/csrf.test.ts`.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { projectHeader, sessionCookie } from '../contract/auth.ts';
+import { projectHeader, sessionCookie } from '../contract/authwords.ts';
 import { GovError } from '../contract/problems.ts';
 import type { Presented } from '../service/call.ts';
 import { missingCredential, type Shown } from '../service/shown.ts';

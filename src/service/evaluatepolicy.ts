@@ -4,7 +4,7 @@
  * log: where a policy changed meanwhile, the store refuses, and it is decided again.
  * Proven by `test/service/evaluate.test.ts`.
  */
-import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
+import { isSystemRun, systemRunRefusal } from '../contract/systemruns.ts';
 import type { PolicyEvaluation } from '../contract/governance.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';

@@ -6,7 +6,7 @@
 import type { Static, TSchema } from 'typebox';
 import { limits } from '../contract/limits.ts';
 import type { FieldError } from '../contract/problems.ts';
-import { namePattern } from '../contract/shapes.ts';
+import { namePattern } from '../contract/textpatterns.ts';
 import { parseTimestamp } from '../core/time.ts';
 
 /** The keywords in use; everything else in a schema is annotation. */

@@ -2,7 +2,7 @@
  * Causal Graphs (interface §4.5; contract F13-F16). Derivation and answers happen in the worker thread.
  * Proven by `test/service/graphs.test.ts`.
  */
-import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
+import { isSystemRun, systemRunRefusal } from '../contract/systemruns.ts';
 import { formatTimestamp } from '../core/time.ts';
 import { keepAnswer, notFound, type Handlers } from './call.ts';
 import { logGraph } from './graphlog.ts';

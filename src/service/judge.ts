@@ -3,9 +3,10 @@
  * is drafted, that is, its salted commitments are made. Shared by the single and the batch operation.
  * Proven by `test/service/events.test.ts`.
  */
-import { isSystemRun, systemRunRefusal, type EventInput } from '../contract/events.ts';
+import type { EventInput } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import type { FieldError } from '../contract/problems.ts';
+import { isSystemRun, systemRunRefusal } from '../contract/systemruns.ts';
 import { table } from '../contract/table.ts';
 import { canonicalize, type Json, type JsonObject } from '../core/json.ts';
 import { draftEvent, type EventDraft } from '../core/record.ts';

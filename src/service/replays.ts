@@ -2,7 +2,7 @@
  * Replay (interface §2.4, §4.4; contract F10-F16, G10, O4): accepted as a job, answered once it is completed.
  * Proven by `test/service/replays.test.ts`.
  */
-import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
+import { isSystemRun, systemRunRefusal } from '../contract/systemruns.ts';
 import type { SnapshotInput } from '../contract/governance.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';

@@ -4,7 +4,7 @@
  * one in force at its place in the log: where it changed meanwhile, it is decided again. A change is leaf
  * `gov.config/1`, audit event and row in one append. Proven by `test/service/risk.test.ts`.
  */
-import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
+import { isSystemRun, systemRunRefusal } from '../contract/systemruns.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import type { RiskConfigInput, RiskRouterConfig } from '../contract/risk.ts';

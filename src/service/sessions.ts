@@ -4,7 +4,7 @@
  * `sessionHours` of the configuration whatever happens, a browser's also after `sessionIdleMinutes` without a call: a browser may stand
  * open on somebody else's desk, a token lies in the keychain of its user. Proven by `test/service/authsessions.test.ts`.
  */
-import { sessionCookie } from '../contract/auth.ts';
+import { sessionCookie } from '../contract/authwords.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import type { StoredOrganization, StoredSession, StoredUser } from '../store/port.ts';

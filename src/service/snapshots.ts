@@ -2,7 +2,7 @@
  * Governance snapshots (interface §2.6; contract G10): what a run was made with, kept as leaf `gov.snapshot/1`.
  * The first one of a run stays. Proven by `test/service/snapshots.test.ts`.
  */
-import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
+import { isSystemRun, systemRunRefusal } from '../contract/systemruns.ts';
 import { GovError } from '../contract/problems.ts';
 import { draftSnapshot, snapshotFields, type Snapshot } from '../core/decided/snapshot.ts';
 import { append, unmetered } from './append.ts';

@@ -2,7 +2,7 @@
  * Tool governance (interface §4.15; contract M9-M12): what the policies in force say about a tool call, recorded
  * as an evaluation and as an audit event of the run in one append. Proven by `test/service/tools.test.ts`.
  */
-import { isSystemRun, systemRunRefusal } from '../contract/events.ts';
+import { isSystemRun, systemRunRefusal } from '../contract/systemruns.ts';
 import { limits } from '../contract/limits.ts';
 import { toolContextMembers, type ToolCall, type ToolDecision } from '../contract/tools.ts';
 import { argumentsHash } from '../core/decided/evaluation.ts';

@@ -7,7 +7,7 @@ import { constants, lstatSync, readdirSync, statSync } from 'node:fs';
 import { link, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import type { DownloadSink } from '../../client/download.ts';
-import { idPattern } from '../../contract/shapes.ts';
+import { idPattern } from '../../contract/textpatterns.ts';
 import { CliError, exit, usage } from '../exit.ts';
 import { takeLock } from '../lock.ts';
 import { codeOf, whyUnwritable } from '../writefault.ts';

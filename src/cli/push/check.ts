@@ -4,7 +4,8 @@
  * Proven by `test/cli/push/check.test.ts`.
  */
 import type { ErrorObject } from 'ajv';
-import { eventReadOnly, EventInput, isSystemRun, systemRunRefusal } from '../../contract/events.ts';
+import { eventReadOnly, EventInput } from '../../contract/events.ts';
+import { isSystemRun, systemRunRefusal } from '../../contract/systemruns.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Json } from '../../core/json.ts';
 import { draftEvent } from '../../core/record.ts';

@@ -4,7 +4,7 @@
  * conditions read, and each decision.
  * Proven by `test/core/decided/evaluation.test.ts`.
  */
-import { isSystemRun } from '../../contract/events.ts';
+import { isSystemRun } from '../../contract/systemruns.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import type { PolicyAction, PolicyOutcome, PolicySeverity } from '../../contract/policywords.ts';
