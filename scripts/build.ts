@@ -16,8 +16,8 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { type Plugin, rolldown } from 'rolldown';
-import { frozenContract } from './contract.ts';
 import { declarations } from './declarations.ts';
+import { frozenData } from './frozen.ts';
 import { notice } from './notice.ts';
 
 interface Target {
@@ -70,7 +70,7 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     input: { [name]: source },
     platform: 'node',
     external,
-    plugins: [references(), await frozenContract(project, { beside: target !== client }), noSubprograms],
+    plugins: [references(), await frozenData(project, { beside: target !== client }), noSubprograms],
     transform: { target: 'node24', define: { 'process.env.NODE_ENV': '"production"' } },
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(`${source}: ${log.message}`);

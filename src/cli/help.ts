@@ -9,7 +9,7 @@ import { kebab } from './flags.ts';
 import { environment, formats, globalFlags } from './globals.ts';
 import { Safe, safe } from './safe.ts';
 import type { Styles } from './safe.ts';
-import { nouns } from './specs/index.ts';
+import { nouns } from './specs/nouns.ts';
 import { wrapped } from './width.ts';
 
 export interface HelpLayout {

@@ -14,7 +14,8 @@ import type { HelpLayout } from './help.ts';
 import { safe } from './safe.ts';
 import type { Safe } from './safe.ts';
 import type { GivenFlags } from './settings.ts';
-import { allSpecs, nouns, otherNumber, specsOf } from './specs/index.ts';
+import { allSpecs, specsOf } from './specs/index.ts';
+import { nouns, otherNumber } from './specs/nouns.ts';
 
 /** What the words mean: a command with its values, or a text to print. */
 export interface ParsedCommand {

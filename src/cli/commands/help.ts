@@ -3,7 +3,8 @@ import type { Run } from '../command.ts';
 import { usage } from '../exit.ts';
 import { helpOf, helpOfNoun, helpOfTool, topics } from '../help.ts';
 import type { help as spec } from '../specs/general.ts';
-import { allSpecs, otherNumber } from '../specs/index.ts';
+import { allSpecs } from '../specs/index.ts';
+import { otherNumber } from '../specs/nouns.ts';
 
 export const run: Run<typeof spec> = async ({ args, out }) => {
   const layout = { styles: out.styles, columns: out.settings.columns };
