@@ -31,9 +31,10 @@ const output = join(project, 'dist');
 
 /** CommonJS starts 5 ms quicker than an ES module, so the command line is built so; the library is an ES module. */
 const client: Target = { source: 'src/client/index.ts', file: 'client.js', isRequired: false };
+const commands: Target = { source: 'src/cli/main.ts', file: 'main.cjs', isRequired: true };
 const targets: readonly Target[] = [
   { source: 'src/cli/entry.ts', file: 'gov.cjs', isRequired: true },
-  { source: 'src/cli/main.ts', file: 'main.cjs', isRequired: true },
+  commands,
   { source: 'src/host/worker.ts', file: 'worker.js', isRequired: false },
   { source: 'src/store/sqlite/thread.ts', file: 'writer.cjs', isRequired: false },
   client,
@@ -69,8 +70,9 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     cwd: project,
     input: { [name]: source },
     platform: 'node',
+    preserveEntrySignatures: target === commands ? 'allow-extension' : 'exports-only',
     external,
-    plugins: [references(), await frozenData(project, { beside: target !== client }), noSubprograms],
+    plugins: [references(), await frozenData(project, { beside: target !== client }), commanderAlone],
     transform: { target: 'node24', define: { 'process.env.NODE_ENV': '"production"' } },
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(`${source}: ${log.message}`);
@@ -80,8 +82,8 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     dir: folder,
     format: extension === 'cjs' ? 'cjs' : 'es',
     entryFileNames: file,
-    // What every command loads goes into one file; without this it would be a dozen.
-    codeSplitting: { groups: [{ name: 'run', test: /\/src\/cli\/run\.ts$/ }] },
+    // What every command loads goes into its first file; without this it would be a dozen more.
+    codeSplitting: target === commands ? { groups: [{ name: 'all', tags: ['$initial'] }] } : true,
     chunkFileNames: `${name}-[name].${extension}`,
     // require() instead of import(): it does not start the ES module loader.
     dynamicImportInCjs: false,
@@ -121,14 +123,20 @@ function references(): Plugin {
   };
 }
 
-/** commander loads node:child_process, 3 ms, for subcommands that are programs of their own; gov has none. */
-const noSubprograms: Plugin = {
-  name: 'no-subprograms',
+/**
+ * What commander imports as a whole costs each command 4 ms: node:child_process, node:fs and node:path are for subcommands
+ * that are programs of their own, of which gov has none, and `process` is there anyway.
+ */
+const commanderAlone: Plugin = {
+  name: 'commander-alone',
   resolveId: {
-    filter: { id: /^node:child_process$/ },
-    handler: (_, importer) => (importer?.includes('/node_modules/commander/') ? '\0no-subprograms' : null),
+    filter: { id: /^node:(?:child_process|fs|path|process)$/ },
+    handler: (id, importer) => (importer?.includes('/node_modules/commander/') ? `\0commander-${id}` : null),
   },
-  load: { filter: { id: /^\0no-subprograms$/ }, handler: () => 'export default {};' },
+  load: {
+    filter: { id: /^\0commander-/ },
+    handler: (id) => `export default ${id.endsWith(':process') ? 'process' : '{}'};`,
+  },
 };
 
 try {

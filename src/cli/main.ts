@@ -6,14 +6,13 @@
 import { version } from '../client/version.ts';
 import { processIo } from './io.ts';
 import type { Io } from './io.ts';
+import { run } from './run.ts';
 
 /** Runs the tool on these words (without `node` and the script). Never throws. */
 export async function main(argv: readonly string[], io: Io = processIo()): Promise<void> {
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
-    // the one answer that needs nothing loaded
     io.stdout.write(`gov ${version}\n`);
     return;
   }
-  const { run } = await import('./run.ts');
   process.exitCode = await run(argv, io);
 }

@@ -35,10 +35,15 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
 ];
 
 /** The other number of a noun, accepted but not shown: event for events, policy for policies; plane and planes are two. */
-export function otherNumber(noun: string): string | undefined {
-  if (!nouns.some(([, each, summary]) => each === noun && summary !== '')) return undefined;
-  const other = inOtherNumber(noun);
-  return nouns.some(([, each]) => each === other) ? undefined : other;
+export const otherNumber = (noun: string): string | undefined => otherNumbers.get(noun);
+
+const otherNumbers: ReadonlyMap<string, string> = readOtherNumbers();
+
+function readOtherNumbers(): Map<string, string> {
+  const shown = new Set(nouns.map(([, noun]) => noun));
+  const groups = nouns.filter(([, , summary]) => summary !== '');
+  const pairs = groups.map(([, noun]) => [noun, inOtherNumber(noun)] as const);
+  return new Map(pairs.filter(([, other]) => !shown.has(other)));
 }
 
 function inOtherNumber(noun: string): string {
