@@ -189,6 +189,8 @@ function createApp(options: ServerOptions, context: Context): FastifyInstance {
       // queries are read by `text.ts`, from the text
       querystringParser: () => ({}),
     },
+    // bodies are checked by `serve.ts`: what Fastify would compile schemas with is not even loaded
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     frameworkErrors: (error, request, reply) => refuse(error, { request, reply }, context),
     clientErrorHandler: (error, socket) => refuseRaw(error, socket, problemBase()),
   });
@@ -216,6 +218,10 @@ function createApp(options: ServerOptions, context: Context): FastifyInstance {
   app.setNotFoundHandler((request, reply) => refuse(noRoute(request, context), { request, reply }, context));
   app.setErrorHandler((error, request, reply) => refuse(error, { request, reply }, context));
   return app;
+}
+
+function noSchemas(): never {
+  throw new Error('expected routes without schemas');
 }
 
 interface On {
