@@ -6,6 +6,7 @@
  *   worker.js     the thread that computes beside the server                           src/host/worker.ts
  *   writer.cjs    the thread that writes for the server                                src/store/sqlite/thread.ts
  *   client.js     the client library; its declarations go to types/                    src/client/index.ts
+ *   data-*.json   schemas of the contract and commands, parsed when asked for          scripts/frozen.ts
  *   NOTICE        licences of the packages that were bundled
  *
  * Packages named in `dependencies` are native and stay outside. The result is made beside dist/ and renamed, so

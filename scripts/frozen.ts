@@ -95,23 +95,24 @@ const isTable = (value: unknown): value is Readonly<Record<string, object>> =>
 
 const tableCode = (rows: Readonly<Record<string, object>>, late: Late): string =>
   objectCode(rows, (id, row) =>
-    isOperation(row)
-      ? `${id}: ${objectCode(row, (name, value) => memberCode(name, value, late))}`
-      : memberCode(id, row, late),
+    isOperation(row) ? `${id}: ${operationCode(row, late)}` : memberCode(id, row, late),
   );
+
+const operationCode = (operation: object, late: Late): string =>
+  objectCode(operation as Record<string, unknown>, (name, value) => memberCode(name, value, late));
+
+const objectCode = <Value>(
+  members: Readonly<Record<string, Value>>,
+  code: (name: string, value: Value) => string,
+): string =>
+  `{ ${Object.entries(members)
+    .map(([name, value]) => code(name, value))
+    .join(', ')} }`;
 
 function memberCode(name: string, value: unknown, late: Late): string {
   const json = JSON.stringify(value);
   return json.length > shortChars.inTable ? `get ${name}() { return ${late(json)}; }` : `${name}: ${json}`;
 }
-
-const objectCode = <Value>(
-  members: Readonly<Record<string, Value>> | object,
-  code: (name: string, value: Value) => string,
-): string =>
-  `{ ${Object.entries<Value>(members as Record<string, Value>)
-    .map(([name, value]) => code(name, value))
-    .join(', ')} }`;
 
 /** Short ones as code, of which the bundler reads constants; parsing a long one is quicker. */
 function constantCode(value: unknown): string {

@@ -77,6 +77,14 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
     expect(notice).not.toMatch(/^(?:rolldown|vitest|typescript) /m);
   });
 
+  it('has the contract and the commands as data, without the library that makes them', () => {
+    expect(files.filter((path) => /^dist\/data-[0-9a-f]{8}\.json$/.test(path))).toHaveLength(1);
+    expect(readFileSync(join(projectRoot, 'dist/NOTICE'), 'utf8')).not.toMatch(/^typebox /m);
+    expect(readFileSync(join(projectRoot, 'dist/main.cjs'), 'utf8')).not.toMatch(
+      /^\/\/ src\/cli\/specs\/events/m,
+    );
+  });
+
   it('runs after an installation without scripts', async ({ skip }) => {
     skip(!isInstalled, 'no registry is reachable');
     const home = join(folder, 'home');
