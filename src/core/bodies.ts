@@ -10,6 +10,7 @@ import {
   disclosureTexts,
   tupleBounds,
   tupleEnd,
+  wholeDigest,
   type Disclosure,
 } from './disclosure.ts';
 import { readJson, type Json } from './json.ts';
@@ -29,6 +30,16 @@ export function committedBounds(record: string, disclosures: string): number[] |
 }
 
 /**
+ * Whether the stored text is the one that the record committed to as a whole (`_sd_hash`): one hash, whatever the number of
+ * fields. False after an erasure too; null where the record commits to its fields alone, as all but those of events do.
+ */
+export function isCommittedText(record: string, disclosures: string): boolean | null {
+  const at = record.startsWith(sdStart) ? record.indexOf(']') : -1;
+  if (at === -1 || !record.startsWith(textDigestStart, at)) return null;
+  return record.startsWith(`${wholeDigest(disclosures)}"`, at + textDigestStart.length);
+}
+
+/**
  * Of the stored disclosures those at `pointer`, in the same form; null where the record did not commit to what
  * is stored. A field that is there is checked alone. That it is not there is believed only of a body that is
  * checked whole, so renaming it does not hide it. Cost: 1 µs, or that of `disclosuresMatch`.
@@ -39,7 +50,9 @@ export function disclosuresAt(record: string, disclosures: string, pointer: stri
     return `[${likely}]`;
   }
   const texts = disclosureTexts(disclosures);
-  if (texts === null || !areCommitted(record, texts.map(digestOf))) return null;
+  if (texts === null) return null;
+  if (isCommittedText(record, disclosures) !== true && !areCommitted(record, texts.map(digestOf)))
+    return null;
   return `[${texts.filter((text) => fieldOf(text).pointer === pointer).join(',')}]`;
 }
 
@@ -63,6 +76,8 @@ export function valuesAt(disclosures: string, wanted: ReadonlySet<string>): Map<
 }
 
 const sdStart = '{"_sd":[';
+/** What stands behind the digests before that of the text. */
+const textDigestStart = '],"_sd_alg":"sha-256","_sd_hash":"';
 
 /** Whether digests stand in the `_sd` of a record, each once; in our spelling that is its first member. */
 function areCommitted(record: string, digests: readonly string[]): boolean {

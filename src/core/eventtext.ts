@@ -31,8 +31,8 @@ export interface EventText {
 const word = '"[A-Za-z0-9._:/-]{1,128}"';
 const time = '"[0-9TZ:.+-]{20,35}"';
 const clearMembers = new RegExp(
-  `^\\],"_sd_alg":"sha-256",(?:"aiSystemId":(${word}),)?(?:"causedBy":(\\[(?:${word}(?:,${word})*)?\\]),)?` +
-    `"eventId":(${word}),"eventType":(${word}),"runId":(${word}),"runSeq":[0-9]{1,15},` +
+  `^\\],"_sd_alg":"sha-256",(?:"_sd_hash":"[A-Za-z0-9_-]{43}",)?(?:"aiSystemId":(${word}),)?` +
+    `(?:"causedBy":(\\[(?:${word}(?:,${word})*)?\\]),)?"eventId":(${word}),"eventType":(${word}),"runId":(${word}),"runSeq":[0-9]{1,15},` +
     `"serverTimestamp":(${time}),"timestamp":(${time}),"type":"gov\\.event/1"\\}$`,
 );
 

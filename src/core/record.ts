@@ -1,13 +1,14 @@
 /**
  * Leaf records of the audit log. A record is `JCS({ type, …fields, _sd, _sd_alg })`; its leaf is
- * `SHA-256(0x00 || record)` (RFC 6962 §2.1). A *draft* holds all that is known before the sequencer gives a
+ * `SHA-256(0x00 || record)` (RFC 6962 §2.1). That of an event commits to its disclosures as one text too (`_sd_hash`), so
+ * that whoever reads many of them makes one hash for each event, not one for each field. A *draft* holds all that is known before the sequencer gives a
  * record its place. The digests of an event's fields are made with its place, since by then it is in the thread that
  * writes, which has more time for them than the one that parses.
  * Proven by `test/core/record.test.ts`.
  */
 import type { AuditEvent, EventInput } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
-import { Committer, pointerToken, sortedDigests, type Disclosure } from './disclosure.ts';
+import { Committer, pointerToken, sortedDigests, wholeDigest, type Disclosure } from './disclosure.ts';
 import { unkeptOf, type KeptBody } from './erased.ts';
 import { hashText } from './hash.ts';
 import { eventId } from './id.ts';
@@ -41,7 +42,7 @@ export interface EventDraft {
   readonly timestamp: string;
   readonly aiSystemId: string | null;
   readonly clientEventId: string | null;
-  /** The record's text from after the digests to eventId, and after serverTimestamp. */
+  /** The record's text from after `_sd_hash` to eventId, and after serverTimestamp. */
   readonly head: string;
   readonly tail: string;
   readonly disclosures: string;
@@ -150,7 +151,7 @@ const tooLarge = (pointer: string, limit: number, bytes: number): Refusal => ({
 function recordHead(input: EventInput): string {
   const system = input.aiSystemId === undefined ? '' : `"aiSystemId":"${input.aiSystemId}",`;
   const causes = input.causedBy === undefined ? '' : `"causedBy":${JSON.stringify(input.causedBy)},`;
-  return `,"_sd_alg":"sha-256",${system}${causes}"eventId":"`;
+  return `,${system}${causes}"eventId":"`;
 }
 
 /** What the sequencer adds to a draft. `random` are 26 bits. */
@@ -176,15 +177,15 @@ export function serverTime(ms: number): string {
 }
 
 /**
- * Gives a drafted event its place: eventId, runSeq, serverTimestamp, and with them its leaf. Cost: two SHA-256, and one for
+ * Gives a drafted event its place: eventId, runSeq, serverTimestamp, and with them its leaf. Cost: three SHA-256, and one for
  * each committed field.
  */
 export function sealEvent(draft: EventDraft, place: Place): SealedEvent {
   const id = eventId(place.serverMs, place.index, place.random);
   const digests = sortedDigests(draft.disclosures).join('","');
   const record =
-    `{"_sd":["${digests}"]${draft.head}${id}` +
-    `","eventType":"${draft.eventType}","runId":"${draft.runId}","runSeq":${place.runSeq},` +
+    `{"_sd":["${digests}"],"_sd_alg":"sha-256","_sd_hash":"${wholeDigest(draft.disclosures)}"` +
+    `${draft.head}${id}","eventType":"${draft.eventType}","runId":"${draft.runId}","runSeq":${place.runSeq},` +
     `"serverTimestamp":"${serverTime(place.serverMs)}"${draft.tail}`;
   return { eventId: id, record, leaf: leafHash(record) };
 }

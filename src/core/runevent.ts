@@ -54,8 +54,8 @@ const digest = '"[A-Za-z0-9_-]{43}"';
 const word = '[A-Za-z0-9._:/-]{1,128}';
 const time = '[0-9TZ:.+-]{20,35}';
 const own = new RegExp(
-  `^\\{"_sd":\\[(?:${digest}(?:,${digest})*)?\\],"_sd_alg":"sha-256",(?:"aiSystemId":"${word}",)?` +
-    `(?:"causedBy":\\[((?:"${word}"(?:,"${word}")*)?)\\],)?"eventId":"(${word})","eventType":"(${word})",` +
+  `^\\{"_sd":\\[(?:${digest}(?:,${digest})*)?\\],"_sd_alg":"sha-256",(?:"_sd_hash":${digest},)?` +
+    `(?:"aiSystemId":"${word}",)?(?:"causedBy":\\[((?:"${word}"(?:,"${word}")*)?)\\],)?"eventId":"(${word})","eventType":"(${word})",` +
     `"runId":"(${word})","runSeq":(0|[1-9][0-9]{0,14}),"serverTimestamp":"(${time})","timestamp":"(${time})",` +
     '"type":"gov\\.event/1"\\}$',
 );

@@ -1,5 +1,5 @@
 /** Leaves as readers get them, out of checked rows. */
-import { committedBounds, disclosuresAt } from '../core/bodies.ts';
+import { committedBounds, disclosuresAt, isCommittedText } from '../core/bodies.ts';
 import type { Bodies, Leaf } from './port.ts';
 
 /** What is asked for of a body; null where it is not what the record committed to. */
@@ -12,6 +12,7 @@ export function committedOf(
     const found = disclosuresAt(record, disclosures, bodies.at);
     return found === null ? null : { disclosures: found };
   }
+  if (isCommittedText(record, disclosures) === true) return { disclosures };
   const bounds = committedBounds(record, disclosures);
   return bounds === null ? null : { disclosures, bounds };
 }

@@ -1,8 +1,8 @@
 /** Stored disclosures against the record that committed to them: what matches, what is found, what is refused. */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { disclosuresAt, disclosuresMatch, valuesAt } from '../../src/core/bodies.ts';
+import { disclosuresAt, disclosuresMatch, isCommittedText, valuesAt } from '../../src/core/bodies.ts';
 import {
   Committer,
   disclosureDigest,
@@ -132,6 +132,67 @@ describe('stored disclosures', () => {
     expect(record).not.toMatch(/^\{"_sd"/);
     expect(disclosuresMatch(record, disclosures)).toBe(true);
     expect(disclosuresMatch(record, committed([['/a', 1]]).disclosures)).toBe(false);
+  });
+});
+
+describe('stored disclosures as one text', () => {
+  const asText = (clear: Record<string, Json> = {}) => {
+    const { disclosures } = committed([
+      ['/a', 'x'],
+      ['/b', 2],
+    ]);
+    const _sd_hash = createHash('sha256').update(disclosures).digest('base64url');
+    const fields = { _sd: sortedDigests(disclosures), _sd_alg: 'sha-256', _sd_hash, ...clear };
+    return { record: canonicalize(fields as Record<string, Json>), disclosures };
+  };
+
+  it('are what the record committed to, and no other text is', () => {
+    const { record, disclosures } = asText();
+    expect(isCommittedText(record, disclosures)).toBe(true);
+    for (let at = 0; at < disclosures.length; at += 1) {
+      const other = String.fromCharCode(disclosures.charCodeAt(at) ^ 1);
+      const changed = disclosures.slice(0, at) + other + disclosures.slice(at + 1);
+      expect(isCommittedText(record, changed)).toBe(false);
+    }
+    const reordered = stored(opened(disclosures).toReversed());
+    expect(isCommittedText(record, reordered)).toBe(false);
+    expect(disclosuresMatch(record, reordered)).toBe(true);
+    expect(isCommittedText(record, asText().disclosures)).toBe(false);
+  });
+
+  it('are no longer after an erasure, while those that are left match', () => {
+    const { record, disclosures } = asText();
+    const left = stored(opened(disclosures).slice(1));
+    expect(isCommittedText(record, left)).toBe(false);
+    expect(disclosuresMatch(record, left)).toBe(true);
+  });
+
+  it.each([
+    ['commits to its fields alone', (own: string) => own.replace(/,"_sd_hash":"[^"]+"/, '')],
+    ['does not begin with its digests', (own: string) => own.replace('{', '{"A":1,')],
+    ['has the digest elsewhere', (own: string) => own.replace('"_sd_hash"', '"_sd_hash2"')],
+    ['is no record', () => ''],
+  ])('are nothing that a record knows which %s', (_, change) => {
+    const { record, disclosures } = asText();
+    expect(isCommittedText(change(record), disclosures)).toBeNull();
+  });
+
+  it('are not what a digest begins with, or a longer one', () => {
+    const { record, disclosures } = asText();
+    const cut = record.replace(
+      /"_sd_hash":"([^"]+)"/,
+      (_, digest: string) => `"_sd_hash":"${digest.slice(0, 42)}"`,
+    );
+    const longer = record.replace(/"_sd_hash":"([^"]+)"/, '"_sd_hash":"$1A"');
+    expect(isCommittedText(cut, disclosures)).toBe(false);
+    expect(isCommittedText(longer, disclosures)).toBe(false);
+  });
+
+  it('answer at a pointer that is not there, and refuse where one was altered', () => {
+    const { record, disclosures } = asText();
+    expect(disclosuresAt(record, disclosures, '/none')).toBe('[]');
+    expect(disclosuresAt(record, disclosures.replace('"x"', '"y"'), '/none')).toBeNull();
+    expect(disclosuresAt(record, disclosures.replace('"x"', '"y"'), '/a')).toBeNull();
   });
 });
 

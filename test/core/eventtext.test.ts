@@ -74,6 +74,9 @@ describe('an event as text', () => {
         expect(JSON.parse(row)).toEqual(JSON.parse(JSON.stringify(opened)));
         expect(Object.keys(JSON.parse(row) as object)).toEqual(Object.keys(opened));
         expect(row).not.toMatch(/[\n\r]/);
+        const record = leaf.record.replace(/"_sd_hash":"[^"]+",/, '');
+        expect(record).not.toBe(leaf.record);
+        expect(eventRow(textOf({ ...leaf, record })!)).toBe(row);
       }),
     );
   });

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../src/contract/events.ts';
 import { limits } from '../../src/contract/limits.ts';
-import { disclosuresMatch } from '../../src/core/bodies.ts';
+import { disclosuresMatch, isCommittedText } from '../../src/core/bodies.ts';
 import { saltPool } from '../../src/core/disclosure.ts';
 import { eventIndex } from '../../src/core/id.ts';
 import { canonicalize, parseJson, type Json } from '../../src/core/json.ts';
@@ -74,7 +74,8 @@ describe('an event record', () => {
     );
     expect(record).toBe(
       '{"_sd":["2NBCtOOUjCMfpXcTqeTI65F12IUdCDn_1_rLHJiGUW4","tMZMEyGipv1AiF95Zju3a1HRaHxTKRLngevAlwMq2Oo"],' +
-        '"_sd_alg":"sha-256","aiSystemId":"s","causedBy":["c"],' +
+        // the disclosures by `openssl dgst -sha256 -binary | base64 | tr '+/' '-_' | tr -d =`
+        '"_sd_alg":"sha-256","_sd_hash":"nudMdi3wAFcOuHpCTHPQWEfhC_PkVg1lRVFcVXVG-3c","aiSystemId":"s","causedBy":["c"],' +
         `"eventId":"${eventId}","eventType":"tool.call","runId":"run-1","runSeq":2,` +
         '"serverTimestamp":"2026-01-01T00:00:00.000Z","timestamp":"2026-01-01T00:00:00+02:00","type":"gov.event/1"}',
     );
@@ -96,6 +97,7 @@ describe('an event record', () => {
         const { record } = sealEvent(drafted, place);
         expect(canonicalize(JSON.parse(record) as Json)).toBe(record);
         expect(disclosuresMatch(record, drafted.disclosures)).toBe(true);
+        expect(isCommittedText(record, drafted.disclosures)).toBe(true);
         expect(canonicalize(roundTrip(event)['metadata'] as Json)).toBe(canonicalize(given as Json));
       }),
     );
@@ -140,6 +142,7 @@ describe('an event record', () => {
     expect(Object.keys(JSON.parse(record) as object)).toEqual([
       '_sd',
       '_sd_alg',
+      '_sd_hash',
       'eventId',
       'eventType',
       'runId',

@@ -30,6 +30,9 @@ describe('reading event records', () => {
       ...clear,
       causedBy: ['a', 'b:1'],
     });
+    const hashed = record({ _sd_hash: 'B'.repeat(43), aiSystemId: 's' });
+    expect(readRecord(hashed)).toEqual(clear);
+    expect(recordDigests(hashed)).toEqual(fields._sd);
     const read = readRunEvent({ index: 3, record: record(), disclosures: null });
     expect(read).toEqual({ index: 3, record: record(), disclosures: null, hash: leafHash(record()), clear });
   });
@@ -48,7 +51,7 @@ describe('reading event records', () => {
   });
 
   it('finds what JSON.parse finds whatever one character is changed to', () => {
-    const text = record({ causedBy: ['a'], aiSystemId: 's' });
+    const text = record({ _sd_hash: 'B'.repeat(43), causedBy: ['a'], aiSystemId: 's' });
     fc.assert(
       fc.property(fc.nat(text.length - 1), fc.string({ minLength: 0, maxLength: 2 }), (at, put) => {
         const changed = text.slice(0, at) + put + text.slice(at + 1);

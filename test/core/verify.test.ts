@@ -37,6 +37,14 @@ describe('a bundle of a proved run', () => {
     expect(text).toBe(readFileSync(golden, 'utf8').trimEnd());
   });
 
+  it('verifies where its records commit to each field alone, as they did in older logs', () => {
+    const older = readFileSync(join(projectRoot, 'test/golden/fields-alone.govproof.json'));
+    expect(older.includes('_sd_hash')).toBe(false);
+    const verdict = verifyBundle(older, trust);
+    expect(verdict).toMatchObject({ verified: true, code: null });
+    expect(verdict.layers[0]).toEqual({ name: 'event_integrity', passed: true, basis: 'recomputed' });
+  });
+
   it('verifies under the log’s key, and layers that follow from it are computed again', () => {
     const verdict = verify(sample());
     expect(verdict).toMatchObject({ verified: true, code: null, runId: 'run-1' });

@@ -2,6 +2,7 @@
  * `fsck`: bodies against what records committed to, and erasures. Each digest of a record is opened by one disclosure or
  * named by a `gov.erasure/1` leaf, and nothing else is stored; what an erasure names is gone.
  */
+import { isCommittedText } from '../../core/bodies.ts';
 import { erasuresOf, unkeptOf, type KeptBody } from '../../core/erased.ts';
 import { readErasure } from '../../core/decided/erasure.ts';
 import { storedDigests } from '../../core/disclosure.ts';
@@ -17,8 +18,11 @@ export interface ErasureCheck extends RecordCheck {
   body(index: number, digests: readonly string[], body: StoredBody): void;
 }
 
-/** Null where there is no row. */
-type StoredBody = Pick<KeptBody, 'erased' | 'isGone'> & { readonly disclosures: string | null };
+/** With the record that it stands beside; `disclosures` is null where there is no row. */
+type StoredBody = Pick<KeptBody, 'erased' | 'isGone'> & {
+  readonly record: string;
+  readonly disclosures: string | null;
+};
 
 /** Erasures whose targets are held in memory: up to 60 KB each. */
 const heldErasures = 64;
@@ -36,7 +40,7 @@ export function erasureCheck(check: Check, project: CheckedProject, prunedBelow:
       check.problem(`${project.projectId}/audit/${index}`, kind, { expected, got });
 
   const body = (index: number, digests: readonly string[], stored: StoredBody): void => {
-    const { disclosures, erased, isGone } = stored;
+    const { record, disclosures, erased, isGone } = stored;
     const problem = problemAt(index);
     if (disclosures === null) {
       if (digests.length > 0) problem('body_missing', `${digests.length} disclosures`, 'none');
@@ -58,6 +62,12 @@ export function erasureCheck(check: Check, project: CheckedProject, prunedBelow:
     }
     if (missing.length > 0)
       problem('body_missing', `${digests.length} disclosures`, `${digests.length - missing.length}`);
+    else if (erased === null && isCommittedText(record, disclosures) === false)
+      problem(
+        'body_altered',
+        'the disclosures as one text that _sd_hash is of',
+        'the same, spelled otherwise',
+      );
   };
 
   /** That it was carried out. */
