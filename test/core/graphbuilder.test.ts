@@ -82,7 +82,7 @@ describe('a built graph', () => {
 
   it('has the known root of the sample run', () => {
     expect(build(sample()).facts.rootHash).toMatchInlineSnapshot(
-      `"sha256:398cecfce33ca9777732e46d7b0a592e96e26dc03da78d8522a396ec8811860b"`,
+      `"sha256:c97c2d1541876d931dd2361fcaeb9aabbd74ad4076161149ae1e242c58dc9180"`,
     );
   });
 

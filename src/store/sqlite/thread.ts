@@ -38,9 +38,10 @@ const engine = openEngine({
   warn: (text) => send({ kind: 'warning', text }),
 });
 
+/** Before what it refused: whoever is answered finds the store in trouble. */
 function tell(trouble: 'full' | 'fault', error: GovError): void {
-  answer();
   send({ kind: 'trouble', trouble, failure: failureOf(error) });
+  answer();
 }
 
 /** What one commit settled is answered together: its promises are kept within one turn of the event loop. */

@@ -62,7 +62,7 @@ describe('a push that is killed at any moment', () => {
     'records every event once, each run in order (concurrency %i)',
     { timeout: 120_000 },
     async (concurrency) => {
-      const count = 210;
+      const count = 420;
       folder.write('in.ndjson', ndjson(numbers(count).map((n) => event(n))));
       let kills = 0;
       for (let attempt = 0; ; attempt++) {
