@@ -1,9 +1,9 @@
 /**
  * Leaf records of the audit log. A record is `JCS({ type, …fields, _sd, _sd_alg })`; its leaf is
  * `SHA-256(0x00 || record)` (RFC 6962 §2.1). That of an event commits to its disclosures as one text too (`_sd_hash`), so
- * that whoever reads many of them makes one hash for each event, not one for each field. A *draft* holds all that is known before the sequencer gives a
- * record its place. The digests of an event's fields are made with its place, since by then it is in the thread that
- * writes, which has more time for them than the one that parses.
+ * that whoever reads many makes one hash for each event, not for each field. A *draft* holds all that is known before the
+ * sequencer gives a record its place. The digests of an event's fields are made with its place, since by then it is in the
+ * thread that writes, which has more time for them than the one that parses.
  * Proven by `test/core/record.test.ts`.
  */
 import type { AuditEvent, EventInput } from '../contract/events.ts';

@@ -54,7 +54,7 @@ export type CheckLeaves = (
   bodies?: Bodies,
 ) => Leaf[];
 
-/** Cost: 2 µs a record, 6 µs more with its bodies. */
+/** Cost: 2 µs a record, 1 µs more with its bodies; 6 µs for those of which something was erased. */
 export function leafChecker(db: Connection): CheckLeaves {
   const hashes = leafHashReader(db);
   const floorOf = floorReader(db);
