@@ -13,6 +13,7 @@ import { GovError } from '../contract/problems.ts';
 import { table, type OperationId } from '../contract/table.ts';
 import type { Handlers } from '../service/call.ts';
 import type { Log } from '../service/log.ts';
+import { prepareChecks } from '../service/schema.ts';
 import type { Services } from '../service/services.ts';
 import { Addresses } from './address.ts';
 import { apiVersion, isClosing, writeAnswer } from './answer.ts';
@@ -116,6 +117,8 @@ export function createServer(options: ServerOptions): HttpServer {
     },
     async listen({ host, port }) {
       listening = await app.listen({ host, port });
+      // what fails here is told by the request that needs it
+      setImmediate(() => void prepareChecks().catch(() => {}));
       return listening;
     },
     async close(drainSeconds = limits.drainSeconds) {

@@ -1,7 +1,7 @@
 /**
  * Exact validation of inputs by Ajv: no coercion, no removal, no defaults, since a body is evidence. Ajv says
- * yes or no and stops at the first fault; `explain.ts` then lists the faults. Ajv is loaded and each schema
- * compiled on first use, so that a plane listens before it has read a line of it.
+ * yes or no and stops at the first fault; `explain.ts` then lists the faults. Ajv is loaded once a server listens
+ * (`prepareChecks`), and each schema compiled on first use, so that a plane listens before it has read a line of it.
  * Proven by `test/contract/schema.test.ts`.
  */
 import type { TSchema } from 'typebox';
@@ -18,24 +18,35 @@ interface Compiler {
 
 let compiler: Promise<Compiler> | undefined;
 
-/** Loads Ajv once; the schemas it gets are the contract's own, never a caller's. */
-const loadCompiler = (): Promise<Compiler> =>
-  (compiler ??= import('ajv').then(({ Ajv }) => {
-    const ajv = new Ajv({
-      strict: true,
-      strictRequired: false,
-      coerceTypes: false,
-      removeAdditional: false,
-      useDefaults: false,
-      allErrors: false,
-      validateFormats: true,
-      allowUnionTypes: false,
-      messages: false,
-      code: { optimize: 2 },
-    });
-    ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null });
-    return ajv;
-  }));
+/** Loads Ajv once; the schemas it gets are the contract's own, never a caller's. Whoever comes after a failure tries again. */
+function loadCompiler(): Promise<Compiler> {
+  compiler ??= makeCompiler().catch((error: unknown) => {
+    compiler = undefined;
+    throw error;
+  });
+  return compiler;
+}
+
+async function makeCompiler(): Promise<Compiler> {
+  const { Ajv } = await import('ajv');
+  const ajv = new Ajv({
+    strict: true,
+    strictRequired: false,
+    coerceTypes: false,
+    removeAdditional: false,
+    useDefaults: false,
+    allErrors: false,
+    validateFormats: true,
+    allowUnionTypes: false,
+    messages: false,
+    code: { optimize: 2 },
+  });
+  ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null });
+  return ajv;
+}
+
+/** Loads what checks are compiled with, so that no request waits for that, or finds the installation replaced meanwhile. */
+export const prepareChecks = async (): Promise<void> => void (await loadCompiler());
 
 /** Compiles a schema of the contract into a check; milliseconds, so keep what it resolves with. */
 export async function loadCheck(

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Operation } from '../../src/contract/operation.ts';
 import { table } from '../../src/contract/table.ts';
 import { explain, type JsonSchema } from '../../src/service/explain.ts';
@@ -201,5 +201,27 @@ describe('the contract’s patterns', () => {
         expect(performance.now() - started, pattern).toBeLessThan(50);
       }
     }
+  });
+});
+
+describe('what checks are compiled with', () => {
+  afterEach(() => {
+    vi.doUnmock('ajv');
+    vi.resetModules();
+  });
+
+  it('is loaded anew by whoever comes after a failure', async () => {
+    vi.resetModules();
+    vi.doMock('ajv', () => {
+      throw new Error('the installation is being replaced');
+    });
+    const { loadCheck, prepareChecks } = await import('../../src/service/schema.ts');
+    const schema = table.createEvent.body;
+    await expect(prepareChecks()).rejects.toThrow();
+    await expect(loadCheck(schema, { in: 'body' })).rejects.toThrow();
+    vi.doUnmock('ajv');
+    const check = await loadCheck(schema, { in: 'body' });
+    expect(check(event())).toBeNull();
+    expect(check({})).not.toBeNull();
   });
 });

@@ -111,13 +111,13 @@ describe('one changed row', () => {
       "UPDATE body SET disclosures = replace(disclosures, 'execute', 'exekute') WHERE idx = 300",
       ['prj_a/audit/300 body_altered'],
     ],
-    [
-      'a body with its fields in another order',
-      `UPDATE body SET disclosures =
+    ...['NULL', "'[]'"].map((erased): [string, string, string[]] => [
+      `a body with its fields in another order, and ${erased} for what was erased`,
+      `UPDATE body SET erased = ${erased}, disclosures =
        (SELECT json_group_array(json(value)) FROM (SELECT value FROM json_each(disclosures) ORDER BY key DESC))
        WHERE idx = 300`,
       ['prj_a/audit/300 body_altered'],
-    ],
+    ]),
     ['a deleted body', 'DELETE FROM body WHERE idx = 300', ['prj_a/audit/300 body_missing']],
     [
       'a changed place in a run',

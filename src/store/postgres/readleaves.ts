@@ -1,7 +1,7 @@
 /**
  * Reads of projects, trees and leaves. Each leaf comes with its hash out of the tiles, in one statement, so of one
- * moment; a record is served only when it has that hash, and a disclosure only when its digest stands in the
- * record. Proven by the store suite and `test/store/postgres/fsck.test.ts`.
+ * moment; a record is served only when it has that hash, and a disclosure only when the record commits to it
+ * (`committedOf`). Proven by the store suite and `test/store/postgres/fsck.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import { hashBytes, leafHash } from '../../core/merkle.ts';

@@ -1,6 +1,7 @@
 /**
  * Reads of projects, trees and leaves. A record is served only when its hash is the one in the tiles, and a
- * disclosure only when its digest stands in the record, so what was altered below SQL is never passed on.
+ * disclosure only when the record commits to it, alone or with all others as one text (`committedOf`), so what was altered
+ * below SQL is never passed on.
  * Proven by the store suite and `test/store/tamper.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
