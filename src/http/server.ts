@@ -73,6 +73,8 @@ export interface HttpServer {
   useCertificate(context: SecureContextOptions): void;
 }
 
+const prepareAfterMs = 200;
+
 /** VALIDATION_ERROR where `cors` or `trustedProxies` holds what is none. */
 export function createServer(options: ServerOptions): HttpServer {
   let listening = 'http://localhost';
@@ -117,8 +119,8 @@ export function createServer(options: ServerOptions): HttpServer {
     },
     async listen({ host, port }) {
       listening = await app.listen({ host, port });
-      // what fails here is told by the request that needs it
-      setImmediate(() => void prepareChecks().catch(() => {}));
+      // behind whoever waited for the server; what fails here is told by the request that needs it
+      setTimeout(() => void prepareChecks().catch(() => {}), prepareAfterMs).unref();
       return listening;
     },
     async close(drainSeconds = limits.drainSeconds) {
