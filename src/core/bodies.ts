@@ -10,7 +10,7 @@ import {
   disclosureTexts,
   tupleBounds,
   tupleEnd,
-  wholeDigest,
+  textDigest,
   type Disclosure,
 } from './disclosure.ts';
 import { readJson, type Json } from './json.ts';
@@ -36,7 +36,7 @@ export function committedBounds(record: string, disclosures: string): number[] |
 export function isCommittedText(record: string, disclosures: string): boolean | null {
   const at = record.startsWith(sdStart) ? record.indexOf(']') : -1;
   if (at === -1 || !record.startsWith(textDigestStart, at)) return null;
-  return record.startsWith(`${wholeDigest(disclosures)}"`, at + textDigestStart.length);
+  return record.startsWith(`${textDigest(disclosures)}"`, at + textDigestStart.length);
 }
 
 /**

@@ -62,7 +62,7 @@ const base64url = (text: string): string =>
 export const digestOf = (text: string): string => hash('sha256', base64url(text), 'base64url');
 
 /** What `_sd_hash` of a record is, of its disclosures as they are stored. Cost: 0.8 µs. */
-export const wholeDigest = (disclosures: string): string => hash('sha256', disclosures, 'base64url');
+export const textDigest = (disclosures: string): string => hash('sha256', disclosures, 'base64url');
 
 /** What JSON writes as it stands; most names are. */
 const plain = /^[\w/.~-]*$/;

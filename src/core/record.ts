@@ -8,7 +8,7 @@
  */
 import type { AuditEvent, EventInput } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
-import { Committer, pointerToken, sortedDigests, wholeDigest, type Disclosure } from './disclosure.ts';
+import { Committer, pointerToken, sortedDigests, textDigest, type Disclosure } from './disclosure.ts';
 import { unkeptOf, type KeptBody } from './erased.ts';
 import { hashText } from './hash.ts';
 import { eventId } from './id.ts';
@@ -184,7 +184,7 @@ export function sealEvent(draft: EventDraft, place: Place): SealedEvent {
   const id = eventId(place.serverMs, place.index, place.random);
   const digests = sortedDigests(draft.disclosures).join('","');
   const record =
-    `{"_sd":["${digests}"],"_sd_alg":"sha-256","_sd_hash":"${wholeDigest(draft.disclosures)}"` +
+    `{"_sd":["${digests}"],"_sd_alg":"sha-256","_sd_hash":"${textDigest(draft.disclosures)}"` +
     `${draft.head}${id}","eventType":"${draft.eventType}","runId":"${draft.runId}","runSeq":${place.runSeq},` +
     `"serverTimestamp":"${serverTime(place.serverMs)}"${draft.tail}`;
   return { eventId: id, record, leaf: leafHash(record) };
