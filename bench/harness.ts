@@ -11,10 +11,15 @@ import { fileURLToPath } from 'node:url';
 
 export const projectRoot = fileURLToPath(new URL('..', import.meta.url));
 export const entry = join(projectRoot, 'dist/gov.cjs');
-/** What bin/gov gives Node. */
-export const nodeFlags =
-  /^exec "\$found" (.+) "\$root/m.exec(readFileSync(join(projectRoot, 'bin/gov'), 'utf8'))?.[1]?.split(' ') ??
-  [];
+const launcher = readFileSync(join(projectRoot, 'bin/gov'), 'utf8');
+const flagsIn = (line: RegExp): string[] => {
+  const [, flags] = line.exec(launcher) ?? [];
+  if (flags === undefined) throw new Error(`expected ${line} in bin/gov`);
+  return flags.split(' ');
+};
+/** What bin/gov gives Node; and what it gives one that serves. */
+export const nodeFlags = flagsIn(/^exec "\$found" (.+) "\$@"/m);
+export const servingFlags = [...nodeFlags, ...flagsIn(/ serve'\) set -- (.+) "\$@"/)];
 export const dataRoot = process.env['GOV_DATA'] ?? join(projectRoot, '../shared/data');
 
 export function median(values: readonly number[]): number {
@@ -126,7 +131,7 @@ export async function startPlane(
   const port = await freePort();
   const start = performance.now();
   const args = [
-    ...nodeFlags,
+    ...servingFlags,
     ...(options.node ?? []),
     entry,
     'plane',

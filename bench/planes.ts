@@ -30,7 +30,7 @@ import {
   discard,
   entry,
   freePort,
-  nodeFlags,
+  servingFlags,
   report,
   residentMb,
   scratch,
@@ -210,7 +210,7 @@ await store.close();
 
 const connections = 64;
 const service = await started(
-  (port) => [...nodeFlags, entry, 'service', 'serve', '--data', dataDir, '--listen', `127.0.0.1:${port}`],
+  (port) => [...servingFlags, entry, 'service', 'serve', '--data', dataDir, '--listen', `127.0.0.1:${port}`],
   async (port) => (await fetch(`http://127.0.0.1:${port}/api/v1/health/live`)).ok,
 );
 const first = await measure(service, { file: reportsOf(senders, 'first'), connections });

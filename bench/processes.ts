@@ -20,7 +20,7 @@ import {
   entry,
   freePort,
   median,
-  nodeFlags,
+  servingFlags,
   report,
   scratch,
   share,
@@ -65,7 +65,7 @@ interface Service {
 
 async function startService(): Promise<Service> {
   const port = await freePort();
-  const args = [...nodeFlags, entry, 'service', 'serve', '--data', dataDir];
+  const args = [...servingFlags, entry, 'service', 'serve', '--data', dataDir];
   const env = { ...process.env, GOV_DATABASE: database.serving, GOV_LOG_LEVEL: 'warn' };
   const child: ChildProcess = spawn(process.execPath, [...args, '--listen', `127.0.0.1:${port}`], {
     env,

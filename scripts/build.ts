@@ -16,7 +16,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
-import { type Plugin, rolldown } from 'rolldown';
+import { type ChunkingContext, type CodeSplittingGroup, type Plugin, rolldown } from 'rolldown';
 import { declarations } from './declarations.ts';
 import { frozenData } from './frozen.ts';
 import { notice } from './notice.ts';
@@ -83,8 +83,7 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     dir: folder,
     format: extension === 'cjs' ? 'cjs' : 'es',
     entryFileNames: file,
-    // What every command loads goes into its first file; without this it would be a dozen more.
-    codeSplitting: target === commands ? { groups: [{ name: 'all', tags: ['$initial'] }] } : true,
+    codeSplitting: target === commands ? { includeDependenciesRecursively: false, groups } : true,
     chunkFileNames: `${name}-[name].${extension}`,
     // require() instead of import(): it does not start the ES module loader.
     dynamicImportInCjs: false,
@@ -94,6 +93,31 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
   });
   await bundler.close();
   return result.output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
+}
+
+/**
+ * What every command loads goes into its first file, and what a proof is verified with into another: rolldown by itself
+ * makes a file of whatever the same commands load, which would be a dozen and 30 of them. All else stays as it does that.
+ */
+const groups: CodeSplittingGroup[] = [
+  { name: 'all', tags: ['$initial'], priority: 1 },
+  {
+    name: (id, context) =>
+      id.startsWith(join(project, 'src/core/')) && verifiers(context).has(id) ? 'verifiers' : null,
+    debugName: 'verifiers',
+  },
+];
+
+const reached = new Set<string>();
+/** The modules that `gov proofs verify` has loaded once it runs. */
+function verifiers(context: ChunkingContext): ReadonlySet<string> {
+  const reach = (id: string): void => {
+    if (reached.has(id)) return;
+    reached.add(id);
+    context.getModuleInfo(id)?.importedIds.forEach(reach);
+  };
+  reach(join(project, 'src/cli/commands/proofs-verify.ts'));
+  return reached;
 }
 
 /** Where a bundle loads another target, by `import()` or `new URL('….ts', import.meta.url)`, names the built file. */

@@ -46,13 +46,25 @@ describe('bin/gov', () => {
   makeEcho(join(onPath, 'node'), 'path');
   const PATH = `${onPath}:/usr/bin:/bin`;
   const gov = join(root, 'bin/gov');
-  const start = (env: Record<string, string>, command = gov) =>
-    spawnSync(command, ['proofs', 'a b', ''], { env: { PATH, ...env }, encoding: 'utf8' });
+  const start = (env: Record<string, string>, command = gov, words = ['proofs', 'a b', '']) =>
+    spawnSync(command, words, { env: { PATH, ...env }, encoding: 'utf8' });
 
   it('hands all words to the node on PATH', () => {
     expect(start({}).stdout).toBe(
       `path --max-semi-space-size=32 --no-parallel-scavenge --heap-growing-percent=100 ${root}/bin/../dist/gov.cjs proofs a b \n`,
     );
+  });
+
+  it('gives what serves a larger heap to begin with', () => {
+    const young = '--min-semi-space-size=16';
+    const entry = `${root}/bin/../dist/gov.cjs`;
+    for (const noun of ['plane', 'service']) {
+      expect(start({}, gov, [noun, 'serve', '--data', 'a b']).stdout).toContain(
+        ` ${young} ${entry} ${noun} serve --data a b\n`,
+      );
+      expect(start({}, gov, [noun, 'status']).stdout).not.toContain(young);
+    }
+    expect(start({}, gov, []).stdout).toContain(` ${entry}\n`);
   });
 
   it('prefers GOV_NODE, then the link of install.sh, then a fetched Node', () => {

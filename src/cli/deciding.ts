@@ -4,7 +4,7 @@ import type { Invocation } from './command.ts';
 import type { Out } from './out.ts';
 import { safe } from './safe.ts';
 import type { approvalsApprove } from './specs/approvals.ts';
-import { viewOf } from './view.ts';
+import { viewOf } from './answerview.ts';
 
 /** What both verbs are given. */
 type Deciding = Pick<Invocation<typeof approvalsApprove>, 'args' | 'flags' | 'out' | 'session' | 'settings'>;

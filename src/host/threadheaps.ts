@@ -6,4 +6,7 @@
 import { setFlagsFromString } from 'node:v8';
 
 /** From now on a thread has the heap that it is started with. */
-export const boundThreadsAlone = (): void => setFlagsFromString('--max-semi-space-size=0');
+export function boundThreadsAlone(): void {
+  setFlagsFromString('--min-semi-space-size=0');
+  setFlagsFromString('--max-semi-space-size=0');
+}

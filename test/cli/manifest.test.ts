@@ -6,7 +6,7 @@ import { loaders } from '../../src/cli/commands/index.ts';
 import { manifest } from '../../src/cli/commands/commands.ts';
 import { allSpecs } from '../../src/cli/specs/index.ts';
 import { nouns } from '../../src/cli/specs/nouns.ts';
-import { viewOf } from '../../src/cli/view.ts';
+import { viewOf } from '../../src/cli/answerview.ts';
 import { table } from '../../src/contract/table.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import type { OperationId } from '../../src/contract/table.ts';

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 const youngMiB = 6;
 
-/** The largest young generation, in MiB, of a thread that is started with `youngMiB` below `--max-semi-space-size=32`. */
+/** The largest young generation, in MiB, of a thread that is started with `youngMiB` below what `bin/gov` gives a server. */
 async function youngOfThread(before: string): Promise<number> {
   const thread = `
     const { getHeapSpaceStatistics } = require('node:v8');
@@ -27,6 +27,7 @@ async function youngOfThread(before: string): Promise<number> {
     const options = { eval: true, execArgv: [], resourceLimits };
     new Worker(${JSON.stringify(thread)}, options).on('message', (most) => console.log(most));`;
   const { stdout } = await promisify(execFile)(process.execPath, [
+    '--min-semi-space-size=16',
     '--max-semi-space-size=32',
     '--input-type=module',
     '-e',

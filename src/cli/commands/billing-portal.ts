@@ -3,7 +3,7 @@ import type { Run } from '../command.ts';
 import { usage } from '../exit.ts';
 import { Safe } from '../safe.ts';
 import type { billingPortal as spec } from '../specs/usage.ts';
-import { viewOf } from '../view.ts';
+import { viewOf } from '../answerview.ts';
 
 export const run: Run<typeof spec> = async ({ flags, io, out, session }) => {
   const service = new URL('/', session.baseUrl().value);

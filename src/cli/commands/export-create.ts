@@ -3,7 +3,7 @@ import type { Run } from '../command.ts';
 import { completed, inputOf } from '../download/created.ts';
 import { safe } from '../safe.ts';
 import type { exportCreate as spec } from '../specs/exports.ts';
-import { viewOf } from '../view.ts';
+import { viewOf } from '../answerview.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags, out, session, settings } = invocation;

@@ -12,7 +12,7 @@ import { exit } from '../exit.ts';
 import { flagName } from '../manifest.ts';
 import type { ListPage, Row } from '../out.ts';
 import { schemaOf } from '../schema.ts';
-import { viewOf } from '../view.ts';
+import { viewOf } from '../answerview.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 type Call = (input: UncheckedInput) => Promise<UncheckedAnswer>;

@@ -4,7 +4,7 @@ import { exit } from '../exit.ts';
 import type { ListPage } from '../out.ts';
 import { safe } from '../safe.ts';
 import type { jobsWait as spec } from '../specs/jobs.ts';
-import { viewOf } from '../view.ts';
+import { viewOf } from '../answerview.ts';
 import { defaultWaitMs, jobError, waitForJob } from '../waiting.ts';
 
 export const run: Run<typeof spec> = async ({ args, out, session, settings, signal }) => {

@@ -3,7 +3,7 @@ import type { Run } from '../command.ts';
 import { usage } from '../exit.ts';
 import { expiryOf } from '../issuedkey.ts';
 import type { keysUpdate as spec } from '../specs/keys.ts';
-import { viewOf } from '../view.ts';
+import { viewOf } from '../answerview.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, io, out, session }) => {
   const { name, scopes, expires, description } = flags;

@@ -9,7 +9,7 @@ import { findVersion } from '../policy/stored.ts';
 import { printPolicyText } from '../policy/textform.ts';
 import { Safe, safe } from '../safe.ts';
 import type { policyGet as spec } from '../specs/policy.ts';
-import { viewOf } from '../view.ts';
+import { viewOf } from '../answerview.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session }) => {
   if (flags.version !== undefined && out.format !== 'policy') {

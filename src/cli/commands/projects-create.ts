@@ -2,7 +2,7 @@
 import type { Run } from '../command.ts';
 import { usage } from '../exit.ts';
 import type { projectsCreate as spec } from '../specs/projects.ts';
-import { viewOf } from '../view.ts';
+import { viewOf } from '../answerview.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, settings }) => {
   const environment = flags.environment ?? session.environment();

@@ -3,7 +3,7 @@ import { confirmName } from '../ask.ts';
 import type { Run } from '../command.ts';
 import { safe } from '../safe.ts';
 import type { projectsDelete as spec } from '../specs/projects.ts';
-import { viewOf } from '../view.ts';
+import { viewOf } from '../answerview.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, out, session } = call;

@@ -7,7 +7,7 @@ import { usage } from '../exit.ts';
 import { schemaOf } from '../schema.ts';
 import type { Schema } from '../schema.ts';
 import type { projectsUpdate as spec } from '../specs/projects.ts';
-import { viewOf } from '../view.ts';
+import { viewOf } from '../answerview.ts';
 
 type Body = CallInput<Table['updateProject']>['body'];
 

@@ -5,7 +5,8 @@ import { CliError, exit, usage } from '../exit.ts';
 import type { Out } from '../out.ts';
 import { safe } from '../safe.ts';
 import type { proofsCreate as spec } from '../specs/proofs.ts';
-import { plainView, viewOf } from '../view.ts';
+import { viewOf } from '../answerview.ts';
+import { plainView } from '../view.ts';
 import { defaultWaitMs, jobError, waitForJob } from '../waiting.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {

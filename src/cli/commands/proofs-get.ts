@@ -7,7 +7,7 @@ import { CliError, exit } from '../exit.ts';
 import { isStdout, writeOutput } from '../files.ts';
 import { Safe, safe } from '../safe.ts';
 import type { proofsGet as spec } from '../specs/proofs.ts';
-import { viewOf } from '../view.ts';
+import { viewOf } from '../answerview.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { args, flags, out, session } = invocation;

@@ -3,19 +3,17 @@
  * Exit 0 verified, 3 not, 2 nobody trusted or unreadable, 5 unknown id. The exit code is settled before
  * anything is printed, so a reader that goes away cannot turn a no into a yes. `test/cli/verify.test.ts`.
  */
-import { createReadStream } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
 import { limits } from '../../contract/limits.ts';
 import { explain } from '../../core/bundle.ts';
 import type { Explanation } from '../../core/bundle.ts';
 import { readBundle } from '../../core/bundleread.ts';
-import { verifyExport } from '../../core/exportverify.ts';
 import type { Verdict } from '../../core/verdict.ts';
 import { verifyBundle } from '../../core/verify.ts';
 import type { Invocation, Run } from '../command.ts';
 import { exit, usage } from '../exit.ts';
+import { fileChunks } from '../filechunks.ts';
 import { unreadable } from '../flags.ts';
-import { tellExport } from '../exportverdict.ts';
 import { safe } from '../safe.ts';
 import type { proofsVerify as spec } from '../specs/proofs.ts';
 import { trustFrom } from '../trust.ts';
@@ -52,9 +50,9 @@ interface Given {
 
 /** The file or standard input, of which only the beginning is read. Errors: exit 2 where it cannot be. */
 async function openGiven({ args, io, signal }: Call): Promise<Given> {
-  const stream = args.proof === '-' ? io.stdin : createReadStream(args.proof);
-  addAbortSignal(signal, stream);
-  const chunks = (stream as AsyncIterable<Buffer | string>)[Symbol.asyncIterator]();
+  const source: AsyncIterable<Buffer | string> =
+    args.proof === '-' ? addAbortSignal(signal, io.stdin) : fileChunks(args.proof, signal);
+  const chunks = source[Symbol.asyncIterator]();
   const next = async (): Promise<Buffer | null> => {
     try {
       const { done, value } = await chunks.next();
@@ -74,7 +72,7 @@ async function openGiven({ args, io, signal }: Call): Promise<Given> {
       yield begin;
       for (let chunk = await next(); chunk !== null; chunk = await next()) yield chunk;
     } finally {
-      stream.destroy();
+      await chunks.return?.();
     }
   };
   refuseCsv(begin.toString('latin1', 0, limits.exportHeaderBytes));
@@ -107,6 +105,10 @@ async function read({ args }: Call, chunks: AsyncIterable<Uint8Array>): Promise<
 
 async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Array>): Promise<number> {
   const { out, session, flags } = invocation;
+  const [{ verifyExport }, { tellExport }] = await Promise.all([
+    import('../../core/exportverify.ts'),
+    import('../exportverdict.ts'),
+  ]);
   const source = trustFrom(flags, session);
   return tellExport(out, {
     source,

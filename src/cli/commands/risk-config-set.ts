@@ -3,7 +3,7 @@ import type { RiskConfigInput } from '../../contract/risk.ts';
 import type { Run } from '../command.ts';
 import { objectOf, readInput } from '../input.ts';
 import type { riskConfigSet as spec } from '../specs/risk.ts';
-import { viewOf } from '../view.ts';
+import { viewOf } from '../answerview.ts';
 
 export const run: Run<typeof spec> = async ({ args, out, io, session, signal }) => {
   const config = objectOf(await readInput(args.file, { io, signal }));

@@ -3,7 +3,7 @@ import { limits } from '../../contract/limits.ts';
 import type { Run } from '../command.ts';
 import { usage } from '../exit.ts';
 import type { usageThresholds as spec } from '../specs/usage.ts';
-import { viewOf } from '../view.ts';
+import { viewOf } from '../answerview.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session }) => {
   const percents = flags.set.map(percentOf);
