@@ -1,4 +1,4 @@
-/** The telemetry of a serving plane, loaded once the plane listens: it starts no later for it. */
+/** The telemetry of a serving plane, loaded behind whoever waited for the plane to listen: it answers no later for it. */
 import type { Background } from '../src/host/run.ts';
 import type { Log } from '../src/service/log.ts';
 import type { Telemetry, TelemetryOptions } from './telemetry.ts';
@@ -8,10 +8,13 @@ export interface LateTelemetry extends Background {
   reasons(): readonly string[];
 }
 
+const loadAfterMs = 100;
+
 /** `options` is asked when it is loaded. */
 export function lateTelemetry(options: () => TelemetryOptions, log: Log): LateTelemetry {
   let telemetry: Telemetry | undefined;
   let loading: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   const load = async (): Promise<void> => {
     const { Telemetry } = await import('./telemetry.ts');
@@ -21,10 +24,13 @@ export function lateTelemetry(options: () => TelemetryOptions, log: Log): LateTe
   };
   return {
     start: () => {
-      loading ??= load().catch((error: unknown) => log.error({ err: error }, 'telemetry could not start'));
+      timer ??= setTimeout(() => {
+        loading = load().catch((error: unknown) => log.error({ err: error }, 'telemetry could not start'));
+      }, loadAfterMs);
     },
     stop: async () => {
       isStopped = true;
+      clearTimeout(timer);
       await loading;
       await telemetry?.stop();
     },

@@ -17,7 +17,7 @@ import { isHeavy, type Route } from './route.ts';
 export function admit(route: Route, request: FastifyRequest): Promise<void> | undefined {
   const { row, gate, rate } = route;
   if (route.closing()) throw new GovError('SHUTTING_DOWN', 'the server is shutting down; repeat later');
-  checkEnvelope(request.raw);
+  checkEnvelope(request.raw, request.originalUrl);
   request.lines = request.lines === null ? route.lines : [...request.lines, ...route.lines];
   if (row.tag === 'Health') return admitProbe(route, request);
   route.overload.check();

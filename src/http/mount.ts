@@ -1,17 +1,25 @@
 /** From the contract table to routes. Proven by `test/http/*.test.ts` over real sockets. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import { accessOf, type Operation } from '../contract/operation.ts';
 import { table, type OperationId } from '../contract/table.ts';
+import type { Place } from '../service/shown.ts';
 import { admit } from './admit.ts';
 import { jsonMediaType } from './answer.ts';
 import { InFlight } from './idempotency.ts';
 import { rateOf, type HeaderLines } from './rates.ts';
-import { basePaths, isHeavy, type AnyHandler, type MountOptions, type Route } from './route.ts';
+import {
+  basePaths,
+  environmentOf,
+  isHeavy,
+  type AnyHandler,
+  type MountOptions,
+  type Route,
+} from './route.ts';
 import { fail, serve } from './serve.ts';
 import { OperationStats } from './stats.ts';
 
-/** Adds every operation under both base paths; answers the counters of what was mounted. */
+/** Adds every operation, which both base paths lead to (`routedUrl`); answers the counters of what was mounted. */
 export function mount(app: FastifyInstance, options: MountOptions): OperationStats[] {
   const inFlight = new InFlight();
   return options.operations.map((id) => {
@@ -21,41 +29,41 @@ export function mount(app: FastifyInstance, options: MountOptions): OperationSta
     const isEmpty = first !== undefined && 'empty' in first;
     const access = accessOf(row);
     const stats = new OperationStats(id);
-    for (const environment of ['production', 'sandbox'] as const) {
-      addRoute(app, {
-        ...options,
-        id,
-        row,
-        basePath: basePaths[environment],
-        access,
-        place: { environment, needsProject: access === 'project', forPlane: access === 'plane' },
-        rate: rateOf(row),
-        lines: noticeLines(row),
-        contentType,
-        // a ranged answer is of the type that was asked for when it was made
-        mediaType: isEmpty || row.ranged === true ? null : (contentType.split(';')[0] ?? contentType),
-        handler: options.handlers[id] as AnyHandler,
-        inFlight,
-        stats,
-        check: null,
-      });
-    }
+    const below = (environment: Place['environment']): Route => ({
+      ...options,
+      id,
+      row,
+      basePath: basePaths[environment],
+      access,
+      place: { environment, needsProject: access === 'project', forPlane: access === 'plane' },
+      rate: rateOf(row),
+      lines: noticeLines(row),
+      contentType,
+      // a ranged answer is of the type that was asked for when it was made
+      mediaType: isEmpty || row.ranged === true ? null : (contentType.split(';')[0] ?? contentType),
+      handler: options.handlers[id] as AnyHandler,
+      inFlight,
+      stats,
+      check: null,
+    });
+    addRoute(app, { production: below('production'), sandbox: below('sandbox') });
     return stats;
   });
 }
 
-function addRoute(app: FastifyInstance, route: Route): void {
-  const { row, basePath } = route;
+function addRoute(app: FastifyInstance, routes: Readonly<Record<Place['environment'], Route>>): void {
+  const { row, id, basePath } = routes.production;
+  const routeOf = (request: FastifyRequest): Route => routes[environmentOf(request)];
   app.route({
     method: row.ranged === true ? [row.method, 'HEAD'] : row.method,
     url: basePath + row.path.replace(/\{([^}]+)\}/g, ':$1'),
     bodyLimit: row.bodyBytes ?? limits.bodyBytes,
     // recording has no timer of its own: the write queue is bounded, and a timer costs 5 % of a request
-    ...(recording.has(route.id) ? {} : { handlerTimeout: handlerSeconds(row) * 1000 }),
-    errorHandler: (error, request, reply) => fail(route, error, { request, reply }),
+    ...(recording.has(id) ? {} : { handlerTimeout: handlerSeconds(row) * 1000 }),
+    errorHandler: (error, request, reply) => fail(routeOf(request), error, { request, reply }),
     onRequest: (request, _reply, done) => {
       try {
-        const admitted = admit(route, request);
+        const admitted = admit(routeOf(request), request);
         if (admitted === undefined) done();
         // oxlint-disable-next-line promise/no-callback-in-promise -- Fastify's hook, without a promise where none is needed
         else admitted.then(() => done(), done);
@@ -64,7 +72,7 @@ function addRoute(app: FastifyInstance, route: Route): void {
       }
     },
     handler: (request, reply) => {
-      void serve(route, request, reply);
+      void serve(routeOf(request), request, reply);
     },
   });
 }

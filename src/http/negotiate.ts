@@ -22,14 +22,14 @@ export function isPlainlyFramed({ headers }: IncomingMessage): boolean {
  * HEADERS_TOO_LARGE beyond the bounds that Node's parser does not hold itself, VALIDATION_ERROR where a proxy
  * could read another request than we do (RFC 9112 sections 3.2 and 6.1).
  */
-export function checkEnvelope(request: IncomingMessage): void {
+export function checkEnvelope(request: IncomingMessage, url = request.url ?? ''): void {
   const fields = request.rawHeaders.length / 2;
   if (fields > limits.headerCount) {
     throw new GovError('HEADERS_TOO_LARGE', `expected at most ${limits.headerCount} headers, got ${fields}`);
   }
-  const url = request.url?.length ?? 0;
-  if (url > limits.urlBytes) {
-    throw new GovError('HEADERS_TOO_LARGE', `expected a URL of at most ${limits.urlBytes} bytes, got ${url}`);
+  if (url.length > limits.urlBytes) {
+    const detail = `expected a URL of at most ${limits.urlBytes} bytes, got ${url.length}`;
+    throw new GovError('HEADERS_TOO_LARGE', detail);
   }
   if (!isPlainlyFramed(request)) {
     throw headerFault('transfer-encoding', 'expected Transfer-Encoding: chunked, or none');

@@ -1,4 +1,5 @@
-/** A row of the table as it is served: one route under one base path. */
+/** A row of the table as it is served: once for each environment, at one route of Fastify's. */
+import type { FastifyRequest } from 'fastify';
 import type { Access, Operation } from '../contract/operation.ts';
 import type { OperationId } from '../contract/table.ts';
 import type {
@@ -84,6 +85,13 @@ const named: Readonly<Record<string, string>> = {
 
 /** Where each environment is served (contract A17). */
 export const basePaths = { production: '/api/v1', sandbox: '/sandbox/api/v1' } as const;
+
+/** What a URL is routed by: all is mounted below one base path, since a second one took each start 20 ms. */
+export const routedUrl = (url: string): string =>
+  url.startsWith('/api/') ? url : url.replace(/^((?:https?:\/\/[^/]*)?)\/sandbox(?=\/api\/v1\/)/, '$1');
+
+export const environmentOf = ({ originalUrl, url }: FastifyRequest): Place['environment'] =>
+  originalUrl === url ? 'production' : 'sandbox';
 
 declare module 'fastify' {
   interface FastifyRequest {

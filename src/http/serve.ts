@@ -92,7 +92,7 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written |
   const { caller, presented } = request;
   const { basePath } = route;
   const header = row.method === 'POST' ? request.headers['idempotency-key'] : undefined;
-  const keyed = { caller, method: row.method, route: row.path, url: request.url, body };
+  const keyed = { caller, method: row.method, route: row.path, url: request.originalUrl, body };
   const idempotency = readIdempotency(header, keyed, route.services);
   const ifMatch = row.ifMatch === true ? (request.headers['if-match'] ?? null) : null;
   const conditions = row.ranged === true ? conditionsOf(request) : null;

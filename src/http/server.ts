@@ -26,7 +26,7 @@ import { renderPage } from './pages.ts';
 import { problemMediaType, renderProblem } from './problem.ts';
 import { Rates, type RateOptions } from './rates.ts';
 import { requestId } from './requestid.ts';
-import { basePaths } from './route.ts';
+import { basePaths, routedUrl } from './route.ts';
 import { asGovError } from './serve.ts';
 import type { OperationStats } from './stats.ts';
 import { asksForStream, Streams } from './stream.ts';
@@ -187,6 +187,7 @@ function createApp(options: ServerOptions, context: Context): FastifyInstance {
     requestIdHeader: false,
     genReqId: requestId,
     trustProxy: false,
+    rewriteUrl: ({ url = '' }) => routedUrl(url),
     ...listenerOf(options, headersSeconds),
     routerOptions: {
       // an id that is too long is as unknown as any other; the URL is bounded before

@@ -83,6 +83,14 @@ describe('credentials', () => {
       body: { runId: 'r', eventType: 't', actor: 'a', action: 'x', timestamp: '2026-01-01T00:00:00Z' },
     });
     expect(created.headers['location']).toBe(`/sandbox/api/v1/events/${created.body.eventId}`);
+    const at = async (path: string): Promise<unknown> => {
+      const { status, body } = await sandbox.call('GET', sandbox.origin + path);
+      return [status, body.code];
+    };
+    expect(await at('/api/v1/runs')).toEqual([401, 'ENVIRONMENT_MISMATCH']);
+    for (const path of ['/sandbox/sandbox/api/v1/runs', '/Sandbox/api/v1/runs', '/%73andbox/api/v1/runs']) {
+      expect(await at(path), path).toEqual([404, 'NOT_FOUND']);
+    }
     await sandbox.end();
   });
 

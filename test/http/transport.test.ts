@@ -83,12 +83,14 @@ describe('what is decided before a handler runs', () => {
     const over = await plane.call('GET', '/runs', { headers: headers(limits.headerCount - own + 1) });
     expect([over.status, over.body.code]).toEqual([431, 'HEADERS_TOO_LARGE']);
 
-    const url = (bytes: number): string => {
-      const path = '/api/v1/events/count?eventType=';
-      return plane.origin + path + 'a'.repeat(bytes - path.length);
+    const status = async (base: string, bytes: number): Promise<number> => {
+      const path = `${base}/events/count?eventType=`;
+      return (await plane.call('GET', plane.origin + path + 'a'.repeat(bytes - path.length))).status;
     };
-    expect((await plane.call('GET', url(limits.urlBytes))).status).toBe(400); // longer than an eventType
-    expect((await plane.call('GET', url(limits.urlBytes + 1))).status).toBe(431);
+    expect(await status('/api/v1', limits.urlBytes)).toBe(400); // longer than an eventType
+    expect(await status('/api/v1', limits.urlBytes + 1)).toBe(431);
+    expect(await status('/sandbox/api/v1', limits.urlBytes)).toBe(401); // of the other environment
+    expect(await status('/sandbox/api/v1', limits.urlBytes + 1)).toBe(431);
 
     const huge = await send('GET', `${plane.baseUrl}/runs`, {
       key: plane.key,
