@@ -199,8 +199,8 @@ export const limits = {
   proofPathHashes: 64,
   commitRequests: 500,
   /** So many that wait are handed to the thread that writes at once, while it has not answered more than `commitAheadMost`. */
-  commitAheadRequests: 12,
-  commitAheadMost: 48,
+  commitAheadRequests: 24,
+  commitAheadMost: 72,
   commitBytes: 8 * MiB,
   commitSharedBytes: 256 * KiB,
   commitSharedRecent: 256,
