@@ -88,7 +88,7 @@ async function encloseRun(
   const list: BundleEvent[] = [];
   const erasures = new Set<number>();
   const disclosed = events === 'disclosed' ? { disclose: () => true } : {};
-  const range = { fromSeq: 0, beforeIndex: treeSize };
+  const range = { fromSeq: 0, beforeIndex: treeSize, bodies: events === 'disclosed' };
   for await (const chunk of runEvents(context, { projectId, runId }, range)) {
     for (const event of chunk) {
       list.push(bundleEvent(event, disclosed));
@@ -102,7 +102,7 @@ async function encloseRun(
   return {
     events: list,
     eventsInclusion: pathText(path),
-    ...(events === 'records' || erasures.size === 0
+    ...(erasures.size === 0
       ? {}
       : { erasures: await encloseErasures(context, projectId, { erasures, second }) }),
     ...(graph === null ? {} : { graph }),

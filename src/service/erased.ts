@@ -3,7 +3,8 @@
  * that lost fields without one is an alarm, whatever its row says. Proven by `test/service/erasures.test.ts`.
  */
 import { readErasure, type ErasureRecord } from '../core/decided/erasure.ts';
-import { erasuresOf } from '../core/erased.ts';
+import { erasuresOf, unkeptOf } from '../core/erased.ts';
+import { recordDigests } from '../core/runevent.ts';
 import { GovError } from '../contract/problems.ts';
 import type { Leaf, StoreReader } from '../store/port.ts';
 
@@ -40,6 +41,18 @@ export class Erasures {
     }
     return erasure;
   }
+}
+
+/**
+ * STORAGE_FAULT where the leaf of an event, read with its body, lacks a field that its body does not say was erased. Cost:
+ * none where all stands there as it was recorded.
+ */
+export function requireKept({ index, record, disclosures, bounds, erased, isGone }: Leaf): void {
+  if (disclosures !== null && bounds === undefined && isGone !== true) return;
+  const digests = recordDigests(record) ?? [];
+  if (bounds?.length === 2 * digests.length) return;
+  const { missing } = unkeptOf(digests, { disclosures, erased: erased ?? null });
+  if (missing.length > 0) throw lostFields(index, 'a field that was not erased');
 }
 
 /** Of an audit leaf. */

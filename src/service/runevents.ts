@@ -2,11 +2,15 @@
 import { GovError } from '../contract/problems.ts';
 import { readRecord, type RunEvent } from '../core/runevent.ts';
 import type { Bodies } from '../store/port.ts';
+import { requireKept } from './erased.ts';
 import type { RunOf, TaskContext } from './work.ts';
 
 const chunkEvents = 100;
 
-/** Events from `fromSeq` on with an index below `beforeIndex`; bodies are read unless told otherwise. */
+/**
+ * Events from `fromSeq` on with an index below `beforeIndex`; bodies are read unless told otherwise. STORAGE_FAULT where one
+ * that is read whole lost something that was not erased.
+ */
 export async function* runEvents(
   { reader, breathe }: TaskContext,
   { projectId, runId }: RunOf,
@@ -21,6 +25,7 @@ export async function* runEvents(
         const below = prunedBelow(error);
         throw below === null ? error : prunedRun(runId, below);
       });
+    if (bodies === true) leaves.forEach(requireKept);
     if (leaves.length > 0) yield leaves.map((leaf) => ({ ...leaf, clear: readRecord(leaf.record) }));
     if (leaves.length < chunkEvents) return;
     fromSeq += leaves.length;
