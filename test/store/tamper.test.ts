@@ -116,7 +116,7 @@ describe('one changed row', () => {
       `UPDATE body SET erased = ${erased}, disclosures =
        (SELECT json_group_array(json(value)) FROM (SELECT value FROM json_each(disclosures) ORDER BY key DESC))
        WHERE idx = 300`,
-      ['prj_a/audit/300 body_altered'],
+      ['prj_a/audit/300 body_altered', ...(erased === 'NULL' ? [] : ['prj_a/audit/300 erasure_mismatch'])],
     ]),
     ['a deleted body', 'DELETE FROM body WHERE idx = 300', ['prj_a/audit/300 body_missing']],
     [

@@ -97,6 +97,21 @@ describe('a log with erasures', () => {
       ['prj_a/audit/6 body_missing', 'prj_a/audit/21 erasure_mismatch'],
     ],
     [
+      'a whole body that names none',
+      "UPDATE body SET erased = '[]' WHERE idx = 7",
+      ['prj_a/audit/7 erasure_mismatch'],
+    ],
+    [
+      'a whole body that names one',
+      "UPDATE body SET erased = '[[3]]' WHERE idx = 7",
+      ['prj_a/audit/7 erasure_mismatch'],
+    ],
+    [
+      'an erased body that names another erasure too',
+      "UPDATE body SET erased = json_insert(erased, '$[#]', json('[3]')) WHERE idx = 5",
+      ['prj_a/audit/5 erasure_mismatch'],
+    ],
+    [
       'an erasure that is gone',
       () => `DELETE FROM leaf WHERE idx = ${leaf}`,
       [

@@ -59,6 +59,10 @@ export function erasureCheck(check: Check, project: CheckedProject, prunedBelow:
     if (unnamed !== undefined) {
       const expected = `a gov.erasure/1 leaf at ${unnamed.leaf} that names ${unnamed.digest}`;
       problem('erasure_mismatch', expected, 'none');
+    } else if (erased !== null) {
+      const leaves = erasuresOf(erased);
+      if (leaves.length === 0 || leaves.some((leaf) => names(leaf, index).size === 0))
+        problem('erasure_mismatch', 'nothing, or erasures that name this leaf', erased.slice(0, 80));
     }
     if (missing.length > 0)
       problem('body_missing', `${digests.length} disclosures`, `${digests.length - missing.length}`);
