@@ -1,6 +1,7 @@
 /**
  * What erasure took of leaves, each of it held against the `gov.erasure/1` leaf that is said to have taken it: a body
- * that lost fields without one is an alarm, whatever its row says. Proven by `test/service/erasures.test.ts`.
+ * that lost fields without one is an alarm, whatever its row says. Proven by `test/service/erasures.test.ts` and
+ * `lostbodies.test.ts`.
  */
 import { readErasure, type ErasureRecord } from '../core/decided/erasure.ts';
 import { erasuresOf, unkeptOf } from '../core/erased.ts';
