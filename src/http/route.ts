@@ -86,9 +86,25 @@ const named: Readonly<Record<string, string>> = {
 /** Where each environment is served (contract A17). */
 export const basePaths = { production: '/api/v1', sandbox: '/sandbox/api/v1' } as const;
 
+/** An origin, where a proxy's form of request has one (RFC 9112 §3.2.2), and the first segments of a path. */
+const beginning = /^((?:https?:\/\/[^/]*)?)(\/[^/]*)((?:\/[^/]*){2}\/)/i;
+
 /** What a URL is routed by: all is mounted below one base path, since a second one took each start 20 ms. */
-export const routedUrl = (url: string): string =>
-  url.startsWith('/api/') ? url : url.replace(/^((?:https?:\/\/[^/]*)?)\/sandbox(?=\/api\/v1\/)/, '$1');
+export function routedUrl(url: string): string {
+  if (url.startsWith(`${basePaths.production}/`)) return url;
+  const [all = '', origin = '', first = '', others = ''] = beginning.exec(url) ?? [];
+  const isSandbox = decoded(first + others) === `${basePaths.sandbox}/`;
+  return isSandbox ? origin + others + url.slice(all.length) : url;
+}
+
+/** A letter may be percent-encoded (RFC 3986 §6.2.2.2); nothing where it is none. */
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return '';
+  }
+}
 
 export const environmentOf = ({ originalUrl, url }: FastifyRequest): Place['environment'] =>
   originalUrl === url ? 'production' : 'sandbox';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from 'node:crypto';
+import { request } from 'node:http';
 import { planeOperations } from '../../plane/operations.ts';
 import { limits } from '../../src/contract/limits.ts';
 import type { Operation, Scope } from '../../src/contract/operation.ts';
@@ -88,9 +89,28 @@ describe('credentials', () => {
       return [status, body.code];
     };
     expect(await at('/api/v1/runs')).toEqual([401, 'ENVIRONMENT_MISMATCH']);
-    for (const path of ['/sandbox/sandbox/api/v1/runs', '/Sandbox/api/v1/runs', '/%73andbox/api/v1/runs']) {
+    for (const path of ['/%73andbox/api/v1/runs', '/sandbox/%61pi/%76%31/runs', '/sandbox/api/v1/%72uns']) {
+      expect(await at(path), path).toEqual([200, undefined]);
+    }
+    const others = ['/sandbox/sandbox/api/v1/runs', '/Sandbox/api/v1/runs', '/sandbox%2fapi/v1/runs'];
+    for (const path of [...others, '/sandbox//api/v1/runs', '/sandbox/api%2Fv1/runs', '/%73andbox/api/v1']) {
       expect(await at(path), path).toEqual([404, 'NOT_FOUND']);
     }
+    // the form of request that proxies send
+    const whole = (target: string): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const headers = { authorization: `Bearer ${sandbox.key}` };
+        request(sandbox.origin, { path: target, headers, agent: false }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        })
+          .on('error', reject)
+          .end();
+      });
+    for (const scheme of ['http', 'https', 'HTTP'])
+      expect(await whole(`${scheme}://h/sandbox/api/v1/runs`), scheme).toBe(200);
+    expect(await whole('http://h/api/v1/runs')).toBe(401);
+    expect(await whole('http://h/sandbox/sandbox/api/v1/runs')).toBe(404);
     await sandbox.end();
   });
 
