@@ -5,7 +5,6 @@
  */
 import { readErasure, type ErasureRecord } from '../core/decided/erasure.ts';
 import { erasuresOf, unkeptOf } from '../core/erased.ts';
-import { recordDigests } from '../core/runevent.ts';
 import { GovError } from '../contract/problems.ts';
 import type { Leaf, StoreReader } from '../store/port.ts';
 
@@ -44,17 +43,14 @@ export class Erasures {
   }
 }
 
-/**
- * STORAGE_FAULT where the leaf of an event, read with its body, lacks a field that its body does not say was erased. Cost:
- * none where all stands there as it was recorded.
- */
-export function requireKept({ index, record, disclosures, bounds, erased, isGone }: Leaf): void {
-  if (disclosures !== null && bounds === undefined && isGone !== true) return;
-  const digests = recordDigests(record) ?? [];
-  if (bounds?.length === 2 * digests.length) return;
+/** STORAGE_FAULT where a leaf lost a field that its body does not say was erased. `digests`: all of its record. */
+export function refuseLost({ index, disclosures, erased }: Lossy, digests: readonly string[]): void {
   const { missing } = unkeptOf(digests, { disclosures, erased: erased ?? null });
   if (missing.length > 0) throw lostFields(index, 'a field that was not erased');
 }
+
+/** A leaf that was read with its body. */
+type Lossy = Pick<Leaf, 'index' | 'disclosures'> & { readonly erased?: string | null | undefined };
 
 /** Of an audit leaf. */
 export const lostFields = (index: number, what: string): GovError =>

@@ -18,7 +18,7 @@ import { eventCsv } from '../core/eventcsv.ts';
 import { eventRow, type EventText } from '../core/eventtext.ts';
 import { eventOf, exportRow, type ExportLeaf } from '../core/exportrow.ts';
 import { readJson, type Json, type JsonObject } from '../core/json.ts';
-import { erasuresOf, unkeptOf } from '../core/erased.ts';
+import { erasuresOf } from '../core/erased.ts';
 import { GovError } from '../contract/problems.ts';
 import { formatTimestamp } from '../core/time.ts';
 import { columnsOf } from './exportcolumns.ts';
@@ -26,7 +26,7 @@ import { Output } from './exportoutput.ts';
 import { jobRows } from './exportjobs.ts';
 import { ProofParts } from './exportproof.ts';
 import { leavesOf } from './exportsources.ts';
-import { Erasures, lostFields } from './erased.ts';
+import { Erasures, refuseLost } from './erased.ts';
 import type { ExportInput, ExportOutput, Task, TaskContext } from './work.ts';
 
 export const exportTask: Task<'export'> = async (context, input) => {
@@ -130,18 +130,12 @@ async function* rowsOf(
       }
       if (erasuresOf(leaf.erased ?? null).length > 0)
         await erasures.require({ ...leaf, erased: leaf.erased ?? '' });
-      refuseLost(leaf);
+      refuseLost(leaf, digestsOf(leaf.record) ?? []);
       const row = leaf.pieces === undefined ? exportRow(resource, leaf) : '';
       rows.push({ row, event: null, leaf });
     }
     yield rows;
   }
-}
-
-/** STORAGE_FAULT where the leaf lost a field that nothing erased, as reads of events refuse. */
-function refuseLost({ index, record, disclosures, erased = null }: ExportLeaf): void {
-  const { missing } = unkeptOf(digestsOf(record) ?? [], { disclosures, erased });
-  if (missing.length > 0) throw lostFields(index, 'a field that was not erased');
 }
 
 class Count {

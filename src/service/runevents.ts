@@ -1,8 +1,8 @@
 /** The events of a run as a stream of chunks, so that a run of a million never stands in memory. */
 import { GovError } from '../contract/problems.ts';
-import { readRecord, type RunEvent } from '../core/runevent.ts';
-import type { Bodies } from '../store/port.ts';
-import { requireKept } from './erased.ts';
+import { readRecord, recordDigests, type RunEvent } from '../core/runevent.ts';
+import type { Bodies, Leaf } from '../store/port.ts';
+import { refuseLost } from './erased.ts';
 import type { RunOf, TaskContext } from './work.ts';
 
 const chunkEvents = 100;
@@ -31,6 +31,14 @@ export async function* runEvents(
     fromSeq += leaves.length;
     await breathe();
   }
+}
+
+/** Cost: none where all stands there as it was recorded, which whoever reads has seen by one hash (`Leaf.bounds`). */
+function requireKept(leaf: Leaf): void {
+  const { record, disclosures, bounds, isGone } = leaf;
+  if (disclosures !== null && bounds === undefined && isGone !== true) return;
+  const digests = recordDigests(record) ?? [];
+  if (bounds?.length !== 2 * digests.length) refuseLost(leaf, digests);
 }
 
 export const noEvents = (runId: string): GovError =>
