@@ -3,8 +3,8 @@
  * the counts of any period follow from two leaves. `ref` binds the leaf to the audit leaves it covers without
  * showing them. Proven by `test/core/metering.test.ts`.
  */
+import { hash } from 'node:crypto';
 import { meteredTypes, type MeteredType } from '../contract/operation.ts';
-import { sha256 } from './hash.ts';
 import { hashBytes, merkleRoot } from './merkle.ts';
 import { parseTimestamp } from './time.ts';
 
@@ -90,23 +90,36 @@ function isLeaf({ at, op, ref, totals, units }: MeterLeaf): boolean {
 }
 
 const label = 'gov.meterref/v1\n';
+const nonceBytes = 16;
+/** Where it is put together: label, nonce, first index of 8 bytes, count of 4, root. */
+const preimage = Buffer.alloc(label.length + nonceBytes + 8 + 4 + hashBytes);
+preimage.write(label);
 
 /** Binds a meter leaf to the audit leaves [firstIndex, firstIndex + leaves.length). `nonce`: 16 bytes. */
 export const meterRef = (nonce: Uint8Array, firstIndex: number, leaves: readonly Uint8Array[]): string =>
   meterRefOf({ nonce, firstIndex, count: leaves.length, root: merkleRoot(leaves) });
 
-/** The same by the root of the covered leaves, 32 bytes. `firstIndex` up to 2^53−1, `count` below 2^32. */
+/**
+ * The same by the root of the covered leaves, 32 bytes. `firstIndex` up to 2^53−1, `count` below 2^32. RangeError where
+ * nonce or root has another length.
+ */
 export function meterRefOf(covered: {
   readonly nonce: Uint8Array;
   readonly firstIndex: number;
   readonly count: number;
   readonly root: Uint8Array;
 }): string {
-  const preimage = Buffer.alloc(label.length + 16 + 8 + 4 + hashBytes);
-  preimage.write(label);
-  preimage.set(covered.nonce, label.length);
-  preimage.writeBigUInt64BE(BigInt(covered.firstIndex), label.length + 16);
-  preimage.writeUInt32BE(covered.count, label.length + 24);
-  preimage.set(covered.root, label.length + 28);
-  return sha256(preimage).toString('base64url');
+  const { nonce, root } = covered;
+  if (nonce.length !== nonceBytes || root.length !== hashBytes) {
+    throw new RangeError(
+      `expected ${nonceBytes} and ${hashBytes} bytes, got ${nonce.length} and ${root.length}`,
+    );
+  }
+  const at = label.length;
+  preimage.set(nonce, at);
+  preimage.writeUInt32BE(Math.floor(covered.firstIndex / 2 ** 32), at + 16);
+  preimage.writeUInt32BE(covered.firstIndex % 2 ** 32, at + 20);
+  preimage.writeUInt32BE(covered.count, at + 24);
+  preimage.set(root, at + 28);
+  return hash('sha256', preimage, 'base64url');
 }

@@ -28,14 +28,13 @@ export const events: Pick<
   'createEvent' | 'createEvents' | 'listEvents' | 'countEvents' | 'getEvent' | 'listRuns'
 > = {
   async createEvent({ body, caller, basePath, idempotency }, services) {
-    const kept =
-      idempotency === null
-        ? {}
-        : { idempotency: { ...idempotency, response: createdTemplate(body.runId, basePath) } };
     const judge = (by: Caller) => {
       const judged = judgeEvent(body, services, recordingOf(by, services));
       if ('fault' in judged) throw fieldError(judged.fault);
-      return { ...acceptedOf([judged]), whole: true, ...kept };
+      const accepted = { ...acceptedOf([judged]), whole: true };
+      if (idempotency === null) return accepted;
+      const kept = { ...idempotency, response: createdTemplate(body.runId, basePath) };
+      return { ...accepted, idempotency: kept };
     };
     const first = judge(caller);
     if (services.runs.holding) await services.runs.free(caller.project.projectId, [body.runId]);
@@ -134,13 +133,16 @@ function acceptedOf(results: readonly Judged[]): Pick<Uncounted, 'fingerprints'>
   readonly leaves: readonly EventDraft[];
 } {
   const leaves: EventDraft[] = [];
-  const fingerprints = new Map<number, string>();
+  let fingerprints: Map<number, string> | undefined;
   for (const result of results) {
     if ('fault' in result) continue;
-    if (result.fingerprint !== null) fingerprints.set(leaves.length, result.fingerprint);
+    if (result.fingerprint !== null) {
+      fingerprints ??= new Map<number, string>();
+      fingerprints.set(leaves.length, result.fingerprint);
+    }
     leaves.push(result.draft);
   }
-  return fingerprints.size === 0 ? { leaves } : { leaves, fingerprints };
+  return fingerprints === undefined ? { leaves } : { leaves, fingerprints };
 }
 
 /** Duplicates and rejected events count nothing (contract I8, E11). */

@@ -24,18 +24,18 @@ export async function appendJudged(
   counted: Counted,
   judge: (caller: Caller) => Promise<Uncounted> | Uncounted,
 ): Promise<Stored | Replayed> {
-  let { caller } = counted;
+  let by = counted;
   for (let attempt = 0; attempt < attempts; attempt++) {
+    const { caller } = by;
     const { revisedMs } = caller.rules;
-    const request = await judge(caller);
-    const stored = await appendMeteredOrStale(
-      services,
-      { ...counted, caller },
-      { ...request, ...(revisedMs === undefined ? {} : { revisedMs }) },
-    );
+    const judged = judge(caller);
+    // a turn of the loop is not given away for what is known at once
+    const request = judged instanceof Promise ? await judged : judged;
+    const appended = revisedMs === undefined ? request : { ...request, revisedMs };
+    const stored = await appendMeteredOrStale(services, by, appended);
     if (!('outcome' in stored) || stored.outcome !== 'revised') return refuseOutdated(stored);
     services.forgetCredential(caller.project.projectId);
-    caller = await asOfNow(services, caller);
+    by = { ...by, caller: await asOfNow(services, caller) };
   }
   throw new GovError('OVERLOADED', 'the project kept changing meanwhile; repeat later', {
     retryAfterSeconds: limits.overloadRetrySeconds,

@@ -56,7 +56,8 @@ export class Sequencer {
   private readonly parts: SequencerParts;
   /** Least recently written first. */
   private readonly ledgers = new Map<string, Ledger>();
-  private readonly pending = new Map<string, Pending>();
+  /** Anew for each commit: a map that is cleared leaves a table behind that keeps all it held, and the next one. */
+  private pending = new Map<string, Pending>();
 
   constructor(parts: SequencerParts) {
     this.parts = parts;
@@ -126,14 +127,14 @@ export class Sequencer {
         ledger.runs.delete(runId);
       }
     }
-    this.pending.clear();
+    this.pending = new Map();
     this.release();
   }
 
   /** The transaction failed: what the ledgers of its projects knew is read again when next needed. */
   forget(): void {
     for (const projectId of this.pending.keys()) this.ledgers.delete(projectId);
-    this.pending.clear();
+    this.pending = new Map();
   }
 
   /** Lets go of projects that were not written to lately. */

@@ -16,13 +16,14 @@ import { storeFiles } from './files.ts';
 import { mainApplicationId } from './schema.ts';
 import { openSubjects } from './subjectfile.ts';
 import type { FromThread, Settled, ThreadStart, ToThread } from './threadmessages.ts';
+import { packOutcome, unpackWrite, type PlaceTuple } from './threadwire.ts';
 
 if (parentPort === null) throw new Error('this file is a worker thread');
 const port = parentPort;
 const send = (message: FromThread): void => port.postMessage(message);
 
 let nowMs = 0;
-let outcomes: Settled[] = [];
+let outcomes: (Settled | PlaceTuple)[] = [];
 
 const { path, masterKey } = workerData as ThreadStart;
 const db = connect(path, { applicationId: mainApplicationId, cacheKiB: 12_288 });
@@ -47,7 +48,7 @@ function tell(trouble: 'full' | 'fault', error: GovError): void {
 /** What one commit settled is answered together: its promises are kept within one turn of the event loop. */
 function settle(outcome: Settled): void {
   if (outcomes.length === 0) queueMicrotask(answer);
-  outcomes.push(outcome);
+  outcomes.push(packOutcome(outcome));
 }
 
 function answer(): void {
@@ -60,9 +61,9 @@ function receive(message: ToThread): void {
   switch (message.kind) {
     case 'write':
       nowMs = message.nowMs;
-      message.writes.forEach((write, at) => {
+      message.writes.forEach((packed, at) => {
         const no = message.first + at;
-        engine.take(write, {
+        engine.take(unpackWrite(packed), {
           resolve: (result) => settle({ no, result }),
           reject: (error) => settle({ no, failure: failureOf(error) }),
         });

@@ -18,6 +18,8 @@ import { CommitQueue } from './commitqueue.ts';
 import type { Engine, Settle } from './engine.ts';
 import { problemOf, troubleOf } from './faults.ts';
 import type { FromThread, Settled, ThreadStart, ToThread } from './threadmessages.ts';
+import { SentWrites } from './sentwrites.ts';
+import { packWrite, unpackOutcome } from './threadwire.ts';
 import { refusalOf } from './writer.ts';
 import { bytesOf, projectOf, type ResultOf, type Verb, type Write, type WriteOf } from './writes.ts';
 
@@ -45,10 +47,7 @@ export class ThreadEngine implements Engine {
   private thread: Worker | null = null;
   private gone: Promise<void> = Promise.resolve();
   private readonly waiting = new CommitQueue<Waiting>();
-  private readonly sent = new Map<number, Waiting>();
-  /** What they will roughly write. */
-  private sentBytes = 0;
-  private count = 0;
+  private readonly sent = new SentWrites<Waiting>();
   private scheduled = false;
   private fault: GovError | null = null;
   private full: GovError | null = null;
@@ -141,15 +140,15 @@ export class ThreadEngine implements Engine {
     while (
       this.waiting.size >= commitAheadRequests &&
       this.sent.size < commitAheadMost &&
-      this.sentBytes + this.waiting.bytes < commitSharedBytes
+      this.sent.bytes + this.waiting.bytes < commitSharedBytes
     ) {
       this.send(this.waiting.next());
     }
   }
 
   private send(taken: readonly Waiting[]): void {
-    const first = this.count;
-    const writes = taken.map(({ write }) => write);
+    const first = this.sent.next;
+    const writes = taken.map(({ write }) => packWrite(write));
     try {
       this.post({ kind: 'write', first, nowMs: this.options.clock.now(), writes });
     } catch (error) {
@@ -160,9 +159,7 @@ export class ThreadEngine implements Engine {
       return;
     }
     if (this.sent.size === 0) this.thread?.ref();
-    this.count += taken.length;
-    taken.forEach((item, at) => this.sent.set(first + at, item));
-    for (const { bytes } of taken) this.sentBytes += bytes;
+    this.sent.add(taken);
   }
 
   private post(message: ToThread): void {
@@ -200,11 +197,10 @@ export class ThreadEngine implements Engine {
       this.enter(message.trouble, errorOf(message.failure) as GovError);
       return;
     }
-    const answered = message.outcomes.map((outcome) => ({ outcome, sent: this.sent.get(outcome.no) }));
-    for (const { outcome, sent } of answered) {
-      this.sentBytes -= sent?.bytes ?? 0;
-      this.sent.delete(outcome.no);
-    }
+    const answered = message.outcomes.map((packed) => {
+      const outcome = unpackOutcome(packed);
+      return { outcome, sent: this.sent.take(outcome.no) };
+    });
     this.sendNext();
     for (const { outcome, sent } of answered) if (sent !== undefined) keep(sent, outcome);
     if (this.sent.size === 0 && !this.ending) this.thread?.unref();
@@ -227,9 +223,7 @@ export class ThreadEngine implements Engine {
     this.ending = true;
     const problem = problemOf('fault', error);
     this.enter('fault', problem);
-    for (const { reject } of this.sent.values()) reject(problem);
-    this.sent.clear();
-    this.sentBytes = 0;
+    for (const { reject } of this.sent.clear()) reject(problem);
     this.settleDrain();
   }
 

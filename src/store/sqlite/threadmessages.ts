@@ -1,5 +1,6 @@
 /** What passes between a store and the thread that writes for it, by structured clone. */
 import type { Failure } from '../../contract/failure.ts';
+import type { EventTuple, PlaceTuple } from './threadwire.ts';
 import type { Write } from './writes.ts';
 
 export interface ThreadStart {
@@ -13,7 +14,7 @@ export type ToThread =
       readonly kind: 'write';
       readonly first: number;
       readonly nowMs: number;
-      readonly writes: readonly Write[];
+      readonly writes: readonly (Write | EventTuple)[];
     }
   /** A storage error that was met outside: what SQLite said, and its code where it has one. */
   | { readonly kind: 'report'; readonly message: string; readonly code: string }
@@ -21,7 +22,7 @@ export type ToThread =
   | { readonly kind: 'close' };
 
 export type FromThread =
-  | { readonly kind: 'settled'; readonly outcomes: readonly Settled[] }
+  | { readonly kind: 'settled'; readonly outcomes: readonly (Settled | PlaceTuple)[] }
   | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'trouble'; readonly trouble: 'full' | 'fault'; readonly failure: Failure };
 
