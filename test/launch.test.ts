@@ -51,7 +51,7 @@ describe('bin/gov', () => {
 
   it('hands all words to the node on PATH', () => {
     expect(start({}).stdout).toBe(
-      `path --max-semi-space-size=32 --no-parallel-scavenge --heap-growing-percent=100 ${root}/bin/../dist/gov.cjs proofs a b \n`,
+      `path --max-semi-space-size=16 --no-parallel-scavenge --heap-growing-percent=100 ${root}/bin/../dist/gov.cjs proofs a b \n`,
     );
   });
 

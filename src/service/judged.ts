@@ -24,18 +24,18 @@ export async function appendJudged(
   counted: Counted,
   judge: (caller: Caller) => Promise<Uncounted> | Uncounted,
 ): Promise<Stored | Replayed> {
-  let by = counted;
+  let { caller } = counted;
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const { caller } = by;
     const { revisedMs } = caller.rules;
     const judged = judge(caller);
-    // a turn of the loop is not given away for what is known at once
+    // nothing waits where it is known at once, as it nearly always is
     const request = judged instanceof Promise ? await judged : judged;
     const appended = revisedMs === undefined ? request : { ...request, revisedMs };
+    const by = caller === counted.caller ? counted : { ...counted, caller };
     const stored = await appendMeteredOrStale(services, by, appended);
     if (!('outcome' in stored) || stored.outcome !== 'revised') return refuseOutdated(stored);
     services.forgetCredential(caller.project.projectId);
-    by = { ...by, caller: await asOfNow(services, caller) };
+    caller = await asOfNow(services, caller);
   }
   throw new GovError('OVERLOADED', 'the project kept changing meanwhile; repeat later', {
     retryAfterSeconds: limits.overloadRetrySeconds,

@@ -28,7 +28,7 @@ async function youngOfThread(before: string): Promise<number> {
     new Worker(${JSON.stringify(thread)}, options).on('message', (most) => console.log(most));`;
   const { stdout } = await promisify(execFile)(process.execPath, [
     '--min-semi-space-size=16',
-    '--max-semi-space-size=32',
+    '--max-semi-space-size=16',
     '--input-type=module',
     '-e',
     source,
