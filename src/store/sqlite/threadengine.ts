@@ -148,8 +148,8 @@ export class ThreadEngine implements Engine {
 
   private send(taken: readonly Waiting[]): void {
     const first = this.sent.next;
-    const writes = taken.map(({ write }) => packWrite(write));
     try {
+      const writes = taken.map(({ write }) => packWrite(write));
       this.post({ kind: 'write', first, nowMs: this.options.clock.now(), writes });
     } catch (error) {
       // something in it was no plain data: a bug, and nothing of it was sent
