@@ -150,6 +150,11 @@ describe('one changed row', () => {
       ['prj_a/metering/5 meter_totals', 'prj_a/metering/5 record_altered'],
     ],
     [
+      'a metering leaf with a shorter nonce',
+      'UPDATE meter SET nonce = substr(nonce, 1, 15) WHERE idx = 5',
+      ['prj_a/metering/5 meter_ref'],
+    ],
+    [
       'a metering leaf that covers other leaves',
       'UPDATE meter SET leaf_count = leaf_count - 1 WHERE idx = 5',
       ['prj_a/metering/5 meter_ref', 'prj_a/metering/6 meter_coverage'],

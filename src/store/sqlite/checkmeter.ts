@@ -48,7 +48,7 @@ export function meterCheck(check: Check, project: CheckedProject): MeterCheck {
   };
 }
 
-/** Null where a hash is missing. */
+/** Null where a hash is missing, or the row holds what no metering leaf has: a nonce of another length, a negative index. */
 function refOf(
   { firstIndex, leafCount, nonce }: Pick<MeterRow, 'firstIndex' | 'leafCount' | 'nonce'>,
   read: (indexes: readonly number[]) => Buffer[],
@@ -56,7 +56,7 @@ function refOf(
   try {
     return meterRef(nonce, firstIndex, read(Array.from({ length: leafCount }, (_, at) => firstIndex + at)));
   } catch (error) {
-    if (error instanceof GovError) return null;
+    if (error instanceof GovError || error instanceof RangeError) return null;
     throw error;
   }
 }
