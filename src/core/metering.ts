@@ -115,6 +115,9 @@ export function meterRefOf(covered: {
       `expected ${nonceBytes} and ${hashBytes} bytes, got ${nonce.length} and ${root.length}`,
     );
   }
+  if (!Number.isSafeInteger(covered.firstIndex)) {
+    throw new RangeError(`expected a first index up to 2^53-1, got ${covered.firstIndex}`);
+  }
   const at = label.length;
   preimage.set(nonce, at);
   preimage.writeUInt32BE(Math.floor(covered.firstIndex / 2 ** 32), at + 16);
