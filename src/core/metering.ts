@@ -90,9 +90,9 @@ function isLeaf({ at, op, ref, totals, units }: MeterLeaf): boolean {
 }
 
 const label = 'gov.meterref/v1\n';
-const nonceBytes = 16;
+export const meterNonceBytes = 16;
 /** Where it is put together: label, nonce, first index of 8 bytes, count of 4, root. */
-const preimage = Buffer.alloc(label.length + nonceBytes + 8 + 4 + hashBytes);
+const preimage = Buffer.alloc(label.length + meterNonceBytes + 8 + 4 + hashBytes);
 preimage.write(label);
 
 /** Binds a meter leaf to the audit leaves [firstIndex, firstIndex + leaves.length). `nonce`: 16 bytes. */
@@ -110,9 +110,9 @@ export function meterRefOf(covered: {
   readonly root: Uint8Array;
 }): string {
   const { nonce, root } = covered;
-  if (nonce.length !== nonceBytes || root.length !== hashBytes) {
+  if (nonce.length !== meterNonceBytes || root.length !== hashBytes) {
     throw new RangeError(
-      `expected ${nonceBytes} and ${hashBytes} bytes, got ${nonce.length} and ${root.length}`,
+      `expected ${meterNonceBytes} and ${hashBytes} bytes, got ${nonce.length} and ${root.length}`,
     );
   }
   if (!Number.isSafeInteger(covered.firstIndex)) {

@@ -155,6 +155,20 @@ describe('one changed row', () => {
       ['prj_a/metering/5 meter_ref'],
     ],
     [
+      'a metering leaf of an unknown kind',
+      `UPDATE meter SET record = replace(record, '"op":"audit_event"', '"op":"nope"') WHERE idx = 12`,
+      [
+        'prj_a/metering/12 record_altered',
+        'prj_a/metering/12 record_malformed',
+        'prj_a/metering/13 meter_coverage',
+      ],
+    ],
+    [
+      'a metering leaf from before the log',
+      'UPDATE meter SET first_index = -1 WHERE idx = 5',
+      ['prj_a/metering/5 meter_coverage', 'prj_a/metering/5 meter_ref', 'prj_a/metering/6 meter_coverage'],
+    ],
+    [
       'a metering leaf that covers other leaves',
       'UPDATE meter SET leaf_count = leaf_count - 1 WHERE idx = 5',
       ['prj_a/metering/5 meter_ref', 'prj_a/metering/6 meter_coverage'],

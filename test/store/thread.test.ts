@@ -93,6 +93,20 @@ describe('a store that writes in a thread', () => {
     expect((await plane.fsck()).problems).toEqual([]);
   });
 
+  it('ends a thread that it cannot understand, refuses from then on, and closes', async () => {
+    const { plane, store, thread, faults } = await threaded();
+    await stored(store, request([event()]));
+    const asked = codeOf(store.append(request([event()])));
+    await new Promise((resolve) => setImmediate(resolve)); // sent
+    thread.emit('messageerror', new Error('not to be read'));
+    expect([await asked, await codeOf(store.append(request([event()])))]).toEqual(
+      Array(2).fill('STORAGE_FAULT'),
+    );
+    await store.close();
+    expect([thread.threadId, faults]).toEqual([-1, ['STORAGE_FAULT']]);
+    expect((await plane.fsck()).problems).toEqual([]);
+  });
+
   it('refuses what is no plain data as a bug, alone, and goes on', async () => {
     const { store, faults } = await threaded();
     const broken = { ...request([event()]), surprise: () => 1 } as AppendRequest;

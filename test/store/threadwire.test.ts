@@ -35,6 +35,7 @@ describe('a write', () => {
     ['a limit', { meter: { op: 'audit_event', units: 'accepted', limit: 12 } }],
     ['units', { meter: { op: 'none', units: 0, limit: null } }],
     ['when its project was changed', { revisedMs: 0 }],
+    ['what nothing equals', { revisedMs: null as never }],
     ['a client’s id', { leaves: [event({ clientEventId: 'c1' })], fingerprints: new Map([[0, 'f1']]) }],
     ['a system', { leaves: [event({ aiSystemId: 'gpt-4o', causedBy: ['evt_x'] })] }],
     [

@@ -1,7 +1,15 @@
 /** `fsck`: metering leaves: totals that follow from one another, audit leaves covered once each, and months. */
 import { GovError } from '../../contract/problems.ts';
-import { addUnits, meterRef, zeroTotals, type MeterLeaf, type Totals } from '../../core/metering.ts';
-import { canonicalize, readJson } from '../../core/json.ts';
+import {
+  addUnits,
+  meterNonceBytes,
+  meterRef,
+  parseMeterRecord,
+  zeroTotals,
+  type MeterLeaf,
+  type Totals,
+} from '../../core/metering.ts';
+import { canonicalize } from '../../core/json.ts';
 import type { Check, CheckedProject, FsckKind } from '../fsck.ts';
 import type { MeterRow } from './checklog.ts';
 import { periodCheck } from './checkperiods.ts';
@@ -22,7 +30,7 @@ export function meterCheck(check: Check, project: CheckedProject): MeterCheck {
     visit: ({ idx, record, firstIndex, leafCount, nonce }) => {
       const problem = (kind: FsckKind, expected: string, got: string): void =>
         check.problem(`${project.projectId}/metering/${idx}`, kind, { expected, got });
-      const leaf = parseLeaf(record);
+      const leaf = parseMeterRecord(record);
       if (leaf === null) return problem('record_malformed', 'a metering leaf', record.slice(0, 64));
       const after = raised(totals, leaf);
       if (after === null || canonicalize(after) !== canonicalize(leaf.totals)) {
@@ -36,7 +44,12 @@ export function meterCheck(check: Check, project: CheckedProject): MeterCheck {
       covered = firstIndex + leafCount;
       if (!check.deep || covered > project.auditSize) return;
       const ref = refOf({ firstIndex, leafCount, nonce }, (indexes) => hashes(project.no, 'audit', indexes));
-      if (ref !== leaf.ref) problem('meter_ref', ref ?? 'the hashes of the leaves it covers', leaf.ref);
+      if (ref !== leaf.ref)
+        problem(
+          'meter_ref',
+          ref ?? `a nonce of ${meterNonceBytes} bytes, and the hashes of the leaves it covers`,
+          leaf.ref,
+        );
     },
     finish: () => {
       periods.finish();
@@ -48,25 +61,17 @@ export function meterCheck(check: Check, project: CheckedProject): MeterCheck {
   };
 }
 
-/** Null where a hash is missing, or the row holds what no metering leaf has: a nonce of another length, a negative index. */
+/** Null where a hash is missing, or the row holds what no metering leaf has. Its leaves are within the audit log's size. */
 function refOf(
   { firstIndex, leafCount, nonce }: Pick<MeterRow, 'firstIndex' | 'leafCount' | 'nonce'>,
   read: (indexes: readonly number[]) => Buffer[],
 ): string | null {
+  if (nonce.length !== meterNonceBytes || firstIndex < 0 || leafCount < 0) return null;
   try {
     return meterRef(nonce, firstIndex, read(Array.from({ length: leafCount }, (_, at) => firstIndex + at)));
   } catch (error) {
-    if (error instanceof GovError || error instanceof RangeError) return null;
+    if (error instanceof GovError) return null;
     throw error;
-  }
-}
-
-function parseLeaf(record: string): MeterLeaf | null {
-  try {
-    const leaf = readJson(record) as unknown as MeterLeaf & { readonly type: string };
-    return leaf.type === 'gov.meter/1' && typeof leaf.totals === 'object' ? leaf : null;
-  } catch {
-    return null;
   }
 }
 

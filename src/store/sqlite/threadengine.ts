@@ -218,9 +218,10 @@ export class ThreadEngine implements Engine {
     this.settleDrain();
   }
 
-  /** The thread is gone: nobody knows what became of what it had not answered. */
+  /** The thread is gone, or cannot be understood, which ends it: nobody knows what became of what it had not answered. */
   private lost(error: Error): void {
     this.ending = true;
+    void this.thread?.terminate();
     const problem = problemOf('fault', error);
     this.enter('fault', problem);
     for (const { reject } of this.sent.clear()) reject(problem);

@@ -4,11 +4,12 @@
  * clone of a tuple takes 0.9 µs to send and receive, of the request 2.6 µs. Proven by `test/store/threadwire.test.ts`.
  */
 import type { EventDraft } from '../../core/record.ts';
-import type { AppendOutcome, AppendRequest } from '../port.ts';
+import type { AppendOutcome, AppendRequest, Assigned } from '../port.ts';
 import type { Settled } from './threadmessages.ts';
 import type { Write } from './writes.ts';
 
 type Meter = AppendRequest['meter'];
+type Appended = Extract<Assigned, { outcome: 'appended' }>;
 type Stored = Extract<AppendOutcome, { outcome: 'stored' }>;
 
 /** A request with nothing but one event, which is about no subject. */
@@ -17,7 +18,7 @@ export type EventTuple = readonly [
   op: Meter['op'],
   units: Meter['units'],
   limit: number | null,
-  revisedMs: number | null,
+  revisedMs: number | undefined,
   whole: boolean,
   fingerprint: string | null,
   runId: string,
@@ -65,7 +66,7 @@ function eventTuple(request: AppendRequest): EventTuple | null {
     meter.op,
     meter.units,
     meter.limit ?? null,
-    revisedMs ?? null,
+    revisedMs,
     whole === true,
     fingerprints?.get(0) ?? null,
     draft.runId,
@@ -97,11 +98,12 @@ function requestOf(tuple: EventTuple): AppendRequest {
     disclosures,
     fields,
   };
-  const request = { projectId, leaves: [draft], meter: { op, units, limit }, whole };
-  if (revisedMs === null && fingerprint === null) return request;
+  const meter: Required<Meter> = { op, units, limit };
+  const request = { projectId, leaves: [draft], meter, whole };
+  if (revisedMs === undefined && fingerprint === null) return request;
   return {
     ...request,
-    ...(revisedMs === null ? {} : { revisedMs }),
+    ...(revisedMs === undefined ? {} : { revisedMs }),
     ...(fingerprint === null ? {} : { fingerprints: new Map([[0, fingerprint]]) }),
   };
 }
@@ -121,9 +123,9 @@ export function unpackOutcome(packed: Settled | PlaceTuple): Settled {
   if (!isTuple(packed)) return packed;
   const [no, index, eventId, runSeq, serverMs, used] = packed;
   const outcome = 'stored';
-  const assigned = [{ outcome: 'appended', index, eventId, runSeq, serverMs }] as const;
+  const place: Required<Appended> = { outcome: 'appended', index, eventId, runSeq, serverMs };
   // as above; `packOutcome` leaves a home to others
-  const result: Omit<Required<Stored>, 'home'> = { outcome, assigned, response: null, used };
+  const result: Omit<Required<Stored>, 'home'> = { outcome, assigned: [place], response: null, used };
   return { no, result };
 }
 
