@@ -1,21 +1,21 @@
 /** Opens what a store is made of, in the order in which it may fail, and closes it again when something does. */
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { GovError } from '../../contract/problems.ts';
-import { sealWith } from './bodyseal.ts';
-import { connect, type Connection } from './connection.ts';
-import { opening, type Faults } from './faults.ts';
-import { makePrivate, storeFiles } from './files.ts';
-import { judgeFilesystem } from './filesystem.ts';
-import { openHeads, recentLogHeads, reconcileHeads, type Heads } from './heads.ts';
-import { refusePlane } from './hosted.ts';
-import { takeLock } from './lock.ts';
-import { migrate } from './migrate.ts';
-import { connectReader } from './reader.ts';
-import { mainApplicationId, mainMigrations } from './schema.ts';
-import { openOwnSubjects, openSubjects } from './subjectfile.ts';
-import { verifyTails } from './tail.ts';
+import { sealWith } from './effects/body-seal.ts';
+import { connect, type Connection } from './file/connection.ts';
+import { opening, type Faults } from './file/faults.ts';
+import { makePrivate, storeFiles } from './file/paths.ts';
+import { judgeFilesystem } from './file/filesystem.ts';
+import { openHeads, recentLogHeads, reconcileHeads, type Heads } from './write/heads.ts';
+import { refusePlane } from './file/hosted.ts';
+import { takeLock } from './file/lock.ts';
+import { migrate } from './file/migrate.ts';
+import { connectReader } from './read/reader.ts';
+import { mainApplicationId, mainMigrations } from './schema/tables.ts';
+import { openOwnSubjects, openSubjects } from './effects/subject-file.ts';
+import { verifyTails } from './write/tail.ts';
 
-export { makePrivate, storeFiles } from './files.ts';
+export { makePrivate, storeFiles } from './file/paths.ts';
 
 /**
  * Projects whose logs a service looks at before it serves: those that were written to last, which a crash may have

@@ -1,0 +1,358 @@
+/**
+ * The documentation does what it says: every command in it exists with its flags, every link and name leads
+ * somewhere, and README, docs/plane.md, docs/proofs.md and the pages on deciding are followed line by line against
+ * planes of their own.
+ * "Checking without our software" is followed by `test/interop/shell.test.ts`.
+ */
+import { spawn } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { manifest } from '../../src/cli/commands/tool/list.ts';
+import { problems } from '../../src/contract/problems.ts';
+import { table } from '../../src/contract/table.ts';
+import { verdictCodes } from '../../src/core/proof/verdict.ts';
+import { cleanEnv, emptyDirectory, ended, gov, type Result, runner, shell } from '../cli/support/tool.ts';
+import {
+  blocks,
+  type Command,
+  commandsOf,
+  faultOf,
+  filesIn,
+  type Page,
+  page,
+  pages,
+  promisedExit,
+  withoutComment,
+} from './pages.ts';
+import { servePlane } from '../real/support/plane.ts';
+import { projectRoot } from '../paths.ts';
+
+describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each) => {
+  it('has no command that the tool does not have', () => {
+    const faults = commandsOf(each).flatMap((command) => {
+      const fault = faultOf(command);
+      return fault === null ? [] : [`${command.where}: ${fault}`];
+    });
+    expect(faults).toEqual([]);
+  });
+
+  it('has no link that leads nowhere', () => {
+    const links = [...each.text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = '']) => target);
+    const folder = dirname(join(projectRoot, name));
+    expect(links.filter((target) => !existsSync(join(folder, target)))).toEqual([]);
+  });
+
+  it('names no operation, code or variable that does not exist', () => {
+    const rows = Object.values(table).map(({ method, path }) => `${method} ${path}`);
+    const isServed = (text: string): boolean =>
+      text.endsWith('…') ? rows.some((row) => row.startsWith(text.slice(0, -1))) : rows.includes(text);
+    const operations = [...each.text.matchAll(/`((?:GET|POST|PUT|DELETE|PATCH) \/[^\s`]*)`/g)]
+      .map(([, text = '']) => text)
+      .filter((text) => !isServed(text) && text !== 'GET /openapi.json');
+    const known = [...Object.keys(problems), ...Object.keys(verdictCodes)];
+    const constants = [...each.text.matchAll(/`([A-Z]+(?:_[A-Z0-9]+)+)`/g)].map(([, text = '']) => text);
+    const variables = Object.keys(manifest().environment);
+    const unknown = constants.filter((text) => ![...known, ...variables, ...otherVariables].includes(text));
+    expect([...operations, ...unknown]).toEqual([]);
+  });
+});
+
+/** Read by the plane, by the service, by bin/gov or install.sh, or by Node. */
+const otherVariables = [
+  'GOV_LISTEN',
+  'GOV_METRICS_LISTEN',
+  'GOV_LOG_LEVEL',
+  'GOV_TLS_CERT',
+  'GOV_TLS_KEY',
+  'GOV_TLS_CLIENT_CA',
+  'GOV_PUBLIC_URL',
+  'GOV_DATABASE',
+  'GOV_DATABASE_FILE',
+  'GOV_CONNECTIONS',
+  'GOV_EXPORTS_KEPT',
+  'GOV_EXPORTS_OPEN',
+  'GOV_EXPORT_DIR',
+  'GOV_EXPORT_HOURS',
+  'GOV_EXPORT_MEBIBYTES',
+  'GOV_MASTER_KEY',
+  'GOV_MASTER_KEY_FILE',
+  'GOV_NODE',
+  'GOV_HOME',
+  'GOV_STRIPE_KEY',
+  'GOV_STRIPE_KEY_FILE',
+  'HTTPS_PROXY',
+  'NODE_EXTRA_CA_CERTS',
+];
+
+it('knows a wrong command when it sees one', () => {
+  const fault = (text: string, complete = true): string | null =>
+    faultOf({ words: text.split(' '), complete, where: '' } satisfies Command);
+  expect(fault('events push run.ndjson --from openhands')).toBeNull();
+  expect(fault('proofs', false)).toBeNull();
+  expect(fault('proofs prove')).toBe('there is no such command');
+  expect(fault('proofs create')).toBe('--run is required');
+  expect(fault('proofs create --runs r')).toBe('there is no flag --runs');
+  expect(fault('proofs create --run')).toBe('--run has no value');
+  expect(fault('proofs verify')).toBe('expected 1 arguments, got 0');
+  expect(fault('events push --from nowhere x')).toBe('--from has no choice nowhere');
+});
+
+/** Follows blocks of commands in a folder: the lines as they stand, with what a reader has to fill in. */
+class Reader {
+  readonly folder = emptyDirectory();
+  readonly env = { GOV_CONFIG_DIR: join(this.folder, 'config'), XDG_STATE_HOME: join(this.folder, 'state') };
+  readonly fill = new Map<string | RegExp, string>();
+  #stop: (() => Promise<void>) | undefined;
+
+  async follow(block: string): Promise<Result[]> {
+    const results: Result[] = [];
+    for (const line of block.split('\n')) {
+      if (withoutComment(line) !== '')
+        results.push(await this.#line(withoutComment(line), promisedExit(line)));
+    }
+    return results;
+  }
+
+  async #line(line: string, code: number): Promise<Result> {
+    const filled = [...this.fill].reduce((text, [gap, value]) => text.replaceAll(gap, value), line);
+    const words = filled.split(' ').slice(1);
+    if (words.join(' ').startsWith('plane serve')) {
+      const dataDir = words[3] ?? '';
+      const { stop } = await servePlane(join(this.folder, dataDir), { env: this.env, cwd: this.folder });
+      this.#stop = stop;
+      return { code: 0, signal: null, stdout: '', stderr: '' };
+    }
+    // other planes may run on this machine
+    const ports = words.join(' ').startsWith('plane init')
+      ? ' --listen 127.0.0.1:0 --metrics-listen off'
+      : '';
+    const result = words.join(' ') === 'events tail' ? await this.#tail() : await this.#shell(filled + ports);
+    expect(result, filled).toMatchObject({ code, signal: null });
+    for (const [id] of result.stdout.matchAll(/\b(?:prf|apr|rpl|evt|ers|exp)_[0-9a-z]{26}\b/g)) {
+      this.fill.set(`${id.slice(0, 4)}…`, id);
+    }
+    return result;
+  }
+
+  #shell = (line: string): Promise<Result> => shell(line, { env: this.env, cwd: this.folder });
+
+  /** Follows until an event comes, then Ctrl-C. */
+  async #tail(): Promise<Result> {
+    const tail = spawn(process.execPath, [runner, 'events', 'tail'], {
+      env: cleanEnv(this.env),
+      cwd: this.folder,
+    });
+    const end = ended(tail);
+    const seen = new Promise<boolean>((resolve) => tail.stdout.once('data', () => resolve(true)));
+    // a tail shows what is recorded from its beginning on, and does not say when that is
+    for (let n = 0; !(await Promise.race([seen, Promise.resolve(false)])); n++) {
+      await this.#shell(`gov events push again.ndjson --idempotency-key tail-${n}`);
+    }
+    tail.kill('SIGINT');
+    return { ...(await end), code: 0, signal: null };
+  }
+
+  /** Writes the files that the page shows. */
+  write(of: Page): void {
+    for (const { name, content } of filesIn(of)) {
+      mkdirSync(dirname(join(this.folder, name)), { recursive: true });
+      writeFileSync(join(this.folder, name), content);
+    }
+  }
+
+  /** Writes a program that talks to the plane of this reader; its path. */
+  writeProgram(program: string): string {
+    const { baseUrl } = JSON.parse(readFileSync(join(this.folder, 'plane/run.json'), 'utf8')) as {
+      baseUrl: string;
+    };
+    const text = program
+      .replace("from 'gov'", `from ${JSON.stringify(join(projectRoot, 'src/client/index.ts'))}`)
+      .replace('http://127.0.0.1:7460/api/v1', baseUrl);
+    const file = join(this.folder, 'program.ts');
+    writeFileSync(file, text);
+    writeFileSync(join(this.folder, 'package.json'), '{"type":"module"}');
+    return file;
+  }
+
+  /** Runs a program with the operator's key. */
+  program(program: string): Promise<Result> {
+    const apiKey = readFileSync(join(this.folder, 'plane/local.key'), 'utf8').trim();
+    const env = cleanEnv({ GOV_API_KEY: apiKey });
+    return ended(spawn(process.execPath, [this.writeProgram(program)], { env }));
+  }
+
+  /** Stops the plane. */
+  async stop(): Promise<void> {
+    await this.#stop?.();
+    this.#stop = undefined;
+  }
+
+  async end(): Promise<void> {
+    await this.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+const event = (runId: string): string =>
+  JSON.stringify({
+    runId,
+    eventType: 'tool.call',
+    actor: { name: 'planner', role: 'agent' },
+    resource: { name: 'ledger.pay', type: 'tool' },
+    action: 'execute',
+    timestamp: '2026-01-05T09:00:00Z',
+  });
+
+describe('README, ten minutes', () => {
+  const reader = new Reader();
+  afterAll(() => reader.end());
+
+  it('is followed line by line, and everything in it ends with 0', { timeout: 300_000 }, async () => {
+    const [start = '', work = '', ...rest] = blocks(page('README.md'), 'sh', 'Ten minutes');
+    expect(rest).toEqual([]);
+    reader.fill.set('RUN', 'r1');
+    writeFileSync(join(reader.folder, 'run.ndjson'), `${event('r1')}\n${event('r1')}\n`);
+    writeFileSync(join(reader.folder, 'again.ndjson'), event('again'));
+    const chat = [
+      { role: 'user', content: 'pay 12' },
+      { role: 'assistant', content: 'paid' },
+    ];
+    writeFileSync(join(reader.folder, 'chat.json'), JSON.stringify(chat));
+    await reader.follow(start);
+    const results = await reader.follow(work);
+    const said = results.map(({ stdout, stderr }) => stdout + stderr).join('\n');
+    expect(said).toContain('2 events accepted in 1 run');
+    expect(said).toMatch(/^chat\t/m);
+    expect(said).toMatch(/\tverified\t/);
+    expect(said).toContain('NO POLICY WAS ACTIVE');
+  });
+
+  it('tells the truth about exit codes: a changed bundle is answered with 3', async () => {
+    const file = join(reader.folder, 'run.govproof.json');
+    const changed = readFileSync(file, 'utf8').replace('tool.call', 'tool.cell');
+    writeFileSync(join(reader.folder, 'changed.json'), changed);
+    const { code } = await gov(['proofs', 'verify', 'changed.json'], { env: reader.env, cwd: reader.folder });
+    expect(code).toBe(3);
+  });
+
+  it('has a program that type-checks and records an event', { timeout: 300_000 }, async () => {
+    const [program = ''] = blocks(page('README.md'), 'ts');
+    const file = reader.writeProgram(program);
+    writeFileSync(
+      join(reader.folder, 'tsconfig.json'),
+      JSON.stringify({
+        extends: join(projectRoot, 'tsconfig.json'),
+        compilerOptions: { noEmit: true, typeRoots: [join(projectRoot, 'node_modules/@types')] },
+        include: [file],
+      }),
+    );
+    const tsc = join(projectRoot, 'node_modules/.bin/tsc');
+    const checked = await ended(spawn(tsc, ['-p', reader.folder], { env: cleanEnv() }));
+    expect(checked.stdout).toBe('');
+    const done = await reader.program(program);
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    const listed = await gov(['events', 'list', '--run', 'run-1', '-o', 'json'], reader);
+    expect(JSON.parse(listed.stdout).events).toMatchObject([{ eventType: 'tool.call', action: 'execute' }]);
+  });
+
+  it('goes on in docs/proofs.md, "Checking offline"', { timeout: 300_000 }, async () => {
+    const [block = ''] = blocks(page('docs/proofs.md'), 'sh', 'Checking offline');
+    const vkey = /^log (\S+)$/m.exec(readFileSync(join(reader.folder, 'plane/trust'), 'utf8'))?.[1] ?? '';
+    reader.fill.set('gov.local/…+…+…', vkey);
+    const results = await reader.follow(block);
+    expect(results.length).toBe(4);
+    expect(results[3]?.stdout).toContain('layer event_integrity');
+  });
+});
+
+describe('docs/plane.md', () => {
+  const reader = new Reader();
+  afterAll(() => reader.end());
+
+  it(
+    'is followed line by line, and the directory holds what its table says',
+    { timeout: 300_000 },
+    async () => {
+      reader.fill.set('/var/lib/gov', './gov');
+      for (const block of blocks(page('docs/plane.md'), 'sh')) await reader.follow(block);
+      const [, directory = ''] = page('docs/plane.md').text.split('## What is in the directory');
+      const rows = [...(directory.split('\n## ')[0] ?? '').matchAll(/^\| (`[^|]+) \|/gm)];
+      const files = rows.flatMap(([, cell = '']) =>
+        [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+      );
+      expect(files.length).toBeGreaterThan(8);
+      expect(files.filter((name) => !existsSync(join(reader.folder, 'gov', name)))).toEqual([]);
+    },
+  );
+});
+
+describe.each(['policies', 'tools', 'risk', 'replay'])('docs/%s.md', (name) => {
+  const reader = new Reader();
+  const of = page(`docs/${name}.md`);
+  afterAll(() => reader.end());
+
+  it('is followed line by line, with the exit codes it says', { timeout: 300_000 }, async () => {
+    reader.write(of);
+    await reader.follow('gov plane init --data ./plane\ngov plane serve --data ./plane');
+    for (const block of blocks(of, 'sh')) await reader.follow(block);
+    for (const program of blocks(of, 'ts')) {
+      const done = await reader.program(program);
+      expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
+    }
+  });
+});
+
+describe('docs/erasure.md', () => {
+  const reader = new Reader();
+  const of = page('docs/erasure.md');
+  afterAll(() => reader.end());
+
+  it('is followed line by line, with the plane stopped where it says so', { timeout: 300_000 }, async () => {
+    reader.write(of);
+    await reader.follow('gov plane init --data ./plane');
+    const file = join(reader.folder, 'plane/plane.json');
+    const [, subjects = ''] = blocks(of, 'json');
+    const set = { ...JSON.parse(readFileSync(file, 'utf8')), ...JSON.parse(subjects) };
+    writeFileSync(file, JSON.stringify(set));
+    await reader.follow('gov plane serve --data ./plane');
+    const [erasing = ''] = blocks(of, 'sh', 'Erasing');
+    const results = await reader.follow(erasing);
+    const said = results.map(({ stdout }) => stdout);
+    expect(said[3]).toContain('evt_');
+    expect(said[6]).not.toContain('4111');
+    expect(said[7]).toContain('leaves\t1');
+    await reader.stop();
+    const [pruning = ''] = blocks(of, 'sh', 'Pruning');
+    await reader.follow(pruning);
+  });
+});
+
+describe('docs/exports.md', () => {
+  const reader = new Reader();
+  const of = page('docs/exports.md');
+  afterAll(() => reader.end());
+
+  it(
+    'is followed line by line, and its program checks what the tool checks',
+    { timeout: 300_000 },
+    async () => {
+      reader.write(of);
+      copyFileSync(join(projectRoot, 'docs/checkexport.py'), join(reader.folder, 'checkexport.py'));
+      await reader.follow('gov plane init --data ./plane\ngov plane serve --data ./plane');
+      const [asking = '', verifying = '', byHand = '', byProgram = ''] = blocks(of, 'sh');
+      const asked = await reader.follow(asking);
+      expect(asked[5]?.stdout.trim()).toBe('2');
+      expect(readFileSync(join(reader.folder, 'first.csv'), 'utf8')).toContain('HYPERLINK');
+      await reader.follow(verifying);
+      const [, hashed, shown] = await reader.follow(byHand);
+      expect(`sha256:${hashed?.stdout.slice(0, 64)}`).toBe(shown?.stdout.trim());
+      const [checked] = await reader.follow(byProgram);
+      expect(checked?.stdout).toMatch(/^5 rows, each what its leaf says/);
+      for (const name of ['changed.json', 'shorter.json', 'plain.json']) {
+        const refused = await shell(`python3 checkexport.py ${name} plane/trust`, { cwd: reader.folder });
+        expect([name, refused.code]).toEqual([name, 1]);
+      }
+    },
+  );
+});
