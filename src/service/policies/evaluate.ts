@@ -2,7 +2,7 @@
  * Policy evaluation (interface §2.6, §4.6; contract G6, O5): what the policies in force say about a checkpoint,
  * recorded as leaf `gov.evaluation/1`. What is recorded was decided with the set in force at its place in the
  * log: where a policy changed meanwhile, the store refuses, and it is decided again.
- * Proven by `test/service/proofs/layers.engines.test.ts`.
+ * Proven by `test/service/policies/evaluate.engines.test.ts`.
  */
 import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
 import type { PolicyEvaluation } from '../../contract/governance.ts';

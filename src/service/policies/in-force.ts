@@ -3,7 +3,7 @@
  * applied to the set that it was appended to, one policy at a time; what another process changed is found out by
  * the store, which refuses what was decided with an older set as `outdated`, and then all is read anew.
  * Proven by `test/service/policies/in-force.test.ts` (what is applied is what a load finds) and
- * `test/service/proofs/layers.engines.test.ts` (evaluations that race a publish).
+ * `test/service/policies/evaluate.engines.test.ts` (evaluations that race a publish).
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PolicyStatus } from '../../contract/policy-words.ts';
