@@ -7,7 +7,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { openReader } from '../src/store/sqlite/read/reader.ts';
+import { openReader } from '../src/store/sqlite/store.ts';
 import { discard, median, report, residentMb, scratch, share, startPlane } from './support/harness.ts';
 import type { LoadResult } from './support/load.ts';
 import { load, recordedEvents } from './support/recorded.ts';

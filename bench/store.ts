@@ -11,7 +11,8 @@ import { saltPool } from '../src/core/event/disclosure.ts';
 import { draftEvent, draftLeaf, type EventDraft } from '../src/core/event/record.ts';
 import type { EventInput } from '../src/contract/events.ts';
 import type { AppendRequest } from '../src/store/port/store.ts';
-import { openStore, storeFiles, type SqliteStore } from '../src/store/sqlite/store.ts';
+import { openStore, type SqliteStore } from '../src/store/sqlite/store.ts';
+import { storeFiles } from '../src/store/file/paths.ts';
 import {
   alternate,
   dataRoot,

@@ -1,8 +1,8 @@
 /** The floor of the append benchmarks: the same final rows and indexes by plain statements of the same driver. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { pageBytes } from '../../src/store/sqlite/file/connection.ts';
-import { mainMigrations } from '../../src/store/sqlite/schema/tables.ts';
+import { pageBytes } from '../../src/store/file/connection.ts';
+import { mainMigrations } from '../../src/store/file/schema/tables.ts';
 import { discard, scratch } from './harness.ts';
 
 /** Rows of each event, by the table they stand in. */

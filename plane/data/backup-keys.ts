@@ -11,7 +11,8 @@ import type { KeyHistory } from '../../src/core/note/key-history.ts';
 import { syncDirectory } from '../../src/host/data/files.ts';
 import { logKeyFiles, readKeys, telemetryKeyFile } from '../../src/host/data/keys.ts';
 import { logKeys } from '../../src/service/log/keys.ts';
-import { openReader, storeFiles } from '../../src/store/sqlite/store.ts';
+import { openReader } from '../../src/store/sqlite/store.ts';
+import { storeFiles } from '../../src/store/file/paths.ts';
 import { copyPrivate } from './files.ts';
 import { keyFolders, refuseForeignKeys, verifierKeyIn } from '../keys/own.ts';
 

@@ -12,7 +12,7 @@ import { now } from '../../src/host/process/clock.ts';
 import { readPlaneFile } from '../../src/host/data/config.ts';
 import { fitting, syncDirectory, writePrivate } from '../../src/host/data/files.ts';
 import { readKeys } from '../../src/host/data/keys.ts';
-import { copyDatabase, copyStore, type CopiedLog } from '../../src/store/sqlite/file/copies.ts';
+import { copyDatabase, copyStore, type CopiedLog } from '../../src/store/file/copies.ts';
 import { copyLogKeys, historyIn, isLogKey } from './backup-keys.ts';
 import { copyPrivate, dataFiles, isArtifact, sumOf, type DataFile, type FileSum } from './files.ts';
 import { makeHeld } from './drafts.ts';

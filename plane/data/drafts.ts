@@ -6,7 +6,7 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeDirectory } from '../../src/host/data/files.ts';
-import { takeLock, type Lock } from '../../src/store/sqlite/file/lock.ts';
+import { takeLock, type Lock } from '../../src/store/file/lock.ts';
 import { draftLock } from './files.ts';
 
 /** As `makeDirectory`. Answers the drafts that were left in the same folder, which it removed. */

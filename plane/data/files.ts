@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, copyFileSync, createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { syncFile } from '../../src/store/sqlite/file/paths.ts';
+import { syncFile } from '../../src/store/file/paths.ts';
 
 /** `subjects`: the keys of subjects, which are a secret and a database. */
 export type FileKind = 'store' | 'database' | 'subjects' | 'secret' | 'plain';

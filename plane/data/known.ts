@@ -6,8 +6,8 @@
 import { GovError } from '../../src/contract/problems.ts';
 import { openCheckpoint } from '../../src/core/note/checkpoint.ts';
 import { parseVerifierKey, verifierKeyText, type VerifierKey } from '../../src/core/note/signed.ts';
-import { headsIn } from '../../src/store/sqlite/file/copies.ts';
-import type { NamedHead } from '../../src/store/sqlite/write/heads.ts';
+import { headsIn } from '../../src/store/file/copies.ts';
+import type { NamedHead } from '../../src/store/file/heads.ts';
 
 /** `bytes` of what is known, and its path where it is a file, which may be a `heads.db`. */
 export interface KnownSource {

@@ -15,8 +15,8 @@ import type { Background } from '../../src/host/process/run.ts';
 import type { Checkpoints } from '../../src/service/log/checkpoints.ts';
 import type { Log } from '../../src/service/call/log.ts';
 import type { Store, TreeName } from '../../src/store/port/store.ts';
-import { storeFiles } from '../../src/store/sqlite/store.ts';
-import { takeLock } from '../../src/store/sqlite/file/lock.ts';
+import { storeFiles } from '../../src/store/file/paths.ts';
+import { takeLock } from '../../src/store/file/lock.ts';
 import type { PlaneKeys } from './own.ts';
 import type { KeyOrder, KeysChanged } from './rotate.ts';
 

@@ -4,7 +4,7 @@
  */
 import { statfsSync } from 'node:fs';
 import { artifactBytes } from '../../src/host/exports/artifact-bytes.ts';
-import { growthOf } from '../../src/store/sqlite/file/growth.ts';
+import { growthOf } from '../../src/store/file/growth.ts';
 
 const dayMs = 24 * 3600 * 1000;
 const windowMs = 7 * dayMs;

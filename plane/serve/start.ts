@@ -26,7 +26,7 @@ import { basePaths } from '../../src/http/route.ts';
 import type { ServerOptions } from '../../src/http/server.ts';
 import type { Log } from '../../src/service/call/log.ts';
 import type { Store } from '../../src/store/port/store.ts';
-import { rememberHeads } from '../../src/store/sqlite/file/copies.ts';
+import { rememberHeads } from '../../src/store/file/copies.ts';
 import { heldConfig } from '../config/apply.ts';
 import { planeKeys, type PlaneKeys } from '../keys/own.ts';
 import { keyOrders } from '../keys/rotate-serving.ts';

@@ -2,8 +2,8 @@
  * What stands in the outbox of what its service holds: reports that were accepted, those that are taken over from the
  * service, and those that are made anew. Proven by `test/plane/telemetry/outbox-held.test.ts`.
  */
-import type { Connection, Value } from '../../src/store/sqlite/file/connection.ts';
-import type { Statement } from '../../src/store/sqlite/file/statement.ts';
+import type { Connection, Value } from '../../src/store/file/connection.ts';
+import type { Statement } from '../../src/store/file/statement.ts';
 import {
   reportColumns,
   reportOf,

@@ -1,5 +1,5 @@
 /** Tables of `telemetry.db`. Nothing is released yet: they are edited in place. */
-import type { Migration } from '../../src/store/sqlite/schema/tables.ts';
+import type { Migration } from '../../src/store/file/schema/tables.ts';
 
 export const outboxMigrations: readonly Migration[] = [
   {

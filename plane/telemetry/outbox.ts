@@ -9,10 +9,10 @@
  */
 import { join } from 'node:path';
 import { GovError } from '../../src/contract/problems.ts';
-import { connect, type Value } from '../../src/store/sqlite/file/connection.ts';
-import { opening } from '../../src/store/sqlite/file/faults.ts';
-import { migrate } from '../../src/store/sqlite/file/migrate.ts';
-import { makePrivate } from '../../src/store/sqlite/open.ts';
+import { connect, type Value } from '../../src/store/file/connection.ts';
+import { opening } from '../../src/store/file/faults.ts';
+import { migrate } from '../../src/store/file/migrate.ts';
+import { makePrivate } from '../../src/store/file/paths.ts';
 import { HeldOutbox } from './outbox-held.ts';
 import { outboxMigrations } from './outbox-schema.ts';
 import {

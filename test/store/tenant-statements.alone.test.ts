@@ -9,9 +9,10 @@ import { fsckPostgres } from '../../src/store/postgres/write/fsck.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
 import { namedStatements } from '../../src/store/postgres/connection/wire.ts';
 import { fsckStore } from '../../src/store/fsck/run.ts';
-import { openReader, openStore, storeFiles } from '../../src/store/sqlite/store.ts';
-import { connectReader } from '../../src/store/sqlite/read/reader.ts';
-import type { Connection, Value } from '../../src/store/sqlite/file/connection.ts';
+import { openReader, openStore } from '../../src/store/sqlite/store.ts';
+import { storeFiles } from '../../src/store/file/paths.ts';
+import { connectReader } from '../../src/store/file/reader.ts';
+import type { Connection, Value } from '../../src/store/file/connection.ts';
 import { dropFolder, genesis, HandClock, newFolder, projectOf, seededBytes } from './support/fixture.ts';
 
 const carried: readonly RegExp[] = [

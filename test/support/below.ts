@@ -2,8 +2,8 @@
 import Database from 'better-sqlite3';
 import { Client, types } from 'pg';
 import { positionBits as postgresBits } from '../../src/store/postgres/schema/tables.ts';
-import { storeFiles } from '../../src/store/sqlite/store.ts';
-import { positionBits as sqliteBits } from '../../src/store/sqlite/read/position.ts';
+import { storeFiles } from '../../src/store/file/paths.ts';
+import { positionBits as sqliteBits } from '../../src/store/file/position.ts';
 
 export interface Below {
   /** Rows of a query; of a change, none. Statements that both engines know. */

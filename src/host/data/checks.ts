@@ -61,7 +61,7 @@ function refusal(error: unknown): Found {
 
 /** Whether a directory is this user's to write, on a disk that SQLite can rely on. */
 export async function lookAtFilesystem(dataDir: string): Promise<Found> {
-  const { judgeFilesystem } = await import('../../store/sqlite/file/filesystem.ts');
+  const { judgeFilesystem } = await import('../../store/file/filesystem.ts');
   accessSync(dataDir, constants.R_OK | constants.W_OK);
   const warning = judgeFilesystem(dataDir);
   return warning === null ? ok('local and writable') : warn(warning, 'move it to a local disk if it is none');

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GovError } from '../../contract/problems.ts';
-import { compactStore, type Compacted, type CompactProgress } from '../../store/sqlite/upkeep/compact.ts';
-import { storeFiles } from '../../store/sqlite/store.ts';
+import { compactStore, type Compacted, type CompactProgress } from '../../store/sqlite/store.ts';
+import { storeFiles } from '../../store/file/paths.ts';
 
 /** As `compactStore`; NOT_FOUND also where the database is on PostgreSQL. */
 export function compactLog(

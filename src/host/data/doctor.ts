@@ -61,8 +61,9 @@ async function examineFiles(
   keys: HostKeys | undefined,
   examine: Examine,
 ): Promise<void> {
-  const { inspectFiles } = await import('../../store/sqlite/file/inspect.ts');
-  const { openReader, storeFiles } = await import('../../store/sqlite/store.ts');
+  const { inspectFiles } = await import('../../store/file/inspect.ts');
+  const { openReader } = await import('../../store/sqlite/store.ts');
+  const { storeFiles } = await import('../../store/file/paths.ts');
   await examine('file system', () => lookAtFilesystem(dataDir));
   await examine('disk', () => lookAtSpace(dataDir));
   await examine('database', async () => {
@@ -83,8 +84,7 @@ async function examineDatabase(
   { connections, dataDir }: ServiceConfig,
   { keys, examine }: { readonly keys: HostKeys | undefined; readonly examine: Examine },
 ): Promise<void> {
-  const { inspectDatabase } = await import('../../store/postgres/connection/inspect.ts');
-  const { openPostgresReader } = await import('../../store/postgres/store.ts');
+  const { inspectDatabase, openPostgresReader } = await import('../../store/postgres/store.ts');
   type Facts = Awaited<ReturnType<typeof inspectDatabase>>;
   let facts: Facts | undefined;
   await examine('database', async () => {
@@ -130,10 +130,10 @@ async function examineDatabase(
 
 /** What this directory has seen signed, as a start looks at it. */
 async function lookAtHeads(dataDir: string, url: string): Promise<Found> {
-  const { inspectHeads } = await import('../../store/postgres/connection/remembered.ts');
-  const { openHeads } = await import('../../store/sqlite/write/heads.ts');
-  const { storeFiles } = await import('../../store/sqlite/store.ts');
-  const { unfit } = await import('../../store/sqlite/write/signed-heads.ts');
+  const { inspectHeads } = await import('../../store/postgres/store.ts');
+  const { openHeads } = await import('../../store/file/heads.ts');
+  const { storeFiles } = await import('../../store/file/paths.ts');
+  const { unfit } = await import('../../store/file/signed-heads.ts');
   const why = unfit(dataDir);
   if (why !== null) {
     const advice = 'give each process a local data directory that it may write';

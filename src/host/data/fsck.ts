@@ -32,8 +32,8 @@ import {
   type JudgeNote,
   type JudgeReceipt,
 } from '../../store/fsck/run.ts';
-import { refuseOtherMasterKeyOf } from '../../store/sqlite/file/master-key.ts';
-import { storeFiles } from '../../store/sqlite/open.ts';
+import { refuseOtherMasterKeyOf } from '../../store/file/master-key.ts';
+import { storeFiles } from '../../store/file/paths.ts';
 import { readKeys } from './keys.ts';
 import { readMasterKey } from './master-key.ts';
 import type { Variables } from '../process/layers.ts';
@@ -66,7 +66,7 @@ export async function fsck({ env = process.env, ...options }: HostFsckOptions): 
   const { database: url } = isService ? readServiceConfig(dataDir, {}, env) : { database: null };
   const masterKey = readMasterKey(dataDir, env, { readonly: true });
   if (url === null) return fsckFiles({ ...judged, masterKey });
-  const { fsckPostgres } = await import('../../store/postgres/write/fsck.ts');
+  const { fsckPostgres } = await import('../../store/postgres/store.ts');
   return fsckPostgres({ ...judged, masterKey, url, connections: 2 });
 }
 

@@ -23,7 +23,7 @@ import { hashText, parseHash } from '../../core/hash.ts';
 import { canonicalize, canonicalText, type Json, readJson } from '../../core/json/parse.ts';
 import { Frontier, leafHash, verifyConsistency } from '../../core/merkle/tree.ts';
 import { parseVerifierKey } from '../../core/note/key.ts';
-import { syncFile } from '../../store/sqlite/file/paths.ts';
+import { syncFile } from '../../store/file/paths.ts';
 import { fitting, removeDrafts, syncDirectory } from './files.ts';
 
 export const archiveMediaType = 'application/vnd.gov.archive.v1+ndjson';

@@ -10,7 +10,7 @@ import {
   type Artifacts,
   type ArtifactWriter,
 } from '../../service/exports/artifacts.ts';
-import type { ExportChunks } from '../../store/postgres/effects/export-chunks.ts';
+import type { ExportChunks } from '../../store/postgres/store.ts';
 
 export const chunkArtifacts = (
   chunks: ExportChunks,

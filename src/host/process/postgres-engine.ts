@@ -2,7 +2,7 @@
 import type { Log } from '../../service/call/log.ts';
 import { otherMasterKey } from '../../store/erasure/body-seal.ts';
 import { openPostgres, type PostgresStore } from '../../store/postgres/store.ts';
-import { openSignedHeads } from '../../store/sqlite/write/signed-heads.ts';
+import { openSignedHeads } from '../../store/file/signed-heads.ts';
 import type { Engine } from './assemble.ts';
 import { now, randomBytes } from './clock.ts';
 import { chunkArtifacts } from '../exports/chunked.ts';

@@ -1,8 +1,9 @@
 /** The SQLite engine of a serving process: the store in a data directory, its worker thread, its probe. */
 import type { Log } from '../../service/call/log.ts';
-import { openStore, storeFiles } from '../../store/sqlite/store.ts';
-import { refuseOtherMasterKeyOf } from '../../store/sqlite/file/master-key.ts';
-import { refuseReadOnly } from '../../store/sqlite/open.ts';
+import { openStore } from '../../store/sqlite/store.ts';
+import { storeFiles } from '../../store/file/paths.ts';
+import { refuseOtherMasterKeyOf } from '../../store/file/master-key.ts';
+import { refuseReadOnly } from '../../store/file/paths.ts';
 import type { Engine } from './assemble.ts';
 import { now, randomBytes } from './clock.ts';
 import { artifactFolder } from '../exports/artifact-bytes.ts';

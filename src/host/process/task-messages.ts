@@ -1,7 +1,7 @@
 /** What passes between the main thread and the worker thread, by structured clone. */
 import type { Failure } from '../../contract/failure.ts';
 import type { TaskHost, TaskName } from '../../service/call/work.ts';
-import type { DatabaseOptions } from '../../store/postgres/connection/database.ts';
+import type { DatabaseOptions } from '../../store/postgres/store.ts';
 
 /** The store that the worker thread reads: a database file, or a database that it connects to. */
 export type ReaderSource =

@@ -25,7 +25,7 @@ let callCount = 0;
 /** Loads the engine. A file is opened at once; a database is connected to where a task needs it. */
 async function open(source: ReaderSource): Promise<StoreReader> {
   if (source.engine === 'sqlite') {
-    const { openReader } = await import('../../store/sqlite/read/reader.ts');
+    const { openReader } = await import('../../store/sqlite/store.ts');
     return openReader(source.path, source.masterKey);
   }
   return (await import('../../store/postgres/store.ts')).openPostgresReader(source);

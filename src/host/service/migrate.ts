@@ -3,7 +3,7 @@
  * Again without effect. Proven by `test/host/service/migrate.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import { migrate, type Migrated } from '../../store/postgres/schema/migrate.ts';
+import { migrate, type Migrated } from '../../store/postgres/store.ts';
 import type { Variables } from '../process/layers.ts';
 import { databaseOf } from '../data/config-secrets.ts';
 

@@ -8,7 +8,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { parseWitnessRequest, sizeType } from '../../core/note/witness.ts';
 import type { Log } from '../../service/call/log.ts';
-import { troubleOf } from '../../store/sqlite/file/faults.ts';
+import { troubleOf } from '../../store/file/faults.ts';
 import type { Address } from '../process/layers.ts';
 import type { Cosign, WitnessStore } from './store.ts';
 

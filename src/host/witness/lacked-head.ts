@@ -11,7 +11,7 @@ import { parseVerifierKey, type VerifierKey } from '../../core/note/key.ts';
 import { logKeys } from '../../service/log/keys.ts';
 import { rootAt } from '../../service/log/tree-proofs.ts';
 import type { Store } from '../../store/port/store.ts';
-import type { LackedHead } from '../../store/sqlite/file/copies.ts';
+import type { LackedHead } from '../../store/file/copies.ts';
 
 /** The log of a plane. */
 export interface OwnLog {

@@ -16,7 +16,7 @@ import {
 import { signatureLine } from '../../core/note/signed.ts';
 import { isKeyName, parseVerifierKey, type VerifierKey } from '../../core/note/key.ts';
 import type { Log } from '../../service/call/log.ts';
-import { takeLock } from '../../store/sqlite/file/lock.ts';
+import { takeLock } from '../../store/file/lock.ts';
 import { now } from '../process/clock.ts';
 import { makeDirectory, syncDirectory, writePrivate } from '../data/files.ts';
 import { privatePem, readPrivateKey } from '../data/keys.ts';

@@ -15,9 +15,9 @@ import {
   type WitnessDecision,
   type WitnessRequest,
 } from '../../core/note/witness.ts';
-import { connect, type Value } from '../../store/sqlite/file/connection.ts';
-import { problemOf, troubleOf } from '../../store/sqlite/file/faults.ts';
-import { migrate } from '../../store/sqlite/file/migrate.ts';
+import { connect, type Value } from '../../store/file/connection.ts';
+import { problemOf, troubleOf } from '../../store/file/faults.ts';
+import { migrate } from '../../store/file/migrate.ts';
 
 /** 'govw' */
 export const witnessApplicationId = 0x676f7677;

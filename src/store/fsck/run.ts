@@ -20,13 +20,13 @@ import { checkAuditLog, checkMeteringLog } from './log/records.ts';
 import { checkRuns } from './log/runs.ts';
 import { checkTelemetry } from './tenants/planes.ts';
 import { checkOrganizations } from './tenants/rows.ts';
-import type { Connection } from '../sqlite/file/connection.ts';
-import { opening, troubleOf } from '../sqlite/file/faults.ts';
-import { openHeads } from '../sqlite/write/heads.ts';
-import { storeFiles } from '../sqlite/open.ts';
-import { connectReader } from '../sqlite/read/reader.ts';
-import { sealWith } from '../sqlite/effects/body-seal.ts';
-import { readSubjects } from '../sqlite/effects/subject-file.ts';
+import type { Connection } from '../file/connection.ts';
+import { opening, troubleOf } from '../file/faults.ts';
+import { openHeads } from '../file/heads.ts';
+import { storeFiles } from '../file/paths.ts';
+import { connectReader } from '../file/reader.ts';
+import { sealWith } from '../file/body-seal.ts';
+import { readSubjects } from '../file/subjects.ts';
 
 export type FsckKind =
   | 'record_missing'

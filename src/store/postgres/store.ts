@@ -7,7 +7,7 @@
 import { GovError } from '../../contract/problems.ts';
 import type { Store, StoreReader } from '../port/store.ts';
 import { RandomPool } from '../append/random.ts';
-import type { SignedHeads } from '../sqlite/write/signed-heads.ts';
+import type { SignedHeads } from '../file/signed-heads.ts';
 import { approvalReads } from './effects/approvals.ts';
 import { checkpointSaver, cosignatureSaver } from './write/checkpoints.ts';
 import { Committer } from './write/commit.ts';
@@ -36,7 +36,12 @@ import { tenantReads } from './read/tenants.ts';
 import { workReads } from './read/work.ts';
 
 export type { Faults } from './connection/faults.ts';
+export type { DatabaseOptions } from './connection/database.ts';
+export { inspectDatabase } from './connection/inspect.ts';
+export { inspectHeads } from './connection/remembered.ts';
+export type { ExportChunks } from './effects/export-chunks.ts';
 export { migrate, type Migrated, type MigrateOptions } from './schema/migrate.ts';
+export { fsckPostgres } from './write/fsck.ts';
 
 export interface PostgresOptions extends DatabaseOptions {
   readonly clock: { now(): number };

@@ -11,23 +11,25 @@ import type { Store } from '../port/store.ts';
 import { checkpointSaver } from './write/checkpoints.ts';
 import { openEngine, type Engine } from './write/engine.ts';
 import { dueJobs } from './effects/jobs.ts';
-import { openParts, storeFiles, type OpenOptions, type Parts } from './open.ts';
+import { openParts, type OpenOptions, type Parts } from './open.ts';
+import { storeFiles } from '../file/paths.ts';
 import { RandomPool } from '../append/random.ts';
 import { storeReader, watchedReader } from './read/reader.ts';
 import { Notices } from '../append/notices.ts';
 import { projectNumbers } from './read/leaves.ts';
-import { watchFiles } from './file/moved.ts';
-import { openReserve } from './file/reserve.ts';
-import { preparer } from './file/statement.ts';
+import { watchFiles } from './upkeep/moved.ts';
+import { openReserve } from './upkeep/reserve.ts';
+import { preparer } from '../file/statement.ts';
 import { taskStatements } from './effects/tasks.ts';
 import { ThreadEngine } from './write/thread-engine.ts';
 import { unsignedFinder } from './write/unsigned.ts';
 import { treeNumber } from '../append/trees.ts';
 import type { OfProject } from './write/operations.ts';
 
-export type { Faults } from './file/faults.ts';
-export { storeFiles } from './open.ts';
+export type { Faults } from '../file/faults.ts';
 export { openReader } from './read/reader.ts';
+export { compactStore, type Compacted, type CompactProgress } from './upkeep/compact.ts';
+export { isRewriteDue } from './upkeep/rewrite.ts';
 
 /** How often a full disk is asked again. */
 const probeMs = 1000;

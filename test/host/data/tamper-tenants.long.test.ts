@@ -8,7 +8,7 @@ import { fsck } from '../../../src/host/data/fsck.ts';
 import { operate, restoreProject, setCustomer, setQuotas } from '../../../src/host/identity/operator.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { positionBits as postgresBits } from '../../../src/store/postgres/schema/tables.ts';
-import { positionBits as sqliteBits } from '../../../src/store/sqlite/read/position.ts';
+import { positionBits as sqliteBits } from '../../../src/store/file/position.ts';
 import { postgresBelow, sqliteBelow, type Below } from '../../support/below.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 

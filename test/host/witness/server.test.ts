@@ -25,7 +25,7 @@ import {
 } from '../../../src/host/witness/server.ts';
 import { openWitnessStore, witnessApplicationId } from '../../../src/host/witness/store.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
-import { connect } from '../../../src/store/sqlite/file/connection.ts';
+import { connect } from '../../../src/store/file/connection.ts';
 import { naiveConsistency } from '../../core/merkle/naive.ts';
 import { gov, serving } from '../../cli/support/tool.ts';
 import { send } from '../../support/serving.ts';

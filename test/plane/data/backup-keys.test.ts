@@ -23,7 +23,7 @@ import { planeServe } from '../../../plane/serve/start.ts';
 import { readPlaneFile } from '../../../src/host/data/config.ts';
 import { logKeyFiles, readKeys } from '../../../src/host/data/keys.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
-import { copyStore } from '../../../src/store/sqlite/file/copies.ts';
+import { copyStore } from '../../../src/store/file/copies.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-backupkeys-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

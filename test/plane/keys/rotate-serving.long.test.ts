@@ -29,8 +29,9 @@ import { verifyBundle } from '../../../src/core/proof/verify.ts';
 import { readPlaneFile } from '../../../src/host/data/config.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
-import { rememberHeads } from '../../../src/store/sqlite/file/copies.ts';
-import { openReader, storeFiles } from '../../../src/store/sqlite/store.ts';
+import { rememberHeads } from '../../../src/store/file/copies.ts';
+import { openReader } from '../../../src/store/sqlite/store.ts';
+import { storeFiles } from '../../../src/store/file/paths.ts';
 import { govHere } from '../../cli/support/tool.ts';
 import { checkedCalls, event } from '../../support/serving.ts';
 

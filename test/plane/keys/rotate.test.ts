@@ -27,9 +27,10 @@ import { readPlaneFile } from '../../../src/host/data/config.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
 import { readKeys } from '../../../src/host/data/keys.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
-import { openReader, openStore, storeFiles } from '../../../src/store/sqlite/store.ts';
-import { connect } from '../../../src/store/sqlite/file/connection.ts';
-import { mainApplicationId } from '../../../src/store/sqlite/schema/tables.ts';
+import { openReader, openStore } from '../../../src/store/sqlite/store.ts';
+import { storeFiles } from '../../../src/store/file/paths.ts';
+import { connect } from '../../../src/store/file/connection.ts';
+import { mainApplicationId } from '../../../src/store/file/schema/tables.ts';
 import { checkedCalls, event } from '../../support/serving.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-rotate-'));

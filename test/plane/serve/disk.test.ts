@@ -11,7 +11,7 @@ import { draftLeaf } from '../../../src/core/event/record.ts';
 import { ofExports } from '../../../src/host/data/checks.ts';
 import { randomBytes } from '../../../src/host/process/clock.ts';
 import { readPlaneFile } from '../../../src/host/data/config.ts';
-import { growthOf } from '../../../src/store/sqlite/file/growth.ts';
+import { growthOf } from '../../../src/store/file/growth.ts';
 import { openStore } from '../../../src/store/sqlite/store.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-disk-'));

@@ -21,7 +21,7 @@ import { planeInit } from '../../../plane/data/init.ts';
 import { planeServe } from '../../../plane/serve/start.ts';
 import type { DoctorReport } from '../../../src/host/data/checks.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
-import { rememberHeads } from '../../../src/store/sqlite/file/copies.ts';
+import { rememberHeads } from '../../../src/store/file/copies.ts';
 import { makeAuthority, type Authority } from '../../support/certificates.ts';
 import { govHere } from '../../cli/support/tool.ts';
 

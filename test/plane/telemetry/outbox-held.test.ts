@@ -14,7 +14,7 @@ import { planeRecover } from '../../../plane/data/recover.ts';
 import { planeServe } from '../../../plane/serve/start.ts';
 import { telemetryStatus } from '../../../plane/serve/status.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
-import { storeFiles } from '../../../src/store/sqlite/store.ts';
+import { storeFiles } from '../../../src/store/file/paths.ts';
 import { startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import {
   answer,

@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
-import { storeFiles } from '../../../src/store/sqlite/store.ts';
+import { storeFiles } from '../../../src/store/file/paths.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { event } from '../../support/serving.ts';
 

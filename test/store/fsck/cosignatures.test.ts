@@ -7,9 +7,10 @@ import { witnessName } from '../../../src/host/witness/answer.ts';
 import { Checkpoints } from '../../../src/service/log/checkpoints.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { fsckStore } from '../../../src/store/fsck/run.ts';
-import { connect } from '../../../src/store/sqlite/file/connection.ts';
-import { openStore, storeFiles } from '../../../src/store/sqlite/store.ts';
-import { mainApplicationId } from '../../../src/store/sqlite/schema/tables.ts';
+import { connect } from '../../../src/store/file/connection.ts';
+import { openStore } from '../../../src/store/sqlite/store.ts';
+import { storeFiles } from '../../../src/store/file/paths.ts';
+import { mainApplicationId } from '../../../src/store/file/schema/tables.ts';
 import { dropFolder, genesis, newFolder, projectOf } from '../support/fixture.ts';
 
 const keyOf = () => generateKeyPairSync('ed25519').privateKey;

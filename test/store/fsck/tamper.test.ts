@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalize } from '../../../src/core/json/parse.ts';
 import { leafHash } from '../../../src/core/merkle/tree.ts';
-import { positionOf } from '../../../src/store/sqlite/read/position.ts';
+import { positionOf } from '../../../src/store/file/position.ts';
 import { codeOf } from '../support/fixture.ts';
 import { TestPlane } from '../support/plane.ts';
 

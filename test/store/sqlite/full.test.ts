@@ -6,8 +6,8 @@ import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { fsckStore } from '../../../src/store/fsck/run.ts';
 import { openStore } from '../../../src/store/sqlite/store.ts';
-import { openReserve } from '../../../src/store/sqlite/file/reserve.ts';
-import { walKeeper } from '../../../src/store/sqlite/file/wal.ts';
+import { openReserve } from '../../../src/store/sqlite/upkeep/reserve.ts';
+import { walKeeper } from '../../../src/store/sqlite/upkeep/wal.ts';
 import {
   codeOf,
   dropFolder,

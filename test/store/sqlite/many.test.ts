@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { emptyRoot } from '../../../src/core/merkle/tree.ts';
 import { heldLedgers } from '../../../src/store/append/ledger.ts';
 import type { NewTenant } from '../../../src/store/port/store.ts';
-import { maxProject } from '../../../src/store/sqlite/read/position.ts';
+import { maxProject } from '../../../src/store/file/position.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/store.ts';
 import { appended, codeOf, event, genesis, projectOf, request, stored } from '../support/fixture.ts';
 import { TestPlane } from '../support/plane.ts';

@@ -8,7 +8,8 @@ import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { fsckStore } from '../../../src/store/fsck/run.ts';
 import { compactStore } from '../../../src/store/sqlite/upkeep/compact.ts';
-import { storeFiles, type SqliteStore } from '../../../src/store/sqlite/store.ts';
+import { type SqliteStore } from '../../../src/store/sqlite/store.ts';
+import { storeFiles } from '../../../src/store/file/paths.ts';
 import {
   appended,
   codeOf,

@@ -1,9 +1,9 @@
 /** A service that starts looks at the logs that were written to last; the others are looked at where they are used. */
 import { copyFileSync, rmSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { storeFiles } from '../../../src/store/sqlite/store.ts';
-import { startedProjects } from '../../../src/store/sqlite/open.ts';
-import { positionBits } from '../../../src/store/sqlite/read/position.ts';
+import { storeFiles } from '../../../src/store/file/paths.ts';
+import { startedProjects } from '../../../src/store/file/tail.ts';
+import { positionBits } from '../../../src/store/file/position.ts';
 import { codeOf, event, request, stored } from '../support/fixture.ts';
 import { signHead, TestPlane } from '../support/plane.ts';
 import { moreProjects, newProject, storedProject, tenant } from '../support/tenants.ts';

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { fsckStore } from '../../../src/store/fsck/run.ts';
 import { createBodySeal } from '../../../src/store/erasure/body-seal.ts';
-import { openReader, openStore, storeFiles, type SqliteStore } from '../../../src/store/sqlite/store.ts';
+import { openReader, openStore, type SqliteStore } from '../../../src/store/sqlite/store.ts';
+import { storeFiles } from '../../../src/store/file/paths.ts';
 import {
   appended,
   codeOf,

@@ -10,9 +10,9 @@ import { parseTimestamp } from '../../../core/time.ts';
 import type { Check, CheckedProject } from '../run.ts';
 import { columnCheck, type Columns } from '../columns.ts';
 import { shown, type Committed, type RecordCheck } from '../record.ts';
-import type { Connection, Value } from '../../sqlite/file/connection.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 import { typeNumbers } from '../../rules/decided.ts';
-import { positionSql } from '../../sqlite/read/position.ts';
+import { positionSql } from '../../file/position.ts';
 
 export function approvalCheck(check: Check, { no, projectId }: CheckedProject): RecordCheck {
   const { db, problem } = check;

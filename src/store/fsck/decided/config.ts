@@ -4,9 +4,9 @@ import { riskConfigHash } from '../../../core/risk/config.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import type { Check, CheckedProject } from '../run.ts';
 import { parseRecord, shown } from '../record.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
+import type { Value } from '../../file/connection.ts';
 import { typeNumbers } from '../../rules/decided.ts';
-import { positionSql } from '../../sqlite/read/position.ts';
+import { positionSql } from '../../file/position.ts';
 
 interface Configured {
   readonly config: string | null;

@@ -4,10 +4,10 @@
  */
 import { readErasure } from '../../../core/decided/erasure.ts';
 import type { Check, CheckedProject } from '../run.ts';
-import { subjectsOf } from '../../sqlite/effects/body-seal.ts';
+import { subjectsOf } from '../../file/body-seal.ts';
 import type { RecordCheck } from '../record.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
-import { keyReader } from '../../sqlite/effects/subject-file.ts';
+import type { Value } from '../../file/connection.ts';
+import { keyReader } from '../../file/subjects.ts';
 
 export function erasedKeyCheck(
   { db, problem }: Check,

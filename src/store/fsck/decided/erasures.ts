@@ -9,9 +9,9 @@ import { storedDigests } from '../../../core/event/disclosure.ts';
 import type { JsonObject } from '../../../core/json/parse.ts';
 import type { Check, CheckedProject, FsckKind } from '../run.ts';
 import type { RecordCheck } from '../record.ts';
-import { bodyReader, subjectsOf, type BodyRow } from '../../sqlite/effects/body-seal.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
-import { positionOf } from '../../sqlite/read/position.ts';
+import { bodyReader, subjectsOf, type BodyRow } from '../../file/body-seal.ts';
+import type { Value } from '../../file/connection.ts';
+import { positionOf } from '../../file/position.ts';
 
 export interface ErasureCheck extends RecordCheck {
   /** The body of a leaf that committed to these digests. */

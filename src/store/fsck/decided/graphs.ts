@@ -11,8 +11,8 @@ import { ListRoot } from '../../../core/merkle/list-root.ts';
 import type { Check, CheckedProject } from '../run.ts';
 import { columnCheck, type Columns } from '../columns.ts';
 import { shown, type RecordCheck } from '../record.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
-import { positionBits } from '../../sqlite/read/position.ts';
+import type { Value } from '../../file/connection.ts';
+import { positionBits } from '../../file/position.ts';
 
 interface GraphRow extends Columns {
   readonly graph_id: string;

@@ -10,10 +10,10 @@ import type { StoredPolicyVersion } from '../../port/store.ts';
 import { columnCheck, type Columns } from '../columns.ts';
 import { PolicyLives } from './policy-life.ts';
 import { committedBy, parseRecord, type Committed, type RecordCheck } from '../record.ts';
-import { openedRow } from '../../sqlite/effects/body-seal.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
+import { openedRow } from '../../file/body-seal.ts';
+import type { Value } from '../../file/connection.ts';
 import { typeNumbers } from '../../rules/decided.ts';
-import { positionSql } from '../../sqlite/read/position.ts';
+import { positionSql } from '../../file/position.ts';
 
 export function policyCheck(check: Check, project: CheckedProject): RecordCheck {
   const { no, auditSize } = project;

@@ -13,8 +13,8 @@ import { parseTimestamp } from '../../../core/time.ts';
 import type { Check, CheckedProject } from '../run.ts';
 import { columnCheck, type Columns } from '../columns.ts';
 import { shown, type RecordCheck } from '../record.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
-import { positionBits } from '../../sqlite/read/position.ts';
+import type { Value } from '../../file/connection.ts';
+import { positionBits } from '../../file/position.ts';
 
 interface ProofRow {
   readonly run_id: string;

@@ -7,9 +7,9 @@ import { parseTimestamp } from '../../../core/time.ts';
 import type { Check, CheckedProject } from '../run.ts';
 import { columnCheck, type Columns } from '../columns.ts';
 import { shown, type Committed, type RecordCheck } from '../record.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
+import type { Value } from '../../file/connection.ts';
 import { typeNumbers } from '../../rules/decided.ts';
-import { positionOf } from '../../sqlite/read/position.ts';
+import { positionOf } from '../../file/position.ts';
 
 /** Results are read one at a time. Cost: a SHA-256 of each. */
 export function replayCheck(check: Check, { no, projectId }: CheckedProject): RecordCheck {

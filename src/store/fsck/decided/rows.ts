@@ -6,7 +6,7 @@ import type { JsonObject } from '../../../core/json/parse.ts';
 import type { Check, CheckedProject } from '../run.ts';
 import type { IndexedLeaf } from '../../port/store.ts';
 import { shown, type RecordCheck } from '../record.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
+import type { Value } from '../../file/connection.ts';
 import { isIndexed, typeNumbers } from '../../rules/decided.ts';
 
 /** The member under which a leaf is found by id; null where its type has none. */

@@ -1,7 +1,7 @@
 /** `fsck`: the summaries of full blocks say what the narrow rows of their events say. */
 import { allTypes, blockEvents, blockOf } from '../../append/blocks.ts';
 import type { Check, CheckedProject } from '../run.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
+import type { Value } from '../../file/connection.ts';
 
 interface Summary {
   readonly type_no: number;

@@ -6,7 +6,7 @@ import { GovError } from '../../../contract/problems.ts';
 import { splitNote } from '../../../core/note/signed.ts';
 import { keyIdText } from '../../../core/note/key.ts';
 import type { Check, CheckedProject } from '../run.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
+import type { Value } from '../../file/connection.ts';
 
 interface Row {
   readonly tree: number;

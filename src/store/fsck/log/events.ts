@@ -15,7 +15,7 @@ import { erasureCheck } from '../decided/erasures.ts';
 import { pruneCheck } from './prunes.ts';
 import { committedBy, parseRecord } from '../record.ts';
 import { tenantCheck } from '../tenants/rows.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
+import type { Value } from '../../file/connection.ts';
 
 interface Row {
   readonly idx: number;

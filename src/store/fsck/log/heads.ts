@@ -1,6 +1,6 @@
 /** `fsck`: the second file against the database. */
 import type { Check } from '../run.ts';
-import { compareHeads, type Heads } from '../../sqlite/write/heads.ts';
+import { compareHeads, type Heads } from '../../file/heads.ts';
 
 export function checkHeads(check: Check, heads: Heads): void {
   for (const { origin, expected, got } of compareHeads(check.db, heads)) {

@@ -13,7 +13,7 @@ import { canonicalize } from '../../../core/json/parse.ts';
 import type { Check, CheckedProject, FsckKind } from '../run.ts';
 import type { MeterRow } from './records.ts';
 import { periodCheck } from './periods.ts';
-import { leafHashReader } from '../../sqlite/read/tiles.ts';
+import { leafHashReader } from '../../file/tiles.ts';
 
 export interface MeterCheck {
   /** Called with each metering leaf in index order. */

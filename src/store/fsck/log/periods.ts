@@ -3,8 +3,8 @@ import { canonicalize } from '../../../core/json/parse.ts';
 import type { MeterLeaf, Totals } from '../../../core/plane/metering.ts';
 import type { Check, CheckedProject } from '../run.ts';
 import { baseOf } from '../../append/quota.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
-import { endOf, positionOf } from '../../sqlite/read/position.ts';
+import type { Value } from '../../file/connection.ts';
+import { endOf, positionOf } from '../../file/position.ts';
 
 interface PeriodRow {
   readonly month: string;

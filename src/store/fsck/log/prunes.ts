@@ -4,8 +4,8 @@ import { hashText } from '../../../core/hash.ts';
 import type { JsonObject } from '../../../core/json/parse.ts';
 import type { Check, CheckedProject } from '../run.ts';
 import type { RecordCheck } from '../record.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
-import { positionOf } from '../../sqlite/read/position.ts';
+import type { Value } from '../../file/connection.ts';
+import { positionOf } from '../../file/position.ts';
 
 interface PruneRow {
   readonly leaf_index: number;

@@ -2,12 +2,12 @@
 import type { Check, CheckedProject } from '../run.ts';
 import type { TreeName } from '../../port/store.ts';
 import { closedBody } from '../../erasure/body-seal.ts';
-import { bodyReader } from '../../sqlite/effects/body-seal.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
+import { bodyReader } from '../../file/body-seal.ts';
+import type { Value } from '../../file/connection.ts';
 import { eventCheck } from './events.ts';
 import { meterCheck } from './meter.ts';
 import { prunedOf, type Pruned } from './prunes.ts';
-import { endOf, positionBits, positionOf } from '../../sqlite/read/position.ts';
+import { endOf, positionBits, positionOf } from '../../file/position.ts';
 import { TreeCheck } from './tree.ts';
 import { recordTable, treeNumber } from '../../append/trees.ts';
 

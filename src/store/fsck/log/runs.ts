@@ -1,7 +1,7 @@
 /** `fsck`: run rows, their narrow rows and counters, all of one moment. */
 import type { Check, CheckedProject } from '../run.ts';
 import { checkBlocks } from './blocks.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
+import type { Value } from '../../file/connection.ts';
 
 interface Tally {
   readonly run_id: string | null;

@@ -10,8 +10,8 @@ import { tileWidth } from '../../../core/merkle/tile.ts';
 import type { Check, CheckedProject } from '../run.ts';
 import { KeyCheck } from './keys.ts';
 import type { TreeName } from '../../port/store.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
-import { tileReader } from '../../sqlite/read/tiles.ts';
+import type { Value } from '../../file/connection.ts';
+import { tileReader } from '../../file/tiles.ts';
 import { treeNumber } from '../../append/trees.ts';
 
 /** A root that must be met at some size. */

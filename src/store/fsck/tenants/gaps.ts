@@ -8,10 +8,10 @@ import { disclosuresMatch } from '../../../core/event/bodies.ts';
 import { openLeaf } from '../../../core/decided/leaf.ts';
 import type { EventRecord } from '../../../core/event/record.ts';
 import type { Check } from '../run.ts';
-import { openedRow } from '../../sqlite/effects/body-seal.ts';
+import { openedRow } from '../../file/body-seal.ts';
 import { parseRecord } from '../record.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
-import { positionSql } from '../../sqlite/read/position.ts';
+import type { Value } from '../../file/connection.ts';
+import { positionSql } from '../../file/position.ts';
 
 /** Reports of an epoch that came after `before` did, if they came: from `firstMissing` to the one before it. */
 export interface Gap {

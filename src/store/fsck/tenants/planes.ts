@@ -14,7 +14,7 @@ import { type PlaneRow, type ReportRow } from '../../rules/plane-row.ts';
 import type { Counts } from '../../port/planes.ts';
 import { columnCheck } from '../columns.ts';
 import { reportCheck } from './reports.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
+import type { Value } from '../../file/connection.ts';
 
 /** Reports that are in memory at a time. */
 const reportsAtOnce = 200;

@@ -17,9 +17,9 @@ import { PlaneLife, tellsOfPlane } from './plane-life.ts';
 import { tellsOfTenant, TenantLife, type TenantEvent } from './project-life.ts';
 import { columnCheck, type Columns } from '../columns.ts';
 import { parseRecord, shown } from '../record.ts';
-import { openedRow } from '../../sqlite/effects/body-seal.ts';
-import type { Value } from '../../sqlite/file/connection.ts';
-import { positionSql } from '../../sqlite/read/position.ts';
+import { openedRow } from '../../file/body-seal.ts';
+import type { Value } from '../../file/connection.ts';
+import { positionSql } from '../../file/position.ts';
 
 interface Row {
   readonly idx: number;

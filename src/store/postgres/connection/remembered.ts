@@ -1,5 +1,5 @@
 /**
- * Holds the database to the heads that the data directory of this process has seen signed (`src/store/sqlite/write/signed-heads.ts`):
+ * Holds the database to the heads that the data directory of this process has seen signed (`src/store/file/signed-heads.ts`):
  * where one of its logs is shorter, or has another root there, the database is an older copy, or was changed, and what
  * is signed from it would make a second history. Such a project is refused until the database has those leaves again.
  * Looked at when a project is first used after the start or a lost connection, and before each checkpoint; at a start
@@ -8,7 +8,7 @@
  */
 import { GovError } from '../../../contract/problems.ts';
 import type { TreeName } from '../../port/store.ts';
-import type { SignedHeads } from '../../sqlite/write/signed-heads.ts';
+import type { SignedHeads } from '../../file/signed-heads.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { problemOf } from './faults.ts';
 import type { ProjectRow } from '../read/leaves.ts';

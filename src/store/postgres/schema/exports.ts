@@ -1,5 +1,5 @@
 /**
- * Exports, as the other engine has them (`src/store/sqlite/schema/exports.ts`), and chunks of artifacts where processes share no
+ * Exports, as the other engine has them (`src/store/file/schema/exports.ts`), and chunks of artifacts where processes share no
  * directory. Proven by `test/store/suite/governance/exports.ts`.
  */
 import { changed, own, type TableRules } from './rule-words.ts';

@@ -1,5 +1,5 @@
 /**
- * Tables of governance, as `src/store/sqlite/schema/governance.ts` describes them. What may change of their rows is held by
+ * Tables of governance, as `src/store/file/schema/governance.ts` describes them. What may change of their rows is held by
  * the triggers of `security.ts`.
  */
 const id = 'text COLLATE "C"';

@@ -1,5 +1,5 @@
 /**
- * Tables of data planes, as the other engine has them (`src/store/sqlite/schema/planes.ts`). What may change of their rows is
+ * Tables of data planes, as the other engine has them (`src/store/file/schema/planes.ts`). What may change of their rows is
  * held by the triggers of `rules-planes.ts`. Where the planner knows nothing of the rows yet, indexes that begin alike cost
  * alike, and it may read a whole epoch for one report: so only the key begins with project, plane and epoch for queries
  * that do not ask for sizes, links or ids. Proven by `test/store/suite/tenancy/planes.ts`.

@@ -1,5 +1,5 @@
 /**
- * Tables, as numbered migrations; the same tables and columns as `src/store/sqlite/schema/tables.ts`, so that a project can be
+ * Tables, as numbered migrations; the same tables and columns as `src/store/file/schema/tables.ts`, so that a project can be
  * copied from one engine to the other row by row. Every key leads with the project's number (in leaf tables as the upper
  * part of the position), so tables shard by it. Texts that are sorted have the collation "C": bytes, as in core.
  * Proven by `test/store/postgres/connection/database.test.ts` and the store suite.

@@ -2,13 +2,13 @@
  * Copies what is checked of one project, as of one moment, into the two files of the other engine. The tables have the
  * same columns; only the project's number is another one there. A crash leaves files that nobody opens.
  */
-import { connect, type Connection, type Value } from '../../sqlite/file/connection.ts';
-import { openHeads } from '../../sqlite/write/heads.ts';
-import { migrate } from '../../sqlite/file/migrate.ts';
-import { storeFiles } from '../../sqlite/open.ts';
-import { positionOf } from '../../sqlite/read/position.ts';
-import { mainApplicationId, mainMigrations } from '../../sqlite/schema/tables.ts';
-import { subjectsInMemory } from '../../sqlite/effects/subject-file.ts';
+import { connect, type Connection, type Value } from '../../file/connection.ts';
+import { openHeads } from '../../file/heads.ts';
+import { migrate } from '../../file/migrate.ts';
+import { storeFiles } from '../../file/paths.ts';
+import { positionOf } from '../../file/position.ts';
+import { mainApplicationId, mainMigrations } from '../../file/schema/tables.ts';
+import { subjectsInMemory } from '../../file/subjects.ts';
 import { organizationColumns } from '../../rules/tenant-row.ts';
 import { scoped, type Database, type Transaction } from '../connection/database.ts';
 import { positionBits } from '../schema/tables.ts';

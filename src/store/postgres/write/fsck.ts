@@ -16,7 +16,7 @@ import {
   type FsckProblem,
   type FsckReport,
 } from '../../fsck/run.ts';
-import type { Connection } from '../../sqlite/file/connection.ts';
+import type { Connection } from '../../file/connection.ts';
 import { copyProject } from './copy.ts';
 import { Database, type DatabaseOptions } from '../connection/database.ts';
 import { problemOf } from '../connection/faults.ts';

@@ -7,10 +7,10 @@ import { approvalColumns, approvalOf, type ApprovalRow } from '../../rules/appro
 import type { EffectRows } from '../../append/effects.ts';
 import type { StoreReader } from '../../port/store.ts';
 import type { Current } from './rows.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 import { endOfTime } from '../../port/bounds.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
-import type { Prepare } from '../file/statement.ts';
+import type { Prepare } from '../../file/statement.ts';
 
 const openMs = limits.approvalHours * 3_600_000;
 

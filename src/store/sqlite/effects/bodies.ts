@@ -4,9 +4,9 @@ import type { EffectRows } from '../../append/effects.ts';
 import { keptBody, resealed, type StoredRow } from '../../erasure/erasable-body.ts';
 import { idsOf, type SubjectKey, type SubjectKeyRows } from '../../erasure/subject-keys.ts';
 import type { Current } from './rows.ts';
-import { positionOf, positionSql } from '../read/position.ts';
-import { floorSql } from './pruned.ts';
-import type { Prepare } from '../file/statement.ts';
+import { positionOf, positionSql } from '../../file/position.ts';
+import { floorSql } from '../../file/pruned.ts';
+import type { Prepare } from '../../file/statement.ts';
 import type { SubjectKeys } from './subject-keys.ts';
 
 /** How bodies are sealed, and what becomes of the keys of their subjects. */

@@ -7,7 +7,7 @@ import {
   type CallerState,
   type Credential,
 } from '../../port/caller.ts';
-import type { Prepare } from '../file/statement.ts';
+import type { Prepare } from '../../file/statement.ts';
 
 /** Null where it is unknown. */
 export function callerReader(prepare: Prepare): (credential: Credential) => CallerState | null {

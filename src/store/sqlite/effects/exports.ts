@@ -13,11 +13,11 @@ import {
 } from '../../rules/export-row.ts';
 import type { ExportHolding, ExportName, ExportReader, StoredGraph } from '../../port/store.ts';
 import { endOfTime } from '../../port/bounds.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 import type { Current } from './rows.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
 import { graphColumns, proofColumns, proofOf, type ProofRow } from '../read/work.ts';
-import type { Prepare } from '../file/statement.ts';
+import type { Prepare } from '../../file/statement.ts';
 
 export function exportReads(db: Connection, numberOf: ProjectNumber): ExportReader {
   const one = db.prepare<Value[], ExportRow>(

@@ -2,7 +2,7 @@
 import { homeBeside, membershipOf, type LivingProject, type MembershipRow } from '../../rules/homes.ts';
 import { moveHomes, type TenantRows } from '../../rules/tenants.ts';
 import type { Current } from './rows.ts';
-import type { Prepare } from '../file/statement.ts';
+import type { Prepare } from '../../file/statement.ts';
 
 const membershipSql = `SELECT p.project_id, p.organization_id, p.environment, o.home_production, o.home_sandbox
   FROM project p JOIN organization o ON o.organization_id = p.organization_id`;

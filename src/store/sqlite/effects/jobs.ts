@@ -6,10 +6,10 @@ import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { isListed, jobColumns, jobOf, type JobRow } from '../../rules/job-row.ts';
 import type { ClaimedJob, QueuedType, StoredJob, StoreReader } from '../../port/store.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 import { endOfTime } from '../../port/bounds.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
-import type { Prepare } from '../file/statement.ts';
+import type { Prepare } from '../../file/statement.ts';
 
 const columns = `${jobColumns}, request, result`;
 

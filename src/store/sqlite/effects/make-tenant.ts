@@ -15,10 +15,10 @@ import { minuteOf, organizationColumns, personColumns } from '../../rules/tenant
 import { judgeCaller } from '../../port/caller.ts';
 import { judgeTenant, nameKey } from '../../rules/tenants.ts';
 import { callerReader } from './caller.ts';
-import type { Value } from '../file/connection.ts';
+import type { Value } from '../../file/connection.ts';
 import { homeFinder, homeMover } from './homes.ts';
-import { maxProject } from '../read/position.ts';
-import { insertInto, type Prepare } from '../file/statement.ts';
+import { maxProject } from '../../file/position.ts';
+import { insertInto, type Prepare } from '../../file/statement.ts';
 import { keyInsert } from './tenants.ts';
 
 export interface TenantTasks {

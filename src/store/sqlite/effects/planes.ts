@@ -15,7 +15,7 @@ import { planeColumns, planeValues, reportColumns, reportValues } from '../../ru
 import { challengeStates, type PlaneState, type TelemetryRows } from '../../rules/planes.ts';
 import type { StoredReport } from '../../port/planes.ts';
 import type { Current } from './rows.ts';
-import { insertInto, type Prepare } from '../file/statement.ts';
+import { insertInto, type Prepare } from '../../file/statement.ts';
 
 type Of<Names extends keyof TelemetryRows> = Pick<TelemetryRows, Names>;
 

@@ -1,6 +1,6 @@
 /** Reads of policies, their versions, and the risk router's configuration. Proven by `test/store/suite/governance/policies.ts`. */
 import type { ActivePolicy, StoredPolicy, StoredPolicyVersion, StoreReader } from '../../port/store.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 import { newestReader } from '../read/newest.ts';
 import { endOfTime } from '../../port/bounds.ts';
 import type { ProjectNumber } from '../read/leaves.ts';

@@ -2,7 +2,7 @@
 import type { EffectRows } from '../../append/effects.ts';
 import type { StoredPolicy } from '../../port/store.ts';
 import type { Current } from './rows.ts';
-import type { Prepare } from '../file/statement.ts';
+import type { Prepare } from '../../file/statement.ts';
 
 type Of<Names extends keyof EffectRows> = Pick<EffectRows, Names>;
 

@@ -1,18 +1,8 @@
-/** Events that were pruned: below which index, and the rows that go with them. */
+/** The rows that go when events are pruned. */
 import { prunableSql } from '../../../core/decided/prune.ts';
 import { comparesSql } from '../../erasure/withdrawn.ts';
-import type { Connection, Value } from '../file/connection.ts';
-import { positionOf } from '../read/position.ts';
-import type { Prepare } from '../file/statement.ts';
-
-/** The index below which events of a project were pruned, or NULL. */
-export const floorSql = 'SELECT max(min_index) AS below FROM prune WHERE project = ?';
-
-/** By project number; 0 where nothing was pruned. */
-export function floorReader(db: Connection): (project: number) => number {
-  const select = db.prepare<Value[], number | null>(floorSql).pluck();
-  return (project) => select.get(project) ?? 0;
-}
+import { positionOf } from '../../file/position.ts';
+import type { Prepare } from '../../file/statement.ts';
 
 /** Drops the events of [from, to), which a gov.prune/1 leaf covers: the triggers see to that. */
 export type DropPruned = (project: number, range: { readonly from: number; readonly to: number }) => void;

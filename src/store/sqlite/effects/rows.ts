@@ -6,7 +6,7 @@ import { bodyRows, type EffectSealing } from './bodies.ts';
 import { exportRows } from './exports.ts';
 import { keptRequestSql } from './jobs.ts';
 import { policyRows } from './policy-changes.ts';
-import type { Prepare } from '../file/statement.ts';
+import type { Prepare } from '../../file/statement.ts';
 import { tenantRows } from './tenants.ts';
 import { withdrawer } from './withdrawn.ts';
 

@@ -6,10 +6,16 @@
  * Proven by `test/store/erasure/subject-keys.test.ts` and `test/store/sqlite/effects/faults-subjects.long.test.ts`.
  */
 import { inOrder, newSubjectKey, type SubjectKey, type SubjectKeyRows } from '../../erasure/subject-keys.ts';
-import type { Connection } from '../file/connection.ts';
-import { cutLog } from '../file/cut.ts';
-import type { Prepare, Statement } from '../file/statement.ts';
-import { keyDestroyer, keyReader, keyStateReader, subjectReader, type KeyDestroyer } from './subject-file.ts';
+import type { Connection } from '../../file/connection.ts';
+import { cutLog } from '../../file/cut.ts';
+import type { Prepare, Statement } from '../../file/statement.ts';
+import {
+  keyDestroyer,
+  keyReader,
+  keyStateReader,
+  subjectReader,
+  type KeyDestroyer,
+} from '../../file/subjects.ts';
 
 /** Keys that are held in memory: some 3 MB. */
 const heldKeys = 10_000;

@@ -8,7 +8,7 @@ import { sessionKeptMs } from '../../rules/tenants.ts';
 import { comparesSql } from '../../erasure/withdrawn.ts';
 import { exportTasks, type ExportTasks } from './exports.ts';
 import { prunedDropper, type DropPruned } from './pruned.ts';
-import type { Prepare } from '../file/statement.ts';
+import type { Prepare } from '../../file/statement.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

@@ -8,7 +8,7 @@ import { nameKey, type TenantRows } from '../../rules/tenants.ts';
 import { callerReader } from './caller.ts';
 import type { Current } from './rows.ts';
 import { homeRows } from './homes.ts';
-import { insertInto, type Prepare } from '../file/statement.ts';
+import { insertInto, type Prepare } from '../../file/statement.ts';
 import { telemetryRows } from './planes.ts';
 
 /** Inserts a key that is new. */

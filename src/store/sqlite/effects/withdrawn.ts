@@ -3,7 +3,7 @@ import { withdrawnText } from '../../../core/replay/withdrawn.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import { answeredId, comparing } from '../../erasure/withdrawn.ts';
 import type { Current } from './rows.ts';
-import type { Prepare } from '../file/statement.ts';
+import type { Prepare } from '../../file/statement.ts';
 
 /** Cost: a scan of the jobs of the project, and of its kept answers where decisions lose values. */
 export function withdrawer(prepare: Prepare, current: Current): Pick<EffectRows, 'withdrawCopies'> {

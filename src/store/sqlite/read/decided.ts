@@ -3,13 +3,13 @@
  * Proven by `test/store/suite/log/decided.ts`.
  */
 import type { IndexedLeaf, Leaf, StoreReader } from '../../port/store.ts';
-import { subjectsOf } from '../effects/body-seal.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import { subjectsOf } from '../../file/body-seal.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 import { typeNumbers } from '../../rules/decided.ts';
-import { positionOf, positionSql } from './position.ts';
+import { positionOf, positionSql } from '../../file/position.ts';
 import { altered } from '../../append/altered.ts';
 import { leafChecker, type LeafRow, type ProjectNumber } from './leaves.ts';
-import { subjectReader } from '../effects/subject-file.ts';
+import { subjectReader } from '../../file/subjects.ts';
 
 /** SQL: index of the newest evaluation of the run in row `run`, or NULL. */
 export const newestEvaluationSql = `(SELECT max(d.idx) FROM decided d

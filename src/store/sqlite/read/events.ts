@@ -4,10 +4,10 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Leaf, StoreReader } from '../../port/store.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 import { allTypes, blockEvents, blockOf } from '../../append/blocks.ts';
 import { boundsReader, factsReader, isUnbounded, someWithin, type Bounds, type RunFacts } from './filter.ts';
-import { positionOf, positionSql } from './position.ts';
+import { positionOf, positionSql } from '../../file/position.ts';
 import { leafChecker, type LeafRow, type ProjectNumber } from './leaves.ts';
 
 /** Rows looked at between two turns of the event loop: narrow ones (10 ms), records (10 ms). */

@@ -1,7 +1,7 @@
 /** Event filters as bounds that columns compare with, and the narrow facts of a run that reads start from. */
 import { endOfTime } from '../../port/bounds.ts';
 import type { EventFilter } from '../../port/store.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 
 /** Inclusive, for `BETWEEN`. */
 export interface Bounds {

@@ -9,14 +9,14 @@ import { leafHash } from '../../../core/merkle/tree.ts';
 import { altered } from '../../append/altered.ts';
 import type { Bodies, Leaf, StoreReader, TreeHead, TreeName } from '../../port/store.ts';
 import { projectOf, type ProjectRow } from '../../port/project.ts';
-import { bodyReader } from '../effects/body-seal.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import { bodyReader } from '../../file/body-seal.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 import { totalsReader } from '../write/ledger.ts';
 import { committedOf, leafOf, noBody } from '../../append/leaf.ts';
 import { pruned } from '../../erasure/pruned.ts';
-import { positionOf } from './position.ts';
-import { floorReader } from '../effects/pruned.ts';
-import { leafHashReader, tileReader } from './tiles.ts';
+import { positionOf } from '../../file/position.ts';
+import { floorReader } from '../../file/pruned.ts';
+import { leafHashReader, tileReader } from '../../file/tiles.ts';
 import { recordTable, treeNumber } from '../../append/trees.ts';
 
 /** A leaf as the tables have it; `record` is null where the row is missing. */

@@ -2,9 +2,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { altered } from '../../append/altered.ts';
 import { lastFrom, unmeteredText, type MeterReader, type StoredMeterLeaf } from '../../port/metering.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 import { leafChecker, type ProjectNumber } from './leaves.ts';
-import { positionOf } from './position.ts';
+import { positionOf } from '../../file/position.ts';
 
 interface MeterRow {
   idx: number;

@@ -1,7 +1,7 @@
 /** The newest leaf of a type, by the index of decisions. */
 import { typeNumbers } from '../../rules/decided.ts';
 import type { IndexedLeaf } from '../../port/store.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 
 /** Index of the newest leaf of a type, null where there is none. */
 export function newestReader(db: Connection): (project: number, type: IndexedLeaf) => number | null {

@@ -23,7 +23,7 @@ import {
 } from '../../rules/plane-row.ts';
 import type { TelemetryReader } from '../../port/planes.ts';
 import { storedProjectOf, type ProfileRow } from '../../rules/tenant-row.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 import type { ProjectNumber } from './leaves.ts';
 import { profileSql, projectSql } from './tenants.ts';
 

@@ -3,14 +3,13 @@ import { dirname } from 'node:path';
 import type { GovError } from '../../../contract/problems.ts';
 import type { StoreReader } from '../../port/store.ts';
 import { approvalReads } from '../effects/approvals.ts';
-import { sealWith } from '../effects/body-seal.ts';
-import { connect, type Connection } from '../file/connection.ts';
+import { sealWith } from '../../file/body-seal.ts';
+import type { Connection } from '../../file/connection.ts';
 import { decidedReads } from './decided.ts';
-import { opening, troubleOf } from '../file/faults.ts';
+import { troubleOf } from '../../file/faults.ts';
 import { exportReads } from '../effects/exports.ts';
-import { storeFiles } from '../file/paths.ts';
+import { storeFiles } from '../../file/paths.ts';
 import { jobReads } from '../effects/jobs.ts';
-import { assertKnownVersion } from '../file/migrate.ts';
 import { policyReads } from '../effects/policies.ts';
 import { meterReads } from './meter.ts';
 import { eventReads } from './events.ts';
@@ -19,8 +18,8 @@ import { runReads } from './runs.ts';
 import { telemetryReads } from './planes.ts';
 import { tenantReads } from './tenants.ts';
 import { workReads } from './work.ts';
-import { mainApplicationId, mainMigrations } from '../schema/tables.ts';
-import { readSubjects } from '../effects/subject-file.ts';
+import { connectReader } from '../../file/reader.ts';
+import { readSubjects } from '../../file/subjects.ts';
 
 export function storeReader(db: Connection): StoreReader {
   const numberOf = projectNumbers(db);
@@ -71,20 +70,6 @@ export function watchedReader(reader: StoreReader, { failed, note }: Watcher): S
   ]);
   // The same names with functions of the same types: `watch` keeps both.
   return { ...(Object.fromEntries(watched) as typeof promises), graphParts };
-}
-
-/** Opens a database file to read only, beside the process that writes it. STORAGE_FAULT where it cannot. */
-export function connectReader(path: string, cacheKiB?: number): Connection {
-  const more = cacheKiB === undefined ? {} : { cacheKiB };
-  const options = { applicationId: mainApplicationId, readonly: true, ...more };
-  const db = opening(path, () => connect(path, options));
-  try {
-    assertKnownVersion(db, mainMigrations);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
 }
 
 /** Whole runs are read in order: a page is hardly ever needed again. */

@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RunSummary, StoreReader } from '../../port/store.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 import { combinedReader, newestEvaluationSql } from './decided.ts';
 import { allWithin, boundsReader, factsReader, someWithin, type Bounds, type RunFacts } from './filter.ts';
 import { endOfTime } from '../../port/bounds.ts';

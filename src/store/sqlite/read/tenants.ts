@@ -20,7 +20,7 @@ import {
   type ProfileRow,
   type SessionRow,
 } from '../../rules/tenant-row.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 import type { ProjectNumber } from './leaves.ts';
 import { usageReads } from './usage.ts';
 

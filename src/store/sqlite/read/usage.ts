@@ -13,8 +13,8 @@ import {
   type UsageNames,
   type UsageRow,
 } from '../../rules/usage-row.ts';
-import type { Connection, Value } from '../file/connection.ts';
-import { positionBits } from './position.ts';
+import type { Connection, Value } from '../../file/connection.ts';
+import { positionBits } from '../../file/position.ts';
 import type { ProjectNumber } from './leaves.ts';
 
 const usageSql = `(SELECT base FROM period n WHERE n.project = p.project AND n.month = ?) AS base,

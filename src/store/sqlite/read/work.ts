@@ -1,6 +1,6 @@
 /** Reads of what requests keep beside the log: graphs, proofs, checkpoints, kept answers. Proven by the store suite. */
 import type { GraphPart, StoredGraph, StoredProof, StoreReader } from '../../port/store.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 import { endOfTime } from '../../port/bounds.ts';
 import { keptReader } from '../write/repeats.ts';
 import { type ProjectNumber } from './leaves.ts';

@@ -9,15 +9,15 @@ import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { GovError } from '../../../contract/problems.ts';
-import { connect, pageBytes } from '../file/connection.ts';
-import { readerWaitMs, within } from '../file/cut.ts';
-import { opening, troubleOf } from '../file/faults.ts';
-import { takeLock } from '../file/lock.ts';
-import { assertKnownVersion } from '../file/migrate.ts';
-import { storeFiles } from '../open.ts';
+import { connect, pageBytes } from '../../file/connection.ts';
+import { readerWaitMs, within } from '../../file/cut.ts';
+import { opening, troubleOf } from '../../file/faults.ts';
+import { takeLock } from '../../file/lock.ts';
+import { assertKnownVersion } from '../../file/migrate.ts';
+import { storeFiles } from '../../file/paths.ts';
 import { dueRewrite, noSpace } from './rewrite.ts';
-import { mainApplicationId, mainMigrations } from '../schema/tables.ts';
-import { destroyAgain, openSubjects } from '../effects/subject-file.ts';
+import { mainApplicationId, mainMigrations } from '../../file/schema/tables.ts';
+import { destroyAgain, openSubjects } from '../../file/subjects.ts';
 
 export interface Compacted {
   /** Of the database file. */

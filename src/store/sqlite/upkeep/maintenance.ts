@@ -3,12 +3,12 @@
  * was removed out of its files. A reader or a full disk puts it off, until a later try, the stop, or the next start; nothing
  * that was not done is taken as done. Proven by `test/store/sqlite/readers.test.ts`.
  */
-import type { Connection } from '../file/connection.ts';
-import { cutLog, succeeds, within } from '../file/cut.ts';
-import { troubleOf } from '../file/faults.ts';
+import type { Connection } from '../../file/connection.ts';
+import { cutLog, succeeds, within } from '../../file/cut.ts';
+import { troubleOf } from '../../file/faults.ts';
 import { rewrite, type DueRewrite } from './rewrite.ts';
 import type { CommitSequencer } from '../write/sequencer.ts';
-import type { WalKeeper } from '../file/wal.ts';
+import type { WalKeeper } from './wal.ts';
 import type { Writer } from '../write/writer.ts';
 
 export interface Upkeep {

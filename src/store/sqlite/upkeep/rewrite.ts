@@ -11,9 +11,9 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, write
 import { dirname, join } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
-import type { Connection } from '../file/connection.ts';
-import { pageBytes } from '../file/connection.ts';
-import { troubleOf } from '../file/faults.ts';
+import type { Connection } from '../../file/connection.ts';
+import { pageBytes } from '../../file/connection.ts';
+import { troubleOf } from '../../file/faults.ts';
 import type { Write } from '../write/operations.ts';
 
 /** What was removed since the database was written anew. */

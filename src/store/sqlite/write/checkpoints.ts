@@ -1,17 +1,17 @@
 /**
  * Saving a signed checkpoint. Order: the data is durable already → the head in the second file, durable →
  * sign → the note. A crash between two steps leaves a head without a note, which only means that a checkpoint
- * was about to be signed. Proven by `test/store/sqlite/write/heads.test.ts`.
+ * was about to be signed. Proven by `test/store/file/heads.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 import type { Checkpoint } from '../../../core/note/checkpoint.ts';
 import { rootFromTiles } from '../../../core/merkle/tile.ts';
 import type { Store, TreeName } from '../../port/store.ts';
-import type { Connection, Value } from '../file/connection.ts';
-import type { Heads } from './heads.ts';
+import type { Connection, Value } from '../../file/connection.ts';
+import type { Heads } from '../../file/heads.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
 import type { Note } from '../effects/tasks.ts';
-import { tileReader } from '../read/tiles.ts';
+import { tileReader } from '../../file/tiles.ts';
 import { treeNumber } from '../../append/trees.ts';
 import type { OfProject } from './operations.ts';
 

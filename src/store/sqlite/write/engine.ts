@@ -3,17 +3,17 @@
  * write-ahead log; and the form in which the rest of the store knows it, wherever it runs.
  */
 import type { GovError } from '../../../contract/problems.ts';
-import type { Connection } from '../file/connection.ts';
-import type { Faults } from '../file/faults.ts';
+import type { Connection } from '../../file/connection.ts';
+import type { Faults } from '../../file/faults.ts';
 import { jobMoves } from '../effects/jobs.ts';
 import { RandomPool } from '../../append/random.ts';
 import { dueRewrite, removedBy } from '../upkeep/rewrite.ts';
 import { openSequencer } from './sequencer.ts';
-import { preparer } from '../file/statement.ts';
+import { preparer } from '../../file/statement.ts';
 import { taskStatements } from '../effects/tasks.ts';
 import { tenantTasks } from '../effects/make-tenant.ts';
 import { upkeepOf } from '../upkeep/maintenance.ts';
-import { walKeeper } from '../file/wal.ts';
+import { walKeeper } from '../upkeep/wal.ts';
 import { Writer } from './writer.ts';
 import { workOf, type ResultOf, type Verb, type Write, type WriteOf } from './operations.ts';
 

@@ -6,11 +6,11 @@ import type { Ledger, RunState } from '../../append/ledger.ts';
 import { baseOf, type Period } from '../../append/quota.ts';
 import type { TreeName } from '../../port/store.ts';
 import { treeNumber } from '../../append/trees.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 import { newestReader } from '../read/newest.ts';
-import { positionOf } from '../read/position.ts';
-import type { Prepare } from '../file/statement.ts';
-import { tileReader } from '../read/tiles.ts';
+import { positionOf } from '../../file/position.ts';
+import type { Prepare } from '../../file/statement.ts';
+import { tileReader } from '../../file/tiles.ts';
 
 interface RunRow {
   run_no: number;

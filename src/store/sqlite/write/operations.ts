@@ -16,7 +16,7 @@ import type {
   Use,
 } from '../../port/store.ts';
 import { draftBytes, requestBytes } from '../../port/request-bytes.ts';
-import { troubleOf } from '../file/faults.ts';
+import { troubleOf } from '../../file/faults.ts';
 import type { JobFailure, JobMoves } from '../effects/jobs.ts';
 import type { CommitSequencer } from './sequencer.ts';
 import type { Cosigned, Note, TaskStatements } from '../effects/tasks.ts';

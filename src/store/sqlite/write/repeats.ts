@@ -2,9 +2,9 @@
 import { GovError } from '../../../contract/problems.ts';
 import type { ClientEvents, Kept, KeptAnswers } from '../../append/repeats.ts';
 import type { StoredResponse } from '../../port/store.ts';
-import type { Connection, Value } from '../file/connection.ts';
-import { positionOf } from '../read/position.ts';
-import type { Prepare } from '../file/statement.ts';
+import type { Connection, Value } from '../../file/connection.ts';
+import { positionOf } from '../../file/position.ts';
+import type { Prepare } from '../../file/statement.ts';
 
 interface KeptRow {
   fingerprint: string;

@@ -13,10 +13,10 @@ import { treeNumber } from '../../append/trees.ts';
 
 import type { BodySeal } from '../../erasure/body-seal.ts';
 import { idsText } from '../../erasure/subject-keys.ts';
-import { positionOf } from '../read/position.ts';
-import { RowBuffer, type Prepare, type Statement } from '../file/statement.ts';
+import { positionOf } from '../../file/position.ts';
+import { RowBuffer, type Prepare, type Statement } from '../../file/statement.ts';
 import type { SubjectKeys } from '../effects/subject-keys.ts';
-import { tileWriter, type TileWriter } from '../read/tiles.ts';
+import { tileWriter, type TileWriter } from '../../file/tiles.ts';
 
 const summary = (type: string, groups: string): string =>
   `SELECT project, run_no, run_seq / ${blockEvents} AS block, ${type}, count(*), min(at_ms), max(at_ms)

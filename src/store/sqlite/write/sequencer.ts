@@ -5,14 +5,14 @@
 import type { AppendOutcome, AppendRequest, NewTenant } from '../../port/store.ts';
 import type { RandomPool } from '../../append/random.ts';
 import { Sequencer, type Repeated } from '../../append/sequencer.ts';
-import { sealOf, subjectsOf } from '../effects/body-seal.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import { sealOf, subjectsOf } from '../../file/body-seal.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 import { effectWriter } from '../effects/rows.ts';
 import { clientEvents, keptAnswers } from './repeats.ts';
 import { ledgerReader, runReader } from './ledger.ts';
 import { CommitRows } from './rows.ts';
-import type { Faults } from '../file/faults.ts';
-import { preparer, type Prepare } from '../file/statement.ts';
+import type { Faults } from '../../file/faults.ts';
+import { preparer, type Prepare } from '../../file/statement.ts';
 import { noSubjectKeys, subjectKeys } from '../effects/subject-keys.ts';
 import type { Participant } from './writer.ts';
 

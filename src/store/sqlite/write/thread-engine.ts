@@ -16,7 +16,7 @@ import type { GovError } from '../../../contract/problems.ts';
 import { overloaded } from '../../port/bounds.ts';
 import { CommitQueue } from './commit-queue.ts';
 import type { Engine, Settle } from './engine.ts';
-import { problemOf, troubleOf } from '../file/faults.ts';
+import { problemOf, troubleOf } from '../../file/faults.ts';
 import type { FromThread, Settled, ThreadStart, ToThread } from './thread-messages.ts';
 import { SentWrites } from './unanswered.ts';
 import { packWrite, unpackOutcome } from './thread-wire.ts';

@@ -9,12 +9,12 @@ import { dirname } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { failureOf } from '../../../contract/failure.ts';
 import type { GovError } from '../../../contract/problems.ts';
-import { sealWith } from '../effects/body-seal.ts';
-import { connect } from '../file/connection.ts';
+import { sealWith } from '../../file/body-seal.ts';
+import { connect } from '../../file/connection.ts';
 import { openEngine } from './engine.ts';
-import { storeFiles } from '../file/paths.ts';
-import { mainApplicationId } from '../schema/tables.ts';
-import { openSubjects } from '../effects/subject-file.ts';
+import { storeFiles } from '../../file/paths.ts';
+import { mainApplicationId } from '../../file/schema/tables.ts';
+import { openSubjects } from '../../file/subjects.ts';
 import type { FromThread, Settled, ThreadStart, ToThread } from './thread-messages.ts';
 import { packOutcome, unpackWrite, type PlaceTuple } from './thread-wire.ts';
 

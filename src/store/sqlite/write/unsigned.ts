@@ -1,7 +1,7 @@
 /** Logs that nobody signed, by a walk over the heads in steps, between which the event loop turns. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Store } from '../../port/store.ts';
-import type { Connection, Value } from '../file/connection.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 
 /** Projects looked at between two turns: 5 ms. */
 const projectStep = 1000;

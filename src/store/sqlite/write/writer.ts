@@ -11,9 +11,9 @@ import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { overloaded } from '../../port/bounds.ts';
 import { CommitQueue } from './commit-queue.ts';
-import type { Connection } from '../file/connection.ts';
-import { problemOf, troubleOf, type Faults } from '../file/faults.ts';
-import { preparer, type Statement } from '../file/statement.ts';
+import type { Connection } from '../../file/connection.ts';
+import { problemOf, troubleOf, type Faults } from '../../file/faults.ts';
+import { preparer, type Statement } from '../../file/statement.ts';
 
 /** One thing to do in a transaction. */
 export interface Work<Result> {

@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { migrate, openPostgres } from '../../../../src/store/postgres/store.ts';
 import { newestVersion } from '../../../../src/store/postgres/schema/tables.ts';
 import { tableNames } from '../../../../src/store/postgres/schema/rules.ts';
-import { openStore, storeFiles } from '../../../../src/store/sqlite/store.ts';
-import { connectReader } from '../../../../src/store/sqlite/read/reader.ts';
+import { openStore } from '../../../../src/store/sqlite/store.ts';
+import { storeFiles } from '../../../../src/store/file/paths.ts';
+import { connectReader } from '../../../../src/store/file/reader.ts';
 import {
   codeOf,
   dropFolder,

@@ -2,7 +2,7 @@
 import { Client } from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Store } from '../../../../src/store/port/store.ts';
-import { openSignedHeads } from '../../../../src/store/sqlite/write/signed-heads.ts';
+import { openSignedHeads } from '../../../../src/store/file/signed-heads.ts';
 import {
   appended,
   codeOf,

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { storeFiles } from '../../../../src/store/sqlite/store.ts';
+import { storeFiles } from '../../../../src/store/file/paths.ts';
 import { allAbout, ending } from '../../support/erasing.ts';
 import { appended, event, genesis, projectOf, request, seededBytes, stored } from '../../support/fixture.ts';
 import { TestPlane } from '../../support/plane.ts';

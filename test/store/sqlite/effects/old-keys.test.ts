@@ -4,7 +4,7 @@
  */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { storeFiles } from '../../../../src/store/sqlite/store.ts';
+import { storeFiles } from '../../../../src/store/file/paths.ts';
 import { appended, codeOf, request, stored } from '../../support/fixture.ts';
 import { allAbout, ending, erasing } from '../../support/erasing.ts';
 import type { TestPlane } from '../../support/plane.ts';
