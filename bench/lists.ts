@@ -6,7 +6,8 @@
 import { randomBytes } from 'node:crypto';
 import { saltPool } from '../src/core/event/disclosure.ts';
 import { draftEvent, draftLeaf, type EventDraft } from '../src/core/event/record.ts';
-import type { EventFilter, Leaf, Store } from '../src/store/port/store.ts';
+import type { EventFilter, Store } from '../src/store/port/store.ts';
+import type { Leaf } from '../src/store/port/store.ts';
 import { openPostgres } from '../src/store/postgres/store.ts';
 import { openStore } from '../src/store/sqlite/store.ts';
 import { startServer } from '../test/store/postgres/support/server.ts';

@@ -14,11 +14,13 @@ import { replacePrivate } from '../../src/host/data/files.ts';
 import type { Background } from '../../src/host/process/run.ts';
 import type { Checkpoints } from '../../src/service/log/checkpoints.ts';
 import type { Log } from '../../src/service/call/log.ts';
-import type { Store, TreeName } from '../../src/store/port/store.ts';
+import type { Store } from '../../src/store/port/store.ts';
+import type { TreeName } from '../../src/store/port/store.ts';
 import { storeFiles } from '../../src/store/file/paths.ts';
 import { takeLock } from '../../src/store/file/lock.ts';
 import type { PlaneKeys } from './own.ts';
-import type { KeyOrder, KeysChanged } from './rotate.ts';
+import type { KeyOrder } from './order.ts';
+import type { KeysChanged } from './order.ts';
 
 interface Order {
   /** 32 hex digits. */
@@ -189,7 +191,7 @@ function removeOldParts(dataDir: string): void {
 async function answerTo({ id, order }: Order, options: KeyOrdersOptions): Promise<Answer> {
   const { projectId, checkpoints, log } = options;
   try {
-    const { signed } = await import('./rotate.ts');
+    const { signed } = await import('./change.ts');
     for (const tree of trees) await refuseUnsigned(tree, options);
     const taken = await checkpoints.between(projectId, () => changeHere(order, options));
     const changed = await signed(taken, async () => {
@@ -221,7 +223,7 @@ async function changeHere(
   order: KeyOrder,
   { dataDir, store, keys, log }: KeyOrdersOptions,
 ): Promise<KeysChanged> {
-  const { changeKeys } = await import('./rotate.ts');
+  const { changeKeys } = await import('./change.ts');
   const taken = async (): Promise<void> => {
     try {
       await keys.reload();

@@ -20,7 +20,8 @@ import {
   type TileId,
 } from '../../src/core/merkle/tile.ts';
 import { parseTimestamp } from '../../src/core/time.ts';
-import type { StoreReader, TreeName } from '../../src/store/port/store.ts';
+import type { StoreReader } from '../../src/store/port/store.ts';
+import type { TreeName } from '../../src/store/port/store.ts';
 
 export type LogReader = Pick<
   StoreReader,

@@ -9,7 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { blocks, filesIn, page } from './pages.ts';
 import { Story } from './hosted-story.ts';
 import { startProvider, type TestProvider } from '../support/oidc.ts';
-import { event, send, type Answer } from '../support/serving.ts';
+import { event, send } from '../support/serving.ts';
+import type { Answer } from '../support/answer.ts';
 import { data, hasData } from '../paths.ts';
 import { missing, server } from '../store/postgres/support/described.ts';
 

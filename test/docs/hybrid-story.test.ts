@@ -14,7 +14,8 @@ import type { Result } from '../cli/support/tool.ts';
 import { Story } from './hosted-story.ts';
 import { startProvider, type TestProvider } from '../support/oidc.ts';
 import { startRecordingProxy, type RecordingProxy } from '../support/recording-proxy.ts';
-import { event, send, type Answer } from '../support/serving.ts';
+import { event, send } from '../support/serving.ts';
+import type { Answer } from '../support/answer.ts';
 import { data, hasData } from '../paths.ts';
 import { missing, server } from '../store/postgres/support/described.ts';
 

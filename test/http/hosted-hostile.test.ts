@@ -5,7 +5,8 @@ import { planeOperations } from '../../plane/serve/operations.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { table } from '../../src/contract/table.ts';
 import { engines, startService, type Tenant, type TestService } from '../support/hosted.ts';
-import type { Answer, CallOptions } from '../support/serving.ts';
+import type { CallOptions } from '../support/serving.ts';
+import type { Answer } from '../support/answer.ts';
 
 const hosted = Object.entries<Operation>(table).filter(([id]) => !planeOperations.includes(id as never));
 

@@ -9,7 +9,8 @@ import { table, type OperationId } from '../../src/contract/table.ts';
 import { engines, startService, type Tenant, type TestService } from '../support/hosted.ts';
 import { idsOf, nobodysIds, rowRequest, type Ids, type RowRequest } from '../support/rows.ts';
 import { fillProject, type Filled } from '../service/support/filled.ts';
-import { event, type Answer, type CallOptions } from '../support/serving.ts';
+import { event, type CallOptions } from '../support/serving.ts';
+import type { Answer } from '../support/answer.ts';
 import { enrolledPlane, type Sender } from '../support/telemetry-plane.ts';
 
 const rowOf = (id: OperationId): Operation => table[id];

@@ -7,7 +7,8 @@ import { table, type OperationId } from '../../src/contract/table.ts';
 import { createServer, type HttpServer } from '../../src/http/server.ts';
 import { handlers } from '../../src/service/handlers.ts';
 import { engines, startService, type Tenant, type TestService } from '../support/hosted.ts';
-import { event, send, type Answer } from '../support/serving.ts';
+import { event, send } from '../support/serving.ts';
+import type { Answer } from '../support/answer.ts';
 
 describe.each(engines)('two servers on %s', (engine) => {
   let service: TestService;

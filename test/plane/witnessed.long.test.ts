@@ -19,7 +19,8 @@ import { addLogKeys, type RunningWitness, witnessInit, witnessServe } from '../.
 import { witnessName } from '../../src/host/witness/answer.ts';
 import { silentLog } from '../../src/service/call/log.ts';
 import { govHere } from '../cli/support/tool.ts';
-import { type Answer, checkedCalls, event } from '../support/serving.ts';
+import { checkedCalls, event } from '../support/serving.ts';
+import type { Answer } from '../support/answer.ts';
 import { exportEnd } from '../service/support/filled.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-witnessed-'));

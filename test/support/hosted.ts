@@ -17,7 +17,8 @@ import { basePaths } from '../../src/http/route.ts';
 import { silentLog } from '../../src/service/call/log.ts';
 import type { Services } from '../../src/service/dependencies.ts';
 import { clientId, startIssuer, type LocalIssuer } from '../host/identity/issuer.ts';
-import { checkedCalls, type Answer, type CallOptions } from './serving.ts';
+import { checkedCalls, type CallOptions } from './serving.ts';
+import type { Answer } from './answer.ts';
 import { missingServer, type Server, type TestDatabase } from '../store/postgres/support/server.ts';
 import { runServer } from '../store/postgres/support/shared.ts';
 

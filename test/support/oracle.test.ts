@@ -1,7 +1,7 @@
 /** The oracle of all tests over sockets sees what is wrong with an answer. */
 import { describe, expect, it } from 'vitest';
 import { checkAnswer } from './oracle.ts';
-import type { Answer } from './serving.ts';
+import type { Answer } from './answer.ts';
 
 const always = {
   'x-request-id': 'req-12345678',

@@ -9,7 +9,7 @@ import type { Operation } from '../../src/contract/operation.ts';
 import { problems, type ProblemCode } from '../../src/contract/problems.ts';
 import { table, type OperationId } from '../../src/contract/table.ts';
 import { parseTimestamp } from '../../src/core/time.ts';
-import type { Answer } from './serving.ts';
+import type { Answer } from './answer.ts';
 
 interface Response {
   readonly $ref?: string;

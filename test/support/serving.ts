@@ -20,19 +20,12 @@ import { createKey } from '../../src/service/access/token-format.ts';
 import { silentLog } from '../../src/service/call/log.ts';
 import { keyRevoked, operator } from '../../src/service/access/project-events.ts';
 import { keyCreated } from '../../src/service/system.ts';
-import type { ApiKeyRow, Project, Store } from '../../src/store/port/store.ts';
+import type { ApiKeyRow, Store } from '../../src/store/port/store.ts';
+import type { Project } from '../../src/store/port/store.ts';
 import { openStore } from '../../src/store/sqlite/store.ts';
 import { sqliteBelow, type Below } from './below.ts';
 import { checkAnswer } from './oracle.ts';
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-  readonly bytes: Buffer;
-  /** The parsed body, null where it is no JSON. */
-  readonly body: any; // oxlint-disable-line typescript/no-explicit-any -- checked by schema just before
-}
+import type { Answer } from './answer.ts';
 
 export interface CallOptions {
   readonly body?: unknown;

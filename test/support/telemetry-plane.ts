@@ -18,7 +18,8 @@ import { formatTimestamp } from '../../src/core/time.ts';
 import { possessionText, type PlaneIdentity } from '../../src/core/plane/usage-report.ts';
 import { auditOrigin, TestPlane, type Tree } from '../core/plane/log.ts';
 import { privateKey } from '../core/proof/log.ts';
-import type { Answer, CallOptions } from './serving.ts';
+import type { CallOptions } from './serving.ts';
+import type { Answer } from './answer.ts';
 
 export type Call = (method: string, path: string, options?: CallOptions) => Promise<Answer>;
 

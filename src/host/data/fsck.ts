@@ -25,13 +25,10 @@ import {
   verifierKeyText,
   type VerifierKey,
 } from '../../core/note/signed.ts';
-import {
-  fsckStore,
-  type FsckOptions,
-  type FsckReport,
-  type JudgeNote,
-  type JudgeReceipt,
-} from '../../store/fsck/run.ts';
+import { fsckStore, type FsckOptions } from '../../store/fsck/run.ts';
+import type { JudgeReceipt } from '../../store/fsck/check.ts';
+import type { JudgeNote } from '../../store/fsck/check.ts';
+import type { FsckReport } from '../../store/fsck/check.ts';
 import { refuseOtherMasterKeyOf } from '../../store/file/master-key.ts';
 import { storeFiles } from '../../store/file/paths.ts';
 import { readKeys } from './keys.ts';
@@ -39,7 +36,9 @@ import { readMasterKey } from './master-key.ts';
 import type { Variables } from '../process/layers.ts';
 import { readServiceConfig } from '../service/config.ts';
 
-export type { FsckKind, FsckProblem, FsckReport } from '../../store/fsck/run.ts';
+export type { FsckReport } from '../../store/fsck/check.ts';
+export type { FsckProblem } from '../../store/fsck/check.ts';
+export type { FsckKind } from '../../store/fsck/check.ts';
 
 export interface HostFsckOptions {
   readonly dataDir: string;

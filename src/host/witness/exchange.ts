@@ -13,7 +13,8 @@ import type { SignedCheckpoint } from '../../service/log/checkpoints.ts';
 import { consistencyAt } from '../../service/log/tree-proofs.ts';
 import { lackedHead } from './lacked-head.ts';
 import { isSize, ownLines, refusalOf, witnessName, type Outcome } from './answer.ts';
-import type { WitnessConfig, WitnessesOptions } from './client.ts';
+import type { WitnessesOptions } from './options.ts';
+import type { WitnessConfig } from './options.ts';
 
 /** A log as one witness knows it. */
 export interface AskedLog {

@@ -6,7 +6,8 @@
 import { limits } from '../../contract/limits.ts';
 import type { SignedCheckpoint } from '../../service/log/checkpoints.ts';
 import type { Outcome } from './answer.ts';
-import type { WitnessConfig, WitnessesOptions } from './client.ts';
+import type { WitnessesOptions } from './options.ts';
+import type { WitnessConfig } from './options.ts';
 import { type AskedLog, WitnessExchange } from './exchange.ts';
 
 /** One witness as one log sees it. */

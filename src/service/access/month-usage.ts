@@ -4,7 +4,8 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { addTotals } from '../../core/plane/metering.ts';
-import type { Counts, Project, Store } from '../../store/port/store.ts';
+import type { Counts, Store } from '../../store/port/store.ts';
+import type { Project } from '../../store/port/store.ts';
 
 export interface MonthUsage {
   readonly reported: Counts;

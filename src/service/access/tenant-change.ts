@@ -9,13 +9,9 @@ import { limits } from '../../contract/limits.ts';
 import type { Scope } from '../../contract/operation.ts';
 import { GovError } from '../../contract/problems.ts';
 import { systemRun, type EventDraft } from '../../core/event/record.ts';
-import type {
-  AppendRequest,
-  Effect,
-  Project,
-  StoredOrganization,
-  StoredProject,
-} from '../../store/port/store.ts';
+import type { AppendRequest, StoredOrganization, StoredProject } from '../../store/port/store.ts';
+import type { Effect } from '../../store/port/store.ts';
+import type { Project } from '../../store/port/store.ts';
 import { unmetered } from '../events/append.ts';
 import { appendForOrStale, asksFor, type Asking } from '../events/asking.ts';
 import { notFound, type Caller, type Replayed } from '../call/handler.ts';

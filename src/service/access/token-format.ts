@@ -8,7 +8,8 @@ import { crc32 } from 'node:zlib';
 import { limits } from '../../contract/limits.ts';
 import { sha256 } from '../../core/hash.ts';
 import { typeId } from '../../core/id.ts';
-import type { ApiKeyRow, Project } from '../../store/port/store.ts';
+import type { ApiKeyRow } from '../../store/port/store.ts';
+import type { Project } from '../../store/port/store.ts';
 
 export const keyKinds = ['live', 'test', 'hyb', 'enr', 'shr', 'cli'] as const;
 export type KeyKind = (typeof keyKinds)[number];

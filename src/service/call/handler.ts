@@ -6,13 +6,8 @@ import type { Input, MeteredType, Operation, Output, Scope } from '../../contrac
 import { GovError } from '../../contract/problems.ts';
 import type { OperationId, Table } from '../../contract/table.ts';
 import { holds } from '../../core/credential.ts';
-import type {
-  Credential,
-  IdempotencyWrite,
-  Project,
-  StoredPlane,
-  StoredResponse,
-} from '../../store/port/store.ts';
+import type { Credential, IdempotencyWrite, StoredPlane, StoredResponse } from '../../store/port/store.ts';
+import type { Project } from '../../store/port/store.ts';
 import type { Services } from '../dependencies.ts';
 import type { StoredSettings } from './settings.ts';
 

@@ -3,7 +3,8 @@ import { limits } from '../../contract/limits.ts';
 import type { MeteredType } from '../../contract/operation.ts';
 import type { ProjectSettings } from '../../contract/projects.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
-import type { Project, StoredProject } from '../../store/port/store.ts';
+import type { StoredProject } from '../../store/port/store.ts';
+import type { Project } from '../../store/port/store.ts';
 import type { TenantRules } from './handler.ts';
 import { fieldError } from './schema.ts';
 

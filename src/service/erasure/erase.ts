@@ -8,7 +8,8 @@ import { draftErasure, type ErasureTarget } from '../../core/decided/erasure.ts'
 import { typeId } from '../../core/id.ts';
 import { readJson, type JsonObject } from '../../core/json/parse.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { AppendRequest, Copies, Project } from '../../store/port/store.ts';
+import type { AppendRequest, Copies } from '../../store/port/store.ts';
+import type { Project } from '../../store/port/store.ts';
 import { unmetered } from '../events/append.ts';
 import { appendForOrStale, byOperator, type Asking } from '../events/asking.ts';
 import type { Replayed } from '../call/handler.ts';

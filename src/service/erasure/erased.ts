@@ -6,7 +6,8 @@
 import { readErasure, type ErasureRecord } from '../../core/decided/erasure.ts';
 import { erasuresOf, unkeptOf } from '../../core/event/erased.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { Leaf, StoreReader } from '../../store/port/store.ts';
+import type { StoreReader } from '../../store/port/store.ts';
+import type { Leaf } from '../../store/port/store.ts';
 
 /** Erasures that are held at a time: up to 60 KB each. */
 const heldErasures = 16;

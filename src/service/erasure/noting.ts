@@ -1,5 +1,6 @@
 /** Reads that take note of erased fields: what is computed from such leaves need not come out as it first did. */
-import type { Leaf, StoreReader } from '../../store/port/store.ts';
+import type { StoreReader } from '../../store/port/store.ts';
+import type { Leaf } from '../../store/port/store.ts';
 import { Erasures } from './erased.ts';
 
 export function erasureNoting(

@@ -5,7 +5,8 @@
  * What is metered goes through `src/service/access/quota.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import type { AppendOutcome, AppendRequest, Effect } from '../../store/port/store.ts';
+import type { AppendOutcome, AppendRequest } from '../../store/port/store.ts';
+import type { Effect } from '../../store/port/store.ts';
 import type { Replayed } from '../call/handler.ts';
 import { endOfMonth, monthOf } from '../access/month.ts';
 import type { Services } from '../dependencies.ts';

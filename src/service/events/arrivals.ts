@@ -6,7 +6,8 @@
  * Proven by `test/service/events/arrivals.test.ts` and `test/http/stream.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import type { Leaf, StoreReader } from '../../store/port/store.ts';
+import type { StoreReader } from '../../store/port/store.ts';
+import type { Leaf } from '../../store/port/store.ts';
 import { openLeaf } from './handlers.ts';
 import type { Tail } from './tail.ts';
 

@@ -5,7 +5,8 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import type { Scope } from '../../contract/operation.ts';
-import type { AppendRequest, Effect, RequiredCaller } from '../../store/port/store.ts';
+import type { AppendRequest, RequiredCaller } from '../../store/port/store.ts';
+import type { Effect } from '../../store/port/store.ts';
 import { appendGuarded, refuseOutdated, type Refused, type Stored } from './append.ts';
 import type { Caller, Replayed } from '../call/handler.ts';
 import type { Services } from '../dependencies.ts';

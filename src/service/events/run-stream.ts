@@ -1,7 +1,8 @@
 /** The events of a run as a stream of chunks, so that a run of a million never stands in memory. */
 import { GovError } from '../../contract/problems.ts';
 import { readRecord, recordDigests, type RunEvent } from '../../core/event/run-entry.ts';
-import type { Bodies, Leaf } from '../../store/port/store.ts';
+import type { Leaf } from '../../store/port/store.ts';
+import type { Bodies } from '../../store/port/store.ts';
 import { refuseLost } from '../erasure/erased.ts';
 import type { RunOf, TaskContext } from '../call/work.ts';
 

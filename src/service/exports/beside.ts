@@ -14,7 +14,8 @@ import {
 import { graphRoot } from '../../core/graph/rows.ts';
 import { hashText } from '../../core/hash.ts';
 import { ListRoot } from '../../core/merkle/list-root.ts';
-import type { Leaf, StoredGraph } from '../../store/port/store.ts';
+import type { StoredGraph } from '../../store/port/store.ts';
+import type { Leaf } from '../../store/port/store.ts';
 import type { Exporting, LeafPages } from './sources.ts';
 import { graphRows } from '../graphs/rows.ts';
 import { timeRange } from '../call/pages.ts';

@@ -14,7 +14,8 @@ import {
 } from '../../core/note/checkpoint.ts';
 import { splitNote } from '../../core/note/signed.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { Store, TreeName } from '../../store/port/store.ts';
+import type { Store } from '../../store/port/store.ts';
+import type { TreeName } from '../../store/port/store.ts';
 import type { Log } from '../call/log.ts';
 
 export interface SignedCheckpoint {

@@ -14,7 +14,8 @@ import { parseCondition } from '../../core/policy/language/parse.ts';
 import { readPaths } from '../../core/policy/language/read-set.ts';
 import { reasoning } from '../../core/policy/explain/reasoning.ts';
 import { parseTimestamp } from '../../core/time.ts';
-import type { Leaf, StoreReader } from '../../store/port/store.ts';
+import type { StoreReader } from '../../store/port/store.ts';
+import type { Leaf } from '../../store/port/store.ts';
 import type { HistoryExample, HistoryInput, HistorySide, Task, TaskContext } from '../call/work.ts';
 
 /** Leaves that are read at once; one can hold twice `limits.checkpointBytes`. */

@@ -10,7 +10,8 @@ import { readJson } from '../../core/json/parse.ts';
 import { policyHash } from '../../core/policy/language/hash.ts';
 import { PolicySet, type PolicyVersion } from '../../core/policy/set/in-force.ts';
 import { PolicyTimeline } from '../../core/policy/set/timeline.ts';
-import type { Leaf, StoreReader } from '../../store/port/store.ts';
+import type { StoreReader } from '../../store/port/store.ts';
+import type { Leaf } from '../../store/port/store.ts';
 import type { TaskContext } from '../call/work.ts';
 
 const chunkLeaves = 100;

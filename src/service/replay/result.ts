@@ -8,7 +8,8 @@ import { sha256Text } from '../../core/hash.ts';
 import { readErasure } from '../../core/decided/erasure.ts';
 import { readPrune } from '../../core/decided/prune.ts';
 import { withdrawnBy, withdrawnResult } from '../../core/replay/withdrawn.ts';
-import type { Leaf, StoredJob, StoreReader } from '../../store/port/store.ts';
+import type { StoredJob, StoreReader } from '../../store/port/store.ts';
+import type { Leaf } from '../../store/port/store.ts';
 import { contradiction } from '../proofs/contradiction.ts';
 
 /**

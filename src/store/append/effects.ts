@@ -10,7 +10,6 @@ import { readJson, type Json } from '../../core/json/parse.ts';
 import type {
   Assigned,
   Copies,
-  Effect,
   ExportHolding,
   GovernanceEffect,
   NewJob,
@@ -20,6 +19,7 @@ import type {
   StoredPolicyVersion,
   StoredProof,
 } from '../port/store.ts';
+import type { Effect } from '../port/store.ts';
 import type { ErasableBody } from '../erasure/erasable-body.ts';
 import { destroySubjectKey, isOwed, type SubjectKeyRows } from '../erasure/subject-keys.ts';
 import { refuseMoreBytes, refuseMoreExports } from '../rules/export-bounds.ts';

@@ -1,6 +1,7 @@
 /** Leaves as readers get them, out of checked rows. */
 import { committedBounds, disclosuresAt, isCommittedText } from '../../core/event/bodies.ts';
-import type { Bodies, Leaf } from '../port/store.ts';
+import type { Leaf } from '../port/store.ts';
+import type { Bodies } from '../port/store.ts';
 
 /** What is asked for of a body; null where it is not what the record committed to. */
 export function committedOf(

@@ -5,7 +5,7 @@
  */
 import type { Totals } from '../../core/plane/metering.ts';
 import type { TileEdge } from '../../core/merkle/tile.ts';
-import type { Period } from './quota.ts';
+import type { Period } from './period.ts';
 
 /** A row of `run`. */
 export interface RunState {

@@ -6,7 +6,7 @@ import type { Totals } from '../../core/plane/metering.ts';
 import type { LeafDraft } from '../../core/event/record.ts';
 import type { AppendRequest, Assigned } from '../port/store.ts';
 import type { Ledger, RunState } from './ledger.ts';
-import type { Period } from './quota.ts';
+import type { Period } from './period.ts';
 
 /** A leaf with its place, not yet a row. */
 export interface Entry {

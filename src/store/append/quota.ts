@@ -6,24 +6,13 @@
  */
 import type { MeteredType } from '../../contract/operation.ts';
 import { zeroTotals, type MeterOp, type Totals } from '../../core/plane/metering.ts';
-import { serverTime, type LeafDraft } from '../../core/event/record.ts';
+import { type LeafDraft } from '../../core/event/record.ts';
 import type { ClientEvents } from './repeats.ts';
 import type { Pending } from './pending.ts';
 import type { AppendOutcome, AppendRequest } from '../port/store.ts';
-
-/** A month in which something was metered, `2026-11`, and the totals before it. */
-export interface Period {
-  readonly month: string;
-  readonly base: Totals;
-}
+import type { Period } from './period.ts';
 
 export type Used = Readonly<Record<MeteredType, number>>;
-
-/** The period that an append at `serverMs` falls into: the newest one, or one that begins with `totals`. */
-export function periodAt(newest: Period | null, serverMs: number, totals: Totals): Period {
-  const month = serverTime(serverMs).slice(0, 7);
-  return newest !== null && month <= newest.month ? newest : { month, base: totals };
-}
 
 export const usedOf = (op: MeterOp, { base }: Period, totals: Totals): number =>
   op === 'none' ? 0 : totals[op] - base[op];
@@ -64,7 +53,3 @@ export function usedBetween(base: Totals, end: Totals): Used {
   const types = Object.keys(zeroTotals) as MeteredType[];
   return Object.fromEntries(types.map((type) => [type, end[type] - base[type]])) as Used;
 }
-
-/** The totals before a month as its row holds them. */
-export const baseText = ({ base }: Period): string => JSON.stringify(base);
-export const baseOf = (text: string): Totals => JSON.parse(text) as Totals;

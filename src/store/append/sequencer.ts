@@ -15,15 +15,17 @@ import type {
   AppendOutcome,
   AppendRequest,
   Assigned,
-  Effect,
   IdempotencyWrite,
   StoredResponse,
 } from '../port/store.ts';
+import type { Effect } from '../port/store.ts';
 import { answerOf } from './answer.ts';
 import type { ClientEvents, KeptAnswers } from './repeats.ts';
 import { heldLedgers, heldRuns, heldRunsOfAll, type Ledger, type RunState } from './ledger.ts';
 import { Pending, type Entry, type MeterRow, type Plan } from './pending.ts';
-import { overQuota, periodAt, usedOf, type Period } from './quota.ts';
+import { overQuota, usedOf } from './quota.ts';
+import { periodAt } from './period.ts';
+import type { Period } from './period.ts';
 import type { RandomPool } from './random.ts';
 
 /** What an engine gives: what its tables hold, with what requests before in the same commit added. */

@@ -7,7 +7,8 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import { rootFromTiles } from '../../core/merkle/tile.ts';
-import type { TreeHead, TreeName } from '../port/store.ts';
+import type { TreeHead } from '../port/store.ts';
+import type { TreeName } from '../port/store.ts';
 import { connect, type Connection, type Value } from './connection.ts';
 import type { Faults } from './faults.ts';
 import { migrate, schemaVersion } from './migrate.ts';

@@ -1,5 +1,6 @@
 /** `fsck`: the columns of a row against what leaves give of them. Only those that differ are reported. */
-import type { Check, FsckKind } from './run.ts';
+import type { Check } from './check.ts';
+import type { FsckKind } from './check.ts';
 
 /** By name of the column; one that leaves do not tell, or no longer, is left out. */
 export type Columns = Readonly<Record<string, string | number | null>>;

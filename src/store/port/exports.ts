@@ -3,7 +3,8 @@
  * the same queue as others; the artifact lies with `Artifacts`.
  */
 import type { ExportFormat, ExportResource, ExportStatus } from '../../contract/exports.ts';
-import type { ByAge, Page, StoredGraph, StoredProof } from './store.ts';
+import type { ByAge, StoredGraph, StoredProof } from './rows.ts';
+import type { Page } from './log.ts';
 
 export interface StoredExport {
   readonly exportId: string;

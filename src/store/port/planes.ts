@@ -6,8 +6,8 @@
 import type { MeteredType } from '../../contract/operation.ts';
 import type { TelemetryFault } from '../../contract/telemetry.ts';
 import type { FormerKeys } from '../../core/plane/identity.ts';
-import type { ByAge, Page, Project } from './store.ts';
-import type { StoredProject } from './tenancy.ts';
+import type { ByAge } from './rows.ts';
+import type { Page, Project, StoredProject } from './log.ts';
 
 export interface PlaneSecrets {
   /** SHA-256 of the hybrid key, 32 bytes. */

@@ -1,5 +1,5 @@
 /** Projects as the tables of every engine have them. */
-import type { Project } from './store.ts';
+import type { Project } from './log.ts';
 
 export interface ProjectRow {
   project_id: string;

@@ -1,6 +1,7 @@
 /** What a request takes in a commit: UTF-16 units, near enough to bytes. Proven by `test/store/port/request-bytes.test.ts`. */
 import type { LeafDraft } from '../../core/event/record.ts';
-import type { AppendRequest, Effect } from './store.ts';
+import type { AppendRequest } from './request.ts';
+import type { Effect } from './effect.ts';
 
 /** A digest in a record, with what separates it from the next. */
 const digestBytes = 46;

@@ -16,21 +16,18 @@ import type { JobStatus, JobType } from '../../contract/jobs.ts';
 import type { Checkpoint } from '../../core/note/checkpoint.ts';
 import type { Totals } from '../../core/plane/metering.ts';
 import type { LeafDraft } from '../../core/event/record.ts';
-import type { ExportEffect, ExportReader, ExportStore } from './exports.ts';
+import type { ExportReader, ExportStore } from './exports.ts';
 import type { MeterReader } from './metering.ts';
-import type { AppendOutcome, AppendRequest, StoredResponse } from './request.ts';
-import type { ApiKeyRow, TenantEffect, TenantReader, TenantStore } from './tenancy.ts';
+import type { AppendOutcome, AppendRequest } from './request.ts';
+import type { StoredResponse } from './repeats.ts';
+import type { ApiKeyRow, TenantReader, TenantStore } from './tenancy.ts';
 import type {
   ActivePolicy,
   ByAge,
   ClaimedJob,
-  ErasureEffect,
   Cosignature,
-  GovernanceEffect,
   GraphPart,
   IndexedLeaf,
-  NewJob,
-  PruneEffect,
   RunGraphState,
   StoredApproval,
   StoredGraph,
@@ -40,78 +37,18 @@ import type {
   StoredProof,
   StoredRiskConfig,
 } from './rows.ts';
+import type { TreeName, Project, Bodies, Leaf, TreeHead, Page } from './log.ts';
 
 export type * from './rows.ts';
+export type * from './log.ts';
+export type * from './effect.ts';
 export type * from './request.ts';
+export type * from './repeats.ts';
 export type { Credential, RequiredCaller } from './caller.ts';
 export type * from './tenancy.ts';
 export type * from './planes.ts';
 export type * from './metering.ts';
 export type * from './exports.ts';
-
-/** The two trees of a project. */
-export type TreeName = 'audit' | 'metering';
-
-export interface Project {
-  readonly projectId: string;
-  readonly organizationId: string;
-  readonly environment: 'production' | 'sandbox';
-  readonly auditOrigin: string;
-  readonly meteringOrigin: string;
-}
-
-/**
- * Rows written in the transaction of a request. A refused effect refuses the whole request alone. `leaf`: the
- * position in the request of a leaf that is appended by it, whose place in the log the row names.
- */
-export type Effect =
-  | GovernanceEffect
-  | ErasureEffect
-  | PruneEffect
-  | TenantEffect
-  | ExportEffect
-  | { readonly kind: 'saveProof'; readonly proof: Omit<StoredProof, 'leafIndex'>; readonly leaf: number }
-  | { readonly kind: 'saveGraph'; readonly graph: Omit<StoredGraph, 'leafIndex'>; readonly leaf: number }
-  /** Refused with GRAPH_SEALED. */
-  | {
-      readonly kind: 'declareGraph';
-      readonly runId: string;
-      readonly declaration: string;
-      readonly atMs: number;
-    }
-  /** Sealed at the server time of its leaf. Refused with GRAPH_SEALED when it is sealed already. */
-  | { readonly kind: 'sealGraph'; readonly runId: string; readonly rootHash: string; readonly leaf: number }
-  | { readonly kind: 'enqueueJob'; readonly job: NewJob }
-  /** Refused with CONFLICT when the lease was lost meanwhile. */
-  | {
-      readonly kind: 'completeJob';
-      readonly jobId: string;
-      readonly lease: string;
-      readonly result: string;
-      /** JSON of what lists show of the result; null where they show nothing of it. */
-      readonly summary?: string | null;
-      readonly atMs: number;
-    };
-
-/** Which committed fields are read: all, none, or only the one at a pointer. */
-export type Bodies = boolean | { readonly at: string };
-
-export interface Leaf {
-  readonly index: number;
-  readonly record: string;
-  /** RFC 6962 leaf hash of the record, 32 bytes, which is the one in the tree. */
-  readonly hash: Buffer;
-  /** `JCS([[salt, pointer, value], …])`, or null where nothing is committed or the bodies were not asked for. */
-  readonly disclosures: string | null;
-  /** Where each of them begins and ends, by turns, where all were checked. */
-  readonly bounds?: readonly number[];
-  /** Which erasures took fields of it (`src/core/event/erased.ts`); absent where none did or the bodies were not asked for. */
-  readonly erased?: string;
-  /** Ids of the keys of subjects that its body is sealed with; absent where there are none, or bodies were not asked for. */
-  readonly keys?: string;
-  /** One of those keys is destroyed, or lost: what no erasure names is missing for good. */
-  readonly isGone?: true;
-}
 
 export interface RunSummary {
   /** Grows in the order in which runs of a store were first seen; its place in the list of runs. */
@@ -135,17 +72,6 @@ export interface EventFilter {
   readonly eventType?: string;
   readonly startMs?: number;
   readonly endMs?: number;
-}
-
-export interface TreeHead {
-  readonly size: number;
-  readonly root: Buffer;
-}
-
-/** Pages: `after` is the position of the last row seen, in the list's own order. */
-export interface Page<Position> {
-  readonly after?: Position;
-  readonly limit: number;
 }
 
 export interface StoreReader extends TenantReader, MeterReader, ExportReader {

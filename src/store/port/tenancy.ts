@@ -7,7 +7,9 @@ import type { Environment } from '../../contract/auth.ts';
 import type { MeteredType } from '../../contract/operation.ts';
 import type { LeafDraft } from '../../core/event/record.ts';
 import type { RequiredCaller } from './caller.ts';
-import type { IdempotencyWrite, Page, ByAge, Project, StoredResponse } from './store.ts';
+import type { IdempotencyWrite, StoredResponse } from './repeats.ts';
+import type { ByAge } from './rows.ts';
+import type { Page, Project, StoredProject } from './log.ts';
 import type { TelemetryEffect, TelemetryReader } from './planes.ts';
 
 export interface StoredOrganization {
@@ -46,19 +48,6 @@ export interface StoredSession {
   readonly lastUsedMs: number;
   readonly expiresMs: number;
   readonly endedMs: number | null;
-}
-
-/** What of a project may change. A project of a plane has none of it. */
-export interface StoredProject {
-  readonly project: Project;
-  readonly name: string;
-  /** JSON of what was set; what is not set has its default. */
-  readonly settings: string;
-  /** Set by the operator; absent: the default of the environment; null: unlimited. */
-  readonly quotas: Readonly<Partial<Record<MeteredType, number | null>>>;
-  readonly createdMs: number;
-  readonly updatedMs: number;
-  readonly deletedMs: number | null;
 }
 
 /** What lists show of a project: not its settings, of which a thousand projects have 32 MiB. */

@@ -5,10 +5,10 @@ import type {
   ApiKeyRow,
   NamedProject,
   StoredOrganization,
-  StoredProject,
   StoredSession,
   StoredUser,
 } from '../port/tenancy.ts';
+import type { StoredProject } from '../port/store.ts';
 
 export interface KeyRow {
   key_id: string;

@@ -10,7 +10,8 @@ import { judgeCaller, type CallerState, type Credential } from '../port/caller.t
 import { areSame, homesAmong, type Homes, type LivingProject, type Membership } from './homes.ts';
 import type { Project } from '../port/store.ts';
 import { applyTelemetryEffect, type TelemetryRows } from './planes.ts';
-import type { ApiKeyRow, NewTenant, StoredProject, StoredSession, TenantEffect } from '../port/tenancy.ts';
+import type { ApiKeyRow, NewTenant, StoredSession, TenantEffect } from '../port/tenancy.ts';
+import type { StoredProject } from '../port/store.ts';
 
 type EffectOf<Kind extends TenantEffect['kind']> = Extract<TenantEffect, { kind: Kind }>;
 

@@ -1,7 +1,8 @@
 /** What the projects of an organization used in a month, as both engines answer it. Proven by `test/store/suite/tenancy/projects.ts`. */
 import { limits } from '../../contract/limits.ts';
 import { zeroTotals, type Totals } from '../../core/plane/metering.ts';
-import { baseOf, usedBetween, type Used } from '../append/quota.ts';
+import { usedBetween, type Used } from '../append/quota.ts';
+import { baseOf } from '../append/period.ts';
 import { countColumns, countsOf, type CountRow } from './epoch-row.ts';
 import type { ProjectUsage } from '../port/tenancy.ts';
 

@@ -13,7 +13,8 @@ import { type NoteSigner, signatureLine, splitNote } from '../../../src/core/not
 import { parseVerifierKey } from '../../../src/core/note/key.ts';
 import { draftLeaf } from '../../../src/core/event/record.ts';
 import { parseWitnessRequest, type WitnessRequest } from '../../../src/core/note/witness.ts';
-import { LogWitnesses, type WitnessesOptions } from '../../../src/host/witness/client.ts';
+import { LogWitnesses } from '../../../src/host/witness/client.ts';
+import type { WitnessesOptions } from '../../../src/host/witness/options.ts';
 import { Checkpoints, type SignedCheckpoint } from '../../../src/service/log/checkpoints.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import type { Project } from '../../../src/store/port/store.ts';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { send, startPlane, type Answer } from '../../support/serving.ts';
+import { send, startPlane } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import { startService, type Tenant, type TestService } from '../../support/hosted.ts';
 
 const friend = 'https://app.example.com';

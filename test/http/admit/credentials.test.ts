@@ -8,7 +8,8 @@ import { table } from '../../../src/contract/table.ts';
 import { Credentials } from '../../../src/service/access/credentials.ts';
 import { createToken, keyDigest } from '../../../src/service/access/token-format.ts';
 import type { CredentialOptions, Shown } from '../../../src/service/access/shown.ts';
-import type { ApiKeyRow, Project } from '../../../src/store/port/store.ts';
+import type { ApiKeyRow } from '../../../src/store/port/store.ts';
+import type { Project } from '../../../src/store/port/store.ts';
 import { send, startPlane, type TestPlane } from '../../support/serving.ts';
 
 let plane: TestPlane;

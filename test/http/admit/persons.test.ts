@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { createToken } from '../../../src/service/access/token-format.ts';
 import { startService, type Tenant, type TestService } from '../../support/hosted.ts';
-import { event, type Answer, type CallOptions } from '../../support/serving.ts';
+import { event, type CallOptions } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 
 let service: TestService;
 let ada: Tenant;

@@ -7,7 +7,8 @@ import { rateOf, Rates } from '../../../src/http/admit/rates.ts';
 import { createToken } from '../../../src/service/access/token-format.ts';
 import { defaultSettings, unlimited } from '../../../src/service/call/settings.ts';
 import { startService, type StartService, type TestService } from '../../support/hosted.ts';
-import { event, startPlane, type Answer } from '../../support/serving.ts';
+import { event, startPlane } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 
 let service: TestService;
 const start = async (file: StartService['file'] = {}): Promise<TestService> => {

@@ -8,7 +8,8 @@ import { exports } from '../../../src/contract/exports.ts';
 import { defaultRates } from '../../../src/host/service/config.ts';
 import { removeExports } from '../../../src/service/exports/sweep.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
-import { event, type Answer, type CallOptions } from '../../support/serving.ts';
+import { event, type CallOptions } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import { exportEnd } from '../../service/support/filled.ts';
 
 const off = Object.fromEntries(Object.keys(defaultRates).map((name) => [name, 0]));

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
-import { event, type Answer, type CallOptions } from '../../support/serving.ts';
+import { event, type CallOptions } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import { exportEnd } from '../../service/support/filled.ts';
 import { removeExports } from '../../../src/service/exports/sweep.ts';
 

@@ -6,7 +6,8 @@ import { table } from '../../../src/contract/table.ts';
 import { writeRaw, type Written } from '../../../src/http/answer/write.ts';
 import { noticeLines } from '../../../src/http/mount.ts';
 import type { HeaderLines } from '../../../src/http/admit/rates.ts';
-import { send, type Answer } from '../../support/serving.ts';
+import { send } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 
 let stop = (): void => {};
 afterEach(() => stop());

@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { mountSmall } from '../../faults/full.ts';
 import { exportEnd } from '../../service/support/filled.ts';
-import { event, startPlane, type Answer, type TestPlane } from '../../support/serving.ts';
+import { event, startPlane, type TestPlane } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 
 const MiB = 1024 * 1024;
 const mayMount = process.getuid?.() === 0 && process.platform === 'linux';

@@ -6,13 +6,10 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { planeBackup } from '../../../plane/data/backup.ts';
 import { planeDoctor } from '../../../plane/serve/doctor.ts';
-import {
-  retireKeys,
-  rotateKeys,
-  signed,
-  type KeyOrder,
-  type KeysChanged,
-} from '../../../plane/keys/rotate.ts';
+import { retireKeys, rotateKeys } from '../../../plane/keys/rotate.ts';
+import { signed } from '../../../plane/keys/change.ts';
+import type { KeyOrder } from '../../../plane/keys/order.ts';
+import type { KeysChanged } from '../../../plane/keys/order.ts';
 import { planeInit } from '../../../plane/data/init.ts';
 import { planeServe } from '../../../plane/serve/start.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';

@@ -15,7 +15,8 @@ import { policyHash, policySetHash } from '../../../src/core/policy/language/has
 import { defaultRiskConfig, effectiveConfig } from '../../../src/core/risk/config.ts';
 import type { PlaneSync } from '../../../src/host/data/config.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
-import { checkedCalls, type Answer, type CallOptions } from '../../support/serving.ts';
+import { checkedCalls, type CallOptions } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 
 const { privateKey } = generateKeyPairSync('ed25519');
 export const signer = ed25519Signer('gov.example/config', privateKey);

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { createKey } from '../../../src/service/access/token-format.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
-import { event, type Answer, type CallOptions } from '../../support/serving.ts';
+import { event, type CallOptions } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import { appendedBy, asPerson, inProject, said, toldOf, until } from '../support/tenants.ts';
 
 const unknown = 'key_00000000000000000000000000';

@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { createLog } from '../../../src/host/process/log.ts';
 import { keyDigest } from '../../../src/service/access/token-format.ts';
 import { engines, startService, type TestService } from '../../support/hosted.ts';
-import type { Answer } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import { sessionOf, withCookie } from '../support/accounts.ts';
 
 /** All files below a folder, as they lie there. */

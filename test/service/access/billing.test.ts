@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { customers, refusal, startStripe, stripeKey, type StripeServer } from '../../host/identity/stripe.ts';
-import { event, type Answer } from '../../support/serving.ts';
+import { event } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import { asPerson, inProject, said, told } from '../support/tenants.ts';
 
 const [customer = ''] = customers;

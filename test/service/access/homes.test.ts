@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
-import type { Answer } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import { asPerson, inProject, said, told } from '../support/tenants.ts';
 
 describe.each(engines)('organizations that delete their home on %s', (engine) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
-import type { Answer } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import { asPerson, inProject, said, told } from '../support/tenants.ts';
 
 describe.each(engines)('policies that two people publish, on %s', (engine) => {

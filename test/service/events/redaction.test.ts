@@ -7,7 +7,8 @@ import type { Caller } from '../../../src/service/call/handler.ts';
 import { redactionOf } from '../../../src/service/events/redaction.ts';
 import type { EventInput } from '../../../src/contract/events.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
-import { event, type Answer } from '../../support/serving.ts';
+import { event } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import { asPerson, inProject, said } from '../support/tenants.ts';
 
 const canary = 'canary-7f3a9c';

@@ -22,7 +22,8 @@ import { removeExports } from '../../../src/service/exports/sweep.ts';
 import { postgresBelow } from '../../support/below.ts';
 import { mountSmall } from '../../faults/full.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
-import { event, type Answer } from '../../support/serving.ts';
+import { event } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import { newFolder } from '../../store/support/fixture.ts';
 
 const nobody = 65_534;

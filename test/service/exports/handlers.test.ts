@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
-import { event, type Answer } from '../../support/serving.ts';
+import { event } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import { exportEnd, fillProject, type Filled } from '../support/filled.ts';
 
 describe.each(engines)('an export on %s', (engine) => {

@@ -8,7 +8,8 @@ import { limits } from '../../../src/contract/limits.ts';
 import { postgresBelow } from '../../support/below.ts';
 import { engines, startService, type TestService } from '../../support/hosted.ts';
 import { serveProcess, type ServingProcess } from '../../support/hosted-process.ts';
-import { event, send, type Answer } from '../../support/serving.ts';
+import { event, send } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import { exportEnd } from '../support/filled.ts';
 
 const events = 4000;

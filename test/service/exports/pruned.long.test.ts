@@ -9,7 +9,8 @@ import { pruneLog } from '../../../src/host/data/prune.ts';
 import type { Services } from '../../../src/service/dependencies.ts';
 import type { TaskHost, Work } from '../../../src/service/call/work.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
-import { event, type Answer } from '../../support/serving.ts';
+import { event } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import { exportEnd } from '../support/filled.ts';
 
 describe.each(engines)('exports on %s and pruning', (engine) => {

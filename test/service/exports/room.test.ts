@@ -1,7 +1,8 @@
 /** What a project may keep of exports, at a service and at a plane; and exports that end before their time. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
-import { event, startPlane, type Answer, type TestPlane } from '../../support/serving.ts';
+import { event, startPlane, type TestPlane } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import { exportEnd } from '../support/filled.ts';
 
 type Call = Tenant['call'];

@@ -3,7 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'csv-parse/sync';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
-import { event, type Answer } from '../../support/serving.ts';
+import { event } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import { exportEnd } from '../support/filled.ts';
 
 /** About 1,000 events a second where the machine keeps up; nothing below depends on it. */

@@ -8,7 +8,8 @@ import { parseVerifierKey } from '../../../src/core/note/key.ts';
 import { draftLeaf } from '../../../src/core/event/record.ts';
 import { Checkpoints, openOwn } from '../../../src/service/log/checkpoints.ts';
 import { silentLog, type Log } from '../../../src/service/call/log.ts';
-import type { Project, Store } from '../../../src/store/port/store.ts';
+import type { Store } from '../../../src/store/port/store.ts';
+import type { Project } from '../../../src/store/port/store.ts';
 import { openStore, type SqliteStore } from '../../../src/store/sqlite/store.ts';
 
 const project: Project = {

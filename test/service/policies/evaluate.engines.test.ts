@@ -8,7 +8,8 @@ import {
 } from '../../../src/core/decided/policy-change.ts';
 import { policySetHash } from '../../../src/core/policy/language/hash.ts';
 import { governing } from '../support/governed.ts';
-import { event, startPlane, type Answer, type CallOptions, type TestPlane } from '../../support/serving.ts';
+import { event, startPlane, type CallOptions, type TestPlane } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 
 let plane: TestPlane;
 beforeAll(async () => {

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { policyStatuses, type PolicyStatus } from '../../../src/contract/policy-words.ts';
 import { policyHash } from '../../../src/core/policy/language/hash.ts';
-import { startPlane, type Answer, type CallOptions, type TestPlane } from '../../support/serving.ts';
+import { startPlane, type CallOptions, type TestPlane } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 
 let plane: TestPlane;
 beforeAll(async () => {

@@ -11,7 +11,8 @@ import type {
   PolicyHistory,
   TaskContext,
 } from '../../../src/service/call/work.ts';
-import type { Leaf, StoreReader } from '../../../src/store/port/store.ts';
+import type { StoreReader } from '../../../src/store/port/store.ts';
+import type { Leaf } from '../../../src/store/port/store.ts';
 
 const count = 3000;
 const startMs = Date.UTC(2026, 0, 1);

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { planeServe, type RunningPlane } from '../../../plane/serve/start.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
-import { startPlane, type Answer, type TestPlane } from '../../support/serving.ts';
+import { startPlane, type TestPlane } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 
 let plane: TestPlane;
 /** Where it listens after it was started again. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { startPlane, type Answer, type TestPlane } from '../../support/serving.ts';
+import { startPlane, type TestPlane } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 
 let plane: TestPlane;
 beforeAll(async () => {

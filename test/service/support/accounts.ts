@@ -1,5 +1,5 @@
 /** Accounts in tests: how a browser shows its session, and what the log of an organization tells of people. */
-import type { Answer } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import type { Tenant } from '../../support/hosted.ts';
 
 const sameOrigin = { 'sec-fetch-site': 'same-origin' };

@@ -1,6 +1,7 @@
 /** One of everything that a project can hold and two of everything that it lists, made through its interface. */
 import { nobodysIds, policy, policyVersion, snapshot, type Ids } from '../../support/rows.ts';
-import { event, type Answer, type CallOptions } from '../../support/serving.ts';
+import { event, type CallOptions } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import { enrolledPlane } from '../../support/telemetry-plane.ts';
 
 type Call = (method: string, path: string, options?: CallOptions) => Promise<Answer>;

@@ -1,6 +1,7 @@
 /** What tests of projects, keys and quotas do with a hosted service: people beside keys, and what the log tells. */
 import type { AppendRequest } from '../../../src/store/port/store.ts';
-import type { Answer, CallOptions } from '../../support/serving.ts';
+import type { CallOptions } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 import type { TestService } from '../../support/hosted.ts';
 
 export interface SystemEvent {

@@ -1,10 +1,10 @@
 /** Months that were changed below SQL's guards are found by fsck with their position; changes beside it are none. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { EventRecord } from '../../../src/core/event/record.ts';
-import type { CheckedProject } from '../../../src/store/fsck/run.ts';
+import type { CheckedProject } from '../../../src/store/fsck/check.ts';
 import { Organizations } from '../../../src/store/fsck/tenants/organization-life.ts';
 import { meterCheck } from '../../../src/store/fsck/log/meter.ts';
-import type { MeterRow } from '../../../src/store/fsck/log/records.ts';
+import type { MeterRow } from '../../../src/store/fsck/log/meter-row.ts';
 import { parseRecord } from '../../../src/store/fsck/record.ts';
 import { checkOrganizations, tenantCheck } from '../../../src/store/fsck/tenants/rows.ts';
 import { storeFiles } from '../../../src/store/file/paths.ts';

@@ -2,7 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
-import type { Effect, RequiredCaller } from '../../../src/store/port/store.ts';
+import type { RequiredCaller } from '../../../src/store/port/store.ts';
+import type { Effect } from '../../../src/store/port/store.ts';
 import { codeOf, startMs, stored } from '../support/fixture.ts';
 import { apiKey, apply, change, moreProjects, session, storedProject, tenant } from '../support/tenants.ts';
 import { missing, Processes, server } from './support/described.ts';

@@ -2,7 +2,8 @@
 import { sha256 } from '../../../src/core/hash.ts';
 import { canonicalize } from '../../../src/core/json/parse.ts';
 import { zeroTotals } from '../../../src/core/plane/metering.ts';
-import type { Effect, Store, StoredPlane, StoredReport } from '../../../src/store/port/store.ts';
+import type { Store, StoredPlane, StoredReport } from '../../../src/store/port/store.ts';
+import type { Effect } from '../../../src/store/port/store.ts';
 import { startMs } from './fixture.ts';
 import { unmetered } from './governance.ts';
 import { digestOf } from './tenants.ts';

@@ -3,7 +3,8 @@ import { draftErasure, readErasure, type ErasureTarget } from '../../../src/core
 import { digestOf, disclosureTexts } from '../../../src/core/event/disclosure.ts';
 import { readJson } from '../../../src/core/json/parse.ts';
 import { recordDigests } from '../../../src/core/event/run-entry.ts';
-import type { AppendRequest, Leaf, Store } from '../../../src/store/port/store.ts';
+import type { AppendRequest, Store } from '../../../src/store/port/store.ts';
+import type { Leaf } from '../../../src/store/port/store.ts';
 import { unmetered } from './governance.ts';
 
 const at = '2026-01-01T00:00:00.000Z';

@@ -6,13 +6,8 @@ import { createHash } from 'node:crypto';
 import type { EventInput } from '../../../src/contract/events.ts';
 import { saltPool } from '../../../src/core/event/disclosure.ts';
 import { draftEvent, draftLeaf, type EventDraft } from '../../../src/core/event/record.ts';
-import type {
-  AppendOutcome,
-  AppendRequest,
-  Assigned,
-  Project,
-  Store,
-} from '../../../src/store/port/store.ts';
+import type { AppendOutcome, AppendRequest, Assigned, Store } from '../../../src/store/port/store.ts';
+import type { Project } from '../../../src/store/port/store.ts';
 
 export const startMs = Date.UTC(2026, 0, 1);
 

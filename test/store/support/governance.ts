@@ -24,11 +24,11 @@ import type { OtherDraft } from '../../../src/core/event/record.ts';
 import { formatTimestamp } from '../../../src/core/time.ts';
 import type {
   AppendRequest,
-  Effect,
   StoredApproval,
   StoredPolicy,
   StoredPolicyVersion,
 } from '../../../src/store/port/store.ts';
+import type { Effect } from '../../../src/store/port/store.ts';
 import { request, salt, startMs } from './fixture.ts';
 
 const at = '2026-01-01T00:00:00Z';

@@ -2,7 +2,8 @@
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { fsckStore, type FsckReport } from '../../../src/store/fsck/run.ts';
+import { fsckStore } from '../../../src/store/fsck/run.ts';
+import type { FsckReport } from '../../../src/store/fsck/check.ts';
 import { openStore, type SqliteStore, type StoreOptions } from '../../../src/store/sqlite/store.ts';
 import { storeFiles } from '../../../src/store/file/paths.ts';
 import {

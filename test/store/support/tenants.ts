@@ -16,13 +16,13 @@ import { organizationCreated } from '../../../src/service/access/tenant-events.t
 import type {
   ApiKeyRow,
   AppendRequest,
-  Effect,
   NewProject,
   NewTenant,
   Store,
   StoredProject,
   StoredSession,
 } from '../../../src/store/port/store.ts';
+import type { Effect } from '../../../src/store/port/store.ts';
 import { event, salt, seededBytes, startMs } from './fixture.ts';
 import { unmetered } from './governance.ts';
 

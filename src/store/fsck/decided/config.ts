@@ -2,7 +2,8 @@
 import type { JsonObject } from '../../../core/json/parse.ts';
 import { riskConfigHash } from '../../../core/risk/config.ts';
 import { parseTimestamp } from '../../../core/time.ts';
-import type { Check, CheckedProject } from '../run.ts';
+import type { CheckedProject } from '../check.ts';
+import type { Check } from '../check.ts';
 import { parseRecord, shown } from '../record.ts';
 import type { Value } from '../../file/connection.ts';
 import { typeNumbers } from '../../rules/decided.ts';

@@ -3,7 +3,8 @@
  * none of the keys is there any more.
  */
 import { readErasure } from '../../../core/decided/erasure.ts';
-import type { Check, CheckedProject } from '../run.ts';
+import type { CheckedProject } from '../check.ts';
+import type { Check } from '../check.ts';
 import { subjectsOf } from '../../file/body-seal.ts';
 import type { RecordCheck } from '../record.ts';
 import type { Value } from '../../file/connection.ts';

@@ -7,7 +7,9 @@ import { erasuresOf, unkeptOf, type KeptBody } from '../../../core/event/erased.
 import { readErasure } from '../../../core/decided/erasure.ts';
 import { storedDigests } from '../../../core/event/disclosure.ts';
 import type { JsonObject } from '../../../core/json/parse.ts';
-import type { Check, CheckedProject, FsckKind } from '../run.ts';
+import type { CheckedProject } from '../check.ts';
+import type { Check } from '../check.ts';
+import type { FsckKind } from '../check.ts';
 import type { RecordCheck } from '../record.ts';
 import { bodyReader, subjectsOf, type BodyRow } from '../../file/body-seal.ts';
 import type { Value } from '../../file/connection.ts';

@@ -5,7 +5,8 @@
 import { openPolicyChange } from '../../../core/decided/policy-change.ts';
 import { readJson, type JsonObject } from '../../../core/json/parse.ts';
 import { policyHash as hashOf } from '../../../core/policy/language/hash.ts';
-import type { Check, CheckedProject } from '../run.ts';
+import type { CheckedProject } from '../check.ts';
+import type { Check } from '../check.ts';
 import type { StoredPolicyVersion } from '../../port/store.ts';
 import { columnCheck, type Columns } from '../columns.ts';
 import { PolicyLives } from './policy-life.ts';

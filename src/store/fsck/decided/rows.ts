@@ -3,7 +3,8 @@
  * beyond the leaves is looked up in one statement each, of one moment.
  */
 import type { JsonObject } from '../../../core/json/parse.ts';
-import type { Check, CheckedProject } from '../run.ts';
+import type { CheckedProject } from '../check.ts';
+import type { Check } from '../check.ts';
 import type { IndexedLeaf } from '../../port/store.ts';
 import { shown, type RecordCheck } from '../record.ts';
 import type { Value } from '../../file/connection.ts';

@@ -1,6 +1,7 @@
 /** `fsck`: the summaries of full blocks say what the narrow rows of their events say. */
 import { allTypes, blockEvents, blockOf } from '../../append/blocks.ts';
-import type { Check, CheckedProject } from '../run.ts';
+import type { CheckedProject } from '../check.ts';
+import type { Check } from '../check.ts';
 import type { Value } from '../../file/connection.ts';
 
 interface Summary {

@@ -5,7 +5,8 @@
 import { GovError } from '../../../contract/problems.ts';
 import { splitNote } from '../../../core/note/signed.ts';
 import { keyIdText } from '../../../core/note/key.ts';
-import type { Check, CheckedProject } from '../run.ts';
+import type { CheckedProject } from '../check.ts';
+import type { Check } from '../check.ts';
 import type { Value } from '../../file/connection.ts';
 
 interface Row {

@@ -1,5 +1,5 @@
 /** `fsck`: the second file against the database. */
-import type { Check } from '../run.ts';
+import type { Check } from '../check.ts';
 import { compareHeads, type Heads } from '../../file/heads.ts';
 
 export function checkHeads(check: Check, heads: Heads): void {

@@ -5,7 +5,8 @@
 import { GovError } from '../../../contract/problems.ts';
 import { KeyHistory } from '../../../core/note/key-history.ts';
 import type { VerifierKey } from '../../../core/note/key.ts';
-import type { Check, CheckedProject } from '../run.ts';
+import type { CheckedProject } from '../check.ts';
+import type { Check } from '../check.ts';
 import type { TreeName } from '../../port/store.ts';
 
 export class KeyCheck {

@@ -10,8 +10,10 @@ import {
   type Totals,
 } from '../../../core/plane/metering.ts';
 import { canonicalize } from '../../../core/json/parse.ts';
-import type { Check, CheckedProject, FsckKind } from '../run.ts';
-import type { MeterRow } from './records.ts';
+import type { CheckedProject } from '../check.ts';
+import type { Check } from '../check.ts';
+import type { FsckKind } from '../check.ts';
+import type { MeterRow } from './meter-row.ts';
 import { periodCheck } from './periods.ts';
 import { leafHashReader } from '../../file/tiles.ts';
 

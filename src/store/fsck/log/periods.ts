@@ -1,8 +1,9 @@
 /** `fsck`: the months of a project, whose base totals follow from its metering leaves. */
 import { canonicalize } from '../../../core/json/parse.ts';
 import type { MeterLeaf, Totals } from '../../../core/plane/metering.ts';
-import type { Check, CheckedProject } from '../run.ts';
-import { baseOf } from '../../append/quota.ts';
+import type { CheckedProject } from '../check.ts';
+import type { Check } from '../check.ts';
+import { baseOf } from '../../append/period.ts';
 import type { Value } from '../../file/connection.ts';
 import { endOf, positionOf } from '../../file/position.ts';
 

@@ -2,7 +2,8 @@
 import { readPrune } from '../../../core/decided/prune.ts';
 import { hashText } from '../../../core/hash.ts';
 import type { JsonObject } from '../../../core/json/parse.ts';
-import type { Check, CheckedProject } from '../run.ts';
+import type { CheckedProject } from '../check.ts';
+import type { Check } from '../check.ts';
 import type { RecordCheck } from '../record.ts';
 import type { Value } from '../../file/connection.ts';
 import { positionOf } from '../../file/position.ts';

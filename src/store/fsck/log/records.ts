@@ -1,5 +1,6 @@
 /** `fsck`: the records of both trees, in index order. */
-import type { Check, CheckedProject } from '../run.ts';
+import type { CheckedProject } from '../check.ts';
+import type { Check } from '../check.ts';
 import type { TreeName } from '../../port/store.ts';
 import { closedBody } from '../../erasure/body-seal.ts';
 import { bodyReader } from '../../file/body-seal.ts';
@@ -10,6 +11,7 @@ import { prunedOf, type Pruned } from './prunes.ts';
 import { endOf, positionBits, positionOf } from '../../file/position.ts';
 import { TreeCheck } from './tree.ts';
 import { recordTable, treeNumber } from '../../append/trees.ts';
+import type { MeterRow } from './meter-row.ts';
 
 /** Records read at a time. */
 const step = 1000;
@@ -60,14 +62,6 @@ export async function checkMeteringLog(check: Check, project: CheckedProject): P
   );
   await walk(check, project, { tree: 'metering', size: project.meteringSize, select, visit: meter.visit });
   meter.finish();
-}
-
-export interface MeterRow {
-  readonly idx: number;
-  readonly record: string;
-  readonly firstIndex: number;
-  readonly leafCount: number;
-  readonly nonce: Buffer;
 }
 
 interface Walk<Row> {

@@ -1,5 +1,6 @@
 /** `fsck`: run rows, their narrow rows and counters, all of one moment. */
-import type { Check, CheckedProject } from '../run.ts';
+import type { CheckedProject } from '../check.ts';
+import type { Check } from '../check.ts';
 import { checkBlocks } from './blocks.ts';
 import type { Value } from '../../file/connection.ts';
 

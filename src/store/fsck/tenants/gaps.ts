@@ -7,7 +7,7 @@ import { storedDigests } from '../../../core/event/disclosure.ts';
 import { disclosuresMatch } from '../../../core/event/bodies.ts';
 import { openLeaf } from '../../../core/decided/leaf.ts';
 import type { EventRecord } from '../../../core/event/record.ts';
-import type { Check } from '../run.ts';
+import type { Check } from '../check.ts';
 import { openedRow } from '../../file/body-seal.ts';
 import { parseRecord } from '../record.ts';
 import type { Value } from '../../file/connection.ts';

@@ -7,7 +7,8 @@
  */
 import type { UsageReport } from '../../../contract/telemetry.ts';
 import { addTotals, zeroTotals } from '../../../core/plane/metering.ts';
-import type { Check, CheckedProject } from '../run.ts';
+import type { CheckedProject } from '../check.ts';
+import type { Check } from '../check.ts';
 import { isZero, unitsOf, withReported, type MonthTotals } from '../../rules/plane-usage.ts';
 import { countColumns, countsOf, type CountRow, type EpochRow } from '../../rules/epoch-row.ts';
 import { type PlaneRow, type ReportRow } from '../../rules/plane-row.ts';

@@ -7,7 +7,7 @@
 import type { UsageReport } from '../../../contract/telemetry.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { splitNote } from '../../../core/note/signed.ts';
-import type { Check } from '../run.ts';
+import type { Check } from '../check.ts';
 import type { ReportRow } from '../../rules/plane-row.ts';
 import type { Gap } from './gaps.ts';
 

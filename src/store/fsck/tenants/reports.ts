@@ -5,7 +5,7 @@ import { sha256 } from '../../../core/hash.ts';
 import { canonicalize, readJson, type Json } from '../../../core/json/parse.ts';
 import { checkSuccession, reportHash, reportMonth } from '../../../core/plane/usage-report.ts';
 import type { FormerKeys } from '../../../core/plane/identity.ts';
-import type { Check } from '../run.ts';
+import type { Check } from '../check.ts';
 import type { PlaneRow, ReportRow } from '../../rules/plane-row.ts';
 import { columnCheck } from '../columns.ts';
 import { toldGaps } from './gaps.ts';

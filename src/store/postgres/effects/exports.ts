@@ -20,7 +20,7 @@ import type {
 } from '../../port/store.ts';
 import { endOfTime } from '../../port/bounds.ts';
 import type { Database } from '../connection/database.ts';
-import type { Writing } from './rows.ts';
+import type { Writing } from './writing.ts';
 import { heldExports } from './exports-held.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
 import { graphColumns, proofColumns, proofOf, type ProofRow } from '../read/work.ts';

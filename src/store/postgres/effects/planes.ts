@@ -2,7 +2,7 @@
 import { countColumns, countValues, epochValues, raiseEpochSql } from '../../rules/epoch-row.ts';
 import { planeColumns, planeValues, reportColumns, reportValues } from '../../rules/plane-row.ts';
 import { challengeStates, claims, type TelemetryRows } from '../../rules/planes.ts';
-import type { Writing } from './rows.ts';
+import type { Writing } from './writing.ts';
 import { epochKey, nameKey, ownerKey, placeKey } from '../write/plane-facts.ts';
 import { kept } from './texts.ts';
 import { sql, step } from '../connection/wire.ts';

@@ -2,28 +2,17 @@
  * The rows that effects of a commit read and write: read from its facts, changed there at once, so that the next
  * request sees it, and written with the commit. `src/store/append/effects.ts` judges.
  */
-import type { BodySeal } from '../../erasure/body-seal.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import { bodyRows } from './bodies.ts';
 import { exportRows } from './exports.ts';
 import { limits } from '../../../contract/limits.ts';
-import { versionKey, type Facts } from '../write/facts.ts';
+import { versionKey } from '../write/facts.ts';
 import { kept, keptOrNull } from './texts.ts';
 import { subjectKeyRows } from './subject-keys.ts';
 import { tenantRows } from './tenants.ts';
-import type { Undo } from '../write/undo.ts';
-import { sql, step, type Step } from '../connection/wire.ts';
+import { sql, step } from '../connection/wire.ts';
 import { withdrawer } from './withdrawn.ts';
-
-export interface Writing {
-  readonly project: number;
-  readonly facts: Facts;
-  readonly undo: Undo;
-  /** Of bodies. */
-  readonly seal: BodySeal;
-  /** Takes a step of the commit, until it is undone. */
-  write(made: Step): void;
-}
+import type { Writing } from './writing.ts';
 
 export function effectRows(writing: Writing): EffectRows {
   return {

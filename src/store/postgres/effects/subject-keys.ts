@@ -4,7 +4,8 @@
  * of the erasure. `src/store/erasure/subject-keys.ts` judges. Proven by `test/store/postgres/effects/subject-keys.test.ts`.
  */
 import type { BodySeal } from '../../erasure/body-seal.ts';
-import type { AppendRequest, Effect } from '../../port/store.ts';
+import type { AppendRequest } from '../../port/store.ts';
+import type { Effect } from '../../port/store.ts';
 import {
   idsOf,
   inOrder,
@@ -15,12 +16,14 @@ import {
 } from '../../erasure/subject-keys.ts';
 import type { SubjectKeyRows } from '../../erasure/subject-keys.ts';
 import { arrayOf, textArray } from '../connection/arrays.ts';
-import type { Facts, Lookup } from '../write/facts.ts';
+import type { Lookup } from '../write/known.ts';
+import type { Facts } from '../write/known.ts';
 import { located } from '../read/leaves.ts';
-import type { Rows } from '../write/rows.ts';
+import type { Rows } from '../write/table-rows.ts';
 import { isDestroyed, secretsColumn, secretsOf } from './subject-secrets.ts';
 import type { Undo } from '../write/undo.ts';
 import { sql, step, type Step } from '../connection/wire.ts';
+import type { SubjectFacts } from '../write/known.ts';
 
 interface KeyRow {
   readonly subject: string;
@@ -90,19 +93,6 @@ export function keyLookups(project: number, requests: readonly AppendRequest[], 
 function endOf(effect: Effect): { subject: string; indexes: number[] }[] {
   if (effect.kind !== 'eraseFields' || effect.destroysKey !== true || effect.subject === undefined) return [];
   return [{ subject: effect.subject, indexes: effect.targets.map(({ index }) => index) }];
-}
-
-export interface SubjectFacts {
-  /** Keys that are not destroyed, by subject. */
-  readonly subjectKeys: Map<string, readonly SubjectKey[]>;
-  /** Subjects with sealed bodies beside those that an erasure of this commit takes. */
-  readonly sealedBeside: Set<string>;
-  /** As `SubjectKeyRows.owedOf`. */
-  readonly owed: Map<string, readonly (readonly string[])[]>;
-  /** Subjects that requests of this commit sealed bodies about. */
-  readonly sealedNow: Set<string>;
-  /** Keys that bodies name whose fields are erased. */
-  readonly secrets: Map<string, Uint8Array>;
 }
 
 export const noSubjectFacts = (): SubjectFacts => ({

@@ -4,7 +4,7 @@ import type { ApiKeyRow, StoredSession } from '../../port/store.ts';
 import { keyColumns, keyValues, sessionColumns } from '../../rules/tenant-row.ts';
 import { nameKey, type TenantRows } from '../../rules/tenants.ts';
 import { callerName, changeCallerKeys, endCallerSession } from './caller.ts';
-import type { Writing } from './rows.ts';
+import type { Writing } from './writing.ts';
 import { telemetryRows } from './planes.ts';
 import { kept, keptOrNull } from './texts.ts';
 import { sql, step, type Sql, type Step } from '../connection/wire.ts';

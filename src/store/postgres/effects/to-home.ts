@@ -14,7 +14,8 @@ import {
 } from '../../rules/homes.ts';
 import type { AppendRequest, NewTenant } from '../../port/store.ts';
 import { scoped, type Transaction } from '../connection/database.ts';
-import { factsOf, lookupsOf, type Facts } from '../write/facts.ts';
+import { factsOf, lookupsOf } from '../write/facts.ts';
+import type { Facts } from '../write/known.ts';
 import { bothHeads, lockHeads, openLedger, type HeadRow } from '../write/ledger.ts';
 import { CommitPlan, type PlanOptions, type Settled } from '../write/plan.ts';
 import { homesStep } from './tenants.ts';

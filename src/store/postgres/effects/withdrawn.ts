@@ -3,7 +3,7 @@ import { withdrawnText } from '../../../core/replay/withdrawn.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import { answeredId, comparing } from '../../erasure/withdrawn.ts';
 import { textArray } from '../connection/arrays.ts';
-import type { Writing } from './rows.ts';
+import type { Writing } from './writing.ts';
 import { sql, step } from '../connection/wire.ts';
 
 const isAbout = `type = 'replay' AND (run_id = ANY($2::text[])

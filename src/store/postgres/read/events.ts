@@ -3,7 +3,8 @@
  * order of indexes is found by halves (`events_below`), so a page costs the same wherever it is.
  * Proven by the store suite.
  */
-import type { Leaf, StoreReader } from '../../port/store.ts';
+import type { StoreReader } from '../../port/store.ts';
+import type { Leaf } from '../../port/store.ts';
 import { endOfTime } from '../../port/bounds.ts';
 import type { Database } from '../connection/database.ts';
 import { auditLeaves, leafColumns, leafJoins, located, type LeafRow, type ProjectNumber } from './leaves.ts';

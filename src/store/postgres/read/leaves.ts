@@ -5,7 +5,11 @@
  */
 import { GovError } from '../../../contract/problems.ts';
 import { hashBytes, leafHash } from '../../../core/merkle/tree.ts';
-import type { Bodies, Leaf, StoreReader, TreeHead, TreeName } from '../../port/store.ts';
+import type { StoreReader } from '../../port/store.ts';
+import type { TreeHead } from '../../port/store.ts';
+import type { Leaf } from '../../port/store.ts';
+import type { Bodies } from '../../port/store.ts';
+import type { TreeName } from '../../port/store.ts';
 import { altered } from '../../append/altered.ts';
 import { closedBody, openBody } from '../../erasure/body-seal.ts';
 import { committedOf, leafOf, noBody } from '../../append/leaf.ts';

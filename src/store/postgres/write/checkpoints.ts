@@ -5,7 +5,8 @@
  */
 import { GovError } from '../../../contract/problems.ts';
 import type { Checkpoint } from '../../../core/note/checkpoint.ts';
-import type { Store, TreeHead } from '../../port/store.ts';
+import type { Store } from '../../port/store.ts';
+import type { TreeHead } from '../../port/store.ts';
 import type { SignedHeads } from '../../file/signed-heads.ts';
 import { treeNumber } from '../../append/trees.ts';
 import type { Database } from '../connection/database.ts';

@@ -2,51 +2,17 @@
  * What a commit must know before it is planned: looked up in one round trip, under the lock on the project's heads,
  * so that nothing of it changes until COMMIT. Only what its requests name is asked for.
  */
-import type { AppendRequest, ExportHolding, StoredApproval, StoredPolicy } from '../../port/store.ts';
+import type { AppendRequest, ExportHolding, StoredPolicy } from '../../port/store.ts';
 import type { Kept } from '../../append/repeats.ts';
-import type { StoredRow } from '../../erasure/erasable-body.ts';
-import type { RunState } from '../../append/ledger.ts';
 import { textArray } from '../connection/arrays.ts';
 import { heldExports } from '../effects/exports-held.ts';
 import { named } from './named.ts';
 import { bodyLookups } from '../effects/bodies.ts';
 import { located } from '../read/leaves.ts';
-import { noSubjectFacts, type SubjectFacts } from '../effects/subject-keys.ts';
-import { noTenantFacts, tenantLookups, type TenantFacts } from './tenant-facts.ts';
-import { sql, step, type Param, type Result, type Sql, type Step } from '../connection/wire.ts';
-
-export interface ClientEvent {
-  readonly index: number;
-  readonly fingerprint: string;
-  /** Null for one of this commit. */
-  readonly eventId: string | null;
-}
-
-export type PolicyState = Pick<StoredPolicy, 'revision' | 'status' | 'latestVersion'>;
-export type ApprovalState = Pick<StoredApproval, 'expiresMs' | 'decision'>;
-
-export interface Facts extends TenantFacts, SubjectFacts {
-  readonly kept: Map<string, Kept>;
-  readonly clients: Map<string, ClientEvent>;
-  readonly runs: Map<string, RunState>;
-  readonly sealed: Set<string>;
-  readonly snapshots: Set<string>;
-  /** Leases of jobs in work; their rows are locked. */
-  readonly leases: Map<string, string>;
-  /** Exports that are not complete. */
-  readonly unfinished: Set<string>;
-  /** Of the project, where the commit makes or finishes one. */
-  heldExports: ExportHolding;
-  readonly policies: Map<string, PolicyState>;
-  /** Whether a version was published, by `versionKey`. */
-  readonly versions: Map<string, boolean>;
-  active: number;
-  readonly approvals: Map<string, ApprovalState>;
-  /** As they are stored, of leaves whose fields are erased, by index. */
-  readonly bodies: Map<number, StoredRow>;
-  /** As `StoreReader.prunedBelow`, where something is pruned. */
-  prunedBelow: number;
-}
+import { noSubjectFacts } from '../effects/subject-keys.ts';
+import { noTenantFacts, tenantLookups } from './tenant-facts.ts';
+import { sql, step, type Param, type Result, type Sql } from '../connection/wire.ts';
+import type { Facts, Lookup } from './known.ts';
 
 export const versionKey = (policyId: string, version: number): string => `${policyId}/${version}`;
 
@@ -68,12 +34,6 @@ export const noFacts = (): Facts => ({
   ...noTenantFacts(),
   ...noSubjectFacts(),
 });
-
-/** A look-up, and what its rows say. */
-export interface Lookup {
-  readonly step: Step;
-  readonly take: (rows: readonly unknown[], facts: Facts) => void;
-}
 
 /** The look-ups that these requests need; their steps are to be run in this order. */
 export function lookupsOf(project: number, requests: readonly AppendRequest[]): Lookup[] {

@@ -9,13 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Organizations } from '../../fsck/tenants/organization-life.ts';
 import { checkOrganizations } from '../../fsck/tenants/rows.ts';
-import {
-  fsckStore,
-  type Check,
-  type FsckOptions,
-  type FsckProblem,
-  type FsckReport,
-} from '../../fsck/run.ts';
+import { fsckStore, type FsckOptions } from '../../fsck/run.ts';
+import type { Check } from '../../fsck/check.ts';
+import type { FsckReport } from '../../fsck/check.ts';
+import type { FsckProblem } from '../../fsck/check.ts';
 import type { Connection } from '../../file/connection.ts';
 import { copyProject } from './copy.ts';
 import { Database, type DatabaseOptions } from '../connection/database.ts';

@@ -1,5 +1,6 @@
 /** What requests name, and so must be looked up before they are planned. */
-import type { AppendRequest, Effect } from '../../port/store.ts';
+import type { AppendRequest } from '../../port/store.ts';
+import type { Effect } from '../../port/store.ts';
 
 export function named(requests: readonly AppendRequest[], effects: readonly Effect[]) {
   const ids = {

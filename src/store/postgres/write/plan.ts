@@ -6,7 +6,7 @@ import type { RandomPool } from '../../append/random.ts';
 import { Sequencer, type SequencerParts } from '../../append/sequencer.ts';
 import { effectRows } from '../effects/rows.ts';
 import type { Database } from '../connection/database.ts';
-import type { Facts } from './facts.ts';
+import type { Facts } from './known.ts';
 import { problemOf } from '../connection/faults.ts';
 import type { OpenLedger } from './ledger.ts';
 import { CommitRows } from './rows.ts';

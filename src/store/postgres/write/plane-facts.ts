@@ -3,15 +3,12 @@
  * they write (`src/store/rules/planes.ts` judges). Proven by `test/store/suite/tenancy/planes.ts` and `test/store/suite/tenancy/reports.ts`.
  */
 import type { Effect } from '../../port/store.ts';
-import type { MonthTotals } from '../../rules/plane-usage.ts';
 import { countColumns, countsOf, type CountRow } from '../../rules/epoch-row.ts';
 import {
   challengeStates,
   claims,
-  type ChallengeState,
   type Claim,
   type EpochName,
-  type PlaneOwner,
   type PlaneState,
   type ReportName,
   type ReportPlace,
@@ -19,21 +16,10 @@ import {
 import type { StoredReport } from '../../port/planes.ts';
 import { arrayOf, textArray } from '../connection/arrays.ts';
 import { scoped } from '../connection/database.ts';
-import type { Facts, Lookup } from './facts.ts';
+import type { Lookup } from './known.ts';
+import type { Facts } from './known.ts';
 import { sql, step, type Step } from '../connection/wire.ts';
-
-export interface TelemetryFacts {
-  readonly planes: Map<string, PlaneState>;
-  unrevokedPlanes: number;
-  /** By `ownerKey`: which planes have what those that are to be saved have. */
-  readonly planeOwners: Map<string, PlaneOwner>;
-  /** By `placeKey`. */
-  readonly links: Map<string, StoredReport['link']>;
-  /** By `nameKey`. */
-  readonly challenges: Map<string, ChallengeState>;
-  /** By `epochKey`. */
-  readonly months: Map<string, readonly MonthTotals[]>;
-}
+import type { TelemetryFacts } from './known.ts';
 
 export const noTelemetryFacts = (): TelemetryFacts => ({
   planes: new Map(),

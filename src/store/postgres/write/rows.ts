@@ -7,64 +7,17 @@ import { typeNumber } from '../../rules/decided.ts';
 import type { BodySeal } from '../../erasure/body-seal.ts';
 import type { Entry, Pending } from '../../append/pending.ts';
 import type { MeterRow } from '../../append/pending.ts';
-import { baseText, type Period } from '../../append/quota.ts';
+import { baseText } from '../../append/period.ts';
+import type { Period } from '../../append/period.ts';
 import { changedParts } from '../../append/tile-parts.ts';
 import { treeNumber } from '../../append/trees.ts';
 import type { TileEdge } from '../../../core/merkle/tile.ts';
 import type { TreeName } from '../../port/store.ts';
 import { idsText } from '../../erasure/subject-keys.ts';
-import { arrayOf, type Cell, type ColumnType } from '../connection/arrays.ts';
-import { sealingKeys, type SubjectFacts } from '../effects/subject-keys.ts';
-import { sql, step, type Sql, type Step } from '../connection/wire.ts';
-
-type Columns = Readonly<Record<string, ColumnType>>;
-
-/** A statement that inserts the rows of arrays into a table. */
-class Table {
-  readonly types: readonly ColumnType[];
-  private readonly insert: Sql;
-
-  constructor(name: string, columns: Columns, onConflict = '') {
-    const names = Object.keys(columns);
-    this.types = Object.values(columns);
-    const arrays = this.types.map((type, at) => `$${at + 1}::${type === 'position' ? 'int8' : type}[]`);
-    this.insert = sql(
-      `INSERT INTO ${name} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')}) ${onConflict}`,
-    );
-  }
-
-  step(cells: readonly (readonly Cell[])[]): Step {
-    return step(this.insert, ...this.types.map((type, at) => arrayOf(type, cells[at] ?? [])));
-  }
-}
-
-/** Rows for one table; `cut` takes back those of a refused request. */
-export class Rows {
-  private readonly table: Table;
-  private readonly cells: Cell[][];
-
-  constructor(table: Table) {
-    this.table = table;
-    this.cells = table.types.map(() => []);
-  }
-
-  get count(): number {
-    return this.cells[0]?.length ?? 0;
-  }
-
-  /** `row` has a value for each column, in their order. */
-  add(...row: readonly Cell[]): void {
-    for (let at = 0; at < this.cells.length; at++) this.cells[at]?.push(row[at] ?? null);
-  }
-
-  cut(count: number): void {
-    for (const column of this.cells) column.length = count;
-  }
-
-  steps(): Step[] {
-    return this.count === 0 ? [] : [this.table.step(this.cells)];
-  }
-}
+import { sealingKeys } from '../effects/subject-keys.ts';
+import type { SubjectFacts } from './known.ts';
+import { sql, step, type Step } from '../connection/wire.ts';
+import { Table, Rows } from './table-rows.ts';
 
 const ofRun = {
   run_no: 'int8',

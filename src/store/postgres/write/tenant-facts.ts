@@ -5,32 +5,19 @@
  * two of its projects take one name at the same time, its homes and credentials stay what they are, and no two
  * transactions wait for each other.
  */
-import { membershipOf, type LivingProject, type Membership, type MembershipRow } from '../../rules/homes.ts';
-import type { ApiKeyRow, AppendRequest, Effect } from '../../port/store.ts';
+import { membershipOf, type LivingProject, type MembershipRow } from '../../rules/homes.ts';
+import type { AppendRequest } from '../../port/store.ts';
+import type { Effect } from '../../port/store.ts';
 import { quotasOf, type ProfileRow } from '../../rules/tenant-row.ts';
-import { nameKey, type Profile } from '../../rules/tenants.ts';
+import { nameKey } from '../../rules/tenants.ts';
 import { textArray } from '../connection/arrays.ts';
-import { callerLookups, type CallerFacts } from '../effects/caller.ts';
-import type { Facts, Lookup } from './facts.ts';
-import { noTelemetryFacts, telemetryLookups, type TelemetryFacts } from './plane-facts.ts';
+import { callerLookups } from '../effects/caller.ts';
+import type { Lookup } from './known.ts';
+import type { Facts } from './known.ts';
+import { noTelemetryFacts, telemetryLookups } from './plane-facts.ts';
 import { read } from '../effects/texts.ts';
 import { sql, step, type Step } from '../connection/wire.ts';
-
-export interface TenantFacts extends TelemetryFacts {
-  /** Keys that are not revoked. */
-  unrevoked: number;
-  readonly keys: Map<string, Pick<ApiKeyRow, 'revokedMs' | 'updatedMs'>>;
-  readonly callers: CallerFacts;
-  profile: Profile | null;
-  /** Those of other projects of its organization and environment, among the ones that may be taken. */
-  readonly names: Set<string>;
-  /** Digests, in hex, of those to be ended that have not ended. */
-  readonly sessions: Set<string>;
-  /** Null on a plane. */
-  membership: Membership | null;
-  /** Other projects of its organization that are not deleted, oldest first. */
-  readonly others: LivingProject[];
-}
+import type { TenantFacts } from './known.ts';
 
 export const noTenantFacts = (): TenantFacts => ({
   unrevoked: 0,

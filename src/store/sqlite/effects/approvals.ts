@@ -6,7 +6,7 @@ import { limits } from '../../../contract/limits.ts';
 import { approvalColumns, approvalOf, type ApprovalRow } from '../../rules/approval-row.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import type { StoreReader } from '../../port/store.ts';
-import type { Current } from './rows.ts';
+import type { Current } from './current.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import { endOfTime } from '../../port/bounds.ts';
 import type { ProjectNumber } from '../read/leaves.ts';

@@ -3,7 +3,7 @@ import { openBody, type BodySeal } from '../../erasure/body-seal.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import { keptBody, resealed, type StoredRow } from '../../erasure/erasable-body.ts';
 import { idsOf, type SubjectKey, type SubjectKeyRows } from '../../erasure/subject-keys.ts';
-import type { Current } from './rows.ts';
+import type { Current } from './current.ts';
 import { positionOf, positionSql } from '../../file/position.ts';
 import { floorSql } from '../../file/pruned.ts';
 import type { Prepare } from '../../file/statement.ts';

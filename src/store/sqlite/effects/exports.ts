@@ -14,7 +14,7 @@ import {
 import type { ExportHolding, ExportName, ExportReader, StoredGraph } from '../../port/store.ts';
 import { endOfTime } from '../../port/bounds.ts';
 import type { Connection, Value } from '../../file/connection.ts';
-import type { Current } from './rows.ts';
+import type { Current } from './current.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
 import { graphColumns, proofColumns, proofOf, type ProofRow } from '../read/work.ts';
 import type { Prepare } from '../../file/statement.ts';

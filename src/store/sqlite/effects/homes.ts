@@ -1,7 +1,7 @@
 /** Rows of the homes of organizations; `src/store/rules/homes.ts` says which they are. Proven by `test/store/suite/tenancy/homes.ts`. */
 import { homeBeside, membershipOf, type LivingProject, type MembershipRow } from '../../rules/homes.ts';
 import { moveHomes, type TenantRows } from '../../rules/tenants.ts';
-import type { Current } from './rows.ts';
+import type { Current } from './current.ts';
 import type { Prepare } from '../../file/statement.ts';
 
 const membershipSql = `SELECT p.project_id, p.organization_id, p.environment, o.home_production, o.home_sandbox

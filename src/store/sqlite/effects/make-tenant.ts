@@ -3,14 +3,8 @@
  * Proven by `test/store/suite/tenancy/tenants.ts`, `test/store/suite/tenancy/projects.ts` and `test/store/suite/tenancy/keys.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
-import type {
-  NewTenant,
-  Project,
-  StoredOrganization,
-  StoredProject,
-  StoredUser,
-  Use,
-} from '../../port/store.ts';
+import type { NewTenant, StoredOrganization, StoredProject, StoredUser, Use } from '../../port/store.ts';
+import type { Project } from '../../port/store.ts';
 import { minuteOf, organizationColumns, personColumns } from '../../rules/tenant-row.ts';
 import { judgeCaller } from '../../port/caller.ts';
 import { judgeTenant, nameKey } from '../../rules/tenants.ts';

@@ -14,7 +14,7 @@ import {
 import { planeColumns, planeValues, reportColumns, reportValues } from '../../rules/plane-row.ts';
 import { challengeStates, type PlaneState, type TelemetryRows } from '../../rules/planes.ts';
 import type { StoredReport } from '../../port/planes.ts';
-import type { Current } from './rows.ts';
+import type { Current } from './current.ts';
 import { insertInto, type Prepare } from '../../file/statement.ts';
 
 type Of<Names extends keyof TelemetryRows> = Pick<TelemetryRows, Names>;

@@ -1,6 +1,7 @@
 /** The rows of effects, read and written one by one in the transaction of their request; `src/store/append/effects.ts` judges. */
 import { applyEffect, type EffectRows } from '../../append/effects.ts';
-import type { Assigned, Effect } from '../../port/store.ts';
+import type { Assigned } from '../../port/store.ts';
+import type { Effect } from '../../port/store.ts';
 import { approvalRows } from './approvals.ts';
 import { bodyRows, type EffectSealing } from './bodies.ts';
 import { exportRows } from './exports.ts';
@@ -9,14 +10,10 @@ import { policyRows } from './policy-changes.ts';
 import type { Prepare } from '../../file/statement.ts';
 import { tenantRows } from './tenants.ts';
 import { withdrawer } from './withdrawn.ts';
+import type { Current } from './current.ts';
 
 /** Applies one effect of a request, whose leaves have their places, for the project with this number. */
 export type EffectWriter = (project: number, effect: Effect, assigned: readonly Assigned[]) => void;
-
-/** The project whose effect is being applied. */
-export interface Current {
-  project: number;
-}
 
 export function effectWriter(prepare: Prepare, sealing: EffectSealing): EffectWriter {
   const current: Current = { project: 0 };

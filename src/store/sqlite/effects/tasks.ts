@@ -2,7 +2,8 @@
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { emptyRoot } from '../../../core/merkle/tree.ts';
-import type { ApiKeyRow, Cosignature, GraphPart, Project } from '../../port/store.ts';
+import type { ApiKeyRow, Cosignature, GraphPart } from '../../port/store.ts';
+import type { Project } from '../../port/store.ts';
 import { keyColumns, keyValues } from '../../rules/tenant-row.ts';
 import { sessionKeptMs } from '../../rules/tenants.ts';
 import { comparesSql } from '../../erasure/withdrawn.ts';

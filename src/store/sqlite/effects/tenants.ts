@@ -6,7 +6,7 @@ import type { ApiKeyRow } from '../../port/store.ts';
 import { keyColumns, keyValues, quotasOf, sessionColumns, type ProfileRow } from '../../rules/tenant-row.ts';
 import { nameKey, type TenantRows } from '../../rules/tenants.ts';
 import { callerReader } from './caller.ts';
-import type { Current } from './rows.ts';
+import type { Current } from './current.ts';
 import { homeRows } from './homes.ts';
 import { insertInto, type Prepare } from '../../file/statement.ts';
 import { telemetryRows } from './planes.ts';

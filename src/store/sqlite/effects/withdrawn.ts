@@ -2,7 +2,7 @@
 import { withdrawnText } from '../../../core/replay/withdrawn.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import { answeredId, comparing } from '../../erasure/withdrawn.ts';
-import type { Current } from './rows.ts';
+import type { Current } from './current.ts';
 import type { Prepare } from '../../file/statement.ts';
 
 /** Cost: a scan of the jobs of the project, and of its kept answers where decisions lose values. */

@@ -2,7 +2,8 @@
  * Reads of what was decided: found by look-ups in `decided`, read from the log and checked like every leaf.
  * Proven by `test/store/suite/log/decided.ts`.
  */
-import type { IndexedLeaf, Leaf, StoreReader } from '../../port/store.ts';
+import type { IndexedLeaf, StoreReader } from '../../port/store.ts';
+import type { Leaf } from '../../port/store.ts';
 import { subjectsOf } from '../../file/body-seal.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import { typeNumbers } from '../../rules/decided.ts';

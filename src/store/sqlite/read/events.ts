@@ -3,7 +3,8 @@
  * them goes in steps, and lets the event loop turn between two of them. Proven by the store suite.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Leaf, StoreReader } from '../../port/store.ts';
+import type { StoreReader } from '../../port/store.ts';
+import type { Leaf } from '../../port/store.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import { allTypes, blockEvents, blockOf } from '../../append/blocks.ts';
 import { boundsReader, factsReader, isUnbounded, someWithin, type Bounds, type RunFacts } from './filter.ts';

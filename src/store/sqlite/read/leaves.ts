@@ -7,7 +7,11 @@
 import { GovError } from '../../../contract/problems.ts';
 import { leafHash } from '../../../core/merkle/tree.ts';
 import { altered } from '../../append/altered.ts';
-import type { Bodies, Leaf, StoreReader, TreeHead, TreeName } from '../../port/store.ts';
+import type { StoreReader } from '../../port/store.ts';
+import type { TreeHead } from '../../port/store.ts';
+import type { Leaf } from '../../port/store.ts';
+import type { Bodies } from '../../port/store.ts';
+import type { TreeName } from '../../port/store.ts';
 import { projectOf, type ProjectRow } from '../../port/project.ts';
 import { bodyReader } from '../../file/body-seal.ts';
 import type { Connection, Value } from '../../file/connection.ts';

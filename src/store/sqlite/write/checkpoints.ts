@@ -6,7 +6,8 @@
 import { GovError } from '../../../contract/problems.ts';
 import type { Checkpoint } from '../../../core/note/checkpoint.ts';
 import { rootFromTiles } from '../../../core/merkle/tile.ts';
-import type { Store, TreeName } from '../../port/store.ts';
+import type { Store } from '../../port/store.ts';
+import type { TreeName } from '../../port/store.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import type { Heads } from '../../file/heads.ts';
 import type { ProjectNumber } from '../read/leaves.ts';

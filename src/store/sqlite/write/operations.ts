@@ -11,10 +11,10 @@ import type {
   Created,
   GraphPart,
   NewTenant,
-  Project,
   StoredJob,
   Use,
 } from '../../port/store.ts';
+import type { Project } from '../../port/store.ts';
 import { draftBytes, requestBytes } from '../../port/request-bytes.ts';
 import { troubleOf } from '../../file/faults.ts';
 import type { JobFailure, JobMoves } from '../effects/jobs.ts';

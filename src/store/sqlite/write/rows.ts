@@ -8,7 +8,8 @@ import { typeNumber } from '../../rules/decided.ts';
 import type { RunState } from '../../append/ledger.ts';
 import type { Entry, MeterRow, Pending } from '../../append/pending.ts';
 import type { TreeName } from '../../port/store.ts';
-import { baseText, type Period } from '../../append/quota.ts';
+import { baseText } from '../../append/period.ts';
+import type { Period } from '../../append/period.ts';
 import { treeNumber } from '../../append/trees.ts';
 
 import type { BodySeal } from '../../erasure/body-seal.ts';

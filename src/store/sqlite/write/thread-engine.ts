@@ -19,7 +19,6 @@ import type { Engine, Settle } from './engine.ts';
 import { problemOf, troubleOf } from '../../file/faults.ts';
 import type { FromThread, Settled, ThreadStart, ToThread } from './thread-messages.ts';
 import { SentWrites } from './unanswered.ts';
-import { packWrite, unpackOutcome } from './thread-wire.ts';
 import { refusalOf } from './writer.ts';
 import { bytesOf, projectOf, type ResultOf, type Verb, type Write, type WriteOf } from './operations.ts';
 
@@ -149,7 +148,7 @@ export class ThreadEngine implements Engine {
   private send(taken: readonly Waiting[]): void {
     const first = this.sent.next;
     try {
-      const writes = taken.map(({ write }) => packWrite(write));
+      const writes = taken.map(({ write }) => write);
       this.post({ kind: 'write', first, nowMs: this.options.clock.now(), writes });
     } catch (error) {
       // something in it was no plain data: a bug, and nothing of it was sent
@@ -197,10 +196,7 @@ export class ThreadEngine implements Engine {
       this.enter(message.trouble, errorOf(message.failure) as GovError);
       return;
     }
-    const answered = message.outcomes.map((packed) => {
-      const outcome = unpackOutcome(packed);
-      return { outcome, sent: this.sent.take(outcome.no) };
-    });
+    const answered = message.outcomes.map((outcome) => ({ outcome, sent: this.sent.take(outcome.no) }));
     this.sendNext();
     for (const { outcome, sent } of answered) if (sent !== undefined) keep(sent, outcome);
     if (this.sent.size === 0 && !this.ending) this.thread?.unref();

@@ -1,6 +1,5 @@
 /** What passes between a store and the thread that writes for it, by structured clone. */
 import type { Failure } from '../../../contract/failure.ts';
-import type { EventTuple, PlaceTuple } from './thread-wire.ts';
 import type { Write } from './operations.ts';
 
 export interface ThreadStart {
@@ -14,7 +13,7 @@ export type ToThread =
       readonly kind: 'write';
       readonly first: number;
       readonly nowMs: number;
-      readonly writes: readonly (Write | EventTuple)[];
+      readonly writes: readonly Write[];
     }
   /** A storage error that was met outside: what SQLite said, and its code where it has one. */
   | { readonly kind: 'report'; readonly message: string; readonly code: string }
@@ -22,7 +21,7 @@ export type ToThread =
   | { readonly kind: 'close' };
 
 export type FromThread =
-  | { readonly kind: 'settled'; readonly outcomes: readonly (Settled | PlaceTuple)[] }
+  | { readonly kind: 'settled'; readonly outcomes: readonly Settled[] }
   | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'trouble'; readonly trouble: 'full' | 'fault'; readonly failure: Failure };
 

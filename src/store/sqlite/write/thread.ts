@@ -16,14 +16,13 @@ import { storeFiles } from '../../file/paths.ts';
 import { mainApplicationId } from '../../file/schema/tables.ts';
 import { openSubjects } from '../../file/subjects.ts';
 import type { FromThread, Settled, ThreadStart, ToThread } from './thread-messages.ts';
-import { packOutcome, unpackWrite, type PlaceTuple } from './thread-wire.ts';
 
 if (parentPort === null) throw new Error('this file is a worker thread');
 const port = parentPort;
 const send = (message: FromThread): void => port.postMessage(message);
 
 let nowMs = 0;
-let outcomes: (Settled | PlaceTuple)[] = [];
+let outcomes: Settled[] = [];
 
 const { path, masterKey } = workerData as ThreadStart;
 const db = connect(path, { applicationId: mainApplicationId, cacheKiB: 12_288 });
@@ -48,7 +47,7 @@ function tell(trouble: 'full' | 'fault', error: GovError): void {
 /** What one commit settled is answered together: its promises are kept within one turn of the event loop. */
 function settle(outcome: Settled): void {
   if (outcomes.length === 0) queueMicrotask(answer);
-  outcomes.push(packOutcome(outcome));
+  outcomes.push(outcome);
 }
 
 function answer(): void {
@@ -61,9 +60,9 @@ function receive(message: ToThread): void {
   switch (message.kind) {
     case 'write':
       nowMs = message.nowMs;
-      message.writes.forEach((packed, at) => {
+      message.writes.forEach((write, at) => {
         const no = message.first + at;
-        engine.take(unpackWrite(packed), {
+        engine.take(write, {
           resolve: (result) => settle({ no, result }),
           reject: (error) => settle({ no, failure: failureOf(error) }),
         });

@@ -1,7 +1,7 @@
 /** fsck of a database: whole logs, and rows that a superuser altered past every trigger. */
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
-import type { FsckReport } from '../../../../src/store/fsck/run.ts';
+import type { FsckReport } from '../../../../src/store/fsck/check.ts';
 import { fsckPostgres } from '../../../../src/store/postgres/write/fsck.ts';
 import { appended, codeOf, event, genesis, projectOf, request, stored } from '../../support/fixture.ts';
 import {

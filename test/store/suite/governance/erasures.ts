@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { unkeptOf } from '../../../../src/core/event/erased.ts';
 import { recordDigests } from '../../../../src/core/event/run-entry.ts';
-import type { Leaf, Store } from '../../../../src/store/port/store.ts';
+import type { Store } from '../../../../src/store/port/store.ts';
+import type { Leaf } from '../../../../src/store/port/store.ts';
 import { open } from '../../support/engine.ts';
 import { appended, codeOf, event, request, stored } from '../../support/fixture.ts';
 import { digestsOf, erasing } from '../../support/erasing.ts';

@@ -5,7 +5,8 @@ import { openEvaluation } from '../../../../src/core/decided/evaluation.ts';
 import { openLeaf } from '../../../../src/core/decided/leaf.ts';
 import type { OtherDraft } from '../../../../src/core/event/record.ts';
 import { indexedLeaves } from '../../../../src/store/port/rows.ts';
-import type { Effect, IndexedLeaf, Store } from '../../../../src/store/port/store.ts';
+import type { IndexedLeaf, Store } from '../../../../src/store/port/store.ts';
+import type { Effect } from '../../../../src/store/port/store.ts';
 import { appended, codeOf, event, genesis, projectOf, request, salt, stored } from '../../support/fixture.ts';
 import {
   configure,

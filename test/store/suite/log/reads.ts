@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { leafHash } from '../../../../src/core/merkle/tree.ts';
 import { openEvent } from '../../../../src/core/event/record.ts';
 import { draftLeaf } from '../../../../src/core/event/record.ts';
-import type { Bodies, Leaf, Store } from '../../../../src/store/port/store.ts';
+import type { Store } from '../../../../src/store/port/store.ts';
+import type { Leaf } from '../../../../src/store/port/store.ts';
+import type { Bodies } from '../../../../src/store/port/store.ts';
 import { appended, event, request, startMs } from '../../support/fixture.ts';
 import { open } from '../../support/engine.ts';
 

@@ -1,7 +1,8 @@
 /** Effects: proofs, graphs and their seals; staged graph rows. */
 import { describe, expect, it } from 'vitest';
 import { draftLeaf } from '../../../../src/core/event/record.ts';
-import type { Effect, Store, StoredGraph, StoredProof } from '../../../../src/store/port/store.ts';
+import type { Store, StoredGraph, StoredProof } from '../../../../src/store/port/store.ts';
+import type { Effect } from '../../../../src/store/port/store.ts';
 import { appended, codeOf, event, request, startMs, stored } from '../../support/fixture.ts';
 import { open } from '../../support/engine.ts';
 

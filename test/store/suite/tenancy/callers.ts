@@ -1,6 +1,7 @@
 /** Who asks: credentials are judged as they stand in the transaction of the change. */
 import { describe, expect, it } from 'vitest';
-import type { Effect, RequiredCaller, Store } from '../../../../src/store/port/store.ts';
+import type { RequiredCaller, Store } from '../../../../src/store/port/store.ts';
+import type { Effect } from '../../../../src/store/port/store.ts';
 import { codeOf, request, startMs, stored } from '../../support/fixture.ts';
 import { open } from '../../support/engine.ts';
 import {

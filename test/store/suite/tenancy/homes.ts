@@ -1,6 +1,7 @@
 /** The home projects of an organization: what they are told, in which transaction, and which project is home. */
 import { describe, expect, it } from 'vitest';
-import type { Effect, Store } from '../../../../src/store/port/store.ts';
+import type { Store } from '../../../../src/store/port/store.ts';
+import type { Effect } from '../../../../src/store/port/store.ts';
 import { codeOf, event, startMs, stored } from '../../support/fixture.ts';
 import { open } from '../../support/engine.ts';
 import { change, moreProjects, newProject, storedProject, tenant } from '../../support/tenants.ts';

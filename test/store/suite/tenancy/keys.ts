@@ -1,7 +1,8 @@
 /** API keys: found by their digest, listed in pages, changed and revoked by effects; uses of credentials. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../../src/contract/limits.ts';
-import type { Effect, Store } from '../../../../src/store/port/store.ts';
+import type { Store } from '../../../../src/store/port/store.ts';
+import type { Effect } from '../../../../src/store/port/store.ts';
 import { codeOf, genesis, projectOf, startMs, stored } from '../../support/fixture.ts';
 import { open } from '../../support/engine.ts';
 import { apiKey, apply, change, session, tenant } from '../../support/tenants.ts';

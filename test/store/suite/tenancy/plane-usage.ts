@@ -1,7 +1,8 @@
 /** Units of data planes, by their reports, in whatever order and however often these came. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Effect, StoredReport } from '../../../../src/store/port/store.ts';
+import type { StoredReport } from '../../../../src/store/port/store.ts';
+import type { Effect } from '../../../../src/store/port/store.ts';
 import { keep, plane, report, save, saveReport, totals } from '../../support/data-planes.ts';
 import { codeOf, stored } from '../../support/fixture.ts';
 import { open } from '../../support/engine.ts';

@@ -1,7 +1,8 @@
 /** What data planes report: kept in whatever order it came; linked and answered for once. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../../src/contract/limits.ts';
-import type { Effect, StoredReport } from '../../../../src/store/port/store.ts';
+import type { StoredReport } from '../../../../src/store/port/store.ts';
+import type { Effect } from '../../../../src/store/port/store.ts';
 import {
   answer,
   challenge,
