@@ -88,8 +88,8 @@ export function statusOf(
 ): Omit<TelemetryStatus, 'enrolled' | 'mode' | 'service' | 'dataPlaneId'> {
   const { waiting, refused, challenges } = outbox.summary(planeId, nowMs - toldMs);
   const { reachedMs, failingSinceMs, failure } = outbox.contact();
-  const { heldReason, isBehind } = outbox.known();
-  const receiptFault = outbox.newestAccepted(planeId)?.reason ?? null;
+  const { heldReason, isBehind } = outbox.held.known();
+  const receiptFault = outbox.held.newestAccepted(planeId)?.reason ?? null;
   const oldest = outbox.openChallenge(planeId);
   const isAnswerLate =
     oldest?.answer !== undefined && oldest.answer !== null && nowMs - oldest.receivedMs > lateMs;

@@ -50,16 +50,16 @@ export async function takeNewest(maker: Maker, newest: NewestReport): Promise<bo
   const asked = askedFor(maker);
   const { report: body } = newest;
   if (body === null) {
-    outbox.asked(asked, null);
+    outbox.held.asked(asked, null);
     return resend(maker, newest);
   }
   const place = await placeOf(maker, body);
   if ('detail' in place) {
     const word = place.is === 'unknown' ? 'outbox_behind' : 'rolled_back';
-    outbox.asked(asked, { report: body, reason: `${word}: ${place.detail}` });
+    outbox.held.asked(asked, { report: body, reason: `${word}: ${place.detail}` });
     return false;
   }
-  outbox.asked(asked, null);
+  outbox.held.asked(asked, null);
   if (place.is === 'ended') return false;
   const row = rowOf(dataPlaneId, place.report, body);
   if (outbox.report(dataPlaneId, row.reportId)?.state === 'accepted') return resend(maker, newest);
@@ -69,15 +69,15 @@ export async function takeNewest(maker: Maker, newest: NewestReport): Promise<bo
     sequence: row.sequence,
     cosignature: newest.cosignature,
   };
-  outbox.adopt(row, JSON.stringify(receipt), now());
+  outbox.held.adopt(row, JSON.stringify(receipt), now());
   return true;
 }
 
 /** The service lost what it had accepted: it gets it again. */
 function resend({ outbox, enrolment }: Maker, { epoch, nextSequence }: NewestReport): boolean {
-  const last = outbox.newestAccepted(enrolment.dataPlaneId);
+  const last = outbox.held.newestAccepted(enrolment.dataPlaneId);
   if (last === null || last.epoch !== epoch || last.sequence < nextSequence) return false;
-  outbox.requeue(last.planeId, epoch, nextSequence, last.sequence);
+  outbox.held.requeue(last.planeId, epoch, nextSequence, last.sequence);
   return true;
 }
 
@@ -87,13 +87,13 @@ function resend({ outbox, enrolment }: Maker, { epoch, nextSequence }: NewestRep
  */
 export async function isRolledBack(maker: Maker): Promise<boolean> {
   const { outbox, enrolment } = maker;
-  const { held, heldReason } = outbox.known();
+  const { held, heldReason } = outbox.held.known();
   if (held === null || heldReason?.startsWith('rolled_back') !== true) return false;
   const newest = { epoch: 0, nextSequence: Number.MAX_SAFE_INTEGER, report: held, cosignature: '' };
   const { dataPlaneId } = JSON.parse(held) as UsageReport; // was one when it was stored
   if (dataPlaneId !== enrolment.dataPlaneId) return false;
   await takeNewest(maker, newest);
-  return outbox.known().held !== null;
+  return outbox.held.known().held !== null;
 }
 
 type Place =

@@ -71,7 +71,7 @@ export async function goOnBehind(
   const { maker, close } = openMakerOf(dataDir, enrolment);
   try {
     await takeNewest(maker, newest);
-    const { heldReason } = maker.outbox.known();
+    const { heldReason } = maker.outbox.held.known();
     if (heldReason?.startsWith('rolled_back') === true) await signNoMore(dataDir);
     return heldReason;
   } finally {

@@ -9,11 +9,12 @@
  */
 import { join } from 'node:path';
 import { GovError } from '../../src/contract/problems.ts';
-import { connect, type Value } from '../../src/store/file/connection.ts';
+import { connect, type Connection, type Value } from '../../src/store/file/connection.ts';
 import { opening } from '../../src/store/file/faults.ts';
 import { migrate } from '../../src/store/file/migrate.ts';
 import { makePrivate } from '../../src/store/file/paths.ts';
-import { HeldOutbox } from './outbox-held.ts';
+import { OutboxFile } from './outbox-file.ts';
+import { OutboxHeld } from './outbox-held.ts';
 import { outboxMigrations } from './outbox-schema.ts';
 import {
   challengeColumns,
@@ -86,10 +87,23 @@ function opened(dataDir: string, open: (path: string) => Outbox): Outbox {
   }
 }
 
-export class Outbox extends HeldOutbox {
+export class Outbox {
+  /** What the service holds of this plane. */
+  readonly held: OutboxHeld;
+  readonly #file: OutboxFile;
+
+  constructor(db: Connection) {
+    this.#file = new OutboxFile(db);
+    this.held = new OutboxHeld(this.#file);
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+
   /** The newest report of a plane, of any state: what the next one follows. */
   newest(planeId: string): StoredReport | null {
-    return this.one(
+    return this.#file.report(
       "WHERE plane_id = ? AND state <> 'replaced' ORDER BY epoch DESC, sequence DESC LIMIT 1",
       planeId,
     );
@@ -97,12 +111,15 @@ export class Outbox extends HeldOutbox {
 
   /** The first report of a plane that is not settled. */
   next(planeId: string): StoredReport | null {
-    return this.one("WHERE plane_id = ? AND state = 'queued' ORDER BY epoch, sequence LIMIT 1", planeId);
+    return this.#file.report(
+      "WHERE plane_id = ? AND state = 'queued' ORDER BY epoch, sequence LIMIT 1",
+      planeId,
+    );
   }
 
   /** The first report of a plane that never left the machine. */
   firstKept(planeId: string): StoredReport | null {
-    return this.one(
+    return this.#file.report(
       "WHERE plane_id = ? AND state = 'queued' AND handed = 0 ORDER BY epoch, sequence LIMIT 1",
       planeId,
     );
@@ -110,7 +127,7 @@ export class Outbox extends HeldOutbox {
 
   /** The newest report that may have left the machine. */
   lastHanded(planeId: string): StoredReport | null {
-    return this.one(
+    return this.#file.report(
       "WHERE plane_id = ? AND handed = 1 AND state <> 'replaced' ORDER BY epoch DESC, sequence DESC LIMIT 1",
       planeId,
     );
@@ -119,11 +136,11 @@ export class Outbox extends HeldOutbox {
   /** Challenges about a report. */
   challengesOf(planeId: string, reportId: string): StoredChallenge[] {
     const select = `SELECT ${challengeColumns} FROM challenge WHERE plane_id = ? AND report_id = ?`;
-    return this.prepare<StoredChallenge>(select).all(planeId, reportId);
+    return this.#file.prepare<StoredChallenge>(select).all(planeId, reportId);
   }
 
   report(planeId: string, reportId: string): StoredReport | null {
-    return this.one('WHERE plane_id = ? AND report_id = ?', planeId, reportId);
+    return this.#file.report('WHERE plane_id = ? AND report_id = ?', planeId, reportId);
   }
 
   /** Reports of a plane in order, one read at a time; those that wait alone, or all. */
@@ -131,7 +148,7 @@ export class Outbox extends HeldOutbox {
     const more = queued ? "AND state = 'queued'" : "AND state <> 'replaced'";
     let place = { epoch: -1, sequence: 0 };
     for (;;) {
-      const found = this.one(
+      const found = this.#file.report(
         `WHERE plane_id = ? ${more} AND (epoch, sequence) > (?, ?) ORDER BY epoch, sequence LIMIT 1`,
         planeId,
         place.epoch,
@@ -146,7 +163,7 @@ export class Outbox extends HeldOutbox {
   /** Inserts the next report. False where another process inserted one of its place meanwhile: look again. */
   insert(report: OutboxReport): boolean {
     const { planeId, epoch, sequence, reportId, body, hash, treeSize, periodEndMs, builtMs } = report;
-    const insert = this.prepare(
+    const insert = this.#file.prepare(
       `INSERT INTO report (plane_id, epoch, sequence, report_id, body, hash, tree_size, period_end_ms, built_ms)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (plane_id, epoch, sequence) WHERE state <> 'replaced' DO NOTHING`,
     );
@@ -156,9 +173,11 @@ export class Outbox extends HeldOutbox {
 
   /** Durably: these bytes, and those of reports up to `ahead` places after it, may leave the machine from now on. */
   hand({ planeId, epoch, sequence }: OutboxReport, ahead = 0): void {
-    this.prepare(
-      `UPDATE report SET handed = 1 WHERE plane_id = ? AND epoch = ? AND sequence BETWEEN ? AND ? AND handed = 0`,
-    ).run(planeId, epoch, sequence, sequence + ahead);
+    this.#file
+      .prepare(
+        `UPDATE report SET handed = 1 WHERE plane_id = ? AND epoch = ? AND sequence BETWEEN ? AND ? AND handed = 0`,
+      )
+      .run(planeId, epoch, sequence, sequence + ahead);
   }
 
   /** A report's fate, with the challenge that came with it. False where it was settled before; nothing changes then. */
@@ -167,14 +186,14 @@ export class Outbox extends HeldOutbox {
     { state, receipt, reason, atMs }: Settled & { readonly state: 'accepted' | 'refused' },
     challenge: { readonly challengeId: string; readonly text: string } | null,
   ): boolean {
-    return this.db.transaction(() => {
+    return this.#file.atomically(() => {
       if (challenge !== null) this.#challenged({ planeId, reportId }, challenge, atMs);
-      const update = this.prepare(
+      const update = this.#file.prepare(
         `UPDATE report SET state = ?, receipt = ?, reason = ?, settled_ms = ?, handed = 1
          WHERE plane_id = ? AND report_id = ? AND state NOT IN ('accepted', 'replaced')`,
       );
       return update.run(state, receipt, reason, atMs, planeId, reportId).changes === 1;
-    })();
+    });
   }
 
   #challenged(
@@ -182,14 +201,18 @@ export class Outbox extends HeldOutbox {
     { challengeId, text }: { readonly challengeId: string; readonly text: string },
     atMs: number,
   ): void {
-    this.prepare(
-      `INSERT INTO challenge (challenge_id, plane_id, report_id, challenge, received_ms) VALUES (?, ?, ?, ?, ?)
+    this.#file
+      .prepare(
+        `INSERT INTO challenge (challenge_id, plane_id, report_id, challenge, received_ms) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT DO NOTHING`,
-    ).run(challengeId, planeId, reportId, text, atMs);
+      )
+      .run(challengeId, planeId, reportId, text, atMs);
   }
 
   #challenge(condition: string, ...values: Value[]): StoredChallenge | null {
-    const select = this.prepare<StoredChallenge>(`SELECT ${challengeColumns} FROM challenge ${condition}`);
+    const select = this.#file.prepare<StoredChallenge>(
+      `SELECT ${challengeColumns} FROM challenge ${condition}`,
+    );
     return select.get(...values) ?? null;
   }
 
@@ -209,9 +232,9 @@ export class Outbox extends HeldOutbox {
 
   /** Keeps the first answer to a challenge, durably, and answers the one that is kept. */
   answer(planeId: string, challengeId: string, answer: string): string {
-    this.prepare(
-      'UPDATE challenge SET answer = ? WHERE plane_id = ? AND challenge_id = ? AND answer IS NULL',
-    ).run(answer, planeId, challengeId);
+    this.#file
+      .prepare('UPDATE challenge SET answer = ? WHERE plane_id = ? AND challenge_id = ? AND answer IS NULL')
+      .run(answer, planeId, challengeId);
     const kept = this.challenge(planeId, challengeId)?.answer;
     if (kept === undefined || kept === null) throw new Error(`no challenge ${challengeId} in the outbox`);
     return kept;
@@ -223,7 +246,7 @@ export class Outbox extends HeldOutbox {
     challengeId: string,
     { state, receipt, reason, atMs }: Settled & { readonly state: 'answered' | 'refused' },
   ): boolean {
-    const update = this.prepare(
+    const update = this.#file.prepare(
       `UPDATE challenge SET state = ?, receipt = ?, reason = ?, settled_ms = ?
        WHERE plane_id = ? AND challenge_id = ? AND state <> 'answered'`,
     );
@@ -232,17 +255,17 @@ export class Outbox extends HeldOutbox {
 
   /** Replaces reports that never left by fewer, or by ones that follow other bytes, in one step. */
   replace(planeId: string, epoch: number, fromSequence: number, reports: readonly OutboxReport[]): void {
-    this.db.transaction(() => {
-      const dropped = this.prepare(
-        'DELETE FROM report WHERE plane_id = ? AND epoch = ? AND sequence >= ? AND handed = 0',
-      ).run(planeId, epoch, fromSequence);
+    this.#file.atomically(() => {
+      const dropped = this.#file
+        .prepare('DELETE FROM report WHERE plane_id = ? AND epoch = ? AND sequence >= ? AND handed = 0')
+        .run(planeId, epoch, fromSequence);
       if (dropped.changes < reports.length) throw new Error('expected reports that never left');
       for (const report of reports) if (!this.insert(report)) throw new Error('expected free places');
-    })();
+    });
   }
 
   contact(): Contact {
-    const select = this.prepare<Contact>(
+    const select = this.#file.prepare<Contact>(
       `SELECT reached_ms AS reachedMs, failing_since_ms AS failingSinceMs, failure FROM contact`,
     );
     return select.get() ?? { reachedMs: null, failingSinceMs: null, failure: null };
@@ -254,25 +277,33 @@ export class Outbox extends HeldOutbox {
       failure === null
         ? 'UPDATE contact SET reached_ms = ?, failing_since_ms = NULL, failure = ?'
         : 'UPDATE contact SET failing_since_ms = coalesce(failing_since_ms, ?), failure = ?';
-    this.prepare(sql).run(atMs, failure);
+    this.#file.prepare(sql).run(atMs, failure);
   }
 
   /** What waits, and what was refused since a time, of one plane. O(n) of what is not settled, by indexes alone. */
   summary(planeId: string, refusedSinceMs: number): OutboxSummary {
-    const waiting = this.prepare<{ reports: number }>(
-      "SELECT count(*) AS reports FROM report WHERE plane_id = ? AND state = 'queued'",
-    ).get(planeId);
-    const oldest = this.prepare<{ atMs: number }>(
-      `SELECT built_ms AS atMs FROM report WHERE plane_id = ? AND state = 'queued' ORDER BY epoch, sequence LIMIT 1`,
-    ).get(planeId);
-    const refused = this.prepare<{ reports: number; reason: string | null }>(
-      `SELECT count(*) AS reports, max(reason) AS reason FROM report
+    const waiting = this.#file
+      .prepare<{ reports: number }>(
+        "SELECT count(*) AS reports FROM report WHERE plane_id = ? AND state = 'queued'",
+      )
+      .get(planeId);
+    const oldest = this.#file
+      .prepare<{ atMs: number }>(
+        `SELECT built_ms AS atMs FROM report WHERE plane_id = ? AND state = 'queued' ORDER BY epoch, sequence LIMIT 1`,
+      )
+      .get(planeId);
+    const refused = this.#file
+      .prepare<{ reports: number; reason: string | null }>(
+        `SELECT count(*) AS reports, max(reason) AS reason FROM report
        WHERE plane_id = ? AND state = 'refused' AND settled_ms > ?`,
-    ).get(planeId, refusedSinceMs) ?? { reports: 0, reason: null };
-    const challenges = this.prepare<{ open: number; refused: number }>(
-      `SELECT coalesce(sum(state = 'open'), 0) AS open, coalesce(sum(state = 'refused'), 0) AS refused
+      )
+      .get(planeId, refusedSinceMs) ?? { reports: 0, reason: null };
+    const challenges = this.#file
+      .prepare<{ open: number; refused: number }>(
+        `SELECT coalesce(sum(state = 'open'), 0) AS open, coalesce(sum(state = 'refused'), 0) AS refused
        FROM challenge WHERE plane_id = ? AND (state = 'open' OR state = 'refused' AND settled_ms > ?)`,
-    ).get(planeId, refusedSinceMs) ?? { open: 0, refused: 0 };
+      )
+      .get(planeId, refusedSinceMs) ?? { open: 0, refused: 0 };
     return {
       waiting: { reports: waiting?.reports ?? 0, oldestMs: oldest?.atMs ?? null },
       refused,

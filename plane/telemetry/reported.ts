@@ -36,9 +36,9 @@ function largestReports(dataDir: string, epoch: number): string[] {
   try {
     const outbox = readOutbox(dataDir);
     try {
-      const { held, heldReason } = outbox.known();
+      const { held, heldReason } = outbox.held.known();
       const isOurs = held !== null && heldReason?.startsWith('rolled_back') === true;
-      const largest = outbox.largest(epoch)?.body;
+      const largest = outbox.held.largest(epoch)?.body;
       return [...(isOurs ? [held] : []), ...(largest === undefined ? [] : [largest])];
     } finally {
       outbox.close();

@@ -184,7 +184,7 @@ export class Telemetry implements Background {
 
   /** A log that lacks what was reported of it is signed no more, as soon as this is known. */
   async #holdBack({ maker: { outbox } }: Active): Promise<void> {
-    const { heldReason } = outbox.known();
+    const { heldReason } = outbox.held.known();
     if (heldReason === this.#heldReason) return;
     if (heldReason?.startsWith('rolled_back') === true) await this.#hold();
     this.#heldReason = heldReason;

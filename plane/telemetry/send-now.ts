@@ -59,7 +59,7 @@ export async function sendUsage({ dataDir, env }: SendOptions): Promise<Sent> {
         nowMs: now(),
       });
       const waits = reportsWaiting + challengesOpen > 0;
-      const { heldReason } = outbox.known();
+      const { heldReason } = outbox.held.known();
       // the serving process finds the head in its heads.db before it signs again
       if (heldReason?.startsWith('rolled_back') === true)
         await holdToReported(dataDir, { remember: true }).catch(() => {});

@@ -79,7 +79,8 @@ export class Sender {
     if (this.#isToAsk(report)) return this.#ask();
     const challenge = this.#nextChallenge();
     if (challenge !== null) return this.#answer(challenge);
-    if (report === null || maker.outbox.known().heldReason?.startsWith('rolled_back') === true) return false;
+    if (report === null || maker.outbox.held.known().heldReason?.startsWith('rolled_back') === true)
+      return false;
     if (this.#isAhead(report)) return this.#remake(report);
     if (!report.handed) maker.outbox.hand(report, handedAhead);
     const message = { path: '/telemetry/usage', canonical: report.body };
@@ -90,7 +91,7 @@ export class Sender {
   #isToAsk(report: StoredReport | null): boolean {
     const { maker } = this.#options;
     if (this.#isPutOff('newest')) return false;
-    if (maker.outbox.known().askedFor !== askedFor(maker)) return true;
+    if (maker.outbox.held.known().askedFor !== askedFor(maker)) return true;
     const isLater = report !== null && report.periodEndMs > maker.now() + aheadMs;
     return isLater && maker.clockAheadMs?.() === null;
   }
@@ -111,7 +112,7 @@ export class Sender {
       return true;
     }
     this.#reached();
-    const { isBehind } = maker.outbox.known();
+    const { isBehind } = maker.outbox.held.known();
     let isAgain = false;
     try {
       if (await takeNewest(maker, newest)) {
@@ -122,7 +123,7 @@ export class Sender {
     } catch (error) {
       log.error({ err: error }, 'what the service holds cannot be held against the log now');
     }
-    const { heldReason } = maker.outbox.known();
+    const { heldReason } = maker.outbox.held.known();
     if (heldReason !== null) log.error({ reason: heldReason }, 'usage is not reported; recording goes on');
     if (isAgain) this.#failed({ kind: 'unsettled', failure: refusedAgain, retryAfterSeconds: 0 });
     return !isAgain;
@@ -146,7 +147,7 @@ export class Sender {
     const { maker, log } = this.#options;
     log.warn({ epoch, sequence }, 'reports that were made while the clock was ahead are made anew');
     const reason = 'replaced: it was made while the clock was ahead, and the service did not take it';
-    maker.outbox.remake(this.#planeId, epoch, sequence, reason);
+    maker.outbox.held.remake(this.#planeId, epoch, sequence, reason);
     try {
       await makeReports(maker);
     } catch (error) {

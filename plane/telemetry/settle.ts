@@ -53,16 +53,16 @@ export function settleReport(
     const reason = sentence(problem);
     outbox.settle(report, { state: 'refused', receipt, reason, atMs }, null);
     const isBehind = problem.code === 'REPORT_CONFLICT' || problem.body['reason'] === 'history_regressed';
-    if (isBehind) outbox.ask({ isBehind });
+    if (isBehind) outbox.held.ask({ isBehind });
     return { kind: 'refused', reason };
   }
   const accepted = acceptedOf(answer, report.reportId);
   if (accepted === null) return unsettled(answer, atMs);
-  const isMissing = accepted.cosignature === '' && outbox.isWhole(report);
+  const isMissing = accepted.cosignature === '' && outbox.held.isWhole(report);
   const warning = isMissing
     ? receiptMissing
     : receiptFault(report, accepted.cosignature, enrolment.cosignerKey);
-  if (isMissing && report.settledMs === null) outbox.ask({ isBehind: false });
+  if (isMissing && report.settledMs === null) outbox.held.ask({ isBehind: false });
   const challenge = challengeIn(accepted.challenge);
   const kept = challenge && { challengeId: challenge.challengeId, text: JSON.stringify(challenge) };
   outbox.settle(report, { state: 'accepted', receipt, reason: warning, atMs }, kept);

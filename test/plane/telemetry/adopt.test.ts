@@ -35,7 +35,7 @@ async function told(dataDir: string, report: string) {
   const { maker, close } = openMaker(dataDir);
   try {
     await takeNewest(maker, { epoch: 0, nextSequence: 2, report, cosignature: '' });
-    const { heldReason } = maker.outbox.known();
+    const { heldReason } = maker.outbox.held.known();
     const held = await holdToReported(dataDir, { remember: false }).then(
       () => 'signs',
       () => 'is held',
