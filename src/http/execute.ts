@@ -7,16 +7,12 @@ import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import { defaultBounds, largeBounds, parseJson } from '../core/json/parse.ts';
 import { append, keyReused, unmetered } from '../service/events/append.ts';
-import { notFound, openKept } from '../service/call/handler.ts';
-import type {
-  Caller,
-  Conditions,
-  Idempotency,
-  PlainAnswer,
-  Replayed,
-  Streamed,
-  Written as WrittenBody,
-} from '../service/call/handler.ts';
+import { notFound } from '../service/call/answer.ts';
+import { openKept } from '../service/call/idempotency.ts';
+import type { Caller } from '../service/call/caller.ts';
+import type { Conditions } from '../service/call/handler.ts';
+import type { Idempotency } from '../service/call/idempotency.ts';
+import type { PlainAnswer, Replayed, Streamed, Written as WrittenBody } from '../service/call/answer.ts';
 import { fieldError, loadCheck, refusal } from '../service/call/schema.ts';
 import { Denied } from '../service/access/shown.ts';
 import type { StoredResponse } from '../store/port/store.ts';

@@ -9,7 +9,8 @@ import { limits } from '../contract/limits.ts';
 import { GovError, problems, type ProblemCode } from '../contract/problems.ts';
 import { sha256 } from '../core/hash.ts';
 import { canonicalize, type Json } from '../core/json/parse.ts';
-import type { Caller, Idempotency } from '../service/call/handler.ts';
+import type { Caller } from '../service/call/caller.ts';
+import type { Idempotency } from '../service/call/idempotency.ts';
 import { fieldError } from '../service/call/schema.ts';
 import type { Services } from '../service/dependencies.ts';
 

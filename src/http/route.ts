@@ -2,15 +2,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { Access, Operation } from '../contract/operation.ts';
 import type { OperationId } from '../contract/table.ts';
-import type {
-  Caller,
-  Handlers,
-  PlainAnswer,
-  Presented,
-  Replayed,
-  Streamed,
-  Written,
-} from '../service/call/handler.ts';
+import type { Caller } from '../service/call/caller.ts';
+import type { Handlers, Presented } from '../service/call/handler.ts';
+import type { PlainAnswer, Replayed, Streamed, Written } from '../service/call/answer.ts';
 import type { Credentials } from '../service/access/credentials.ts';
 import type { Check } from '../service/call/schema.ts';
 import type { Services } from '../service/dependencies.ts';

@@ -10,7 +10,7 @@ import type { WebSocket, WebSocketServer } from 'ws';
 import { streams } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
-import type { Caller } from '../service/call/handler.ts';
+import type { Caller } from '../service/call/caller.ts';
 import type { JsonSchema } from '../service/call/explain.ts';
 import { EventTails, type NewEventReader } from '../service/events/arrivals.ts';
 import type { Services } from '../service/dependencies.ts';

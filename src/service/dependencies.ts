@@ -3,9 +3,9 @@ import type { ProblemCode } from '../contract/problems.ts';
 import type { OperationId } from '../contract/table.ts';
 import type { DsseEnvelope } from '../core/note/dsse.ts';
 import type { ExportHolding, Store } from '../store/port/store.ts';
-import type { PlaneConfig } from './planes/config.ts';
+import type { PlaneConfig } from './planes/plane-config.ts';
 import type { Artifacts } from './exports/artifacts.ts';
-import type { Caller } from './call/handler.ts';
+import type { Caller } from './call/caller.ts';
 import type { Checkpoints } from './log/checkpoints.ts';
 import type { Credentials } from './access/credentials.ts';
 import type { Cursors } from './call/cursors.ts';
@@ -74,7 +74,7 @@ export interface Services {
    * Says that a known key or person was refused: without the scope (403), or with a credential that has ended (401).
    * Returns at once and never throws. Absent on a plane.
    */
-  readonly denied?: (who: Pick<Caller, 'id' | 'type' | 'project'>, refused: Refused) => void;
+  readonly denied?: (who: Pick<Caller, 'id' | 'type' | 'project'>, refused: RefusedCall) => void;
   readonly version: string;
   readonly log: Log;
   /** Whether `log.debug` is written anywhere. */
@@ -82,7 +82,7 @@ export interface Services {
 }
 
 /** What was refused, and why. */
-export interface Refused {
+export interface RefusedCall {
   readonly operation: OperationId | 'streamEvents';
   readonly code: ProblemCode;
 }

@@ -3,7 +3,8 @@
  * version are for holders of a credential. Proven by `test/service/scenarios.test.ts` and `test/service/log/altered-tenants.test.ts`.
  */
 import { formatTimestamp } from '../core/time.ts';
-import type { Caller, Handlers } from './call/handler.ts';
+import type { Caller } from './call/caller.ts';
+import type { Handlers } from './call/handler.ts';
 import type { Services } from './dependencies.ts';
 
 export const health: Pick<Handlers, 'getHealth' | 'getLiveness' | 'getReadiness'> = {

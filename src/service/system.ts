@@ -13,7 +13,7 @@ import type { RiskRouter } from '../core/risk/config.ts';
 import { draftEvent, systemRun, type EventDraft } from '../core/event/record.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { ApiKeyRow } from '../store/port/store.ts';
-import type { Caller } from './call/handler.ts';
+import type { Caller } from './call/caller.ts';
 
 interface SystemEvent {
   readonly eventType: string;

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { GovError } from '../../contract/problems.ts';
-import type { Caller } from '../../service/call/handler.ts';
+import type { Caller } from '../../service/call/caller.ts';
 import type { Credentials } from '../../service/access/credentials.ts';
 import type { Place } from '../../service/access/shown.ts';
 import type { Addresses } from './address.ts';

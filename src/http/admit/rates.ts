@@ -7,7 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import type { MeteredType, Operation } from '../../contract/operation.ts';
 import { accessOf } from '../../contract/operation.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { TenantRules } from '../../service/call/handler.ts';
+import type { TenantRules } from '../../service/call/settings.ts';
 import { Buckets, type Level } from './buckets.ts';
 
 /** 0: off; absent: the limit of the contract. */

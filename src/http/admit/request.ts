@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify';
 import { limits } from '../../contract/limits.ts';
 import type { Scope } from '../../contract/operation.ts';
 import { GovError } from '../../contract/problems.ts';
-import { allows, type Caller } from '../../service/call/handler.ts';
+import { allows, type Caller } from '../../service/call/caller.ts';
 import { Denied } from '../../service/access/shown.ts';
 import { authenticate, spend, spendOfAddress } from './gate.ts';
 import { checkAccept, checkEnvelope, checkMediaType } from './negotiate.ts';

@@ -9,7 +9,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { canonicalize, type Json } from '../../core/json/parse.ts';
 import { checkTelemetryTime, verifyTelemetry } from '../../core/plane/signature.ts';
-import type { Caller } from '../../service/call/handler.ts';
+import type { Caller } from '../../service/call/caller.ts';
 import { Denied } from '../../service/access/shown.ts';
 
 /** A message as it came; all of it is an attacker's until it is verified. */

@@ -9,7 +9,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { chunkBytes } from '../../service/exports/artifacts.ts';
-import type { Streamed } from '../../service/call/handler.ts';
+import type { Streamed } from '../../service/call/answer.ts';
 import { writeHead } from './write.ts';
 import type { Route } from '../route.ts';
 

@@ -8,7 +8,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { Caller } from '../../service/call/handler.ts';
+import type { Caller } from '../../service/call/caller.ts';
 
 /** How many bytes may wait. */
 export interface UnsentBounds {

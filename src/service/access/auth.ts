@@ -6,7 +6,8 @@
 import type { Identity } from '../../contract/auth.ts';
 import { GovError } from '../../contract/problems.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { Caller, Handlers, Presented } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Handlers, Presented } from '../call/handler.ts';
 import type { IdentityProvider, VerifiedPerson } from '../hosting.ts';
 import { keyDigest, tokenKind } from './token-format.ts';
 import { fieldError } from '../call/schema.ts';

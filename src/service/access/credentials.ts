@@ -8,7 +8,7 @@
 import { limits } from '../../contract/limits.ts';
 import { isRevoked, refusedCredential } from '../../core/credential.ts';
 import type { ApiKeyRow } from '../../store/port/store.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import { TokenReader } from './token-format.ts';
 import { Persons } from './persons.ts';
 import { PlaneKeys, refuseKind } from './plane-keys.ts';

@@ -9,7 +9,7 @@ import { GovError } from '../../contract/problems.ts';
 import { refusedCredential } from '../../core/credential.ts';
 import { parseSigningSecret } from '../../core/plane/signature.ts';
 import type { StoredPlane } from '../../store/port/store.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import type { Seal } from '../hosting.ts';
 import { keyDigest, type KeyKind } from './token-format.ts';
 import { Recent } from '../call/recent.ts';

@@ -9,7 +9,7 @@ import { sha256Text } from '../../core/hash.ts';
 import type { EventDraft } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ApiKeyRow, StoredOrganization, StoredProject } from '../../store/port/store.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import type { SettingsChange } from '../call/settings.ts';
 import { keyMembers, systemEvent } from '../system.ts';
 

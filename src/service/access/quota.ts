@@ -9,7 +9,7 @@ import { meteredTypes, type MeteredType } from '../../contract/operation.ts';
 import { countable } from '../../core/plane/metering.ts';
 import type { AppendRequest, Store } from '../../store/port/store.ts';
 import { append, appendOrStale, overQuota, unmetered, type PlainRequest } from '../events/append.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import { monthOf } from './month.ts';
 import { monthUsage, recentUsage } from './month-usage.ts';
 import { thresholdReached } from './project-events.ts';

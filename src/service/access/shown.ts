@@ -2,7 +2,7 @@
 import type { Environment } from '../../contract/auth.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { StoreReader } from '../../store/port/store.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import type { Hosting } from '../hosting.ts';
 import type { StoredSettings } from '../call/settings.ts';
 import { fieldError } from '../call/schema.ts';

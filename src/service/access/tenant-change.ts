@@ -18,7 +18,8 @@ import type {
 } from '../../store/port/store.ts';
 import { unmetered } from '../events/append.ts';
 import { appendForOrStale, asksFor, type Asking } from '../events/asking.ts';
-import { notFound, type Caller, type Replayed } from '../call/handler.ts';
+import { notFound, type Replayed } from '../call/answer.ts';
+import type { Caller } from '../call/caller.ts';
 import type { Services } from '../dependencies.ts';
 
 const attempts = 5;

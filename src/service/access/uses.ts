@@ -4,7 +4,6 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { Use } from '../../store/port/store.ts';
-import type { Services } from '../dependencies.ts';
 
 const minuteMs = 60_000;
 
@@ -36,27 +35,4 @@ export class Uses {
     this.#used.clear();
     return uses;
   }
-}
-
-/** The answer tells the store what is left, and ends it. */
-export function startReportingUses({
-  store,
-  credentials,
-  log,
-}: Pick<Services, 'store' | 'credentials' | 'log'>): () => Promise<void> {
-  const report = async (): Promise<void> => {
-    const uses = credentials.uses.take();
-    if (uses.length === 0) return;
-    try {
-      await store.used(uses);
-    } catch (error) {
-      log.warn({ err: error, credentials: uses.length }, 'when credentials were used could not be stored');
-    }
-  };
-  const timer = setInterval(() => void report(), minuteMs);
-  timer.unref();
-  return async () => {
-    clearInterval(timer);
-    await report();
-  };
 }

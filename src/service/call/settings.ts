@@ -4,13 +4,22 @@ import type { MeteredType } from '../../contract/operation.ts';
 import type { ProjectSettings } from '../../contract/projects.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import type { Project, StoredProject } from '../../store/port/store.ts';
-import type { TenantRules } from './handler.ts';
+
 import { fieldError } from './schema.ts';
 
 /** Beside what `PUT /projects/{id}` sets: what billing and metering set. */
 export interface StoredSettings extends ProjectSettings {
   readonly legalHold: boolean;
   readonly thresholds: readonly number[];
+}
+
+/** What holds in the project of a call. */
+export interface TenantRules {
+  /** Units a month; null: unlimited. */
+  readonly quotas: Readonly<Record<MeteredType, number | null>>;
+  readonly settings: StoredSettings;
+  /** When the project was changed last; absent on a plane, where nothing changes it. */
+  readonly revisedMs?: number;
 }
 
 export const defaultSettings: StoredSettings = {

@@ -11,7 +11,7 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { AppendRequest, Copies, Project } from '../../store/port/store.ts';
 import { unmetered } from '../events/append.ts';
 import { appendForOrStale, byOperator, type Asking } from '../events/asking.ts';
-import type { Replayed } from '../call/handler.ts';
+import type { Replayed } from '../call/answer.ts';
 import { removeExports } from '../exports/sweep.ts';
 import type { Services } from '../dependencies.ts';
 import { planeRulesWith, settingsOf, type StoredSettings } from '../call/settings.ts';

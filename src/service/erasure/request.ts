@@ -8,7 +8,7 @@ import type { ErasureInput } from '../../contract/erasure.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { canonicalize, type Json } from '../../core/json/parse.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import { isSamePrincipal } from '../access/principals.ts';
 import type { Services } from '../dependencies.ts';
 

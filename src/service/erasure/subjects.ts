@@ -10,7 +10,7 @@ import type { Subject } from '../../contract/erasure.ts';
 import { limits } from '../../contract/limits.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import { codePoints, jsonType, type FieldCode } from '../call/explain.ts';
 import type { Services } from '../dependencies.ts';
 

@@ -5,13 +5,11 @@
  * What is metered goes through `src/service/access/quota.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import type { AppendOutcome, AppendRequest, Effect } from '../../store/port/store.ts';
-import type { Replayed } from '../call/handler.ts';
+import type { AppendRequest, Effect } from '../../store/port/store.ts';
+import type { Replayed } from '../call/answer.ts';
+import type { RefusedAppend, StoredAppend } from './append-result.ts';
 import { endOfMonth, monthOf } from '../access/month.ts';
 import type { Services } from '../dependencies.ts';
-
-export type Stored = Extract<AppendOutcome, { outcome: 'stored' }>;
-export type Refused = Extract<AppendOutcome, { outcome: 'stale' | 'outdated' | 'revised' }>;
 
 /** Effects that are appended for somebody who is known: `asking.ts`. */
 type Guarded = Extract<
@@ -43,13 +41,13 @@ export const unmetered: AppendRequest['meter'] = { op: 'none', units: 0 };
 export const appendOrStale = (
   services: Services,
   request: PlainRequest,
-): Promise<Stored | Replayed | Refused> => appendGuarded(services, request);
+): Promise<StoredAppend | Replayed | RefusedAppend> => appendGuarded(services, request);
 
 /** As above; only `asking.ts` may call it. */
 export async function appendGuarded(
   services: Services,
   request: AppendRequest,
-): Promise<Stored | Replayed | Refused> {
+): Promise<StoredAppend | Replayed | RefusedAppend> {
   const { store, tail, checkpoints, now } = services;
   const result = await store.append(request);
   switch (result.outcome) {
@@ -114,11 +112,11 @@ export function overQuota({ type, limit, used, units }: Excess, nowMs: number): 
 }
 
 /** As above, for a request without `expect`, `inForce` and `revisedMs`. */
-export const append = async (services: Services, request: PlainRequest): Promise<Stored | Replayed> =>
+export const append = async (services: Services, request: PlainRequest): Promise<StoredAppend | Replayed> =>
   refuseOutdated(await appendOrStale(services, request));
 
 /** Of a request that expected nothing. */
-export function refuseOutdated(result: Stored | Replayed | Refused): Stored | Replayed {
+export function refuseOutdated(result: StoredAppend | Replayed | RefusedAppend): StoredAppend | Replayed {
   if ('outcome' in result && result.outcome !== 'stored') {
     throw new Error(`${result.outcome} without an expectation`);
   }

@@ -6,8 +6,10 @@
 import { GovError } from '../../contract/problems.ts';
 import type { Scope } from '../../contract/operation.ts';
 import type { AppendRequest, Effect, RequiredCaller } from '../../store/port/store.ts';
-import { appendGuarded, refuseOutdated, type Refused, type Stored } from './append.ts';
-import type { Caller, Replayed } from '../call/handler.ts';
+import { appendGuarded, refuseOutdated } from './append.ts';
+import type { RefusedAppend, StoredAppend } from './append-result.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Replayed } from '../call/answer.ts';
 import type { Services } from '../dependencies.ts';
 
 /** Who asks, and the scopes that the change relies on: of the operation, and what is given to others. */
@@ -37,7 +39,7 @@ export async function appendFor(
   services: Services,
   asking: Asking,
   request: AppendRequest,
-): Promise<Stored | Replayed> {
+): Promise<StoredAppend | Replayed> {
   return refuseOutdated(await appendForOrStale(services, asking, request));
 }
 
@@ -46,7 +48,7 @@ export async function appendForOrStale(
   services: Services,
   asking: Asking,
   request: AppendRequest,
-): Promise<Stored | Replayed | Refused> {
+): Promise<StoredAppend | Replayed | RefusedAppend> {
   const required = requiredOf(asking, services.now());
   const effects: Effect[] = [...(required === null ? [] : [required]), ...(request.effects ?? [])];
   return believed(services, asking, () => appendGuarded(services, { ...request, effects }));

@@ -10,7 +10,9 @@ import { openEvent, systemRun, type EventDraft } from '../../core/event/record.t
 import { formatTimestamp } from '../../core/time.ts';
 import type { Leaf, RunSummary } from '../../store/port/store.ts';
 import { append, unmetered } from './append.ts';
-import { notFound, type Caller, type Handlers } from '../call/handler.ts';
+import { notFound } from '../call/answer.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Handlers } from '../call/handler.ts';
 import { Erasures, lostFields } from '../erasure/erased.ts';
 import { judgeEvent, loadEventCheck, type Judged, type Recording } from './judge.ts';
 import { appendJudged } from './judged.ts';

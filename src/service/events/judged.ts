@@ -7,8 +7,10 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { refusedCredential } from '../../core/credential.ts';
-import { refuseOutdated, type Stored } from './append.ts';
-import { notFound, type Caller, type Replayed } from '../call/handler.ts';
+import { refuseOutdated } from './append.ts';
+import type { StoredAppend } from './append-result.ts';
+import { notFound, type Replayed } from '../call/answer.ts';
+import type { Caller } from '../call/caller.ts';
 import { appendMeteredOrStale, type Counted, type Uncounted } from '../access/quota.ts';
 import type { Services } from '../dependencies.ts';
 import { rulesOf } from '../call/settings.ts';
@@ -23,7 +25,7 @@ export async function appendJudged(
   services: Services,
   counted: Counted,
   judge: (caller: Caller) => Promise<Uncounted> | Uncounted,
-): Promise<Stored | Replayed> {
+): Promise<StoredAppend | Replayed> {
   let { caller } = counted;
   for (let attempt = 0; attempt < attempts; attempt++) {
     const { revisedMs } = caller.rules;

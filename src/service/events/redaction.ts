@@ -12,7 +12,7 @@
 import type { EventInput } from '../../contract/events.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import type { Services } from '../dependencies.ts';
 
 /** In the metadata of an event: the pointers at which something was replaced. */

@@ -15,7 +15,7 @@ import { graphRoot } from '../../core/graph/rows.ts';
 import { hashText } from '../../core/hash.ts';
 import { ListRoot } from '../../core/merkle/list-root.ts';
 import type { Leaf, StoredGraph } from '../../store/port/store.ts';
-import type { Exporting, LeafPages } from './sources.ts';
+import type { Exporting, LeafPages } from './exporting.ts';
 import { graphRows } from '../graphs/rows.ts';
 import { timeRange } from '../call/pages.ts';
 import type { TaskContext } from '../call/work.ts';

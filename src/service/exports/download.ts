@@ -7,7 +7,9 @@ import { GovError } from '../../contract/problems.ts';
 import type { ExportDone, StoredExport } from '../../store/port/store.ts';
 import { append, unmetered } from '../events/append.ts';
 import type { ByteRange } from './artifacts.ts';
-import { notFound, type Caller, type Conditions, type Streamed } from '../call/handler.ts';
+import { notFound, type Streamed } from '../call/answer.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Conditions } from '../call/handler.ts';
 import { exportDownloaded } from './events.ts';
 import type { Services } from '../dependencies.ts';
 

@@ -6,26 +6,17 @@ import type { ExportFilters } from '../../contract/exports.ts';
 import { GovError } from '../../contract/problems.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
 import { openReplay } from '../../core/decided/replay.ts';
-import { leafTypes, type ExportLeaf, type LoggedResource } from '../../core/export/row.ts';
+import { leafTypes, type ExportLeaf } from '../../core/export/row.ts';
 import { systemRun } from '../../core/event/record.ts';
 import { readRecord } from '../../core/event/run-entry.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Leaf } from '../../store/port/store.ts';
+import type { Exporting, LeafPages } from './exporting.ts';
 import { graphs, proofs } from './beside.ts';
 import { timeRange } from '../call/pages.ts';
 import { loggedResult } from '../replay/result.ts';
 import { runEvents } from '../events/run-stream.ts';
 import type { TaskContext } from '../call/work.ts';
-
-/** What is exported, of which project. */
-export interface Exporting {
-  readonly projectId: string;
-  readonly resource: LoggedResource;
-  readonly filters: ExportFilters;
-  readonly treeSize: number;
-}
-
-export type LeafPages = AsyncGenerator<readonly ExportLeaf[], void, undefined>;
 
 /** Small: what a page holds is copied by each collection of garbage that it outlives. */
 const pageLeaves = 64;

@@ -4,7 +4,9 @@
  */
 import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import { keepAnswer, notFound, type Handlers } from '../call/handler.ts';
+import { keepAnswer } from '../call/idempotency.ts';
+import { notFound } from '../call/answer.ts';
+import type { Handlers } from '../call/handler.ts';
 import { logGraph } from './log.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';

@@ -11,7 +11,7 @@ import { typeId } from '../../core/id.ts';
 import { draftLeaf, type LeafDraft } from '../../core/event/record.ts';
 import type { Assigned, RunGraphState, StoredGraph } from '../../store/port/store.ts';
 import { appendOrStale, type PlainEffect } from '../events/append.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import type { Services } from '../dependencies.ts';
 import { graphCommitted } from '../system.ts';
 import type { DerivedGraph, LoggedGraph, RunOf } from '../call/work.ts';

@@ -5,7 +5,9 @@
 import { limits } from '../../contract/limits.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredJob } from '../../store/port/store.ts';
-import { keepAnswer, notFound, type Handlers } from '../call/handler.ts';
+import { keepAnswer } from '../call/idempotency.ts';
+import { notFound } from '../call/answer.ts';
+import type { Handlers } from '../call/handler.ts';
 import { jobIdentity, jobTimes, listedJob } from './body.ts';
 import { byAge, pageLimit, sizedPage, timeRange } from '../call/pages.ts';
 import { resultOf } from '../replay/result.ts';

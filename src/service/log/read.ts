@@ -3,7 +3,8 @@
  * bundles. Proven by `test/service/log/read.engines.test.ts`.
  */
 import { entryBundle, parseTilePath, tileWidth } from '../../core/merkle/tile-path.ts';
-import { notFound, type Handlers } from '../call/handler.ts';
+import { notFound } from '../call/answer.ts';
+import type { Handlers } from '../call/handler.ts';
 
 const hashBytes = 32;
 

@@ -4,7 +4,7 @@ import type { DataPlane, ReportRecord, UsageAccepted } from '../../contract/tele
 import { hashText } from '../../core/hash.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Project, StoredPlane, StoredReport } from '../../store/port/store.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import { endOfMonth, monthOf } from '../access/month.ts';
 import { recentUsage } from '../access/month-usage.ts';
 import type { Services } from '../dependencies.ts';

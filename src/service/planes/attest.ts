@@ -19,7 +19,7 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { Fault, PlaneIdentity } from '../../core/plane/usage-report.ts';
 import type { StoredPlane, StoredReport } from '../../store/port/store.ts';
 import { append, unmetered } from '../events/append.ts';
-import { notFound } from '../call/handler.ts';
+import { notFound } from '../call/answer.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { challengeOf, earlierHeads } from './challenge.ts';

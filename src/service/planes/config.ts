@@ -3,34 +3,12 @@
  * does with it is in `plane/config/apply.ts`. Proven by `test/service/planes/project-config.test.ts` and
  * `test/plane/config/apply.test.ts`.
  */
-import type { BundleApplied, HeldBundle } from '../../contract/plane-config.ts';
 import { GovError } from '../../contract/problems.ts';
 import { oldestPlane, planeSupport } from '../../core/plane/version.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { StoredPolicy } from '../../store/port/store.ts';
-import { keepAnswer, type Caller, type Handlers } from '../call/handler.ts';
+import { keepAnswer } from '../call/idempotency.ts';
+import type { Handlers } from '../call/handler.ts';
 import { bundleOf } from './project-config.ts';
-import type { Change } from '../policies/change.ts';
-import type { StoredSettings } from '../call/settings.ts';
-
-export interface ApplyOptions {
-  /** Whether a version that is not after the one in force is taken too. */
-  readonly older?: boolean;
-}
-
-/** The configuration that a plane took from its service. Absent at a service. */
-export interface PlaneConfig {
-  /** NOT_FOUND where it holds none. */
-  held(): Promise<HeldBundle>;
-  /** By a person, from a file. BundleRefused; then nothing changed. */
-  apply(text: Uint8Array, caller: Caller, options?: ApplyOptions): Promise<BundleApplied>;
-  /** FORBIDDEN where a change of a policy is for the service alone to make. */
-  refusePolicyChange(policy: StoredPolicy, change: Change): void;
-  /** FORBIDDEN where the risk router is configured by the service. */
-  refuseRiskConfig(): void;
-  /** Settings that the service decides. */
-  settings(): Partial<StoredSettings>;
-}
 
 export const bundles: Pick<Handlers, 'getTelemetryConfig' | 'getConfigBundle' | 'applyConfigBundle'> = {
   async getTelemetryConfig({ query, caller }, services) {

@@ -17,13 +17,10 @@ import { refusedCredential } from '../../core/credential.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { checkPossession } from '../../core/plane/usage-report.ts';
 import type { PlaneSecrets, StoredPlane } from '../../store/port/store.ts';
-import {
-  sealedWrite,
-  type CallingPlane,
-  type Caller,
-  type Handlers,
-  type PlainAnswer,
-} from '../call/handler.ts';
+import { sealedWrite } from '../call/idempotency.ts';
+import type { CallingPlane, Caller } from '../call/caller.ts';
+import type { Handlers } from '../call/handler.ts';
+import type { PlainAnswer } from '../call/answer.ts';
 import { keyDigest, tokenKind } from '../access/token-format.ts';
 import { hostingOf } from '../access/projects.ts';
 import type { Services } from '../dependencies.ts';

@@ -9,7 +9,7 @@ import { AttestationProof, UsageReport, type Message, type Receipt } from '../..
 import { refusedCredential } from '../../core/credential.ts';
 import { canonicalize, parseJson, type Json } from '../../core/json/parse.ts';
 import { verifyTelemetry } from '../../core/plane/signature.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import { plain } from '../call/explain.ts';
 import { openSecrets } from '../access/plane-keys.ts';
 import { hostingOf } from '../access/projects.ts';

@@ -15,7 +15,7 @@ import { systemRun } from '../../core/event/record.ts';
 import { riskAlgorithm, type RiskConfig } from '../../core/risk/config.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ByAge, Project, StoreReader } from '../../store/port/store.ts';
-import { notFound } from '../call/handler.ts';
+import { notFound } from '../call/answer.ts';
 import { byAge } from '../call/pages.ts';
 import type { Services } from '../dependencies.ts';
 import { settingsOf } from '../call/settings.ts';

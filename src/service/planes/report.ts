@@ -24,7 +24,7 @@ import { checkSuccession, reportHash, reportMonth, type Fault } from '../../core
 import type { EventDraft } from '../../core/event/record.ts';
 import type { PlaneEpoch, StoredPlane, StoredReport, TelemetryEffect } from '../../store/port/store.ts';
 import { append, unmetered } from '../events/append.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import { isBilled } from '../access/month.ts';
 import { hostingOf } from '../access/projects.ts';
 import { tellReported } from '../access/quota.ts';

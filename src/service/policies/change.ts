@@ -5,27 +5,16 @@
  * Proven by `test/service/policies/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import type { PolicyStatus } from '../../contract/policy-words.ts';
 import { GovError } from '../../contract/problems.ts';
 import { systemRun } from '../../core/event/record.ts';
-import {
-  draftPolicyChange,
-  type PolicyChangeEvent,
-  type PolicyName,
-} from '../../core/decided/policy-change.ts';
+import { draftPolicyChange } from '../../core/decided/policy-change.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { GovernanceEffect, StoredPolicy } from '../../store/port/store.ts';
+import type { StoredPolicy } from '../../store/port/store.ts';
 import { appendOrStale, unmetered } from '../events/append.ts';
-import {
-  idempotencyWrite,
-  keepAnswer,
-  notFound,
-  type Caller,
-  type Idempotency,
-  type PlainAnswer,
-  type Replayed,
-} from '../call/handler.ts';
-import type { Standing } from './in-force.ts';
+import { idempotencyWrite, keepAnswer, type Idempotency } from '../call/idempotency.ts';
+import { notFound, type PlainAnswer, type Replayed } from '../call/answer.ts';
+import type { DraftedChange } from './drafted-change.ts';
+import type { Caller } from '../call/caller.ts';
 import type { Services } from '../dependencies.ts';
 import { policyChanged } from '../system.ts';
 
@@ -37,27 +26,9 @@ export interface Asking {
   readonly idempotency: Idempotency | null;
 }
 
-/** What is appended. */
-export interface Change {
-  readonly policyId: string;
-  readonly event: PolicyChangeEvent;
-  /** The version that the change is about. */
-  readonly version: number;
-  readonly policyHash: string;
-  readonly from: PolicyStatus | null;
-  readonly to: PolicyStatus;
-  readonly reason: string | null;
-  /** Where the policy is created. */
-  readonly named?: PolicyName;
-  readonly effect: Exclude<GovernanceEffect, { kind: 'decideApproval' }>;
-  /** Of the policy after it. */
-  readonly revision: number;
-  readonly standing: Omit<Standing, 'policyId'>;
-}
-
 /** What a request comes to: a change and its answer, or an answer alone where everything is as asked already. */
 export interface Judgement<Answer extends PlainAnswer> {
-  readonly change: Change | null;
+  readonly change: DraftedChange | null;
   readonly answer: Answer;
 }
 
@@ -120,7 +91,7 @@ const busy = (policyId: string, cause?: unknown): GovError =>
 async function appendChange<Answer extends PlainAnswer>(
   { caller, idempotency }: Asking,
   services: Services,
-  { change, answer, atMs }: { change: Change; answer: Answer; atMs: number },
+  { change, answer, atMs }: { change: DraftedChange; answer: Answer; atMs: number },
 ): Promise<Answer | Replayed | null> {
   const { projectId } = caller.project;
   const { effect, revision, standing, ...told } = change;

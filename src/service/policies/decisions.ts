@@ -8,7 +8,7 @@ import { reasoning, unexplained } from '../../core/policy/explain/reasoning.ts';
 import type { Member, PolicyDecision, PolicySet, SetSummary } from '../../core/policy/set/in-force.ts';
 import { Turn, type InTurns } from '../../core/policy/evaluate/time-slice.ts';
 import type { StoreReader } from '../../store/port/store.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import type { IdlePolicy, InForce } from './in-force.ts';
 import { refusal } from '../call/schema.ts';
 

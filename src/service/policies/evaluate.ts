@@ -27,14 +27,10 @@ import type { LeafDraft, OtherDraft } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredApproval } from '../../store/port/store.ts';
 import { appendOrStale, unmetered, type PlainEffect } from '../events/append.ts';
-import {
-  idempotencyWrite,
-  type Caller,
-  type Handlers,
-  type Idempotency,
-  type PlainAnswer,
-  type Replayed,
-} from '../call/handler.ts';
+import { idempotencyWrite, type Idempotency } from '../call/idempotency.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Handlers } from '../call/handler.ts';
+import type { PlainAnswer, Replayed } from '../call/answer.ts';
 import { refuseLarge } from './input.ts';
 import { pageLimit, sizedPage } from '../call/pages.ts';
 import { idlePolicies, reasonsOf, summaryBody } from './decisions.ts';

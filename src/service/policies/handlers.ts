@@ -12,9 +12,12 @@ import { canonicalCondition } from '../../core/policy/language/canonical.ts';
 import { parseCondition } from '../../core/policy/language/parse.ts';
 import { policyHash } from '../../core/policy/language/hash.ts';
 import type { StoredPolicy, StoredPolicyVersion } from '../../store/port/store.ts';
-import { notFound, type Caller, type Handlers } from '../call/handler.ts';
+import { notFound } from '../call/answer.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Handlers } from '../call/handler.ts';
 import { pageLimit, sizedPage, byAge } from '../call/pages.ts';
-import { changePolicy, etag, inTurn, type Change } from './change.ts';
+import { changePolicy, etag, inTurn } from './change.ts';
+import type { DraftedChange } from './drafted-change.ts';
 import { publishTo, rollbackTo, transitionTo } from './moves.ts';
 import { versionOf } from './in-force.ts';
 import { policyBody, policyBytes, versionBody, versionBytes, wholePolicy } from './view.ts';
@@ -53,7 +56,7 @@ export const policies: Pick<
         createdBy: caller.id,
         updatedMs: atMs,
       };
-      const change: Change = {
+      const change: DraftedChange = {
         ...about(version),
         event: 'created',
         from: null,
@@ -121,7 +124,7 @@ export const policies: Pick<
       const { policyId, name, latestVersion, status, revision } = policy;
       if (latestVersion >= limits.policyVersions) throw tooManyVersions(policyId);
       const version = newVersion(proposed, { policyId, version: latestVersion + 1, caller, atMs });
-      const change: Change = {
+      const change: DraftedChange = {
         ...about(version),
         event: 'version_added',
         from: status,
@@ -219,7 +222,7 @@ const about = ({
   policyId,
   version,
   policyHash: hash,
-}: StoredPolicyVersion): Pick<Change, 'policyId' | 'version' | 'policyHash'> => ({
+}: StoredPolicyVersion): Pick<DraftedChange, 'policyId' | 'version' | 'policyHash'> => ({
   policyId,
   version,
   policyHash: hash,

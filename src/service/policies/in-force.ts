@@ -11,8 +11,8 @@ import { readJson } from '../../core/json/parse.ts';
 import { readSet, type ReadSet } from '../../core/policy/language/read-set.ts';
 import { PolicySet, type PolicyVersion } from '../../core/policy/set/in-force.ts';
 import type { ActivePolicy, StoredPolicyVersion, StoreReader } from '../../store/port/store.ts';
-import type { Refused, Stored } from '../events/append.ts';
-import type { Replayed } from '../call/handler.ts';
+import type { RefusedAppend, StoredAppend } from '../events/append-result.ts';
+import type { Replayed } from '../call/answer.ts';
 
 /** Whose sets are kept; another one that is asked for is loaded in its place. */
 const projectsKept = 100;
@@ -108,7 +108,7 @@ export class PolicySets {
    * makes it `outdated` where another process changed a policy meanwhile; null where that could not be loaded, as
    * the change may be what repairs it. Changes of a project come one after the other.
    */
-  async change<Outcome extends Stored | Replayed | Refused>(
+  async change<Outcome extends StoredAppend | Replayed | RefusedAppend>(
     projectId: string,
     standing: Standing,
     append: (before: InForce | null) => Promise<Outcome>,
@@ -128,7 +128,7 @@ export class PolicySets {
   }
 
   /** As above, of many policies at once; what is in force after it is read anew. */
-  async changeMany<Outcome extends Stored | Replayed | Refused>(
+  async changeMany<Outcome extends StoredAppend | Replayed | RefusedAppend>(
     projectId: string,
     append: (before: InForce) => Promise<Outcome>,
   ): Promise<Outcome> {
@@ -176,7 +176,7 @@ const applied = async (before: InForce, standing: Standing, index: number): Prom
   before.after(standing, index);
 
 /** The leaf of the change is the first of its append. */
-function indexOf({ assigned }: Stored): number | null {
+function indexOf({ assigned }: StoredAppend): number | null {
   const [leaf] = assigned;
   return leaf?.outcome === 'appended' ? leaf.index : null;
 }

@@ -15,7 +15,8 @@ import {
   type PolicyLife,
 } from '../../core/policy/set/lifecycle.ts';
 import type { StoredPolicy, StoredPolicyVersion } from '../../store/port/store.ts';
-import type { Caller, PlainAnswer } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
+import type { PlainAnswer } from '../call/answer.ts';
 import type { Judgement } from './change.ts';
 import { versionOf } from './in-force.ts';
 import { fieldError } from '../call/schema.ts';

@@ -23,7 +23,8 @@ import { canonicalInputs, type CanonicalInputs } from '../../core/risk/inputs.ts
 import { bands, evaluateRisk } from '../../core/risk/router.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { append, unmetered } from '../events/append.ts';
-import { idempotencyWrite, type Handlers } from '../call/handler.ts';
+import { idempotencyWrite } from '../call/idempotency.ts';
+import type { Handlers } from '../call/handler.ts';
 import { pageLimit, sizedPage } from '../call/pages.ts';
 import { appendMeteredOrStale } from '../access/quota.ts';
 import { routerOf } from './risk-router.ts';

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { Unsent } from '../../../src/http/answer/unsent.ts';
-import type { Caller } from '../../../src/service/call/handler.ts';
+import type { Caller } from '../../../src/service/call/caller.ts';
 import { startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { event, startPlane, type TestPlane } from '../../support/serving.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import type { Caller } from '../../../src/service/call/handler.ts';
+import type { Caller } from '../../../src/service/call/caller.ts';
 import { refusalTeller } from '../../../src/service/access/refusals.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { startPlane } from '../../support/serving.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultSettings, unlimited } from '../../../src/service/call/settings.ts';
-import type { Caller } from '../../../src/service/call/handler.ts';
+import type { Caller } from '../../../src/service/call/caller.ts';
 import { redactionOf } from '../../../src/service/events/redaction.ts';
 import type { EventInput } from '../../../src/contract/events.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';

@@ -9,7 +9,7 @@ import { openEvaluation } from '../../../src/core/decided/evaluation.ts';
 import { openLeaf } from '../../../src/core/decided/leaf.ts';
 import { policyHash } from '../../../src/core/policy/language/hash.ts';
 import type { PolicyVersion } from '../../../src/core/policy/set/in-force.ts';
-import type { Stored } from '../../../src/service/events/append.ts';
+import type { StoredAppend } from '../../../src/service/events/append-result.ts';
 import { PolicySets } from '../../../src/service/policies/in-force.ts';
 import { openReader, storeFiles } from '../../../src/store/sqlite/store.ts';
 import type { ActivePolicy } from '../../../src/store/port/store.ts';
@@ -24,7 +24,7 @@ const row = ({ condition, ...policy }: PolicyVersion): ActivePolicy => {
   const text = JSON.stringify(condition);
   return { ...policy, condition: text, normalized: text, createdMs: 0, createdBy: 'key', published: true };
 };
-const storedAt = (index: number): Stored => ({
+const storedAt = (index: number): StoredAppend => ({
   outcome: 'stored',
   assigned: [{ outcome: 'appended', index, eventId: null, runSeq: null, serverMs: 0 }],
   response: null,
@@ -53,7 +53,7 @@ describe('a change of this process', () => {
     const before = await sets.current('p');
     for (let at = 2; at < 50; at++) {
       const outdated = await sets.current('p');
-      const appended = Promise.withResolvers<Stored>();
+      const appended = Promise.withResolvers<StoredAppend>();
       const changing = sets.change('p', { policyId: 'a', active: version('a', at) }, async (on) => {
         expect(on).toBe(outdated);
         return appended.promise;
