@@ -12,7 +12,7 @@ import { openKept } from '../service/call/idempotency.ts';
 import type { Caller } from '../service/call/caller.ts';
 import type { Conditions } from '../service/call/handler.ts';
 import type { Idempotency } from '../service/call/idempotency.ts';
-import type { PlainAnswer, Replayed, Streamed, Written as WrittenBody } from '../service/call/answer.ts';
+import type { PlainAnswer, Replayed, Streamed, WrittenBody } from '../service/call/answer.ts';
 import { fieldError, loadCheck, refusal } from '../service/call/schema.ts';
 import { Denied } from '../service/access/shown.ts';
 import type { StoredResponse } from '../store/port/store.ts';

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import { accessOf, type Operation } from '../contract/operation.ts';
 import { table, type OperationId } from '../contract/table.ts';
-import type { Place } from '../service/access/shown.ts';
+import type { OperationPlace } from '../service/access/shown.ts';
 import { admit } from './admit/request.ts';
 import { jsonMediaType } from './answer/write.ts';
 import { InFlight } from './idempotency.ts';
@@ -29,7 +29,7 @@ export function mount(app: FastifyInstance, options: MountOptions): OperationSta
     const isEmpty = first !== undefined && 'empty' in first;
     const access = accessOf(row);
     const stats = new OperationStats(id);
-    const below = (environment: Place['environment']): Route => ({
+    const below = (environment: OperationPlace['environment']): Route => ({
       ...options,
       id,
       row,
@@ -51,7 +51,10 @@ export function mount(app: FastifyInstance, options: MountOptions): OperationSta
   });
 }
 
-function addRoute(app: FastifyInstance, routes: Readonly<Record<Place['environment'], Route>>): void {
+function addRoute(
+  app: FastifyInstance,
+  routes: Readonly<Record<OperationPlace['environment'], Route>>,
+): void {
   const { row, id, basePath } = routes.production;
   const routeOf = (request: FastifyRequest): Route => routes[environmentOf(request)];
   app.route({

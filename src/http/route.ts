@@ -4,11 +4,11 @@ import type { Access, Operation } from '../contract/operation.ts';
 import type { OperationId } from '../contract/table.ts';
 import type { Caller } from '../service/call/caller.ts';
 import type { Handlers, Presented } from '../service/call/handler.ts';
-import type { PlainAnswer, Replayed, Streamed, Written } from '../service/call/answer.ts';
+import type { PlainAnswer, Replayed, Streamed, WrittenBody } from '../service/call/answer.ts';
 import type { Credentials } from '../service/access/credentials.ts';
-import type { Check } from '../service/call/schema.ts';
+import type { BodyCheck } from '../service/call/schema.ts';
 import type { Services } from '../service/dependencies.ts';
-import type { Place } from '../service/access/shown.ts';
+import type { OperationPlace } from '../service/access/shown.ts';
 import type { Gate } from './admit/gate.ts';
 import type { InFlight } from './idempotency.ts';
 import type { Overload } from './admit/overload.ts';
@@ -34,14 +34,14 @@ export interface MountOptions {
 export type AnyHandler = (
   call: never,
   services: Services,
-) => Promise<PlainAnswer | Replayed | Written | Streamed>;
+) => Promise<PlainAnswer | Replayed | WrittenBody | Streamed>;
 
 export interface Route extends MountOptions {
   readonly id: OperationId;
   readonly row: Operation;
   readonly basePath: string;
   readonly access: Access;
-  readonly place: Place;
+  readonly place: OperationPlace;
   readonly rate: RateName | null;
   /** What every answer tells of the operation: that it is beta, or going to be removed. */
   readonly lines: HeaderLines;
@@ -52,7 +52,7 @@ export interface Route extends MountOptions {
   readonly inFlight: InFlight;
   readonly stats: OperationStats;
   /** The body's check, once it was needed. */
-  check: Check | null;
+  check: BodyCheck | null;
 }
 
 /** What is computed over whole runs may take longer; a seal of a million events takes a minute. */
@@ -100,7 +100,7 @@ function decoded(path: string): string {
   }
 }
 
-export const environmentOf = ({ originalUrl, url }: FastifyRequest): Place['environment'] =>
+export const environmentOf = ({ originalUrl, url }: FastifyRequest): OperationPlace['environment'] =>
   originalUrl === url ? 'production' : 'sandbox';
 
 declare module 'fastify' {

@@ -14,7 +14,7 @@ import type { Caller } from '../service/call/caller.ts';
 import type { JsonSchema } from '../service/call/explain.ts';
 import { EventTails, type NewEventReader } from '../service/events/arrivals.ts';
 import type { Services } from '../service/dependencies.ts';
-import { Denied, type Place } from '../service/access/shown.ts';
+import { Denied, type OperationPlace } from '../service/access/shown.ts';
 import { apiVersion } from './answer/write.ts';
 import { requireScope } from './admit/request.ts';
 import { authenticate, spend, type Gate } from './admit/gate.ts';
@@ -29,7 +29,8 @@ import { readQuery } from './text.ts';
 const streamQuery = streams.streamEvents.query as unknown as JsonSchema;
 
 const environments = ['production', 'sandbox'] as const;
-const streamPath = (environment: Place['environment']): string => `${basePaths[environment]}/events/stream`;
+const streamPath = (environment: OperationPlace['environment']): string =>
+  `${basePaths[environment]}/events/stream`;
 
 /** Whether a request asks for a stream; every other upgrade is ignored (RFC 9110 section 7.8). */
 export function asksForStream({ method, url = '', headers }: IncomingMessage): boolean {

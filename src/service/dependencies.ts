@@ -17,7 +17,7 @@ import type { StoredSettings } from './call/settings.ts';
 import type { Slices } from './call/slices.ts';
 import type { Tail } from './events/tail.ts';
 import type { Witnesses } from './log/witnesses.ts';
-import type { Work } from './call/work.ts';
+import type { TaskRunner } from './call/work.ts';
 
 export interface Services {
   readonly store: Store;
@@ -35,12 +35,12 @@ export interface Services {
   readonly runs: Runs;
   readonly slices: Slices;
   readonly policySets: PolicySets;
-  readonly work: Work;
+  readonly work: TaskRunner;
   readonly exports: {
     /** Where artifacts lie. */
     readonly artifacts: Artifacts;
     /** What builds them. */
-    readonly work: Work;
+    readonly work: TaskRunner;
     readonly keptMs: number;
     /** Of one project. */
     readonly most: ExportHolding;

@@ -20,7 +20,7 @@ import type { Services } from '../../service/dependencies.ts';
 import {
   changeFound,
   changeTenant,
-  type Judgement,
+  type TenantJudgement,
   type ProjectChange,
 } from '../../service/access/tenant-change.ts';
 import type { StoredProject } from '../../store/port/store.ts';
@@ -145,7 +145,7 @@ export async function setCustomer(
   const changed = await changeTenant(
     services,
     { projectId: home.production, asking: byOperator },
-    async (nowMs): Promise<Judgement<{ changed: boolean }>> => {
+    async (nowMs): Promise<TenantJudgement<{ changed: boolean }>> => {
       const now = (await store.organization(organizationId)) ?? organization;
       if (now.customerId === customerId) return { change: null, answer: { changed: false } };
       const leaf = customerChanged(now, { nowMs, salt, by: operator }, customerId);

@@ -20,7 +20,7 @@ import type { StoredSettings } from '../../service/call/settings.ts';
 import { Slices } from '../../service/call/slices.ts';
 import { Tail } from '../../service/events/tail.ts';
 import type { Witnesses } from '../../service/log/witnesses.ts';
-import type { Work } from '../../service/call/work.ts';
+import type { TaskRunner } from '../../service/call/work.ts';
 import type { ExportHolding, Store } from '../../store/port/store.ts';
 import { now, randomBytes } from './clock.ts';
 import { defaultExportsMost } from '../exports/config.ts';
@@ -31,9 +31,9 @@ import type { Artifacts } from '../../service/exports/artifacts.ts';
 /** An opened store with what reads it beside. */
 export interface Engine {
   readonly store: Store;
-  readonly work: Work;
+  readonly work: TaskRunner;
   /** Where artifacts of exports lie, and what builds them. */
-  readonly exports: { readonly artifacts: Artifacts; readonly work: Work };
+  readonly exports: { readonly artifacts: Artifacts; readonly work: TaskRunner };
   /** As `Services.probe`. */
   readonly probe: () => Promise<readonly string[]>;
   /** Why writing stopped for good, or null; the process drains and ends then. */

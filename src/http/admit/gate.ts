@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { GovError } from '../../contract/problems.ts';
 import type { Caller } from '../../service/call/caller.ts';
 import type { Credentials } from '../../service/access/credentials.ts';
-import type { Place } from '../../service/access/shown.ts';
+import type { OperationPlace } from '../../service/access/shown.ts';
 import type { Addresses } from './address.ts';
 import type { Origins } from './origins.ts';
 import { readShown } from './presented.ts';
@@ -40,7 +40,7 @@ interface Asked {
   readonly credentials: Credentials;
   /** Null on a plane. */
   readonly gate: Gate | null;
-  readonly place: Place;
+  readonly place: OperationPlace;
   /** By which the request is counted. */
   readonly rate: RateName | null;
 }

@@ -23,12 +23,12 @@ import {
   type CredentialOptions,
   type On,
   type Shown,
-  type Place,
+  type OperationPlace,
   type Unfamiliar,
 } from './shown.ts';
-import { minuteOf, Uses, type Counted } from './uses.ts';
+import { minuteOf, Uses, type UsedCredential } from './uses.ts';
 
-interface KnownKey extends Counted {
+interface KnownKey extends UsedCredential {
   readonly key: ApiKeyRow;
   readonly caller: Caller;
   readonly isDeleted: boolean;
@@ -56,7 +56,7 @@ export class Credentials {
    * INVALID_CREDENTIAL for what is unknown, malformed, revoked and expired alike; ENVIRONMENT_MISMATCH for a key or
    * project of the other environment; VALIDATION_ERROR and NOT_FOUND for the project that is named.
    */
-  identify(shown: Shown, place: Place): Caller | Unfamiliar {
+  identify(shown: Shown, place: OperationPlace): Caller | Unfamiliar {
     const { token } = shown;
     if (token === null && place.forPlane === true) throw missingHybridKey();
     if (token === null) {

@@ -16,11 +16,11 @@ import {
   projectFault,
   type CredentialOptions,
   type On,
-  type Place,
+  type OperationPlace,
   type Shown,
   type Unfamiliar,
 } from './shown.ts';
-import { minuteOf, type Counted, type Uses } from './uses.ts';
+import { minuteOf, type UsedCredential, type Uses } from './uses.ts';
 
 interface PersonOptions extends CredentialOptions {
   readonly hosting: NonNullable<CredentialOptions['hosting']>;
@@ -31,7 +31,7 @@ interface Known {
   readonly userId: string;
   readonly organization: StoredOrganization;
   /** Null where the person came with an ID token. */
-  readonly session: { readonly stored: StoredSession; readonly counted: Counted } | null;
+  readonly session: { readonly stored: StoredSession; readonly counted: UsedCredential } | null;
   readonly untilMs: number;
 }
 
@@ -46,7 +46,7 @@ export class Persons {
   }
 
   /** Null where no cookie is shown. */
-  byCookie(shown: Shown, place: Place): Unfamiliar | null {
+  byCookie(shown: Shown, place: OperationPlace): Unfamiliar | null {
     const { cookie } = shown;
     if (cookie === null) return null;
     const digest = keyDigest(cookie);
@@ -127,7 +127,7 @@ export class Persons {
   async #callerIn(
     { userId, organization, session }: Known,
     named: string | null,
-    { environment, needsProject }: Place,
+    { environment, needsProject }: OperationPlace,
   ): Promise<Caller> {
     if (named === null && needsProject) {
       throw projectFault('MISSING_FIELD', 'expected the header Gov-Project: prj_…, which names the project');

@@ -16,14 +16,14 @@ import { thresholdReached } from './project-events.ts';
 import type { Services } from '../dependencies.ts';
 
 /** What a request counts as, and against whose quota. */
-export interface Counted {
+export interface MeteredCall {
   readonly caller: Caller;
   readonly op: MeteredType;
   readonly units: number | 'accepted';
 }
 
 /** The meter of an append. Without a limit where there is none, and where going over it is paid for. */
-export function metered({ caller, op, units }: Counted): AppendRequest['meter'] {
+export function metered({ caller, op, units }: MeteredCall): AppendRequest['meter'] {
   const { quotas, settings } = caller.rules;
   return { op, units, limit: settings.quotaMode === 'overage' ? null : quotas[op] };
 }
@@ -33,7 +33,7 @@ export type Uncounted = Omit<PlainRequest, 'projectId' | 'meter'>;
 
 const counting =
   <Outcome extends object>(appendBy: (services: Services, request: PlainRequest) => Promise<Outcome>) =>
-  (services: Services, counted: Counted, request: Uncounted): Promise<Outcome> => {
+  (services: Services, counted: MeteredCall, request: Uncounted): Promise<Outcome> => {
     const { project, rules } = counted.caller;
     const appended = { ...request, projectId: project.projectId, meter: metered(counted) };
     // of what is not limited nothing is told, so a plane waits for nothing more
@@ -43,7 +43,7 @@ const counting =
 
 async function appendAndTell<Outcome extends object>(
   services: Services,
-  counted: Counted,
+  counted: MeteredCall,
   work: () => Promise<Outcome>,
 ): Promise<Outcome> {
   // before it: what is appended right after midnight does not count for the month that has ended
@@ -96,7 +96,7 @@ interface Used {
 /** After an append of its own, beside the answer, which it never delays or fails. */
 function tellOwn(
   services: Services,
-  { caller, op }: Counted,
+  { caller, op }: MeteredCall,
   { used, atMs }: { used: number; atMs: number },
 ): void {
   const month = monthOf(atMs);

@@ -18,7 +18,7 @@ export interface Shown {
 }
 
 /** Where it is shown. */
-export interface Place {
+export interface OperationPlace {
   readonly environment: Environment;
   /** Whether a person has to name a project. */
   readonly needsProject: boolean;
@@ -28,7 +28,7 @@ export interface Place {
 
 export interface On {
   readonly shown: Shown;
-  readonly place: Place;
+  readonly place: OperationPlace;
 }
 
 /** A credential that the store has to be asked for. */

@@ -25,7 +25,7 @@ import type { Services } from '../dependencies.ts';
 const attempts = 5;
 
 /** What a request comes to; `change` is null where everything is as asked already. */
-export interface Judgement<Answer> {
+export interface TenantJudgement<Answer> {
   readonly change:
     | (Pick<AppendRequest, 'leaves' | 'toHome' | 'effects' | 'idempotency'> & {
         /** Scopes that others get by it, which whoever asks must have. */
@@ -39,7 +39,7 @@ export interface Judgement<Answer> {
 export function changeTenant<Answer extends object>(
   services: Services,
   { projectId, asking }: { readonly projectId: string; readonly asking: Asking },
-  judge: (atMs: number) => Promise<Judgement<Answer>>,
+  judge: (atMs: number) => Promise<TenantJudgement<Answer>>,
 ): Promise<Answer | Replayed> {
   const { runs, store, now } = services;
   return runs.inTurn({ projectId, runId: systemRun }, async () => {
@@ -121,7 +121,7 @@ export async function changeFound(
   const changed = await changeTenant(
     services,
     { projectId, asking },
-    async (atMs): Promise<Judgement<Changed>> => {
+    async (atMs): Promise<TenantJudgement<Changed>> => {
       const stored = await find();
       const change = judge(stored, atMs);
       if (change === null) return { change, answer: { stored, event: null } };

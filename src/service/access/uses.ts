@@ -8,7 +8,7 @@ import type { Use } from '../../store/port/store.ts';
 const minuteMs = 60_000;
 
 /** A credential whose uses are collected. */
-export interface Counted {
+export interface UsedCredential {
   /** As which the store knows it. */
   readonly as: { readonly projectId: string; readonly keyId: string } | { readonly digest: Uint8Array };
   /** Of its last use that is known, since the epoch. */
@@ -21,7 +21,7 @@ export class Uses {
   readonly #used = new Map<string, Use>();
 
   /** Costs a comparison, but once a minute and credential. `name` tells credentials apart. */
-  add(name: string, credential: Counted, nowMs: number): void {
+  add(name: string, credential: UsedCredential, nowMs: number): void {
     const minute = minuteOf(nowMs);
     if (credential.usedMinute >= minute) return;
     credential.usedMinute = minute;

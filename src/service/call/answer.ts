@@ -14,7 +14,7 @@ export interface Replayed {
 }
 
 /** A JSON body that was written in the worker thread; the tests hold it to the row's schema. */
-export interface Written {
+export interface WrittenBody {
   readonly status: number;
   readonly raw: Uint8Array;
 }

@@ -4,7 +4,7 @@
 import type { Input, Operation, Output } from '../../contract/operation.ts';
 import type { OperationId, Table } from '../../contract/table.ts';
 import type { Services } from '../dependencies.ts';
-import type { Replayed, Streamed, Written } from './answer.ts';
+import type { Replayed, Streamed, WrittenBody } from './answer.ts';
 import type { Caller } from './caller.ts';
 import type { Idempotency } from './idempotency.ts';
 
@@ -46,7 +46,7 @@ export interface Call<Row extends Operation> extends Input<Row> {
 export type Handler<Row extends Operation> = (
   call: Call<Row>,
   services: Services,
-) => Promise<Output<Row> | Replayed | Written | Streamed>;
+) => Promise<Output<Row> | Replayed | WrittenBody | Streamed>;
 
 /** One handler for each row; a missing one does not compile. */
 export type Handlers = { readonly [Id in OperationId]: Handler<Table[Id]> };

@@ -10,7 +10,7 @@ import { parseTimestamp } from '../../core/time.ts';
 import { explain, type Findings, type JsonSchema } from './explain.ts';
 
 /** Answers null for a valid value, else what is wrong with it. */
-export type Check = (value: unknown) => Findings | null;
+export type BodyCheck = (value: unknown) => Findings | null;
 
 interface Compiler {
   compile(schema: object): (value: unknown) => boolean;
@@ -52,7 +52,7 @@ export const prepareChecks = async (): Promise<void> => void (await loadCompiler
 export async function loadCheck(
   schema: TSchema,
   options: { in: FieldError['in']; readOnly?: readonly string[] },
-): Promise<Check> {
+): Promise<BodyCheck> {
   const valid = (await loadCompiler()).compile(schema);
   return (value) => {
     if (valid(value)) return null;

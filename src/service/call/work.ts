@@ -160,7 +160,7 @@ export interface ExportOutput {
   readonly lastSequence: number | null;
 }
 
-export interface Replayed {
+export interface ReplayedRun {
   readonly record: Omit<ReplayRecord, 'at'>;
   /** JSON of the `ReplayResult`. */
   readonly result: string;
@@ -203,7 +203,7 @@ export interface Tasks {
   /** The impact of a proposed version on recorded evaluations, newest first. */
   policyHistory: { input: HistoryInput; output: PolicyHistory };
   /** Replays a run: its decisions, its graph, or its steps against those of another run. */
-  replay: { input: ReplayInput; output: Replayed };
+  replay: { input: ReplayInput; output: ReplayedRun };
   /** Writes the artifact of an export. */
   export: { input: ExportInput; output: ExportOutput };
   /** Checks a declaration against the run and answers the text to store. */
@@ -230,7 +230,7 @@ export interface TaskOptions {
   readonly host?: Partial<TaskHost>;
 }
 
-export interface Work {
+export interface TaskRunner {
   /**
    * Runs a task. OVERLOADED where too many wait, SHUTTING_DOWN after `close`, INTERNAL where the thread died
    * (the next task gets a new one), and what the task itself refuses with.

@@ -13,7 +13,7 @@ import { draftEvent, type EventDraft } from '../../core/event/record.ts';
 import { futureRefusal, parseTimestamp } from '../../core/time.ts';
 import { plain, type FieldCode } from '../call/explain.ts';
 import type { Redact } from './redaction.ts';
-import { loadCheck, type Check } from '../call/schema.ts';
+import { loadCheck, type BodyCheck } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import type { SubjectsOf } from '../erasure/subjects.ts';
 
@@ -89,10 +89,10 @@ function isDeeper(value: unknown, levels: number): boolean {
   return false;
 }
 
-let eventCheck: Promise<Check> | undefined;
+let eventCheck: Promise<BodyCheck> | undefined;
 
 /** The schema check of a single event, for batches. */
-export function loadEventCheck(): Promise<Check> {
+export function loadEventCheck(): Promise<BodyCheck> {
   const { body, readOnly } = table.createEvent;
   return (eventCheck ??= loadCheck(body, { in: 'body', readOnly }));
 }

@@ -11,7 +11,7 @@ import { refuseOutdated } from './append.ts';
 import type { StoredAppend } from './append-result.ts';
 import { notFound, type Replayed } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
-import { appendMeteredOrStale, type Counted, type Uncounted } from '../access/quota.ts';
+import { appendMeteredOrStale, type MeteredCall, type Uncounted } from '../access/quota.ts';
 import type { Services } from '../dependencies.ts';
 import { rulesOf } from '../call/settings.ts';
 
@@ -23,7 +23,7 @@ const attempts = 5;
  */
 export async function appendJudged(
   services: Services,
-  counted: Counted,
+  counted: MeteredCall,
   judge: (caller: Caller) => Promise<Uncounted> | Uncounted,
 ): Promise<StoredAppend | Replayed> {
   let { caller } = counted;

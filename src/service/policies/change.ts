@@ -21,13 +21,13 @@ import { policyChanged } from '../system.ts';
 const attempts = 5;
 
 /** Who asks for a change, and what holds it back. */
-export interface Asking {
+export interface PolicyRequest {
   readonly caller: Caller;
   readonly idempotency: Idempotency | null;
 }
 
 /** What a request comes to: a change and its answer, or an answer alone where everything is as asked already. */
-export interface Judgement<Answer extends PlainAnswer> {
+export interface PolicyJudgement<Answer extends PlainAnswer> {
   readonly change: DraftedChange | null;
   readonly answer: Answer;
 }
@@ -40,9 +40,9 @@ export const etag = (revision: number): { etag: string } => ({ etag: `"${revisio
  * names another revision, and what `judge` throws.
  */
 export function changePolicy<const Answer extends PlainAnswer>(
-  asking: Asking & { readonly params: { readonly policyId: string }; readonly ifMatch: string | null },
+  asking: PolicyRequest & { readonly params: { readonly policyId: string }; readonly ifMatch: string | null },
   services: Services,
-  judge: (policy: StoredPolicy, atMs: number) => Promise<Judgement<Answer>>,
+  judge: (policy: StoredPolicy, atMs: number) => Promise<PolicyJudgement<Answer>>,
 ): Promise<Answer | Replayed> {
   const { projectId } = asking.caller.project;
   return inTurn(asking, services, async (atMs) => {
@@ -57,9 +57,9 @@ export function changePolicy<const Answer extends PlainAnswer>(
 
 /** As above, for a policy that is not there yet. */
 export function inTurn<const Answer extends PlainAnswer>(
-  asking: Asking,
+  asking: PolicyRequest,
   services: Services,
-  judge: (atMs: number) => Promise<Judgement<Answer>>,
+  judge: (atMs: number) => Promise<PolicyJudgement<Answer>>,
 ): Promise<Answer | Replayed> {
   const { projectId } = asking.caller.project;
   // each change is an event of the system run
@@ -89,7 +89,7 @@ const busy = (policyId: string, cause?: unknown): GovError =>
 
 /** Null where another process changed a policy meanwhile. */
 async function appendChange<Answer extends PlainAnswer>(
-  { caller, idempotency }: Asking,
+  { caller, idempotency }: PolicyRequest,
   services: Services,
   { change, answer, atMs }: { change: DraftedChange; answer: Answer; atMs: number },
 ): Promise<Answer | Replayed | null> {

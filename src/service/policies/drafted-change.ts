@@ -2,7 +2,7 @@
 import type { PolicyStatus } from '../../contract/policy-words.ts';
 import type { PolicyChangeEvent, PolicyName } from '../../core/decided/policy-change.ts';
 import type { GovernanceEffect } from '../../store/port/store.ts';
-import type { Standing } from './in-force.ts';
+import type { ChangedPolicy } from './in-force.ts';
 
 export interface DraftedChange {
   readonly policyId: string;
@@ -18,5 +18,5 @@ export interface DraftedChange {
   readonly effect: Exclude<GovernanceEffect, { kind: 'decideApproval' }>;
   /** Of the policy after it. */
   readonly revision: number;
-  readonly standing: Omit<Standing, 'policyId'>;
+  readonly standing: Omit<ChangedPolicy, 'policyId'>;
 }

@@ -26,7 +26,7 @@ export interface IdlePolicy {
 }
 
 /** What evaluations see of a policy after a change; what is left out is as it was. */
-export interface Standing {
+export interface ChangedPolicy {
   readonly policyId: string;
   /** The version in force; null for none. */
   readonly active?: PolicyVersion | null;
@@ -69,7 +69,7 @@ export class InForce {
   }
 
   /** What is in force after the change of one policy, whose leaf has this index. */
-  after({ policyId, active, review }: Standing, policyIndex: number): InForce {
+  after({ policyId, active, review }: ChangedPolicy, policyIndex: number): InForce {
     const set = put(this.set, policyId, active);
     return new InForce({ set, policyIndex, review: put(this.review, policyId, review) }, this, policyId);
   }
@@ -110,7 +110,7 @@ export class PolicySets {
    */
   async change<Outcome extends StoredAppend | Replayed | RefusedAppend>(
     projectId: string,
-    standing: Standing,
+    standing: ChangedPolicy,
     append: (before: InForce | null) => Promise<Outcome>,
   ): Promise<Outcome> {
     const before = await this.current(projectId).catch(() => null);
@@ -172,7 +172,7 @@ function take(kept: Kept, coming: Promise<InForce>): Promise<InForce> {
   return coming;
 }
 
-const applied = async (before: InForce, standing: Standing, index: number): Promise<InForce> =>
+const applied = async (before: InForce, standing: ChangedPolicy, index: number): Promise<InForce> =>
   before.after(standing, index);
 
 /** The leaf of the change is the first of its append. */

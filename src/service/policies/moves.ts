@@ -17,7 +17,7 @@ import {
 import type { StoredPolicy, StoredPolicyVersion } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import type { PlainAnswer } from '../call/answer.ts';
-import type { Judgement } from './change.ts';
+import type { PolicyJudgement } from './change.ts';
 import { versionOf } from './in-force.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
@@ -91,7 +91,7 @@ async function judged<const Answer extends PlainAnswer>(
   services: Services,
   { policy, atMs, caller, reason }: Asked,
   result: { event: PolicyChangeEvent; move: Move; life: Life; answer: Answer },
-): Promise<Judgement<Answer>> {
+): Promise<PolicyJudgement<Answer>> {
   const { event, move, life, answer } = result;
   if (!move.changed) return { change: null, answer };
   const { policyId, name, revision, latestVersion } = policy;

@@ -11,7 +11,7 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { ClaimedJob } from '../../store/port/store.ts';
 import { append, unmetered, type PlainEffect } from '../events/append.ts';
 import type { Services } from '../dependencies.ts';
-import type { Replayed } from '../call/work.ts';
+import type { ReplayedRun } from '../call/work.ts';
 
 const attempts = 3;
 
@@ -54,7 +54,7 @@ const eventsOf = async ({ store }: Services, projectId: string, runId: string): 
 /** Requests are canonical, and of a graph's members `edges` is the first. */
 const isOfGraph = (request: string): boolean => request.startsWith('{"edges":');
 
-async function complete(services: Services, job: ClaimedJob, replayed: Replayed): Promise<void> {
+async function complete(services: Services, job: ClaimedJob, replayed: ReplayedRun): Promise<void> {
   const { projectId, runId, jobId, lease } = job;
   const { record, result, summary, declaration, altered } = replayed;
   await report(services, job, altered);

@@ -14,7 +14,7 @@ import { formatTimestamp } from '../../core/time.ts';
 import { replayDecisions } from './decisions.ts';
 import { replayGraph } from './graph.ts';
 import { replayAgainst } from './runs.ts';
-import type { Replayed, ReplayInput, Task, TaskContext } from '../call/work.ts';
+import type { ReplayedRun, ReplayInput, Task, TaskContext } from '../call/work.ts';
 
 export const replay: Task<'replay'> = async (context, input) => {
   const { projectId, runId, replayId, createdMs } = input;
@@ -56,7 +56,7 @@ export const replay: Task<'replay'> = async (context, input) => {
   return { record, result: text, summary: JSON.stringify(counts), declaration, altered };
 };
 
-interface Outcome extends Pick<Replayed, 'declaration' | 'altered'> {
+interface Outcome extends Pick<ReplayedRun, 'declaration' | 'altered'> {
   readonly kind: ReplayRecord['kind'];
   readonly snapshot: Snapshot | null;
 }

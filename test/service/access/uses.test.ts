@@ -2,10 +2,13 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { startReportingUses } from '../../../src/service/access/report-uses.ts';
-import { Uses, type Counted } from '../../../src/service/access/uses.ts';
+import { Uses, type UsedCredential } from '../../../src/service/access/uses.ts';
 import type { Use } from '../../../src/store/port/store.ts';
 
-const key = (keyId: string, usedMinute = -1): Counted => ({ as: { projectId: 'prj_x', keyId }, usedMinute });
+const key = (keyId: string, usedMinute = -1): UsedCredential => ({
+  as: { projectId: 'prj_x', keyId },
+  usedMinute,
+});
 
 afterEach(() => vi.useRealTimers());
 

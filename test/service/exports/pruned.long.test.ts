@@ -7,7 +7,7 @@ import { verifyExport } from '../../../src/core/export/verify.ts';
 import { parseTrust } from '../../../src/core/note/trust.ts';
 import { pruneLog } from '../../../src/host/data/prune.ts';
 import type { Services } from '../../../src/service/dependencies.ts';
-import type { TaskHost, Work } from '../../../src/service/call/work.ts';
+import type { TaskHost, TaskRunner } from '../../../src/service/call/work.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { event, type Answer } from '../../support/serving.ts';
 import { exportEnd } from '../support/filled.ts';
@@ -48,7 +48,7 @@ describe.each(engines)('exports on %s and pruning', (engine) => {
   /** What an export writes goes through this first. */
   function beforeWriting(step: () => Promise<void>): void {
     const { work } = service.services.exports;
-    const run: Work['run'] = (name, input, options) => {
+    const run: TaskRunner['run'] = (name, input, options) => {
       const write: TaskHost['write'] = async (bytes) => {
         await step();
         return (await options.host?.write?.(bytes)) ?? bytes;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { GovError } from '../../../src/contract/problems.ts';
 import { runExport } from '../../../src/service/exports/job.ts';
-import type { Work } from '../../../src/service/call/work.ts';
+import type { TaskRunner } from '../../../src/service/call/work.ts';
 import { postgresBelow } from '../../support/below.ts';
 import { engines, startService, type EngineName, type TestService } from '../../support/hosted.ts';
 import { event } from '../../support/serving.ts';
@@ -100,7 +100,7 @@ describe.each(engines)('exports on %s', (engine) => {
     const { exported: find } = services.store;
     let written: Promise<unknown> = Promise.reject(new Error('nothing was written'));
     written.catch(() => {});
-    const work: Work = {
+    const work: TaskRunner = {
       ...services.exports.work,
       run: (_name, _input, { host }) => {
         written = host!.write!(new Uint8Array(2 * 1024 * 1024));
