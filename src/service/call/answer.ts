@@ -13,25 +13,25 @@ export interface Replayed {
   readonly replayed: StoredResponse;
 }
 
-/** A JSON body that was written in the worker thread; the tests hold it to the row's schema. */
+/** A JSON body that a worker thread wrote. Tests check it against the row's schema. */
 export interface WrittenBody {
   readonly status: number;
   readonly raw: Uint8Array;
 }
 
-/** An answer that is written while it is read. */
+/** An answer whose body is read and written chunk by chunk. */
 export interface Streamed {
   readonly status: 200 | 206 | 304;
   readonly headers: Readonly<Record<string, string>>;
-  /** Bytes that follow. */
+  /** Bytes in the body. */
   readonly bytes: number;
-  /** Begun once it is asked for; what it holds open is closed when it is left. */
+  /** Starts reading when called. Leaving the iteration closes what the reader opened. */
   readonly chunks: () => AsyncIterable<Uint8Array>;
-  /** Rejects once it would not be answered any more. */
+  /** Rejects once the same request would be refused, for example after the export expired. */
   readonly still: () => Promise<void>;
 }
 
-/** The one answer for what is missing, malformed, or another tenant's (contract A16). */
+/** The one error for a resource that is missing, malformed, or another tenant's (contract A16). */
 export const notFound = (what: string): GovError => {
   const where = what === 'project' ? 'organization' : 'project';
   return new GovError('NOT_FOUND', `no ${what} of this ${where} has this ${what === 'tile' ? 'path' : 'id'}`);

@@ -4,27 +4,36 @@ import { holds } from '../../core/credential.ts';
 import type { Credential, Project, StoredPlane } from '../../store/port/store.ts';
 import type { TenantRules } from './settings.ts';
 
-/** Who calls. A key decides its project; a person names it, or acts on the organization. */
+/**
+ * The caller of an operation. A key belongs to one project; a person names a project or acts on the
+ * organization.
+ */
 export interface Caller {
   /** Key, user or data plane id. */
   readonly id: string;
   readonly type: 'api_key' | 'person' | 'data_plane';
-  /** What it came with, as the store knows it; null for an ID token, which the store does not, and for a data plane. */
+  /**
+   * The credential as the store knows it. Null for a data plane, and for an ID token, which the store does
+   * not keep.
+   */
   readonly credential: Credential | null;
-  /** Where an operation is of the organization and a person named none: the home project of the environment. */
+  /**
+   * The named project. The home project of the environment where a person calls an operation of the
+   * organization without one.
+   */
   readonly project: Project;
   readonly scopes: readonly string[];
   readonly rules: TenantRules;
-  /** Of a data plane. */
+  /** Present where a data plane calls. */
   readonly plane?: CallingPlane;
 }
 
-/** A data plane as it was found by its key. */
+/** A data plane that the service found by its key. */
 export interface CallingPlane {
   readonly stored: StoredPlane;
-  /** Whether it came with the key before, which works for a while. */
+  /** Whether it used its previous key, which stays valid for a while. */
   readonly byPrevious: boolean;
-  /** Secrets that sign its messages at a time. */
+  /** Secrets that are valid for its signatures at a time. */
   secrets(nowMs: number): readonly Uint8Array[];
 }
 

@@ -8,15 +8,15 @@ import type { Replayed, Streamed, WrittenBody } from './answer.ts';
 import type { Caller } from './caller.ts';
 import type { Idempotency } from './idempotency.ts';
 
-/** What an Auth operation is called with, as it came. */
+/** The credentials in a call of an Auth operation, unverified. */
 export interface Presented {
-  /** Of `Authorization: Bearer`. */
+  /** The token in `Authorization: Bearer`. */
   readonly bearer: string | null;
-  /** Of the session cookie. */
+  /** The value of the session cookie. */
   readonly cookie: string | null;
 }
 
-/** Headers of a conditional request as they were sent (RFC 9110 §13.1, §14.2); null where they were not. */
+/** Headers of a conditional request as sent (RFC 9110 §13.1, §14.2); null for an absent header. */
 export interface Conditions {
   readonly range: string | null;
   readonly ifRange: string | null;
@@ -30,16 +30,16 @@ export interface Call<Row extends Operation> extends Input<Row> {
       ? Caller
       : Caller | null
     : Caller;
-  /** Null but on Auth operations. */
+  /** Null except on Auth operations. */
   readonly presented: Presented | null;
   /** `/api/v1` or `/sandbox/api/v1`, for Location headers. */
   readonly basePath: string;
   readonly idempotency: Idempotency | null;
-  /** `If-Match` as it was sent, on operations that look at it. */
+  /** `If-Match` as sent. Null on operations that ignore it. */
   readonly ifMatch: string | null;
-  /** On operations whose answers have ranges; null on all others. */
+  /** Null except on operations whose answers have ranges. */
   readonly conditions: Conditions | null;
-  /** JCS of the body on signed operations: what was signed. Null on all others. */
+  /** The body in RFC 8785 form, which the caller signed. Null except on signed operations. */
   readonly canonical: string | null;
 }
 
@@ -48,5 +48,5 @@ export type Handler<Row extends Operation> = (
   services: Services,
 ) => Promise<Output<Row> | Replayed | WrittenBody | Streamed>;
 
-/** One handler for each row; a missing one does not compile. */
+/** One handler for each row of the table; a missing handler does not compile. */
 export type Handlers = { readonly [Id in OperationId]: Handler<Table[Id]> };

@@ -1,5 +1,5 @@
 /**
- * The idempotency record of a call: what the store keeps so that a repeat gets the same answer (contract D6;
+ * The idempotency record of a call: the store keeps it, so that a repeat gets the same answer (contract D6;
  * draft-ietf-httpapi-idempotency-key). Proven by `test/http/idempotency.engines.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
@@ -8,13 +8,15 @@ import type { Services } from '../dependencies.ts';
 import type { PlainAnswer } from './answer.ts';
 import type { Caller } from './caller.ts';
 
-/** A client's Idempotency-Key, scoped and hashed, with the fingerprint of the request it came with. */
+/** A client's Idempotency-Key, scoped and hashed, with the fingerprint of its request. */
 export interface Idempotency {
   readonly key: string;
   readonly fingerprint: string;
 }
 
-/** The idempotency record of a call that has a key: keeps the answer in the transaction of its effect. */
+/**
+ * The idempotency record of a call with a key. The store keeps the answer in the transaction of its effect.
+ */
 export function idempotencyWrite(
   idempotency: Idempotency | null,
   answer: PlainAnswer,
@@ -24,23 +26,30 @@ export function idempotencyWrite(
   return { idempotency: { ...idempotency, response: { status, body: JSON.stringify(body), headers } } };
 }
 
-/** Begins the body of a kept answer that is sealed. */
+/** Prefix of a stored body that is sealed. */
 const sealedMark = 'sealed:';
 
-/** As above for an answer that shows a secret: it is kept sealed, and opened by `openKept` alone (contract D6). */
+/**
+ * Like `idempotencyWrite`, for an answer that contains a secret: the store keeps it sealed, and only
+ * `openKept` opens it (contract D6).
+ */
 export function sealedWrite(
   idempotency: Idempotency | null,
   answer: PlainAnswer,
   { hosting }: Pick<Services, 'hosting'>,
 ): { idempotency?: IdempotencyWrite } {
   if (idempotency === null) return {};
-  if (hosting === null) throw new Error('only a hosted service answers with secrets');
+  if (hosting === null)
+    throw new Error('expected a hosted service, got a plane: only a service returns secrets');
   const { status, body, headers = {} } = answer;
   const text = sealedMark + hosting.seal.seal(JSON.stringify(body));
   return { idempotency: { ...idempotency, response: { status, body: text, headers } } };
 }
 
-/** A kept answer as it was given. STORAGE_FAULT where it was sealed by another installation, or altered. */
+/**
+ * A stored answer in its original form. STORAGE_FAULT where another installation sealed it, or somebody
+ * altered it.
+ */
 export function openKept(kept: StoredResponse, { hosting }: Pick<Services, 'hosting'>): StoredResponse {
   if (!kept.body.startsWith(sealedMark)) return kept;
   const body = hosting?.seal.open(kept.body.slice(sealedMark.length)) ?? null;
@@ -49,8 +58,8 @@ export function openKept(kept: StoredResponse, { hosting }: Pick<Services, 'host
 }
 
 /**
- * Keeps the answer of a call that appends nothing, so that a repeat gets it again. A crash before this leaves
- * the effect without the answer; the repeat is then executed.
+ * Stores the answer of a call that appends nothing, so that a repeat gets the same answer. A crash before
+ * this leaves the effect without the answer; the repeat then runs the handler again.
  */
 export async function keepAnswer<const Kept extends PlainAnswer>(
   { caller, idempotency }: { caller: Caller; idempotency: Idempotency | null },

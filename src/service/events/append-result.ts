@@ -1,7 +1,7 @@
-/** What the store answers to an append: stored, or refused because a decision was made with old data. */
+/** Results of an append: stored, or refused because the caller decided with old data. */
 import type { AppendOutcome } from '../../store/port/store.ts';
 
 export type StoredAppend = Extract<AppendOutcome, { outcome: 'stored' }>;
 
-/** The request expected another state of the log, the policies or the project; the caller decides again. */
+/** The request expected another state of the log, the policies or the project. The caller decides again. */
 export type RefusedAppend = Extract<AppendOutcome, { outcome: 'stale' | 'outdated' | 'revised' }>;

@@ -1,8 +1,8 @@
 /**
- * Events are judged by what holds in their project: what is redacted, how much room a quota has. A process remembers that
- * for some seconds (`src/service/access/credentials.ts`), so the store refuses what was judged by anything but the newest, whichever process
- * changed it, and it is judged anew here. The writer knows when its project was changed last, so nobody else pays for
- * this. Proven by `test/service/events/judged.test.ts`.
+ * Appends events that were judged by the project's newest rules: redaction and quota. A process caches these
+ * rules for seconds (`src/service/access/credentials.ts`), so the store refuses events that were judged by
+ * old ones, and this file judges them again. The writer already knows when its project last changed, so the
+ * check costs nothing else. Proven by `test/service/events/judged.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -18,8 +18,8 @@ import { rulesOf } from '../call/settings.ts';
 const attempts = 5;
 
 /**
- * Appends what `judge` makes for a caller, as `appendMetered`. INVALID_CREDENTIAL or NOT_FOUND where the project was
- * deleted meanwhile, OVERLOADED where it never rests.
+ * Appends the result of `judge` like `appendMetered`. INVALID_CREDENTIAL or NOT_FOUND where the project was
+ * deleted in the meantime, OVERLOADED where it keeps changing.
  */
 export async function appendJudged(
   services: Services,
@@ -30,7 +30,7 @@ export async function appendJudged(
   for (let attempt = 0; attempt < attempts; attempt++) {
     const { revisedMs } = caller.rules;
     const judged = judge(caller);
-    // nothing waits where it is known at once, as it nearly always is
+    // avoids a turn of the loop where no promise is needed, which is nearly always
     const request = judged instanceof Promise ? await judged : judged;
     const appended = revisedMs === undefined ? request : { ...request, revisedMs };
     const by = caller === counted.caller ? counted : { ...counted, caller };
@@ -44,7 +44,7 @@ export async function appendJudged(
   });
 }
 
-/** The caller with what holds in the project now. */
+/** The caller with the project's current rules. */
 async function asOfNow({ store, hosting }: Services, caller: Caller): Promise<Caller> {
   const { projectId, organizationId, environment } = caller.project;
   const stored = await store.storedProject(organizationId, projectId);

@@ -1,7 +1,7 @@
 /**
- * The one way in which a policy changes: leaf `gov.policy/1`, audit event and row in one append, one change of a
- * project after the other. A crash before the store answers leaves all of it or none. Where another process
- * changed the policy meanwhile, the change is judged again from how the policy then stands.
+ * The only way in which a policy changes. Leaf `gov.policy/1`, audit event and row are one append, and
+ * changes of a project run one after the other. A crash before the store answers leaves all of it or none.
+ * Where another process changed the policy in the meantime, the change is judged again with the new policy.
  * Proven by `test/service/policies/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
@@ -20,13 +20,13 @@ import { policyChanged } from '../system.ts';
 
 const attempts = 5;
 
-/** Who asks for a change, and what holds it back. */
+/** The caller of a change, and its idempotency key. */
 export interface PolicyRequest {
   readonly caller: Caller;
   readonly idempotency: Idempotency | null;
 }
 
-/** What a request comes to: a change and its answer, or an answer alone where everything is as asked already. */
+/** The result of judging a request: a change and its answer, or only an answer where nothing changes. */
 export interface PolicyJudgement<Answer extends PlainAnswer> {
   readonly change: DraftedChange | null;
   readonly answer: Answer;
@@ -36,8 +36,8 @@ export interface PolicyJudgement<Answer extends PlainAnswer> {
 export const etag = (revision: number): { etag: string } => ({ etag: `"${revision}"` });
 
 /**
- * Changes a policy as `judge` says, which sees it as it stands. NOT_FOUND, PRECONDITION_FAILED where `If-Match`
- * names another revision, and what `judge` throws.
+ * Changes a policy by the judgement of `judge`, which gets the current policy. NOT_FOUND, PRECONDITION_FAILED
+ * where `If-Match` names another revision, and errors of `judge`.
  */
 export function changePolicy<const Answer extends PlainAnswer>(
   asking: PolicyRequest & { readonly params: { readonly policyId: string }; readonly ifMatch: string | null },
@@ -55,7 +55,7 @@ export function changePolicy<const Answer extends PlainAnswer>(
   });
 }
 
-/** As above, for a policy that is not there yet. */
+/** Like `changePolicy`, for a policy that does not exist yet. */
 export function inTurn<const Answer extends PlainAnswer>(
   asking: PolicyRequest,
   services: Services,
@@ -87,7 +87,7 @@ const busy = (policyId: string, cause?: unknown): GovError =>
     retryAfterSeconds: limits.overloadRetrySeconds,
   });
 
-/** Null where another process changed a policy meanwhile. */
+/** Appends a change. Null where another process changed a policy in the meantime. */
 async function appendChange<Answer extends PlainAnswer>(
   { caller, idempotency }: PolicyRequest,
   services: Services,
@@ -118,7 +118,10 @@ async function appendChange<Answer extends PlainAnswer>(
   return stored.outcome === 'stored' ? answered : null;
 }
 
-/** `*`, or a list of entity tags of which one must be the policy's (RFC 9110 §13.1.1). The header is an attacker's. */
+/**
+ * `*`, or a list of entity tags of which one must match the policy's (RFC 9110 §13.1.1). An attacker controls
+ * the header.
+ */
 function requireRevision(ifMatch: string | null, revision: number): void {
   if (ifMatch === null || ifMatch.trim() === '*') return;
   const current = etag(revision).etag;

@@ -1,4 +1,4 @@
-/** A change of a policy before it is appended: the events, the effect and what then is in force. */
+/** A policy change before it is appended: its events, its effect, and the policy in force after it. */
 import type { PolicyStatus } from '../../contract/policy-words.ts';
 import type { PolicyChangeEvent, PolicyName } from '../../core/decided/policy-change.ts';
 import type { GovernanceEffect } from '../../store/port/store.ts';
@@ -7,16 +7,16 @@ import type { ChangedPolicy } from './in-force.ts';
 export interface DraftedChange {
   readonly policyId: string;
   readonly event: PolicyChangeEvent;
-  /** The version that the change is about. */
+  /** The version that changes. */
   readonly version: number;
   readonly policyHash: string;
   readonly from: PolicyStatus | null;
   readonly to: PolicyStatus;
   readonly reason: string | null;
-  /** Where the policy is created. */
+  /** Present where the change creates the policy. */
   readonly named?: PolicyName;
   readonly effect: Exclude<GovernanceEffect, { kind: 'decideApproval' }>;
-  /** Of the policy after it. */
+  /** The revision of the policy after the change. */
   readonly revision: number;
   readonly standing: Omit<ChangedPolicy, 'policyId'>;
 }

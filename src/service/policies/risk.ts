@@ -1,8 +1,8 @@
 /**
- * Risk Routing (interface §2.3, §4.3; contract F7-F9, O3): scores a moment of a run, routes it, records it as
- * leaf `gov.decision/1` with everything that it was computed from. The configuration that it is recorded with is the
- * one in force at its place in the log: where it changed meanwhile, it is decided again. A change is leaf
- * `gov.config/1`, audit event and row in one append. Proven by `test/service/policies/risk.engines.test.ts`.
+ * Risk routing (contract F7-F9, O3): scores a moment of a run, routes it, and records leaf `gov.decision/1`
+ * with all inputs. The recorded configuration is the one in force at its place in the log: where it changed
+ * in the meantime, the service decides again. A change of the configuration is leaf `gov.config/1`, audit
+ * event and row in one append. Proven by `test/service/policies/risk.engines.test.ts`.
  */
 import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
 import { limits } from '../../contract/limits.ts';
@@ -142,10 +142,10 @@ function configBody({ config }: RiskRouter): RiskRouterConfig {
   };
 }
 
-/** What a GET answered may be put back; other bands would say what the thresholds do not. */
+/** A client may send back the bands of a GET. Other bands would contradict the thresholds. */
 function refuseOtherBands(sent: RiskConfigInput['bands'], bandsNow: RiskRouterConfig['bands']): void {
   if (sent === undefined || canonicalize(sent as Json) === canonicalize(bandsNow)) return;
-  const detail = `expected no bands, or those that the thresholds mean: ${canonicalize(bandsNow)}`;
+  const detail = `expected no bands, or those of the thresholds: ${canonicalize(bandsNow)}`;
   throw new GovError('READ_ONLY_FIELD', `body /bands: ${detail}`, {
     errors: [{ pointer: '/bands', in: 'body', code: 'READ_ONLY_FIELD', detail }],
   });

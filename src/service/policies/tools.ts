@@ -1,6 +1,6 @@
 /**
- * Tool governance (interface §4.15; contract M9-M12): what the policies in force say about a tool call, recorded
- * as an evaluation and as an audit event of the run in one append. Proven by `test/service/policies/tools.engines.test.ts`.
+ * Tool governance (contract M9-M12): evaluates a tool call with the policies in force. One append records the
+ * evaluation and an audit event of the run. Proven by `test/service/policies/tools.engines.test.ts`.
  */
 import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
 import { limits } from '../../contract/limits.ts';
@@ -56,14 +56,17 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
   },
 };
 
-/** What policies see of a call. VALIDATION_ERROR where the caller's own context has a member of ours. */
+/**
+ * The context that policies see of a call. VALIDATION_ERROR where the caller's own context has a member that
+ * the service sets.
+ */
 function contextOf({ tool, arguments: given, actor, runId, context = {} }: ToolCall): JsonObject {
   for (const name of toolContextMembers) {
     if (!Object.hasOwn(context, name)) continue;
     const detail = `expected no member ${name} in context: the service sets it from the call`;
     throw fieldError({ pointer: `/context/${name}`, in: 'body', code: 'NOT_ALLOWED', detail });
   }
-  // all of it came out of a body
+  // all of it is from a parsed body
   return {
     ...(context as JsonObject),
     tool: tool as JsonObject,
@@ -73,13 +76,13 @@ function contextOf({ tool, arguments: given, actor, runId, context = {} }: ToolC
   };
 }
 
-/** Whether a place in the context is in a member that is set from the call. */
+/** Whether a place in the context is in a member that the service sets from the call. */
 const isOurs = (pointer: string): boolean =>
   toolContextMembers.some((name) => `${pointer}/`.startsWith(`/${name}/`));
 
-/** VALIDATION_ERROR where the arguments are over `limits.toolArgumentsBytes`. */
+/** VALIDATION_ERROR where the arguments exceed `limits.toolArgumentsBytes`. */
 function hashOf({ arguments: given }: ToolCall): string {
-  // it came out of a body
+  // a parsed body is JSON
   const { bytes, hash } = argumentsHash(given as JsonObject);
   const limit = limits.toolArgumentsBytes;
   if (bytes <= limit) return hash;
@@ -113,7 +116,7 @@ function decisionBody(
   };
 }
 
-/** What the caller owes beside obeying the decision. */
+/** What the caller must do in addition to obeying the decision. */
 function obligationsOf(decided: Decided): ToolDecision['obligations'] {
   const { evaluation, approval } = decided;
   if (approval !== null) {
@@ -126,8 +129,8 @@ function obligationsOf(decided: Decided): ToolDecision['obligations'] {
 }
 
 /**
- * The audit event of an evaluated call. VALIDATION_ERROR where somebody it is about could not be found by it; its members
- * fit, so any other refusal is a bug.
+ * The audit event of an evaluated call. VALIDATION_ERROR for a subject that an erasure could not find. Its
+ * members are valid, so any other refusal is a bug.
  */
 function toolEvaluated(
   { tool }: ToolCall,
@@ -154,7 +157,7 @@ function toolEvaluated(
   if ('code' in draft) {
     throw fieldError({ pointer: '/actor', in: 'body', code: 'TOO_LARGE', detail: draft.detail });
   }
-  // its actor is what came out of a body
+  // the actor is from a parsed body
   const about: SubjectsFound = subjectsOf(caller, services)?.(input as JsonObject) ?? {};
   if (!('fault' in about)) return { ...draft, ...about };
   throw fieldError({ ...about.fault, detail: `of its event tool.evaluated: ${about.fault.detail}` });
