@@ -7,9 +7,9 @@ type Intersection<Union> = (Union extends unknown ? (each: Union) => void : neve
   : never;
 
 /**
- * All handlers of `rooms`, by operation. The result has the type of all rooms together, so an operation without a handler
- * does not compile where the result must be complete. Throws at startup where two rooms handle one operation; a spread
- * would silently keep the last.
+ * All handlers of `rooms`, by operation. The result has the combined type of all rooms, so a missing handler
+ * does not compile where all are required. Throws at startup where two rooms handle one operation; a spread
+ * would silently keep the last handler.
  */
 export function combine<const Rooms extends Readonly<Record<string, object>>>(
   rooms: Rooms,
@@ -26,6 +26,6 @@ export function combine<const Rooms extends Readonly<Record<string, object>>>(
       all[operation] = handler;
     }
   }
-  // each entry of each room was copied, none twice
+  // copies each entry of each room, and none twice
   return all as Intersection<Rooms[keyof Rooms]>;
 }

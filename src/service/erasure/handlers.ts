@@ -1,7 +1,8 @@
 /**
- * Erasure (contract I11; docs/erasure.md): salts and values of an event or decision go, or all about a subject; digests,
- * leaves and proofs stay. One append of the `gov.erasure/1` leaf, the audit event and the changed bodies; a crash before
- * the store answers leaves all of it or none. Proven by `test/service/erasure/handlers.test.ts`.
+ * Handlers of erasure (contract I11; docs/erasure.md): delete salts and values of an event or decision, or
+ * everything about a subject. Digests, leaves and proofs stay. The `gov.erasure/1` leaf, the audit event and
+ * the changed bodies are one append; a crash before the store answers leaves all of it or none. Proven by
+ * `test/service/erasure/handlers.test.ts`.
  */
 import type { Erasure, ErasureDone, ErasureWhole } from '../../contract/erasure.ts';
 import { limits } from '../../contract/limits.ts';
@@ -53,7 +54,7 @@ export const erasures: Pick<Handlers, 'createErasure' | 'listErasures' | 'getEra
         });
         return 'replayed' in erased ? erased : composed(erased.erasureId, told);
       } catch (error) {
-        // more may have been recorded about the subject since
+        // another event about the subject may have been recorded in the meantime
         if (!keyDestroyed || !(error instanceof GovError) || error.code !== 'CONFLICT') throw error;
       }
     }
@@ -84,14 +85,14 @@ export const erasures: Pick<Handlers, 'createErasure' | 'listErasures' | 'getEra
   },
 };
 
-/** The last one leaves the key of a subject, of whom more keeps being recorded. */
+/** The last attempt keeps the key of a subject about whom new events keep arriving. */
 const attempts = 3;
 
 interface Told extends Pick<ErasureDone, 'complete' | 'dryRun' | 'keyDestroyed'> {
   readonly targets: readonly ErasureTarget[];
 }
 
-/** A key that is not destroyed now, but there, is asked for again. */
+/** The targets without destroying the key; the client asks again where the subject still has one. */
 function toldOf(found: Found, { destroysKey }: { readonly destroysKey: boolean }): Told {
   const { targets, complete, hasKey = false } = found;
   const keyDestroyed = found.destroysKey === true && destroysKey;
@@ -112,7 +113,7 @@ const counted = (targets: readonly ErasureTarget[]) => ({
 function recordOf(leaf: Leaf) {
   const erasure = readErasure(leaf.record);
   if (erasure === null)
-    throw new GovError('STORAGE_FAULT', `leaf ${leaf.index} is not the erasure it should be`);
+    throw new GovError('STORAGE_FAULT', `expected an erasure at leaf ${leaf.index}, got another leaf`);
   return erasure;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Proofs and graphs that an export shows: what stands beside the log is held against what its leaf says, before anybody
- * gets it. Proven by `test/service/exports/altered.long.test.ts`.
+ * Reads proofs and graphs for an export and checks each stored row against its leaf before anybody gets it.
+ * Proven by `test/service/exports/altered.long.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import {
@@ -20,7 +20,7 @@ import { graphRows } from '../graphs/rows.ts';
 import { timeRange } from '../call/pages.ts';
 import type { TaskContext } from '../call/work.ts';
 
-/** Each with its proof or graph. */
+/** Rows of a page; each includes its proof or graph. */
 const largePage = 16;
 
 export async function* proofs({ reader, breathe }: TaskContext, exporting: Exporting): LeafPages {
@@ -46,19 +46,19 @@ function isLogged(leaf: ExportLeaf, proof: string): boolean {
   try {
     return rowOfLeaf('compliance_proofs', leaf, proof) !== null;
   } catch {
-    return false; // no proof at all
+    return false; // not even a proof
   }
 }
 
-/** What stands beside the log is not what the log says. */
+/** The error for a stored row that contradicts the log. */
 const altered = (what: 'proof' | 'graph', index: number): GovError =>
   new GovError(
     'STORAGE_FAULT',
-    `the ${what} is not as leaf ${index} of the audit log says; run gov log fsck --deep, and restore what it names from a backup`,
+    `the ${what} differs from leaf ${index} of the audit log; run gov log fsck --deep, and restore what it names from a backup`,
     { extensions: { tree: 'audit', index } },
   );
 
-/** The newest graph of each run that was logged. */
+/** The newest logged graph of each run. */
 export async function* graphs(context: TaskContext, exporting: Exporting): LeafPages {
   const { reader, breathe } = context;
   const { projectId, filters, treeSize } = exporting;
@@ -78,8 +78,8 @@ export async function* graphs(context: TaskContext, exporting: Exporting): LeafP
 }
 
 /**
- * `graphText`, a part of its rows at a time: a graph of 100,000 nodes is 50 MB. STORAGE_FAULT behind the last of them
- * where they do not have the root that the log says.
+ * Writes `graphText` in parts: a graph of 100,000 nodes is 50 MB. STORAGE_FAULT after the last part where the
+ * rows do not have the logged root.
  */
 async function* piecesOf(
   { reader, breathe }: TaskContext,

@@ -1,7 +1,7 @@
 /**
- * The artifact of an export as an answer: whole or a range of it, by what the client has already (RFC 9110 §13.2.2, §14;
- * RFC 9530; RFC 6266; contract K8; reliability S25). Of several ranges at once the whole is answered, as RFC 9110 §14.2
- * allows. Proven by `test/http/answer/exports.test.ts` and `test/http/answer/exports.test.ts`.
+ * Answers with the artifact of an export, whole or a range (contract K8; RFC 9110 §13.2.2, §14; RFC 9530; RFC
+ * 6266). A request for several ranges gets the whole artifact, as RFC 9110 §14.2 allows. Proven by
+ * `test/http/answer/exports.test.ts` and `test/http/answer/export-statuses.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import type { ExportDone, StoredExport } from '../../store/port/store.ts';
@@ -31,7 +31,7 @@ export async function downloadAnswer(services: Services, asked: Asked): Promise<
   if (conditions.ifMatch !== null && !matches(conditions.ifMatch, etag, 'strong')) {
     throw new GovError(
       'PRECONDITION_FAILED',
-      `expected the export ${etag}, as If-Match says; download it anew`,
+      `expected an If-Match with the export's tag ${etag}; download it again`,
     );
   }
   const always = { etag, 'cache-control': 'no-store', 'accept-ranges': 'bytes' };
@@ -49,7 +49,7 @@ export async function downloadAnswer(services: Services, asked: Asked): Promise<
     headers: {
       ...always,
       'content-type': format === 'csv' ? 'text/csv; charset=utf-8; header=present' : 'application/json',
-      // both parts are ours: words, digits and underscores
+      // resource and id are ours: words, digits and underscores
       'content-disposition': `attachment; filename="${resource}-${exportId}.${format}"`,
       'repr-digest': `sha-256=:${done.digest.toString('base64')}:`,
       'content-security-policy': "default-src 'none'; sandbox",
@@ -61,7 +61,7 @@ export async function downloadAnswer(services: Services, asked: Asked): Promise<
   };
 }
 
-/** Whoever keeps the service is told of what is lost. */
+/** Reads the artifact and logs an error for the operator. */
 async function* told(
   { log }: Services,
   { exportId }: StoredExport,
@@ -75,7 +75,10 @@ async function* told(
   }
 }
 
-/** EXPORT_EXPIRED and others once it ended, as by an erasure; the artifact itself is open by then. */
+/**
+ * EXPORT_EXPIRED and others once the export has ended, for example by an erasure; the artifact may still be
+ * open then.
+ */
 async function stillThere({ store, now }: Services, { projectId, exportId }: StoredExport): Promise<void> {
   const exported = await store.exported(projectId, exportId, now());
   if (exported === null) throw notFound('export');
@@ -110,7 +113,7 @@ function downloadable(exported: StoredExport): ExportDone {
   }
 }
 
-/** Whether a list of entity tags has this one (RFC 9110 §8.8.3.2). The list is an attacker's. */
+/** Whether a list of entity tags contains this one (RFC 9110 §8.8.3.2). An attacker controls the list. */
 function matches(list: string, etag: string, comparison: 'weak' | 'strong'): boolean {
   if (list.trim() === '*') return true;
   return list.split(',').some((each) => {
@@ -122,8 +125,8 @@ function matches(list: string, etag: string, comparison: 'weak' | 'strong'): boo
 const oneRange = /^bytes=[ \t]*([0-9]{0,15})-([0-9]{0,15})[ \t]*$/i;
 
 /**
- * The bytes that a Range header asks for; null for all of them: where there is none, or one that is not of this form.
- * RANGE_NOT_SATISFIABLE where it begins behind the end. The header is an attacker's.
+ * The bytes that a Range header asks for. Null for all of them: without a header, or with one of another
+ * form. RANGE_NOT_SATISFIABLE where the range starts after the end. An attacker controls the header.
  */
 export function rangeOf(header: string | null, size: number): ByteRange | null {
   const [, first = '', last = ''] = oneRange.exec(header ?? '') ?? [];
@@ -143,7 +146,7 @@ export function rangeOf(header: string | null, size: number): ByteRange | null {
 const beyond = (size: number): GovError =>
   new GovError('RANGE_NOT_SATISFIABLE', `expected a range within ${size} bytes`, { extensions: { size } });
 
-/** Told once a day; a disk that is full keeps nobody from what is exported (reliability P4). */
+/** Records a download once a day. A full disk does not prevent the download. */
 async function tell(services: Services, exported: StoredExport, by: Caller): Promise<void> {
   const { now, salt, log, fingerprint } = services;
   const event = exportDownloaded(exported, { nowMs: now(), salt, by });

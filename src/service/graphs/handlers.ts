@@ -1,6 +1,6 @@
 /**
- * Causal Graphs (interface §4.5; contract F13-F16). Derivation and answers happen in the worker thread.
- * Proven by `test/service/graphs/handlers.engines.test.ts`.
+ * Handlers of causal graphs (contract F13-F16). The worker thread derives graphs and writes answers. Proven
+ * by `test/service/graphs/handlers.engines.test.ts`.
  */
 import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
 import { formatTimestamp } from '../../core/time.ts';

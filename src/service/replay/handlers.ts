@@ -1,6 +1,6 @@
 /**
- * Replay (interface §2.4, §4.4; contract F10-F16, G10, O4): accepted as a job, answered once it is completed.
- * Proven by `test/service/replay/handlers.engines.test.ts`.
+ * Handlers of replays (contract F10-F16, G10, O4): a replay is accepted as a job, and its result is served
+ * when the job completes. Proven by `test/service/replay/handlers.engines.test.ts`.
  */
 import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
 import type { SnapshotInput } from '../../contract/governance.ts';
@@ -40,7 +40,7 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
       read: (page: Parameters<typeof services.store.jobs>[2]) =>
         services.store.jobs(projectId, { type: 'replay', ...filter }, page),
       position: (job) => byAge(job.createdMs, job.jobId),
-      // the request, which may be large, is not answered
+      // answers do not contain the request, which may be large
       item: (job) => ({ item: listed(job), bytes: 0 }),
     });
     return { status: 200, body: { data: items, nextCursor } };
@@ -55,7 +55,7 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
   async createGraphReplay(call, services) {
     const { runId, nodes, edges } = call.body;
     refuseSystemRun(runId);
-    // which nodes the run has is known once its events were read
+    // the run's nodes are known only after its events are read
     checkDeclaration({ nodes, edges }, runId, () => true);
     return enqueue(call, services, null);
   },
@@ -80,8 +80,8 @@ interface Accepting {
 }
 
 /**
- * Accepts a replay, metered now and never again. A snapshot becomes that of a run that has none, in the same
- * append; a crash leaves all of it or nothing.
+ * Accepts a replay and counts its unit, once. Where the run has no snapshot, the same append records this
+ * one. A crash leaves all of it or nothing.
  */
 async function enqueue(call: Accepting, services: Services, snapshot: SnapshotInput | null) {
   const { body, caller, basePath } = call;
@@ -134,7 +134,7 @@ interface Counts {
 
 function listed(job: StoredJob): ReplaySummary {
   const { jobId, runId, status, resultId, summary, createdMs, completedMs } = job;
-  // written by the task that completed it
+  // the task that completed the job wrote it
   const counts: Counts =
     summary === null ? { steps: 0, warnings: 0, drift: 0 } : (JSON.parse(summary) as Counts);
   return {
@@ -151,7 +151,7 @@ function listed(job: StoredJob): ReplaySummary {
   };
 }
 
-/** From `CODE: message`, as the worker writes it; a worker that was lost left no code. */
+/** Reads `CODE: message` as the worker wrote it. A job whose worker died has no code. */
 function errorOf(summary: string): NonNullable<ReplaySummary['error']> {
   const [, code = 'INTERNAL', message = summary] = /^([A-Z_]+): ([^]*)$/.exec(summary) ?? [];
   return { code, message };

@@ -1,7 +1,7 @@
 /**
- * Task: replays a run at the size that the log has now (interface §4.4; contract F10-F16; docs/replay.md). No side
- * effects and no models: what was recorded is held against what comes out when it is evaluated again.
- * Proven by `test/service/replay/handlers.engines.test.ts`.
+ * Task: replays a run at the current size of the log (contract F10-F16; docs/replay.md). Without side effects
+ * and without models: it compares recorded values with values that are computed again. Proven by
+ * `test/service/replay/handlers.engines.test.ts`.
  */
 import type { GraphReplayRequest, ReplayRequest, ReplayResult } from '../../contract/replay.ts';
 import { listCommitment } from '../../core/decided/leaf.ts';
@@ -67,7 +67,7 @@ async function replayed(
   { input, collector }: { input: ReplayInput; collector: ReplayCollector },
 ): Promise<Outcome> {
   const none = { declaration: null, altered: [] };
-  // stored by the operation that accepted it, which checked it
+  // the operation that accepted it checked and stored it
   const request = readJson(input.request) as unknown as ReplayRequest | GraphReplayRequest;
   if ('nodes' in request) {
     const declaration = await replayGraph(context, run, { request, collector, salt: input.salt });

@@ -76,7 +76,7 @@ describe('the subjects of a content', () => {
       {
         code: 'WRONG_TYPE',
         pointer: '/metadata/a',
-        detail: expect.stringContaining('/metadata/a/id leads on'),
+        detail: expect.stringContaining('/metadata/a/id continues below'),
       },
     ],
     [

@@ -64,7 +64,7 @@ describe.each(engines)('exports of a service on %s', (engine) => {
       ...leaves.map(
         ([resource, index]) => [resource, `leaf ${index} of the audit log lacks a field`] as const,
       ),
-      ...beside.map(([resource, what]) => [resource, `the ${what} is not as leaf`] as const),
+      ...beside.map(([resource, what]) => [resource, `the ${what} differs from leaf`] as const),
     ];
     const ends = await Promise.all(all.map(([resource]) => exported(resource)));
     for (const [at, [resource, why]] of all.entries())

@@ -95,8 +95,8 @@ describe.each(engines)('exports that a project keeps, on %s', (engine) => {
     const second = await made(call);
     expect([second.status, second.errorSummary]).toEqual([
       'failed',
-      'EXPORT_LIMIT: expected at most 1048576 bytes of exports that a project keeps, got more with this one; export ' +
-        'less, or delete others that are not needed, then create it again',
+      'EXPORT_LIMIT: expected at most 1048576 bytes of exports in the project, got more with this one; export ' +
+        'less, or delete exports that are not needed, then create it again',
     ]);
     await call('DELETE', `/exports/${first.exportId}`);
     const both = await Promise.all([ask(call), ask(call)]);

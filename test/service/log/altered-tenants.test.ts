@@ -54,8 +54,7 @@ describe.each(engines)('a leaf of a tenant that was altered, on %s', (engine) =>
   });
 
   it('makes health degraded for everybody, in words that name no tenant and no leaf', async () => {
-    const reason =
-      "integrity_violation: a stored record is not what was logged; the operator's log says where";
+    const reason = "integrity_violation: a stored record differs from the log; the operator's log says where";
     for (const tenant of [ada, bob]) {
       const { status, body } = await tenant.call('GET', '/health');
       expect([status, body.status, body.reasons]).toEqual([200, 'degraded', [reason]]);
