@@ -1,6 +1,6 @@
 /**
- * Billing (interface §4.9; contract I6, I10, I11): the payment provider's portal, what the projects of an organization
- * used, and how long a project keeps its bodies. Proven by `test/service/access/billing.test.ts`.
+ * Handlers of billing (contract I6, I10, I11): the payment provider's portal, the use of an organization's
+ * projects, and how long a project keeps its bodies. Proven by `test/service/access/billing.test.ts`.
  */
 import type { BillingSummary } from '../../contract/billing.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -83,8 +83,8 @@ const noCustomer = (): GovError =>
   );
 
 /**
- * Tells the organization that its portal was opened, and keeps the answer, sealed since the URL lets whoever has it in.
- * The event stands in the project of the call and in the home, as what changes of a project does.
+ * Records that the portal was opened, and stores the answer sealed, because its URL lets any holder in. The
+ * event goes to the project of the call and to the home, as for changes of a project.
  */
 async function tellPortalOpened<
   Answer extends { readonly status: 200; readonly body: { readonly url: string } },

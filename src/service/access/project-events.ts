@@ -1,6 +1,7 @@
 /**
- * Events of projects, their keys and their quotas (contract O8): run `gov.system`, appended with what they tell of.
- * Proven by `test/service/access/projects.test.ts`, `test/service/access/api-keys.test.ts` and `test/service/access/quota.test.ts`.
+ * System events of projects, their keys and their quotas (contract O8), appended in the transaction of the
+ * change that they record. Proven by `test/service/access/projects.test.ts`,
+ * `test/service/access/api-keys.test.ts` and `test/service/access/quota.test.ts`.
  */
 import type { MeteredType } from '../../contract/operation.ts';
 import { problems, type ProblemCode } from '../../contract/problems.ts';
@@ -13,13 +14,13 @@ import type { Caller } from '../call/caller.ts';
 import type { SettingsChange } from '../call/settings.ts';
 import { keyMembers, systemEvent } from '../system.ts';
 
-/** Who did it, where it was no caller: somebody at the machine, or the service by itself. */
+/** The actor where no caller acts: a person at the machine, or the service itself. */
 export const operator = { id: 'operator', type: 'operator' } as const;
 const service = { id: 'gov', type: 'service' } as const;
 
 export type Actor = Pick<Caller, 'id' | 'type'> | typeof operator;
 
-/** When, by whom. */
+/** Time, salt and actor of an event. */
 export interface Telling {
   readonly nowMs: number;
   readonly salt: () => string;
@@ -43,7 +44,7 @@ const projectEvent = (
     context,
   );
 
-/** A project was made. */
+/** A project was created. */
 export const projectCreated = (stored: StoredProject, telling: Telling): EventDraft =>
   projectEvent(['project.created', 'create'], stored, telling, {
     name: stored.name,
@@ -53,15 +54,15 @@ export const projectCreated = (stored: StoredProject, telling: Telling): EventDr
 
 type Told = Pick<SettingsChange, 'changes' | 'text'>;
 
-/** Its name or settings were changed: each with what it was and what it is. */
+/** The name or settings of a project changed; each with its old and new value. */
 export const projectUpdated = (stored: StoredProject, telling: Telling, told: Told): EventDraft =>
   projectEvent(['project.updated', 'update'], stored, telling, settingsTold(told));
 
-/** How long bodies are kept was changed. */
+/** The retention of a project changed. */
 export const retentionChanged = (stored: StoredProject, telling: Telling, told: Told): EventDraft =>
   projectEvent(['retention.changed', 'update'], stored, telling, settingsTold(told));
 
-/** The hash holds all settings as they are stored, also those whose contents are not told. */
+/** The hash covers all stored settings, also those whose values the event does not contain. */
 const settingsTold = ({ changes, text }: Told): JsonObject => ({ changes, settingsHash: sha256Text(text) });
 
 export const projectDeleted = (stored: StoredProject, telling: Telling): EventDraft =>
@@ -70,7 +71,7 @@ export const projectDeleted = (stored: StoredProject, telling: Telling): EventDr
 export const projectRestored = (stored: StoredProject, telling: Telling): EventDraft =>
   projectEvent(['project.restored', 'restore'], stored, telling, { name: stored.name });
 
-/** The operator set quotas of a project; null: unlimited. */
+/** The operator set quotas of a project; null for unlimited. */
 export const quotaChanged = (
   stored: StoredProject,
   telling: Telling,
@@ -98,7 +99,7 @@ const keyEvent = (
     context,
   );
 
-/** What of a key was changed: each with what it was and what it is. */
+/** A key changed; each member with its old and new value. */
 export const keyUpdated = (key: ApiKeyRow, telling: Telling, changes: JsonObject): EventDraft =>
   keyEvent(['api_key.updated', 'update'], key, telling, { changes });
 
@@ -113,7 +114,7 @@ export const keyRotated = (key: ApiKeyRow, telling: Telling, untilMs: number): E
     rotatedUntil: formatTimestamp(untilMs),
   });
 
-/** Somebody opened the payment provider's portal for the organization. */
+/** A caller opened the payment provider's portal for the organization. */
 export const portalOpened = (organizationId: string, { by, ...context }: Telling): EventDraft =>
   systemEvent(
     {
@@ -126,7 +127,7 @@ export const portalOpened = (organizationId: string, { by, ...context }: Telling
     context,
   );
 
-/** The operator said who the organization is at the payment provider. */
+/** The operator set the organization's customer id at the payment provider. */
 export const customerChanged = (
   { organizationId, customerId: from }: Pick<StoredOrganization, 'organizationId' | 'customerId'>,
   { by, ...context }: Telling,
@@ -144,8 +145,8 @@ export const customerChanged = (
   );
 
 /**
- * The use of a quota has passed a percentage of it. Its clientEventId is one that no client can have used before: a
- * client's own has no `/` (contract A2).
+ * The use of a quota passed a percentage. A client's own clientEventId contains no `/` (contract A2), so this
+ * one is never in use before.
  */
 export const thresholdReached = (
   reached: { type: MeteredType; month: string; percent: number; limit: number; used: number },
@@ -163,7 +164,7 @@ export const thresholdReached = (
     context,
   );
 
-/** A known credential was refused; `unrecorded`: how often since the event before, beyond what is recorded. */
+/** A known credential was refused. `unrecorded`: refusals since the last event that were left out. */
 export const refused = (
   denied: { operation: string; code: ProblemCode; unrecorded: number },
   { by, ...context }: Telling,

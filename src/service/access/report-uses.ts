@@ -3,7 +3,7 @@ import type { Services } from '../dependencies.ts';
 
 const minuteMs = 60_000;
 
-/** The answer tells the store what is left, and ends it. */
+/** Stores uses once a minute. The returned function stores the rest and stops it. */
 export function startReportingUses({
   store,
   credentials,
@@ -15,7 +15,7 @@ export function startReportingUses({
     try {
       await store.used(uses);
     } catch (error) {
-      log.warn({ err: error, credentials: uses.length }, 'when credentials were used could not be stored');
+      log.warn({ err: error, credentials: uses.length }, 'the last uses of credentials could not be stored');
     }
   };
   const timer = setInterval(() => void report(), minuteMs);

@@ -1,7 +1,7 @@
 /**
- * Sign-up (interface §4.8; contract I1, C8): an organization, its first person, a project and a key in each
- * environment, and the first leaves of both logs in one transaction. The keys are shown in its answer alone.
- * Proven by `test/service/access/auth.test.ts`.
+ * Sign-up (contract I1, C8): one transaction creates an organization, its first person, a project with a key
+ * in each environment, and the first leaves of both logs. Only its answer shows the keys. Proven by
+ * `test/service/access/auth.test.ts`.
  */
 import type { Environment, SignedUp } from '../../contract/auth.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -19,7 +19,7 @@ import type { Services } from '../dependencies.ts';
 import { keyCreated } from '../system.ts';
 import { organizationCreated } from './tenant-events.ts';
 
-/** What somebody says of themselves. */
+/** Names that a person chose. */
 export interface SignUpBody {
   readonly name: string;
   readonly organizationName: string;
@@ -28,7 +28,7 @@ export interface SignUpBody {
 const projectNames: Readonly<Record<Environment, string>> = { production: 'Production', sandbox: 'Sandbox' };
 
 /**
- * USER_EXISTS where the person has an organization, also one that a parallel request is just making;
+ * USER_EXISTS where the person has an organization, also one that a concurrent request creates;
  * IDEMPOTENCY_KEY_REUSE. `idempotency` is the person's own (`ofPerson`).
  */
 export async function signUp(
@@ -39,7 +39,7 @@ export async function signUp(
     idempotency,
   }: { person: VerifiedPerson; body: SignUpBody; idempotency: Idempotency | null },
 ): Promise<{ status: 201; body: SignedUp } | Replayed> {
-  // before anything is made: most who come twice are known
+  // checked before anything is created, because most repeats find a known person
   const earlier = await earlierSignUp(services, person, idempotency);
   if (earlier === 'known') throw userExists();
   if (earlier !== null) return earlier;
@@ -63,11 +63,14 @@ export async function signUp(
   return answer;
 }
 
-/** Tells nothing of what is there already (contract C8). */
+/** The same error for every conflict, so that it reveals nothing about others (contract C8). */
 const userExists = (): GovError =>
   new GovError('USER_EXISTS', 'expected somebody who has not signed up yet; sign in instead');
 
-/** The kept answer of the person's own sign-up under the same key, `known` without one, null for somebody new. */
+/**
+ * The stored answer of the person's earlier sign-up under the same key, `known` for a person without one,
+ * null for a new person.
+ */
 async function earlierSignUp(
   { store }: Services,
   { issuer, subject }: VerifiedPerson,
@@ -83,7 +86,7 @@ async function earlierSignUp(
   return { replayed: kept.response };
 }
 
-/** A client's key is the person's: somebody else may use the same text. */
+/** Makes a client's key the person's own, because others may use the same text. */
 export const ofPerson = (
   idempotency: Idempotency | null,
   { issuer, subject }: VerifiedPerson,
@@ -136,7 +139,7 @@ function newTenant(
   };
 }
 
-/** A project of a new organization with a key that may do everything in it. */
+/** A project of a new organization, with a key that has every scope in it. */
 function firstProject(
   { randomBytes }: Services,
   { project, genesis }: ReturnType<ReturnType<typeof hostingOf>['makeProject']>,

@@ -1,6 +1,6 @@
 /**
- * The configuration of data planes: a service gives it, signed; a plane takes it and shows what it holds. What a plane
- * does with it is in `plane/config/apply.ts`. Proven by `test/service/planes/project-config.test.ts` and
+ * Handlers of the configuration of data planes. A service signs it; a plane applies it
+ * (`plane/config/apply.ts`) and shows it. Proven by `test/service/planes/project-config.test.ts` and
  * `test/plane/config/apply.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
@@ -40,7 +40,7 @@ export const bundles: Pick<Handlers, 'getTelemetryConfig' | 'getConfigBundle' | 
   async applyConfigBundle(call, services) {
     const { planeConfig } = services;
     if (planeConfig === undefined) {
-      const detail = 'expected a data plane, got a service: it makes configurations and takes none';
+      const detail = 'expected a data plane, got a service: it signs configurations and applies none';
       throw new GovError('FORBIDDEN', detail);
     }
     const text = Buffer.from(call.body.parts.join(''));

@@ -1,6 +1,7 @@
 /**
- * Events of data planes and what they report (contract O8, J3): in the log of the project, appended with what they tell
- * of. No count and no content of a plane stands in them. Proven by `test/service/planes/reports.test.ts`.
+ * System events of data planes and their reports (contract O8, J3), in the project's log and in the
+ * transaction of the change. They contain no counts and no content of a plane. Proven by
+ * `test/service/planes/reports.test.ts`.
  */
 import type { TelemetryFault } from '../../contract/telemetry.ts';
 import { hashText, sha256 } from '../../core/hash.ts';
@@ -20,7 +21,7 @@ const actions: Readonly<Record<Change, string>> = {
   revoked: 'revoke',
 };
 
-/** A data plane was registered, got another token, credentials or new ones, or lost them. */
+/** A data plane was registered, revoked, or got a token or credentials. */
 export const planeChanged = (
   change: Change,
   { planeId, name, enrolled }: StoredPlane,
@@ -48,14 +49,14 @@ const enrolledMembers = (enrolled: NonNullable<StoredPlane['enrolled']>): JsonOb
   previousValidUntil: enrolled.previous === null ? null : formatTimestamp(enrolled.previous.untilMs),
 });
 
-/** When, and which data plane it is about. */
+/** Time and salt of an event, and its data plane. */
 export interface PlaneTelling {
   readonly planeId: string;
   readonly nowMs: number;
   readonly salt: () => string;
 }
 
-/** A client's own id has no `/` (contract A2), so none of these was used before. */
+/** A client's own clientEventId contains no `/` (contract A2), so these ids are never in use before. */
 const planeEvent = (
   {
     eventType,
@@ -77,7 +78,10 @@ const planeEvent = (
     context,
   );
 
-/** Reports are missing; they may still come. fsck holds receipts against these events, so each gap has its own. */
+/**
+ * Reports are missing; they may still arrive. Each gap has its own event, because fsck checks receipts
+ * against these events.
+ */
 export const gapDetected = (
   gap: { readonly epoch: number; readonly firstMissing: number; readonly before: number },
   telling: PlaneTelling,
@@ -92,7 +96,7 @@ export const gapDetected = (
     telling,
   );
 
-/** A month that was billed gets units, or loses them to another one: its bill is another one now. */
+/** A report changed the units of a billed month, so its bill must change. */
 export const reportedLate = (
   late: {
     readonly reportId: string;
@@ -116,12 +120,12 @@ interface Refused {
   readonly reportId: string;
   readonly epoch: number;
   readonly sequence: number;
-  /** `limit_reached`: of months of an epoch, or of units of a month. */
+  /** `limit_reached`: too many months of an epoch, or units of a month. */
   readonly reason: TelemetryFault | 'limit_reached';
   readonly pointer: string;
 }
 
-/** A report does not hold together, and was not stored; once for each of its ids. */
+/** A report is inconsistent and was not stored. One event for each report id. */
 export const reportRefused = (refused: Refused, telling: PlaneTelling): EventDraft =>
   planeEvent(
     {
@@ -133,7 +137,7 @@ export const reportRefused = (refused: Refused, telling: PlaneTelling): EventDra
     telling,
   );
 
-/** A report does not follow from the one before: the history of the plane is not what it reported. */
+/** A report does not follow from the one before: the plane's log differs from what it reported. */
 export const integrityViolated = (
   violated: Refused & { readonly stored: boolean },
   telling: PlaneTelling,
@@ -148,7 +152,7 @@ export const integrityViolated = (
     telling,
   );
 
-/** A challenge was answered wrongly. */
+/** A challenge got a wrong answer. */
 export const attestationFailed = (
   failed: {
     readonly challengeId: string;
@@ -163,7 +167,7 @@ export const attestationFailed = (
     telling,
   );
 
-/** Nobody answered a challenge in time. */
+/** A challenge got no answer in time. */
 export const challengeExpired = (
   {
     challengeId,
@@ -182,7 +186,7 @@ export const challengeExpired = (
     telling,
   );
 
-/** A challenge that was answered was answered otherwise; told once. */
+/** A challenge got a second, different answer. Recorded once. */
 export const attestationContradicted = (
   contradicted: { readonly challengeId: string; readonly reportId: string },
   telling: PlaneTelling,

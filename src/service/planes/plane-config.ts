@@ -1,4 +1,6 @@
-/** The configuration that a data plane took from its service. `plane/config/apply.ts` implements it. */
+/**
+ * The configuration that a data plane applied, as its handlers use it. `plane/config/apply.ts` implements it.
+ */
 import type { BundleApplied, HeldBundle } from '../../contract/plane-config.ts';
 import type { StoredPolicy } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
@@ -6,19 +8,19 @@ import type { StoredSettings } from '../call/settings.ts';
 import type { DraftedChange } from '../policies/drafted-change.ts';
 
 export interface ApplyOptions {
-  /** Whether a version that is not after the one in force is taken too. */
+  /** Whether a version that is not newer than the applied one is accepted. */
   readonly older?: boolean;
 }
 
-/** The configuration that a plane took from its service. Absent at a service. */
+/** The applied configuration of a plane. Absent on a service. */
 export interface PlaneConfig {
-  /** NOT_FOUND where it holds none. */
+  /** The applied configuration. NOT_FOUND where there is none. */
   held(): Promise<HeldBundle>;
-  /** By a person, from a file. BundleRefused; then nothing changed. */
+  /** Applies a configuration that a person uploads. BundleRefused; then nothing changed. */
   apply(text: Uint8Array, caller: Caller, options?: ApplyOptions): Promise<BundleApplied>;
-  /** FORBIDDEN where a change of a policy is for the service alone to make. */
+  /** FORBIDDEN where only the service may change the policy. */
   refusePolicyChange(policy: StoredPolicy, change: DraftedChange): void;
-  /** FORBIDDEN where the risk router is configured by the service. */
+  /** FORBIDDEN where the service configures the risk router. */
   refuseRiskConfig(): void;
   /** Settings that the service decides. */
   settings(): Partial<StoredSettings>;

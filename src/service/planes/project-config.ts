@@ -1,8 +1,8 @@
 /**
- * The configuration of a project as its data planes get it: policies in force, risk router, what is redacted, of one
- * moment. Its version is one more than the index of the newest leaf that changed any of them, so every process gives
- * the same one, it grows with each change, and equal versions are equal bytes. Proven by
- * `test/service/planes/project-config.test.ts`.
+ * The signed configuration of a project for its data planes: policies in force, risk router and redaction of
+ * one moment. Its version is one more than the index of the newest leaf that changed any of them. So every
+ * process makes the same configuration, versions grow with each change, and equal versions have equal bytes.
+ * Proven by `test/service/planes/project-config.test.ts`.
  */
 import { bundleSchema, type ConfigBundle, type SignedBundle } from '../../contract/plane-config.ts';
 import { limits } from '../../contract/limits.ts';
@@ -26,11 +26,11 @@ export interface ProjectBundle {
   readonly signed: SignedBundle;
 }
 
-/** Where the newest leaves stand that a bundle is made of; null for none. */
+/** Indexes of the newest leaves of a configuration; null for none. */
 interface Moment {
   readonly policyIndex: number | null;
   readonly configIndex: number | null;
-  /** When the project was changed last. */
+  /** When the project last changed. */
   readonly updatedMs: number;
 }
 
@@ -40,15 +40,16 @@ interface Made {
   readonly bytes: number;
 }
 
-/** Of the projects that were asked for last, the oldest first. */
+/** The last requested configurations, the oldest first. */
 const made = new Map<string, Made>();
 let madeBytes = 0;
 
 const attempts = 5;
 
 /**
- * The signed bundle of a hosted project. CONFLICT where its policies are too much for one, OVERLOADED where it never
- * rests. Cost: three small reads where nothing changed; else reading, hashing and signing all of it.
+ * The signed configuration of a hosted project. CONFLICT where its policies are too large for one, OVERLOADED
+ * where it keeps changing. Cost: three small reads where nothing changed; else reading, hashing and signing
+ * all of it.
  */
 export async function bundleOf(services: Services, project: Project): Promise<ProjectBundle> {
   const { store } = services;
@@ -87,7 +88,7 @@ async function momentOf(store: StoreReader, project: Project): Promise<Moment> {
   };
 }
 
-/** Null where anything is of another moment already. */
+/** Null where any part is of a later moment. */
 async function read(store: StoreReader, project: Project, of: Moment): Promise<ConfigBundle | null> {
   const { projectId, organizationId, environment } = project;
   const { policies, policyIndex } = await store.policiesInForce(projectId);
@@ -125,7 +126,7 @@ async function read(store: StoreReader, project: Project, of: Moment): Promise<C
   };
 }
 
-/** Index of the leaf that tells of the newest change of the project's name or settings. */
+/** Index of the leaf that records the newest change of the project's name or settings. */
 async function newestSettings(store: StoreReader, projectId: string): Promise<number | null> {
   const filter = { runId: systemRun, eventType: 'project.updated' };
   const [leaf] = await store.events(projectId, filter, { limit: 1, order: 'desc' });
@@ -134,7 +135,7 @@ async function newestSettings(store: StoreReader, projectId: string): Promise<nu
 
 const pagePolicies = 1000;
 
-/** Of policies in force; they never change. */
+/** Descriptions of versions in force; they never change. */
 async function descriptionsOf(
   store: StoreReader,
   projectId: string,
@@ -156,12 +157,13 @@ async function timeOf(store: StoreReader, projectId: string, index: number): Pro
   if (leaf === null) throw new Error(`expected leaf ${index} of ${projectId}, got none`);
   const { at, serverTimestamp } = readJson(leaf.record) as JsonObject;
   const time = at ?? serverTimestamp;
-  if (typeof time !== 'string') throw new Error(`expected a time in leaf ${index} of ${projectId}`);
+  if (typeof time !== 'string') throw new Error(`expected a time in leaf ${index} of ${projectId}, got none`);
   return time;
 }
 
 function keep({ hosting }: Services, of: Moment, bundle: ConfigBundle): ProjectBundle {
-  if (hosting === null) throw new Error('only a hosted service makes configurations of planes');
+  if (hosting === null)
+    throw new Error('expected a hosted service, got a plane: only a service signs configurations');
   const bytes = Buffer.byteLength(canonicalize(bundle as unknown as Json));
   const limit = limits.configBundleBytes - limits.checkpointNoteChars;
   if (bytes > limit) {

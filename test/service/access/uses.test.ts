@@ -75,7 +75,7 @@ describe('reporting', () => {
     );
     uses.add('a', key('key_a'), 60_000);
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(warned).toEqual(['when credentials were used could not be stored']);
+    expect(warned).toEqual(['the last uses of credentials could not be stored']);
     isDown = false;
     uses.add('b', key('key_b'), 120_000);
     await stop();
