@@ -3,7 +3,7 @@ import { apiKeys } from './access/api-keys.ts';
 import { approvals } from './policies/approvals.ts';
 import { auth } from './access/auth.ts';
 import { billing } from './access/billing.ts';
-import { bundles } from './planes/config.ts';
+import { planeConfigs } from './planes/config.ts';
 import { combine } from './combine.ts';
 import type { Handlers } from './call/handler.ts';
 import { evaluations } from './policies/evaluate.ts';
@@ -33,7 +33,7 @@ export const handlers: Handlers = combine({
   graphs,
   evaluations,
   policies,
-  bundles,
+  planeConfigs,
   simulations,
   snapshots,
   tools,

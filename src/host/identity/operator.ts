@@ -14,7 +14,7 @@ import {
   operator,
   projectRestored,
   quotaChanged,
-  type Telling,
+  type EventContext,
 } from '../../service/access/project-events.ts';
 import type { Services } from '../../service/dependencies.ts';
 import {
@@ -107,7 +107,7 @@ export const setQuotas = (services: Services, projectId: string, wanted: QuotaCh
 async function change(
   services: Services,
   projectId: string,
-  judge: (stored: StoredProject, telling: Telling) => ProjectChange | null,
+  judge: (stored: StoredProject, telling: EventContext) => ProjectChange | null,
 ): Promise<Operated> {
   const { store, salt } = services;
   const project = await store.project(projectId);

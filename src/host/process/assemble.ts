@@ -12,7 +12,7 @@ import type { Hosting } from '../../service/hosting.ts';
 import { JobWorker } from '../../service/jobs/worker.ts';
 import type { Log } from '../../service/call/log.ts';
 import { PolicySets } from '../../service/policies/in-force.ts';
-import { refusalTeller } from '../../service/access/refusals.ts';
+import { refusalRecorder } from '../../service/access/refusals.ts';
 import { Runs } from '../../service/events/runs.ts';
 import { deriveSecrets } from '../../service/call/secrets.ts';
 import type { Services } from '../../service/dependencies.ts';
@@ -118,6 +118,6 @@ export function assemble(parts: Parts): Assembled {
     debugging,
   };
   const jobs = new JobWorker(services);
-  const tellRefusal = refusalTeller(services);
+  const tellRefusal = refusalRecorder(services);
   return { engine, services, jobs };
 }

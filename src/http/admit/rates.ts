@@ -98,17 +98,17 @@ export class Rates {
     const monthly = quota === null ? null : quotaPolicy(quota);
     if (limit === null)
       return { lines: monthly === null ? [] : ['ratelimit-policy', monthly], refusal: null };
-    return this.#told(name, limit, limit.buckets.take(who), monthly);
+    return this.#spent(name, limit, limit.buckets.take(who), monthly);
   }
 
   /** RATE_LIMITED where the next request of `who` would get it. */
   look(name: RateName, who: string): Spent {
     const limit = this.#limits[name];
     if (limit === null) return { lines: [], refusal: null };
-    return this.#told(name, limit, limit.buckets.look(who), null);
+    return this.#spent(name, limit, limit.buckets.look(who), null);
   }
 
-  #told(name: RateName, { quota, policy }: Limit, level: Level, monthly: string | null): Spent {
+  #spent(name: RateName, { quota, policy }: Limit, level: Level, monthly: string | null): Spent {
     const { taken, waitSeconds } = level;
     const left = Math.min(quota, level.left); // the header promises no more than the burst
     const lines = [

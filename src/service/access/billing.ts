@@ -33,7 +33,7 @@ export const billing: Pick<
     const { customerId } = await organizationOf(services, caller.project);
     if (customerId === null || portal === null) throw noCustomer();
     const url = await portal.open(customerId, returnUrl);
-    return tellPortalOpened(call, services, { status: 200, body: { url } } as const);
+    return recordPortalOpened(call, services, { status: 200, body: { url } } as const);
   },
 
   async getBillingSummary({ caller }, services) {
@@ -86,7 +86,7 @@ const noCustomer = (): GovError =>
  * Records that the portal was opened, and stores the answer sealed, because its URL lets any holder in. The
  * event goes to the project of the call and to the home, as for changes of a project.
  */
-async function tellPortalOpened<
+async function recordPortalOpened<
   Answer extends { readonly status: 200; readonly body: { readonly url: string } },
 >({ caller, idempotency }: Call<Table['openBillingPortal']>, services: Services, answer: Answer) {
   const { organizationId, projectId } = caller.project;

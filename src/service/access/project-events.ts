@@ -21,7 +21,7 @@ const service = { id: 'gov', type: 'service' } as const;
 export type Actor = Pick<Caller, 'id' | 'type'> | typeof operator;
 
 /** Time, salt and actor of an event. */
-export interface Telling {
+export interface EventContext {
   readonly nowMs: number;
   readonly salt: () => string;
   readonly by: Actor;
@@ -30,7 +30,7 @@ export interface Telling {
 const projectEvent = (
   [eventType, action]: readonly [eventType: string, action: string],
   { project }: Pick<StoredProject, 'project'>,
-  { by, ...context }: Telling,
+  { by, ...context }: EventContext,
   metadata: JsonObject,
 ): EventDraft =>
   systemEvent(
@@ -45,39 +45,48 @@ const projectEvent = (
   );
 
 /** A project was created. */
-export const projectCreated = (stored: StoredProject, telling: Telling): EventDraft =>
-  projectEvent(['project.created', 'create'], stored, telling, {
+export const projectCreated = (stored: StoredProject, context: EventContext): EventDraft =>
+  projectEvent(['project.created', 'create'], stored, context, {
     name: stored.name,
     environment: stored.project.environment,
     organizationId: stored.project.organizationId,
   });
 
-type Told = Pick<SettingsChange, 'changes' | 'text'>;
+type ChangedSettings = Pick<SettingsChange, 'changes' | 'text'>;
 
 /** The name or settings of a project changed; each with its old and new value. */
-export const projectUpdated = (stored: StoredProject, telling: Telling, told: Told): EventDraft =>
-  projectEvent(['project.updated', 'update'], stored, telling, settingsTold(told));
+export const projectUpdated = (
+  stored: StoredProject,
+  context: EventContext,
+  changed: ChangedSettings,
+): EventDraft => projectEvent(['project.updated', 'update'], stored, context, settingsMembers(changed));
 
 /** The retention of a project changed. */
-export const retentionChanged = (stored: StoredProject, telling: Telling, told: Told): EventDraft =>
-  projectEvent(['retention.changed', 'update'], stored, telling, settingsTold(told));
+export const retentionChanged = (
+  stored: StoredProject,
+  context: EventContext,
+  changed: ChangedSettings,
+): EventDraft => projectEvent(['retention.changed', 'update'], stored, context, settingsMembers(changed));
 
 /** The hash covers all stored settings, also those whose values the event does not contain. */
-const settingsTold = ({ changes, text }: Told): JsonObject => ({ changes, settingsHash: sha256Text(text) });
+const settingsMembers = ({ changes, text }: ChangedSettings): JsonObject => ({
+  changes,
+  settingsHash: sha256Text(text),
+});
 
-export const projectDeleted = (stored: StoredProject, telling: Telling): EventDraft =>
-  projectEvent(['project.deleted', 'delete'], stored, telling, { name: stored.name });
+export const projectDeleted = (stored: StoredProject, context: EventContext): EventDraft =>
+  projectEvent(['project.deleted', 'delete'], stored, context, { name: stored.name });
 
-export const projectRestored = (stored: StoredProject, telling: Telling): EventDraft =>
-  projectEvent(['project.restored', 'restore'], stored, telling, { name: stored.name });
+export const projectRestored = (stored: StoredProject, context: EventContext): EventDraft =>
+  projectEvent(['project.restored', 'restore'], stored, context, { name: stored.name });
 
 /** The operator set quotas of a project; null for unlimited. */
 export const quotaChanged = (
   stored: StoredProject,
-  telling: Telling,
+  context: EventContext,
   quotas: StoredProject['quotas'],
 ): EventDraft =>
-  projectEvent(['quota.changed', 'configure'], stored, telling, {
+  projectEvent(['quota.changed', 'configure'], stored, context, {
     from: { ...stored.quotas },
     to: { ...quotas },
   });
@@ -85,7 +94,7 @@ export const quotaChanged = (
 const keyEvent = (
   [eventType, action]: readonly [eventType: string, action: string],
   { keyId, name, prefix }: ApiKeyRow,
-  { by, ...context }: Telling,
+  { by, ...context }: EventContext,
   metadata: JsonObject,
 ): EventDraft =>
   systemEvent(
@@ -100,22 +109,22 @@ const keyEvent = (
   );
 
 /** A key changed; each member with its old and new value. */
-export const keyUpdated = (key: ApiKeyRow, telling: Telling, changes: JsonObject): EventDraft =>
-  keyEvent(['api_key.updated', 'update'], key, telling, { changes });
+export const keyUpdated = (key: ApiKeyRow, context: EventContext, changes: JsonObject): EventDraft =>
+  keyEvent(['api_key.updated', 'update'], key, context, { changes });
 
-export const keyRevoked = (key: ApiKeyRow, telling: Telling): EventDraft =>
-  keyEvent(['api_key.revoked', 'revoke'], key, telling, {});
+export const keyRevoked = (key: ApiKeyRow, context: EventContext): EventDraft =>
+  keyEvent(['api_key.revoked', 'revoke'], key, context, {});
 
 /** A key replaces another one, which ends at `untilMs`. */
-export const keyRotated = (key: ApiKeyRow, telling: Telling, untilMs: number): EventDraft =>
-  keyEvent(['api_key.rotated', 'rotate'], key, telling, {
+export const keyRotated = (key: ApiKeyRow, context: EventContext, untilMs: number): EventDraft =>
+  keyEvent(['api_key.rotated', 'rotate'], key, context, {
     ...keyMembers(key),
     rotatedFrom: key.rotatedFrom,
     rotatedUntil: formatTimestamp(untilMs),
   });
 
 /** A caller opened the payment provider's portal for the organization. */
-export const portalOpened = (organizationId: string, { by, ...context }: Telling): EventDraft =>
+export const portalOpened = (organizationId: string, { by, ...context }: EventContext): EventDraft =>
   systemEvent(
     {
       eventType: 'billing.portal_opened',
@@ -130,7 +139,7 @@ export const portalOpened = (organizationId: string, { by, ...context }: Telling
 /** The operator set the organization's customer id at the payment provider. */
 export const customerChanged = (
   { organizationId, customerId: from }: Pick<StoredOrganization, 'organizationId' | 'customerId'>,
-  { by, ...context }: Telling,
+  { by, ...context }: EventContext,
   to: string | null,
 ): EventDraft =>
   systemEvent(
@@ -167,7 +176,7 @@ export const thresholdReached = (
 /** A known credential was refused. `unrecorded`: refusals since the last event that were left out. */
 export const refused = (
   denied: { operation: string; code: ProblemCode; unrecorded: number },
-  { by, ...context }: Telling,
+  { by, ...context }: EventContext,
 ): EventDraft => {
   const isCredential = problems[denied.code].status === 401;
   return systemEvent(

@@ -5,7 +5,7 @@
 import type { ListedProject, ProjectDetail } from '../../contract/projects.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { NamedProject, NewTenant, StoredProject } from '../../store/port/store.ts';
-import { grewBeside, keyReused } from '../events/append.ts';
+import { wakeHome, keyReused } from '../events/append.ts';
 import { believed, requiredOf } from '../events/asking.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import type { Handlers } from '../call/handler.ts';
@@ -55,7 +55,7 @@ export const projects: Pick<
     if (created.outcome === 'key_reused') throw keyReused();
     if (created.outcome === 'replayed') return { replayed: created.response };
     services.checkpoints.grew(id);
-    if (created.home !== undefined) grewBeside(services, created.home);
+    if (created.home !== undefined) wakeHome(services, created.home);
     return answer;
   },
 

@@ -38,10 +38,10 @@ const counting =
     const appended = { ...request, projectId: project.projectId, meter: metered(counted) };
     // an unlimited quota has no thresholds, so a plane waits for nothing else
     if (rules.quotas[counted.op] === null) return appendBy(services, appended);
-    return appendAndTell(services, counted, () => appendBy(services, appended));
+    return appendAndAnnounce(services, counted, () => appendBy(services, appended));
   };
 
-async function appendAndTell<Outcome extends object>(
+async function appendAndAnnounce<Outcome extends object>(
   services: Services,
   counted: MeteredCall,
   work: () => Promise<Outcome>,
@@ -50,7 +50,7 @@ async function appendAndTell<Outcome extends object>(
   const atMs = services.now();
   const stored = await work();
   if ('used' in stored && typeof stored.used === 'number') {
-    tellOwn(services, counted, { used: stored.used, atMs });
+    announceOwn(services, counted, { used: stored.used, atMs });
   }
   return stored;
 }
@@ -73,7 +73,7 @@ export async function requireRoom(services: Services, caller: Caller, op: Metere
 }
 
 /** The highest percentage of a quota that has an event. */
-interface Told {
+interface Announced {
   readonly month: string;
   readonly percent: number;
 }
@@ -82,8 +82,8 @@ interface Told {
  * By project and kind. After a restart or beyond the limit, the event is appended again, and the store
  * recognizes it.
  */
-const told = new WeakMap<Store, Map<string, Told>>();
-const toldBound = 10_000;
+const announced = new WeakMap<Store, Map<string, Announced>>();
+const announcedBound = 10_000;
 
 /** The project and rules of a quota. */
 type Of = Pick<Caller, 'project' | 'rules'>;
@@ -97,36 +97,36 @@ interface Used {
 }
 
 /** Checks thresholds after an append of the project. Never delays or fails the answer. */
-function tellOwn(
+function announceOwn(
   services: Services,
   { caller, op }: MeteredCall,
   { used, atMs }: { used: number; atMs: number },
 ): void {
   const month = monthOf(atMs);
-  if (isToldOut(services, caller, { op, month })) return;
+  if (isDone(services, caller, { op, month })) return;
   const { store } = services;
-  beside(services, caller, async () => {
+  inBackground(services, caller, async () => {
     const { reported } = await recentUsage(store, caller.project, { month, nowMs: atMs });
-    tellThresholds(services, caller, { op, month, used: countable(used + reported[op]), atMs });
+    announceThresholds(services, caller, { op, month, used: countable(used + reported[op]), atMs });
   });
 }
 
 /**
  * Checks thresholds after a data plane reported a month. Never delays or fails the answer. Cost: two rows.
  */
-export function tellReported(services: Services, of: Of, month: string): void {
+export function announceReported(services: Services, of: Of, month: string): void {
   const limited = meteredTypes.filter(
-    (op) => of.rules.quotas[op] !== null && !isToldOut(services, of, { op, month }),
+    (op) => of.rules.quotas[op] !== null && !isDone(services, of, { op, month }),
   );
   if (limited.length === 0) return;
   const atMs = services.now();
-  beside(services, of, async () => {
+  inBackground(services, of, async () => {
     const { used } = await monthUsage(services.store, of.project.projectId, month);
-    for (const op of limited) tellThresholds(services, of, { op, month, used: used[op], atMs });
+    for (const op of limited) announceThresholds(services, of, { op, month, used: used[op], atMs });
   });
 }
 
-function beside({ log }: Services, { project }: Of, work: () => Promise<void>): void {
+function inBackground({ log }: Services, { project }: Of, work: () => Promise<void>): void {
   work().catch((error: unknown) => {
     const { projectId } = project;
     log.warn({ err: error, projectId }, 'the use of a quota could not be read; the next use tries again');
@@ -134,28 +134,32 @@ function beside({ log }: Services, { project }: Of, work: () => Promise<void>): 
 }
 
 /** The highest percentage with a known event, or 0. */
-function toldBefore({ store }: Services, { project }: Of, { op, month }: Pick<Used, 'op' | 'month'>): number {
-  const known = told.get(store)?.get(`${project.projectId} ${op}`);
+function announcedBefore(
+  { store }: Services,
+  { project }: Of,
+  { op, month }: Pick<Used, 'op' | 'month'>,
+): number {
+  const known = announced.get(store)?.get(`${project.projectId} ${op}`);
   return known?.month === month ? known.percent : 0;
 }
 
-const isToldOut = (services: Services, of: Of, used: Pick<Used, 'op' | 'month'>): boolean =>
-  of.rules.settings.thresholds.every((percent) => percent <= toldBefore(services, of, used));
+const isDone = (services: Services, of: Of, used: Pick<Used, 'op' | 'month'>): boolean =>
+  of.rules.settings.thresholds.every((percent) => percent <= announcedBefore(services, of, used));
 
-function tellThresholds(services: Services, of: Of, { op, month, used, atMs }: Used): void {
+function announceThresholds(services: Services, of: Of, { op, month, used, atMs }: Used): void {
   const limit = of.rules.quotas[op];
   if (limit === null) return;
   const passed = of.rules.settings.thresholds.filter((percent) => used * 100 >= percent * limit);
-  const before = toldBefore(services, of, { op, month });
+  const before = announcedBefore(services, of, { op, month });
   const news = passed.filter((percent) => percent > before);
   if (news.length === 0) return;
   const { store, log } = services;
   const { projectId } = of.project;
   const name = `${projectId} ${op}`;
-  const memory = told.get(store) ?? new Map<string, Told>();
-  if (memory.size >= toldBound) memory.clear();
+  const memory = announced.get(store) ?? new Map<string, Announced>();
+  if (memory.size >= announcedBound) memory.clear();
   memory.set(name, { month, percent: Math.max(...news) });
-  told.set(store, memory);
+  announced.set(store, memory);
   const leaves = news.map((percent) =>
     thresholdReached({ type: op, month, percent, limit, used }, { nowMs: atMs, salt: services.salt }),
   );

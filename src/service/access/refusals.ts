@@ -21,7 +21,7 @@ const projectsHeld = 10_000;
  * Implements `Services.denied` on a hosted service. Appends the event in the background; the answer never
  * waits.
  */
-export function refusalTeller(services: Services): NonNullable<Services['denied']> {
+export function refusalRecorder(services: Services): NonNullable<Services['denied']> {
   const minutes = new Map<string, Minute>();
   return ({ id, type, project }, { operation, code }) => {
     const { now, salt, log } = services;

@@ -13,7 +13,7 @@ import { sealedWrite, type Idempotency } from '../call/idempotency.ts';
 import type { Replayed } from '../call/answer.ts';
 import type { VerifiedPerson } from '../hosting.ts';
 import { createKey } from './token-format.ts';
-import { projectCreated, type Telling } from './project-events.ts';
+import { projectCreated, type EventContext } from './project-events.ts';
 import { hostingOf } from './projects.ts';
 import type { Services } from '../dependencies.ts';
 import { keyCreated } from '../system.ts';
@@ -115,15 +115,15 @@ function newTenant(
   const nowMs = services.now();
   const organizationId = typeId('org', nowMs, randomBytes(10));
   const userId = typeId('usr', nowMs, randomBytes(10));
-  const telling: Telling = { nowMs, salt, by: { id: userId, type: 'person' } };
+  const context: EventContext = { nowMs, salt, by: { id: userId, type: 'person' } };
   const production = hosting.makeProject(organizationId, 'production');
   const sandbox = hosting.makeProject(organizationId, 'sandbox');
   const home = { production: production.project.projectId, sandbox: sandbox.project.projectId };
   const organization = { organizationId, name: organizationName, customerId: null, home, createdMs: nowMs };
-  const live = firstProject(services, production, telling);
-  const test = firstProject(services, sandbox, telling);
-  const [genesis, ...told] = live.made.leaves;
-  const leaves = genesis === undefined ? [] : [genesis, organizationCreated(organization, telling), ...told];
+  const live = firstProject(services, production, context);
+  const test = firstProject(services, sandbox, context);
+  const [genesis, ...otherLeaves] = live.made.leaves;
+  const leaves = genesis === undefined ? [] : [genesis, organizationCreated(organization, context), ...otherLeaves];
   return {
     organization,
     user: { userId, organizationId, issuer, subject, email, name, createdMs: nowMs },
@@ -143,9 +143,9 @@ function newTenant(
 function firstProject(
   { randomBytes }: Services,
   { project, genesis }: ReturnType<ReturnType<typeof hostingOf>['makeProject']>,
-  telling: Telling,
+  context: EventContext,
 ): { readonly token: string; readonly made: NewProject } {
-  const { nowMs, by } = telling;
+  const { nowMs, by } = context;
   const wanted = { name: 'Sign-up key', scopes: ['*'], createdBy: by.id };
   const { token, row } = createKey(project, { ...wanted, nowMs, randomBytes });
   const stored: StoredProject = {
@@ -157,6 +157,6 @@ function firstProject(
     updatedMs: nowMs,
     deletedMs: null,
   };
-  const leaves = [genesis, projectCreated(stored, telling), keyCreated(row, { nowMs, randomBytes, by })];
+  const leaves = [genesis, projectCreated(stored, context), keyCreated(row, { nowMs, randomBytes, by })];
   return { token, made: { stored, leaves, keys: [row] } };
 }

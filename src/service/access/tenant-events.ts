@@ -7,13 +7,13 @@ import type { EventDraft } from '../../core/event/record.ts';
 import { sha256 } from '../../core/hash.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredOrganization, StoredSession } from '../../store/port/store.ts';
-import type { Telling } from './project-events.ts';
+import type { EventContext } from './project-events.ts';
 import { systemEvent } from '../system.ts';
 
 /** A person signed up. */
 export const organizationCreated = (
   { organizationId, name, home }: StoredOrganization,
-  { by, ...context }: Telling,
+  { by, ...context }: EventContext,
 ): EventDraft =>
   systemEvent(
     {
@@ -30,7 +30,7 @@ export const organizationCreated = (
 export type EndReason = 'signed_out' | 'replaced';
 
 /** A person signed in, and is the actor. */
-export const sessionOpened = (session: StoredSession, context: Omit<Telling, 'by'>): EventDraft =>
+export const sessionOpened = (session: StoredSession, context: Omit<EventContext, 'by'>): EventDraft =>
   sessionEvent(['session.opened', 'open'], session, context, {
     kind: session.kind,
     expiresAt: formatTimestamp(session.expiresMs),
@@ -38,14 +38,14 @@ export const sessionOpened = (session: StoredSession, context: Omit<Telling, 'by
 
 export const sessionClosed = (
   session: StoredSession,
-  context: Omit<Telling, 'by'>,
+  context: Omit<EventContext, 'by'>,
   reason: EndReason,
 ): EventDraft => sessionEvent(['session.closed', 'close'], session, context, { kind: session.kind, reason });
 
 const sessionEvent = (
   [eventType, action]: readonly [eventType: string, action: string],
   { digest, userId }: StoredSession,
-  context: Omit<Telling, 'by'>,
+  context: Omit<EventContext, 'by'>,
   metadata: Readonly<Record<string, string>>,
 ): EventDraft =>
   systemEvent(

@@ -27,21 +27,21 @@ export const erasures: Pick<Handlers, 'createErasure' | 'listErasures' | 'getEra
     if (dryRun) {
       const { targets, complete, hasKey = false } = await findTargets(services, caller, body);
       const request = isTwo ? { request: erasureRequest(services, caller, body) } : {};
-      const told = done(null, { targets, complete, dryRun, keyDestroyed: hasKey });
-      return { status: 200, body: { ...told, ...request } };
+      const outcome = done(null, { targets, complete, dryRun, keyDestroyed: hasKey });
+      return { status: 200, body: { ...outcome, ...request } };
     }
     const requested = isTwo ? { requestedMs: await requireSecondPerson(services, caller, body) } : {};
-    const composed = (erasureId: string, told: Told) =>
+    const composed = (erasureId: string, outcome: ErasureOutcome) =>
       ({
         status: 201,
-        body: done(erasureId, told),
+        body: done(erasureId, outcome),
         headers: { location: `${basePath}/erasures/${erasureId}` },
       }) as const satisfies PlainAnswer;
     for (let attempt = 1; ; attempt++) {
       const found = await findTargets(services, caller, body);
-      const told = toldOf(found, { destroysKey: attempt < attempts });
-      const { targets, keyDestroyed } = told;
-      if (targets.length === 0 && !keyDestroyed) return { status: 200, body: done(null, told) };
+      const outcome = outcomeOf(found, { destroysKey: attempt < attempts });
+      const { targets, keyDestroyed } = outcome;
+      if (targets.length === 0 && !keyDestroyed) return { status: 200, body: done(null, outcome) };
       try {
         const erased = await erase(services, {
           project: caller.project,
@@ -50,9 +50,9 @@ export const erasures: Pick<Handlers, 'createErasure' | 'listErasures' | 'getEra
           reasonCode,
           ...requested,
           ...(found.subject === undefined ? {} : { subject: found.subject, destroysKey: keyDestroyed }),
-          kept: (erasureId) => idempotencyWrite(idempotency, composed(erasureId, told)),
+          kept: (erasureId) => idempotencyWrite(idempotency, composed(erasureId, outcome)),
         });
-        return 'replayed' in erased ? erased : composed(erased.erasureId, told);
+        return 'replayed' in erased ? erased : composed(erased.erasureId, outcome);
       } catch (error) {
         // another event about the subject may have been recorded in the meantime
         if (!keyDestroyed || !(error instanceof GovError) || error.code !== 'CONFLICT') throw error;
@@ -88,21 +88,21 @@ export const erasures: Pick<Handlers, 'createErasure' | 'listErasures' | 'getEra
 /** The last attempt keeps the key of a subject about whom new events keep arriving. */
 const attempts = 3;
 
-interface Told extends Pick<ErasureDone, 'complete' | 'dryRun' | 'keyDestroyed'> {
+interface ErasureOutcome extends Pick<ErasureDone, 'complete' | 'dryRun' | 'keyDestroyed'> {
   readonly targets: readonly ErasureTarget[];
 }
 
 /** The targets without destroying the key; the client asks again where the subject still has one. */
-function toldOf(found: Found, { destroysKey }: { readonly destroysKey: boolean }): Told {
+function outcomeOf(found: Found, { destroysKey }: { readonly destroysKey: boolean }): ErasureOutcome {
   const { targets, complete, hasKey = false } = found;
   const keyDestroyed = found.destroysKey === true && destroysKey;
   return { targets, complete: complete && (keyDestroyed || !hasKey), dryRun: false, keyDestroyed };
 }
 
-const done = (erasureId: string | null, { targets, ...told }: Told): ErasureDone => ({
+const done = (erasureId: string | null, { targets, ...outcome }: ErasureOutcome): ErasureDone => ({
   erasureId,
   ...counted(targets),
-  ...told,
+  ...outcome,
 });
 
 const counted = (targets: readonly ErasureTarget[]) => ({

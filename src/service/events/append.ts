@@ -59,7 +59,7 @@ export async function appendGuarded(
         tail.grew(request.projectId);
         checkpoints.grew(request.projectId);
       }
-      if (result.home !== undefined) grewBeside(services, result.home);
+      if (result.home !== undefined) wakeHome(services, result.home);
       return result;
     case 'replayed':
       return { replayed: result.response };
@@ -77,7 +77,7 @@ export async function appendGuarded(
 }
 
 /** Wakes readers of a home project's log after another project's append added an event to it. */
-export function grewBeside({ tail, checkpoints }: Services, home: string): void {
+export function wakeHome({ tail, checkpoints }: Services, home: string): void {
   tail.grew(home);
   checkpoints.grew(home);
 }

@@ -146,7 +146,7 @@ function wakeAll(watched: Watched): void {
 }
 
 /** Whether a leaf may record an erasure. */
-const tellsErasure = ({ record }: Leaf): boolean => record.includes('"eventType":"erasure.executed"');
+const recordsErasure = ({ record }: Leaf): boolean => record.includes('"eventType":"erasure.executed"');
 
 class Newest {
   readonly #store: Reads;
@@ -224,7 +224,7 @@ class Newest {
   async #extend(): Promise<void> {
     const limit = limits.streamPageEvents;
     const leaves = await this.#store.eventsAfter(this.#projectId, {}, { after: this.#to - 1, limit });
-    if (leaves.some(tellsErasure)) this.#forget();
+    if (leaves.some(recordsErasure)) this.#forget();
     for (const leaf of leaves) {
       const event = new NewEvent(leaf);
       this.#events.push(event);

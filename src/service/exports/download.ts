@@ -43,7 +43,7 @@ export async function downloadAnswer(services: Services, asked: Asked): Promise<
   const range =
     conditions.ifRange === null || conditions.ifRange === etag ? rangeOf(conditions.range, size) : null;
   const { from, to } = range ?? { from: 0, to: size };
-  await tell(services, exported, caller);
+  await recordDownload(services, exported, caller);
   return {
     status: range === null ? 200 : 206,
     headers: {
@@ -57,12 +57,13 @@ export async function downloadAnswer(services: Services, asked: Asked): Promise<
     },
     bytes: to - from,
     still: () => stillThere(services, exported),
-    chunks: () => told(services, exported, services.exports.artifacts.read(exported, done, { from, to })),
+    chunks: () =>
+      readReporting(services, exported, services.exports.artifacts.read(exported, done, { from, to })),
   };
 }
 
 /** Reads the artifact and logs an error for the operator. */
-async function* told(
+async function* readReporting(
   { log }: Services,
   { exportId }: StoredExport,
   chunks: AsyncIterable<Uint8Array>,
@@ -147,7 +148,7 @@ const beyond = (size: number): GovError =>
   new GovError('RANGE_NOT_SATISFIABLE', `expected a range within ${size} bytes`, { extensions: { size } });
 
 /** Records a download once a day. A full disk does not prevent the download. */
-async function tell(services: Services, exported: StoredExport, by: Caller): Promise<void> {
+async function recordDownload(services: Services, exported: StoredExport, by: Caller): Promise<void> {
   const { now, salt, log, fingerprint } = services;
   const event = exportDownloaded(exported, { nowMs: now(), salt, by });
   const fingerprints = new Map([[0, fingerprint(event.clientEventId ?? '')]]);

@@ -24,7 +24,7 @@ import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { challengeOf, earlierHeads } from './challenge.ts';
 import { attestationContradicted, attestationFailed } from './events.ts';
-import { faultError, tellOnce } from './faults.ts';
+import { faultError, recordOnce } from './faults.ts';
 import { identityOf } from './report.ts';
 import { parsedReport } from './state.ts';
 
@@ -113,7 +113,7 @@ async function answer(
     result: JSON.stringify(result),
     atMs: nowMs,
   };
-  const telling = { planeId, nowMs, salt: services.salt };
+  const context = { planeId, nowMs, salt: services.salt };
   const { reportId } = report;
   const told = {
     challengeId: challenge.challengeId,
@@ -121,7 +121,7 @@ async function answer(
     reason: fault?.fault ?? null,
     pointer: fault?.pointer ?? null,
   };
-  const leaves = fault === null ? [] : [attestationFailed(told, telling)];
+  const leaves = fault === null ? [] : [attestationFailed(told, context)];
   const effect = {
     kind: 'answerChallenge',
     planeId,
@@ -181,9 +181,9 @@ function resultOf({ status, result }: Answer): Attested {
 
 async function contradicted(services: Services, sent: SentProof, report: StoredReport): Promise<never> {
   const { plane, challengeId } = sent;
-  const telling = { planeId: plane.planeId, nowMs: services.now(), salt: services.salt };
-  const event = attestationContradicted({ challengeId, reportId: report.reportId }, telling);
-  await tellOnce(services, plane.projectId, event);
+  const context = { planeId: plane.planeId, nowMs: services.now(), salt: services.salt };
+  const event = attestationContradicted({ challengeId, reportId: report.reportId }, context);
+  await recordOnce(services, plane.projectId, event);
   throw faultError('ATTESTATION_FAILED', {
     fault: 'already_answered',
     pointer: '',

@@ -8,11 +8,11 @@ import { oldestPlane, planeSupport } from '../../core/plane/version.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { keepAnswer } from '../call/idempotency.ts';
 import type { Handlers } from '../call/handler.ts';
-import { bundleOf } from './project-config.ts';
+import { signedConfigOf } from './project-config.ts';
 
-export const bundles: Pick<Handlers, 'getTelemetryConfig' | 'getConfigBundle' | 'applyConfigBundle'> = {
+export const planeConfigs: Pick<Handlers, 'getTelemetryConfig' | 'getConfigBundle' | 'applyConfigBundle'> = {
   async getTelemetryConfig({ query, caller }, services) {
-    const { bundleVersion, bundleHash, signed } = await bundleOf(services, caller.project);
+    const { bundleVersion, bundleHash, signed } = await signedConfigOf(services, caller.project);
     const support = planeSupport(query.planeVersion, services.version);
     return {
       status: 200,
@@ -33,7 +33,7 @@ export const bundles: Pick<Handlers, 'getTelemetryConfig' | 'getConfigBundle' | 
     const verifierKey = services.hosting?.configSigner.verifierKey ?? null;
     return {
       status: 200,
-      body: { ...(await bundleOf(services, caller.project)), verifierKey, plane: null },
+      body: { ...(await signedConfigOf(services, caller.project)), verifierKey, plane: null },
     };
   },
 

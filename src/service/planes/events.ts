@@ -9,7 +9,7 @@ import type { EventDraft } from '../../core/event/record.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredPlane } from '../../store/port/store.ts';
-import type { Telling } from '../access/project-events.ts';
+import type { EventContext } from '../access/project-events.ts';
 import { systemEvent } from '../system.ts';
 
 type Change = 'registered' | 'token_issued' | 'enrolled' | 'rotated' | 'revoked';
@@ -25,7 +25,7 @@ const actions: Readonly<Record<Change, string>> = {
 export const planeChanged = (
   change: Change,
   { planeId, name, enrolled }: StoredPlane,
-  { by, ...context }: Telling,
+  { by, ...context }: EventContext,
 ): EventDraft =>
   systemEvent(
     {
@@ -50,7 +50,7 @@ const enrolledMembers = (enrolled: NonNullable<StoredPlane['enrolled']>): JsonOb
 });
 
 /** Time and salt of an event, and its data plane. */
-export interface PlaneTelling {
+export interface PlaneEventContext {
   readonly planeId: string;
   readonly nowMs: number;
   readonly salt: () => string;
@@ -64,7 +64,7 @@ const planeEvent = (
     key,
     metadata,
   }: { eventType: string; action: string; key: string; metadata: JsonObject },
-  { planeId, ...context }: PlaneTelling,
+  { planeId, ...context }: PlaneEventContext,
 ): EventDraft =>
   systemEvent(
     {
@@ -84,7 +84,7 @@ const planeEvent = (
  */
 export const gapDetected = (
   gap: { readonly epoch: number; readonly firstMissing: number; readonly before: number },
-  telling: PlaneTelling,
+  context: PlaneEventContext,
 ): EventDraft =>
   planeEvent(
     {
@@ -93,7 +93,7 @@ export const gapDetected = (
       key: `gap/${gap.epoch}/${gap.firstMissing}/${gap.before}`,
       metadata: gap,
     },
-    telling,
+    context,
   );
 
 /** A report changed the units of a billed month, so its bill must change. */
@@ -104,7 +104,7 @@ export const reportedLate = (
     readonly sequence: number;
     readonly month: string;
   },
-  telling: PlaneTelling,
+  context: PlaneEventContext,
 ): EventDraft =>
   planeEvent(
     {
@@ -113,7 +113,7 @@ export const reportedLate = (
       key: `late/${late.reportId}`,
       metadata: { ...late },
     },
-    telling,
+    context,
   );
 
 interface Refused {
@@ -126,7 +126,7 @@ interface Refused {
 }
 
 /** A report is inconsistent and was not stored. One event for each report id. */
-export const reportRefused = (refused: Refused, telling: PlaneTelling): EventDraft =>
+export const reportRefused = (refused: Refused, context: PlaneEventContext): EventDraft =>
   planeEvent(
     {
       eventType: 'telemetry.report_refused',
@@ -134,13 +134,13 @@ export const reportRefused = (refused: Refused, telling: PlaneTelling): EventDra
       key: `refused/${refused.reportId}`,
       metadata: { ...refused },
     },
-    telling,
+    context,
   );
 
 /** A report does not follow from the one before: the plane's log differs from what it reported. */
 export const integrityViolated = (
   violated: Refused & { readonly stored: boolean },
-  telling: PlaneTelling,
+  context: PlaneEventContext,
 ): EventDraft =>
   planeEvent(
     {
@@ -149,7 +149,7 @@ export const integrityViolated = (
       key: `violation/${violated.reportId}`,
       metadata: { ...violated },
     },
-    telling,
+    context,
   );
 
 /** A challenge got a wrong answer. */
@@ -160,11 +160,11 @@ export const attestationFailed = (
     readonly reason: TelemetryFault | null;
     readonly pointer: string | null;
   },
-  telling: PlaneTelling,
+  context: PlaneEventContext,
 ): EventDraft =>
   planeEvent(
     { eventType: 'attestation.failed', action: 'refuse', key: `failed/${failed.reportId}`, metadata: failed },
-    telling,
+    context,
   );
 
 /** A challenge got no answer in time. */
@@ -174,7 +174,7 @@ export const challengeExpired = (
     reportId,
     expiresMs,
   }: { readonly challengeId: string; readonly reportId: string; readonly expiresMs: number },
-  telling: PlaneTelling,
+  context: PlaneEventContext,
 ): EventDraft =>
   planeEvent(
     {
@@ -183,13 +183,13 @@ export const challengeExpired = (
       key: `expired/${reportId}`,
       metadata: { challengeId, reportId, expiresAt: formatTimestamp(expiresMs) },
     },
-    telling,
+    context,
   );
 
 /** A challenge got a second, different answer. Recorded once. */
 export const attestationContradicted = (
   contradicted: { readonly challengeId: string; readonly reportId: string },
-  telling: PlaneTelling,
+  context: PlaneEventContext,
 ): EventDraft =>
   planeEvent(
     {
@@ -198,5 +198,5 @@ export const attestationContradicted = (
       key: `contradicted/${contradicted.reportId}`,
       metadata: contradicted,
     },
-    telling,
+    context,
   );

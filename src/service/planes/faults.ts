@@ -23,7 +23,7 @@ export async function refuseFault(
   services: Services,
   { plane, fault, code, event }: Refusal,
 ): Promise<never> {
-  await tellOnce(services, plane.projectId, event);
+  await recordOnce(services, plane.projectId, event);
   throw faultError(code, fault);
 }
 
@@ -39,9 +39,9 @@ export function faultError(
 }
 
 /** Appends an event with a clientEventId, unless it is known or this minute's limit is reached. */
-export async function tellOnce(services: Services, projectId: string, event: EventDraft): Promise<void> {
-  const minutes = told.get(services.store) ?? new Map<string, Minute>();
-  told.set(services.store, minutes);
+export async function recordOnce(services: Services, projectId: string, event: EventDraft): Promise<void> {
+  const minutes = minutesOf.get(services.store) ?? new Map<string, Minute>();
+  minutesOf.set(services.store, minutes);
   const minute = Math.floor(services.now() / 60_000);
   const before = minutes.get(projectId);
   const count = before?.minute === minute ? before.count : 0;
@@ -61,5 +61,5 @@ interface Minute {
   readonly minute: number;
   readonly count: number;
 }
-const told = new WeakMap<Store, Map<string, Minute>>();
+const minutesOf = new WeakMap<Store, Map<string, Minute>>();
 const projectsHeld = 10_000;

@@ -8,7 +8,7 @@ import type { Handlers } from '../call/handler.ts';
 import { takeAttestation } from './attest.ts';
 import { callingPlane, enrolment } from './enrol.ts';
 import { enrolmentByFile } from './enrol-by-file.ts';
-import { receiptOf, tellNewest } from './import.ts';
+import { receiptOf, addNewest } from './import.ts';
 import { planes } from './registry.ts';
 import { newest } from './newest.ts';
 import { takeOwnReport } from './report.ts';
@@ -43,7 +43,7 @@ export const telemetry: Pick<
   async importTelemetry({ body, caller }, services) {
     const receipts: Receipt[] = [];
     for (const message of body.messages) receipts.push(await receiptOf(services, caller, message));
-    await tellNewest(services, caller, { messages: body.messages, receipts });
+    await addNewest(services, caller, { messages: body.messages, receipts });
     return { status: 200, body: { receipts } };
   },
 

@@ -42,7 +42,7 @@ export async function receiptOf(services: Services, caller: Caller, message: Mes
  * because of another, the plane's last receipt therefore names the newest. Its credentials signed such a
  * report. Cost: two reads for each such plane.
  */
-export async function tellNewest(
+export async function addNewest(
   { store }: Pick<Services, 'store'>,
   { project: { projectId } }: Pick<Caller, 'project'>,
   { messages, receipts }: { readonly messages: readonly Message[]; readonly receipts: Receipt[] },

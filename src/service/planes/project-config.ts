@@ -20,7 +20,7 @@ import { byAge } from '../call/pages.ts';
 import type { Services } from '../dependencies.ts';
 import { settingsOf } from '../call/settings.ts';
 
-export interface ProjectBundle {
+export interface SignedProjectConfig {
   readonly bundleVersion: number;
   readonly bundleHash: string;
   readonly signed: SignedBundle;
@@ -35,7 +35,7 @@ interface Moment {
 }
 
 interface Made {
-  readonly project: ProjectBundle;
+  readonly project: SignedProjectConfig;
   readonly of: Moment;
   readonly bytes: number;
 }
@@ -51,15 +51,15 @@ const attempts = 5;
  * where it keeps changing. Cost: three small reads where nothing changed; else reading, hashing and signing
  * all of it.
  */
-export async function bundleOf(services: Services, project: Project): Promise<ProjectBundle> {
+export async function signedConfigOf(services: Services, project: Project): Promise<SignedProjectConfig> {
   const { store } = services;
   for (let attempt = 0; attempt < attempts; attempt++) {
     const before = await momentOf(store, project);
     const known = made.get(project.projectId);
     if (known !== undefined && isSame(known.of, before)) return known.project;
-    const bundle = await read(store, project, before);
-    if (bundle !== null && isSame(before, await momentOf(store, project))) {
-      return keep(services, before, bundle);
+    const config = await read(store, project, before);
+    if (config !== null && isSame(before, await momentOf(store, project))) {
+      return keep(services, before, config);
     }
   }
   throw new GovError('OVERLOADED', 'the configuration kept changing meanwhile; repeat later', {
@@ -161,10 +161,10 @@ async function timeOf(store: StoreReader, projectId: string, index: number): Pro
   return time;
 }
 
-function keep({ hosting }: Services, of: Moment, bundle: ConfigBundle): ProjectBundle {
+function keep({ hosting }: Services, of: Moment, config: ConfigBundle): SignedProjectConfig {
   if (hosting === null)
     throw new Error('expected a hosted service, got a plane: only a service signs configurations');
-  const bytes = Buffer.byteLength(canonicalize(bundle as unknown as Json));
+  const bytes = Buffer.byteLength(canonicalize(config as unknown as Json));
   const limit = limits.configBundleBytes - limits.checkpointNoteChars;
   if (bytes > limit) {
     const detail =
@@ -172,8 +172,8 @@ function keep({ hosting }: Services, of: Moment, bundle: ConfigBundle): ProjectB
       'archive some, so that data planes can take them';
     throw new GovError('CONFLICT', detail, { extensions: { limit } });
   }
-  const { hash, signed } = signBundle(bundle, hosting.configSigner);
-  const { projectId, bundleVersion } = bundle;
+  const { hash, signed } = signBundle(config, hosting.configSigner);
+  const { projectId, bundleVersion } = config;
   const project = { bundleVersion, bundleHash: hash, signed };
   forget(projectId);
   made.set(projectId, { project, of, bytes });

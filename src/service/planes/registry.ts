@@ -113,8 +113,8 @@ export const planes: Pick<
       const nowMs = services.now();
       const tokenExpiresMs = Math.min(before.tokenExpiresMs, nowMs);
       const plane = { ...before, tokenExpiresMs, revokedMs: nowMs, revision: before.revision + 1 };
-      const telling = { nowMs, salt: services.salt, by: caller };
-      const leaves = [planeChanged('revoked', plane, telling)];
+      const context = { nowMs, salt: services.salt, by: caller };
+      const leaves = [planeChanged('revoked', plane, context)];
       const request = {
         projectId,
         leaves,

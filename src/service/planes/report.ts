@@ -28,13 +28,13 @@ import { append, unmetered } from '../events/append.ts';
 import type { Caller } from '../call/caller.ts';
 import { isBilled } from '../access/month.ts';
 import { hostingOf } from '../access/projects.ts';
-import { tellReported } from '../access/quota.ts';
+import { announceReported } from '../access/quota.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { acceptedAnswer } from './answers.ts';
 import { drawChallenge } from './challenge.ts';
 import { gapDetected, integrityViolated, reportedLate, reportRefused } from './events.ts';
-import { refuseFault, tellOnce } from './faults.ts';
+import { refuseFault, recordOnce } from './faults.ts';
 import { neighbourhood, parsedReport, sameReport, type Came, type Neighbourhood } from './state.ts';
 
 export interface Sent extends Came {
@@ -84,7 +84,7 @@ function takeReport(services: Services, sent: Sent): Promise<UsageAccepted> {
       if (same !== null) return acceptedAnswer(services, sent, { status: 'duplicate', stored: same });
       const stored = await storeReport(services, sent, epoch);
       if (stored === null) continue;
-      tellReported(services, sent.caller, stored.month);
+      announceReported(services, sent.caller, stored.month);
       return acceptedAnswer(services, sent, { status: 'accepted', stored });
     }
     throw new GovError('OVERLOADED', `data plane ${planeId} kept reporting meanwhile; repeat later`, {
@@ -125,15 +125,15 @@ async function storeReport(
     await append(services, { projectId, leaves, meter: unmetered, effects, fingerprints });
     return stored;
   } catch (error) {
-    await tellLimit(services, sent, error);
+    await recordLimit(services, sent, error);
     return asMeanwhile(services, sent, error);
   }
 }
 
 /** Records an event where the store refuses a consistent report by a limit, so that the operator sees it. */
-async function tellLimit(services: Services, { plane, report }: Sent, error: unknown): Promise<void> {
+async function recordLimit(services: Services, { plane, report }: Sent, error: unknown): Promise<void> {
   if (!(error instanceof GovError) || error.code !== 'REPORT_INVALID') return;
-  const telling = { planeId: plane.planeId, nowMs: services.now(), salt: services.salt };
+  const context = { planeId: plane.planeId, nowMs: services.now(), salt: services.salt };
   const { reportId, sequence } = report;
   const refused = {
     reportId,
@@ -142,7 +142,7 @@ async function tellLimit(services: Services, { plane, report }: Sent, error: unk
     reason: 'limit_reached',
     pointer: '',
   } as const;
-  await tellOnce(services, plane.projectId, reportRefused(refused, telling));
+  await recordOnce(services, plane.projectId, reportRefused(refused, context));
 }
 
 /** The fault of a report after its stored predecessors, or null. */
@@ -207,19 +207,19 @@ function cosign(services: Services, checkpoint: string, nowMs: number): string {
 
 /** Events that the report causes: missing reports, a report that does not follow, or a changed bill. */
 function eventsOf({ salt }: Services, { plane, report }: Sent, { near, nowMs }: Seen): EventDraft[] {
-  const telling = { planeId: plane.planeId, nowMs, salt };
+  const context = { planeId: plane.planeId, nowMs, salt };
   const { epoch } = report.log;
   const firstMissing = (near.epoch?.newestSequence ?? 0) + 1;
   const gap =
     report.sequence > firstMissing
-      ? [gapDetected({ epoch, firstMissing, before: report.sequence }, telling)]
+      ? [gapDetected({ epoch, firstMissing, before: report.sequence }, context)]
       : [];
   const broken = near.links.flatMap(({ report: { reportId, sequence }, fault }) =>
     fault === null
       ? []
-      : [integrityViolated({ reportId, epoch, sequence, ...reasonOf(fault), stored: true }, telling)],
+      : [integrityViolated({ reportId, epoch, sequence, ...reasonOf(fault), stored: true }, context)],
   );
-  return [...gap, ...lateOf(report, { near, nowMs }).map((late) => reportedLate(late, telling)), ...broken];
+  return [...gap, ...lateOf(report, { near, nowMs }).map((late) => reportedLate(late, context)), ...broken];
 }
 
 /** The first report in a row that arrived after its month was billed. */
@@ -242,12 +242,12 @@ async function refuseReport(
   { plane, report }: Sent,
   { fault, isViolation }: { readonly fault: Fault; readonly isViolation: boolean },
 ): Promise<never> {
-  const telling = { planeId: plane.planeId, nowMs: services.now(), salt: services.salt };
+  const context = { planeId: plane.planeId, nowMs: services.now(), salt: services.salt };
   const { reportId, sequence } = report;
   const refused = { reportId, sequence, epoch: report.log.epoch, ...reasonOf(fault) };
   const event = isViolation
-    ? integrityViolated({ ...refused, stored: false }, telling)
-    : reportRefused(refused, telling);
+    ? integrityViolated({ ...refused, stored: false }, context)
+    : reportRefused(refused, context);
   return refuseFault(services, { plane, fault, code: 'REPORT_INVALID', event });
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import type { Caller } from '../../../src/service/call/caller.ts';
-import { refusalTeller } from '../../../src/service/access/refusals.ts';
+import { refusalRecorder } from '../../../src/service/access/refusals.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { startPlane } from '../../support/serving.ts';
 import { asPerson, inProject, told, until, type SystemEvent } from '../support/tenants.ts';
@@ -71,7 +71,7 @@ describe('a project whose keys are refused in a loop', () => {
       (await of.call('GET', '/auth/identity')).body.projectId,
     );
     let nowMs = Date.UTC(2026, 5, 1);
-    const tell = refusalTeller({ ...service.services, now: () => nowMs });
+    const tell = refusalRecorder({ ...service.services, now: () => nowMs });
     const who: Pick<Caller, 'id' | 'type' | 'project'> = { id: 'key_1', type: 'api_key', project: project! };
     const denied = (times: number): void => {
       for (let n = 0; n < times; n++) tell(who, { operation: 'listRuns', code: 'INSUFFICIENT_SCOPE' });
@@ -95,7 +95,7 @@ describe('a project whose keys are refused in a loop', () => {
     const lines: string[] = [];
     const log = { ...service.services.log, warn: (_: object, text: string) => void lines.push(text) };
     const append = () => Promise.reject(new Error('disk'));
-    const tell = refusalTeller({
+    const tell = refusalRecorder({
       ...service.services,
       log,
       store: Object.assign(Object.create(service.services.store), { append }),

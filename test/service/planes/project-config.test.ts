@@ -5,7 +5,7 @@ import { limits } from '../../../src/contract/limits.ts';
 import { bundleHash } from '../../../src/core/plane/config.ts';
 import { openNote, parseVerifierKey } from '../../../src/core/note/signed.ts';
 import { policySetHash } from '../../../src/core/policy/language/hash.ts';
-import { bundleOf } from '../../../src/service/planes/project-config.ts';
+import { signedConfigOf } from '../../../src/service/planes/project-config.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { enrolledPlane } from '../../support/telemetry-plane.ts';
 
@@ -185,7 +185,7 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     if (engine !== 'postgres') return;
     const again = await service.again();
     const project = await again.services.store.project((await held()).signed!.bundle.projectId);
-    const { bundleHash: hash } = await bundleOf(again.services, project!);
+    const { bundleHash: hash } = await signedConfigOf(again.services, project!);
     expect(hash).toBe((await held()).bundleHash);
   });
 });
