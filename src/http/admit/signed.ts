@@ -44,7 +44,7 @@ function verified({ plane }: Caller, { headers, body, nowMs }: Message): string 
   if (verifyTelemetry({ secrets, timestamp, signature, canonical })) return canonical;
   const detail =
     `${telemetryHeaders.signature}: expected HMAC-SHA-256 over <timestamp>.<body>, the body as RFC 8785 writes it, ` +
-    'under the signing secret of the data plane, got another one; check the secret, and what is signed';
+    'under the signing secret of the data plane, got another one; check the secret and the signed text';
   throw new GovError('INVALID_SIGNATURE', detail);
 }
 

@@ -123,7 +123,8 @@ function newTenant(
   const live = firstProject(services, production, context);
   const test = firstProject(services, sandbox, context);
   const [genesis, ...otherLeaves] = live.made.leaves;
-  const leaves = genesis === undefined ? [] : [genesis, organizationCreated(organization, context), ...otherLeaves];
+  const leaves =
+    genesis === undefined ? [] : [genesis, organizationCreated(organization, context), ...otherLeaves];
   return {
     organization,
     user: { userId, organizationId, issuer, subject, email, name, createdMs: nowMs },

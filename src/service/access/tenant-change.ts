@@ -62,7 +62,7 @@ export function changeTenant<Answer extends object>(
       if ('replayed' in stored) return stored;
       if (stored.outcome === 'stored') return answer;
     }
-    throw new GovError('OVERLOADED', `project ${projectId} kept changing meanwhile; repeat later`, {
+    throw new GovError('OVERLOADED', `project ${projectId} kept changing; repeat later`, {
       retryAfterSeconds: limits.overloadRetrySeconds,
     });
   });

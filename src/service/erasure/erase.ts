@@ -77,7 +77,7 @@ export async function erase(
       return { erasureId };
     }
   }
-  throw new GovError('OVERLOADED', `project ${projectId} kept changing meanwhile; repeat later`, {
+  throw new GovError('OVERLOADED', `project ${projectId} kept changing; repeat later`, {
     retryAfterSeconds: limits.overloadRetrySeconds,
   });
 }

@@ -39,7 +39,7 @@ export async function appendJudged(
     services.forgetCredential(caller.project.projectId);
     caller = await asOfNow(services, caller);
   }
-  throw new GovError('OVERLOADED', 'the project kept changing meanwhile; repeat later', {
+  throw new GovError('OVERLOADED', 'the project kept changing; repeat later', {
     retryAfterSeconds: limits.overloadRetrySeconds,
   });
 }

@@ -104,7 +104,7 @@ function downloadable(exported: StoredExport): ExportDone {
   if (status === 'completed' && done !== null) return done;
   switch (status) {
     case 'expired':
-      throw refusal('EXPORT_EXPIRED', `export ${exportId} is not kept any more; create it again`);
+      throw refusal('EXPORT_EXPIRED', `export ${exportId} has expired; create it again`);
     case 'failed':
       throw refusal('EXPORT_FAILED', `export ${exportId} failed: ${errorSummary ?? 'no reason was kept'}`);
     case 'pending':

@@ -65,7 +65,7 @@ export async function runExport(services: Services, job: ClaimedJob): Promise<vo
     // a thread that ended may leave its last chunk in progress
     await writing.catch(() => {});
     await writer.abort().catch((cause: unknown) => {
-      services.log.warn({ err: cause, exportId }, 'what was begun of an artifact could not be removed yet');
+      services.log.warn({ err: cause, exportId }, 'parts of an artifact could not be removed yet');
     });
     throw prunedBelow(error) === null ? error : prunedMeanwhile(error);
   }

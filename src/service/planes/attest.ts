@@ -52,7 +52,7 @@ export async function takeAttestation(services: Services, sent: SentProof): Prom
     if (!answered.digest.equals(sha256(sent.canonical))) return contradicted(services, sent, report);
     return resultOf(answered);
   }
-  throw new GovError('OVERLOADED', `challenge ${sent.challengeId} kept changing meanwhile; repeat later`, {
+  throw new GovError('OVERLOADED', `challenge ${sent.challengeId} kept changing; repeat later`, {
     retryAfterSeconds: limits.overloadRetrySeconds,
   });
 }

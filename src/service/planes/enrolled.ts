@@ -151,6 +151,6 @@ export async function savePlane(
 }
 
 export const keptChanging = (): GovError =>
-  new GovError('OVERLOADED', 'the data plane kept changing meanwhile; repeat later', {
+  new GovError('OVERLOADED', 'the data plane kept changing; repeat later', {
     retryAfterSeconds: limits.overloadRetrySeconds,
   });

@@ -62,7 +62,7 @@ export async function signedConfigOf(services: Services, project: Project): Prom
       return keep(services, before, config);
     }
   }
-  throw new GovError('OVERLOADED', 'the configuration kept changing meanwhile; repeat later', {
+  throw new GovError('OVERLOADED', 'the configuration kept changing; repeat later', {
     retryAfterSeconds: limits.overloadRetrySeconds,
   });
 }

@@ -87,7 +87,7 @@ function takeReport(services: Services, sent: Sent): Promise<UsageAccepted> {
       announceReported(services, sent.caller, stored.month);
       return acceptedAnswer(services, sent, { status: 'accepted', stored });
     }
-    throw new GovError('OVERLOADED', `data plane ${planeId} kept reporting meanwhile; repeat later`, {
+    throw new GovError('OVERLOADED', `data plane ${planeId} kept reporting; repeat later`, {
       retryAfterSeconds: limits.overloadRetrySeconds,
     });
   });

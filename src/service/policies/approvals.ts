@@ -91,7 +91,7 @@ async function refuseDenied(services: Services, { project }: Caller, evaluationI
   const leaf = await services.store.leafOf(projectId, 'gov.evaluation/1', evaluationId);
   const { checkpoint = null, policyIds = null } = leaf === null ? {} : openEvaluation(openLeaf(leaf));
   if (checkpoint === null) {
-    throw new GovError('CONFLICT', 'expected what was escalated, but it was erased; evaluate again');
+    throw new GovError('CONFLICT', 'expected the escalated checkpoint, but it was erased; evaluate again');
   }
   const { set } = await services.policySets.current(projectId);
   // `recordEvaluation` recorded it from a checked body

@@ -82,7 +82,7 @@ export function inTurn<const Answer extends PlainAnswer>(
 }
 
 const busy = (policyId: string, cause?: unknown): GovError =>
-  new GovError('OVERLOADED', `policy ${policyId} kept changing meanwhile; repeat later`, {
+  new GovError('OVERLOADED', `policy ${policyId} kept changing; repeat later`, {
     cause,
     retryAfterSeconds: limits.overloadRetrySeconds,
   });

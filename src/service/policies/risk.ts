@@ -54,7 +54,7 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
         if ('replayed' in stored) return stored;
         if (stored.outcome === 'stored') return answer;
       }
-      throw new GovError('OVERLOADED', 'the configuration kept changing meanwhile; repeat later', {
+      throw new GovError('OVERLOADED', 'the configuration kept changing; repeat later', {
         retryAfterSeconds: limits.overloadRetrySeconds,
       });
     },

@@ -76,7 +76,9 @@ function declared(
   }
   const union = declare(request, previous?.salt ?? salt, previous);
   if (union.nodes.length > limits.graphNodesDeclared || union.edges.length > limits.graphEdgesAnswered) {
-    collector.warn('not declared as the graph of the run: with what was declared before it is too large');
+    collector.warn(
+      'not declared as the graph of the run: together with the earlier declaration it is too large',
+    );
     return null;
   }
   const isSame = previous !== null && declarationText(union) === declarationText(previous);
