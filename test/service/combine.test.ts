@@ -6,7 +6,7 @@ import { handlers } from '../../src/service/handlers.ts';
 const handler = (): void => {};
 
 describe('combine', () => {
-  it('returns the handlers of all rooms', () => {
+  it('combine returns the handlers of all rooms', () => {
     const other = (): void => {};
     expect(combine({ events: { createEvent: handler }, jobs: { getJob: other, listJobs: handler } })).toEqual(
       {
@@ -17,13 +17,13 @@ describe('combine', () => {
     );
   });
 
-  it('rejects an operation that two rooms handle, and names both rooms', () => {
+  it('combine rejects an operation that two rooms handle, and names both rooms', () => {
     expect(() =>
       combine({ events: { createEvent: handler }, proofs: { getProof: handler, createEvent: handler } }),
     ).toThrow('expected one handler of createEvent, got two: in events and in proofs');
   });
 
-  it('does not compile where an operation has no handler', () => {
+  it('combine does not compile where an operation has no handler', () => {
     interface Wanted {
       readonly getJob: () => void;
       readonly listJobs: () => void;
@@ -33,7 +33,7 @@ describe('combine', () => {
     expect(incomplete).toBeDefined();
   });
 
-  it('gives the service one handler for each operation of the table', () => {
+  it('the service has one handler for each operation of the table', () => {
     expect(Object.keys(handlers).toSorted()).toEqual(Object.keys(table).toSorted());
   });
 });

@@ -58,7 +58,7 @@ describe.each(engines)('exports on %s and pruning', (engine) => {
     Object.assign(service.services.exports, { work: { run, close: () => work.close() } });
   }
 
-  it('wait for each other: nothing goes that was asked for', async () => {
+  it('pruning waits for exports, so that no requested event is removed', async () => {
     let release = (): void => {};
     const released = new Promise<void>((resolve) => (release = resolve));
     beforeWriting(() => released);
@@ -76,7 +76,7 @@ describe.each(engines)('exports on %s and pruning', (engine) => {
     expect(data.filter(({ runId }: Answer['body']) => runId === 'old')).toHaveLength(800);
   });
 
-  it('that goes all the same begins a build anew, without what is gone', async () => {
+  it('forced pruning restarts a build, which then skips the pruned events', async () => {
     const { store } = service.services;
     const unaware = { ...service.services, store: { ...store, exports: async () => [] } } as Services;
     let pruned: Promise<unknown> | undefined;
