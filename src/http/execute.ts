@@ -1,6 +1,6 @@
 /**
  * Runs one admitted request: strict JSON, exact validation, idempotency, handler, answer. Proven by
- * `test/http/*.test.ts` over real sockets.
+ * `test/http/hostile.test.ts` and `test/http/idempotency.engines.test.ts`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../contract/limits.ts';

@@ -23,7 +23,7 @@ const visible = /^[\x21-\x7e]+$/;
 const quoted = /^"((?:[^"\\]|\\["\\])*)"$/;
 
 /** A request that came with a key. */
-export interface KeyedRequest {
+interface KeyedRequest {
   /** Null where the handler identifies the person; the handler then makes the key that person's own. */
   readonly caller: Caller | null;
   readonly method: string;

@@ -1,7 +1,4 @@
-/**
- * Turns the rows of the contract table into routes of Fastify. Proven by `test/http/*.test.ts` over real
- * sockets.
- */
+/** Turns the rows of the contract table into routes of Fastify. Proven by `test/http/transport.test.ts`. */
 import type { FastifyInstance } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import { accessOf, type Operation } from '../contract/operation.ts';

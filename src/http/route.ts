@@ -1,4 +1,7 @@
-/** A row of the contract table as the server mounts it, once for each environment. */
+/**
+ * A row of the contract table as the server mounts it, once for each environment. Proven by
+ * `test/http/transport.test.ts`.
+ */
 import type { Access, Operation } from '../contract/operation.ts';
 import type { OperationId } from '../contract/table.ts';
 import type { Caller } from '../service/call/caller.ts';

@@ -81,7 +81,7 @@ export interface Services {
 }
 
 /** The refused operation, and the code of the refusal. */
-export interface RefusedCall {
+interface RefusedCall {
   readonly operation: OperationId | 'streamEvents';
   readonly code: ProblemCode;
 }

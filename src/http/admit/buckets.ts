@@ -4,7 +4,7 @@
  * rate-limiter-flexible was rejected: it counts in fixed windows, needs a promise per request and a timer per
  * key, and stores as many keys as an attacker sends. Proven by `test/http/admit/buckets.test.ts`.
  */
-export interface BucketOptions {
+interface BucketOptions {
   readonly perSecond: number;
   readonly burst: number;
   /** How many buckets are kept. The least recently used are dropped first, and are full when they return. */

@@ -1,6 +1,6 @@
 /**
  * Admits a request before its body is read: envelope, overload, credential, rate, scope, media type. Proven
- * by `test/http/*.test.ts` over real sockets.
+ * by `test/http/admit/credentials.test.ts` and `test/http/admit/scopes.test.ts`.
  */
 import type { FastifyRequest } from 'fastify';
 import { limits } from '../../contract/limits.ts';

@@ -1,7 +1,7 @@
 /**
- * Writes a download chunk by chunk, each after the client took the one before, so that one or two chunks stay
- * in memory. `unsent.ts` closes the connection of a client that reads too slowly; the client then asks for
- * the rest by a range. A download ends within seconds of its credential, its project or its export. Proven by
+ * Writes a download chunk by chunk, as fast as the client reads, so that one or two chunks stay in memory.
+ * `unsent.ts` closes the connection of a client that reads too slowly; the client then asks for the rest by a
+ * range. A download ends within seconds of its credential, its project or its export. Proven by
  * `test/http/answer/exports.test.ts` and `test/http/answer/download-ended.long.test.ts`.
  */
 import { once } from 'node:events';

@@ -8,7 +8,7 @@ import { plain } from '../../service/call/explain.ts';
 export const problemMediaType = 'application/problem+json';
 
 /** An answer that is ready to be written. */
-export interface Rendered {
+interface Rendered {
   readonly status: number;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -12,7 +12,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { Caller } from '../../service/call/caller.ts';
 
 /** Limits of unread bytes. */
-export interface UnsentBounds {
+interface UnsentBounds {
   readonly callerBytes: number;
   readonly organizationBytes: number;
   readonly bytes: number;

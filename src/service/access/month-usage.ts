@@ -6,7 +6,7 @@ import { limits } from '../../contract/limits.ts';
 import { addTotals } from '../../core/plane/metering.ts';
 import type { Counts, Project, Store } from '../../store/port/store.ts';
 
-export interface MonthUsage {
+interface MonthUsage {
   readonly reported: Counts;
   /** Own and reported units; each at most 2^53-1. */
   readonly used: Counts;

@@ -1,7 +1,7 @@
 /**
- * System events of projects, their keys and their quotas (contract O8), appended in the transaction of the
- * change that they record. Proven by `test/service/access/projects.test.ts`,
- * `test/service/access/api-keys.test.ts` and `test/service/access/quota.test.ts`.
+ * System events of projects, their keys and their quotas (contract O8). The append of a change contains its
+ * event. Proven by `test/service/access/projects.test.ts`, `test/service/access/api-keys.test.ts` and
+ * `test/service/access/quota.test.ts`.
  */
 import type { MeteredType } from '../../contract/operation.ts';
 import { problems, type ProblemCode } from '../../contract/problems.ts';

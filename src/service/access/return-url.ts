@@ -12,7 +12,7 @@ import { fieldError } from '../call/schema.ts';
  */
 const plainText = /^[!#-;=?-[\]_a-z~]+$/;
 
-export interface ReturnRules {
+interface ReturnRules {
   /**
    * Hosts as they occur in a URL: `app.example.com`, or `app.example.com:8443`. `localhost` allows all of its
    * ports.

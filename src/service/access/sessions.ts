@@ -25,7 +25,7 @@ export interface Person {
   readonly organization: StoredOrganization;
 }
 
-export interface NewSession {
+interface NewSession {
   /** Shown once, in the answer. */
   readonly token: string;
   readonly session: StoredSession;

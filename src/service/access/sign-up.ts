@@ -20,7 +20,7 @@ import { keyCreated } from '../system.ts';
 import { organizationCreated } from './tenant-events.ts';
 
 /** Names that a person chose. */
-export interface SignUpBody {
+interface SignUpBody {
   readonly name: string;
   readonly organizationName: string;
 }

@@ -47,7 +47,7 @@ export function tokenKind(token: string): KeyKind | null {
 export const keyDigest = (token: string): Buffer => sha256(token);
 
 /** Null where it is malformed. */
-export type ReadToken =
+type ReadToken =
   | { readonly kind: KeyKind; readonly digest: Buffer }
   | { readonly kind: null; readonly digest: null };
 

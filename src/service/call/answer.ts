@@ -1,4 +1,7 @@
-/** The answers that a handler can return: plain, stored earlier, written as bytes, or streamed. */
+/**
+ * The answers that a handler can return: plain, stored earlier, written as bytes, or streamed. Proven by
+ * `test/service/scenarios.test.ts`.
+ */
 import { GovError } from '../../contract/problems.ts';
 import type { StoredResponse } from '../../store/port/store.ts';
 

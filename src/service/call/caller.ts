@@ -1,4 +1,7 @@
-/** Who calls an operation, and what the scopes of that caller allow. */
+/**
+ * Who calls an operation, and what the scopes of that caller allow. Proven by
+ * `test/http/admit/scopes.test.ts`.
+ */
 import type { Scope } from '../../contract/operation.ts';
 import { holds } from '../../core/credential.ts';
 import type { Credential, Project, StoredPlane } from '../../store/port/store.ts';

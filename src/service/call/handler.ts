@@ -1,5 +1,6 @@
 /**
- * One call as a handler receives it: checked input, caller and tenant. Knows HTTP only as status codes and headers.
+ * One call as a handler receives it: checked input, caller and tenant. Knows HTTP only as status codes and
+ * headers. Proven by `test/service/scenarios.test.ts`.
  */
 import type { Input, Operation, Output } from '../../contract/operation.ts';
 import type { OperationId, Table } from '../../contract/table.ts';

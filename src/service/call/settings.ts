@@ -61,7 +61,7 @@ export const defaultQuotas: Readonly<Record<Project['environment'], Quotas>> = {
 };
 
 /** Quotas and settings of the project of a plane. */
-export const planeRules: TenantRules = { quotas: unlimited, settings: defaultSettings };
+const planeRules: TenantRules = { quotas: unlimited, settings: defaultSettings };
 
 /** The same, with the settings that the plane's service decides. */
 export const planeRulesWith = (decided: Partial<StoredSettings> | undefined): TenantRules =>

@@ -1,6 +1,7 @@
 /**
  * Heavy tasks that run outside the thread that records events. Each task is a pure function of a read-only
- * store. `src/host/process/thread-work.ts` runs them in a worker thread; tests may run them in place.
+ * store. `src/host/process/thread-work.ts` runs them in a worker thread; tests may run them in place. Proven
+ * by `test/host/process/thread-work.test.ts`.
  */
 import type { ExportFormat, ExportResource } from '../../contract/exports.ts';
 import type { GraphDeclaration } from '../../contract/graphs.ts';
@@ -91,7 +92,7 @@ export interface DerivedGraph {
 }
 
 /** How a bundle contains the run's events: not at all, as records without bodies, or disclosed in full. */
-export type EnclosedEvents = 'none' | 'records' | 'disclosed';
+type EnclosedEvents = 'none' | 'records' | 'disclosed';
 
 /** One version of a policy; its condition may have any spelling. */
 export interface HistorySide {

@@ -16,7 +16,7 @@ import { byOperator } from '../events/asking.ts';
 import { erase, standingSettings } from './erase.ts';
 import type { Services } from '../dependencies.ts';
 
-export const retentionReason = 'retention';
+const retentionReason = 'retention';
 
 const dayMs = 86_400_000;
 /** The first sweep follows soon after the start, so that a process that restarts every day sweeps too. */

@@ -1,4 +1,7 @@
-/** Results of an append: stored, or refused because the caller decided with old data. */
+/**
+ * Results of an append: stored, or refused because the caller decided with old data. Proven by
+ * `test/service/policies/in-force.test.ts`.
+ */
 import type { AppendOutcome } from '../../store/port/store.ts';
 
 export type StoredAppend = Extract<AppendOutcome, { outcome: 'stored' }>;

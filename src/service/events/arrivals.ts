@@ -15,7 +15,7 @@ export interface NewEventFilter {
   readonly eventType?: string;
 }
 
-export interface NewEvents {
+interface NewEvents {
   readonly events: readonly NewEvent[];
   /** The page covers all leaves up to this index; the next page starts after it. */
   readonly after: number;
@@ -24,7 +24,7 @@ export interface NewEvents {
 }
 
 /** An event in a page. */
-export class NewEvent {
+class NewEvent {
   readonly index: number;
   readonly bytes: number;
   readonly #leaf: Leaf;

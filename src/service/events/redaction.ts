@@ -18,13 +18,13 @@ import type { Caller } from '../call/caller.ts';
 import type { Services } from '../dependencies.ts';
 
 /** The member of an event's metadata that lists the pointers of replaced values. */
-export const redactedMember = 'gov.redacted';
+const redactedMember = 'gov.redacted';
 
 /** Places below a container: replace the whole value, or look into it. */
 type Places = 'replaced' | ReadonlyMap<string, Places>;
 
 /** A redacted event, or the reason why it cannot be redacted. */
-export type Redacted = { readonly event: EventInput } | { readonly fault: FieldError };
+type Redacted = { readonly event: EventInput } | { readonly fault: FieldError };
 
 /** Null where a project redacts nothing, which costs nothing. */
 export type Redact = ((event: EventInput) => Redacted) | null;

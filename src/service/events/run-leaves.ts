@@ -11,7 +11,7 @@ import { runEvents } from './run-stream.ts';
 import { LeafHashes } from './run-judge.ts';
 import type { TaskContext } from '../call/work.ts';
 
-export type RecordedLeaf =
+type RecordedLeaf =
   | { readonly kind: 'event'; readonly index: number; readonly event: RunEvent }
   | { readonly kind: 'evaluation'; readonly index: number; readonly leaf: OpenLeaf }
   | { readonly kind: 'risk'; readonly index: number; readonly leaf: OpenLeaf }

@@ -1,6 +1,7 @@
 /**
  * Storage of export artifacts: files (`src/host/exports/files.ts`) or rows of a database
- * (`src/host/exports/chunked.ts`), sealed where there is a master key (`src/host/exports/sealed.ts`).
+ * (`src/host/exports/chunked.ts`), sealed where there is a master key (`src/host/exports/sealed.ts`). Proven
+ * by `test/host/exports/artifacts.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 
@@ -26,7 +27,7 @@ export interface ByteRange {
 }
 
 /** A finished artifact: the name that `finish` returned, and its size in bytes. */
-export interface MadeArtifact {
+interface MadeArtifact {
   readonly artifact: string;
   readonly sizeBytes: number;
 }

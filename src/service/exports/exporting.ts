@@ -1,4 +1,7 @@
-/** What one export shows, and the pages of leaves that it is read from. */
+/**
+ * What one export shows, and the pages of leaves that it is read from. Proven by
+ * `test/service/exports/handlers.test.ts`.
+ */
 import type { ExportFilters } from '../../contract/exports.ts';
 import type { ExportLeaf, LoggedResource } from '../../core/export/row.ts';
 

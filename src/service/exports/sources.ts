@@ -145,7 +145,7 @@ async function* replays(context: TaskContext, exporting: Exporting): LeafPages {
 }
 
 /** Whether the time of a row is within the bounds. */
-export function timeFilter(filters: ExportFilters): (timestamp: unknown) => boolean {
+function timeFilter(filters: ExportFilters): (timestamp: unknown) => boolean {
   const { startMs, endMs } = timeRange(filters, 'body');
   if (startMs === undefined && endMs === undefined) return () => true;
   return (timestamp) => {

@@ -18,7 +18,7 @@ import type { DerivedGraph, LoggedGraph, RunOf } from '../call/work.ts';
 
 const attempts = 3;
 
-export interface GraphCommit {
+interface GraphCommit {
   readonly graph: LoggedGraph;
   readonly rootHash: string;
   readonly atMs: number;

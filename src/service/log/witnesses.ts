@@ -1,7 +1,7 @@
 /**
  * Witnesses of a project's audit log, as the service uses them (C2SP tlog-witness). They cosign each signed
  * checkpoint in the background; recording and signing never wait for them. `src/host/witness/client.ts`
- * implements this.
+ * implements this. Proven by `test/host/witness/client.test.ts`.
  */
 import type { SignedCheckpoint } from './checkpoints.ts';
 

@@ -54,7 +54,7 @@ export async function acceptedAnswer(
 }
 
 /** A challenge without an answer in time counts as expired, also before the service records that. */
-export const attestationOf = (
+const attestationOf = (
   { attestation, challenge }: StoredReport,
   nowMs: number,
 ): UsageAccepted['attestation']['status'] =>

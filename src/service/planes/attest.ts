@@ -28,7 +28,7 @@ import { faultError, recordOnce } from './faults.ts';
 import { identityOf } from './report.ts';
 import { parsedReport } from './state.ts';
 
-export interface SentProof {
+interface SentProof {
   readonly plane: StoredPlane;
   readonly organizationId: string;
   /** The challenge id in the path. */

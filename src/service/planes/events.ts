@@ -1,7 +1,6 @@
 /**
- * System events of data planes and their reports (contract O8, J3), in the project's log and in the
- * transaction of the change. They contain no counts and no content of a plane. Proven by
- * `test/service/planes/reports.test.ts`.
+ * System events of data planes and their reports (contract O8, J3). The append of a change contains its
+ * event, without counts and content of a plane. Proven by `test/service/planes/reports.test.ts`.
  */
 import type { TelemetryFault } from '../../contract/telemetry.ts';
 import { hashText, sha256 } from '../../core/hash.ts';
@@ -50,7 +49,7 @@ const enrolledMembers = (enrolled: NonNullable<StoredPlane['enrolled']>): JsonOb
 });
 
 /** Time and salt of an event, and its data plane. */
-export interface PlaneEventContext {
+interface PlaneEventContext {
   readonly planeId: string;
   readonly nowMs: number;
   readonly salt: () => string;

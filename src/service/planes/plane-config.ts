@@ -1,5 +1,6 @@
 /**
  * The configuration that a data plane applied, as its handlers use it. `plane/config/apply.ts` implements it.
+ * Proven by `test/plane/config/apply.test.ts`.
  */
 import type { BundleApplied, HeldBundle } from '../../contract/plane-config.ts';
 import type { StoredPolicy } from '../../store/port/store.ts';

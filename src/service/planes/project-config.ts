@@ -20,7 +20,7 @@ import { byAge } from '../call/pages.ts';
 import type { Services } from '../dependencies.ts';
 import { settingsOf } from '../call/settings.ts';
 
-export interface SignedProjectConfig {
+interface SignedProjectConfig {
   readonly bundleVersion: number;
   readonly bundleHash: string;
   readonly signed: SignedBundle;

@@ -21,7 +21,7 @@ import { policyChanged } from '../system.ts';
 const attempts = 5;
 
 /** The caller of a change, and its idempotency key. */
-export interface PolicyRequest {
+interface PolicyRequest {
   readonly caller: Caller;
   readonly idempotency: Idempotency | null;
 }

@@ -177,7 +177,7 @@ export const policies: Pick<
 };
 
 /** A version that a caller proposes; its condition is valid. */
-export interface Proposed {
+interface Proposed {
   readonly condition: Json;
   /** The condition in canonical form. */
   readonly normalized: Json;

@@ -11,7 +11,7 @@ import type { RunAt } from '../proofs/decided-layers.ts';
 import { LoggedPolicies } from '../proofs/logged-policies.ts';
 import type { TaskContext } from '../call/work.ts';
 
-export interface OtherPolicies {
+interface OtherPolicies {
   /** The other side of the drift; null where it is unknown. */
   readonly actual: Snapshot | null;
   /** Null where the policies are the run's own, or unknown. */

@@ -15,7 +15,7 @@ import type { StoredRiskConfig, StoreReader } from '../../store/port/store.ts';
 import { contradiction } from '../proofs/contradiction.ts';
 
 /** A router, and the leaf that put its configuration in force. */
-export interface RouterInForce extends RiskRouter {
+interface RouterInForce extends RiskRouter {
   /** Null for the default before any configuration. */
   readonly configIndex: number | null;
 }

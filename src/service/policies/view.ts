@@ -10,7 +10,7 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { StoredPolicy, StoredPolicyVersion, StoreReader } from '../../store/port/store.ts';
 
 /** A policy with its active and its newest version. */
-export interface WholePolicy {
+interface WholePolicy {
   readonly policy: StoredPolicy;
   readonly active: StoredPolicyVersion | null;
   readonly latest: StoredPolicyVersion;

@@ -1,6 +1,6 @@
 /**
  * The error for a stored row that contradicts the log. The service neither returns such a row nor decides
- * with it.
+ * with it. Proven by `test/service/policies/approvals.engines.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import type { Leaf } from '../../store/port/store.ts';

@@ -24,7 +24,7 @@ import { noEvents } from '../events/run-stream.ts';
 import type { Services } from '../dependencies.ts';
 import type { Layers, RunOf } from '../call/work.ts';
 
-export interface ProveRequest extends RunOf {
+interface ProveRequest extends RunOf {
   readonly layers: readonly LayerName[];
   readonly schemaVersion: string;
   /** Who asks. A synchronous proof is metered here; an asynchronous one was metered when it was accepted. */

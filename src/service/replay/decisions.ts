@@ -35,7 +35,7 @@ import { leavesOfRun } from '../events/run-leaves.ts';
 import { snapshotOf } from '../policies/run-snapshot.ts';
 import type { TaskContext } from '../call/work.ts';
 
-export interface DecisionsReplayed {
+interface DecisionsReplayed {
   /** The snapshot that the run is compared with. */
   readonly snapshot: Snapshot | null;
   /** Indexes of leaves that differ from the log. */

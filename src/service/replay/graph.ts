@@ -21,7 +21,7 @@ import type { RunAt } from '../proofs/decided-layers.ts';
 import { noEvents, runEvents } from '../events/run-stream.ts';
 import type { TaskContext } from '../call/work.ts';
 
-export interface GraphReplay {
+interface GraphReplay {
   readonly request: GraphReplayRequest;
   readonly collector: ReplayCollector;
   /** The salt of the run's first declaration. */
