@@ -2,7 +2,6 @@
  * Reads proofs and graphs for an export and checks each stored row against its leaf before anybody gets it.
  * Proven by `test/service/exports/altered.long.test.ts`.
  */
-import { GovError } from '../../contract/problems.ts';
 import {
   graphEnd,
   graphMiddle,
@@ -18,6 +17,7 @@ import type { Leaf, StoredGraph } from '../../store/port/store.ts';
 import type { Exporting, LeafPages } from './exporting.ts';
 import { graphRows } from '../graphs/rows.ts';
 import { timeRange } from '../call/pages.ts';
+import { contradiction, missingLeaf } from '../proofs/contradiction.ts';
 import type { TaskContext } from '../call/work.ts';
 
 /** Rows of a page; each includes its proof or graph. */
@@ -33,7 +33,7 @@ export async function* proofs({ reader, breathe }: TaskContext, exporting: Expor
     for (const { leafIndex, proof, createdMs } of found) {
       if (createdMs < startMs || createdMs > endMs) continue;
       const leaf = { ...(await leafAt(reader, projectId, leafIndex)), stored: proof };
-      if (!isLogged(leaf, proof)) throw altered('proof', leafIndex);
+      if (!isLogged(leaf, proof)) throw contradiction('the proof', { index: leafIndex });
       yield [leaf];
     }
     after = found.at(-1)?.leafIndex;
@@ -50,14 +50,6 @@ function isLogged(leaf: ExportLeaf, proof: string): boolean {
   }
 }
 
-/** The error for a stored row that contradicts the log. */
-const altered = (what: 'proof' | 'graph', index: number): GovError =>
-  new GovError(
-    'STORAGE_FAULT',
-    `the ${what} differs from leaf ${index} of the audit log; run gov log fsck --deep, and restore what it names from a backup`,
-    { extensions: { tree: 'audit', index } },
-  );
-
 /** The newest logged graph of each run. */
 export async function* graphs(context: TaskContext, exporting: Exporting): LeafPages {
   const { reader, breathe } = context;
@@ -68,7 +60,8 @@ export async function* graphs(context: TaskContext, exporting: Exporting): LeafP
     const found = await reader.loggedGraphs(projectId, filter, page);
     for (const graph of found) {
       const leaf = await leafAt(reader, projectId, graph.leafIndex);
-      if (rootOfGraph(leaf, graph.runId) !== graph.rootHash) throw altered('graph', graph.leafIndex);
+      if (rootOfGraph(leaf, graph.runId) !== graph.rootHash)
+        throw contradiction('the graph', { index: graph.leafIndex });
       yield [{ ...leaf, pieces: () => piecesOf(context, projectId, graph) }];
     }
     after = found.at(-1)?.leafIndex;
@@ -101,12 +94,12 @@ async function* piecesOf(
   }
   const committed = (root: ListRoot) => ({ n: root.size, root: hashText(root.root()) });
   const { hash } = graphRoot(runId, { nodes: committed(roots.nodes), edges: committed(roots.edges) });
-  if (hash !== graph.rootHash) throw altered('graph', leafIndex);
+  if (hash !== graph.rootHash) throw contradiction('the graph', { index: leafIndex });
   yield graphEnd;
 }
 
 async function leafAt(reader: TaskContext['reader'], projectId: string, index: number): Promise<Leaf> {
   const leaf = await reader.leaf(projectId, index);
   if (leaf !== null) return leaf;
-  throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; check the log with fsck`);
+  throw missingLeaf(index);
 }

@@ -3,6 +3,7 @@
  * between rows, and at the end the checkpoint and the leaf that binds the export to it. Memory: the tiles of
  * a path. Proven by `test/service/exports/handlers.test.ts`, with the public verifier.
  */
+import { missingLeaf } from '../proofs/contradiction.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { readErasure } from '../../core/decided/erasure.ts';
@@ -99,8 +100,7 @@ export class ProofParts {
     const withdrawn = new Map<number, string>();
     for (const index of [...this.#erasures].toSorted((a, b) => a - b)) {
       const leaf = await reader.leaf(projectId, index);
-      if (leaf === null)
-        throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; check the log with fsck`);
+      if (leaf === null) throw missingLeaf(index);
       erasures.push(await proved(index, leaf.record));
       for (const named of await this.#namedOf(index, leaf.record)) withdrawn.set(named.index, named.record);
     }

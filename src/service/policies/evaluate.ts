@@ -4,7 +4,7 @@
  * changed in the meantime, the store refuses, and the evaluation runs again. Proven by
  * `test/service/policies/evaluate.engines.test.ts`.
  */
-import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import { refuseSystemRun } from '../events/system-run.ts';
 import type { PolicyEvaluation } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -43,9 +43,7 @@ import { inTurns } from '../call/time-slice.ts';
 export const evaluations: Pick<Handlers, 'evaluatePolicy' | 'listPolicyEvaluations'> = {
   async evaluatePolicy({ body, caller, idempotency }, services) {
     const { runId, policies = [], checkpoint } = body;
-    if (isSystemRun(runId)) {
-      throw fieldError({ pointer: '/runId', in: 'body', code: 'NOT_ALLOWED', detail: systemRunRefusal });
-    }
+    refuseSystemRun(runId, 'body');
     const asked: Asked = {
       caller,
       runId,

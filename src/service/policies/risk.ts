@@ -4,7 +4,7 @@
  * in the meantime, the service decides again. A change of the configuration is leaf `gov.config/1`, audit
  * event and row in one append. Proven by `test/service/policies/risk.engines.test.ts`.
  */
-import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import { refuseSystemRun } from '../events/system-run.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { RiskConfigInput, RiskRouterConfig } from '../../contract/risk.ts';
@@ -28,7 +28,6 @@ import type { Handlers } from '../call/handler.ts';
 import { pageLimit, sizedPage } from '../call/pages.ts';
 import { appendMeteredOrStale } from '../access/quota.ts';
 import { routerOf } from './risk-router.ts';
-import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { riskConfigured } from '../system.ts';
 
@@ -37,9 +36,7 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
     async evaluateRisk({ body, caller, idempotency }, services) {
       const { runId, ...given } = body;
       const { projectId } = caller.project;
-      if (isSystemRun(runId)) {
-        throw fieldError({ pointer: '/runId', in: 'body', code: 'NOT_ALLOWED', detail: systemRunRefusal });
-      }
+      refuseSystemRun(runId, 'body');
       const inputs = canonicalInputs(given);
       for (let attempt = 0; attempt < attempts; attempt++) {
         const router = await routerOf(services.store, projectId);

@@ -3,7 +3,7 @@
  * `gov.snapshot/1`. The first snapshot of a run is final. Proven by
  * `test/service/policies/snapshots.engines.test.ts`.
  */
-import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import { refuseSystemRun } from '../events/system-run.ts';
 import { GovError } from '../../contract/problems.ts';
 import { draftSnapshot, snapshotFields, type Snapshot } from '../../core/decided/snapshot.ts';
 import { append, unmetered } from '../events/append.ts';
@@ -24,9 +24,7 @@ export const snapshots: Pick<Handlers, 'getSnapshot' | 'putSnapshot'> = {
 
   async putSnapshot({ params, body, caller }, services) {
     const { runId } = params;
-    if (isSystemRun(runId)) {
-      throw fieldError({ pointer: '/runId', in: 'path', code: 'NOT_ALLOWED', detail: systemRunRefusal });
-    }
+    refuseSystemRun(runId, 'path');
     if (snapshotFields.every((field) => body[field] === '')) {
       const detail = 'expected at least one member, got none: the first snapshot of a run is final';
       throw fieldError({ pointer: '', in: 'body', code: 'TOO_SHORT', detail });

@@ -2,7 +2,7 @@
  * Tool governance (contract M9-M12): evaluates a tool call with the policies in force. One append records the
  * evaluation and an audit event of the run. Proven by `test/service/policies/tools.engines.test.ts`.
  */
-import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import { refuseSystemRun } from '../events/system-run.ts';
 import { limits } from '../../contract/limits.ts';
 import { toolContextMembers, type ToolCall, type ToolDecision } from '../../contract/tools.ts';
 import { argumentsHash } from '../../core/decided/evaluation.ts';
@@ -23,9 +23,7 @@ import { subjectsOf, type SubjectsFound } from '../erasure/subjects.ts';
 export const tools: Pick<Handlers, 'evaluateTool'> = {
   async evaluateTool({ body, caller, idempotency }, services) {
     const { runId } = body;
-    if (runId !== undefined && isSystemRun(runId)) {
-      throw fieldError({ pointer: '/runId', in: 'body', code: 'NOT_ALLOWED', detail: systemRunRefusal });
-    }
+    if (runId !== undefined) refuseSystemRun(runId, 'body');
     const asked: Asked = {
       caller,
       runId: runId ?? toolRun,

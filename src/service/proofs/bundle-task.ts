@@ -3,6 +3,7 @@
  * (`src/core/proof/bundle.ts`). Proven by `test/service/proofs/handlers.engines.test.ts`, with the public
  * verifier.
  */
+import { missingLeaf } from './contradiction.ts';
 import type { ComplianceProof } from '../../contract/proofs.ts';
 import { GovError } from '../../contract/problems.ts';
 import {
@@ -66,8 +67,7 @@ async function included(
   at: { index: number; size: number },
 ): Promise<IncludedRecord> {
   const leaf = await reader.leaf(projectId, at.index);
-  if (leaf === null)
-    throw new GovError('STORAGE_FAULT', `leaf ${at.index} is missing; check the log with fsck`);
+  if (leaf === null) throw missingLeaf(at.index);
   const inclusion = pathText(await inclusionAt(reader, projectId, at));
   return { index: at.index, record: leaf.record, inclusion };
 }

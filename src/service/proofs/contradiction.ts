@@ -1,5 +1,5 @@
 /**
- * The error for a stored row that contradicts the log. The service neither returns such a row nor decides
+ * The errors for stored rows that contradict the log. The service neither returns such a row nor decides
  * with it. Proven by `test/service/policies/approvals.engines.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
@@ -13,3 +13,7 @@ export function contradiction(what: string, leaf: Pick<Leaf, 'index'> | null): G
   const extensions = leaf === null ? {} : { tree: 'audit', index: leaf.index };
   return new GovError('STORAGE_FAULT', detail, { extensions });
 }
+
+/** STORAGE_FAULT: the store lacks a leaf that the log contains. */
+export const missingLeaf = (index: number): GovError =>
+  new GovError('STORAGE_FAULT', `expected leaf ${index} of the audit log, got none; run gov log fsck`);

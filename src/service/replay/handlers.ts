@@ -2,7 +2,7 @@
  * Handlers of replays (contract F10-F16, G10, O4): a replay is accepted as a job, and its result is served
  * when the job completes. Proven by `test/service/replay/handlers.engines.test.ts`.
  */
-import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import { refuseSystemRun } from '../events/system-run.ts';
 import type { SnapshotInput } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -21,7 +21,6 @@ import { retryAfter } from '../jobs/handlers.ts';
 import { byAge, pageLimit, sizedPage } from '../call/pages.ts';
 import { appendMetered } from '../access/quota.ts';
 import { loggedResult } from './result.ts';
-import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { snapshotOf } from '../policies/run-snapshot.ts';
 
@@ -48,13 +47,13 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
 
   async createReplay(call, services) {
     const { runId, replaySnapshot } = call.body;
-    if (replaySnapshot !== undefined) refuseSystemRun(runId);
+    if (replaySnapshot !== undefined) refuseSystemRun(runId, 'body');
     return enqueue(call, services, replaySnapshot ?? null);
   },
 
   async createGraphReplay(call, services) {
     const { runId, nodes, edges } = call.body;
-    refuseSystemRun(runId);
+    refuseSystemRun(runId, 'body');
     // the run's nodes are known only after its events are read
     checkDeclaration({ nodes, edges }, runId, () => true);
     return enqueue(call, services, null);
@@ -66,11 +65,6 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
     return { status: 200, raw: Buffer.from(result) };
   },
 };
-
-function refuseSystemRun(runId: string): void {
-  if (!isSystemRun(runId)) return;
-  throw fieldError({ pointer: '/runId', in: 'body', code: 'NOT_ALLOWED', detail: systemRunRefusal });
-}
 
 interface Accepting {
   readonly body: { readonly runId: string };
