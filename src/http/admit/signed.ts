@@ -34,7 +34,7 @@ export function requireSigned(caller: Caller, message: Message): string {
 }
 
 function verified({ plane }: Caller, { headers, body, nowMs }: Message): string {
-  if (plane === undefined) throw new Error('only data planes sign what they send');
+  if (plane === undefined) throw new Error('expected a data plane, got another caller of a signed operation');
   const signature = header(headers, telemetryHeaders.signature, signatureForm);
   const timestamp = header(headers, telemetryHeaders.timestamp, timestampForm);
   checkTelemetryTime(timestamp, nowMs);

@@ -142,7 +142,8 @@ async function graphOf(
   { graphIndex, treeSize }: { graphIndex: number; treeSize: number },
 ): Promise<BundleGraph> {
   const graph = await context.reader.graphAt(projectId, graphIndex);
-  if (graph === null) throw new GovError('STORAGE_FAULT', `the graph of leaf ${graphIndex} is missing`);
+  if (graph === null)
+    throw new GovError('STORAGE_FAULT', `expected the graph of leaf ${graphIndex}, got none`);
   const rows = async (list: 'nodes' | 'edges'): Promise<string[]> => {
     const all: string[] = [];
     const of = { projectId, graphId: graph.graphId, list };
