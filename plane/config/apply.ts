@@ -8,9 +8,9 @@ import { GovError } from '../../src/contract/problems.ts';
 import { BundleRefused, hashOfText, type BundleTrust, type OpenBundle } from '../../src/core/plane/config.ts';
 import { systemRun } from '../../src/core/event/record.ts';
 import { append, unmetered } from '../../src/service/events/append.ts';
-import type { ApplyOptions, PlaneConfig } from '../../src/service/planes/config.ts';
-import type { Caller } from '../../src/service/call/handler.ts';
-import type { Change } from '../../src/service/policies/change.ts';
+import type { ApplyOptions, PlaneConfig } from '../../src/service/planes/plane-config.ts';
+import type { Caller } from '../../src/service/call/caller.ts';
+import type { DraftedChange } from '../../src/service/policies/drafted-change.ts';
 import type { Services } from '../../src/service/dependencies.ts';
 import type { StoredSettings } from '../../src/service/call/settings.ts';
 import type { StoredPolicy } from '../../src/store/port/store.ts';
@@ -208,7 +208,7 @@ export class HeldConfig implements PlaneConfig {
     });
   }
 
-  refusePolicyChange(policy: StoredPolicy, { to }: Pick<Change, 'to'>): void {
+  refusePolicyChange(policy: StoredPolicy, { to }: Pick<DraftedChange, 'to'>): void {
     const { mode } = this.#options;
     if (mode === 'off' || this.#applied === null) return;
     if (policy.createdBy === bundleAuthor) {

@@ -1,30 +1,23 @@
 /**
- * One admitted request: strict JSON, exact validation, idempotency, handler, answer; and every way in which
- * that can fail, as a problem. Proven by `test/http/*.test.ts` over real sockets.
+ * Runs one admitted request: strict JSON, exact validation, idempotency, handler, answer. Proven by
+ * `test/http/hostile.test.ts` and `test/http/idempotency.engines.test.ts`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../contract/limits.ts';
-import { GovError } from '../contract/problems.ts';
+import type { GovError } from '../contract/problems.ts';
 import { defaultBounds, largeBounds, parseJson } from '../core/json/parse.ts';
-import { append, keyReused, unmetered } from '../service/events/append.ts';
-import { notFound, openKept } from '../service/call/handler.ts';
-import type {
-  Caller,
-  Conditions,
-  Idempotency,
-  PlainAnswer,
-  Replayed,
-  Streamed,
-  Written as WrittenBody,
-} from '../service/call/handler.ts';
+import { notFound } from '../service/call/answer.ts';
+import type { Caller } from '../service/call/caller.ts';
+import type { Conditions } from '../service/call/handler.ts';
+import type { PlainAnswer, Replayed, Streamed, WrittenBody } from '../service/call/answer.ts';
 import { fieldError, loadCheck, refusal } from '../service/call/schema.ts';
 import { Denied } from '../service/access/shown.ts';
-import type { StoredResponse } from '../store/port/store.ts';
 import { jsonMediaType, writeAnswer, type Written } from './answer/write.ts';
 import { readmit } from './admit/request.ts';
-import { isExecuted, readIdempotency } from './idempotency.ts';
+import { asRouteError } from './errors.ts';
+import { readIdempotency, replay, runOnce } from './idempotency.ts';
 import { namedBy, type Route } from './route.ts';
-import { problemMediaType, renderProblem } from './answer/problem.ts';
+import { renderProblem } from './answer/problem.ts';
 import { streamAnswer } from './answer/download.ts';
 import { requireSigned } from './admit/signed.ts';
 import { readParams, readQuery } from './text.ts';
@@ -34,7 +27,7 @@ interface On {
   readonly reply: FastifyReply;
 }
 
-/** Runs one admitted request to its answer. */
+/** Runs one admitted request and writes its answer. An error becomes a problem. */
 export async function serve(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const started = performance.now();
   try {
@@ -55,7 +48,10 @@ export async function serve(route: Route, request: FastifyRequest, reply: Fastif
   }
 }
 
-/** What was only asked for is not added to what waits already. What was done is told. */
+/**
+ * Writes an answer. OVERLOADED for a large answer to GET while the client leaves too many bytes unread; the
+ * answer of a completed write is always sent.
+ */
 function send({ unsent, row }: Route, { request, reply }: On, answer: Written): void {
   const { body } = answer;
   if (row.method === 'GET' && body.length > limits.unsentCountedBytes) unsent.check(request);
@@ -63,7 +59,7 @@ function send({ unsent, row }: Route, { request, reply }: On, answer: Written): 
   if (reply.raw.writableLength > limits.unsentCountedBytes) unsent.hold(request, reply.raw, body);
 }
 
-/** Counts an answer; at log level debug it is also told, without the query, which may name people. */
+/** Counts an answer. At log level debug also logs it, without the query, which may name people. */
 function answered(
   { stats, services, id }: Route,
   request: FastifyRequest,
@@ -77,7 +73,7 @@ function answered(
 }
 
 async function execute(route: Route, request: FastifyRequest): Promise<Written | Streamed> {
-  const { row } = route;
+  const { row, id } = route;
   const params = readParams(row.params, request.params as Record<string, string>);
   if (params === null) throw notFound(namedBy(row));
   const at = request.url.indexOf('?');
@@ -98,18 +94,24 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written |
   const conditions = row.ranged === true ? conditionsOf(request) : null;
   const shown = { caller, presented, conditions, canonical };
   const call = { params, query, body, basePath, idempotency, ifMatch, ...shown };
-  // `call` holds exactly what the row's schemas accepted, which is what the handler's type says
-  const work = (): Promise<PlainAnswer | Replayed | WrittenBody | Streamed> =>
+  // the row's schemas accepted exactly what `call` holds, and the handler's type says the same
+  const answer = (): Promise<PlainAnswer | Replayed | WrittenBody | Streamed> =>
     route.handler(call as never, route.services);
   if (idempotency === null || caller === null) {
-    const answer = await work();
-    return 'chunks' in answer ? answer : written(route, answer);
+    const given = await answer();
+    return 'chunks' in given ? given : written(route, given);
   }
-  return route.inFlight.run(idempotency, () => once(route, { caller, idempotency, work }, request.id));
+  const work = async (): Promise<Written> => {
+    const given = await answer();
+    if ('chunks' in given) throw new Error(`expected an answer that is not streamed, got one of ${id}`);
+    return written(route, given);
+  };
+  const keyedCall = { caller, idempotency, requestId: request.id, work };
+  return route.inFlight.run(idempotency, () => runOnce(route, keyedCall));
 }
 
 const conditionsOf = ({ method, headers }: FastifyRequest): Conditions => ({
-  // RFC 9110 section 14.2: for GET alone
+  // RFC 9110 section 14.2 defines ranges for GET alone
   range: method === 'GET' ? (headers.range ?? null) : null,
   ifRange: textOf(headers['if-range']),
   ifMatch: headers['if-match'] ?? null,
@@ -119,55 +121,11 @@ const conditionsOf = ({ method, headers }: FastifyRequest): Conditions => ({
 const textOf = (header: string | string[] | undefined): string | null =>
   header === undefined ? null : String(header);
 
-/** What a data plane signed; null where nothing is signed. */
+/** The text that a data plane signed, or null where the operation needs no signature. */
 function canonicalOf({ row, services }: Route, request: FastifyRequest, body: unknown): string | null {
   const { caller, headers } = request;
   if (row.signed !== true || caller === null) return null;
   return requireSigned(caller, { headers, body, nowMs: services.now() });
-}
-
-/** Answers a repeat with what the first request got; keeps a refusal that was executed. */
-async function once(
-  route: Route,
-  keyed: {
-    caller: Caller;
-    idempotency: Idempotency;
-    work: () => Promise<PlainAnswer | Replayed | WrittenBody | Streamed>;
-  },
-  requestId: string,
-): Promise<Written> {
-  const { caller, idempotency, work } = keyed;
-  const { projectId } = caller.project;
-  const kept = await route.services.store.keptResponse(projectId, idempotency.key);
-  if (kept !== null) {
-    if (kept.fingerprint === idempotency.fingerprint) return replay(route, kept.response);
-    throw keyReused();
-  }
-  try {
-    const answer = await work();
-    if ('chunks' in answer) throw new Error(`${route.id} streams, and is asked with a key`);
-    return written(route, answer);
-  } catch (error) {
-    if (!(error instanceof GovError) || !isExecuted(error)) throw error;
-    const rendered = renderProblem(error, { requestId, base: route.problemBase() });
-    const stored = await append(route.services, {
-      projectId,
-      leaves: [],
-      meter: unmetered,
-      idempotency: { ...idempotency, response: rendered },
-    });
-    return 'replayed' in stored ? replay(route, stored.replayed) : rendered;
-  }
-}
-
-function replay({ services }: Route, kept: StoredResponse): Written {
-  const { status, body, headers } = openKept(kept, services);
-  const contentType = status >= 400 ? problemMediaType : jsonMediaType;
-  return {
-    status,
-    body,
-    headers: { 'content-type': contentType, ...headers, 'idempotent-replayed': 'true' },
-  };
 }
 
 function written(route: Route, answer: PlainAnswer | Replayed | WrittenBody): Written {
@@ -189,7 +147,7 @@ function bodyOf({ contentType }: Route, body: unknown): string | Uint8Array {
   return isWritten && contentType !== jsonMediaType ? body : JSON.stringify(body);
 }
 
-/** The parsed body; undefined where the row takes none and none (or an empty object) came. */
+/** The parsed body. Undefined where the row takes no body and the request has none or an empty object. */
 function readBody({ row }: Route, bytes: Buffer | undefined): unknown {
   if (row.body !== undefined) {
     const large = (row.bodyBytes ?? 0) > limits.bodyBytes;
@@ -207,7 +165,7 @@ function readBody({ row }: Route, bytes: Buffer | undefined): unknown {
 export function fail(route: Route, error: unknown, on: On & { readonly started?: number }): void {
   const { request, reply, started = performance.now() } = on;
   const known = asRouteError(route, error, request);
-  tellDenied(route, known, request.caller);
+  reportRefusal(route, known, request.caller);
   if (known.code === 'INTERNAL') {
     const { traceparent } = request.headers;
     const fields = { err: error, requestId: request.id, traceparent, operation: route.id };
@@ -217,41 +175,8 @@ export function fail(route: Route, error: unknown, on: On & { readonly started?:
   answered(route, request, { status: known.status, started });
 }
 
-/** Whoever keeps the log of a project learns of a known caller that was refused. */
-function tellDenied({ services, id }: Route, error: GovError, caller: Caller | null): void {
+/** Reports a refusal of a known caller, so that the log of its project can record it. */
+function reportRefusal({ services, id }: Route, error: GovError, caller: Caller | null): void {
   const who = error instanceof Denied ? error.caller : error.status === 403 ? caller : null;
   if (who !== null) services.denied?.(who, { operation: id, code: error.code });
-}
-
-/** As `asGovError`; a body that is too large is told the limit of its operation and, if declared, its size. */
-function asRouteError({ row }: Route, error: unknown, { headers }: FastifyRequest): GovError {
-  const { code } = (error ?? {}) as { code?: unknown };
-  if (code !== 'FST_ERR_CTP_BODY_TOO_LARGE') return asGovError(error);
-  const limit = row.bodyBytes ?? limits.bodyBytes;
-  const declared = headers['content-length'];
-  const came = declared === undefined ? 'more' : `${declared}`;
-  const detail = `expected a body of at most ${limit} bytes, got ${came}; send less, or split it`;
-  return new GovError('PAYLOAD_TOO_LARGE', detail, { extensions: { limit } });
-}
-
-/** What Fastify itself refuses, in our register's words. */
-export function asGovError(error: unknown): GovError {
-  if (error instanceof GovError) return error;
-  switch ((error as { code?: unknown } | null)?.code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new GovError('PAYLOAD_TOO_LARGE', 'expected a smaller body; see the limits of the interface');
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return new GovError('UNSUPPORTED_MEDIA_TYPE', 'expected Content-Type: application/json (UTF-8)');
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return new GovError('INVALID_JSON', 'expected as many bytes as Content-Length says');
-    case 'FST_ERR_BAD_URL':
-      return new GovError('VALIDATION_ERROR', 'expected a percent-encoded URL path in UTF-8');
-    case 'FST_ERR_HANDLER_TIMEOUT':
-      return new GovError('OVERLOADED', 'the answer took too long; repeat later, or ask for less');
-    case 'ECONNRESET':
-    case 'ABORT_ERR':
-      return new GovError('INVALID_JSON', 'the request ended before its body was complete');
-    default:
-      return new GovError('INTERNAL', 'Internal error', { cause: error });
-  }
 }

@@ -1,15 +1,20 @@
 /**
- * The `Idempotency-Key` header (contract D6; draft-ietf-httpapi-idempotency-key): reads and scopes the key,
- * fingerprints the request, and refuses a repeat while the first is still running. The outcome itself is kept
- * by the store in the transaction of the effect. The fingerprint is an HMAC, not a mere hash: it is of the body as it
- * came, so that whoever reads the database could try out what was redacted of it.
- * Proven by `test/http/idempotency.engines.test.ts`.
+ * The `Idempotency-Key` header (contract D6; draft-ietf-httpapi-idempotency-key). Reads the key, fingerprints
+ * the request, and answers a repeat with the stored answer. The store keeps each answer in the transaction of
+ * its effect. The fingerprint is an HMAC over the original body: with a plain hash, a reader of the database
+ * could guess redacted values and check each guess. Proven by `test/http/idempotency.engines.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
 import { GovError, problems, type ProblemCode } from '../contract/problems.ts';
 import { sha256 } from '../core/hash.ts';
 import { canonicalize, type Json } from '../core/json/parse.ts';
-import type { Caller, Idempotency } from '../service/call/handler.ts';
+import type { Caller } from '../service/call/caller.ts';
+import { append, keyReused, unmetered } from '../service/events/append.ts';
+import type { StoredResponse } from '../store/port/store.ts';
+import { problemMediaType, renderProblem } from './answer/problem.ts';
+import { jsonMediaType, type Written } from './answer/write.ts';
+import type { Route } from './route.ts';
+import { openKept, type Idempotency } from '../service/call/idempotency.ts';
 import { fieldError } from '../service/call/schema.ts';
 import type { Services } from '../service/dependencies.ts';
 
@@ -17,18 +22,21 @@ import type { Services } from '../service/dependencies.ts';
 const visible = /^[\x21-\x7e]+$/;
 const quoted = /^"((?:[^"\\]|\\["\\])*)"$/;
 
-/** Where a request with a key was sent. */
-export interface KeyedRequest {
-  /** Null where the handler finds out who it is; it then makes the key that person's own. */
+/** A request that came with a key. */
+interface KeyedRequest {
+  /** Null where the handler identifies the person; the handler then makes the key that person's own. */
   readonly caller: Caller | null;
   readonly method: string;
-  /** The row's path template; the fingerprint takes the real path. */
+  /** The row's path template. The fingerprint uses the real path. */
   readonly route: string;
   readonly url: string;
   readonly body: unknown;
 }
 
-/** Null where the header is absent. VALIDATION_ERROR for a malformed key. The key is an attacker's. */
+/**
+ * Returns null where the header is absent. VALIDATION_ERROR for a malformed key. An attacker controls the
+ * key.
+ */
 export function readIdempotency(
   header: string | string[] | undefined,
   request: KeyedRequest,
@@ -58,30 +66,6 @@ function unwrap(header: string): string {
   });
 }
 
-/** Keys whose first request is still running in this process. */
-export class InFlight {
-  readonly #keys = new Set<string>();
-
-  /** Runs `work` unless the same key is running: IDEMPOTENCY_IN_FLIGHT. */
-  async run<Result>({ key }: Idempotency, work: () => Promise<Result>): Promise<Result> {
-    if (this.#keys.has(key)) {
-      throw new GovError(
-        'IDEMPOTENCY_IN_FLIGHT',
-        'a request with this key is still running; repeat it later',
-        {
-          retryAfterSeconds: 1,
-        },
-      );
-    }
-    this.#keys.add(key);
-    try {
-      return await work();
-    } finally {
-      this.#keys.delete(key);
-    }
-  }
-}
-
 const neverKept: ReadonlySet<ProblemCode> = new Set([
   'VALIDATION_ERROR',
   'INVALID_JSON',
@@ -96,8 +80,56 @@ const neverKept: ReadonlySet<ProblemCode> = new Set([
   'RATE_LIMITED',
 ]);
 
-/** Whether an error is the outcome of an executed request, so that a repeat must get it again. */
-export const isExecuted = ({ code }: GovError): boolean => {
+/** Whether an error is the outcome of an executed request. Only such an outcome is stored and repeated. */
+const isExecuted = ({ code }: GovError): boolean => {
   const { status } = problems[code];
   return status >= 400 && status < 500 && status !== 401 && status !== 403 && !neverKept.has(code);
 };
+
+/** One call with a key, ready to run. */
+interface KeyedCall {
+  readonly caller: Caller;
+  readonly idempotency: Idempotency;
+  readonly requestId: string;
+  /** Runs the handler and writes its answer. */
+  readonly work: () => Promise<Written>;
+}
+
+/**
+ * Runs a call with a key, or returns the stored answer of its first run. IDEMPOTENCY_KEY_REUSE where the key came with
+ * another request. Stores a refusal of an executed call; a handler stores its success with its effect.
+ * A crash before the refusal is stored leaves no record: the repeat then runs the handler again.
+ */
+export async function runOnce(route: Route, call: KeyedCall): Promise<Written> {
+  const { caller, idempotency, requestId, work } = call;
+  const { projectId } = caller.project;
+  const kept = await route.services.store.keptResponse(projectId, idempotency.key);
+  if (kept !== null) {
+    if (kept.fingerprint === idempotency.fingerprint) return replay(route, kept.response);
+    throw keyReused();
+  }
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof GovError) || !isExecuted(error)) throw error;
+    const rendered = renderProblem(error, { requestId, base: route.problemBase() });
+    const stored = await append(route.services, {
+      projectId,
+      leaves: [],
+      meter: unmetered,
+      idempotency: { ...idempotency, response: rendered },
+    });
+    return 'replayed' in stored ? replay(route, stored.replayed) : rendered;
+  }
+}
+
+/** Writes the stored answer of an earlier, identical request, marked with `Idempotent-Replayed`. */
+export function replay({ services }: Route, kept: StoredResponse): Written {
+  const { status, body, headers } = openKept(kept, services);
+  const contentType = status >= 400 ? problemMediaType : jsonMediaType;
+  return {
+    status,
+    body,
+    headers: { 'content-type': contentType, ...headers, 'idempotent-replayed': 'true' },
+  };
+}

@@ -1,25 +1,21 @@
-/** From the contract table to routes. Proven by `test/http/*.test.ts` over real sockets. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+/** Turns the rows of the contract table into routes of Fastify. Proven by `test/http/transport.test.ts`. */
+import type { FastifyInstance } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import { accessOf, type Operation } from '../contract/operation.ts';
 import { table, type OperationId } from '../contract/table.ts';
-import type { Place } from '../service/access/shown.ts';
+import type { OperationPlace } from '../service/access/shown.ts';
 import { admit } from './admit/request.ts';
 import { jsonMediaType } from './answer/write.ts';
-import { InFlight } from './idempotency.ts';
+import { InFlight } from './in-flight.ts';
 import { rateOf, type HeaderLines } from './admit/rates.ts';
-import {
-  basePaths,
-  environmentOf,
-  isHeavy,
-  type AnyHandler,
-  type MountOptions,
-  type Route,
-} from './route.ts';
+import { basePaths, isHeavy, type AnyHandler, type MountOptions, type Route } from './route.ts';
 import { fail, serve } from './execute.ts';
 import { OperationStats } from './answer/stats.ts';
 
-/** Adds every operation, which both base paths lead to (`routedUrl`); answers the counters of what was mounted. */
+/**
+ * Mounts every operation once below each base path. Returns one counter for each operation, shared by both
+ * environments.
+ */
 export function mount(app: FastifyInstance, options: MountOptions): OperationStats[] {
   const inFlight = new InFlight();
   return options.operations.map((id) => {
@@ -29,7 +25,7 @@ export function mount(app: FastifyInstance, options: MountOptions): OperationSta
     const isEmpty = first !== undefined && 'empty' in first;
     const access = accessOf(row);
     const stats = new OperationStats(id);
-    const below = (environment: Place['environment']): Route => ({
+    const below = (environment: OperationPlace['environment']): Route => ({
       ...options,
       id,
       row,
@@ -39,43 +35,44 @@ export function mount(app: FastifyInstance, options: MountOptions): OperationSta
       rate: rateOf(row),
       lines: noticeLines(row),
       contentType,
-      // a ranged answer is of the type that was asked for when it was made
+      // a ranged answer has the type that its export was created with
       mediaType: isEmpty || row.ranged === true ? null : (contentType.split(';')[0] ?? contentType),
       handler: options.handlers[id] as AnyHandler,
       inFlight,
       stats,
       check: null,
     });
-    addRoute(app, { production: below('production'), sandbox: below('sandbox') });
+    for (const environment of environments) addRoute(app, below(environment));
     return stats;
   });
 }
 
-function addRoute(app: FastifyInstance, routes: Readonly<Record<Place['environment'], Route>>): void {
-  const { row, id, basePath } = routes.production;
-  const routeOf = (request: FastifyRequest): Route => routes[environmentOf(request)];
+function addRoute(app: FastifyInstance, route: Route): void {
+  const { row, id, basePath } = route;
   app.route({
     method: row.ranged === true ? [row.method, 'HEAD'] : row.method,
     url: basePath + row.path.replace(/\{([^}]+)\}/g, ':$1'),
     bodyLimit: row.bodyBytes ?? limits.bodyBytes,
-    // recording has no timer of its own: the write queue is bounded, and a timer costs 5 % of a request
+    // recording has no timer: the write queue is bounded, and a timer costs 5 % of a request
     ...(recording.has(id) ? {} : { handlerTimeout: handlerSeconds(row) * 1000 }),
-    errorHandler: (error, request, reply) => fail(routeOf(request), error, { request, reply }),
+    errorHandler: (error, request, reply) => fail(route, error, { request, reply }),
     onRequest: (request, _reply, done) => {
       try {
-        const admitted = admit(routeOf(request), request);
+        const admitted = admit(route, request);
         if (admitted === undefined) done();
-        // oxlint-disable-next-line promise/no-callback-in-promise -- Fastify's hook, without a promise where none is needed
+        // oxlint-disable-next-line promise/no-callback-in-promise -- a hook; known callers need none
         else admitted.then(() => done(), done);
       } catch (error) {
         done(error as Error);
       }
     },
     handler: (request, reply) => {
-      void serve(routeOf(request), request, reply);
+      void serve(route, request, reply);
     },
   });
 }
+
+const environments = Object.keys(basePaths) as readonly OperationPlace['environment'][];
 
 const recording: ReadonlySet<OperationId> = new Set([
   'createEvent',
@@ -88,7 +85,10 @@ const recording: ReadonlySet<OperationId> = new Set([
 const handlerSeconds = (row: Operation): number =>
   isHeavy(row) ? limits.heavyTimeoutSeconds : limits.handlerTimeoutSeconds;
 
-/** `Gov-Stability` (contract A10), and the notice of RFC 9745, RFC 8594 (contract A11). */
+/**
+ * The header `Gov-Stability` (contract A10) and the deprecation notice of RFC 9745 and RFC 8594 (contract
+ * A11).
+ */
 export function noticeLines({ stability, deprecation }: Operation): HeaderLines {
   const beta = stability === 'beta' ? ['gov-stability', 'beta'] : [];
   if (deprecation === undefined) return beta;

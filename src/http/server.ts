@@ -1,7 +1,7 @@
 /**
- * The HTTP server: Fastify, hardened (reliability S19-S21, S42). Only this folder knows Fastify. Nothing that
- * Fastify would do to a body happens: no coercion, no defaults, no schema of its own.
- * Proven by `test/http/transport.test.ts`, `test/http/answer/slow.test.ts` and `test/http/hostile.test.ts`.
+ * The HTTP server: Fastify with limits on everything. Fastify changes no body: no coercion, no defaults, no
+ * schema. Only this folder imports Fastify. Proven by `test/http/transport.test.ts`,
+ * `test/http/answer/slow.test.ts` and `test/http/hostile.test.ts`.
  */
 import { STATUS_CODES, type ServerOptions as ListenerOptions } from 'node:http';
 import { Server as SecureServer } from 'node:https';
@@ -26,8 +26,8 @@ import { renderPage } from './answer/pages.ts';
 import { problemMediaType, renderProblem } from './answer/problem.ts';
 import { Rates, type RateOptions } from './admit/rates.ts';
 import { requestId } from './admit/request-id.ts';
-import { basePaths, routedUrl } from './route.ts';
-import { asGovError } from './execute.ts';
+import { basePaths } from './route.ts';
+import { asGovError } from './errors.ts';
 import type { OperationStats } from './answer/stats.ts';
 import { asksForStream, Streams } from './stream.ts';
 import { Unsent, unsentBounds } from './answer/unsent.ts';
@@ -36,46 +36,46 @@ export interface ServerOptions {
   readonly services: Services;
   readonly handlers: Handlers;
   readonly operations: readonly OperationId[];
-  /** Absolute URI under which problem pages are reachable; the listener's own origin where absent. */
+  /** Absolute URI under which clients reach problem pages; default: the listener's own origin. */
   readonly problemBase?: string;
-  /** When to shed load; the limits of the contract where absent. */
+  /** When the server sheds load; default: the limits of the contract. */
   readonly overload?: { readonly memoryBytes?: number; readonly delayMs?: number };
-  /** Of a service that is open to the world; not looked at on a plane. */
+  /** Rate limits of a hosted service; a plane ignores them. */
   readonly rates?: RateOptions;
-  /** Origins of web pages that may call beside the service's own, such as `https://app.example.com`. */
+  /** Origins of other web pages that may call the service, such as `https://app.example.com`. */
   readonly cors?: readonly string[];
-  /** Addresses and subnets of load balancers, whose `X-Forwarded-For` is believed. */
+  /** Addresses and subnets of load balancers whose `X-Forwarded-For` the server believes. */
   readonly trustedProxies?: readonly string[];
-  /** The origin at which people reach the service; the listener's own where absent. */
+  /** The origin at which people reach the service; default: the listener's own. */
   readonly publicOrigin?: string;
-  /** Open sockets of one address, trusted proxies apart; the limit of the contract where absent. */
+  /** Open sockets of one address, except trusted proxies; default: the limit of the contract. */
   readonly socketsPerAddress?: number;
   /** Plain HTTP where absent. */
   readonly tls?: { readonly context: SecureContextOptions; readonly isMutual: boolean };
-  /** Seconds; the limits of the contract where absent. */
+  /** Seconds; default: the limits of the contract. */
   readonly timeouts?: {
     readonly headers?: number;
     readonly request?: number;
     readonly idle?: number;
     readonly stall?: number;
-    /** For an answer of which nothing is taken. */
+    /** How long a client may read nothing of an answer. */
     readonly unsent?: number;
   };
 }
 
 export interface HttpServer {
-  /** Binds and answers the origin, such as `http://127.0.0.1:7460`. */
+  /** Binds the address and returns the origin, such as `http://127.0.0.1:7460`. */
   listen(address: { host: string; port: number }): Promise<string>;
-  /** Refuses new requests, lets running ones end, cuts what is left after `drainSeconds`. */
+  /** Refuses new requests, lets running ones end, and closes all other connections after `drainSeconds`. */
   close(drainSeconds?: number): Promise<void>;
   readonly stats: readonly OperationStats[];
-  /** From the next handshake on; connections go on. */
+  /** Uses the certificate from the next handshake on; open connections keep theirs. */
   useCertificate(context: SecureContextOptions): void;
 }
 
 const prepareAfterMs = 200;
 
-/** VALIDATION_ERROR where `cors` or `trustedProxies` holds what is none. */
+/** Creates the server. VALIDATION_ERROR where `cors` contains no origin or `trustedProxies` no address. */
 export function createServer(options: ServerOptions): HttpServer {
   let listening = 'http://localhost';
   let closing = false;
@@ -119,7 +119,8 @@ export function createServer(options: ServerOptions): HttpServer {
     },
     async listen({ host, port }) {
       listening = await app.listen({ host, port });
-      // behind whoever waited for the server; what fails here is told by the request that needs it
+      // loads the schema compiler after startup; where that fails, the first request that needs it reports
+      // the error
       setTimeout(() => void prepareChecks().catch(() => {}), prepareAfterMs).unref();
       return listening;
     },
@@ -153,7 +154,7 @@ const createUnsent = ({ overload = {}, timeouts = {} }: ServerOptions, gate: Gat
     stallSeconds: timeouts.unsent,
   });
 
-/** What Node's own server is made with, in plain or over TLS. */
+/** Options of Node's own server, for plain HTTP or TLS. */
 function listenerOf({ tls }: ServerOptions, headersSeconds: number): { http: ListenerOptions } {
   const http = {
     headersTimeout: headersSeconds * 1000,
@@ -167,7 +168,7 @@ function listenerOf({ tls }: ServerOptions, headersSeconds: number): { http: Lis
   const { context, isMutual } = tls;
   const client = { requestCert: isMutual, rejectUnauthorized: isMutual };
   const https = { ...context, ...http, ...client, handshakeTimeout: headersSeconds * 1000 };
-  // the types know one or the other; what is used of a server here, both have
+  // Fastify's types allow only one of the two; this file uses only what both servers have
   return { https } as unknown as { http: ListenerOptions };
 }
 
@@ -187,23 +188,22 @@ function createApp(options: ServerOptions, context: Context): FastifyInstance {
     requestIdHeader: false,
     genReqId: requestId,
     trustProxy: false,
-    rewriteUrl: ({ url = '' }) => routedUrl(url),
     ...listenerOf(options, headersSeconds),
     routerOptions: {
-      // an id that is too long is as unknown as any other; the URL is bounded before
+      // an id that is too long names no resource, like any unknown id; the URL has a limit of its own
       maxParamLength: limits.headerBytes,
-      // queries are read by `text.ts`, from the text
+      // `text.ts` reads queries from the text of the URL
       querystringParser: () => ({}),
     },
-    // bodies are checked by `execute.ts`: what Fastify would compile schemas with is not even loaded
+    // `execute.ts` checks bodies, so Fastify need not load its schema compilers
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     frameworkErrors: (error, request, reply) => refuse(error, { request, reply }, context),
     clientErrorHandler: (error, socket) => refuseRaw(error, socket, problemBase()),
   });
-  app.server.maxHeadersCount = 0; // `checkEnvelope` refuses a long list, where Node would cut it silently
+  app.server.maxHeadersCount = 0; // `checkEnvelope` rejects a long list; Node would cut it silently
   app.server.maxConnections = limits.connections;
   app.removeAllContentTypeParsers();
-  // Fastify remembers what it found for a media type that is named, and looks each time for what is not
+  // Fastify caches the parser of a listed media type and searches again for any other
   app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
   );
@@ -240,7 +240,7 @@ interface Context {
   readonly gate: Gate | null;
   readonly unsent: Unsent;
   readonly log: Log;
-  /** Of the operations that are mounted at a path, which may be below a base path or not. */
+  /** Methods that the operations at a path allow; empty for an unknown path or one without a base path. */
   readonly methodsOf: (path: string) => readonly string[];
 }
 
@@ -270,7 +270,7 @@ function methodsOf(operations: readonly OperationId[]): Context['methodsOf'] {
   };
 }
 
-/** A path template as a pattern; literals hold no special characters but dots. */
+/** A path template as a pattern. Literals contain no special characters except dots. */
 const template = (path: string): RegExp =>
   new RegExp(
     `^${path
@@ -279,7 +279,7 @@ const template = (path: string): RegExp =>
       .replace(/\*$/, '.+')}$`,
   );
 
-/** Answers what a browser asks before it sends a request of a page of the list (Fetch standard, CORS-preflight). */
+/** Answers a CORS preflight (Fetch standard) where the origin is on the list and the path exists. */
 function answerPreflight({ request, reply }: On, { gate, methodsOf: methods }: Context): boolean {
   if (gate === null || request.method !== 'OPTIONS') return false;
   const allowed = methods(pathOf(request.url));
@@ -313,7 +313,7 @@ async function answerPage(on: On, context: Context): Promise<void> {
   }
 }
 
-/** Faults before there is a request: the answer is written to the socket by hand. */
+/** Answers an error before there is a request: writes the response to the socket by hand. */
 function refuseRaw(error: Error & { code?: string }, socket: Socket, base: string): void {
   if (isClosing(socket)) return;
   if (error.code === 'ECONNRESET' || !socket.writable) {

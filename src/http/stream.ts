@@ -1,8 +1,9 @@
 /**
- * Live events over a WebSocket (contract O7, RFC 6455): `GET /events/stream?runId=&eventType=&after=`, one
- * JSON event per message. A reader is fed from the store, page by page, only as fast as it reads: nothing is
- * queued for it beyond one page, and one that stands still is closed with 1013 and resumes by `after`. Each page is
- * admitted as a request of its own would be. Proven by `test/http/stream.engines.test.ts` and `test/http/admit/revoked.test.ts`.
+ * Live events over a WebSocket (RFC 6455, contract O7): `GET /events/stream?runId=&eventType=&after=`, one
+ * JSON event per message. The server reads events from the store page by page, only as fast as the client
+ * reads. At most one page waits for a client. The server closes a stalled stream with 1013; the client
+ * resumes by `after`. Each page passes the same admission as a request. Proven by
+ * `test/http/stream.engines.test.ts` and `test/http/admit/revoked.test.ts`.
  */
 import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -10,11 +11,11 @@ import type { WebSocket, WebSocketServer } from 'ws';
 import { streams } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
-import type { Caller } from '../service/call/handler.ts';
+import type { Caller } from '../service/call/caller.ts';
 import type { JsonSchema } from '../service/call/explain.ts';
 import { EventTails, type NewEventReader } from '../service/events/arrivals.ts';
 import type { Services } from '../service/dependencies.ts';
-import { Denied, type Place } from '../service/access/shown.ts';
+import { Denied, type OperationPlace } from '../service/access/shown.ts';
 import { apiVersion } from './answer/write.ts';
 import { requireScope } from './admit/request.ts';
 import { authenticate, spend, type Gate } from './admit/gate.ts';
@@ -22,16 +23,17 @@ import { checkEnvelope } from './admit/negotiate.ts';
 import { problemMediaType, renderProblem } from './answer/problem.ts';
 import { requestId } from './admit/request-id.ts';
 import { basePaths } from './route.ts';
-import { asGovError } from './execute.ts';
+import { asGovError } from './errors.ts';
 import { readQuery } from './text.ts';
 
 // a schema of the contract is JSON Schema
 const streamQuery = streams.streamEvents.query as unknown as JsonSchema;
 
 const environments = ['production', 'sandbox'] as const;
-const streamPath = (environment: Place['environment']): string => `${basePaths[environment]}/events/stream`;
+const streamPath = (environment: OperationPlace['environment']): string =>
+  `${basePaths[environment]}/events/stream`;
 
-/** Whether a request asks for a stream; every other upgrade is ignored (RFC 9110 section 7.8). */
+/** Whether a request asks for a stream. The server ignores every other upgrade (RFC 9110 section 7.8). */
 export function asksForStream({ method, url = '', headers }: IncomingMessage): boolean {
   if (method !== 'GET' || headers.upgrade?.toLowerCase() !== 'websocket') return false;
   return environments.some((environment) => splitUrl(url)[0] === streamPath(environment));
@@ -42,13 +44,13 @@ interface StreamOptions {
   /** Null on a plane. */
   readonly gate: Gate | null;
   readonly problemBase: () => string;
-  /** How long a reader may stand still; `limits.streamStallSeconds` where absent. */
+  /** Seconds that a client may read nothing; default: `limits.streamStallSeconds`. */
   readonly stallSeconds?: number | undefined;
 }
 
 interface Subscription {
   readonly caller: Caller;
-  /** As of a request that is made now: rejects once the credential has ended or lost the scope. */
+  /** Admits the client again. Rejects where its credential has ended or lost the scope. */
   readonly readmit: () => Promise<void>;
   readonly filter: { readonly runId?: string; readonly eventType?: string };
   after: number;
@@ -75,7 +77,7 @@ export class Streams {
     });
   }
 
-  /** Ends every stream; clients reconnect elsewhere or later. */
+  /** Ends every stream. Clients reconnect elsewhere or later. */
   close(): void {
     for (const socket of this.#open.keys()) socket.close(goingAway, 'the server is shutting down');
   }
@@ -114,7 +116,10 @@ export class Streams {
     return { caller, readmit, filter, after: after ?? size - 1 };
   }
 
-  /** OVERLOADED, or RATE_LIMITED where one key or one organization of a service has too many. */
+  /**
+   * OVERLOADED where the server has too many streams, RATE_LIMITED where one key or organization of a service
+   * has.
+   */
   #requireRoom({ id, project }: Caller): void {
     if (this.#open.size >= limits.streams) {
       throw new GovError('OVERLOADED', `expected at most ${limits.streams} streams at once`);
@@ -124,7 +129,7 @@ export class Streams {
       open.filter((each) => each.id === id),
       { most: limits.streamsPerKey, of: 'one key' },
     );
-    // a plane is one organization's
+    // a plane serves one organization
     if (this.#options.services.hosting === null) return;
     const { organizationId } = project;
     refuseMore(
@@ -173,7 +178,7 @@ const splitUrl = (url: string): [string, string] => {
   return at === -1 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)];
 };
 
-/** Sends events from the store as they come until the socket closes. */
+/** Sends events from the store until the socket closes. */
 function feed(
   socket: WebSocket,
   subscription: Subscription,
@@ -226,17 +231,20 @@ async function sendNew(
   },
 ): Promise<void> {
   while (await sendPage(socket, reader, subscription)) {
-    // the page is let go of by now: nothing but what the socket has is held while it is waited for
+    // the page is released before this wait, so that only the socket's own buffer stays in memory
     if (isFull(socket) && !(await drained(socket, stallSeconds))) {
       socket.close(tryAgainLater, 'reading too slowly; resume after the last sequence');
-      // the frame stands behind what is not read: the socket does not wait for that for ever
+      // the close frame waits behind unread data; the server does not wait for the client longer than this
       setTimeout(() => socket.terminate(), limits.streamCloseSeconds * 1000).unref();
       return;
     }
   }
 }
 
-/** Whether there is more to be sent at once. What the socket has no room for is read again. */
+/**
+ * Sends one page and returns whether more can be sent now. Events that the socket has no room for are read
+ * again.
+ */
 async function sendPage(
   socket: WebSocket,
   reader: NewEventReader,
@@ -258,7 +266,7 @@ const isFull = (socket: WebSocket): boolean => socket.bufferedAmount > limits.st
 
 const lookEveryMs = 20;
 
-/** Waits until the reader caught up; false where it did not in time. */
+/** Waits until the client has read everything. False where the client stalls. */
 function drained(socket: WebSocket, stallSeconds: number): Promise<boolean> {
   const deadline = performance.now() + stallSeconds * 1000;
   return new Promise((resolve) => {
@@ -271,7 +279,7 @@ function drained(socket: WebSocket, stallSeconds: number): Promise<boolean> {
   });
 }
 
-/** For good where a request would be refused now; else the reader may come back. */
+/** Closes for good where a request would be refused too; otherwise the client may reconnect. */
 function end(socket: WebSocket, error: unknown, { log }: Services): void {
   const { status } = asGovError(error);
   if (status >= 500) {
@@ -281,7 +289,9 @@ function end(socket: WebSocket, error: unknown, { log }: Services): void {
   else socket.close(policyViolation, 'the credential is no longer valid');
 }
 
-/** Pings, and ends a socket that does not answer; looks at the credential where nothing is sent. */
+/**
+ * Pings the client, closes a socket that does not answer, and checks the credential while no events are sent.
+ */
 function keepAlive(socket: WebSocket, lookAgain: () => void): () => void {
   let alive = true;
   socket.on('pong', () => (alive = true));

@@ -1,7 +1,7 @@
 /**
- * Inputs that arrive as text: query and path parameters (contract A2, A5). Only here may "5" become 5, and
- * only in one spelling; what a body may not do, a query may not either: repeat, add, or guess.
- * Proven by `test/http/hostile.test.ts`.
+ * Query and path parameters (contract A2, A5). Only here does the text "5" become the number 5, in one
+ * spelling only. Repeated, unknown or wrong parameters are errors, as in a body. Proven by
+ * `test/http/hostile.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
 import type { FieldError } from '../contract/problems.ts';
@@ -12,11 +12,11 @@ type Texts = Readonly<Record<string, string>>;
 
 /**
  * Reads a query string (without `?`) by the row's schema. Throws VALIDATION_ERROR or UNKNOWN_FIELD with every
- * fault. The text is an attacker's.
+ * finding. An attacker controls the text.
  */
 export function readQuery(schema: JsonSchema | undefined, query: string): Record<string, unknown> {
   if (query === '') return schema === undefined ? {} : complete(schema, {});
-  // without a prototype, `__proto__` is a name like any other
+  // without a prototype, `__proto__` is an ordinary name
   const values = Object.create(null) as Record<string, unknown>;
   const errors: FieldError[] = [];
   for (const part of query.split('&')) {
@@ -49,14 +49,16 @@ const property = (schema: JsonSchema | undefined, name: string): JsonSchema | un
   return Object.hasOwn(properties, name) ? properties[name] : undefined;
 };
 
-/** The value of a parameter; text that is no integer or boolean stays text and is refused by its type. */
+/**
+ * The value of a parameter. Text that is no integer or boolean stays text; the schema then rejects its type.
+ */
 function convert(schema: JsonSchema | undefined, text: string): unknown {
   if (schema?.type === 'integer') return /^(?:[0-9]{1,9}|-[1-9][0-9]{0,8})$/.test(text) ? Number(text) : text;
   if (schema?.type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
   return text;
 }
 
-/** Form decoding of a component, or null where it is not percent-encoded UTF-8. */
+/** Decodes a form component. Null where it is not percent-encoded UTF-8. */
 function decode(text: string): string | null {
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
   if (!spaced.includes('%')) return spaced;
@@ -74,7 +76,10 @@ const fault = (name: string, code: string, detail: string): FieldError => ({
   detail,
 });
 
-/** Path parameters as the row declares them, or null where one is outside its pattern: then it is unknown. */
+/**
+ * Path parameters as the row declares them. Null where one does not match its pattern: then no resource has
+ * that path.
+ */
 export function readParams(schema: JsonSchema | undefined, params: Texts): Texts | null {
   if (schema === undefined) return params;
   return explain(schema, params, { in: 'path' }).errors.length === 0 ? params : null;

@@ -1,11 +1,11 @@
-/** What handlers work with; `src/host/process/assemble.ts` puts it together. */
+/** The services that handlers use; `src/host/process/assemble.ts` creates them. */
 import type { ProblemCode } from '../contract/problems.ts';
 import type { OperationId } from '../contract/table.ts';
 import type { DsseEnvelope } from '../core/note/dsse.ts';
 import type { ExportHolding, Store } from '../store/port/store.ts';
-import type { PlaneConfig } from './planes/config.ts';
+import type { PlaneConfig } from './planes/plane-config.ts';
 import type { Artifacts } from './exports/artifacts.ts';
-import type { Caller } from './call/handler.ts';
+import type { Caller } from './call/caller.ts';
 import type { Checkpoints } from './log/checkpoints.ts';
 import type { Credentials } from './access/credentials.ts';
 import type { Cursors } from './call/cursors.ts';
@@ -17,7 +17,7 @@ import type { StoredSettings } from './call/settings.ts';
 import type { Slices } from './call/slices.ts';
 import type { Tail } from './events/tail.ts';
 import type { Witnesses } from './log/witnesses.ts';
-import type { Work } from './call/work.ts';
+import type { TaskRunner } from './call/work.ts';
 
 export interface Services {
   readonly store: Store;
@@ -30,64 +30,65 @@ export interface Services {
   readonly cursors: Cursors;
   readonly tail: Tail;
   readonly checkpoints: Checkpoints;
-  /** Absent where none are configured. */
+  /** Absent where the installation configures none. */
   readonly witnesses?: Witnesses;
   readonly runs: Runs;
   readonly slices: Slices;
   readonly policySets: PolicySets;
-  readonly work: Work;
+  readonly work: TaskRunner;
   readonly exports: {
-    /** Where artifacts lie. */
+    /** Storage of artifacts. */
     readonly artifacts: Artifacts;
-    /** What builds them. */
-    readonly work: Work;
+    /** Runs the tasks that build them. */
+    readonly work: TaskRunner;
     readonly keptMs: number;
-    /** Of one project. */
+    /** The limit of one project. */
     readonly most: ExportHolding;
   };
-  /** Says that a job is pending, so that the worker need not wait for its next look. */
+  /** Tells the worker that a job is pending, so that the job starts at once. */
   readonly wakeJobs: () => void;
-  /** Verifier keys of the log with this origin, as texts. */
+  /** Verifier keys (texts) of the log with this origin. */
   readonly verifierKeys: (origin: string) => readonly string[];
   /** Signs an in-toto Statement for export (DSSE, ECDSA P-256). */
   readonly attest: (statement: Uint8Array) => DsseEnvelope;
-  /** Reasons why a write now would not be durable; empty when it would. */
+  /** Reasons why a write now would not be durable; empty where it would be. */
   readonly probe: () => Promise<readonly string[]>;
-  /** Reasons that health shows and that never make the process unready, such as a service that is not reached. */
+  /** Reasons that health shows but that keep the process ready, such as an unreachable service. */
   readonly degraded?: () => readonly string[];
-  /** Counted since the start, for the metrics. */
+  /** Counts since the start, for the metrics. */
   readonly counts: Counts;
-  /** What the configuration of a plane and its service decide; absent on a hosted service. */
+  /** Settings that a plane's configuration and service decide; absent on a hosted service. */
   readonly planeSettings?: () => Partial<StoredSettings>;
   /** Null on a plane. */
   readonly hosting: Hosting | null;
   readonly credentials: Credentials;
-  /** Absent at a service, which gives configurations and takes none. */
+  /** Absent on a service, which signs configurations and applies none. */
   readonly planeConfig?: PlaneConfig;
   /**
-   * Drops at once what is remembered of a credential, or of all credentials of a project: the key, user or project
-   * with this id was changed here. Other processes forget within `limits.credentialCacheSeconds`. O(n) of what is
-   * remembered.
+   * Drops cached credentials at once after a change of the key, user or project with this id. Other processes
+   * drop theirs within `limits.credentialCacheSeconds`. O(n) of cached credentials.
    */
   readonly forgetCredential: (id: string) => void;
   /**
-   * Says that a known key or person was refused: without the scope (403), or with a credential that has ended (401).
-   * Returns at once and never throws. Absent on a plane.
+   * Reports a refusal of a known key or person: a missing scope (403) or an ended credential (401). Returns
+   * at once and never throws. Absent on a plane.
    */
-  readonly denied?: (who: Pick<Caller, 'id' | 'type' | 'project'>, refused: Refused) => void;
+  readonly denied?: (who: Pick<Caller, 'id' | 'type' | 'project'>, refused: RefusedCall) => void;
   readonly version: string;
   readonly log: Log;
-  /** Whether `log.debug` is written anywhere. */
+  /** Whether the log level includes `log.debug`. */
   readonly debugging: boolean;
 }
 
-/** What was refused, and why. */
-export interface Refused {
+/** The refused operation, and the code of the refusal. */
+interface RefusedCall {
   readonly operation: OperationId | 'streamEvents';
   readonly code: ProblemCode;
 }
 
 export interface Counts {
-  /** Events whose own time is more than `limits.recordedSkewSeconds` from the server's (contract E6). */
+  /**
+   * Events whose own time differs by more than `limits.recordedSkewSeconds` from the server's (contract E6).
+   */
   skewedEvents: number;
 }

@@ -1,9 +1,11 @@
 /**
- * Health (contract N8): whether the event loop turns, and whether a write now would be durable. Reasons and
- * version are for holders of a credential. Proven by `test/service/scenarios.test.ts` and `test/service/log/altered-tenants.test.ts`.
+ * Handlers of health (contract N8): whether the event loop runs, and whether a write now would be durable.
+ * Only callers with a credential get reasons and version. Proven by `test/service/scenarios.test.ts` and
+ * `test/service/log/altered-tenants.test.ts`.
  */
 import { formatTimestamp } from '../core/time.ts';
-import type { Caller, Handlers } from './call/handler.ts';
+import type { Caller } from './call/caller.ts';
+import type { Handlers } from './call/handler.ts';
 import type { Services } from './dependencies.ts';
 
 export const health: Pick<Handlers, 'getHealth' | 'getLiveness' | 'getReadiness'> = {
@@ -45,7 +47,9 @@ async function reasonsOf({ store, checkpoints, probe, hosting }: Services): Prom
   return [...told, ...(await probe()), ...(checkpoints.fresh() ? [] : ['checkpoint_stale'])];
 }
 
-/** What is no reason not to write: an altered leaf, a clock that is off, a log of which nothing is signed any more. */
+/**
+ * Whether a reason leaves writes safe: an altered leaf, a skewed clock, or a log that is not signed any more.
+ */
 const isNoTrouble = (reason: string): boolean =>
   isViolation(reason) || isUnsigned(reason) || reason.startsWith('clock_skew:');
 
@@ -53,11 +57,14 @@ const isUnsigned = (reason: string): boolean => reason.startsWith('signing_refus
 
 const isViolation = (reason: string): boolean => reason.startsWith('integrity_violation:');
 
-/** Whoever calls a service learns of an altered leaf where they read it; of one of another tenant, not which. */
+/**
+ * Removes the names of tenants from a reason. A caller gets details of an altered leaf where it reads the
+ * leaf.
+ */
 function withoutTenant(reason: string): string {
   if (isViolation(reason))
-    return "integrity_violation: a stored record is not what was logged; the operator's log says where";
+    return "integrity_violation: a stored record differs from the log; the operator's log says where";
   return isUnsigned(reason)
-    ? "signing_refused: a log lacks what was signed of it; the operator's log says which"
+    ? "signing_refused: a log lacks signed leaves; the operator's log says which"
     : reason;
 }

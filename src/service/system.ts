@@ -1,6 +1,6 @@
 /**
- * Events of the service itself (contract O8): run `gov.system`, unmetered, appended in the transaction of what
- * they tell of. Proven by `test/service/graphs/handlers.engines.test.ts`.
+ * Events of the service itself (contract O8): in run `gov.system`, unmetered, appended in the transaction of
+ * the change that they record. Proven by `test/service/graphs/handlers.engines.test.ts`.
  */
 import type { ApprovalRecord } from '../core/decided/approval.ts';
 import type { ErasureRecord } from '../core/decided/erasure.ts';
@@ -13,7 +13,7 @@ import type { RiskRouter } from '../core/risk/config.ts';
 import { draftEvent, systemRun, type EventDraft } from '../core/event/record.ts';
 import { formatTimestamp } from '../core/time.ts';
 import type { ApiKeyRow } from '../store/port/store.ts';
-import type { Caller } from './call/handler.ts';
+import type { Caller } from './call/caller.ts';
 
 interface SystemEvent {
   readonly eventType: string;
@@ -24,17 +24,18 @@ interface SystemEvent {
   readonly clientEventId?: string;
 }
 
-/** Drafts a system event; its members are our own, so a refusal is a bug. */
+/** Drafts a system event. The service sets all members, so a refusal is a bug. */
 export function systemEvent(event: SystemEvent, context: { nowMs: number; salt: () => string }): EventDraft {
   const input = { runId: systemRun, ...event, timestamp: formatTimestamp(context.nowMs) };
   const draft = draftEvent(input, context.nowMs, context.salt);
-  if ('code' in draft) throw new Error(`a system event was refused: ${draft.detail}`);
+  if ('code' in draft)
+    throw new Error(`expected a valid system event, got one that was refused: ${draft.detail}`);
   return draft;
 }
 
 /**
- * All that a new key is: what `src/store/fsck/tenants/project-life.ts` derives its row from. Of its token the log has a hash of the
- * digest by which the store finds it, beside the characters that its owner is shown.
+ * All members of a new key, from which `src/store/fsck/tenants/project-life.ts` recomputes its row. Of the
+ * token, the log has only a hash of its stored digest and the characters that its owner sees.
  */
 export const keyMembers = (key: ApiKeyRow): JsonObject => ({
   name: key.name,
@@ -46,7 +47,7 @@ export const keyMembers = (key: ApiKeyRow): JsonObject => ({
   expiresAt: key.expiresMs === null ? null : formatTimestamp(key.expiresMs),
 });
 
-/** A key was made, at `key.createdMs`; by whom is known only where another key asked for it. */
+/** A key was created, at `key.createdMs`. `by` is known only where another key created it. */
 export const keyCreated = (
   key: ApiKeyRow,
   context: {
@@ -117,7 +118,7 @@ export const approvalDecided = (
   );
 };
 
-/** What each change of a policy is called in the audit trail. */
+/** Event type and action of each change of a policy. */
 const policyEvents: Readonly<Record<PolicyChangeEvent, readonly [eventType: string, action: string]>> = {
   created: ['policy.created', 'create'],
   version_added: ['policy.version_added', 'add_version'],
@@ -145,7 +146,7 @@ export const policyChanged = (
   );
 };
 
-/** Values were erased; `by` is null where the retention of the project did. */
+/** Values were erased. `by` is null for the retention of the project. */
 export const erasureExecuted = (
   { erasureId, targets, reasonCode }: ErasureRecord,
   context: { nowMs: number; salt: () => string; by: Caller | null },
@@ -161,7 +162,7 @@ export const erasureExecuted = (
     context,
   );
 
-/** Events below a leaf were archived and pruned, by the operator. */
+/** The operator archived and pruned events below a leaf. */
 export const logPruned = (
   { minIndex, archiveHash, archiveSize }: PruneRecord,
   context: { nowMs: number; salt: () => string },

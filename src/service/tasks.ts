@@ -1,4 +1,4 @@
-/** Every task by name; the worker thread looks them up here. */
+/** Every task by name. The worker thread runs them from here. */
 import { bundle } from './proofs/bundle-task.ts';
 import { deriveGraph } from './graphs/derive.ts';
 import { layers } from './proofs/layers.ts';

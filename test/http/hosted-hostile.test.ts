@@ -66,7 +66,7 @@ describe.each(engines)('a hosted service on %s', (engine) => {
     expect(inside.exec(text), what).toBeNull();
   };
 
-  it('refuses every body that is none, and keeps its insides to itself', async () => {
+  it('a hosted service rejects every invalid body, and reveals nothing internal', async () => {
     const idToken = await service.idToken('somebody');
     for (const [id, row] of hosted) {
       if (row.body === undefined) continue;
@@ -80,7 +80,7 @@ describe.each(engines)('a hosted service on %s', (engine) => {
     expect((await ada.call('GET', '/projects')).body.data).toHaveLength(2);
   });
 
-  it('knows no id of the wrong form', async () => {
+  it('a hosted service finds nothing for an id of the wrong form', async () => {
     for (const [id, row] of hosted) {
       // a key is no data plane: `test/http/admit/plane-credentials.test.ts`
       if (!row.path.includes('{') || row.access === 'plane') continue;
@@ -93,7 +93,7 @@ describe.each(engines)('a hosted service on %s', (engine) => {
     }
   });
 
-  it('reads no header for more than it says', async () => {
+  it('a hosted service reads no more from a header than its value', async () => {
     const odd = [
       '\u00ff\u00fe',
       "' OR 1=1--",
@@ -124,7 +124,7 @@ describe.each(engines)('a hosted service on %s', (engine) => {
     expect([status, text.includes('evil.example')]).toEqual([200, false]);
   });
 
-  it('keeps names of people as they were sent', async () => {
+  it('a hosted service keeps names of people as they were sent', async () => {
     const names = [
       'אָדָה',
       '👩‍💻',

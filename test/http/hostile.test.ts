@@ -56,14 +56,14 @@ const corpus: readonly (readonly [name: string, raw: string | Buffer, code: stri
 ];
 
 describe('hostile JSON', () => {
-  it.each(corpus)('%s is refused and nothing of it is stored', async (_name, raw, code) => {
+  it.each(corpus)('rejects %s and stores nothing of it', async (_name, raw, code) => {
     const answer = await plane.call('POST', '/events', { raw });
     expect([answer.status, answer.body.code]).toEqual([400, code]);
     const count = await plane.call('GET', '/events/count?runId=hostile');
     expect(count.body.count).toBe(0);
   });
 
-  it('is refused inside a batch envelope in the same way', async () => {
+  it('rejects hostile JSON inside a batch envelope in the same way', async () => {
     for (const [, raw, code] of corpus.filter(([, , code]) => code === 'INVALID_JSON')) {
       const wrapped = Buffer.concat([Buffer.from('{"events":['), Buffer.from(raw), Buffer.from(']}')]);
       if (raw.length === 0) continue;
@@ -72,7 +72,7 @@ describe('hostile JSON', () => {
     }
   });
 
-  it('with names like __proto__ in metadata is data: stored, returned, and merged into nothing', async () => {
+  it('stores names like __proto__ in metadata as data, returns them, and merges them into nothing', async () => {
     const raw = text(
       '{"__proto__":{"polluted":true},"constructor":{"prototype":{"x":1}},"toString":"y","-0":-0}',
     ).replace('"hostile"', '"names"');
@@ -85,7 +85,7 @@ describe('hostile JSON', () => {
     expect(Object.getOwnPropertyNames(Object.prototype).toSorted()).toEqual(before);
   });
 
-  it('never gets more than a problem without stack, path, SQL or version', async () => {
+  it('answers hostile JSON with a problem without stack, path, SQL or version', async () => {
     for (const [, raw] of corpus) {
       const { text: answered } = await plane.call('POST', '/events', { raw });
       expect(answered).not.toMatch(
@@ -127,7 +127,7 @@ const party = fc.oneof(
 );
 
 describe('what was accepted', () => {
-  it('is returned as it was sent, from the single and the batch operation', async () => {
+  it('returns an accepted event as it was sent, from the single and the batch operation', async () => {
     const input = fc
       .record({ actor: party, resource: party, metadata, action: fc.string({ minLength: 1, maxLength: 40 }) })
       .filter((each) => clean(each as unknown as Json) && !hasControls(each.action));
@@ -151,7 +151,7 @@ describe('what was accepted', () => {
     );
   });
 
-  it('or anything else generated never gets 5xx', async () => {
+  it('never answers 5xx to any generated event', async () => {
     const anything = fc.oneof(
       fc.jsonValue({ noUnicodeString: false }).map((each) => JSON.stringify(each)),
       fc.string({ unit: 'binary', maxLength: 200 }),
@@ -209,14 +209,14 @@ describe('request smuggling', () => {
     ['two hosts', ['Host: y', 'Connection: close', 'Content-Length: 2'], '{}'],
   ];
 
-  it.each(cases)('%s: 400 and the connection ends', async (_name, lines, body) => {
+  it.each(cases)('answers %s with 400 and ends the connection', async (_name, lines, body) => {
     const answered = await raw(`${head(lines)}\r\n\r\n${body}`);
     expect(answered).toMatch(/^HTTP\/1\.1 400 /);
     expect(answered).toContain('application/problem+json');
     expect(answered.split('HTTP/1.1 ').length).toBe(2);
   });
 
-  it('answers an odd coding once, also where the key must be looked up first', async () => {
+  it('answers an unusual transfer coding once, also where the key must be looked up first', async () => {
     for (let at = 0; at < 20; at += 1) {
       const key = createToken('live', randomBytes);
       const lines = ['Host: x', `Authorization: Bearer ${key}`, 'Transfer-Encoding: xchunked'].join('\r\n');
@@ -225,14 +225,14 @@ describe('request smuggling', () => {
     }
   });
 
-  it('a request without Host, or of no known form, gets 400', async () => {
+  it('answers 400 to a request without Host, or of unknown form', async () => {
     expect(await raw('GET /api/v1/runs HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
     expect(await raw('NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
   });
 });
 
 describe('parameters', () => {
-  it('that repeat, guess or add are refused', async () => {
+  it('rejects parameters that repeat, guess or add', async () => {
     const cases: [string, string][] = [
       ['/events?runId=a&runId=b', 'VALIDATION_ERROR'],
       ['/events?runId=a&runid=b', 'UNKNOWN_FIELD'],
@@ -256,7 +256,7 @@ describe('parameters', () => {
     }
   });
 
-  it('in a path outside the pattern are unknown: 404', async () => {
+  it('answers 404 for path parameters that do not match their pattern', async () => {
     for (const id of ['evt_x', '..%2f..%2fetc', '%00', 'a'.repeat(150), 'a'.repeat(500), '__proto__']) {
       expect((await plane.call('GET', `/events/${id}`)).status, id).toBe(404);
     }
@@ -264,7 +264,7 @@ describe('parameters', () => {
     expect((await plane.call('GET', '/events/%E0%A4%A')).status).toBe(400);
   });
 
-  it('with an extra or empty segment are no operation', async () => {
+  it('answers 404 for a path with an extra or empty segment', async () => {
     expect((await plane.call('GET', '/graphs//lineage')).status).toBe(404);
     expect((await plane.call('GET', '/jobs/x/y')).status).toBe(404);
   });
@@ -278,7 +278,7 @@ describe('an upgrade that is not to a stream', () => {
       ),
     );
 
-  it('is ignored, and the request is answered as if it had not been asked for', async () => {
+  it('ignores an upgrade that asks for no stream, and answers the request', async () => {
     const h2c = ['Connection: Upgrade, HTTP2-Settings, close', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQ'];
     expect(await get('/api/v1/health', h2c)).toMatch(/^HTTP\/1\.1 200 /);
     expect(await get('/api/v1/events/stream', h2c)).toMatch(/^HTTP\/1\.1 404 /);
@@ -287,7 +287,7 @@ describe('an upgrade that is not to a stream', () => {
     expect(await get('/nope', websocket)).toMatch(/^HTTP\/1\.1 404 /);
   });
 
-  it('may carry a body, which is read as one', async () => {
+  it('reads the body of a request with an ignored upgrade', async () => {
     const body = JSON.stringify(event({ runId: 'upgraded' }));
     const lines = ['Connection: Upgrade, close', 'Upgrade: h2c', 'Content-Type: application/json'];
     const request = [

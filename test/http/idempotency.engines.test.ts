@@ -19,7 +19,7 @@ const count = async (runId: string): Promise<number> =>
   (await plane.call('GET', `/events/count?runId=${runId}`)).body.count as number;
 
 describe('an Idempotency-Key', () => {
-  it('answers a repeat with status, body and headers of the first time', async () => {
+  it('an Idempotency-Key answers a repeat with status, body and headers of the first time', async () => {
     const first = await post('/events', 'once', event({ runId: 'idem-1' }));
     const again = await post('/events', 'once', event({ runId: 'idem-1' }));
     expect([again.status, again.text]).toEqual([201, first.text]);
@@ -29,7 +29,7 @@ describe('an Idempotency-Key', () => {
     expect(await count('idem-1')).toBe(1);
   });
 
-  it('does not depend on the spelling of the body', async () => {
+  it('an Idempotency-Key does not depend on the spelling of the body', async () => {
     const text =
       '{"runId":"idem-2","eventType":"t","actor":"a","action":"x","timestamp":"2026-01-01T00:00:00Z"}';
     const first = await plane.call('POST', '/events', {
@@ -47,7 +47,7 @@ describe('an Idempotency-Key', () => {
     expect(again.text).toBe(first.text);
   });
 
-  it('refuses another request, whatever differs', async () => {
+  it('an Idempotency-Key rejects another request, whatever differs', async () => {
     await post('/events', 'reuse', event({ runId: 'idem-3' }));
     for (const [path, body] of [['/events', event({ runId: 'other' })]] as const) {
       const { status, body: problem } = await post(path, 'reuse', body);
@@ -55,7 +55,7 @@ describe('an Idempotency-Key', () => {
     }
   });
 
-  it('is scoped to key and operation', async () => {
+  it('an Idempotency-Key belongs to one key and one operation', async () => {
     const first = await post('/events', 'scoped', event({ runId: 'idem-4' }));
     const second = await post('/events', 'scoped', event({ runId: 'idem-4' }), plane.keys['second']);
     expect(second.body.eventId).not.toBe(first.body.eventId);
@@ -64,7 +64,7 @@ describe('an Idempotency-Key', () => {
     expect(await count('idem-4')).toBe(3);
   });
 
-  it('has 1 to 255 visible ASCII characters, also as a quoted string', async () => {
+  it('an Idempotency-Key has 1 to 255 visible ASCII characters, also as a quoted string', async () => {
     const bad = ['', 'with space', 'ümlaut', 'a'.repeat(limits.idempotencyKeyChars + 1)];
     for (const key of bad) {
       const { status, body } = await post('/events', key, event());
@@ -75,7 +75,7 @@ describe('an Idempotency-Key', () => {
     expect((await post('/events', 'quoted', event({ runId: 'idem-5' }))).text).toBe(first.text);
   });
 
-  it('keeps executed refusals, and not those of validation', async () => {
+  it('an Idempotency-Key keeps refusals of executed requests, and none of validation', async () => {
     const refused = await post('/proofs', 'refused', { runId: 'idem-6' });
     expect([refused.status, refused.body.code]).toEqual([400, 'RUN_HAS_NO_EVENTS']);
     await plane.call('POST', '/events', { body: event({ runId: 'idem-6' }) });
@@ -86,7 +86,7 @@ describe('an Idempotency-Key', () => {
     expect((await post('/events', 'invalid', event({ runId: 'idem-6' }))).status).toBe(201);
   });
 
-  it('works where nothing is appended: verify, commit, retry', async () => {
+  it('an Idempotency-Key works where nothing is appended: verify, commit, retry', async () => {
     await plane.call('POST', '/events', { body: event({ runId: 'idem-7' }) });
     const proof = await post('/proofs', 'proof', { runId: 'idem-7' });
     const proofAgain = await post('/proofs', 'proof', { runId: 'idem-7' });
@@ -107,7 +107,7 @@ describe('an Idempotency-Key', () => {
     expect((await post(missing, 'retry')).text).toBe(refused.text);
   });
 
-  it('lets fifty parallel requests have one effect and one metered unit', async () => {
+  it('an Idempotency-Key lets fifty parallel requests have one effect and one metered unit', async () => {
     const unitsBefore = await plane.units('audit_event');
     const proofsBefore = await plane.units('compliance_proof');
     const answers = await Promise.all(
@@ -127,7 +127,7 @@ describe('an Idempotency-Key', () => {
     expect((await plane.units('compliance_proof')) - proofsBefore).toBe(1);
   });
 
-  it('keeps nothing that confirms a guess of the content to whoever reads the database', async () => {
+  it('an Idempotency-Key stores nothing that confirms a guess of the content to a reader of the database', async () => {
     const other = await startPlane();
     const body = event({ runId: 'idem-9', metadata: { pin: '0042' } });
     const kept = await Promise.all(
@@ -143,7 +143,7 @@ describe('an Idempotency-Key', () => {
     expect(kept[0]).not.toBe(kept[1]);
   });
 
-  it('in flight says when to come back', async () => {
+  it('an Idempotency-Key in flight says when to repeat', async () => {
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => post('/proofs', 'busy', { runId: 'idem-8' })),
     );
@@ -155,7 +155,7 @@ describe('an Idempotency-Key', () => {
 });
 
 describe('a clientEventId', () => {
-  it('makes a repeat with equal content the same event, counted once', async () => {
+  it('a clientEventId makes a repeat with equal content the same event, counted once', async () => {
     const unitsBefore = await plane.units('audit_event');
     const body = event({ runId: 'client-1', clientEventId: 'client-1:1' });
     const first = await plane.call('POST', '/events', { body });
@@ -170,7 +170,7 @@ describe('a clientEventId', () => {
     expect((await plane.units('audit_event')) - unitsBefore).toBe(1);
   });
 
-  it('with other content is refused, alone in a batch', async () => {
+  it('a clientEventId with other content is rejected, and in a batch only its event', async () => {
     const body = event({ runId: 'client-1', clientEventId: 'client-1:1', action: 'other' });
     const single = await plane.call('POST', '/events', { body });
     expect([single.status, single.body.errors[0].code]).toEqual([400, 'CLIENT_EVENT_ID_CONFLICT']);

@@ -164,7 +164,7 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
   };
 
   const answersAsNobody = (kind: string, rows: readonly OperationId[]): void => {
-    it.each(rows)('who asks %s', async (id) => {
+    it.each(rows)('a tenant who asks %s gets nothing of another tenant', async (id) => {
       const [real, none] = await askBoth(id, kind, (given) => given);
       expect(outcome(real)).toEqual(outcome(none));
       if (!isById(id)) return;
@@ -172,19 +172,22 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
       expect(comparable(real)).toEqual(comparable(none));
     });
 
-    it.each(rows.filter((id) => idsOf(id).length > 1))('who asks %s about one id at a time', async (id) => {
-      for (const name of idsOf(id)) {
-        const [real, none] = await askBoth(id, kind, (given, own) => ({ ...own, [name]: given[name] }));
-        expect([name, ...outcome(real)]).toEqual([name, ...outcome(none)]);
-      }
-    });
+    it.each(rows.filter((id) => idsOf(id).length > 1))(
+      'a tenant who asks %s about one id at a time gets nothing of another tenant',
+      async (id) => {
+        for (const name of idsOf(id)) {
+          const [real, none] = await askBoth(id, kind, (given, own) => ({ ...own, [name]: given[name] }));
+          expect([name, ...outcome(real)]).toEqual([name, ...outcome(none)]);
+        }
+      },
+    );
   };
 
   describe.each(['key', 'person'])('is nobody to the %s of another organization', (kind) => {
     answersAsNobody(kind, ofTenants);
   });
 
-  it.each(ofTenants)('is not told from nobody by the header Gov-Project on %s', async (id) => {
+  it.each(ofTenants)('answers %s with Gov-Project of a strange project like without one', async (id) => {
     const [one, other] = pairOf('person');
     const real = await one.ask(rowRequest(id, theirs), { 'gov-project': theirs.projectId });
     const none = await other.ask(rowRequest(id, nobodysIds), { 'gov-project': nobodysIds.projectId });
@@ -202,7 +205,7 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
 
   const lists = ofTenants.filter((id) => Object.hasOwn(rowOf(id).query?.properties ?? {}, 'cursor'));
 
-  it.each(lists)('has cursors that mean nothing to others: %s', async (id) => {
+  it.each(lists)('gives a tenant cursors that others cannot use: %s', async (id) => {
     const { path } = rowRequest(id, theirs);
     const [, filters] = path.split('?');
     const first = `${path}${filters === undefined ? '?' : '&'}limit=1`;
@@ -238,7 +241,7 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
       planes = [await newPlane('plane-a'), await newPlane('plane-b')];
     });
 
-    it.each(ofPlanes)('that asks %s', async (id) => {
+    it.each(ofPlanes)('the data plane of another organization that asks %s gets nothing', async (id) => {
       const ask = (sender: Sender, ids: Ids): Promise<Answer> => {
         const { method, path, body } = rowRequest(id, ids);
         return method === 'GET' ? sender.get(path) : sender.post(path, body);
@@ -254,19 +257,19 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
     });
   });
 
-  it('is changed by none of this', async () => {
+  it('the data plane of another organization changes nothing', async () => {
     expect(await changedIn(ofTenants)).toEqual([]);
   });
 
   describe('is nobody to the key of another project of its organization', () => {
     answersAsNobody('sibling', ofProjects);
 
-    it('which changes nothing of it', async () => {
+    it('the key of another project of the organization changes nothing', async () => {
       expect(await changedIn(ofProjects)).toEqual([]);
     });
   });
 
-  it('shares run ids, client ids and idempotency keys with others, and nothing under them', async () => {
+  it('a tenant shares run ids, client ids and idempotency keys with others, and no data', async () => {
     const [one] = pairOf('key');
     const body = event({ runId: 'shared', clientEventId: 'shared:1' });
     const headers = { 'idempotency-key': 'shared' };
@@ -283,7 +286,7 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
     expect((await victim.call('GET', '/events/count?runId=shared')).body.count).toBe(1);
   });
 
-  it('has a log, keys and proofs of its own', async () => {
+  it('a tenant has a log, keys and proofs of its own', async () => {
     const [one] = pairOf('key');
     const [sibling] = pairOf('sibling');
     const [checkpoints, keys] = await Promise.all(
@@ -320,7 +323,7 @@ describe('a cursor', () => {
   });
   afterAll(() => service.end());
 
-  it('continues its own list to the end, and no other list or filter', async () => {
+  it('a cursor continues its own list to the end, and no other list or filter', async () => {
     const path = '/events?runId=run-1&limit=1';
     const { nextCursor: cursor } = (await tenant.call('GET', path)).body;
     const next = await tenant.call('GET', `${path}&cursor=${cursor}`);

@@ -63,7 +63,7 @@ describe.each(engines)('two servers on %s', (engine) => {
     }
   };
 
-  it('have one effect of forty equal requests with one key', async () => {
+  it('two servers have one effect of forty equal requests with one key', async () => {
     for (let round = 0; round < 5; round++) {
       const runId = `at-once-${round}`;
       const body = event({ runId });
@@ -72,7 +72,7 @@ describe.each(engines)('two servers on %s', (engine) => {
     }
   });
 
-  it('make one key of twenty equal requests, and show it to each', async () => {
+  it('two servers create one key for twenty equal requests, and show it to each', async () => {
     const count = async (): Promise<number> =>
       (await ada.call('GET', '/api-keys?limit=200')).body.data.length;
     const before = await count();
@@ -86,21 +86,21 @@ describe.each(engines)('two servers on %s', (engine) => {
     expect((await ada.call('GET', '/jobs', { key: again?.body.key })).status).toBe(200);
   });
 
-  it('keep one refusal for both', async () => {
+  it('two servers keep one refusal', async () => {
     const body = { runId: 'nobody-has-this' };
     expectOnce(await together(10, '/proofs', { key: 'refused', body }), 400);
     const [again] = await together(1, '/proofs', { key: 'refused', body });
     expect([again?.body.code, again?.headers['idempotent-replayed']]).toEqual(['RUN_HAS_NO_EVENTS', 'true']);
   });
 
-  it('refuse the key of another request, wherever that went', async () => {
+  it('two servers reject an Idempotency-Key of another request, whichever got that', async () => {
     await together(2, '/events', { key: 'reused', body: event({ runId: 'first' }) });
     for (const answer of await together(2, '/events', { key: 'reused', body: event({ runId: 'second' }) })) {
       expect([answer.status, answer.body.code]).toEqual([400, 'IDEMPOTENCY_KEY_REUSE']);
     }
   });
 
-  it('refuse a revoked key both, the other one after five seconds at the latest', async () => {
+  it('two servers reject a revoked key, the other one after five seconds at the latest', async () => {
     const { body } = await ada.call('POST', '/api-keys', { body: { name: 'to be revoked' } });
     const ask = async (base: string | undefined): Promise<number> =>
       (await send('GET', `${base}/jobs`, { key: body.key })).status;
@@ -115,7 +115,7 @@ describe.each(engines)('two servers on %s', (engine) => {
 });
 
 describe('a kept answer that shows a key', () => {
-  it('stands nowhere in clear', async () => {
+  it('a stored answer with a key is nowhere in clear text', async () => {
     const service = await startService();
     const ada = await service.signUp('ada');
     const options = { headers: { 'idempotency-key': 'kept' }, body: { name: 'kept' } };
@@ -136,7 +136,7 @@ describe('a kept answer that shows a key', () => {
 });
 
 describe('somebody who signs up twice', () => {
-  it('with one Idempotency-Key is shown the same keys, and nobody else is', async () => {
+  it('a person who signs up twice with one Idempotency-Key gets the same keys, and nobody else does', async () => {
     const service = await startService();
     const signUp = async (name: string, members: Record<string, unknown> = {}): Promise<Answer> =>
       service.call('POST', '/auth/signup', {

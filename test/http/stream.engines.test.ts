@@ -49,7 +49,7 @@ const record = (runId: string, n: number): Promise<unknown> =>
   plane.call('POST', '/events', { body: event({ runId, metadata: { n } }) });
 
 describe('the live stream', () => {
-  it('sends the events to come, each as one message, in order', async () => {
+  it('the live stream sends new events, each as one message, in order', async () => {
     await record('stream-1', 0);
     const stream = await open('?runId=stream-1');
     await record('stream-1', 1);
@@ -61,7 +61,7 @@ describe('the live stream', () => {
     stream.socket.close();
   });
 
-  it('resumes after a sequence, without gap or repeat', async () => {
+  it('the live stream resumes after a sequence, without gap or repeat', async () => {
     const all = await open('?runId=stream-2&after=0');
     const events = Array.from({ length: 450 }, (_, n) => event({ runId: 'stream-2', metadata: { n } }));
     await plane.call('POST', '/events/batch', { body: { events } });
@@ -74,7 +74,7 @@ describe('the live stream', () => {
     rest.socket.close();
   });
 
-  it('filters by type', async () => {
+  it('the live stream filters by type', async () => {
     const stream = await open('?eventType=model.invoked&after=0');
     await plane.call('POST', '/events', { body: event({ runId: 'stream-3', eventType: 'tool.result' }) });
     await plane.call('POST', '/events', { body: event({ runId: 'stream-3', eventType: 'model.invoked' }) });
@@ -83,7 +83,7 @@ describe('the live stream', () => {
     stream.socket.close();
   });
 
-  it('is refused with a problem before the upgrade', async () => {
+  it('the live stream is refused with a problem before the upgrade', async () => {
     await expect(open('', null)).rejects.toThrow('401');
     await expect(open('', plane.keys['writer'])).rejects.toThrow('403');
     await expect(open('?nope=1')).rejects.toThrow('400');
@@ -99,7 +99,7 @@ describe('the live stream', () => {
     expect(status).toBe(401);
   });
 
-  it('shows nothing of another tenant', async () => {
+  it('the live stream shows nothing of another tenant', async () => {
     const stream = await open('?after=0', plane.keys['other']);
     await plane.call('POST', '/events', { body: event({ runId: 'mine' }) });
     await plane.call('POST', '/events', { body: event({ runId: 'theirs' }), key: plane.keys['other'] ?? '' });
@@ -109,7 +109,7 @@ describe('the live stream', () => {
     stream.socket.close();
   });
 
-  it('ends with 1001 when the server stops, and with 1009 for a message that is too long', async () => {
+  it('the live stream ends with 1001 when the server stops, and with 1009 for a message that is too long', async () => {
     const long = await open('');
     long.socket.send('x'.repeat(2000));
     expect(await long.closed).toBe(1009);
@@ -123,7 +123,7 @@ describe('the live stream', () => {
     expect(await closed).toBe(1001);
   });
 
-  it('closes a reader that stands still with 1013, holding little for it meanwhile', async () => {
+  it('the live stream closes a stalled reader with 1013, and keeps little in memory for it', async () => {
     const head =
       `GET /api/v1/events/stream?runId=flood&after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${plane.key}\r\n` +
       'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n';
@@ -151,7 +151,7 @@ describe('the live stream', () => {
     socket.destroy();
   });
 
-  it('holds no page of events for each reader that stands still', { timeout: 30_000 }, async () => {
+  it('the live stream keeps no page of events for a stalled reader', { timeout: 30_000 }, async () => {
     const own = await startPlane();
     for (let batch = 0; batch < 4; batch += 1) {
       const events = Array.from({ length: 50 }, (_, n) =>
@@ -175,7 +175,7 @@ describe('the live stream', () => {
     await own.end();
   });
 
-  it('takes as many streams of one key as the limit, and one more gets 429', async () => {
+  it('the live stream answers 429 to one stream above the limit of a key', async () => {
     const own = await startPlane();
     const url = `${own.baseUrl.replace('http', 'ws')}/events/stream`;
     const headers = { authorization: `Bearer ${own.key}` };
@@ -191,16 +191,20 @@ describe('the live stream', () => {
     await own.end();
   });
 
-  it('cuts a reader that does not read the close frame either', { timeout: 20_000 }, async () => {
-    const events = Array.from({ length: 50 }, (_, n) =>
-      event({ runId: 'deaf', metadata: { n, fill: 'x'.repeat(200_000) } }),
-    );
-    await plane.call('POST', '/events/batch', { body: { events } });
-    const { socket, closed } = await open('?runId=deaf&after=0');
-    socket.pause();
-    await new Promise((resolve) => setTimeout(resolve, limits.streamCloseSeconds * 1000 + 1500));
-    socket.resume();
-    // whether the frame was among what the kernel held is not ours to say
-    expect([1006, 1013]).toContain(await closed);
-  });
+  it(
+    'the live stream cuts a reader that does not read the close frame either',
+    { timeout: 20_000 },
+    async () => {
+      const events = Array.from({ length: 50 }, (_, n) =>
+        event({ runId: 'deaf', metadata: { n, fill: 'x'.repeat(200_000) } }),
+      );
+      await plane.call('POST', '/events/batch', { body: { events } });
+      const { socket, closed } = await open('?runId=deaf&after=0');
+      socket.pause();
+      await new Promise((resolve) => setTimeout(resolve, limits.streamCloseSeconds * 1000 + 1500));
+      socket.resume();
+      // whether the frame was among what the kernel held is not ours to say
+      expect([1006, 1013]).toContain(await closed);
+    },
+  );
 });

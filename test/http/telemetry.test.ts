@@ -36,7 +36,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
   const stored = async ({ plane }: Sender): Promise<{ sequence: number; linked: string }[]> =>
     (await tenant.call('GET', `/telemetry/planes/${plane.home.dataPlaneId}/reports?limit=200`)).body.data;
 
-  it('are accepted with a receipt that anybody can check', async () => {
+  it('accepts usage reports with a receipt that anybody can check', async () => {
     const sender = await newPlane();
     const before = await units();
     const { report, answer } = await reported(sender, 9);
@@ -54,7 +54,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     ]);
   });
 
-  it('are answered again as they were, byte for byte, and refused with another content', async () => {
+  it('answers a repeated usage report byte for byte, and rejects one with another content', async () => {
     const sender = await newPlane();
     const { report, answer } = await reported(sender, 9);
     const before = await units();
@@ -72,7 +72,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     expect([await units(), (await stored(sender)).length]).toEqual([before, 1]);
   });
 
-  it('are billed alike in any order, with any of them again', async () => {
+  it('bills usage reports alike in any order, with any repeats', async () => {
     const orders = [
       [0, 1, 2, 3, 4],
       [4, 3, 2, 1, 0],
@@ -101,7 +101,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     }
   });
 
-  it('that come all at once are each stored once', async () => {
+  it('stores each of many concurrent usage reports once', async () => {
     const sender = await newPlane();
     const before = await units();
     const reports = Array.from({ length: 6 }, () => sender.plane.work(3).report());
@@ -115,28 +115,31 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     expect((await stored(sender)).filter(({ linked }) => linked !== 'linked')).toEqual([]);
   });
 
-  it.runIf(engine === 'postgres')('that come to two processes at once are each stored once', async () => {
-    const sender = await newPlane();
-    const before = await units();
-    const { origin } = await service.again();
-    const reports = Array.from({ length: 8 }, () => sender.plane.work(2).report());
-    const answers = await Promise.all(
-      reports.flatMap((report) => [
-        sender.send(report),
-        sender.post(`${origin}/api/v1/telemetry/usage`, report),
-      ]),
-    );
-    expect(answers.map(({ status }) => status)).toEqual(Array(16).fill(202));
-    expect(answers.filter(({ body }) => body.status === 'accepted').length).toBe(8);
-    expect((await units()) - before).toBe(sumOf(sender.plane.totals));
-    // what neither process saw of the other is settled beside later reports, and they get receipts
-    let receipt = '';
-    for (let more = 0; more < 2; more++) receipt = (await reported(sender, 1)).answer.body.cosignature;
-    expect((await stored(sender)).filter(({ linked }) => linked !== 'linked')).toEqual([]);
-    expect(receipt).not.toBe('');
-  });
+  it.runIf(engine === 'postgres')(
+    'stores each usage report once where two processes get it at once',
+    async () => {
+      const sender = await newPlane();
+      const before = await units();
+      const { origin } = await service.again();
+      const reports = Array.from({ length: 8 }, () => sender.plane.work(2).report());
+      const answers = await Promise.all(
+        reports.flatMap((report) => [
+          sender.send(report),
+          sender.post(`${origin}/api/v1/telemetry/usage`, report),
+        ]),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(Array(16).fill(202));
+      expect(answers.filter(({ body }) => body.status === 'accepted').length).toBe(8);
+      expect((await units()) - before).toBe(sumOf(sender.plane.totals));
+      // what neither process saw of the other is settled beside later reports, and they get receipts
+      let receipt = '';
+      for (let more = 0; more < 2; more++) receipt = (await reported(sender, 1)).answer.body.cosignature;
+      expect((await stored(sender)).filter(({ linked }) => linked !== 'linked')).toEqual([]);
+      expect(receipt).not.toBe('');
+    },
+  );
 
-  it('with any member changed are refused, and the true one is taken after all of them', async () => {
+  it('rejects usage reports with any member changed, and then accepts the original', async () => {
     const sender = await newPlane();
     for (const operations of [5, 4]) await reported(sender, operations);
     const before = await units();
@@ -162,7 +165,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     expect([await units(), (await stored(sender)).length]).toEqual([after, 3]);
   }, 60_000);
 
-  it('are of their own plane, project and environment', async () => {
+  it('accepts usage reports only from their own plane, project and environment', async () => {
     const sender = await newPlane();
     const other = await newPlane();
     const report = sender.plane.work(3).report();
@@ -183,7 +186,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     ]);
   });
 
-  it('are bounded in bytes, at the limit and one above', async () => {
+  it('limits the bytes of usage reports: accepts the limit, rejects one byte more', async () => {
     const sender = await newPlane();
     const text = canonical(sender.plane.work(3).report());
     const padded = (bytes: number): string => `${' '.repeat(bytes - Buffer.byteLength(text))}${text}`;
@@ -191,7 +194,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     expect((await sender.send(JSON.parse(text), { raw: padded(64 * 1024) })).status).toBe(202);
   });
 
-  it('of a period that is not over for a day are refused', async () => {
+  it('rejects usage reports whose period ends more than a day ahead', async () => {
     const { now } = service.services;
     const sender = await newPlane();
     const report = sender.plane.work(3).report();
@@ -212,7 +215,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     }
   });
 
-  it('stand in the bill of the organization, beside what was recorded here', async () => {
+  it('includes usage reports in the bill of the organization, with the units recorded by the service', async () => {
     const { body } = await tenant.call('GET', '/billing/summary');
     const project = body.projects.find((each: { projectId: string }) => each.projectId === projectId);
     expect(project.hybrid).toEqual({

@@ -37,7 +37,7 @@ describe('what is decided before a handler runs', () => {
     expect(status).toBe(200);
   });
 
-  it('takes application/json in UTF-8 only', async () => {
+  it('accepts application/json in UTF-8 only', async () => {
     const raw = JSON.stringify(event());
     const typed = async (type: string, more: Record<string, string> = {}): Promise<number> =>
       (await plane.call('POST', '/events', { raw, headers: { 'content-type': type, ...more } })).status;
@@ -64,7 +64,7 @@ describe('what is decided before a handler runs', () => {
     expect(await accepting('/log/key', 'application/json')).toBe(406);
   });
 
-  it('keeps a request id of the form, replaces any other, and repeats it in the problem', async () => {
+  it('keeps a well-formed request id, replaces any other, and repeats it in the problem', async () => {
     const asked = async (id: string) =>
       (await plane.call('GET', '/nope', { headers: { 'x-request-id': id } })).body.requestId as string;
     expect(await asked('trace-12345678')).toBe('trace-12345678');
@@ -74,7 +74,7 @@ describe('what is decided before a handler runs', () => {
     expect(await asked('a')).not.toBe(await asked('a'));
   });
 
-  it('bounds header count and bytes and the URL with 431', async () => {
+  it('limits header count and bytes and the URL with 431', async () => {
     const headers = (count: number): Record<string, string> =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`x-h${at}`, '1']));
     const own = 3; // authorization, host, connection
@@ -99,7 +99,7 @@ describe('what is decided before a handler runs', () => {
     expect([huge.status, huge.body.code]).toEqual([431, 'HEADERS_TOO_LARGE']);
   });
 
-  it('reads a refused body away, so that the connection and the answer survive', async () => {
+  it('drains a refused body, so that the connection and the answer survive', async () => {
     const body = { events: [event({ metadata: { filler: 'a'.repeat(limits.batchBodyBytes) } })] };
     const { status, body: problem } = await plane.call('POST', '/events/batch', { body });
     expect([status, problem.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
@@ -113,14 +113,14 @@ describe('what is decided before a handler runs', () => {
     expect((await plane.call('POST', '/events', { raw })).status).toBe(201);
   });
 
-  it('refuses a body where the operation takes none, but not an empty object', async () => {
+  it('rejects a body where the operation takes none, but not an empty object', async () => {
     await plane.call('POST', '/events', { body: event({ runId: 'bodyless' }) });
     expect((await plane.call('POST', '/graphs/bodyless/commit', { body: { x: 1 } })).status).toBe(400);
     expect((await plane.call('POST', '/graphs/bodyless/commit', { body: {} })).status).toBe(200);
     expect((await plane.call('POST', '/graphs/bodyless/commit')).status).toBe(200);
   });
 
-  it('does not believe forwarding headers and sets no cookie', async () => {
+  it('does not trust forwarding headers and sets no cookie', async () => {
     const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', forwarded: 'host=e' };
     const { headers: answered, text } = await plane.call('GET', '/nope', { headers });
     expect(text).not.toContain('evil.example');

@@ -141,18 +141,21 @@ describe('a service that allows one request a second', () => {
   });
   afterAll(() => service.end());
 
-  it.each(limitedRows)('refuses %s then', async (id) => {
-    const { method, path, ...rest } = rowRequest(id, nobodysIds);
-    let last: Answer | undefined;
-    for (let tries = 0; tries < 3 && last?.status !== 429; tries++)
-      last = await tenant.call(method, path, rest);
-    expect([last?.status, last?.body.code]).toEqual([429, 'RATE_LIMITED']);
-    answered.add(`${id} 429`);
-  });
+  it.each(limitedRows)(
+    'a service that allows one request a second refuses %s as the next one',
+    async (id) => {
+      const { method, path, ...rest } = rowRequest(id, nobodysIds);
+      let last: Answer | undefined;
+      for (let tries = 0; tries < 3 && last?.status !== 429; tries++)
+        last = await tenant.call(method, path, rest);
+      expect([last?.status, last?.body.code]).toEqual([429, 'RATE_LIMITED']);
+      answered.add(`${id} 429`);
+    },
+  );
 });
 
 describe('a service without an identity provider', () => {
-  it('has no configuration of one', async () => {
+  it('a service without an identity provider has no configuration of one', async () => {
     const service = await startService({ file: { issuer: undefined as never } });
     const { status } = await service.call('GET', '/auth/configuration');
     expect(status).toBe(404);
@@ -185,7 +188,7 @@ describe.each(worlds)('every operation on %s', (world) => {
   ];
 
   it.each(asked.map((scenario) => [`${scenario[0]} ${scenario[1]}`, scenario] as const))(
-    'answers %s',
+    'every operation answers %s',
     async (_name, [id, status, change]) => {
       const { method, path, ...rest } = { ...rowRequest(id, made), ...change?.(made) };
       const answer = await at.call(method, path, rest);
@@ -197,7 +200,7 @@ describe.each(worlds)('every operation on %s', (world) => {
     },
   );
 
-  it('answers 503 and names the leaf where one was altered below it', async () => {
+  it('every operation answers 503 and names the leaf where one was altered', async () => {
     const { sequence } = (await at.call('GET', `/events/${made.eventId}`)).body;
     const altered = "record = replace(record, 'tool.call', 'tool.cart')";
     await at.sql(`UPDATE leaf SET ${altered} WHERE ${at.leafAt(sequence)}`);
@@ -208,7 +211,7 @@ describe.each(worlds)('every operation on %s', (world) => {
     }
   });
 
-  it('of health answers 503 and reasons where a write would not be durable', async () => {
+  it('health answers 503 and reasons where a write would not be durable', async () => {
     await breakStorage(at);
     // the probe of a second ago is still good; the one after it is not
     for (let status = 200; status === 200;) {
@@ -225,7 +228,7 @@ describe.each(worlds)('every operation on %s', (world) => {
     expect((await at.call('GET', '/health')).body.status).toBe('degraded');
   });
 
-  it('was asked for every status that its row documents', () => {
+  it('every operation was asked for every status that its row documents', () => {
     const missing = rows.flatMap((id) =>
       documented(id)
         .map((status) => `${id} ${status}`)

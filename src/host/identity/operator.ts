@@ -14,13 +14,13 @@ import {
   operator,
   projectRestored,
   quotaChanged,
-  type Telling,
+  type EventContext,
 } from '../../service/access/project-events.ts';
 import type { Services } from '../../service/dependencies.ts';
 import {
   changeFound,
   changeTenant,
-  type Judgement,
+  type TenantJudgement,
   type ProjectChange,
 } from '../../service/access/tenant-change.ts';
 import type { StoredProject } from '../../store/port/store.ts';
@@ -107,7 +107,7 @@ export const setQuotas = (services: Services, projectId: string, wanted: QuotaCh
 async function change(
   services: Services,
   projectId: string,
-  judge: (stored: StoredProject, telling: Telling) => ProjectChange | null,
+  judge: (stored: StoredProject, telling: EventContext) => ProjectChange | null,
 ): Promise<Operated> {
   const { store, salt } = services;
   const project = await store.project(projectId);
@@ -145,7 +145,7 @@ export async function setCustomer(
   const changed = await changeTenant(
     services,
     { projectId: home.production, asking: byOperator },
-    async (nowMs): Promise<Judgement<{ changed: boolean }>> => {
+    async (nowMs): Promise<TenantJudgement<{ changed: boolean }>> => {
       const now = (await store.organization(organizationId)) ?? organization;
       if (now.customerId === customerId) return { change: null, answer: { changed: false } };
       const leaf = customerChanged(now, { nowMs, salt, by: operator }, customerId);

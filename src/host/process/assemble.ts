@@ -4,7 +4,7 @@
  */
 import { version } from '../../client/version.ts';
 import { saltPool } from '../../core/event/disclosure.ts';
-import type { PlaneConfig } from '../../service/planes/config.ts';
+import type { PlaneConfig } from '../../service/planes/plane-config.ts';
 import { Checkpoints } from '../../service/log/checkpoints.ts';
 import { Credentials } from '../../service/access/credentials.ts';
 import { Cursors } from '../../service/call/cursors.ts';
@@ -12,7 +12,7 @@ import type { Hosting } from '../../service/hosting.ts';
 import { JobWorker } from '../../service/jobs/worker.ts';
 import type { Log } from '../../service/call/log.ts';
 import { PolicySets } from '../../service/policies/in-force.ts';
-import { refusalTeller } from '../../service/access/refusals.ts';
+import { refusalRecorder } from '../../service/access/refusals.ts';
 import { Runs } from '../../service/events/runs.ts';
 import { deriveSecrets } from '../../service/call/secrets.ts';
 import type { Services } from '../../service/dependencies.ts';
@@ -20,7 +20,7 @@ import type { StoredSettings } from '../../service/call/settings.ts';
 import { Slices } from '../../service/call/slices.ts';
 import { Tail } from '../../service/events/tail.ts';
 import type { Witnesses } from '../../service/log/witnesses.ts';
-import type { Work } from '../../service/call/work.ts';
+import type { TaskRunner } from '../../service/call/work.ts';
 import type { ExportHolding, Store } from '../../store/port/store.ts';
 import { now, randomBytes } from './clock.ts';
 import { defaultExportsMost } from '../exports/config.ts';
@@ -31,9 +31,9 @@ import type { Artifacts } from '../../service/exports/artifacts.ts';
 /** An opened store with what reads it beside. */
 export interface Engine {
   readonly store: Store;
-  readonly work: Work;
+  readonly work: TaskRunner;
   /** Where artifacts of exports lie, and what builds them. */
-  readonly exports: { readonly artifacts: Artifacts; readonly work: Work };
+  readonly exports: { readonly artifacts: Artifacts; readonly work: TaskRunner };
   /** As `Services.probe`. */
   readonly probe: () => Promise<readonly string[]>;
   /** Why writing stopped for good, or null; the process drains and ends then. */
@@ -118,6 +118,6 @@ export function assemble(parts: Parts): Assembled {
     debugging,
   };
   const jobs = new JobWorker(services);
-  const tellRefusal = refusalTeller(services);
+  const tellRefusal = refusalRecorder(services);
   return { engine, services, jobs };
 }

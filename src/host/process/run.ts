@@ -11,7 +11,7 @@ import { startExpiringChallenges } from '../../service/planes/expired-challenges
 import { startRemovingExports } from '../../service/exports/sweep.ts';
 import { startRetention } from '../../service/erasure/retention.ts';
 import { startSweeping } from '../../service/sweep.ts';
-import { startReportingUses } from '../../service/access/uses.ts';
+import { startReportingUses } from '../../service/access/report-uses.ts';
 import type { Assembled } from './assemble.ts';
 import { now } from './clock.ts';
 import type { Address, Variables } from './layers.ts';

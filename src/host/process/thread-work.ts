@@ -9,7 +9,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { Turns } from '../../core/fair-queue.ts';
 import type { Log } from '../../service/call/log.ts';
-import type { TaskHost, TaskName, TaskOptions, Tasks, Work } from '../../service/call/work.ts';
+import type { TaskHost, TaskName, TaskOptions, Tasks, TaskRunner } from '../../service/call/work.ts';
 import type { ReaderSource, ToMain, ToWorker, WorkerStart } from './task-messages.ts';
 
 const atOnce = { heavy: 1, light: 8 };
@@ -29,7 +29,7 @@ interface Pending {
 
 const entry = new URL('./worker.ts', import.meta.url);
 
-export class ThreadWork implements Work {
+export class ThreadWork implements TaskRunner {
   readonly #source: ReaderSource;
   readonly #log: Log;
   readonly #failed: (error: Error, projectId: string) => void;

@@ -1,7 +1,8 @@
 /**
- * Where a request comes from: the peer of its socket or, where that is a proxy of ours, what the proxy says
- * (`X-Forwarded-For`, read from the right, past every proxy of ours: what stands further left is the client's own
- * claim). Only counted by, never believed. Proven by `test/http/admit/address.test.ts`.
+ * The client address of a request: the socket's peer or, behind a trusted proxy, the address in
+ * `X-Forwarded-For`. The header is read from the right, past every trusted proxy; entries further left are
+ * the client's own claim. The address serves rate limits only and proves nothing. Proven by
+ * `test/http/admit/address.test.ts`.
  */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
@@ -10,7 +11,7 @@ import { GovError } from '../../contract/problems.ts';
 export class Addresses {
   readonly #proxies = new BlockList();
 
-  /** `proxies`: addresses and subnets, such as `10.0.0.0/8` or `::1`. VALIDATION_ERROR for what is neither. */
+  /** `proxies`: addresses and subnets, such as `10.0.0.0/8` or `::1`. VALIDATION_ERROR for any other text. */
   constructor(proxies: readonly string[]) {
     for (const text of proxies) this.#add(text);
   }
@@ -32,7 +33,9 @@ export class Addresses {
     return family !== 0 && this.#proxies.check(address, family === 4 ? 'ipv4' : 'ipv6');
   }
 
-  /** The address of the client; of IPv6 its /64, since one host has all of that. The header is an attacker's. */
+  /**
+   * The client's address; for IPv6 its /64, because one host owns all of it. An attacker controls the header.
+   */
   of({ socket, headers }: IncomingMessage): string {
     let address = plainAddress(socket.remoteAddress ?? '');
     if (this.isProxy(address)) {
@@ -48,7 +51,7 @@ export class Addresses {
   }
 }
 
-/** `10.0.0.0/8`, or one address; null for anything else. */
+/** Reads `10.0.0.0/8` or one address. Null for any other text. */
 export function parseSubnet(
   text: string,
 ): { readonly address: string; readonly version: 'ipv4' | 'ipv6'; readonly bits: number | null } | null {
@@ -61,11 +64,11 @@ export function parseSubnet(
   return bits <= (family === 4 ? 32 : 128) ? { address, version, bits } : null;
 }
 
-/** `192.0.2.1` for `::ffff:192.0.2.1`, as which a socket for both families has it. */
+/** `192.0.2.1` for `::ffff:192.0.2.1`, the form on a socket for both families. */
 const plainAddress = (address: string): string =>
   /^::ffff:[0-9.]+$/i.test(address) ? address.slice(7) : address;
 
-/** Some proxies add one: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Removes the port that some proxies add: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 const withoutPort = (hop: string): string =>
   /^\[([^\]]+)\](?::[0-9]+)?$/.exec(hop)?.[1] ?? /^([0-9.]+):[0-9]+$/.exec(hop)?.[1] ?? hop;
 

@@ -1,24 +1,24 @@
 /**
- * Token buckets (contract D8): each holds at most `burst` tokens and gets `perSecond` of them back; a request takes
- * one. In memory and without a timer: a bucket is filled up when it is looked at. Of the packages on npm,
- * rate-limiter-flexible counts in fixed windows, through a promise for each request and a timer for each key, and
- * holds as many keys as an attacker sends. Proven by `test/http/admit/buckets.test.ts`.
+ * Token buckets for rate limits (contract D8). Each holds at most `burst` tokens and regains `perSecond`; a
+ * request takes one. In memory, without a timer: reading a bucket refills it. The package
+ * rate-limiter-flexible was rejected: it counts in fixed windows, needs a promise per request and a timer per
+ * key, and stores as many keys as an attacker sends. Proven by `test/http/admit/buckets.test.ts`.
  */
-export interface BucketOptions {
+interface BucketOptions {
   readonly perSecond: number;
   readonly burst: number;
-  /** How many are held; the ones that were looked at longest ago go first, and are full when they come again. */
+  /** How many buckets are kept. The least recently used are dropped first, and are full when they return. */
   readonly most: number;
-  /** Milliseconds that never run backwards. */
+  /** Milliseconds of a clock that never runs backwards. */
   readonly nowMs: () => number;
 }
 
-/** A bucket after a look at it. */
+/** The state of a bucket after a look at it. */
 export interface Level {
   readonly taken: boolean;
-  /** Whole tokens that are left. */
+  /** Whole tokens left. */
   readonly left: number;
-  /** Until there is one more than are left; at least 1. */
+  /** Seconds until one more token is available; at least 1. */
   readonly waitSeconds: number;
 }
 
@@ -29,7 +29,10 @@ interface Bucket {
 
 export class Buckets {
   readonly #options: BucketOptions;
-  /** Two generations: what is looked at comes into the young one; once that holds its half, the old one is dropped. */
+  /**
+   * Two generations: a bucket in use moves into the young one. Once that holds half of `most`, the old one is
+   * dropped.
+   */
   #young = new Map<string, Bucket>();
   #old = new Map<string, Bucket>();
 
@@ -41,7 +44,7 @@ export class Buckets {
     return this.#young.size + this.#old.size;
   }
 
-  /** Takes a token where there is one. */
+  /** Takes a token where one is available. */
   take(name: string): Level {
     const bucket = this.#bucket(name);
     const taken = bucket.tokens >= 1;
@@ -49,7 +52,7 @@ export class Buckets {
     return this.#level(bucket, taken);
   }
 
-  /** The same without taking one: `taken` says whether there is one. */
+  /** Reads a bucket without taking a token: `taken` says whether one is available. */
   look(name: string): Level {
     const bucket = this.#bucket(name);
     return this.#level(bucket, bucket.tokens >= 1);

@@ -1,6 +1,6 @@
 /**
- * What a request may look like before its body is read (contract A7-A9): header count, URL length, media
- * type, charset, encoding, Accept. Proven by `test/http/transport.test.ts`.
+ * Checks of a request before its body is read (contract A7-A9): header count, URL length, media type,
+ * charset, encoding, Accept. Proven by `test/http/transport.test.ts`.
  */
 import type { IncomingMessage } from 'node:http';
 import { limits } from '../../contract/limits.ts';
@@ -10,8 +10,8 @@ import { fieldError } from '../../service/call/schema.ts';
 const jsonType = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
 /**
- * Whether a message ends where every reader thinks it does (RFC 9112 section 6.1): `chunked` and nothing else.
- * The parser refuses other codings itself, but only after it handed the request out, as one without a body.
+ * Whether every reader agrees where a message ends (RFC 9112 section 6.1): `chunked` and no other coding.
+ * Node's parser rejects other codings too, but only after it has emitted the request, as one without a body.
  */
 export function isPlainlyFramed({ headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
@@ -19,8 +19,8 @@ export function isPlainlyFramed({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * HEADERS_TOO_LARGE beyond the bounds that Node's parser does not hold itself, VALIDATION_ERROR where a proxy
- * could read another request than we do (RFC 9112 sections 3.2 and 6.1).
+ * HEADERS_TOO_LARGE beyond limits that Node's parser does not enforce. VALIDATION_ERROR where a proxy could
+ * read the request differently (RFC 9112 sections 3.2 and 6.1).
  */
 export function checkEnvelope(request: IncomingMessage, url = request.url ?? ''): void {
   const fields = request.rawHeaders.length / 2;
@@ -45,7 +45,7 @@ export function checkEnvelope(request: IncomingMessage, url = request.url ?? '')
 const headerFault = (name: string, detail: string): GovError =>
   fieldError({ pointer: `/${name}`, in: 'header', code: 'NOT_ALLOWED', detail });
 
-/** UNSUPPORTED_MEDIA_TYPE unless a body that comes is plain `application/json` in UTF-8. */
+/** UNSUPPORTED_MEDIA_TYPE unless a body is plain `application/json` in UTF-8. */
 export function checkMediaType({ headers }: IncomingMessage): void {
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
@@ -58,7 +58,7 @@ export function checkMediaType({ headers }: IncomingMessage): void {
   throw new GovError('UNSUPPORTED_MEDIA_TYPE', 'expected Content-Type: application/json (UTF-8)');
 }
 
-/** NOT_ACCEPTABLE where the Accept header excludes what the operation answers with. */
+/** NOT_ACCEPTABLE where the Accept header excludes the media type of the operation. */
 export function checkAccept(accept: string | undefined, mediaType: string): void {
   if (accept === undefined || accept === '*/*' || accept === mediaType) return;
   const [type = ''] = mediaType.split('/');

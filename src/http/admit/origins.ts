@@ -1,6 +1,7 @@
 /**
- * Which web pages may call (contract A18, B15): those of the service's own origin and of a list. Off the list no CORS
- * header is sent, and a session cookie is not taken. Proven by `test/http/admit/cors.test.ts` and `test/http/admit/csrf.test.ts`.
+ * Which web pages may call the service (contract A18, B15): those of its own origin and of a configured list.
+ * Other pages get no CORS header, and their session cookie is rejected. Proven by
+ * `test/http/admit/cors.test.ts` and `test/http/admit/csrf.test.ts`.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { GovError } from '../../contract/problems.ts';
@@ -46,7 +47,10 @@ export class Origins {
   readonly #own: () => string;
   readonly #listed: ReadonlySet<string>;
 
-  /** `listed`: whole origins, such as `https://app.example.com`. VALIDATION_ERROR for anything else, `*` and `null` too. */
+  /**
+   * `listed`: whole origins, such as `https://app.example.com`. VALIDATION_ERROR for any other text,
+   * including `*` and `null`.
+   */
   constructor({ own, listed }: { own: () => string; listed: readonly string[] }) {
     for (const origin of listed) {
       if (isOrigin(origin)) continue;
@@ -58,15 +62,15 @@ export class Origins {
   }
 
   /**
-   * Whether a session cookie that came with these headers was sent by a page that may send it: a browser says so
-   * itself, or names the page's origin. Other clients send neither, and need no cookie.
+   * Whether a page that may use the session cookie sent these headers. A browser says so itself or names the
+   * page's origin. Other clients send neither, and need no cookie.
    */
   trusts({ origin, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
     if (site === 'same-origin') return true;
     return origin !== undefined && (origin === this.#own() || this.#listed.has(origin));
   }
 
-  /** For every answer. The answer depends on `Origin` as soon as any is listed. */
+  /** The CORS headers of an answer. Every answer varies by `Origin` once the list has an entry. */
   lines(origin: string | undefined): HeaderLines {
     if (this.#listed.size === 0) return [];
     if (origin === undefined || !this.#listed.has(origin)) return ['vary', 'Origin'];
@@ -82,7 +86,10 @@ export class Origins {
     ];
   }
 
-  /** For the answer to a preflight of a path with these methods; null where the request is none, or not of the list. */
+  /**
+   * The headers of the answer to a preflight. Null where the request is no preflight or its origin is not on
+   * the list.
+   */
   preflight(headers: IncomingHttpHeaders, methods: readonly string[]): Record<string, string> | null {
     const { origin, 'access-control-request-method': method } = headers;
     if (origin === undefined || method === undefined || !this.#listed.has(origin)) return null;

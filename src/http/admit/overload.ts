@@ -1,7 +1,7 @@
 /**
- * Sheds load (contract D10): 503 OVERLOADED while the event loop lags by more than a second, the write queue
- * is full, or memory is over its bound. Health operations answer all the same.
- * Proven by `test/http/admit/overload.test.ts`.
+ * Sheds load (contract D10): 503 OVERLOADED while the event loop lags more than a second, the write queue is
+ * full, or memory is over its limit. Health operations still answer. Proven by
+ * `test/http/admit/overload.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -32,7 +32,7 @@ export class Overload {
     this.#rssBytes = process.memoryUsage.rss();
   }
 
-  /** What is over its bound now, or null. Costs nothing. */
+  /** The limit that is exceeded now, or null. Costs nothing. */
   reason(): string | null {
     if (this.#delayMs > this.#delayLimitMs) return 'the event loop lags';
     if (this.#queued() > limits.writeQueue) return 'the write queue is full';

@@ -1,7 +1,7 @@
 /**
- * What a request shows of who sends it (contract A15, B1, B2, B14, B15): read here, believed nowhere. A credential in a
- * header wins over the session cookie, which a browser adds by itself.
- * Proven by `test/http/admit/credentials.test.ts` and `test/http/admit/csrf.test.ts`.
+ * Reads the credentials of a request without trusting them (contract A15, B1, B2, B14, B15). A credential in
+ * a header wins over the session cookie, which a browser adds by itself. Proven by
+ * `test/http/admit/credentials.test.ts` and `test/http/admit/csrf.test.ts`.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { projectHeader, sessionCookie } from '../../contract/auth-words.ts';
@@ -10,7 +10,7 @@ import type { Presented } from '../../service/call/handler.ts';
 import { missingCredential, type Shown } from '../../service/access/shown.ts';
 import type { Origins } from './origins.ts';
 
-/** `origins`: null on a plane, which takes no cookie. What cannot be read is refused as `readToken` and `readCookie` say. */
+/** `origins`: null on a plane, which takes no cookie. Throws like `readToken` and `readCookie`. */
 export function readShown(headers: IncomingHttpHeaders, origins: Origins | null): Shown {
   const token = readToken(headers);
   const project = headers[projectHeader];
@@ -21,7 +21,7 @@ export function readShown(headers: IncomingHttpHeaders, origins: Origins | null)
   };
 }
 
-/** What an Auth operation is called with. */
+/** The credentials of a call of an Auth operation. */
 export const readPresented = (headers: IncomingHttpHeaders, origins: Origins): Presented => {
   const { authorization } = headers;
   return {
@@ -30,7 +30,10 @@ export const readPresented = (headers: IncomingHttpHeaders, origins: Origins): P
   };
 };
 
-/** The token of a request, or null where none was sent. UNAUTHENTICATED or AMBIGUOUS_CREDENTIAL otherwise. */
+/**
+ * The token of a request, or null where it has none. UNAUTHENTICATED for a malformed header,
+ * AMBIGUOUS_CREDENTIAL for two tokens.
+ */
 export function readToken(headers: IncomingHttpHeaders): string | null {
   const { authorization } = headers;
   const apiKey = headers['x-api-key'];
@@ -50,8 +53,8 @@ function bearerToken(header: string): string {
 }
 
 /**
- * The session cookie, or null where none was sent. FORBIDDEN where the page that sent it may not (B15);
- * AMBIGUOUS_CREDENTIAL where there are several.
+ * The session cookie, or null where the request has none. FORBIDDEN where the page may not send it (contract
+ * B15), AMBIGUOUS_CREDENTIAL for several cookies.
  */
 function readCookie(headers: IncomingHttpHeaders, origins: Origins): string | null {
   const values = (headers.cookie ?? '')

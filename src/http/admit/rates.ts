@@ -1,33 +1,33 @@
 /**
- * Rate limits of a hosted service (contract D8) and the headers that tell of them (D9;
- * draft-ietf-httpapi-ratelimit-headers, and the `X-RateLimit-*` of old clients). Each process counts for itself: with
- * two of them a key has up to twice the rate. Proven by `test/http/admit/rates.test.ts`.
+ * Rate limits of a hosted service (contract D8) and their headers (contract D9;
+ * draft-ietf-httpapi-ratelimit-headers, and `X-RateLimit-*` for old clients). Each process counts for itself:
+ * with two processes a key has up to twice the rate. Proven by `test/http/admit/rates.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { MeteredType, Operation } from '../../contract/operation.ts';
 import { accessOf } from '../../contract/operation.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { TenantRules } from '../../service/call/handler.ts';
+import type { TenantRules } from '../../service/call/settings.ts';
 import { Buckets, type Level } from './buckets.ts';
 
-/** 0: off; absent: the limit of the contract. */
+/** A value of 0 turns a limit off. Default: the limits of the contract. */
 export interface RateOptions {
-  /** Of one key or person. */
+  /** Requests of one key or person. */
   readonly keyPerSecond?: number;
   readonly keyBurst?: number;
-  /** Of one key or person, for what records events. */
+  /** Requests of one key or person that record events. */
   readonly eventsPerSecond?: number;
-  /** Of one address: without a credential, or with one that is refused. */
+  /** Requests of one address without a credential, or with one that is refused. */
   readonly anonymousPerSecond?: number;
-  /** Of one address, for /auth. */
+  /** Requests of one address to /auth. */
   readonly authPerMinute?: number;
-  /** Of one key or person, for exports that are asked for. */
+  /** New exports of one key or person. */
   readonly exportsPerMinute?: number;
 }
 
 export type RateName = 'default' | 'events' | 'anonymous' | 'auth' | 'exports';
 
-/** By which limit an operation is counted; null: by none, since probes must always be answered. */
+/** The limit that counts an operation. Null for probes, which must always be answered. */
 export function rateOf(row: Operation): RateName | null {
   if (row.tag === 'Health') return null;
   if (row.path.startsWith('/auth/')) return 'auth';
@@ -39,16 +39,16 @@ export function rateOf(row: Operation): RateName | null {
 interface Limit {
   readonly buckets: Buckets;
   readonly quota: number;
-  /** As `RateLimit-Policy` has it. */
+  /** The value of the header `RateLimit-Policy`. */
   readonly policy: string;
 }
 
-/** Names and values of headers, in turn. */
+/** Names and values of headers, alternating. */
 export type HeaderLines = readonly string[];
 
 export interface Spent {
   readonly lines: HeaderLines;
-  /** RATE_LIMITED, or null where the request may go on. */
+  /** RATE_LIMITED, or null where the request may continue. */
   readonly refusal: GovError | null;
 }
 
@@ -58,7 +58,7 @@ export class Rates {
   readonly #limits: Readonly<Record<RateName, Limit | null>>;
   readonly #now: () => number;
 
-  /** `now`: Unix milliseconds; `monotonic`: milliseconds that never run backwards. */
+  /** `now`: Unix milliseconds; `monotonic`: milliseconds of a clock that never runs backwards. */
   constructor(
     options: RateOptions,
     { now, monotonic = () => performance.now() }: { now: () => number; monotonic?: () => number },
@@ -88,7 +88,7 @@ export class Rates {
     this.#now = now;
   }
 
-  /** Counts one request of `who`. `quota`: what its operation is metered by, with the rules of its project. */
+  /** Counts one request of `who`. `quota`: the meter of its operation, with the rules of its project. */
   spend(
     name: RateName,
     who: string,
@@ -98,19 +98,19 @@ export class Rates {
     const monthly = quota === null ? null : quotaPolicy(quota);
     if (limit === null)
       return { lines: monthly === null ? [] : ['ratelimit-policy', monthly], refusal: null };
-    return this.#told(name, limit, limit.buckets.take(who), monthly);
+    return this.#spent(name, limit, limit.buckets.take(who), monthly);
   }
 
-  /** RATE_LIMITED where the next request of `who` would be. */
+  /** RATE_LIMITED where the next request of `who` would get it. */
   look(name: RateName, who: string): Spent {
     const limit = this.#limits[name];
     if (limit === null) return { lines: [], refusal: null };
-    return this.#told(name, limit, limit.buckets.look(who), null);
+    return this.#spent(name, limit, limit.buckets.look(who), null);
   }
 
-  #told(name: RateName, { quota, policy }: Limit, level: Level, monthly: string | null): Spent {
+  #spent(name: RateName, { quota, policy }: Limit, level: Level, monthly: string | null): Spent {
     const { taken, waitSeconds } = level;
-    const left = Math.min(quota, level.left); // of a burst nothing is promised
+    const left = Math.min(quota, level.left); // the header promises no more than the burst
     const lines = [
       'ratelimit-policy',
       monthly === null ? policy : `${policy}, ${monthly}`,
@@ -132,7 +132,7 @@ const limited = (policy: string, waitSeconds: number): GovError =>
     retryAfterSeconds: waitSeconds,
   });
 
-/** Null where the month is not limited. */
+/** The monthly quota as a policy. Null where the month is not limited. */
 function quotaPolicy({
   meters,
   rules,

@@ -1,6 +1,7 @@
 /**
- * Request ids (contract A12): the caller's `X-Request-Id` where it has the form, else one of our own. Ours
- * count up behind a random start of the process; they name a request in logs and grant nothing.
+ * Request ids (contract A12): the caller's `X-Request-Id` where it is well formed, else one of ours. Ours
+ * count up from a random start of the process. An id names a request in logs and grants nothing. Proven by
+ * `test/http/transport.test.ts`.
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

@@ -1,19 +1,19 @@
 /**
- * What is decided before a byte of a body is kept: envelope, overload, credential, rate, scope, media type.
- * Proven by `test/http/*.test.ts` over real sockets.
+ * Admits a request before its body is read: envelope, overload, credential, rate, scope, media type. Proven
+ * by `test/http/admit/credentials.test.ts` and `test/http/admit/scopes.test.ts`.
  */
 import type { FastifyRequest } from 'fastify';
 import { limits } from '../../contract/limits.ts';
 import type { Scope } from '../../contract/operation.ts';
 import { GovError } from '../../contract/problems.ts';
-import { allows, type Caller } from '../../service/call/handler.ts';
+import { allows, type Caller } from '../../service/call/caller.ts';
 import { Denied } from '../../service/access/shown.ts';
 import { authenticate, spend, spendOfAddress } from './gate.ts';
 import { checkAccept, checkEnvelope, checkMediaType } from './negotiate.ts';
 import { readPresented, readToken } from './presented.ts';
 import { isHeavy, type Route } from '../route.ts';
 
-/** A promise only where a credential has to be looked up. */
+/** Admits a request or throws. Returns a promise only where the store must look up a credential. */
 export function admit(route: Route, request: FastifyRequest): Promise<void> | undefined {
   const { row, gate, rate } = route;
   if (route.closing()) throw new GovError('SHUTTING_DOWN', 'the server is shutting down; repeat later');
@@ -21,7 +21,7 @@ export function admit(route: Route, request: FastifyRequest): Promise<void> | un
   request.lines = request.lines === null ? route.lines : [...request.lines, ...route.lines];
   if (row.tag === 'Health') return admitProbe(route, request);
   route.overload.check();
-  // else the socket would count as idle before the answer is there; Node resets it for the next request
+  // else the socket would count as idle before the answer is ready; Node resets this for the next request
   if (isHeavy(row)) request.raw.socket.setTimeout(limits.heavyTimeoutSeconds * 1000);
   if (gate !== null && (rate === 'auth' || rate === 'anonymous')) spendOfAddress(request, gate, rate);
   if (gate !== null && row.tag === 'Auth') request.presented = readPresented(request.headers, gate.origins);
@@ -32,7 +32,7 @@ export function admit(route: Route, request: FastifyRequest): Promise<void> | un
   return caller.then((found) => admitCaller(route, request, found));
 }
 
-/** A credential only adds details, so a bad one is as good as none. */
+/** Admits a probe. A credential only adds details, so an invalid one counts as none. */
 async function admitProbe(route: Route, request: FastifyRequest): Promise<void> {
   try {
     if (readToken(request.headers) === null && request.headers.cookie === undefined) return;
@@ -42,7 +42,7 @@ async function admitProbe(route: Route, request: FastifyRequest): Promise<void> 
   }
 }
 
-/** The token is the handler's to verify. UNAUTHENTICATED where none came. */
+/** UNAUTHENTICATED where the request has no ID token. The handler verifies the token. */
 function admitIdToken(route: Route, request: FastifyRequest): undefined {
   if ((request.presented?.bearer ?? null) !== null) return admitInput(route, request);
   const detail = 'expected an ID token of the identity provider in the header Authorization: Bearer';
@@ -59,7 +59,7 @@ function admitCaller(route: Route, request: FastifyRequest, caller: Caller): und
   return admitInput(route, request);
 }
 
-/** As of the same request made now: rejects once its credential has ended or lost the scope. */
+/** Admits the same request again. Rejects where its credential has ended or lost the scope. */
 export async function readmit(route: Route, { raw }: FastifyRequest): Promise<void> {
   const { access, row } = route;
   if (access === 'anyone' || access === 'idToken') return;

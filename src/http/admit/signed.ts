@@ -1,7 +1,7 @@
 /**
- * The two headers of messages of data planes (contract B10-B12): looked at once a body is strict JSON, and before its
- * schema is. The signature is over the body as RFC 8785 writes it, so that a sender may spell it as it likes, and no two
- * bodies that are read alike differ in what was signed. Proven by `test/http/admit/signed.test.ts`.
+ * The two signature headers of messages from data planes (contract B10-B12), checked after strict parsing and
+ * before the schema. The signature covers the body in RFC 8785 form: a sender may format the body freely, and
+ * equal bodies have equal signatures. Proven by `test/http/admit/signed.test.ts`.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { telemetryHeaders } from '../../contract/auth-words.ts';
@@ -9,20 +9,21 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { canonicalize, type Json } from '../../core/json/parse.ts';
 import { checkTelemetryTime, verifyTelemetry } from '../../core/plane/signature.ts';
-import type { Caller } from '../../service/call/handler.ts';
+import type { Caller } from '../../service/call/caller.ts';
 import { Denied } from '../../service/access/shown.ts';
 
-/** A message as it came; all of it is an attacker's until it is verified. */
+/** A message as received. An attacker controls all of it until its signature is verified. */
 interface Message {
   readonly headers: IncomingHttpHeaders;
-  /** Strict JSON. */
+  /** The result of strict parsing. */
   readonly body: unknown;
   readonly nowMs: number;
 }
 
 /**
- * The canonical text of a body that the caller signed. INVALID_SIGNATURE, TIMESTAMP_OUT_OF_RANGE with the server's time;
- * the project of the data plane may be told. Cost: RFC 8785 of the body, and one HMAC for each secret that works.
+ * The canonical text of the body that the caller signed. INVALID_SIGNATURE, or TIMESTAMP_OUT_OF_RANGE with
+ * the server's time; both are reported to the plane's project. Cost: RFC 8785 of the body, and one HMAC for
+ * each valid secret.
  */
 export function requireSigned(caller: Caller, message: Message): string {
   try {
@@ -33,17 +34,17 @@ export function requireSigned(caller: Caller, message: Message): string {
 }
 
 function verified({ plane }: Caller, { headers, body, nowMs }: Message): string {
-  if (plane === undefined) throw new Error('only data planes sign what they send');
+  if (plane === undefined) throw new Error('expected a data plane, got another caller of a signed operation');
   const signature = header(headers, telemetryHeaders.signature, signatureForm);
   const timestamp = header(headers, telemetryHeaders.timestamp, timestampForm);
   checkTelemetryTime(timestamp, nowMs);
-  // strict parsing answers nothing else
+  // strict parsing returns only JSON values
   const canonical = body === undefined ? '' : canonicalize(body as Json);
   const secrets = plane.secrets(nowMs);
   if (verifyTelemetry({ secrets, timestamp, signature, canonical })) return canonical;
   const detail =
     `${telemetryHeaders.signature}: expected HMAC-SHA-256 over <timestamp>.<body>, the body as RFC 8785 writes it, ` +
-    'under the signing secret of the data plane, got another one; check the secret, and what is signed';
+    'under the signing secret of the data plane, got another one; check the secret and the signed text';
   throw new GovError('INVALID_SIGNATURE', detail);
 }
 

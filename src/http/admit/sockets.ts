@@ -1,12 +1,12 @@
 /**
- * How many sockets one address may hold open (reliability S19), so that nobody takes all of them. Load balancers hold
- * those of their clients, and are not counted. Proven by `test/http/admit/sockets.test.ts`.
+ * Limits the open sockets of one address, so that no client takes all of them. Trusted load balancers are
+ * exempt, because they hold the sockets of their clients. Proven by `test/http/admit/sockets.test.ts`.
  */
 import type { Server } from 'node:http';
 import { limits } from '../../contract/limits.ts';
 import type { Addresses } from './address.ts';
 
-/** A socket above `most` is closed without an answer. */
+/** Closes a socket above `most` without an answer. */
 export function boundSockets(
   server: Server,
   addresses: Addresses,

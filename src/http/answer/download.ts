@@ -1,19 +1,22 @@
 /**
- * Writes an answer while it is read: the next chunk is asked for once the client took the last one, so that a download
- * holds a chunk or two in memory, however long it is. A client that takes too little is cut as everywhere (`unsent.ts`);
- * one that is cut asks for the rest by a range. A download ends within seconds of the credential, the project or the
- * export that it is of. Proven by `test/http/answer/exports.test.ts` and `test/http/answer/download-ended.long.test.ts`.
+ * Writes a download chunk by chunk, as fast as the client reads, so that one or two chunks stay in memory.
+ * `unsent.ts` closes the connection of a client that reads too slowly; the client then asks for the rest by a
+ * range. A download ends within seconds of its credential, its project or its export. Proven by
+ * `test/http/answer/exports.test.ts` and `test/http/answer/download-ended.long.test.ts`.
  */
 import { once } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { chunkBytes } from '../../service/exports/artifacts.ts';
-import type { Streamed } from '../../service/call/handler.ts';
+import type { Streamed } from '../../service/call/answer.ts';
 import { writeHead } from './write.ts';
 import type { Route } from '../route.ts';
 
-/** Rejects where nothing was written yet. What fails later ends the connection, which the client sees. */
+/**
+ * Writes the answer. Rejects only before the first byte; a later error ends the connection, which the client
+ * notices.
+ */
 export async function streamAnswer(
   { services, unsent, id }: Route,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
@@ -27,7 +30,7 @@ export async function streamAnswer(
     return;
   }
   const parts = chunks()[Symbol.asyncIterator]();
-  // before the head, so that what cannot be read at all is a problem like any other
+  // reads the first chunk before the head, so that an unreadable artifact becomes an ordinary problem
   let next = await parts.next();
   reply.hijack();
   const ended = (error: GovError): void => {
@@ -56,8 +59,8 @@ export async function streamAnswer(
 }
 
 /**
- * Asks again and again whether it may go on, however slowly it is read; what cannot be told now is asked again later. The
- * answer ends it.
+ * Checks repeatedly whether the download may continue, however slowly the client reads. An error other than a
+ * refusal is ignored until the next check. The returned function stops it.
  */
 function watch(still: () => Promise<void>, end: (error: GovError) => void): () => void {
   let asking = false;
@@ -80,7 +83,7 @@ function watch(still: () => Promise<void>, end: (error: GovError) => void): () =
 const endings: ReadonlySet<number> = new Set([401, 403, 404, 409, 410]);
 const isEnd = (error: unknown): error is GovError => error instanceof GovError && endings.has(error.status);
 
-/** Resolves once more may be written, or nobody is there any more. */
+/** Resolves once the response accepts more bytes or the client has left. */
 async function drained(response: FastifyReply['raw']): Promise<void> {
   if (response.destroyed) return;
   const left = new AbortController();

@@ -1,4 +1,7 @@
-/** The pages that problems link to, and the OpenAPI document; both made from the contract on first use. */
+/**
+ * The help pages of problems and the OpenAPI document, both rendered from the contract on first use. Proven
+ * by `test/http/transport.test.ts`.
+ */
 import { problemHelp } from '../../contract/problem-help.ts';
 import { problems, problemSlug, type ProblemCode } from '../../contract/problems.ts';
 import { jsonMediaType, type Written } from './write.ts';
@@ -11,7 +14,10 @@ const pageHeaders = {
 
 let openapi: Promise<string> | undefined;
 
-/** The page of a problem, the OpenAPI document where no slug is given, or null. The slug is an attacker's. */
+/**
+ * The page of a problem, or the OpenAPI document where `slug` is undefined. Null for an unknown slug. An
+ * attacker controls the slug.
+ */
 export async function renderPage(slug: string | undefined): Promise<Written | null> {
   if (slug === undefined) {
     openapi ??= import('../../contract/openapi.ts').then(({ openapiDocument }) =>

@@ -1,6 +1,6 @@
 /**
- * Problem bodies: RFC 9457 with the members of contract C1-C7, from the register. The text of an unexpected
- * error never leaves the process. Proven by `test/contract/problems.test.ts`.
+ * Problem bodies (RFC 9457) with the members of contract C1-C7. The text of an unexpected error never leaves
+ * the process. Proven by `test/contract/problems.test.ts`.
  */
 import { problems, problemSlug, type GovError, type ProblemCode } from '../../contract/problems.ts';
 import { plain } from '../../service/call/explain.ts';
@@ -8,7 +8,7 @@ import { plain } from '../../service/call/explain.ts';
 export const problemMediaType = 'application/problem+json';
 
 /** An answer that is ready to be written. */
-export interface Rendered {
+interface Rendered {
   readonly status: number;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ export interface Rendered {
 
 const quotaType = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
 
-/** `base` is the absolute URI under which `/problems/<slug>` is served. */
+/** Renders an error. `base` is the absolute URI under which `/problems/<slug>` is served. */
 export function renderProblem(error: GovError, context: { requestId: string; base: string }): Rendered {
   const { status, title, retryable } = problems[error.code];
   const slug = problemSlug(error.code);
@@ -43,7 +43,7 @@ const plainField = (field: GovError['errors'][number]) => ({
   detail: plain(field.detail),
 });
 
-/** RFC 6750 §3 and RFC 9110 §15.6.4: what to send next time, and when. */
+/** Headers that say what to send next time and when (RFC 6750 §3, RFC 9110 §15.6.4). */
 function headersOf(error: GovError): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': problemMediaType };
   if (error.retryAfterSeconds !== undefined) headers['retry-after'] = String(error.retryAfterSeconds);

@@ -1,13 +1,13 @@
 /**
- * Request counts and times per operation, kept as plain numbers so that the hot path allocates nothing; the
- * metrics page reads them. Buckets are upper bounds in seconds, as Prometheus has them.
+ * Request counts and times of each operation, for the metrics page. Plain numbers, so that counting allocates
+ * nothing. Bucket limits are upper bounds in seconds, as in Prometheus.
  */
 export const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10] as const;
 
 export class OperationStats {
   readonly operation: string;
   readonly byStatus = new Map<number, number>();
-  /** One count per bucket and one for slower ones; not cumulative. */
+  /** One count for each bucket and one for slower requests; not cumulative. */
   readonly buckets: number[] = Array.from({ length: secondsBuckets.length + 1 }, () => 0);
   seconds = 0;
 

@@ -1,33 +1,34 @@
 /**
- * Answers that wait to be read (reliability P7). What the system does not take at once stays in memory until its client
- * reads it, so each caller, each organization and the process may have only so much of it: whoever is over the bound
- * gets no further answers, and everybody else goes on. A connection that takes nothing for `limits.unsentStallSeconds`,
- * or less than `limits.unsentBytesPerSecond` on the whole, is cut. Answers that are taken at once, as nearly all are,
- * cost a look at one number. Proven by `test/http/answer/unsent.alone.test.ts`.
+ * Bounds the answers that clients have not read yet. Bytes that the system does not take at once stay in
+ * memory until the client reads them, so each caller, each organization and the process has a limit. A caller
+ * over its limit gets no further answers; all others do. The server cuts a connection that takes nothing for
+ * `limits.unsentStallSeconds`, or less than `limits.unsentBytesPerSecond` on average. An answer that the
+ * system takes at once, as nearly all are, costs one comparison. Proven by
+ * `test/http/answer/unsent.alone.test.ts`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { Caller } from '../../service/call/handler.ts';
+import type { Caller } from '../../service/call/caller.ts';
 
-/** How many bytes may wait. */
-export interface UnsentBounds {
+/** Limits of unread bytes. */
+interface UnsentBounds {
   readonly callerBytes: number;
   readonly organizationBytes: number;
   readonly bytes: number;
 }
 
 interface UnsentOptions {
-  /** Of a client without a credential. */
+  /** The address of a client without a credential. */
   readonly addressOf: (request: IncomingMessage) => string;
-  /** Whether there are organizations beside each other. */
+  /** Whether the process serves several organizations. */
   readonly isHosted: boolean;
   readonly bounds: UnsentBounds;
-  /** `limits.unsentStallSeconds` where absent. */
+  /** Default: `limits.unsentStallSeconds`. */
   readonly stallSeconds?: number | undefined;
 }
 
-/** Whose answers are counted together. */
+/** The unread bytes of one caller or one organization. */
 interface Account {
   readonly name: string;
   readonly called: string;
@@ -39,7 +40,7 @@ interface Asked {
   readonly raw: IncomingMessage;
 }
 
-/** The bounds of a process that may use so much memory. */
+/** The limits for a process that may use `memoryBytes` of memory. */
 export function unsentBounds(memoryBytes: number): UnsentBounds {
   const bytes = Math.min(limits.unsentBytes, memoryBytes / 4);
   return {
@@ -60,7 +61,9 @@ export class Unsent {
     this.#stallMs = (options.stallSeconds ?? limits.unsentStallSeconds) * 1000;
   }
 
-  /** OVERLOADED where too much waits of what the caller asked for before. Costs nothing where nothing waits. */
+  /**
+   * OVERLOADED where too many bytes of earlier answers wait for this caller. Costs nothing where none wait.
+   */
   check(request: Asked): void {
     if (this.#bytes === 0) return;
     let own = 0;
@@ -74,7 +77,7 @@ export class Unsent {
     throw unread(`${this.#bytes} bytes of answers wait in all, at most ${bytes} may, and some are to you`);
   }
 
-  /** Counts an answer that was written to a response until it is read, or its connection ends. */
+  /** Counts an answer until the client has read it or its connection ends. */
   hold(request: Asked, response: ServerResponse, body: string | Uint8Array): void {
     if (response.destroyed) return;
     const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
@@ -83,9 +86,7 @@ export class Unsent {
     this.#hurry(request, response, { bytes, ended: () => this.#add(accounts, -bytes) });
   }
 
-  /**
-   * As `hold` for an answer of so many bytes of which `held` are in memory at a time.
-   */
+  /** Counts like `hold`, for a streamed answer of which `held` bytes are in memory at a time. */
   holdStream(
     request: Asked,
     response: ServerResponse,
@@ -109,7 +110,7 @@ export class Unsent {
     response.once('close', () => {
       clearTimeout(late);
       ended();
-      // else Node gave it the time of a connection that waits for its next request
+      // else Node would apply the timeout of an idle connection
       if (socket.timeout === this.#stallMs) socket.setTimeout(patienceMs ?? 0);
     });
   }

@@ -1,6 +1,6 @@
 /**
- * Writes answers. Fastify's reply is bypassed (`hijack`): the body is text or bytes already, and headers are
- * the same few on every answer. Proven by `test/http/transport.test.ts`.
+ * Writes answers to the socket, past Fastify's reply (`hijack`): each body is already text or bytes, and
+ * headers are few. Proven by `test/http/transport.test.ts`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -18,19 +18,22 @@ export interface Written {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Answers a request once; does nothing where the client is gone. */
+/** Answers a request once. Does nothing where the client has left. */
 export function writeAnswer(reply: FastifyReply, answer: Written): void {
   reply.hijack();
   writeRaw(reply.raw, reply.request, answer);
 }
 
-/** Sockets that close after the answer that is on its way. */
+/** Sockets that close after the answer in progress. */
 const closing = new WeakSet<Duplex>();
 
-/** Whether a fault that the parser finds now was answered already, as part of the request before it. */
+/** Whether the server already answered the parser's error, as part of the request before it. */
 export const isClosing = (socket: Duplex): boolean => closing.has(socket);
 
-/** Whom an answer is for. What Fastify refuses before routing has no members of ours, and none of the server. */
+/**
+ * The request of an answer. A request that Fastify refuses before routing has neither our members nor the
+ * server.
+ */
 interface Asked {
   readonly id: string;
   readonly lines?: HeaderLines | null;
@@ -46,13 +49,13 @@ export function writeRaw(response: ServerResponse, asked: Asked, answer: Written
   if (writeHead(response, asked, { ...answer, status, bytes })) response.end(body);
 }
 
-/** The head of an answer whose body has so many bytes. False where there is nobody to answer. */
+/** Writes the head of an answer with a body of `bytes` bytes. False where the client has left. */
 export function writeHead(
   response: ServerResponse,
   { id, lines, server }: Asked,
   { status, bytes, headers }: Pick<Written, 'status' | 'headers'> & { readonly bytes: number },
 ): boolean {
-  // where the parser found fault meanwhile, the socket has its answer already
+  // where the parser failed in the meantime, the socket already has its answer
   if (response.headersSent || response.destroyed || !response.req.socket.writable) return false;
   const flat: string[] = [
     'x-request-id',
@@ -64,7 +67,7 @@ export function writeHead(
   ];
   if (lines !== null && lines !== undefined) flat.push(...lines);
   if (status !== noContent && status !== notModified) {
-    // RFC 9110 section 8.6: an answer that has no body by its status has no length either
+    // RFC 9110 section 8.6: a status without a body has no Content-Length
     flat.push('content-length', String(bytes));
   }
   if (headers['cache-control'] === undefined) flat.push('cache-control', 'no-store');
@@ -73,7 +76,7 @@ export function writeHead(
     if (value !== undefined) flat.push(name, value);
   }
   const { req } = response;
-  // who is answered while the server ends would keep it waiting for a next request
+  // a kept connection would delay the server's shutdown until its next request
   const isEnding = server?.server.listening === false;
   if (isEnding || (!req.complete && isUnreasonable(req)) || !isPlainlyFramed(req)) {
     flat.push('connection', 'close');
@@ -84,8 +87,8 @@ export function writeHead(
 }
 
 /**
- * Whether the unread rest of a body is not worth reading away to keep the connection. A smaller rest is read
- * and dropped (for `requestTimeoutSeconds` at most), so that the client sees the answer, not a reset.
+ * Whether reading the rest of a body costs more than the connection is worth. A smaller rest is read and
+ * dropped (for at most `requestTimeoutSeconds`), so that the client sees the answer, not a reset.
  */
 function isUnreasonable({ headers }: IncomingMessage): boolean {
   const declared = Number(headers['content-length']);

@@ -1,7 +1,7 @@
 /**
- * API keys of a project (interface §4.14; contract B3-B8, M1-M8): made, listed, changed, rotated, revoked. The store
- * holds digests alone; a key is shown in the one answer that makes it. No key gives what it has not. Each change stands
- * in the log with its effect. Proven by `test/service/access/api-keys.test.ts`.
+ * Handlers of a project's API keys (contract B3-B8, M1-M8): create, list, change, rotate, revoke. The store
+ * keeps only digests; one answer shows the key, when it is created. A key cannot grant scopes that it lacks.
+ * Each change is in the log with its effect. Proven by `test/service/access/api-keys.test.ts`.
  */
 import type { ApiKeyRecord } from '../../contract/keys.ts';
 import { limits } from '../../contract/limits.ts';
@@ -13,7 +13,10 @@ import type { ApiKeyRow } from '../../store/port/store.ts';
 import type { Effect } from '../../store/port/store.ts';
 import { unmetered } from '../events/append.ts';
 import { appendFor, type Asking } from '../events/asking.ts';
-import { notFound, sealedWrite, type Caller, type Handlers } from '../call/handler.ts';
+import { notFound } from '../call/answer.ts';
+import { sealedWrite } from '../call/idempotency.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Handlers } from '../call/handler.ts';
 import { createKey } from './token-format.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { keyRevoked, keyRotated, keyUpdated } from './project-events.ts';
@@ -85,7 +88,10 @@ export const apiKeys: Pick<
     return updated;
   },
 
-  /** In turn, so that of two at once one is the repeat; not refused for what other processes change meanwhile. */
+  /**
+   * Runs in turn, so that the second of two concurrent calls is the repeat. Changes by other processes never
+   * make it fail.
+   */
   async revokeApiKey({ params, caller }, services) {
     const { keyId } = params;
     const { projectId } = caller.project;
@@ -110,7 +116,7 @@ export const apiKeys: Pick<
       refuseExpired(old, nowMs);
       const { token, row } = successor(old, { caller, nowMs, services });
       const untilMs = Math.min(nowMs + overlapSeconds * 1000, old.revokedMs ?? Infinity);
-      // the old one first, so that a project with as many keys as it may have can rotate them
+      // revokes the old key first, so that a project at its limit of keys can rotate one
       const effects: Effect[] = [
         { kind: 'revokeApiKey', keyId: old.keyId, revokedMs: untilMs, atMs: nowMs },
         { kind: 'saveApiKey', key: row },
@@ -132,13 +138,16 @@ export const apiKeys: Pick<
   },
 };
 
-/** Who asks, and for which scopes that a key is to have. No key gives what it has not (contract B8; OWASP API5). */
+/**
+ * The caller, and the scopes that the new key gets. A key cannot grant scopes that it lacks (contract B8;
+ * OWASP API5).
+ */
 const askedBy = (caller: Caller, gives: readonly string[] = []): Asking => ({
   caller,
   scopes: ['keys:write', ...gives],
 });
 
-/** A key of the caller's project that is not revoked; NOT_FOUND. */
+/** A key of the caller's project that is not revoked. NOT_FOUND. */
 async function livingKey(
   { store }: Services,
   { project }: Caller,
@@ -149,7 +158,7 @@ async function livingKey(
   return key;
 }
 
-/** Two processes revoke one key at once: the later one hears what a third one would. */
+/** NOT_FOUND where another process revoked the key at the same time, as for any later call. */
 function asNotFound(error: unknown): never {
   if (error instanceof GovError && error.code === 'NOT_FOUND') throw notFound('API key');
   throw error;
@@ -162,7 +171,7 @@ const changeable = ({ name, description, scopes, expiresMs }: ApiKeyRow) => ({
   expiresMs,
 });
 
-/** What the log tells of a change. */
+/** The members of a key that an event of a change contains. */
 const recorded = ({ name, description, scopes, expiresMs }: ApiKeyRow) => ({
   name,
   description,
@@ -170,7 +179,7 @@ const recorded = ({ name, description, scopes, expiresMs }: ApiKeyRow) => ({
   expiresAt: time(expiresMs),
 });
 
-/** Same name, scopes and end. */
+/** A new key with the same name, scopes and expiry. */
 function successor(
   old: ApiKeyRow,
   { caller, nowMs, services }: { caller: Caller; nowMs: number; services: Services },
@@ -180,7 +189,7 @@ function successor(
   return createKey(caller.project, { ...changeable(old), ...of });
 }
 
-/** Unix milliseconds; VALIDATION_ERROR for an end that has passed or is more than `limits.keyYears` ahead. */
+/** Unix milliseconds. VALIDATION_ERROR for a time that has passed or is more than `limits.keyYears` ahead. */
 function checkedExpiry(expiresAt: string | null, nowMs: number): number | null {
   const expiresMs = expiresAt === null ? null : parseTimestamp(expiresAt);
   if (expiresMs === null) return null;
@@ -223,7 +232,7 @@ function keyBody(row: ApiKeyRow, { caller, nowMs }: Seen): ApiKeyRecord {
     prefix,
     last4,
     environment: caller.project.environment,
-    // a schema let them in
+    // a schema accepted them
     scopes: [...row.scopes] as ApiKeyRecord['scopes'],
     status: isRevoked(row, nowMs) ? 'revoked' : isExpired ? 'expired' : 'active',
     createdAt: formatTimestamp(row.createdMs),

@@ -1,12 +1,14 @@
 /**
- * Accounts (interface §4.8 and §5; contract B14-B16, I1, I2): sign-up, sessions, tokens of the command line, and who a
- * credential belongs to. People prove who they are at the identity provider; no password is ever seen here.
- * Proven by `test/service/access/auth.test.ts`, `test/service/access/auth-sessions.test.ts` and, with a real provider, `test/service/access/auth-provider.test.ts`.
+ * Handlers of accounts (contract B14-B16, I1, I2): sign-up, sessions, tokens of the command line, and the
+ * owner of a credential. People authenticate at the identity provider; this service never sees a password.
+ * Proven by `test/service/access/auth.test.ts`, `test/service/access/auth-sessions.test.ts` and, with a real
+ * provider, `test/service/access/auth-provider.test.ts`.
  */
 import type { Identity } from '../../contract/auth.ts';
 import { GovError } from '../../contract/problems.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { Caller, Handlers, Presented } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Handlers, Presented } from '../call/handler.ts';
 import type { IdentityProvider, VerifiedPerson } from '../hosting.ts';
 import { keyDigest, tokenKind } from './token-format.ts';
 import { fieldError } from '../call/schema.ts';
@@ -29,7 +31,7 @@ export const auth: Pick<
     return signUp(services, { person, body, idempotency: ofPerson(idempotency, person) });
   },
 
-  /** Each call opens a new session (contract B14), so a repeat under the same Idempotency-Key does too. */
+  /** Each call opens a new session (contract B14), a repeat under the same Idempotency-Key too. */
   async openSession({ body, presented }, services) {
     const { person } = await signIn(services, body.idToken);
     const before = presented?.cookie ?? null;
@@ -63,7 +65,7 @@ export const auth: Pick<
     const token = presented?.bearer ?? '';
     if (tokenKind(token) !== 'cli') {
       const detail =
-        'expected to be called with the token gov_cli_… that is to end; an API key ends by DELETE /api-keys/{keyId}';
+        'expected the token gov_cli_… that should end; an API key ends by DELETE /api-keys/{keyId}';
       throw fieldError({ pointer: '/Authorization', in: 'header', code: 'NOT_ALLOWED', detail });
     }
     await endSession(services, { token, kind: 'cli', reason: 'signed_out' });
@@ -73,7 +75,10 @@ export const auth: Pick<
   async getIdentity({ caller, presented }, services) {
     const { store } = services;
     const { type } = caller;
-    if (type === 'data_plane') throw new Error('a hybrid key is of use for signed reports alone');
+    if (type === 'data_plane')
+      throw new Error(
+        'expected an API key or a person, got a hybrid key, which can only send signed reports',
+      );
     const { projectId, organizationId, environment } = caller.project;
     const [credential, organization, project] = await Promise.all([
       type === 'api_key' ? keyNamed(services, caller) : personNamed(services, caller, presented),
@@ -106,7 +111,7 @@ export const auth: Pick<
   },
 };
 
-/** INVALID_CREDENTIAL where nobody can sign in. */
+/** The identity provider. INVALID_CREDENTIAL where none is configured. */
 function identityOf({ hosting }: Services): IdentityProvider {
   const { identity = null } = hosting ?? {};
   if (identity !== null) return identity;
@@ -114,7 +119,10 @@ function identityOf({ hosting }: Services): IdentityProvider {
   throw new GovError('INVALID_CREDENTIAL', detail);
 }
 
-/** Who has just signed in at the identity provider; INVALID_CREDENTIAL, also where they have not signed up. */
+/**
+ * The person who just signed in at the identity provider. INVALID_CREDENTIAL also where that person has not
+ * signed up.
+ */
 async function signIn(
   services: Services,
   idToken: string,
@@ -136,7 +144,10 @@ interface Named {
 const keyNamed = ({ store }: Services, { id, project }: Caller): Promise<Named | null> =>
   store.apiKeyOf(project.projectId, id);
 
-/** The person behind what the call was made with, which is checked already; null where it ended meanwhile. */
+/**
+ * The person of the call's credential, which was checked before. Null where the person was deleted in the
+ * meantime.
+ */
 async function personNamed(
   services: Services,
   { id }: Caller,

@@ -1,6 +1,6 @@
 /**
- * Billing (interface §4.9; contract I6, I10, I11): the payment provider's portal, what the projects of an organization
- * used, and how long a project keeps its bodies. Proven by `test/service/access/billing.test.ts`.
+ * Handlers of billing (contract I6, I10, I11): the payment provider's portal, the use of an organization's
+ * projects, and how long a project keeps its bodies. Proven by `test/service/access/billing.test.ts`.
  */
 import type { BillingSummary } from '../../contract/billing.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -8,7 +8,8 @@ import { addTotals } from '../../core/plane/metering.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { unmetered } from '../events/append.ts';
 import { appendFor } from '../events/asking.ts';
-import { sealedWrite, type Call, type Handlers } from '../call/handler.ts';
+import { sealedWrite } from '../call/idempotency.ts';
+import type { Call, Handlers } from '../call/handler.ts';
 import type { Table } from '../../contract/table.ts';
 import { monthOf } from './month.ts';
 import { portalOpened, retentionChanged } from './project-events.ts';
@@ -32,7 +33,7 @@ export const billing: Pick<
     const { customerId } = await organizationOf(services, caller.project);
     if (customerId === null || portal === null) throw noCustomer();
     const url = await portal.open(customerId, returnUrl);
-    return tellPortalOpened(call, services, { status: 200, body: { url } } as const);
+    return recordPortalOpened(call, services, { status: 200, body: { url } } as const);
   },
 
   async getBillingSummary({ caller }, services) {
@@ -82,10 +83,10 @@ const noCustomer = (): GovError =>
   );
 
 /**
- * Tells the organization that its portal was opened, and keeps the answer, sealed since the URL lets whoever has it in.
- * The event stands in the project of the call and in the home, as what changes of a project does.
+ * Records that the portal was opened, and stores the answer sealed, because its URL lets any holder in. The
+ * event goes to the project of the call and to the home, as for changes of a project.
  */
-async function tellPortalOpened<
+async function recordPortalOpened<
   Answer extends { readonly status: 200; readonly body: { readonly url: string } },
 >({ caller, idempotency }: Call<Table['openBillingPortal']>, services: Services, answer: Answer) {
   const { organizationId, projectId } = caller.project;

@@ -1,14 +1,14 @@
 /**
- * Who a credential belongs to (contract A17, B1-B7): keys here, people in `persons.ts`, data planes in
- * `plane-keys.ts`. The checksum of a key is tested
- * before any look-up; what is looked up is a digest, and is believed for at most five seconds, so that a revoked key
- * is refused within that time in every process, and at once in the one that revoked it (`forget`).
- * Proven by `test/http/admit/credentials.test.ts`, `test/http/admit/persons.test.ts` and `test/http/admit/revoked.test.ts`.
+ * Finds the caller of a credential (contract A17, B1-B7): API keys here, people in `persons.ts`, data planes
+ * in `plane-keys.ts`. A key's checksum is tested before any look-up. A look-up uses the digest and is cached
+ * for at most five seconds. So every process refuses a revoked key within that time, and the process that
+ * revoked it at once (`forget`). Proven by `test/http/admit/credentials.test.ts`,
+ * `test/http/admit/persons.test.ts` and `test/http/admit/revoked.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { isRevoked, refusedCredential } from '../../core/credential.ts';
 import type { ApiKeyRow } from '../../store/port/store.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import { TokenReader } from './token-format.ts';
 import { Persons } from './persons.ts';
 import { PlaneKeys, refuseKind } from './plane-keys.ts';
@@ -23,12 +23,12 @@ import {
   type CredentialOptions,
   type On,
   type Shown,
-  type Place,
+  type OperationPlace,
   type Unfamiliar,
 } from './shown.ts';
-import { minuteOf, Uses, type Counted } from './uses.ts';
+import { minuteOf, Uses, type UsedCredential } from './uses.ts';
 
-interface KnownKey extends Counted {
+interface KnownKey extends UsedCredential {
   readonly key: ApiKeyRow;
   readonly caller: Caller;
   readonly isDeleted: boolean;
@@ -52,11 +52,12 @@ export class Credentials {
   }
 
   /**
-   * The caller, at once where a key was looked up less than five seconds ago. UNAUTHENTICATED where nothing is shown;
-   * INVALID_CREDENTIAL for what is unknown, malformed, revoked and expired alike; ENVIRONMENT_MISMATCH for a key or
-   * project of the other environment; VALIDATION_ERROR and NOT_FOUND for the project that is named.
+   * The caller, without a promise where the key was looked up within five seconds. UNAUTHENTICATED without a
+   * credential. INVALID_CREDENTIAL for unknown, malformed, revoked and expired ones alike.
+   * ENVIRONMENT_MISMATCH for a key or project of the other environment. VALIDATION_ERROR and NOT_FOUND for
+   * the named project.
    */
-  identify(shown: Shown, place: Place): Caller | Unfamiliar {
+  identify(shown: Shown, place: OperationPlace): Caller | Unfamiliar {
     const { token } = shown;
     if (token === null && place.forPlane === true) throw missingHybridKey();
     if (token === null) {
@@ -123,13 +124,13 @@ export class Credentials {
     const { projectId, environment } = caller.project;
     if (environment !== place.environment) throw wrongEnvironment(place.environment);
     if (shown.project !== null && shown.project !== projectId) {
-      throw projectFault('NOT_ALLOWED', `expected ${projectId}, which the key is of, or no such header`);
+      throw projectFault('NOT_ALLOWED', `expected ${projectId}, the project of the key, or no such header`);
     }
     this.uses.add(name, known, nowMs);
     return caller;
   }
 
-  /** What is remembered of the key, project, user or data plane with this id is asked for anew from now on. O(n). */
+  /** Drops the cache entries of the key, project, user or data plane with this id. O(n). */
   forget(id: string): void {
     this.#keys.forget(({ key }) => key.keyId === id || key.projectId === id);
     this.#persons?.forget(id);

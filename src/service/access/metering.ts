@@ -1,6 +1,7 @@
 /**
- * What a project used of its quotas, and at which percentages it is told (contract I7-I10). The counters are the running
- * totals of the metering log, and what its data planes reported, which is counted and never refused. Proven by `test/service/access/metering.test.ts`.
+ * Handlers of metering (contract I7-I10): a project's use of its quotas, and the percentages at which it gets
+ * an event. Counters are the running totals of the metering log, plus the units that data planes reported,
+ * which no quota refuses. Proven by `test/service/access/metering.test.ts`.
  */
 import type { Usage } from '../../contract/metering.ts';
 import { meteredTypes } from '../../contract/operation.ts';
@@ -14,7 +15,7 @@ import { settingsChange, settingsOf } from '../call/settings.ts';
 import { changeProject, livingProject } from './tenant-change.ts';
 
 export const metering: Pick<Handlers, 'getUsage' | 'getThresholds' | 'putThresholds'> = {
-  /** Of a month that is over, too, beside the quotas of today. */
+  /** Also for a past month, compared with today's quotas. */
   async getUsage({ query, caller }, { store, now }) {
     const period = query.period ?? monthOf(now());
     const resetAt = formatTimestamp(endOfMonth(checkedMonth(period)));
@@ -47,7 +48,7 @@ export const metering: Pick<Handlers, 'getUsage' | 'getThresholds' | 'putThresho
   },
 };
 
-/** The month that follows must be one that can be written as a time. */
+/** A month whose end can still be written as a time. */
 function checkedMonth(period: string): string {
   const year = Number(period.slice(0, 4));
   if (year >= 2000 && year <= 9998) return period;

@@ -1,19 +1,19 @@
 /**
- * What a project used in a month: its own units, which the store counts with what they are of, and those that its data
- * planes reported, which are counted beside and refused for no quota. Proven by `test/service/access/plane-quota.test.ts`.
+ * The use of a project in a month: its own units, which the store counts and limits, and units that its data
+ * planes reported, which no quota limits. Proven by `test/service/access/plane-quota.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { addTotals } from '../../core/plane/metering.ts';
 import type { Counts, Store } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
 
-export interface MonthUsage {
+interface MonthUsage {
   readonly reported: Counts;
-  /** Own and reported; each at most 2^53-1. */
+  /** Own and reported units; each at most 2^53-1. */
   readonly used: Counts;
 }
 
-/** As it is now. Cost: two rows. */
+/** The current numbers. Cost: two rows. */
 export async function monthUsage(store: Store, projectId: string, month: string): Promise<MonthUsage> {
   const [own, reported] = await Promise.all([
     store.usage(projectId, month),
@@ -29,7 +29,7 @@ interface Known extends MonthUsage {
 const recent = new WeakMap<Store, Map<string, Known>>();
 const projectsHeld = 10_000;
 
-/** As of at most `limits.planeUsageSeconds` ago. */
+/** Numbers that are at most `limits.planeUsageSeconds` old. */
 export async function recentUsage(
   store: Store,
   { projectId }: Pick<Project, 'projectId'>,

@@ -1,13 +1,14 @@
 /**
- * People as callers (contract A15, B2, B14; design of the tenancy): by session cookie, by token of the command line,
- * by ID token. Each acts on its organization with every scope, and on the project that `Gov-Project` names.
- * Proven by `test/service/access/persons.test.ts` and `test/http/admit/persons.test.ts`.
+ * People as callers (contract A15, B2, B14): by session cookie, by token of the command line, by ID token.
+ * Each person acts on the organization with every scope, and on the project that `Gov-Project` names. Proven
+ * by `test/service/access/persons.test.ts` and `test/http/admit/persons.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { refusedCredential } from '../../core/credential.ts';
 import type { StoredOrganization, StoredSession } from '../../store/port/store.ts';
-import { notFound, type Caller } from '../call/handler.ts';
+import { notFound } from '../call/answer.ts';
+import type { Caller } from '../call/caller.ts';
 import { keyDigest, type KeyKind } from './token-format.ts';
 import { Recent } from '../call/recent.ts';
 import { rulesOf } from '../call/settings.ts';
@@ -15,11 +16,11 @@ import {
   projectFault,
   type CredentialOptions,
   type On,
-  type Place,
+  type OperationPlace,
   type Shown,
   type Unfamiliar,
 } from './shown.ts';
-import { minuteOf, type Counted, type Uses } from './uses.ts';
+import { minuteOf, type UsedCredential, type Uses } from './uses.ts';
 
 interface PersonOptions extends CredentialOptions {
   readonly hosting: NonNullable<CredentialOptions['hosting']>;
@@ -29,8 +30,8 @@ interface PersonOptions extends CredentialOptions {
 interface Known {
   readonly userId: string;
   readonly organization: StoredOrganization;
-  /** Null where the person came with an ID token. */
-  readonly session: { readonly stored: StoredSession; readonly counted: Counted } | null;
+  /** Null for an ID token. */
+  readonly session: { readonly stored: StoredSession; readonly counted: UsedCredential } | null;
   readonly untilMs: number;
 }
 
@@ -44,8 +45,8 @@ export class Persons {
     this.#options = options;
   }
 
-  /** Null where no cookie is shown. */
-  byCookie(shown: Shown, place: Place): Unfamiliar | null {
+  /** Null without a cookie. */
+  byCookie(shown: Shown, place: OperationPlace): Unfamiliar | null {
     const { cookie } = shown;
     if (cookie === null) return null;
     const digest = keyDigest(cookie);
@@ -56,7 +57,10 @@ export class Persons {
     });
   }
 
-  /** Null for what is neither a token of the command line nor a JWT. `kind`: of a well-formed `gov_` token. */
+  /**
+   * Null for a credential that is neither a token of the command line nor a JWT. `kind`: the kind of a
+   * well-formed `gov_` token.
+   */
   byToken(token: string, kind: KeyKind | null, on: On): Unfamiliar | null {
     if (kind !== 'cli' && !isJwt(token)) return null;
     const digest = keyDigest(token);
@@ -70,7 +74,7 @@ export class Persons {
     digest: Buffer,
     { ask, shown, place }: On & { ask: () => Promise<Known> },
   ): Unfamiliar {
-    // with the kind, so that a cookie is not taken for a token that was found, nor the other way round
+    // the kind is part of the name, so that a cookie never matches a cached token, nor the reverse
     const name = `${kind} ${digest.toString('latin1')}`;
     return {
       isNew: !this.#known.has(name),
@@ -112,7 +116,7 @@ export class Persons {
     return this.#options.now() + limits.credentialCacheSeconds * 1000;
   }
 
-  /** INVALID_CREDENTIAL once the session was ended or is past its time; a browser's, once it was not used for an hour. */
+  /** INVALID_CREDENTIAL once the session ended or expired; for a browser also after an hour without use. */
   #accept(name: string, { session }: Known): void {
     if (session === null) return;
     const nowMs = this.#options.now();
@@ -122,11 +126,13 @@ export class Persons {
     this.#options.uses.add(name, session.counted, nowMs);
   }
 
-  /** The person in the project that is named or, where none has to be, in the home of the organization. */
+  /**
+   * The person in the named project. Without a name, where none is needed, in the home of the organization.
+   */
   async #callerIn(
     { userId, organization, session }: Known,
     named: string | null,
-    { environment, needsProject }: Place,
+    { environment, needsProject }: OperationPlace,
   ): Promise<Caller> {
     if (named === null && needsProject) {
       throw projectFault('MISSING_FIELD', 'expected the header Gov-Project: prj_…, which names the project');
@@ -137,10 +143,10 @@ export class Persons {
     const stored = projectPattern.test(projectId)
       ? await store.storedProject(organizationId, projectId)
       : null;
-    // the home is one that is deleted where none is left, or for a moment, until the new one is known here
+    // the home may be a deleted project where no other is left, or until this process sees the new one
     if (stored === null || (named !== null && stored.deletedMs !== null)) throw notFound('project');
     const { project } = stored;
-    // the home is one of the other environment where there is no project of this one
+    // the home may be in the other environment where this one has no project
     if (named !== null && project.environment !== environment) {
       const detail = `expected a project of the ${environment} environment; others are under the other base path`;
       throw new GovError('ENVIRONMENT_MISMATCH', detail);
@@ -151,7 +157,7 @@ export class Persons {
     return { id: userId, type: 'person', credential, project, scopes: ['*'], rules };
   }
 
-  /** What is remembered of a user, or of people whose home this project is. */
+  /** Drops the cache entries of a user, or of people whose home is this project. */
   forget(id: string): void {
     this.#known.forget(
       ({ userId, organization: { home } }) => userId === id || Object.values(home).includes(id),

@@ -1,7 +1,8 @@
 /**
- * Data planes as callers (contract B6, B9): by hybrid key, which is looked up by its digest and believed for at most five
- * seconds, as API keys are. The key before works until its time is over. Where no data plane is asked for, a hybrid key is
- * of no use, and nothing else is where one is. Proven by `test/http/admit/plane-credentials.test.ts`.
+ * Data planes as callers (contract B6, B9). A hybrid key is looked up by its digest and cached for at most
+ * five seconds, like an API key. The previous key works until its time is over. Operations of data planes
+ * accept only hybrid keys, and all other operations accept none. Proven by
+ * `test/http/admit/plane-credentials.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { Scope } from '../../contract/operation.ts';
@@ -9,7 +10,7 @@ import { GovError } from '../../contract/problems.ts';
 import { refusedCredential } from '../../core/credential.ts';
 import { parseSigningSecret } from '../../core/plane/signature.ts';
 import type { StoredPlane } from '../../store/port/store.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import type { Seal } from '../hosting.ts';
 import { keyDigest, type KeyKind } from './token-format.ts';
 import { Recent } from '../call/recent.ts';
@@ -23,7 +24,7 @@ import {
   type Unfamiliar,
 } from './shown.ts';
 
-/** What a hybrid key carries, and no more (contract B6). */
+/** The scopes of a hybrid key (contract B6). */
 export const hybridScopes = [
   'telemetry:write',
   'telemetry:manage',
@@ -42,12 +43,12 @@ interface KnownPlane {
   readonly untilMs: number;
 }
 
-/** INVALID_CREDENTIAL for a credential of the wrong kind: which one is wanted is known without asking anybody. */
+/** INVALID_CREDENTIAL for a credential of the wrong kind, without a look-up. */
 export function refuseKind(kind: KeyKind | null, forPlane: boolean): void {
   if ((kind === 'hyb') === forPlane) return;
   const detail = forPlane
-    ? 'expected the hybrid key of a data plane (gov_hyb_…), which it got when it enrolled, got another credential'
-    : 'expected a credential of a project, got the hybrid key of a data plane, which is for its own reports alone';
+    ? 'expected the hybrid key of a data plane (gov_hyb_…), which its enrolment returned, got another credential'
+    : 'expected a credential of a project, got the hybrid key of a data plane, which can only send its own reports';
   throw new GovError('INVALID_CREDENTIAL', detail);
 }
 
@@ -59,7 +60,7 @@ export class PlaneKeys {
     this.#options = options;
   }
 
-  /** `token`: a well-formed hybrid key. As `Credentials.identify`. */
+  /** `token`: a well-formed hybrid key. Throws like `Credentials.identify`. */
   byToken(token: string, on: On): Caller | Unfamiliar {
     const digest = keyDigest(token);
     const name = digest.toString('latin1');
@@ -97,13 +98,16 @@ export class PlaneKeys {
     };
   }
 
-  /** What is remembered of the plane or the project with this id is asked for anew. O(n). */
+  /** Drops the cache entries of the plane or project with this id. O(n). */
   forget(id: string): void {
     this.#known.forget(({ caller }) => caller.id === id || caller.project.projectId === id);
   }
 }
 
-/** The secret before signs as long as the key before works. STORAGE_FAULT where one was sealed by other keys. */
+/**
+ * The secrets that may sign now. The previous secret is valid as long as the previous key. STORAGE_FAULT
+ * where other keys sealed one.
+ */
 export function openSecrets(
   { current, previous }: NonNullable<StoredPlane['enrolled']>,
   seal: Seal,
@@ -132,7 +136,7 @@ function accepted({ caller, isDeleted }: KnownPlane, { shown, place }: On, nowMs
   const { projectId, environment } = caller.project;
   if (environment !== place.environment) throw wrongEnvironment(place.environment);
   if (shown.project !== null && shown.project !== projectId) {
-    throw projectFault('NOT_ALLOWED', `expected ${projectId}, which the key is of, or no such header`);
+    throw projectFault('NOT_ALLOWED', `expected ${projectId}, the project of the key, or no such header`);
   }
   return caller;
 }

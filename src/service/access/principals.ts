@@ -1,10 +1,10 @@
 /**
- * Whether two ids are one principal (contract G11, O9). A key that was rotated acts as the one that it replaces, so it
- * does not release what that one wrote. Proven by `test/service/erasure/two-persons.test.ts`.
+ * Whether two ids are one principal (contract G11, O9). A rotated key counts as the key that it replaced, so
+ * a rotation cannot approve its own work. Proven by `test/service/erasure/two-persons.test.ts`.
  */
 import type { StoreReader } from '../../store/port/store.ts';
 
-/** Rotations that are followed back: a key that is rotated daily for years. */
+/** The most rotations to follow back: years of a key that is rotated daily. */
 const rotationsFollowed = 4096;
 
 /** Cost: one read for each rotation of either key; none where the ids are equal. */
@@ -17,7 +17,7 @@ export async function isSamePrincipal(
   return (await firstOf(store, projectId, one)) === (await firstOf(store, projectId, other));
 }
 
-/** The key that this one was rotated from in the end; the id itself where it is no rotated key of the project. */
+/** The first key of a chain of rotations; the id itself where it is no rotated key of the project. */
 async function firstOf(store: Pick<StoreReader, 'apiKeyOf'>, projectId: string, id: string): Promise<string> {
   let first = id;
   for (let step = 0; step < rotationsFollowed; step++) {
@@ -25,5 +25,5 @@ async function firstOf(store: Pick<StoreReader, 'apiKeyOf'>, projectId: string, 
     if (key === null || key.rotatedFrom === null) return first;
     first = key.rotatedFrom;
   }
-  throw new Error(`key ${id} was rotated more than ${rotationsFollowed} times`);
+  throw new Error(`expected key ${id} to be rotated at most ${rotationsFollowed} times, got more`);
 }

@@ -1,6 +1,7 @@
 /**
- * Events of projects, their keys and their quotas (contract O8): run `gov.system`, appended with what they tell of.
- * Proven by `test/service/access/projects.test.ts`, `test/service/access/api-keys.test.ts` and `test/service/access/quota.test.ts`.
+ * System events of projects, their keys and their quotas (contract O8). The append of a change contains its
+ * event. Proven by `test/service/access/projects.test.ts`, `test/service/access/api-keys.test.ts` and
+ * `test/service/access/quota.test.ts`.
  */
 import type { MeteredType } from '../../contract/operation.ts';
 import { problems, type ProblemCode } from '../../contract/problems.ts';
@@ -9,18 +10,18 @@ import { sha256Text } from '../../core/hash.ts';
 import type { EventDraft } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ApiKeyRow, StoredOrganization, StoredProject } from '../../store/port/store.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import type { SettingsChange } from '../call/settings.ts';
 import { keyMembers, systemEvent } from '../system.ts';
 
-/** Who did it, where it was no caller: somebody at the machine, or the service by itself. */
+/** The actor where no caller acts: a person at the machine, or the service itself. */
 export const operator = { id: 'operator', type: 'operator' } as const;
 const service = { id: 'gov', type: 'service' } as const;
 
 export type Actor = Pick<Caller, 'id' | 'type'> | typeof operator;
 
-/** When, by whom. */
-export interface Telling {
+/** Time, salt and actor of an event. */
+export interface EventContext {
   readonly nowMs: number;
   readonly salt: () => string;
   readonly by: Actor;
@@ -29,7 +30,7 @@ export interface Telling {
 const projectEvent = (
   [eventType, action]: readonly [eventType: string, action: string],
   { project }: Pick<StoredProject, 'project'>,
-  { by, ...context }: Telling,
+  { by, ...context }: EventContext,
   metadata: JsonObject,
 ): EventDraft =>
   systemEvent(
@@ -43,40 +44,49 @@ const projectEvent = (
     context,
   );
 
-/** A project was made. */
-export const projectCreated = (stored: StoredProject, telling: Telling): EventDraft =>
-  projectEvent(['project.created', 'create'], stored, telling, {
+/** A project was created. */
+export const projectCreated = (stored: StoredProject, context: EventContext): EventDraft =>
+  projectEvent(['project.created', 'create'], stored, context, {
     name: stored.name,
     environment: stored.project.environment,
     organizationId: stored.project.organizationId,
   });
 
-type Told = Pick<SettingsChange, 'changes' | 'text'>;
+type ChangedSettings = Pick<SettingsChange, 'changes' | 'text'>;
 
-/** Its name or settings were changed: each with what it was and what it is. */
-export const projectUpdated = (stored: StoredProject, telling: Telling, told: Told): EventDraft =>
-  projectEvent(['project.updated', 'update'], stored, telling, settingsTold(told));
+/** The name or settings of a project changed; each with its old and new value. */
+export const projectUpdated = (
+  stored: StoredProject,
+  context: EventContext,
+  changed: ChangedSettings,
+): EventDraft => projectEvent(['project.updated', 'update'], stored, context, settingsMembers(changed));
 
-/** How long bodies are kept was changed. */
-export const retentionChanged = (stored: StoredProject, telling: Telling, told: Told): EventDraft =>
-  projectEvent(['retention.changed', 'update'], stored, telling, settingsTold(told));
+/** The retention of a project changed. */
+export const retentionChanged = (
+  stored: StoredProject,
+  context: EventContext,
+  changed: ChangedSettings,
+): EventDraft => projectEvent(['retention.changed', 'update'], stored, context, settingsMembers(changed));
 
-/** The hash holds all settings as they are stored, also those whose contents are not told. */
-const settingsTold = ({ changes, text }: Told): JsonObject => ({ changes, settingsHash: sha256Text(text) });
+/** The hash covers all stored settings, also those whose values the event does not contain. */
+const settingsMembers = ({ changes, text }: ChangedSettings): JsonObject => ({
+  changes,
+  settingsHash: sha256Text(text),
+});
 
-export const projectDeleted = (stored: StoredProject, telling: Telling): EventDraft =>
-  projectEvent(['project.deleted', 'delete'], stored, telling, { name: stored.name });
+export const projectDeleted = (stored: StoredProject, context: EventContext): EventDraft =>
+  projectEvent(['project.deleted', 'delete'], stored, context, { name: stored.name });
 
-export const projectRestored = (stored: StoredProject, telling: Telling): EventDraft =>
-  projectEvent(['project.restored', 'restore'], stored, telling, { name: stored.name });
+export const projectRestored = (stored: StoredProject, context: EventContext): EventDraft =>
+  projectEvent(['project.restored', 'restore'], stored, context, { name: stored.name });
 
-/** The operator set quotas of a project; null: unlimited. */
+/** The operator set quotas of a project; null for unlimited. */
 export const quotaChanged = (
   stored: StoredProject,
-  telling: Telling,
+  context: EventContext,
   quotas: StoredProject['quotas'],
 ): EventDraft =>
-  projectEvent(['quota.changed', 'configure'], stored, telling, {
+  projectEvent(['quota.changed', 'configure'], stored, context, {
     from: { ...stored.quotas },
     to: { ...quotas },
   });
@@ -84,7 +94,7 @@ export const quotaChanged = (
 const keyEvent = (
   [eventType, action]: readonly [eventType: string, action: string],
   { keyId, name, prefix }: ApiKeyRow,
-  { by, ...context }: Telling,
+  { by, ...context }: EventContext,
   metadata: JsonObject,
 ): EventDraft =>
   systemEvent(
@@ -98,23 +108,23 @@ const keyEvent = (
     context,
   );
 
-/** What of a key was changed: each with what it was and what it is. */
-export const keyUpdated = (key: ApiKeyRow, telling: Telling, changes: JsonObject): EventDraft =>
-  keyEvent(['api_key.updated', 'update'], key, telling, { changes });
+/** A key changed; each member with its old and new value. */
+export const keyUpdated = (key: ApiKeyRow, context: EventContext, changes: JsonObject): EventDraft =>
+  keyEvent(['api_key.updated', 'update'], key, context, { changes });
 
-export const keyRevoked = (key: ApiKeyRow, telling: Telling): EventDraft =>
-  keyEvent(['api_key.revoked', 'revoke'], key, telling, {});
+export const keyRevoked = (key: ApiKeyRow, context: EventContext): EventDraft =>
+  keyEvent(['api_key.revoked', 'revoke'], key, context, {});
 
 /** A key replaces another one, which ends at `untilMs`. */
-export const keyRotated = (key: ApiKeyRow, telling: Telling, untilMs: number): EventDraft =>
-  keyEvent(['api_key.rotated', 'rotate'], key, telling, {
+export const keyRotated = (key: ApiKeyRow, context: EventContext, untilMs: number): EventDraft =>
+  keyEvent(['api_key.rotated', 'rotate'], key, context, {
     ...keyMembers(key),
     rotatedFrom: key.rotatedFrom,
     rotatedUntil: formatTimestamp(untilMs),
   });
 
-/** Somebody opened the payment provider's portal for the organization. */
-export const portalOpened = (organizationId: string, { by, ...context }: Telling): EventDraft =>
+/** A caller opened the payment provider's portal for the organization. */
+export const portalOpened = (organizationId: string, { by, ...context }: EventContext): EventDraft =>
   systemEvent(
     {
       eventType: 'billing.portal_opened',
@@ -126,10 +136,10 @@ export const portalOpened = (organizationId: string, { by, ...context }: Telling
     context,
   );
 
-/** The operator said who the organization is at the payment provider. */
+/** The operator set the organization's customer id at the payment provider. */
 export const customerChanged = (
   { organizationId, customerId: from }: Pick<StoredOrganization, 'organizationId' | 'customerId'>,
-  { by, ...context }: Telling,
+  { by, ...context }: EventContext,
   to: string | null,
 ): EventDraft =>
   systemEvent(
@@ -144,8 +154,8 @@ export const customerChanged = (
   );
 
 /**
- * The use of a quota has passed a percentage of it. Its clientEventId is one that no client can have used before: a
- * client's own has no `/` (contract A2).
+ * The use of a quota passed a percentage. A client's own clientEventId contains no `/` (contract A2), so this
+ * one is never in use before.
  */
 export const thresholdReached = (
   reached: { type: MeteredType; month: string; percent: number; limit: number; used: number },
@@ -163,10 +173,10 @@ export const thresholdReached = (
     context,
   );
 
-/** A known credential was refused; `unrecorded`: how often since the event before, beyond what is recorded. */
+/** A known credential was refused. `unrecorded`: refusals since the last event that were left out. */
 export const refused = (
   denied: { operation: string; code: ProblemCode; unrecorded: number },
-  { by, ...context }: Telling,
+  { by, ...context }: EventContext,
 ): EventDraft => {
   const isCredential = problems[denied.code].status === 401;
   return systemEvent(

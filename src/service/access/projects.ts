@@ -1,13 +1,14 @@
 /**
- * Projects of an organization and their settings (interface §4.10; contract I3-I5, Z11). Proven by
+ * Handlers of an organization's projects and their settings (contract I3-I5, Z11). Proven by
  * `test/service/access/projects.test.ts`.
  */
 import type { ListedProject, ProjectDetail } from '../../contract/projects.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { NamedProject, NewTenant, StoredProject } from '../../store/port/store.ts';
-import { grewBeside, keyReused } from '../events/append.ts';
+import { wakeHome, keyReused } from '../events/append.ts';
 import { believed, requiredOf } from '../events/asking.ts';
-import { idempotencyWrite, type Handlers } from '../call/handler.ts';
+import { idempotencyWrite } from '../call/idempotency.ts';
+import type { Handlers } from '../call/handler.ts';
 import { projectCreated, projectDeleted, projectUpdated } from './project-events.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
@@ -54,7 +55,7 @@ export const projects: Pick<
     if (created.outcome === 'key_reused') throw keyReused();
     if (created.outcome === 'replayed') return { replayed: created.response };
     services.checkpoints.grew(id);
-    if (created.home !== undefined) grewBeside(services, created.home);
+    if (created.home !== undefined) wakeHome(services, created.home);
     return answer;
   },
 
@@ -95,7 +96,7 @@ export const projects: Pick<
 };
 
 export function hostingOf({ hosting }: Pick<Services, 'hosting'>) {
-  if (hosting === null) throw new Error('expected a hosted service: a plane has one project');
+  if (hosting === null) throw new Error('expected a hosted service, got a plane, which has one project');
   return hosting;
 }
 
@@ -112,7 +113,9 @@ function projectBody(stored: StoredProject): ProjectDetail {
   return { ...listedBody(stored), settings };
 }
 
-/** READ_ONLY_FIELD: what an answer says of a project may be put back, and nothing else (contract A4). */
+/**
+ * READ_ONLY_FIELD. A client may send back the members of an answer unchanged, and no others (contract A4).
+ */
 function refuseReadOnly(sent: Readonly<Record<string, unknown>>, body: ProjectDetail): void {
   for (const [name, value] of Object.entries(sent)) {
     const is = body[name as keyof ProjectDetail];
@@ -121,7 +124,7 @@ function refuseReadOnly(sent: Readonly<Record<string, unknown>>, body: ProjectDe
       pointer: `/${name}`,
       in: 'body',
       code: 'READ_ONLY_FIELD',
-      detail: `expected no ${name}, or the one it has: ${String(is)}; it cannot be set`,
+      detail: `expected no ${name}, or its value ${String(is)}; it cannot be set`,
     });
   }
 }

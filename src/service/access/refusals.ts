@@ -1,7 +1,7 @@
 /**
- * Known credentials that were refused, as events of their project (contract O8; reliability S41): at most
- * `limits.failedAuthorizationsPerMinute` a minute and project, so that whoever is refused in a loop fills no log; how
- * many were left out stands in the next one. Proven by `test/service/access/refusals.test.ts`.
+ * Records refusals of known credentials as events of their project (contract O8): at most
+ * `limits.failedAuthorizationsPerMinute` a minute and project, so that a client in a loop cannot fill the
+ * log. The next event counts those left out. Proven by `test/service/access/refusals.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { append, unmetered } from '../events/append.ts';
@@ -11,14 +11,17 @@ import type { Services } from '../dependencies.ts';
 interface Minute {
   readonly minute: number;
   recorded: number;
-  /** Left out since the last one that was recorded. */
+  /** Refusals left out since the last recorded one. */
   unrecorded: number;
 }
 
 const projectsHeld = 10_000;
 
-/** What `Services.denied` does in a hosted service. The event is appended beside the answer, which never waits. */
-export function refusalTeller(services: Services): NonNullable<Services['denied']> {
+/**
+ * Implements `Services.denied` on a hosted service. Appends the event in the background; the answer never
+ * waits.
+ */
+export function refusalRecorder(services: Services): NonNullable<Services['denied']> {
   const minutes = new Map<string, Minute>();
   return ({ id, type, project }, { operation, code }) => {
     const { now, salt, log } = services;

@@ -1,22 +1,28 @@
 /**
- * Where the payment provider's portal may lead back to (contract I6; CWE-601): https, a host that is configured, and a
- * text that every reader of URLs (WHATWG, RFC 3986) takes for the same. Proven by `test/service/access/billing.test.ts`.
+ * Checks the URL to which the payment provider's portal returns (contract I6; CWE-601): https, a configured
+ * host, and a text that every URL parser (WHATWG, RFC 3986) reads the same way. Proven by
+ * `test/service/access/billing.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { GovError } from '../../contract/problems.ts';
 import { fieldError } from '../call/schema.ts';
 
-/** Printable ASCII without what some readers of URLs take for `/`, drop, or end a host at. */
+/**
+ * Printable ASCII without characters that some URL parsers read as `/`, drop, or treat as the end of a host.
+ */
 const plainText = /^[!#-;=?-[\]_a-z~]+$/;
 
-export interface ReturnRules {
-  /** As they stand in a URL: `app.example.com`, or `app.example.com:8443`. `localhost` stands for all of its ports. */
+interface ReturnRules {
+  /**
+   * Hosts as they occur in a URL: `app.example.com`, or `app.example.com:8443`. `localhost` allows all of its
+   * ports.
+   */
   readonly hosts: readonly string[];
-  /** Whether http://localhost will do. */
+  /** Whether http://localhost is allowed. */
   readonly sandbox: boolean;
 }
 
-/** The URL in its normal form. VALIDATION_ERROR. The text is an attacker's. */
+/** The URL in normal form. VALIDATION_ERROR. An attacker controls the text. */
 export function checkedReturnUrl(text: string, { hosts, sandbox }: ReturnRules): string {
   const url = plainText.test(text) ? URL.parse(text) : null;
   if (url === null || !/^https?:\/\/[^/]/i.test(text)) {
@@ -25,7 +31,7 @@ export function checkedReturnUrl(text: string, { hosts, sandbox }: ReturnRules):
   const isLocal = sandbox && url.protocol === 'http:' && url.hostname === 'localhost';
   if (url.protocol !== 'https:' && !isLocal) {
     const but = sandbox ? ', or http://localhost' : '';
-    throw refused('NOT_ALLOWED', `expected a URL that begins with https://${but}`);
+    throw refused('NOT_ALLOWED', `expected a URL that starts with https://${but}`);
   }
   if (/^[^:]+:\/\/[^/?#]*@/.test(text)) {
     throw refused('NOT_ALLOWED', 'expected a URL without a user name or password before its host');

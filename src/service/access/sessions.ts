@@ -1,15 +1,17 @@
 /**
- * Sessions of people (contract B14): a browser's is a cookie, the command line's a token `gov_cli_…`. Both are random
- * references of which the store keeps the SHA-256; ending one ends it on the server. A session ends after
- * `sessionHours` of the configuration whatever happens, a browser's also after `sessionIdleMinutes` without a call: a browser may stand
- * open on somebody else's desk, a token lies in the keychain of its user. Proven by `test/service/access/auth-sessions.test.ts`.
+ * Sessions of people (contract B14): a cookie in a browser, a token `gov_cli_…` on the command line. Both are
+ * random references; the store keeps their SHA-256, and ending one ends it on the server. A session ends
+ * after the configured `sessionHours`, active or not. A browser's session also ends after
+ * `sessionIdleMinutes` without a call, because a browser may stay open on another person's desk; a token is
+ * in its user's keychain. Proven by `test/service/access/auth-sessions.test.ts`.
  */
 import { sessionCookie } from '../../contract/auth-words.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { StoredOrganization, StoredSession, StoredUser } from '../../store/port/store.ts';
 import { append, unmetered } from '../events/append.ts';
-import { sealedWrite, type Idempotency, type PlainAnswer, type Replayed } from '../call/handler.ts';
+import { sealedWrite, type Idempotency } from '../call/idempotency.ts';
+import type { PlainAnswer, Replayed } from '../call/answer.ts';
 import { createToken, keyDigest } from './token-format.ts';
 import type { Services } from '../dependencies.ts';
 import { sessionClosed, sessionOpened, type EndReason } from './tenant-events.ts';
@@ -17,19 +19,19 @@ import { sessionClosed, sessionOpened, type EndReason } from './tenant-events.ts
 const tokenBytes = 32;
 const hourMs = 3_600_000;
 
-/** Who signs in. */
+/** The person who signs in. */
 export interface Person {
   readonly user: StoredUser;
   readonly organization: StoredOrganization;
 }
 
-export interface NewSession {
-  /** Shown once. */
+interface NewSession {
+  /** Shown once, in the answer. */
   readonly token: string;
   readonly session: StoredSession;
 }
 
-/** A session that is not stored yet. */
+/** A new session, not stored yet. */
 export function newSession(
   kind: StoredSession['kind'],
   { user }: Person,
@@ -51,7 +53,7 @@ export function newSession(
   return { token, session };
 }
 
-/** Stores a session with its event; a crash before the store answers leaves both or neither. */
+/** Stores a session with its event. A crash before the store answers leaves both or neither. */
 export async function openSession<const Opened extends PlainAnswer>(
   services: Services,
   { organization }: Person,
@@ -71,7 +73,10 @@ export async function openSession<const Opened extends PlainAnswer>(
   return 'replayed' in stored ? stored : answer;
 }
 
-/** Ends the session of a token, with its event; nothing where there is none that lives. The token is anybody's. */
+/**
+ * Ends the session of a token, with an event. Does nothing where no live session has it. An attacker may send
+ * any token.
+ */
 export async function endSession(
   services: Services,
   { token, kind, reason }: { token: string; kind: StoredSession['kind']; reason: EndReason },
@@ -90,15 +95,15 @@ export async function endSession(
       effects: [{ kind: 'endSession', digest: session.digest, atMs }],
     });
   } catch (error) {
-    // somebody else ended it meanwhile, and told so
+    // another process ended it in the meantime and recorded the event
     if (!(error instanceof GovError) || error.code !== 'NOT_FOUND') throw error;
   }
   services.forgetCredential(session.userId);
 }
 
-/** `Set-Cookie` with every attribute of contract B14; without an age, so that it goes with the browser. */
+/** `Set-Cookie` with every attribute of contract B14. It has no age, so the browser drops it on exit. */
 export const cookieOf = (token: string): string =>
   `${sessionCookie}=${token}; Path=/; Secure; HttpOnly; SameSite=Strict`;
 
-/** `Set-Cookie` that takes the cookie away. */
+/** `Set-Cookie` that deletes the cookie. */
 export const clearedCookie = `${cookieOf('')}; Max-Age=0`;

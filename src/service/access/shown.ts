@@ -1,39 +1,42 @@
-/** What credentials of all kinds share: how they are shown, and how they are refused (contract B5, B7, A15, A17). */
+/**
+ * Parts that all kinds of credentials share: the request's credential, and the errors that refuse it
+ * (contract B5, B7, A15, A17). Proven by `test/http/admit/credentials.test.ts`.
+ */
 import type { Environment } from '../../contract/auth.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { StoreReader } from '../../store/port/store.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import type { Hosting } from '../hosting.ts';
 import type { StoredSettings } from '../call/settings.ts';
 import { fieldError } from '../call/schema.ts';
 
-/** What a request shows; every text is an attacker's. */
+/** The credentials of a request. An attacker controls every text. */
 export interface Shown {
   /** Key, token of the command line, or ID token. */
   readonly token: string | null;
-  /** Session cookie; looked at where there is no token. */
+  /** Session cookie; ignored where there is a token. */
   readonly cookie: string | null;
-  /** `Gov-Project`. */
+  /** The header `Gov-Project`. */
   readonly project: string | null;
 }
 
-/** Where it is shown. */
-export interface Place {
+/** The operation's demands on a credential. */
+export interface OperationPlace {
   readonly environment: Environment;
-  /** Whether a person has to name a project. */
+  /** Whether a person must name a project. */
   readonly needsProject: boolean;
-  /** Whether a data plane is asked for, and nobody else. */
+  /** Whether only data planes may call. */
   readonly forPlane?: boolean;
 }
 
 export interface On {
   readonly shown: Shown;
-  readonly place: Place;
+  readonly place: OperationPlace;
 }
 
-/** A credential that the store has to be asked for. */
+/** A credential that the store must look up. */
 export interface Unfamiliar {
-  /** Nothing was found under it lately. */
+  /** Whether the cache has no entry for it, expired or not. */
   readonly isNew: boolean;
   lookUp(): Promise<Caller>;
 }
@@ -46,7 +49,7 @@ export interface CredentialOptions {
   readonly now: () => number;
   /** On a plane: settings that its service decides. */
   readonly settings?: () => Partial<StoredSettings>;
-  /** Null on a plane, which knows keys alone. */
+  /** Null on a plane, which accepts API keys only. */
   readonly hosting: Pick<Hosting, 'identity' | 'quotas' | 'seal'> | null;
 }
 
@@ -71,7 +74,7 @@ export const wrongEnvironment = (environment: Environment): GovError =>
 export const projectFault = (code: string, detail: string): GovError =>
   fieldError({ pointer: '/Gov-Project', in: 'header', code, detail });
 
-/** A caller that is known was refused: its project may be told. To the caller it is an error like any other. */
+/** A refusal of a known caller, which its project's log may record. The caller gets an ordinary error. */
 export class Denied extends GovError {
   readonly caller: Caller;
 

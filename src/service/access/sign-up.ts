@@ -1,7 +1,7 @@
 /**
- * Sign-up (interface §4.8; contract I1, C8): an organization, its first person, a project and a key in each
- * environment, and the first leaves of both logs in one transaction. The keys are shown in its answer alone.
- * Proven by `test/service/access/auth.test.ts`.
+ * Sign-up (contract I1, C8): one transaction creates an organization, its first person, a project with a key
+ * in each environment, and the first leaves of both logs. Only its answer shows the keys. Proven by
+ * `test/service/access/auth.test.ts`.
  */
 import type { Environment, SignedUp } from '../../contract/auth.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -9,17 +9,18 @@ import { sha256 } from '../../core/hash.ts';
 import { typeId } from '../../core/id.ts';
 import type { NewProject, StoredOrganization, StoredProject, StoredUser } from '../../store/port/store.ts';
 import { keyReused } from '../events/append.ts';
-import { sealedWrite, type Idempotency, type Replayed } from '../call/handler.ts';
+import { sealedWrite, type Idempotency } from '../call/idempotency.ts';
+import type { Replayed } from '../call/answer.ts';
 import type { VerifiedPerson } from '../hosting.ts';
 import { createKey } from './token-format.ts';
-import { projectCreated, type Telling } from './project-events.ts';
+import { projectCreated, type EventContext } from './project-events.ts';
 import { hostingOf } from './projects.ts';
 import type { Services } from '../dependencies.ts';
 import { keyCreated } from '../system.ts';
 import { organizationCreated } from './tenant-events.ts';
 
-/** What somebody says of themselves. */
-export interface SignUpBody {
+/** Names that a person chose. */
+interface SignUpBody {
   readonly name: string;
   readonly organizationName: string;
 }
@@ -27,7 +28,7 @@ export interface SignUpBody {
 const projectNames: Readonly<Record<Environment, string>> = { production: 'Production', sandbox: 'Sandbox' };
 
 /**
- * USER_EXISTS where the person has an organization, also one that a parallel request is just making;
+ * USER_EXISTS where the person has an organization, also one that a concurrent request creates;
  * IDEMPOTENCY_KEY_REUSE. `idempotency` is the person's own (`ofPerson`).
  */
 export async function signUp(
@@ -38,7 +39,7 @@ export async function signUp(
     idempotency,
   }: { person: VerifiedPerson; body: SignUpBody; idempotency: Idempotency | null },
 ): Promise<{ status: 201; body: SignedUp } | Replayed> {
-  // before anything is made: most who come twice are known
+  // checked before anything is created, because most repeats find a known person
   const earlier = await earlierSignUp(services, person, idempotency);
   if (earlier === 'known') throw userExists();
   if (earlier !== null) return earlier;
@@ -62,11 +63,14 @@ export async function signUp(
   return answer;
 }
 
-/** Tells nothing of what is there already (contract C8). */
+/** The same error for every conflict, so that it reveals nothing about others (contract C8). */
 const userExists = (): GovError =>
   new GovError('USER_EXISTS', 'expected somebody who has not signed up yet; sign in instead');
 
-/** The kept answer of the person's own sign-up under the same key, `known` without one, null for somebody new. */
+/**
+ * The stored answer of the person's earlier sign-up under the same key, `known` for a person without one,
+ * null for a new person.
+ */
 async function earlierSignUp(
   { store }: Services,
   { issuer, subject }: VerifiedPerson,
@@ -82,7 +86,7 @@ async function earlierSignUp(
   return { replayed: kept.response };
 }
 
-/** A client's key is the person's: somebody else may use the same text. */
+/** Makes a client's key the person's own, because others may use the same text. */
 export const ofPerson = (
   idempotency: Idempotency | null,
   { issuer, subject }: VerifiedPerson,
@@ -111,15 +115,16 @@ function newTenant(
   const nowMs = services.now();
   const organizationId = typeId('org', nowMs, randomBytes(10));
   const userId = typeId('usr', nowMs, randomBytes(10));
-  const telling: Telling = { nowMs, salt, by: { id: userId, type: 'person' } };
+  const context: EventContext = { nowMs, salt, by: { id: userId, type: 'person' } };
   const production = hosting.makeProject(organizationId, 'production');
   const sandbox = hosting.makeProject(organizationId, 'sandbox');
   const home = { production: production.project.projectId, sandbox: sandbox.project.projectId };
   const organization = { organizationId, name: organizationName, customerId: null, home, createdMs: nowMs };
-  const live = firstProject(services, production, telling);
-  const test = firstProject(services, sandbox, telling);
-  const [genesis, ...told] = live.made.leaves;
-  const leaves = genesis === undefined ? [] : [genesis, organizationCreated(organization, telling), ...told];
+  const live = firstProject(services, production, context);
+  const test = firstProject(services, sandbox, context);
+  const [genesis, ...otherLeaves] = live.made.leaves;
+  const leaves =
+    genesis === undefined ? [] : [genesis, organizationCreated(organization, context), ...otherLeaves];
   return {
     organization,
     user: { userId, organizationId, issuer, subject, email, name, createdMs: nowMs },
@@ -135,13 +140,13 @@ function newTenant(
   };
 }
 
-/** A project of a new organization with a key that may do everything in it. */
+/** A project of a new organization, with a key that has every scope in it. */
 function firstProject(
   { randomBytes }: Services,
   { project, genesis }: ReturnType<ReturnType<typeof hostingOf>['makeProject']>,
-  telling: Telling,
+  context: EventContext,
 ): { readonly token: string; readonly made: NewProject } {
-  const { nowMs, by } = telling;
+  const { nowMs, by } = context;
   const wanted = { name: 'Sign-up key', scopes: ['*'], createdBy: by.id };
   const { token, row } = createKey(project, { ...wanted, nowMs, randomBytes });
   const stored: StoredProject = {
@@ -153,6 +158,6 @@ function firstProject(
     updatedMs: nowMs,
     deletedMs: null,
   };
-  const leaves = [genesis, projectCreated(stored, telling), keyCreated(row, { nowMs, randomBytes, by })];
+  const leaves = [genesis, projectCreated(stored, context), keyCreated(row, { nowMs, randomBytes, by })];
   return { token, made: { stored, leaves, keys: [row] } };
 }

@@ -1,9 +1,10 @@
 /**
- * The one way in which settings of a project and its keys change: row and audit event in one append, judged by rows as
- * they stand. Each change is an event of the system run, so a change that another process made meanwhile shows in the
- * length of that run; then it is judged again. What changes of a project is told to the home of its organization as
- * well, in the same append. A crash before the store answers leaves all of a change or nothing.
- * Proven by `test/service/access/projects.test.ts`, `test/service/access/homes.test.ts` and `test/service/access/api-keys.test.ts`.
+ * The only way in which a project's settings and keys change: row and audit event in one append, judged by
+ * the current rows. Each change is an event of the system run, so a longer run shows a change by another
+ * process; the change is then judged again. The same append adds an event to the home of the organization. A
+ * crash before the store answers leaves all of a change or nothing. Proven by
+ * `test/service/access/projects.test.ts`, `test/service/access/homes.test.ts` and
+ * `test/service/access/api-keys.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { Scope } from '../../contract/operation.ts';
@@ -14,27 +15,31 @@ import type { Effect } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
 import { unmetered } from '../events/append.ts';
 import { appendForOrStale, asksFor, type Asking } from '../events/asking.ts';
-import { notFound, type Caller, type Replayed } from '../call/handler.ts';
+import { notFound, type Replayed } from '../call/answer.ts';
+import type { Caller } from '../call/caller.ts';
 import type { Services } from '../dependencies.ts';
 
 const attempts = 5;
 
-/** What a request comes to; `change` is null where everything is as asked already. */
-export interface Judgement<Answer> {
+/** The result of judging a request; `change` is null where nothing changes. */
+export interface TenantJudgement<Answer> {
   readonly change:
     | (Pick<AppendRequest, 'leaves' | 'toHome' | 'effects' | 'idempotency'> & {
-        /** Scopes that others get by it, which whoever asks must have. */
+        /** Scopes that the change grants to others; the caller must have them. */
         readonly gives?: readonly string[];
       })
     | null;
   readonly answer: Answer;
 }
 
-/** Appends to a project what `judge` says. OVERLOADED where it never rests, and what `judge` and effects refuse with. */
+/**
+ * Appends the judgement of `judge` to a project. OVERLOADED where the project keeps changing, and errors of
+ * `judge` and of effects.
+ */
 export function changeTenant<Answer extends object>(
   services: Services,
   { projectId, asking }: { readonly projectId: string; readonly asking: Asking },
-  judge: (atMs: number) => Promise<Judgement<Answer>>,
+  judge: (atMs: number) => Promise<TenantJudgement<Answer>>,
 ): Promise<Answer | Replayed> {
   const { runs, store, now } = services;
   return runs.inTurn({ projectId, runId: systemRun }, async () => {
@@ -53,7 +58,7 @@ export function changeTenant<Answer extends object>(
       if ('replayed' in stored) return stored;
       if (stored.outcome === 'stored') return answer;
     }
-    throw new GovError('OVERLOADED', `project ${projectId} kept changing meanwhile; repeat later`, {
+    throw new GovError('OVERLOADED', `project ${projectId} kept changing; repeat later`, {
       retryAfterSeconds: limits.overloadRetrySeconds,
     });
   });
@@ -70,19 +75,22 @@ export async function livingProject(
   return stored;
 }
 
-/** What changes of a project, and what tells of it: a draft for each log that it stands in. */
+/** A change of a project, with an event for each log that records it. */
 export interface ProjectChange {
   readonly effect: Omit<Extract<Effect, { kind: 'changeProject' }>, 'kind' | 'atMs'>;
   readonly event: () => EventDraft;
 }
 
-/** A project as it stands after a change, and what told of the change; null where nothing changed. */
+/** The project after a change and the recorded event; null where nothing changed. */
 export interface Changed {
   readonly stored: StoredProject;
   readonly event: (() => EventDraft) | null;
 }
 
-/** Changes a project as `judge` says, which sees it as it stands; answers it as it stands then. `scope`: of the operation. NOT_FOUND. */
+/**
+ * Changes a project by the judgement of `judge`, which gets the current project. Returns the project after
+ * it. `scope`: the scope of the operation. NOT_FOUND.
+ */
 export async function changeProject(
   services: Services,
   {
@@ -97,7 +105,7 @@ export async function changeProject(
   return (await changeFound(services, { projectId, asking, find }, judge)).stored;
 }
 
-/** The same of a project that `find` answers, or refuses, each time that it is judged. */
+/** Like `changeProject`, for the project that `find` returns or refuses before each judgement. */
 export async function changeFound(
   services: Services,
   {
@@ -111,12 +119,12 @@ export async function changeFound(
   },
   judge: (stored: StoredProject, atMs: number) => ProjectChange | null,
 ): Promise<Changed> {
-  // before anything is asked of the log of a project that may be somebody else's, or nobody's (contract A16)
+  // before any read of the log, because the project may be another organization's or missing (contract A16)
   await find();
   const changed = await changeTenant(
     services,
     { projectId, asking },
-    async (atMs): Promise<Judgement<Changed>> => {
+    async (atMs): Promise<TenantJudgement<Changed>> => {
       const stored = await find();
       const change = judge(stored, atMs);
       if (change === null) return { change, answer: { stored, event: null } };
@@ -131,7 +139,8 @@ export async function changeFound(
       };
     },
   );
-  if ('replayed' in changed) throw new Error('a change of a project is no repeat: it has no Idempotency-Key');
+  if ('replayed' in changed)
+    throw new Error('expected a change of a project to be stored, got a replay without an Idempotency-Key');
   if (changed.event === null) return changed;
   services.forgetCredential(projectId);
   return changed;
@@ -143,6 +152,6 @@ export async function organizationOf(
   { organizationId }: Project,
 ): Promise<StoredOrganization> {
   const organization = await store.organization(organizationId);
-  if (organization === null) throw new Error(`no organization ${organizationId}`);
+  if (organization === null) throw new Error(`expected organization ${organizationId}, got none`);
   return organization;
 }

@@ -1,19 +1,19 @@
 /**
- * Events of organizations and of people who sign in and out (contract O8): in the log of the organization's production
- * home, appended with what they tell of. Names of people and addresses stand in none.
- * Proven by `test/service/access/auth.test.ts` and `test/service/access/auth-sessions.test.ts`.
+ * System events of organizations and of people who sign in and out (contract O8). They go to the log of the
+ * organization's production home, in the transaction of the change, and contain no names or addresses of
+ * people. Proven by `test/service/access/auth.test.ts` and `test/service/access/auth-sessions.test.ts`.
  */
 import type { EventDraft } from '../../core/event/record.ts';
 import { sha256 } from '../../core/hash.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredOrganization, StoredSession } from '../../store/port/store.ts';
-import type { Telling } from './project-events.ts';
+import type { EventContext } from './project-events.ts';
 import { systemEvent } from '../system.ts';
 
-/** Somebody signed up. */
+/** A person signed up. */
 export const organizationCreated = (
   { organizationId, name, home }: StoredOrganization,
-  { by, ...context }: Telling,
+  { by, ...context }: EventContext,
 ): EventDraft =>
   systemEvent(
     {
@@ -26,11 +26,11 @@ export const organizationCreated = (
     context,
   );
 
-/** Why a session ended before its time: its person signed out, or signed in again with its cookie. */
+/** Why a session ended early: its person signed out, or signed in again with its cookie. */
 export type EndReason = 'signed_out' | 'replaced';
 
-/** Somebody signed in; the actor is its person. */
-export const sessionOpened = (session: StoredSession, context: Omit<Telling, 'by'>): EventDraft =>
+/** A person signed in, and is the actor. */
+export const sessionOpened = (session: StoredSession, context: Omit<EventContext, 'by'>): EventDraft =>
   sessionEvent(['session.opened', 'open'], session, context, {
     kind: session.kind,
     expiresAt: formatTimestamp(session.expiresMs),
@@ -38,14 +38,14 @@ export const sessionOpened = (session: StoredSession, context: Omit<Telling, 'by
 
 export const sessionClosed = (
   session: StoredSession,
-  context: Omit<Telling, 'by'>,
+  context: Omit<EventContext, 'by'>,
   reason: EndReason,
 ): EventDraft => sessionEvent(['session.closed', 'close'], session, context, { kind: session.kind, reason });
 
 const sessionEvent = (
   [eventType, action]: readonly [eventType: string, action: string],
   { digest, userId }: StoredSession,
-  context: Omit<Telling, 'by'>,
+  context: Omit<EventContext, 'by'>,
   metadata: Readonly<Record<string, string>>,
 ): EventDraft =>
   systemEvent(
@@ -59,5 +59,5 @@ const sessionEvent = (
     context,
   );
 
-/** Tells sessions apart without the digest by which one is found: half of its SHA-256, in hex. */
+/** Names a session without the digest that finds it: half of the digest's SHA-256, in hex. */
 const sessionName = (digest: Uint8Array): string => sha256(digest).toString('hex').slice(0, 32);

@@ -1,8 +1,8 @@
 /**
- * API keys and other tokens (contract B3, B4, B9): `gov_<kind>_` + 32 base62 characters (190 random bits) + 6 base62 characters of
- * CRC-32 over everything before. The checksum is tested before any look-up, so typing errors and random
- * probing never reach the store; the store holds only SHA-256 of the token, its first 13 and last 4
- * characters. Proven by `test/service/access/token-format.test.ts`.
+ * API keys and other tokens (contract B3, B4, B9): `gov_<kind>_` + 32 base62 characters (190 random bits) + 6
+ * base62 characters of CRC-32 over everything before. The checksum is tested before any look-up, so typing
+ * errors and random guesses never reach the store. The store keeps only the token's SHA-256, its first 13 and
+ * last 4 characters. Proven by `test/service/access/token-format.test.ts`.
  */
 import { crc32 } from 'node:zlib';
 import { limits } from '../../contract/limits.ts';
@@ -19,11 +19,11 @@ const randomChars = 32;
 const checksumChars = 6;
 const tokenPattern = /^gov_(live|test|hyb|enr|shr|cli)_[0-9A-Za-z]{38}$/;
 
-/** The kind of key that a project's environment asks for. */
+/** The kind of key for a project's environment. */
 export const kindOf = (environment: Project['environment']): KeyKind =>
   environment === 'production' ? 'live' : 'test';
 
-/** A fresh token. The caller shows it once and keeps only `keyDigest` of it. */
+/** A new token. The caller shows it once and keeps only its `keyDigest`. */
 export function createToken(kind: KeyKind, randomBytes: (size: number) => Uint8Array): string {
   let token = `gov_${kind}_`;
   const length = token.length + randomChars;
@@ -36,7 +36,7 @@ export function createToken(kind: KeyKind, randomBytes: (size: number) => Uint8A
   return token + checksum(token);
 }
 
-/** The kind of a well-formed token, or null; no store is asked. The text is an attacker's. */
+/** The kind of a well-formed token, or null, without a look-up. An attacker controls the text. */
 export function tokenKind(token: string): KeyKind | null {
   const kind = tokenPattern.exec(token)?.[1];
   if (kind === undefined) return null;
@@ -44,17 +44,17 @@ export function tokenKind(token: string): KeyKind | null {
   return checksum(token.slice(0, at)) === token.slice(at) ? (kind as KeyKind) : null;
 }
 
-/** What the store keeps and looks up: 32 bytes. With 190 bits of entropy no slow hash is needed. */
+/** The 32 bytes that the store keeps and looks up. With 190 bits of entropy no slow hash is needed. */
 export const keyDigest = (token: string): Buffer => sha256(token);
 
 /** Null where it is malformed. */
-export type ReadToken =
+type ReadToken =
   | { readonly kind: KeyKind; readonly digest: Buffer }
   | { readonly kind: null; readonly digest: null };
 
 /**
- * Reads tokens. What was read of well-formed ones is held for a few of them, by their text, so that whoever sends a lot is
- * not read anew with each request; it says nothing of whether they are good.
+ * Reads tokens and caches the results of a few well-formed ones, so that frequent callers are not parsed
+ * again. A cached result says nothing about whether the token is valid.
  */
 export class TokenReader {
   readonly #held = new Map<string, ReadToken>();
@@ -70,13 +70,13 @@ export class TokenReader {
     if (kind === null) return { kind, digest: null };
     const read = { kind, digest: keyDigest(token) };
     if (this.#held.size >= limits.tokensHeld) this.#held.clear();
-    // not the header that it was cut from
+    // copies the text, so that the cache does not keep the whole header alive
     this.#held.set(Buffer.from(token).toString(), read);
     return read;
   }
 }
 
-/** A new key and its row; the token is nowhere else. */
+/** A new key and its row. Only the returned value contains the token. */
 export function createKey(
   project: Project,
   options: {
@@ -84,7 +84,7 @@ export function createKey(
     scopes: readonly string[];
     nowMs: number;
     randomBytes: (size: number) => Uint8Array;
-    /** Key or user id; the operator where absent. */
+    /** Key or user id; absent for the operator. */
     createdBy?: string;
     description?: string | null;
     expiresMs?: number | null;

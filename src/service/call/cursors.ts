@@ -1,8 +1,8 @@
 /**
  * List cursors (contract D3): the position of the last row, sealed with AES-256-GCM under a key of the store.
- * What the cursor belongs to (list, tenant, filters, order) is the additional data, so a cursor used anywhere
- * else does not open and answers INVALID_CURSOR. A cursor grants nothing and does not expire.
- * Proven by `test/service/call/cursors.test.ts`.
+ * The additional data names list, tenant, filters and order, so a cursor opens only for its own list;
+ * anywhere else it is INVALID_CURSOR. A cursor grants nothing and does not expire. Proven by
+ * `test/service/call/cursors.test.ts`.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
@@ -13,7 +13,7 @@ import type { ByAge } from '../../store/port/store.ts';
 const ivBytes = 12;
 const tagBytes = 16;
 
-/** What a cursor is bound to. */
+/** The list that a cursor is bound to. */
 export interface CursorScope {
   readonly list: string;
   readonly projectId: string;
@@ -26,7 +26,7 @@ export class Cursors {
   readonly #key: Uint8Array;
   readonly #randomBytes: (size: number) => Uint8Array;
 
-  /** `key`: 32 bytes that outlive restarts. */
+  /** `key`: 32 bytes that stay the same across restarts. */
   constructor(key: Uint8Array, randomBytes: (size: number) => Uint8Array) {
     this.#key = key;
     this.#randomBytes = randomBytes;
@@ -40,7 +40,9 @@ export class Cursors {
     return sealed.toString('base64url');
   }
 
-  /** The position in a cursor, which an attacker controls; INVALID_CURSOR for any that is not of this list. */
+  /**
+   * The position in a cursor. INVALID_CURSOR for a cursor of another list. An attacker controls the cursor.
+   */
   open(scope: CursorScope, cursor: string): Position {
     const sealed = Buffer.from(cursor, 'base64url');
     if (cursor.length > limits.cursorChars || sealed.length <= ivBytes + tagBytes) throw invalid();

@@ -1,7 +1,8 @@
 /**
- * Says what is wrong with an input: walks the JSON Schema (draft-07 keywords that the contract uses) beside a
- * value that Ajv refused, and lists where, which rule, what was expected and what came (contract C2). Ajv
- * judges, this explains; `test/contract/schema.test.ts` proves that they agree on what is valid.
+ * Explains why an input is invalid (contract C2): walks the JSON Schema (the draft-07 keywords that the
+ * contract uses) and a value that Ajv rejected. Lists for each finding its place, rule, expected and actual
+ * value. Ajv decides, this file explains; `test/contract/schema.test.ts` proves that both agree on what is
+ * valid.
  */
 import type { Static, TSchema } from 'typebox';
 import { limits } from '../../contract/limits.ts';
@@ -9,7 +10,7 @@ import type { FieldError } from '../../contract/problems.ts';
 import { namePattern } from '../../contract/text-patterns.ts';
 import { parseTimestamp } from '../../core/time.ts';
 
-/** The keywords in use; everything else in a schema is annotation. */
+/** The keywords in use. Every other member of a schema is annotation. */
 export interface JsonSchema {
   readonly type?: string;
   readonly const?: unknown;
@@ -33,7 +34,7 @@ export interface JsonSchema {
   readonly maximum?: number;
 }
 
-/** Rules a member of `errors` can name. */
+/** Rules that a member of `errors` can name. */
 export type FieldCode =
   | 'MISSING_FIELD'
   | 'UNKNOWN_FIELD'
@@ -51,7 +52,7 @@ export type FieldCode =
 
 export interface Findings {
   readonly errors: readonly FieldError[];
-  /** More than `limits.fieldErrors` were found. */
+  /** Whether there were more than `limits.fieldErrors` findings. */
   readonly truncated: boolean;
 }
 
@@ -61,33 +62,35 @@ interface Walk {
   readonly errors: FieldError[];
 }
 
-/** A value as it may stand in a message: at most `limits.echoChars` characters of JSON (contract C10). */
+/** A value for use in a message: at most `limits.echoChars` characters of JSON (contract C10). */
 export function echo(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length <= limits.echoChars ? text : `${text.slice(0, limits.echoChars - 1)}…`;
 }
 
 /** Characters that could drive a terminal or hide text: C0, C1, line separators, bidirectional controls. */
-// oxlint-disable-next-line no-control-regex -- refusing control characters is the point
+// oxlint-disable-next-line no-control-regex -- rejects control characters on purpose
 const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
-/** A text with its control characters spelled as escapes (contract C10). */
+/** A text with its control characters as escapes (contract C10). */
 export const plain = (text: string): string =>
   text.replace(unsafe, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** `typeof` in JSON's words. */
+/** The JSON type of a value. */
 export const jsonType = (value: unknown): string =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
 
 const token = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
-/** Length as JSON Schema counts it. */
+/** The length of a text as JSON Schema counts it. */
 export const codePoints = (text: string): number => {
   let count = 0;
   for (const _ of text) count++;
   return count;
 };
 
-/** Everything wrong with `value`, in document order; empty when it is valid. The value is an attacker's. */
+/**
+ * Every finding about `value`, in document order; empty where it is valid. An attacker controls the value.
+ */
 export function explain(
   schema: JsonSchema,
   value: unknown,
@@ -99,7 +102,7 @@ export function explain(
   return { errors: truncated ? walk.errors.slice(0, limits.fieldErrors) : walk.errors, truncated };
 }
 
-/** Whether a value is what a row's schema says, without a compiled check. The value is an attacker's. */
+/** Whether a value matches a row's schema, without a compiled check. An attacker controls the value. */
 export function fits<Schema extends TSchema>(schema: Schema, value: unknown): value is Static<Schema> {
   // a TypeBox schema is a JSON Schema
   return explain(schema as unknown as JsonSchema, value, { in: 'body' }).errors.length === 0;
@@ -107,7 +110,10 @@ export function fits<Schema extends TSchema>(schema: Schema, value: unknown): va
 
 const patterns = new Map<string, RegExp>();
 
-/** Patterns come from the contract only, so there are few, and none is an attacker's. */
+/**
+ * The pattern, compiled once. Patterns come from the contract only: they are few, and no attacker controls
+ * one.
+ */
 function compiled(pattern: string): RegExp {
   const known = patterns.get(pattern);
   if (known !== undefined) return known;
@@ -116,7 +122,7 @@ function compiled(pattern: string): RegExp {
   return fresh;
 }
 
-/** Patterns that say too little to whoever has to meet them. */
+/** Words for patterns that a reader could not follow. */
 const inWords: ReadonlyMap<string, string> = new Map([
   [
     namePattern,
@@ -144,7 +150,7 @@ function visit(walk: Walk, schema: JsonSchema, value: unknown, pointer: string):
     });
   }
   if (schema.type !== undefined && !hasType(schema.type, value)) {
-    // what a query says is text, so its type would say nothing
+    // every query parameter is text, so the message shows the value, not its type
     const came = walk.in === 'query' ? echo(value) : jsonType(value);
     const detail = `expected ${typeName(schema)}, got ${came}`;
     return report(walk, pointer, { code: 'WRONG_TYPE', detail });
@@ -165,7 +171,7 @@ function typeName({ type = '', minimum }: JsonSchema): string {
 const hasType = (type: string, value: unknown): boolean =>
   type === 'integer' ? Number.isInteger(value) : type === jsonType(value);
 
-/** Explains the branch that the value's type picks; a list of constants is explained as such. */
+/** Explains the branch that fits the value's type. A union of constants is listed. */
 function visitUnion(walk: Walk, branches: readonly JsonSchema[], value: unknown, pointer: string): void {
   const constants = branches.filter((branch) => branch.const !== undefined);
   if (constants.length === branches.length) {

@@ -1,4 +1,7 @@
-/** Structured logging as the parts of the service see it; `src/host/process/log.ts` writes it. */
+/**
+ * Structured logging for the service; `src/host/process/log.ts` implements it. Proven by
+ * `test/host/process/log.test.ts`.
+ */
 export interface Log {
   debug(fields: Readonly<Record<string, unknown>>, message: string): void;
   info(fields: Readonly<Record<string, unknown>>, message: string): void;

@@ -1,4 +1,6 @@
-/** Paged lists: limits, time ranges, cursors (contract D1-D5). */
+/**
+ * Paged lists: limits, time ranges, cursors (contract D1-D5). Proven by `test/service/call/cursors.test.ts`.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import { parseTimestamp } from '../../core/time.ts';
@@ -7,11 +9,11 @@ import type { CursorScope, Position } from './cursors.ts';
 import { fieldError } from './schema.ts';
 import type { Services } from '../dependencies.ts';
 
-/** A limit above the maximum counts as the maximum; the schema refused what is below 1. */
+/** Caps a page limit at `max`. The schema already rejected a limit below 1. */
 export const pageLimit = (limit: number | undefined, fallback: number, max: number): number =>
   Math.min(limit ?? fallback, max);
 
-/** Inclusive bounds in Unix milliseconds; VALIDATION_ERROR where they are the wrong way round. */
+/** Inclusive bounds in Unix milliseconds. VALIDATION_ERROR where endTime is before startTime. */
 export function timeRange(
   query: { startTime?: string | undefined; endTime?: string | undefined },
   place: 'query' | 'body' = 'query',
@@ -37,13 +39,13 @@ interface ListRequest<Row, Place extends Position> {
   readonly position: (row: Row) => Place;
 }
 
-/** One page, and the cursor of the next where there is one. INVALID_CURSOR. */
+/** One page, and the cursor of the next page or null. INVALID_CURSOR. */
 export async function listPage<Row, Place extends Position>(
   { cursors }: Pick<Services, 'cursors'>,
   request: ListRequest<Row, Place>,
 ): Promise<{ rows: Row[]; nextCursor: string | null }> {
   const { scope, cursor, limit, read, position } = request;
-  // what was sealed for this very list has its kind of position
+  // a cursor opens only for its own list, so it has this list's kind of position
   const after = cursor === undefined ? undefined : (cursors.open(scope, cursor) as Place);
   const found = await read({ ...(after === undefined ? {} : { after }), limit: limit + 1 });
   const rows = found.slice(0, limit);
@@ -52,11 +54,11 @@ export async function listPage<Row, Place extends Position>(
   return { rows, nextCursor: more ? cursors.seal(scope, position(last)) : null };
 }
 
-/** Rows of a large list that are read before other requests have their turn. */
+/** Rows of a large list that are read before other requests get a turn. */
 const chunkRows = 20;
 
 interface SizedRequest<Row, Place extends Position, Item> extends ListRequest<Row, Place> {
-  /** A row as it is answered, and roughly its bytes. */
+  /** The item that the answer shows for a row, and roughly its bytes. */
   readonly item: (row: Row) => Sized<Item> | Promise<Sized<Item>>;
 }
 interface Sized<Item> {
@@ -65,8 +67,8 @@ interface Sized<Item> {
 }
 
 /**
- * One page of rows that can be large, as `listPage`: read in chunks, and cut short where it passes
- * `limits.pageBytes`, so that it never stands in memory with more. INVALID_CURSOR.
+ * One page of rows that can be large. Reads in chunks and ends the page beyond `limits.pageBytes`, so memory
+ * never holds more. INVALID_CURSOR.
  */
 export async function sizedPage<Row, Place extends Position, Item>(
   { cursors }: Pick<Services, 'cursors'>,
@@ -74,7 +76,7 @@ export async function sizedPage<Row, Place extends Position, Item>(
 ): Promise<{ items: Item[]; nextCursor: string | null }> {
   const { scope, cursor, limit, read, position, item } = request;
   const items: Item[] = [];
-  // what was sealed for this very list has its kind of position
+  // a cursor opens only for its own list, so it has this list's kind of position
   let after = cursor === undefined ? undefined : (cursors.open(scope, cursor) as Place);
   for (let bytes = 0; ;) {
     const wanted = Math.min(chunkRows, limit - items.length) + 1;

@@ -1,30 +1,31 @@
 /**
- * What was found under a digest lately. It is believed until its time is over or it is forgotten; an answer that was
- * under way while something was forgotten is used once and not kept. Proven by `test/service/call/recent.test.ts`.
+ * A cache of credentials by their digest. An entry is valid until it expires or is forgotten. A lookup that
+ * was running while something was forgotten serves its request and is not cached. Proven by
+ * `test/service/call/recent.test.ts`.
  */
 export class Recent<Found extends { readonly untilMs: number }> {
   readonly #most: number;
-  /** The one found longest ago first. */
+  /** In the order of their lookups, oldest first. */
   readonly #found = new Map<string, Found>();
   #forgotten = 0;
 
-  /** At most `most` are held; then the one found longest ago goes. */
+  /** Keeps at most `most` entries and drops the oldest. */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Null where nothing was found, or too long ago. */
+  /** Null where the entry is missing or expired. */
   get(name: string, nowMs: number): Found | null {
     const found = this.#found.get(name);
     return found !== undefined && found.untilMs > nowMs ? found : null;
   }
 
-  /** Whether anything was found under it, however long ago. */
+  /** Whether there is an entry, expired or not. */
   has(name: string): boolean {
     return this.#found.has(name);
   }
 
-  /** Asks the store, and keeps the answer. */
+  /** Looks up an entry by `ask` and caches it. */
   async find(name: string, ask: () => Promise<Found>): Promise<Found> {
     const forgotten = this.#forgotten;
     const found = await ask();
@@ -40,7 +41,7 @@ export class Recent<Found extends { readonly untilMs: number }> {
     if (oldest !== undefined) this.#found.delete(oldest);
   }
 
-  /** O(n). */
+  /** Drops matching entries. O(n). */
   forget(isIt: (found: Found) => boolean): void {
     this.#forgotten += 1;
     for (const [name, found] of this.#found) if (isIt(found)) this.#found.delete(name);

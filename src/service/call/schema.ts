@@ -1,16 +1,16 @@
 /**
- * Exact validation of inputs by Ajv: no coercion, no removal, no defaults, since a body is evidence. Ajv says
- * yes or no and stops at the first fault; `explain.ts` then lists the faults. Ajv is loaded once a server listens
- * (`prepareChecks`), and each schema compiled on first use, so that a plane listens before it has read a line of it.
- * Proven by `test/contract/schema.test.ts`.
+ * Exact validation of inputs by Ajv: no coercion, no removal, no defaults, because a body is evidence. Ajv
+ * stops at the first error; `explain.ts` then lists all of them. Ajv is loaded after the server listens
+ * (`prepareChecks`), and each schema is compiled on first use, so that neither delays startup. Proven by
+ * `test/contract/schema.test.ts`.
  */
 import type { TSchema } from 'typebox';
 import { GovError, type FieldError, type ProblemCode } from '../../contract/problems.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import { explain, type Findings, type JsonSchema } from './explain.ts';
 
-/** Answers null for a valid value, else what is wrong with it. */
-export type Check = (value: unknown) => Findings | null;
+/** Returns null for a valid value, else the findings. */
+export type BodyCheck = (value: unknown) => Findings | null;
 
 interface Compiler {
   compile(schema: object): (value: unknown) => boolean;
@@ -18,7 +18,10 @@ interface Compiler {
 
 let compiler: Promise<Compiler> | undefined;
 
-/** Loads Ajv once; the schemas it gets are the contract's own, never a caller's. Whoever comes after a failure tries again. */
+/**
+ * Loads Ajv once. All schemas are the contract's own, never a caller's. A later call tries again after a
+ * failure.
+ */
 function loadCompiler(): Promise<Compiler> {
   compiler ??= makeCompiler().catch((error: unknown) => {
     compiler = undefined;
@@ -45,29 +48,32 @@ async function makeCompiler(): Promise<Compiler> {
   return ajv;
 }
 
-/** Loads what checks are compiled with, so that no request waits for that, or finds the installation replaced meanwhile. */
+/** Loads the schema compiler early, so that no request waits for it or finds the installation replaced. */
 export const prepareChecks = async (): Promise<void> => void (await loadCompiler());
 
-/** Compiles a schema of the contract into a check; milliseconds, so keep what it resolves with. */
+/** Compiles a schema of the contract into a check. Takes milliseconds, so keep the result. */
 export async function loadCheck(
   schema: TSchema,
   options: { in: FieldError['in']; readOnly?: readonly string[] },
-): Promise<Check> {
+): Promise<BodyCheck> {
   const valid = (await loadCompiler()).compile(schema);
   return (value) => {
     if (valid(value)) return null;
     const findings = explain(schema as JsonSchema, value, options);
     if (findings.errors.length > 0) return findings;
-    throw new Error('a value was refused but nothing was found wrong with it');
+    throw new Error('expected at least one finding about a value that Ajv rejected, got none');
   };
 }
 
 const own: ReadonlySet<string> = new Set<ProblemCode>(['UNKNOWN_FIELD', 'READ_ONLY_FIELD']);
 
-/** The problem for findings: the code that all of them share if it is a problem of its own. */
+/**
+ * The problem for findings: the code that all of them share where that is a code of its own, else
+ * VALIDATION_ERROR.
+ */
 export function refusal(findings: Findings): GovError {
   const [first, ...rest] = findings.errors;
-  if (first === undefined) throw new Error('a refusal needs at least one finding');
+  if (first === undefined) throw new Error('expected at least one finding, got none');
   const shared = own.has(first.code) && rest.every(({ code }) => code === first.code);
   const more = rest.length === 0 ? '' : ` (and ${rest.length} more)`;
   return new GovError(
@@ -77,5 +83,5 @@ export function refusal(findings: Findings): GovError {
   );
 }
 
-/** One fault found by a rule that no schema can state. */
+/** A problem with one finding of a rule that no schema can state. */
 export const fieldError = (field: FieldError): GovError => refusal({ errors: [field], truncated: false });

@@ -1,17 +1,28 @@
-/** Settings of a project (contract I4, I9, I11): what is kept, with the defaults of what was never set. */
+/**
+ * Settings of a project (contract I4, I9, I11): the stored values, and defaults for the others. Proven by
+ * `test/service/access/projects.test.ts`.
+ */
 import { limits } from '../../contract/limits.ts';
 import type { MeteredType } from '../../contract/operation.ts';
 import type { ProjectSettings } from '../../contract/projects.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
-import type { StoredProject } from '../../store/port/store.ts';
-import type { Project } from '../../store/port/store.ts';
-import type { TenantRules } from './handler.ts';
+import type { Project, StoredProject } from '../../store/port/store.ts';
+
 import { fieldError } from './schema.ts';
 
-/** Beside what `PUT /projects/{id}` sets: what billing and metering set. */
+/** The settings of `PUT /projects/{id}`, and those that billing and metering set. */
 export interface StoredSettings extends ProjectSettings {
   readonly legalHold: boolean;
   readonly thresholds: readonly number[];
+}
+
+/** Quotas and settings of the project of a call. */
+export interface TenantRules {
+  /** Units a month; null for unlimited. */
+  readonly quotas: Readonly<Record<MeteredType, number | null>>;
+  readonly settings: StoredSettings;
+  /** When the project last changed. Absent on a plane, whose project never changes. */
+  readonly revisedMs?: number;
 }
 
 export const defaultSettings: StoredSettings = {
@@ -30,7 +41,7 @@ export const defaultSettings: StoredSettings = {
 
 export type Quotas = Readonly<Record<MeteredType, number | null>>;
 
-/** A plane meters, and refuses nothing. */
+/** A plane counts units and refuses none. */
 export const unlimited: Quotas = {
   audit_event: null,
   compliance_proof: null,
@@ -38,7 +49,7 @@ export const unlimited: Quotas = {
   replay_verification: null,
 };
 
-/** Amounts of a service that configures none (contract I7). */
+/** Quotas of a service that configures none (contract I7). */
 export const defaultQuotas: Readonly<Record<Project['environment'], Quotas>> = {
   sandbox: {
     audit_event: 100_000,
@@ -49,37 +60,37 @@ export const defaultQuotas: Readonly<Record<Project['environment'], Quotas>> = {
   production: unlimited,
 };
 
-/** What holds in a project of a plane. */
-export const planeRules: TenantRules = { quotas: unlimited, settings: defaultSettings };
+/** Quotas and settings of the project of a plane. */
+const planeRules: TenantRules = { quotas: unlimited, settings: defaultSettings };
 
-/** The same, with what the plane's service decides. */
+/** The same, with the settings that the plane's service decides. */
 export const planeRulesWith = (decided: Partial<StoredSettings> | undefined): TenantRules =>
   decided === undefined ? planeRules : { ...planeRules, settings: { ...defaultSettings, ...decided } };
 
-/** `fallback`: the quotas of the project's environment. */
+/** Quotas and settings of a stored project. `fallback`: the quotas of its environment. */
 export function rulesOf(stored: StoredProject, fallback: Quotas): TenantRules {
   const quotas = { ...fallback, ...stored.quotas };
   return { quotas, settings: settingsOf(stored), revisedMs: stored.updatedMs };
 }
 
-/** The text is our own. */
+/** The settings of a stored project. The service wrote the text itself. */
 export const settingsOf = ({ settings }: Pick<StoredProject, 'settings'>): StoredSettings => ({
   ...defaultSettings,
   ...(JSON.parse(settings) as Partial<StoredSettings>),
 });
 
-/** What a change of settings comes to. */
+/** The result of a change of settings. */
 export interface SettingsChange {
   readonly after: StoredSettings;
-  /** As it is stored: defaults are not. */
+  /** The stored text, without defaults. */
   readonly text: string;
-  /** What differs; empty where nothing does. */
+  /** Members that differ; empty where nothing changes. */
   readonly changes: JsonObject;
 }
 
 /**
- * The settings of a project with some of them set; the others stay. VALIDATION_ERROR for what no schema can tell: time
- * zones, how long production is kept at least, size in all. `pointer`: where the settings stand in the body.
+ * The settings of a project with some of them replaced. VALIDATION_ERROR for rules that no schema can state:
+ * time zones, minimum retention in production, total size. `pointer`: the place of the settings in the body.
  */
 export function settingsChange(
   stored: StoredProject,
@@ -95,14 +106,14 @@ export function settingsChange(
   return { after, text, changes: changesOf(before, after) };
 }
 
-/** Members that differ, each with what it was and what it is. Both sides are JSON. */
+/** Members that differ, each with its old and new value. Both objects are JSON. */
 export function changesOf(before: object, after: object): JsonObject {
   const old = new Map(Object.entries(before) as [string, Json][]);
   const changes: Record<string, Json> = {};
   for (const [name, to] of Object.entries(after) as [string, Json][]) {
     const from = old.get(name) ?? null;
     if (canonicalize(from) === canonicalize(to)) continue;
-    // they may hold what opens other systems
+    // webhook defaults may contain credentials of other systems
     changes[name] = name === 'webhookDefaults' ? true : { from, to };
   }
   return changes;
@@ -114,7 +125,7 @@ function requireZone({ timezone }: StoredSettings, pointer: string): void {
   throw fieldError({ pointer: `${pointer}/timezone`, in: 'body', code: 'BAD_FORMAT', detail });
 }
 
-/** Offsets such as +01:00, which Intl takes too, name no zone. */
+/** Whether Intl knows the zone. Offsets such as +01:00, which Intl accepts too, name no zone. */
 function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
@@ -125,7 +136,10 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** Six months, for what is logged of high-risk systems: Regulation (EU) 2024/1689, Articles 19 and 26(6). */
+/**
+ * Requires six months of retention in production, the minimum for logs of high-risk systems: Regulation (EU)
+ * 2024/1689, Articles 19 and 26(6).
+ */
 function requireRetention(
   { retentionDays }: StoredSettings,
   { environment }: Project,

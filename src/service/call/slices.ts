@@ -1,17 +1,17 @@
 /**
- * Long work of several calls in the event loop's own thread: in slices, of which one begins in a turn of the loop,
- * those of projects in turn. However many batches one project sends at a time, what else comes is read after one slice,
- * and a batch of another project waits for one slice of each. Proven by `test/service/call/slices.test.ts`.
+ * Runs the long work of several calls on the event loop in slices. One slice runs per turn of the loop, and
+ * projects alternate. A new request waits for one slice at most, and a batch of another project for one slice
+ * of each, however many batches a project sends. Proven by `test/service/call/slices.test.ts`.
  */
 import { Turns } from '../../core/fair-queue.ts';
 
 const sliceMs = 10;
 
-/** The work of one call. */
+/** Turns of the event loop for the work of one call. */
 export interface Slice {
-  /** Whether this one has lasted long enough. */
+  /** Whether the current slice has used its time. */
   isOver(): boolean;
-  /** Resolves when the next one begins; also for the first. */
+  /** Resolves when the next slice may start; also awaited before the first. */
   next(): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export class Slices {
   readonly #waiting = new Turns<() => void>();
   #scheduled = false;
 
-  /** Slices for a call that works for a project. */
+  /** Slices for a call of a project. */
   of(projectId: string): Slice {
     let since = performance.now();
     return {

@@ -1,8 +1,11 @@
-/** Long work of the event loop's own thread, so that all others are answered meanwhile. */
+/**
+ * Runs long work on the event loop in turns, so that other requests are answered in between. Proven by
+ * `test/service/call/time-slice.test.ts`.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { InTurns } from '../../core/policy/evaluate/time-slice.ts';
 
-/** What the work comes to; between its turns everybody else has theirs. */
+/** The result of the work. Other requests run between its turns. */
 export async function inTurns<Result>(steps: InTurns<Result>): Promise<Result> {
   for (;;) {
     const step = steps.next();

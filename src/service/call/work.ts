@@ -1,6 +1,7 @@
 /**
- * Heavy work, done beside the thread that records: each task is a pure function of what a read-only store
- * holds. `src/host/process/thread-work.ts` runs them in a worker thread, tests may run them in place.
+ * Heavy tasks that run outside the thread that records events. Each task is a pure function of a read-only
+ * store. `src/host/process/thread-work.ts` runs them in a worker thread; tests may run them in place. Proven
+ * by `test/host/process/thread-work.test.ts`.
  */
 import type { ExportFormat, ExportResource } from '../../contract/exports.ts';
 import type { GraphDeclaration } from '../../contract/graphs.ts';
@@ -14,15 +15,18 @@ import type { Example, HistoryImpact } from '../../core/policy/impact/history.ts
 import type { Evidence } from '../../core/proof/statement.ts';
 import type { GraphPart, StoreReader } from '../../store/port/store.ts';
 
-/** What a task may ask of whoever called it. Each answer is waited for, so nothing piles up. */
+/** What a task may ask of its caller. Each answer is awaited, so nothing accumulates. */
 export interface TaskHost {
-  /** Keeps rows of the graph that is being derived. */
+  /** Stores rows of the graph that the task derives. */
   stage(part: GraphPart): Promise<void>;
-  /** Signs the log as it stands; answers the note. */
+  /** Signs the current log and returns the checkpoint note. */
   sign(): Promise<string>;
-  /** Holds back what would be appended to the run until the caller of the task releases it. */
+  /** Delays appends to the run until the caller of the task releases them. */
   hold(): Promise<void>;
-  /** Takes the next bytes of an artifact, and the memory that they alone lie in; may give that back once they are written. */
+  /**
+   * Takes the next bytes of an artifact, which alone use their buffer. May return the buffer for reuse once
+   * the bytes are written.
+   */
   write(bytes: Uint8Array): Promise<Uint8Array | void>;
 }
 
@@ -35,34 +39,34 @@ export interface LoggedGraph {
   readonly graphId: string;
   readonly leafIndex: number;
   readonly unresolved: number;
-  /** Where it was derived just now; otherwise it is judged from its kept rows. */
+  /** Present where the graph was derived just now; otherwise the task checks the stored rows. */
   readonly facts: GraphFacts | null;
 }
 
 export interface LayersInput extends RunOf {
   readonly layers: readonly LayerName[];
-  /** S, and where it is recorded. */
+  /** The tree size S of the statement, and the leaf that records the statement. */
   readonly treeSize: number;
   readonly origin: string;
   /** Verifier keys of the log. */
   readonly keys: readonly string[];
   /**
-   * Who may have cosigned S: verifier keys of the configured witnesses; or, where this is a recomputation, those that
-   * the first statement named, of which only such count as have a line under S.
+   * Verifier keys of witnesses that may have cosigned S: those of the configuration or, for a recomputation,
+   * those that the first statement named. Of the latter, only witnesses with a line under S count.
    */
   readonly witnesses: {
     readonly keys?: readonly string[];
     readonly stated?: readonly string[];
     readonly quorum: number;
   };
-  /** By layer: 16 bytes, base64url. */
+  /** A nonce of 16 bytes (base64url) for each layer. */
   readonly nonces: Readonly<Record<string, string>>;
   readonly graph: LoggedGraph | null;
-  /** How many events the run has, roughly. */
+  /** Roughly how many events the run has. */
   readonly events: number;
-  /** Timestamp sources that the first statement gave, where this is a recomputation. */
+  /** For a recomputation: the timestamp sources of the first statement. */
   readonly statedSources?: Readonly<Record<string, number>>;
-  /** Where a proof is checked: the leaf that must hold it. */
+  /** For a check of a proof: the leaf that must contain it. */
   readonly proofLeaf?: { readonly index: number; readonly proofId: string; readonly proofHash: string };
 }
 
@@ -76,9 +80,9 @@ export interface StatedLayer {
 export interface Layers {
   readonly evidence: Evidence;
   readonly layers: readonly StatedLayer[];
-  /** Those of them that read something of which fields were erased. */
+  /** Layers that read an event with erased fields. */
   readonly erased: readonly LayerName[];
-  /** With `proofLeaf`: why the log itself does not bear the proof out, or null. */
+  /** With `proofLeaf`: why the log does not confirm the proof, or null. */
   readonly anchorFault: 'SIGNATURE_INVALID' | 'ROOT_MISMATCH' | 'NOT_INCLUDED' | null;
 }
 
@@ -87,10 +91,10 @@ export interface DerivedGraph {
   readonly declarationHash: string | null;
 }
 
-/** What a bundle holds of the run's events: nothing, records without bodies, or everything in clear. */
-export type EnclosedEvents = 'none' | 'records' | 'disclosed';
+/** How a bundle contains the run's events: not at all, as records without bodies, or disclosed in full. */
+type EnclosedEvents = 'none' | 'records' | 'disclosed';
 
-/** One version of a policy, its condition in any spelling. */
+/** One version of a policy; its condition may have any spelling. */
 export interface HistorySide {
   readonly version: number;
   readonly action: PolicyAction;
@@ -101,12 +105,12 @@ export interface HistoryInput {
   readonly projectId: string;
   /** Null where no version is active. */
   readonly before: HistorySide | null;
-  /** Proposed; the version is the number that it would get. */
+  /** The proposed version, with the number that it would get. */
   readonly after: HistorySide;
   /** Inclusive bounds on evaluatedAt, in Unix milliseconds. */
   readonly startMs?: number;
   readonly endMs?: number;
-  /** Most evaluations that are looked at. */
+  /** The maximum of evaluations that the task reads. */
   readonly limit: number;
 }
 
@@ -114,7 +118,7 @@ export interface PolicyHistory {
   readonly impact: Omit<HistoryImpact, 'examples'> & {
     readonly examples: Readonly<Record<'tightened' | 'loosened', readonly HistoryExample[]>>;
   };
-  /** How many were looked at, and whether the period has no more of them. */
+  /** How many evaluations the task read, and whether the period has no more. */
   readonly evaluations: number;
   readonly complete: boolean;
 }
@@ -126,9 +130,9 @@ export type HistoryExample = Pick<Example, 'evaluationId' | 'runId' | 'before' |
 export interface ReplayInput extends RunOf {
   readonly replayId: string;
   readonly createdMs: number;
-  /** JSON of a `ReplayRequest` or `GraphReplayRequest`, as it was accepted. */
+  /** JSON of the accepted `ReplayRequest` or `GraphReplayRequest`. */
   readonly request: string;
-  /** Of a graph that is declared by it. */
+  /** The salt of a graph that the request declares. */
   readonly salt: string;
 }
 
@@ -140,14 +144,14 @@ export interface ExportInput {
   /** Canonical JSON. */
   readonly filters: string;
   readonly treeSize: number;
-  /** Of the first `treeSize` leaves, 32 bytes. */
+  /** Root hash of the first `treeSize` leaves, 32 bytes. */
   readonly root: Uint8Array;
   readonly createdMs: number;
-  /** Jobs that were made later were not there when it was asked for. */
+  /** Jobs created after this time are not exported. */
   readonly jobsUntilMs: number;
-  /** Of events that were pruned: those below this leaf; 0 where none were. */
+  /** Events below this leaf were pruned; 0 where none were. */
   readonly prunedBelow: number;
-  /** Where each row is shown with what proves it: signs the log as it stands. */
+  /** Whether each row comes with its proof; the task then signs the current log. */
   readonly isProved: boolean;
 }
 
@@ -160,31 +164,34 @@ export interface ExportOutput {
   readonly lastSequence: number | null;
 }
 
-export interface Replayed {
+export interface ReplayedRun {
   readonly record: Omit<ReplayRecord, 'at'>;
   /** JSON of the `ReplayResult`. */
   readonly result: string;
-  /** JSON of what lists show of it. */
+  /** JSON of its summary in lists. */
   readonly summary: string;
-  /** The declaration of the run's graph from now on, or null where it stays as it is. */
+  /** The new declaration of the run's graph, or null where it does not change. */
   readonly declaration: string | null;
-  /** Leaves of the run that are not what was logged. */
+  /** Leaves of the run that differ from the log. */
   readonly altered: readonly number[];
 }
 
-/** Input and output of each task; both cross a thread boundary by structured clone. */
+/** Input and output of each task. Both cross a thread boundary by structured clone. */
 export interface Tasks {
-  /** Derives the graph of a run up to its newest event and stages its rows. */
+  /** Derives the graph of a run up to its newest event and stores its rows. */
   deriveGraph: {
-    /** `judge`: the run is about to be proved, so its events are judged in the same pass. */
+    /** `judge`: a proof of the run follows, so the task checks its events in the same pass. */
     input: RunOf & { readonly graphId: string; readonly hold: boolean; readonly judge: boolean };
     output: DerivedGraph;
   };
   /** Computes layers at a tree size. */
   layers: { input: LayersInput; output: Layers };
-  /** The JSON body of `GET /graphs/{runId}`, or null for a run without events and declaration. */
+  /** The JSON body of `GET /graphs/{runId}`. Null for a run without events and declaration. */
   graphBody: { input: RunOf; output: Uint8Array | null };
-  /** The JSON body of a lineage; null as above, `unknown_node` where the graph lacks the node. */
+  /**
+   * The JSON body of a lineage. Null for a run without events and declaration, `unknown_node` for a node that
+   * the graph lacks.
+   */
   lineageBody: {
     input: RunOf & { readonly nodeId: string | null };
     output: Uint8Array | 'unknown_node' | null;
@@ -195,18 +202,18 @@ export interface Tasks {
       readonly projectId: string;
       readonly proofId: string;
       readonly events: EnclosedEvents;
-      /** About this very proof, where it is wanted. */
+      /** The attestation of this proof, where the bundle includes one. */
       readonly dsse: DsseEnvelope | null;
     };
     output: Uint8Array;
   };
   /** The impact of a proposed version on recorded evaluations, newest first. */
   policyHistory: { input: HistoryInput; output: PolicyHistory };
-  /** Replays a run: its decisions, its graph, or its steps against those of another run. */
-  replay: { input: ReplayInput; output: Replayed };
+  /** Replays a run: its decisions, its graph, or its steps compared with those of another run. */
+  replay: { input: ReplayInput; output: ReplayedRun };
   /** Writes the artifact of an export. */
   export: { input: ExportInput; output: ExportOutput };
-  /** Checks a declaration against the run and answers the text to store. */
+  /** Checks a declaration against the run and returns the text to store. */
   declaration: { input: RunOf & { readonly graph: GraphDeclaration; readonly salt: string }; output: string };
 }
 
@@ -220,20 +227,20 @@ export type Task<Name extends TaskName> = (
 export interface TaskContext {
   readonly reader: StoreReader;
   readonly host: TaskHost;
-  /** Lets other tasks of the thread have a turn; call it between chunks. */
+  /** Gives other tasks of the thread a turn. Call it between chunks. */
   readonly breathe: () => Promise<void>;
 }
 
 export interface TaskOptions {
-  /** How many events it reads: large tasks run one at a time, so that memory stays bounded. */
+  /** How many events the task reads. Large tasks run one at a time, which bounds memory. */
   readonly events: number;
   readonly host?: Partial<TaskHost>;
 }
 
-export interface Work {
+export interface TaskRunner {
   /**
    * Runs a task. OVERLOADED where too many wait, SHUTTING_DOWN after `close`, INTERNAL where the thread died
-   * (the next task gets a new one), and what the task itself refuses with.
+   * (the next task gets a new one), and errors of the task itself.
    */
   run<Name extends TaskName>(
     name: Name,

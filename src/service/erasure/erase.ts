@@ -1,6 +1,7 @@
 /**
- * Appends an erasure: by a person or key that asks for it, or by the retention of a project. A legal hold is judged by
- * the project as it stands in the transaction. Proven by `test/service/erasure/handlers.test.ts` and `test/service/erasure/retention.test.ts`.
+ * Appends an erasure for a person, a key, or the retention of a project. The store checks for a legal hold in
+ * the same transaction. Proven by `test/service/erasure/handlers.test.ts` and
+ * `test/service/erasure/retention.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -12,7 +13,7 @@ import type { AppendRequest, Copies } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
 import { unmetered } from '../events/append.ts';
 import { appendForOrStale, byOperator, type Asking } from '../events/asking.ts';
-import type { Replayed } from '../call/handler.ts';
+import type { Replayed } from '../call/answer.ts';
 import { removeExports } from '../exports/sweep.ts';
 import type { Services } from '../dependencies.ts';
 import { planeRulesWith, settingsOf, type StoredSettings } from '../call/settings.ts';
@@ -24,18 +25,21 @@ export interface Erasing {
   /** As many as fit into one leaf (`firstTargets`). */
   readonly targets: readonly ErasureTarget[];
   readonly reasonCode: string;
-  /** Where it was asked for before. */
+  /** When another person asked for it, where one did. */
   readonly requestedMs?: number;
-  /** As of the effect, both. */
+  /** The subject and the destruction of its key, as in the effect. */
   readonly subject?: string;
   readonly destroysKey?: boolean;
-  /** What is kept under the id of the erasure. */
+  /** The answer to store under the id of the erasure. */
   readonly kept?: (erasureId: string) => Pick<AppendRequest, 'idempotency'>;
 }
 
 const attempts = 5;
 
-/** CONFLICT under a legal hold, and where what is to be erased went meanwhile, or is not all that its key seals. */
+/**
+ * CONFLICT under a legal hold, where another erasure took a target in the meantime, or where the subject's
+ * key seals more than these targets.
+ */
 export async function erase(
   services: Services,
   { project, asking, targets, reasonCode, requestedMs, subject, destroysKey = false, kept }: Erasing,
@@ -74,12 +78,12 @@ export async function erase(
       return { erasureId };
     }
   }
-  throw new GovError('OVERLOADED', `project ${projectId} kept changing meanwhile; repeat later`, {
+  throw new GovError('OVERLOADED', `project ${projectId} kept changing; repeat later`, {
     retryAfterSeconds: limits.overloadRetrySeconds,
   });
 }
 
-/** Where else values of these leaves are kept. */
+/** Other places that keep values of these leaves. */
 async function copiesOf(
   { store }: Services,
   projectId: string,
@@ -99,7 +103,7 @@ async function copiesOf(
   return { runIds: [...runIds], ids: [...ids] };
 }
 
-/** Artifacts that hold what was erased; what cannot be removed now is by the sweep. */
+/** Deletes artifacts that contain erased values. The sweep deletes those that cannot be deleted now. */
 async function removeExpired(services: Services): Promise<void> {
   try {
     await removeExports(services);
@@ -114,7 +118,7 @@ const heldBack = (projectId: string): GovError =>
     `expected no legal hold on project ${projectId}; while it is set nothing is erased`,
   );
 
-/** By the store, not by what a process remembers of a credential. */
+/** The project's settings from the store, not from a cached credential. */
 export async function standingSettings(
   { store, hosting, planeSettings }: Services,
   { organizationId, projectId }: Project,

@@ -1,7 +1,7 @@
 /**
- * What erasure took of leaves, each of it held against the `gov.erasure/1` leaf that is said to have taken it: a body
- * that lost fields without one is an alarm, whatever its row says. Proven by `test/service/erasure/handlers.test.ts` and
- * `test/service/log/lost-bodies.test.ts`.
+ * Checks erased fields of leaves against the `gov.erasure/1` leaf that erased them. A body that lost fields
+ * without such a leaf is an alarm, whatever its row says. Proven by `test/service/erasure/handlers.test.ts`
+ * and `test/service/log/lost-bodies.test.ts`.
  */
 import { readErasure, type ErasureRecord } from '../../core/decided/erasure.ts';
 import { erasuresOf, unkeptOf } from '../../core/event/erased.ts';
@@ -9,7 +9,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { Leaf } from '../../store/port/store.ts';
 
-/** Erasures that are held at a time: up to 60 KB each. */
+/** Erasures in memory at a time: up to 60 KB each. */
 const heldErasures = 16;
 
 export class Erasures {
@@ -22,7 +22,7 @@ export class Erasures {
     this.#projectId = projectId;
   }
 
-  /** STORAGE_FAULT where the log does not bear out what the body of a leaf says. One read for each erasure. */
+  /** STORAGE_FAULT where the log does not confirm the erased fields of a body. One read for each erasure. */
   async require({ index, erased }: Pick<Leaf, 'index' | 'erased'>): Promise<void> {
     for (const at of erasuresOf(erased ?? null)) {
       const erasure = await this.#erasure(at);
@@ -44,7 +44,10 @@ export class Erasures {
   }
 }
 
-/** STORAGE_FAULT where a leaf lost a field that its body does not say was erased. `digests`: all of its record. */
+/**
+ * STORAGE_FAULT where a leaf lost a field that its body does not list as erased. `digests`: all digests of
+ * its record.
+ */
 export function refuseLost({ index, disclosures, erased }: Lossy, digests: readonly string[]): void {
   const { missing } = unkeptOf(digests, { disclosures, erased: erased ?? null });
   if (missing.length > 0) throw lostFields(index, 'a field that was not erased');
@@ -53,7 +56,7 @@ export function refuseLost({ index, disclosures, erased }: Lossy, digests: reado
 /** A leaf that was read with its body. */
 type Lossy = Pick<Leaf, 'index' | 'disclosures'> & { readonly erased?: string | null | undefined };
 
-/** Of an audit leaf. */
+/** The error for lost fields of an audit leaf. */
 export const lostFields = (index: number, what: string): GovError =>
   new GovError(
     'STORAGE_FAULT',

@@ -1,14 +1,17 @@
 /**
- * Erasure (contract I11; docs/erasure.md): salts and values of an event or decision go, or all about a subject; digests,
- * leaves and proofs stay. One append of the `gov.erasure/1` leaf, the audit event and the changed bodies; a crash before
- * the store answers leaves all of it or none. Proven by `test/service/erasure/handlers.test.ts`.
+ * Handlers of erasure (contract I11; docs/erasure.md): delete salts and values of an event or decision, or
+ * everything about a subject. Digests, leaves and proofs stay. The `gov.erasure/1` leaf, the audit event and
+ * the changed bodies are one append; a crash before the store answers leaves all of it or none. Proven by
+ * `test/service/erasure/handlers.test.ts`.
  */
 import type { Erasure, ErasureDone, ErasureWhole } from '../../contract/erasure.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { readErasure, type ErasureTarget } from '../../core/decided/erasure.ts';
 import type { Leaf } from '../../store/port/store.ts';
-import { idempotencyWrite, notFound, type Handlers, type PlainAnswer } from '../call/handler.ts';
+import { idempotencyWrite } from '../call/idempotency.ts';
+import { notFound, type PlainAnswer } from '../call/answer.ts';
+import type { Handlers } from '../call/handler.ts';
 import { erase } from './erase.ts';
 import { erasureRequest, requireSecondPerson } from './request.ts';
 import { findTargets, type Found } from './targets.ts';
@@ -24,21 +27,21 @@ export const erasures: Pick<Handlers, 'createErasure' | 'listErasures' | 'getEra
     if (dryRun) {
       const { targets, complete, hasKey = false } = await findTargets(services, caller, body);
       const request = isTwo ? { request: erasureRequest(services, caller, body) } : {};
-      const told = done(null, { targets, complete, dryRun, keyDestroyed: hasKey });
-      return { status: 200, body: { ...told, ...request } };
+      const outcome = done(null, { targets, complete, dryRun, keyDestroyed: hasKey });
+      return { status: 200, body: { ...outcome, ...request } };
     }
     const requested = isTwo ? { requestedMs: await requireSecondPerson(services, caller, body) } : {};
-    const composed = (erasureId: string, told: Told) =>
+    const composed = (erasureId: string, outcome: ErasureOutcome) =>
       ({
         status: 201,
-        body: done(erasureId, told),
+        body: done(erasureId, outcome),
         headers: { location: `${basePath}/erasures/${erasureId}` },
       }) as const satisfies PlainAnswer;
     for (let attempt = 1; ; attempt++) {
       const found = await findTargets(services, caller, body);
-      const told = toldOf(found, { destroysKey: attempt < attempts });
-      const { targets, keyDestroyed } = told;
-      if (targets.length === 0 && !keyDestroyed) return { status: 200, body: done(null, told) };
+      const outcome = outcomeOf(found, { destroysKey: attempt < attempts });
+      const { targets, keyDestroyed } = outcome;
+      if (targets.length === 0 && !keyDestroyed) return { status: 200, body: done(null, outcome) };
       try {
         const erased = await erase(services, {
           project: caller.project,
@@ -47,11 +50,11 @@ export const erasures: Pick<Handlers, 'createErasure' | 'listErasures' | 'getEra
           reasonCode,
           ...requested,
           ...(found.subject === undefined ? {} : { subject: found.subject, destroysKey: keyDestroyed }),
-          kept: (erasureId) => idempotencyWrite(idempotency, composed(erasureId, told)),
+          kept: (erasureId) => idempotencyWrite(idempotency, composed(erasureId, outcome)),
         });
-        return 'replayed' in erased ? erased : composed(erased.erasureId, told);
+        return 'replayed' in erased ? erased : composed(erased.erasureId, outcome);
       } catch (error) {
-        // more may have been recorded about the subject since
+        // another event about the subject may have been recorded in the meantime
         if (!keyDestroyed || !(error instanceof GovError) || error.code !== 'CONFLICT') throw error;
       }
     }
@@ -82,24 +85,24 @@ export const erasures: Pick<Handlers, 'createErasure' | 'listErasures' | 'getEra
   },
 };
 
-/** The last one leaves the key of a subject, of whom more keeps being recorded. */
+/** The last attempt keeps the key of a subject about whom new events keep arriving. */
 const attempts = 3;
 
-interface Told extends Pick<ErasureDone, 'complete' | 'dryRun' | 'keyDestroyed'> {
+interface ErasureOutcome extends Pick<ErasureDone, 'complete' | 'dryRun' | 'keyDestroyed'> {
   readonly targets: readonly ErasureTarget[];
 }
 
-/** A key that is not destroyed now, but there, is asked for again. */
-function toldOf(found: Found, { destroysKey }: { readonly destroysKey: boolean }): Told {
+/** The targets without destroying the key; the client asks again where the subject still has one. */
+function outcomeOf(found: Found, { destroysKey }: { readonly destroysKey: boolean }): ErasureOutcome {
   const { targets, complete, hasKey = false } = found;
   const keyDestroyed = found.destroysKey === true && destroysKey;
   return { targets, complete: complete && (keyDestroyed || !hasKey), dryRun: false, keyDestroyed };
 }
 
-const done = (erasureId: string | null, { targets, ...told }: Told): ErasureDone => ({
+const done = (erasureId: string | null, { targets, ...outcome }: ErasureOutcome): ErasureDone => ({
   erasureId,
   ...counted(targets),
-  ...told,
+  ...outcome,
 });
 
 const counted = (targets: readonly ErasureTarget[]) => ({
@@ -110,7 +113,7 @@ const counted = (targets: readonly ErasureTarget[]) => ({
 function recordOf(leaf: Leaf) {
   const erasure = readErasure(leaf.record);
   if (erasure === null)
-    throw new GovError('STORAGE_FAULT', `leaf ${leaf.index} is not the erasure it should be`);
+    throw new GovError('STORAGE_FAULT', `expected an erasure at leaf ${leaf.index}, got another leaf`);
   return erasure;
 }
 

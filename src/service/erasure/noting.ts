@@ -1,6 +1,8 @@
-/** Reads that take note of erased fields: what is computed from such leaves need not come out as it first did. */
-import type { StoreReader } from '../../store/port/store.ts';
-import type { Leaf } from '../../store/port/store.ts';
+/**
+ * A reader that notes whether a leaf had erased fields: results from such leaves may differ from the first
+ * ones. Proven by `test/service/proofs/compliance.engines.test.ts`.
+ */
+import type { Leaf, StoreReader } from '../../store/port/store.ts';
 import { Erasures } from './erased.ts';
 
 export function erasureNoting(
@@ -8,7 +10,7 @@ export function erasureNoting(
   projectId: string,
 ): {
   readonly reader: StoreReader;
-  /** Whether a leaf was read of which fields were erased. */
+  /** Whether any leaf read so far had erased fields. */
   readonly found: () => boolean;
 } {
   const erasures = new Erasures(reader, projectId);

@@ -1,14 +1,15 @@
 /**
- * Two people for an erasure, where a project asks for it: one asks, which is a dry run and gives a request; another one,
- * who must not be the same person or hold a key that was rotated from the first, sends the same erasure with it. The
- * request is a text of ours under a keyed hash, so nothing is kept. Proven by `test/service/erasure/handlers.test.ts`.
+ * Erasure by two people, where a project requires it. One asks by a dry run and gets a request. Another
+ * person, whose key was not rotated from the first one's, sends the same erasure with the request. The
+ * request is a text under a keyed hash, so the service stores nothing. Proven by
+ * `test/service/erasure/handlers.test.ts`.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { ErasureInput } from '../../contract/erasure.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { canonicalize, type Json } from '../../core/json/parse.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import { isSamePrincipal } from '../access/principals.ts';
 import type { Services } from '../dependencies.ts';
 
@@ -18,10 +19,10 @@ interface Requested {
   readonly atMs: number;
 }
 
-/** What is asked for: all that decides what goes. */
+/** The members that decide what is erased. */
 function wanted(input: ErasureInput): Json {
   const { dryRun: _dryRun, request: _request, ...rest } = input;
-  return rest as unknown as Json; // it came out of a body
+  return rest as unknown as Json; // a parsed body is JSON
 }
 
 const stampOf = (
@@ -31,13 +32,15 @@ const stampOf = (
 ): string =>
   fingerprint(`gov.erasurerequest/1\n${project.projectId}\n${by}\n${atMs}\n${canonicalize(wanted(input))}`);
 
-/** What another person needs to carry it out, for `limits.erasureRequestHours`. */
+/** The request for another person, valid for `limits.erasureRequestHours`. */
 export function erasureRequest(services: Services, caller: Caller, input: ErasureInput): string {
   const asked = { by: caller.id, atMs: services.now() };
   return `${asked.by}.${asked.atMs}.${stampOf(services, caller, { ...asked, input })}`;
 }
 
-/** When it was asked for. FORBIDDEN where the request is another's, of the caller itself, or too old. */
+/**
+ * When the first person asked. FORBIDDEN where the request is for another erasure, by the caller, or too old.
+ */
 export async function requireSecondPerson(
   services: Services,
   caller: Caller,
@@ -47,8 +50,8 @@ export async function requireSecondPerson(
   const refuse = (got: string): GovError =>
     new GovError(
       'FORBIDDEN',
-      `expected the request of another person, since the project asks for two, got ${got}; a dry run of the same ` +
-        'erasure by one person gives what another one sends as request',
+      `expected the request of another person, since the project requires two, got ${got}; a dry run of the same ` +
+        'erasure by one person returns the request that another one sends',
     );
   if (request === undefined) throw refuse('none');
   const [by = '', at = '', stamp = ''] = request.split('.');

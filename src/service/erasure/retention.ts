@@ -1,8 +1,9 @@
 /**
- * Retention (contract I11; docs/erasure.md): bodies older than a project keeps them are erased, a bounded batch at a time,
- * each by a `gov.erasure/1` leaf with reason `retention`. Records, hashes and proofs stay; a legal hold stops it. Several
- * processes may sweep at once: what one has erased the store refuses to the other, which goes on behind it. A crash
- * between two batches leaves the rest to the next sweep. Proven by `test/service/erasure/retention.test.ts`.
+ * Retention (contract I11; docs/erasure.md): erases bodies past the project's retention time in bounded
+ * batches, each by a `gov.erasure/1` leaf with reason `retention`. Records, hashes and proofs stay; a legal
+ * hold stops it. Several processes may sweep at once: the store refuses a target that another one erased, and
+ * the sweep continues after it. A crash between batches leaves the rest to the next sweep. Proven by
+ * `test/service/erasure/retention.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -16,14 +17,17 @@ import { byOperator } from '../events/asking.ts';
 import { erase, standingSettings } from './erase.ts';
 import type { Services } from '../dependencies.ts';
 
-export const retentionReason = 'retention';
+const retentionReason = 'retention';
 
 const dayMs = 86_400_000;
-/** The first one soon after the start: a process that is started anew every day sweeps too. */
+/** The first sweep follows soon after the start, so that a process that restarts every day sweeps too. */
 const firstAfterMs = 60_000;
 const chunkLeaves = 200;
 
-/** Sweeps once a day; the answer ends it. `projectId`: of a plane; null where all projects of a service are meant. */
+/**
+ * Sweeps once a day; the returned function stops it. `projectId`: the project of a plane, or null for all
+ * projects of a service.
+ */
 export function startRetention(services: Services, projectId: string | null): () => void {
   const ended = new AbortController();
   let timer: NodeJS.Timeout;
@@ -52,7 +56,7 @@ interface Sweep {
   readonly signal: AbortSignal;
 }
 
-/** Answers how many events and decisions lost their bodies. */
+/** Returns how many events and decisions lost their bodies. */
 export async function sweepRetention(services: Services, { projectId, signal }: Sweep): Promise<number> {
   let erased = 0;
   for await (const project of projectsOf(services, projectId)) {
@@ -82,7 +86,7 @@ async function* projectsOf({ store }: Services, projectId: string | null): Async
   }
 }
 
-/** How long bodies of a project are kept; null: for good, or as long as a legal hold is set. */
+/** How long a project keeps bodies. Null: permanently, or while a legal hold is set. */
 async function keptMs(services: Services, project: Project): Promise<number | null> {
   const { settings } = await standingSettings(services, project);
   const { retentionDays, legalHold } = settings;
@@ -132,7 +136,7 @@ class Batch {
     this.#project = project;
   }
 
-  /** False where a legal hold was set meanwhile. */
+  /** False where a legal hold was set in the meantime. */
   async add({ index, disclosures }: Leaf): Promise<boolean> {
     const digests = disclosures === null ? [] : (storedDigests(disclosures) ?? []);
     if (digests.length === 0) return true;
@@ -161,7 +165,7 @@ class Batch {
     return true;
   }
 
-  /** Another process, or a person, erased some of it: one by one what is left. */
+  /** Erases the targets one by one after another process or a person erased some of them. */
   async #afresh(targets: readonly ErasureTarget[]): Promise<boolean> {
     if ((await keptMs(this.#services, this.#project)) === null) return false;
     const { store } = this.#services;
@@ -178,7 +182,7 @@ class Batch {
   }
 }
 
-/** When an event or decision was recorded; null of what keeps its body. */
+/** When an event or decision was recorded. Null for a leaf that keeps its body. */
 function timeOf({ record }: Leaf): number | null {
   const { type, runId, serverTimestamp, evaluatedAt } = JSON.parse(record) as Record<
     string,
@@ -189,10 +193,15 @@ function timeOf({ record }: Leaf): number | null {
   return null;
 }
 
-/** Erasures that are looked at for the newest one of retention; beyond, the log is read from its start. */
+/**
+ * Erasures that are read to find the newest one by retention; beyond that, the sweep starts at the log's
+ * first leaf.
+ */
 const lookedAt = 1000;
 
-/** Retention goes through the log in order, so all before what it erased last is swept. */
+/**
+ * The first leaf to sweep. Retention reads the log in order, so everything before its last erasure is done.
+ */
 async function firstUnswept({ store }: Services, { projectId }: Project): Promise<number> {
   let after: number | undefined;
   for (let seen = 0; seen < lookedAt; seen += 100) {

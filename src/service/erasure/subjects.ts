@@ -1,29 +1,32 @@
 /**
- * Whom an event or decision is about: the values at a project's `subjectPointers`, by a keyed hash, so that all about a
- * person is found again without a scan and without their name in an index. The hash is the first 128 bits of
- * HMAC-SHA-256, under a key of the installation, over `gov.subject/1 LF projectId LF JCS(value)`;
- * a number is its text, so that whoever asks need not know which it was. An erasure says that nothing about a subject is
- * left, so what stands at a pointer is found again or refused, never passed over.
- * Proven by `test/service/erasure/subjects.test.ts` and `test/service/erasure/handlers.test.ts`.
+ * Finds the subjects of an event or decision: the values at a project's `subjectPointers`, stored by a keyed
+ * hash. An erasure then finds everything about a person without a scan, and no index contains their name. The
+ * hash is the first 128 bits of HMAC-SHA-256, under a key of the installation, over `gov.subject/1 LF
+ * projectId LF JCS(value)`; a number counts as its text. A value at a pointer that cannot be hashed is
+ * rejected, because an erasure claims that nothing about the subject is left. Proven by
+ * `test/service/erasure/subjects.test.ts` and `test/service/erasure/handlers.test.ts`.
  */
 import type { Subject } from '../../contract/erasure.ts';
 import { limits } from '../../contract/limits.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import { codePoints, jsonType, type FieldCode } from '../call/explain.ts';
 import type { Services } from '../dependencies.ts';
 
-/** Hex characters of a subject. */
+/** Hex characters of a subject's hash. */
 const subjectChars = 32;
 
-/** Hashes of the subjects of a content, or what of it could not be found by its subject; its pointer is into the content. */
+/**
+ * Hashes of a content's subjects, or the value that cannot be one. The finding's pointer is relative to the
+ * content.
+ */
 export type SubjectsFound = { readonly subjects?: readonly string[] } | { readonly fault: FieldError };
 
 /** Null where a project names no subjects, which costs nothing. */
 export type SubjectsOf = ((content: JsonObject) => SubjectsFound) | null;
 
-/** Subjects of what the caller's project records. Cost: one HMAC a subject. */
+/** The subjects in what the caller's project records. Cost: one HMAC for each subject. */
 export function subjectsOf(caller: Pick<Caller, 'rules' | 'project'>, services: Fingerprints): SubjectsOf {
   const { subjectPointers } = caller.rules.settings;
   if (subjectPointers.length === 0) return null;
@@ -52,7 +55,7 @@ export function subjectsOf(caller: Pick<Caller, 'rules' | 'project'>, services: 
 
 type Fingerprints = Pick<Services, 'fingerprint'>;
 
-/** The hash under which a subject of this project is found. */
+/** The hash of a subject of this project. */
 export function subjectHasher(
   { projectId }: Caller['project'],
   { fingerprint }: Fingerprints,
@@ -66,20 +69,22 @@ const nameOf = (token: string): string => token.replaceAll('~1', '/').replaceAll
 interface Place {
   readonly pointer: string;
   readonly path: readonly string[];
-  /** Another pointer of the project leads on from here, so that an object here is no subject but has some. */
+  /**
+   * Whether another pointer continues below this place. An object here then is no subject but contains some.
+   */
   readonly isEntered: boolean;
 }
 
 /**
- * Adds the subjects at a place; of a list at its end each item, since an event may be about several people. Where
- * there is nothing, it is about nobody there. The client controls it.
+ * Adds the subjects at a place. A list at the end of a pointer names one subject for each item. A missing
+ * value names nobody. The client controls the content.
  */
 function collect(texts: Set<string>, content: Json, { pointer, path, isEntered }: Place): FieldError | null {
   let value: Json = content;
   for (const [depth, name] of path.entries()) {
     if (Array.isArray(value) && !isIndex(name)) {
       const list = `/${pointer.slice(1).split('/').slice(0, depth).join('/')}`;
-      return unfit(list, 'WRONG_TYPE', `expected an object, into which ${pointer} leads on, got array`);
+      return unfit(list, 'WRONG_TYPE', `expected an object, because ${pointer} continues below, got array`);
     }
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return null;
     value = (value as JsonObject)[name] as Json;
@@ -93,10 +98,10 @@ function collect(texts: Set<string>, content: Json, { pointer, path, isEntered }
   return null;
 }
 
-/** RFC 6901 §4: without leading zeros. */
+/** Whether a token is an array index: no leading zeros (RFC 6901 §4). */
 const isIndex = (token: string): boolean => /^(?:0|[1-9][0-9]*)$/.test(token);
 
-/** Null and the empty text name nobody: no erasure can ask for them. */
+/** Adds one subject. Null and the empty text name nobody: no erasure can ask for them. */
 function add(texts: Set<string>, value: Json, pointer: string): FieldError | null {
   if (value === null) return null;
   if (typeof value !== 'string' && typeof value !== 'number') {
@@ -105,7 +110,7 @@ function add(texts: Set<string>, value: Json, pointer: string): FieldError | nul
   }
   const text = String(value);
   const limit = limits.subjectValueChars;
-  // as many UTF-16 units are at most as many characters
+  // the number of UTF-16 units is an upper bound of the number of characters
   if (text.length > limit) {
     const length = codePoints(text);
     if (length > limit) {
@@ -116,12 +121,15 @@ function add(texts: Set<string>, value: Json, pointer: string): FieldError | nul
   return null;
 }
 
-/** Every pointer leads to something of somebody, so what to do is to send a name, or to change the pointers. */
+/**
+ * The finding for a value that no erasure could find. The client can send a name instead, or change the
+ * pointers.
+ */
 const unfit = (pointer: string, code: FieldCode, what: string, limit?: number): FieldError => ({
   pointer,
   in: 'body',
   code,
-  detail: `${what}: an erasure by subject would not find it; send whom it is about as such a value, or point subjectPointers elsewhere`,
+  detail: `${what}: an erasure by subject would not find it; send the subject as such a value, or change subjectPointers`,
   ...(limit === undefined ? {} : { limit }),
 });
 

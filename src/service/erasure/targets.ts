@@ -1,7 +1,7 @@
 /**
- * What an erasure takes: values of an event or decision, or as much about a subject as fits into one leaf. The last
- * erasure of a subject destroys its key, where all that goes with it is sealed with that.
- * Proven by `test/service/erasure/handlers.test.ts` and `test/service/erasure/subject-keys.test.ts`.
+ * Finds the targets of an erasure: values of an event or decision, or as much about a subject as fits into
+ * one leaf. The last erasure of a subject destroys its key, where that key seals all remaining values. Proven
+ * by `test/service/erasure/handlers.test.ts` and `test/service/erasure/subject-keys.test.ts`.
  */
 import type { ErasureInput } from '../../contract/erasure.ts';
 import { limits } from '../../contract/limits.ts';
@@ -13,25 +13,27 @@ import { eventIndex } from '../../core/id.ts';
 import { readJson } from '../../core/json/parse.ts';
 import { systemRun } from '../../core/event/record.ts';
 import { recordDigests } from '../../core/event/run-entry.ts';
-import type { Store } from '../../store/port/store.ts';
-import type { Leaf } from '../../store/port/store.ts';
-import { notFound, type Caller } from '../call/handler.ts';
+import type { Leaf, Store } from '../../store/port/store.ts';
+import { notFound } from '../call/answer.ts';
+import type { Caller } from '../call/caller.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { subjectHasher } from './subjects.ts';
 
 export interface Found {
   readonly targets: readonly ErasureTarget[];
-  /** Whether nothing else of what was asked for is left. */
+  /** Whether these are all remaining targets. */
   readonly complete: boolean;
-  /** By its keyed hash. */
+  /** The keyed hash of the subject. */
   readonly subject?: string;
-  /** Whether the subject has a key, and whether these are the last values that are sealed with it. */
+  /** Whether the subject has a key, and whether these are the last values that it seals. */
   readonly hasKey?: boolean;
   readonly destroysKey?: boolean;
 }
 
-/** NOT_FOUND; VALIDATION_ERROR where not exactly one thing is named, or fields that it does not have. */
+/**
+ * NOT_FOUND. VALIDATION_ERROR where the input names not exactly one thing, or fields that it does not have.
+ */
 export async function findTargets(services: Services, caller: Caller, input: ErasureInput): Promise<Found> {
   const { eventId, evaluationId, decisionId, subject, fields } = input;
   const named = [eventId, evaluationId, decisionId, subject].filter((each) => each !== undefined);
@@ -40,7 +42,7 @@ export async function findTargets(services: Services, caller: Caller, input: Era
   }
   if (subject !== undefined) {
     if (fields !== undefined)
-      throw refused('/fields', 'expected none with a subject: all about it goes', 'some');
+      throw refused('/fields', 'expected none with a subject: everything about it is erased', 'some');
     return aboutSubject(services, caller, subject);
   }
   const leaf = await leafNamed(services.store, caller.project.projectId, input);
@@ -70,17 +72,19 @@ async function leafNamed(
   const event = leaf === null ? null : (JSON.parse(leaf.record) as { eventId?: string; runId?: string });
   if (leaf === null || event?.eventId !== eventId) throw notFound('event');
   if (event?.runId !== systemRun) return leaf;
-  const expected = `expected an event of another run than ${systemRun}: keys, projects and policies follow from its events`;
+  const expected = `expected an event of another run than ${systemRun}: keys, projects and policies depend on its events`;
   throw refused('/eventId', expected, event?.runId ?? '');
 }
 
-/** What is left of a leaf, or of it what these pointers name: fields, or members that hold several. */
+/**
+ * The remaining fields of a leaf, or those that the pointers name: fields, or members that contain several.
+ */
 function targetsOf(leaf: Leaf, fields: readonly string[] | undefined): ErasureTarget[] {
   const { index, disclosures } = leaf;
-  // of what no key opens any more the log is told that it is gone, whatever was asked for
+  // where no key can open a body any more, the log records all of it as erased, whatever the request names
   if (leaf.isGone === true) return goneOf(leaf);
   const left = (disclosureTexts(disclosures ?? '[]') ?? []).map((text) => ({
-    // what the store serves is what was committed
+    // the store returns the committed text
     pointer: (readJson(text) as [string, string])[1],
     digest: digestOf(text),
   }));
@@ -90,8 +94,8 @@ function targetsOf(leaf: Leaf, fields: readonly string[] | undefined): ErasureTa
     const holder = left.find(({ pointer }) => field.startsWith(`${pointer}/`))?.pointer;
     const expected =
       holder === undefined
-        ? 'expected a field that is there and not erased yet'
-        : `expected ${holder}, which was committed to as a whole`;
+        ? 'expected a field that exists and is not erased yet'
+        : `expected ${holder}, which has one commitment for the whole`;
     throw refused(`/fields/${at}`, expected, JSON.stringify(field.slice(0, limits.echoChars)));
   });
   const digests = [...new Set((wanted?.flat() ?? left).map(({ digest }) => digest))];
@@ -106,7 +110,10 @@ function goneOf({ index, record, erased }: Leaf): ErasureTarget[] {
 
 const pageLeaves = 100;
 
-/** As much as one erasure takes. CONFLICT where the project names no subjects, since nothing could be found. */
+/**
+ * As many targets as fit into one erasure. CONFLICT where the project names no subjects, because none could
+ * be found.
+ */
 async function aboutSubject(
   services: Services,
   { project, rules }: Caller,
@@ -141,7 +148,8 @@ async function aboutSubject(
     }
     if (leaves.length < pageLeaves) break;
   }
-  // what no key seals goes first, so that what is said of the key is so of all that goes with it
+  // erases unsealed values first, so that the log's statement about the key covers all values of the last
+  // erasure
   if (inClear.length > 0 && inClear.length < targets.length)
     return { targets: inClear, complete: false, subject, hasKey };
   const destroysKey = inClear.length === 0 && (targets.length > 0 || hasKey);

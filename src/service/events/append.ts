@@ -1,20 +1,17 @@
 /**
- * The one way in which handlers append: everything of a request in one durable transaction, then whoever
- * waits for events is woken. A crash before the store answers leaves all of the request or none of it.
- * What somebody has to be known for goes through `asking.ts`.
- * What is metered goes through `src/service/access/quota.ts`.
+ * The only way in which handlers append. The store writes the whole request in one durable transaction; then
+ * readers that wait for events wake. A crash before the store answers leaves all of the request or none of
+ * it. Effects that need a known caller go through `asking.ts`; metered requests go through
+ * `src/service/access/quota.ts`. Proven by `test/service/events/handlers.engines.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import type { AppendOutcome, AppendRequest } from '../../store/port/store.ts';
-import type { Effect } from '../../store/port/store.ts';
-import type { Replayed } from '../call/handler.ts';
+import type { AppendRequest, Effect } from '../../store/port/store.ts';
+import type { Replayed } from '../call/answer.ts';
+import type { RefusedAppend, StoredAppend } from './append-result.ts';
 import { endOfMonth, monthOf } from '../access/month.ts';
 import type { Services } from '../dependencies.ts';
 
-export type Stored = Extract<AppendOutcome, { outcome: 'stored' }>;
-export type Refused = Extract<AppendOutcome, { outcome: 'stale' | 'outdated' | 'revised' }>;
-
-/** Effects that are appended for somebody who is known: `asking.ts`. */
+/** Effects that need a known caller; `asking.ts` appends them. */
 type Guarded = Extract<
   Effect,
   {
@@ -32,25 +29,28 @@ type Guarded = Extract<
 
 export type PlainEffect = Exclude<Effect, Guarded>;
 
-/** A request that anybody's call may come to. */
+/** A request without effects that need a known caller. */
 export type PlainRequest = Omit<AppendRequest, 'effects'> & {
   readonly effects?: readonly PlainEffect[];
 };
 
-/** The meter of what is not counted. */
+/** The meter of a request that counts nothing. */
 export const unmetered: AppendRequest['meter'] = { op: 'none', units: 0 };
 
-/** IDEMPOTENCY_KEY_REUSE, QUOTA_EXCEEDED, CLIENT_EVENT_ID_CONFLICT of a `whole` request, STORAGE_FULL, STORAGE_FAULT, and what effects refuse with. */
+/**
+ * Appends a request. Throws IDEMPOTENCY_KEY_REUSE, QUOTA_EXCEEDED, CLIENT_EVENT_ID_CONFLICT of a `whole`
+ * request, STORAGE_FULL, STORAGE_FAULT, and errors of effects.
+ */
 export const appendOrStale = (
   services: Services,
   request: PlainRequest,
-): Promise<Stored | Replayed | Refused> => appendGuarded(services, request);
+): Promise<StoredAppend | Replayed | RefusedAppend> => appendGuarded(services, request);
 
-/** As above; only `asking.ts` may call it. */
+/** Like `appendOrStale`, for any effect. Only `asking.ts` may call it. */
 export async function appendGuarded(
   services: Services,
   request: AppendRequest,
-): Promise<Stored | Replayed | Refused> {
+): Promise<StoredAppend | Replayed | RefusedAppend> {
   const { store, tail, checkpoints, now } = services;
   const result = await store.append(request);
   switch (result.outcome) {
@@ -59,7 +59,7 @@ export async function appendGuarded(
         tail.grew(request.projectId);
         checkpoints.grew(request.projectId);
       }
-      if (result.home !== undefined) grewBeside(services, result.home);
+      if (result.home !== undefined) wakeHome(services, result.home);
       return result;
     case 'replayed':
       return { replayed: result.response };
@@ -76,8 +76,8 @@ export async function appendGuarded(
   }
 }
 
-/** The log of a home grew, whose project was told what happened in another one. */
-export function grewBeside({ tail, checkpoints }: Services, home: string): void {
+/** Wakes readers of a home project's log after another project's append added an event to it. */
+export function wakeHome({ tail, checkpoints }: Services, home: string): void {
   tail.grew(home);
   checkpoints.grew(home);
 }
@@ -85,18 +85,18 @@ export function grewBeside({ tail, checkpoints }: Services, home: string): void 
 export const keyReused = (): GovError =>
   new GovError('IDEMPOTENCY_KEY_REUSE', 'expected a fresh Idempotency-Key for another request');
 
-/** A request that a month's quota has no room for. */
+/** A request that does not fit into the month's quota. */
 interface Excess {
   readonly type: AppendRequest['meter']['op'];
   readonly limit: number;
-  /** Units before the request, and those that it asks for. */
+  /** Units used before the request, and units of the request. */
   readonly used: number;
   readonly units: number;
 }
 
 const daySeconds = 86_400;
 
-/** QUOTA_EXCEEDED with what contract C6 tells: which quota, how much of it is used, when it begins anew. */
+/** QUOTA_EXCEEDED with the members of contract C6: the quota, its use, and when it resets. */
 export function overQuota({ type, limit, used, units }: Excess, nowMs: number): GovError {
   const remaining = Math.max(0, limit - used);
   const resetMs = endOfMonth(monthOf(nowMs));
@@ -114,14 +114,14 @@ export function overQuota({ type, limit, used, units }: Excess, nowMs: number): 
   });
 }
 
-/** As above, for a request without `expect`, `inForce` and `revisedMs`. */
-export const append = async (services: Services, request: PlainRequest): Promise<Stored | Replayed> =>
+/** Like `appendOrStale`, for a request without `expect`, `inForce` and `revisedMs`. */
+export const append = async (services: Services, request: PlainRequest): Promise<StoredAppend | Replayed> =>
   refuseOutdated(await appendOrStale(services, request));
 
-/** Of a request that expected nothing. */
-export function refuseOutdated(result: Stored | Replayed | Refused): Stored | Replayed {
+/** The result of a request without expectations, which the store never refuses as outdated. */
+export function refuseOutdated(result: StoredAppend | Replayed | RefusedAppend): StoredAppend | Replayed {
   if ('outcome' in result && result.outcome !== 'stored') {
-    throw new Error(`${result.outcome} without an expectation`);
+    throw new Error(`expected an append without expectations to be stored, got ${result.outcome}`);
   }
   return result;
 }

@@ -1,9 +1,9 @@
 /**
- * Events as they come, for any number of readers. Who waits costs next to nothing: however many readers a project has,
- * its log is looked at once when it grew, for all of them, and each picks what matches its filter out of the newest
- * events, which are held in memory as long as somebody waits. A reader further back reads the store by itself. Readers
- * are woken at once by what comes after a pause, then at most every `limits.streamWakeMs`.
- * Proven by `test/service/events/arrivals.test.ts` and `test/http/stream.engines.test.ts`.
+ * Delivers new events to any number of readers. When the log of a project grows, it is read once for all
+ * readers; each picks the events that match its filter. The newest events stay in memory as long as a reader
+ * waits, and an idle reader costs next to nothing. A reader further back reads the store itself. Readers wake
+ * at once after a pause, then at most every `limits.streamWakeMs`. Proven by
+ * `test/service/events/arrivals.test.ts` and `test/http/stream.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { StoreReader } from '../../store/port/store.ts';
@@ -16,16 +16,16 @@ export interface NewEventFilter {
   readonly eventType?: string;
 }
 
-export interface NewEvents {
+interface NewEvents {
   readonly events: readonly NewEvent[];
-  /** All up to this leaf index was looked at; the next page comes after it. */
+  /** The page covers all leaves up to this index; the next page starts after it. */
   readonly after: number;
-  /** Whether there may be more at once; else one is woken. */
+  /** Whether the reader should read again at once. Otherwise it is woken. */
   readonly more: boolean;
 }
 
 /** An event in a page. */
-export class NewEvent {
+class NewEvent {
   readonly index: number;
   readonly bytes: number;
   readonly #leaf: Leaf;
@@ -38,7 +38,10 @@ export class NewEvent {
     this.bytes = leaf.record.length + (leaf.disclosures?.length ?? 0);
   }
 
-  /** As JSON, made once for all readers; null where the leaf is no event. Throws as `openLeaf`. */
+  /**
+   * The event as JSON, serialized once for all readers. Null where the leaf is no event. Throws like
+   * `openLeaf`.
+   */
   get text(): string | null {
     if (this.#text === undefined) {
       const event = openLeaf(this.#leaf);
@@ -57,17 +60,17 @@ export class NewEvent {
 /** A reader of one project. */
 export interface NewEventReader {
   /**
-   * Events after a leaf index, oldest first, at most `limits.streamPageEvents`, and no more than make up
-   * `limits.streamPageBytes` if they are as large as those before. Rejects as the store does.
+   * Events after a leaf index, oldest first: at most `limits.streamPageEvents`, and about
+   * `limits.streamPageBytes` at the size of the events before. Rejects with errors of the store.
    */
   read(after: number): Promise<NewEvents>;
   end(): void;
 }
 
-/** Events of which nothing is known yet. */
+/** Events that fit a page whatever their size. */
 const surelyFit = Math.floor(limits.streamPageBytes / limits.eventBytes);
 
-/** How many events of the size of these make up a page; null where there are none. */
+/** How many events of this average size fit a page; null without events. */
 function fitting(events: readonly NewEvent[]): number | null {
   if (events.length === 0) return null;
   const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
@@ -95,7 +98,7 @@ export class EventTails {
     this.#tail = tail;
   }
 
-  /** Calls `wake` when there may be events to read, soon after they became durable. */
+  /** Calls `wake` soon after events become durable. */
   watch(projectId: string, filter: NewEventFilter, wake: () => void): NewEventReader {
     const watched = this.#watched.get(projectId) ?? this.#start(projectId);
     watched.wakes.add(wake);
@@ -143,8 +146,8 @@ function wakeAll(watched: Watched): void {
   for (const wake of watched.wakes) wake();
 }
 
-/** The newest events of a project: all with an index from `from` to before `to`. */
-const tellsErasure = ({ record }: Leaf): boolean => record.includes('"eventType":"erasure.executed"');
+/** Whether a leaf may record an erasure. */
+const recordsErasure = ({ record }: Leaf): boolean => record.includes('"eventType":"erasure.executed"');
 
 class Newest {
   readonly #store: Reads;
@@ -153,9 +156,9 @@ class Newest {
   #bytes = 0;
   #from = Infinity;
   #to = -1;
-  /** Whether the log grew since it was looked at last. */
+  /** Whether the log grew since the last read. */
   #stale = true;
-  /** Whether the last look found a whole page, so that there may be more. */
+  /** Whether the last read found a full page, so that there may be more. */
   #behind = false;
   #failed = false;
   #looking: Promise<void> | undefined;
@@ -169,9 +172,9 @@ class Newest {
     this.#stale = true;
   }
 
-  /** `limit`: of events that are read for this reader alone. */
+  /** `limit`: the most events to read for this reader alone. */
   async read(filter: NewEventFilter, after: number, limit: number): Promise<NewEvents> {
-    // one that began before the log grew may have missed it; one that begins from now on has not
+    // a read that started before the log grew may miss its events; the next one does not
     if (this.#looking !== undefined) await this.#looking;
     if (this.#stale || this.#looking !== undefined) await (this.#looking ??= this.#look());
     if (this.#failed || after < this.#from - 1) return this.#readStore(filter, after, limit);
@@ -193,14 +196,17 @@ class Newest {
     return { events, after: more ? last : Math.max(last, to - 1), more };
   }
 
-  /** What is held may hold what was erased since; what is read with the event that tells it does not. */
+  /** Drops events in memory, whose fields may be erased by now. The next read sees the erasure. */
   #forget(): void {
     this.#events = [];
     this.#bytes = 0;
     this.#from = this.#to;
   }
 
-  /** Never rejects: where it fails, whoever reads does so alone, and hears what is wrong with what it reads. */
+  /**
+   * Reads the newest events. Never rejects: after a failure each reader reads the store itself and gets the
+   * error.
+   */
   async #look(): Promise<void> {
     this.#stale = false;
     try {
@@ -219,7 +225,7 @@ class Newest {
   async #extend(): Promise<void> {
     const limit = limits.streamPageEvents;
     const leaves = await this.#store.eventsAfter(this.#projectId, {}, { after: this.#to - 1, limit });
-    if (leaves.some(tellsErasure)) this.#forget();
+    if (leaves.some(recordsErasure)) this.#forget();
     for (const leaf of leaves) {
       const event = new NewEvent(leaf);
       this.#events.push(event);
@@ -228,7 +234,7 @@ class Newest {
     }
     this.#behind = leaves.length === limit;
     if (this.#behind) this.#stale = true;
-    // once all who waited for this look have picked theirs
+    // after every reader that waited for this read has picked its events
     setImmediate(() => this.#trim());
   }
 

@@ -1,29 +1,34 @@
 /**
- * Changes that must not outlive the credential they are asked with (contract B8, M6): of credentials, projects and
- * approvals. `append` does not take their effects; what does is told who asks, and has the store judge the caller by its
- * own rows, in the transaction of the change. Proven by `test/service/access/callers.test.ts`.
+ * Changes that need a valid credential at the moment of the change (contract B8, M6): of credentials,
+ * projects and approvals. The store checks the caller against its own rows in the transaction of the change,
+ * so a revoked key changes nothing. `append` does not accept these effects. Proven by
+ * `test/service/access/callers.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import type { Scope } from '../../contract/operation.ts';
-import type { AppendRequest, RequiredCaller } from '../../store/port/store.ts';
-import type { Effect } from '../../store/port/store.ts';
-import { appendGuarded, refuseOutdated, type Refused, type Stored } from './append.ts';
-import type { Caller, Replayed } from '../call/handler.ts';
+import type { AppendRequest, Effect, RequiredCaller } from '../../store/port/store.ts';
+import { appendGuarded, refuseOutdated } from './append.ts';
+import type { RefusedAppend, StoredAppend } from './append-result.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Replayed } from '../call/answer.ts';
 import type { Services } from '../dependencies.ts';
 
-/** Who asks, and the scopes that the change relies on: of the operation, and what is given to others. */
+/** The caller, and the scopes that the change needs: those of the operation, and those that it grants. */
 export type Asking =
   | { readonly caller: Caller; readonly scopes: readonly [Scope, ...string[]] }
   | typeof byOperator;
 
-/** Somebody at the machine, who needs no credential. */
+/** An operator at the machine, who needs no credential. */
 export const byOperator = 'operator';
 
-/** The same, where the change gives these scopes to others. */
+/** The same caller, for a change that grants these scopes to others. */
 export const asksFor = (asking: Asking, gives: readonly string[]): Asking =>
   asking === byOperator ? asking : { caller: asking.caller, scopes: [...asking.scopes, ...gives] };
 
-/** What the store is to require; null for the operator, and for a person with an ID token, of which it knows nothing. */
+/**
+ * The caller that the store must check. Null for the operator, and for a person with an ID token, which the
+ * store does not know.
+ */
 export function requiredOf(asking: Asking, atMs: number): RequiredCaller | null {
   if (asking === byOperator || asking.caller.credential === null) return null;
   const { credential } = asking.caller;
@@ -31,29 +36,32 @@ export function requiredOf(asking: Asking, atMs: number): RequiredCaller | null 
 }
 
 /**
- * As `append`, of effects that somebody has to be known for. INVALID_CREDENTIAL and INSUFFICIENT_SCOPE where the caller
- * is no longer what this process believes.
+ * Appends effects that need a known caller. INVALID_CREDENTIAL and INSUFFICIENT_SCOPE where the caller has
+ * changed since this process cached it.
  */
 export async function appendFor(
   services: Services,
   asking: Asking,
   request: AppendRequest,
-): Promise<Stored | Replayed> {
+): Promise<StoredAppend | Replayed> {
   return refuseOutdated(await appendForOrStale(services, asking, request));
 }
 
-/** As above, as `appendOrStale`. */
+/** Like `appendFor`, and returns a refusal like `appendOrStale`. */
 export async function appendForOrStale(
   services: Services,
   asking: Asking,
   request: AppendRequest,
-): Promise<Stored | Replayed | Refused> {
+): Promise<StoredAppend | Replayed | RefusedAppend> {
   const required = requiredOf(asking, services.now());
   const effects: Effect[] = [...(required === null ? [] : [required]), ...(request.effects ?? [])];
   return believed(services, asking, () => appendGuarded(services, { ...request, effects }));
 }
 
-/** Asks for a caller anew who turned out to be another than this process believes. */
+/**
+ * Runs a change. Where the store refuses the caller, drops the cached credential so that the next request
+ * looks it up.
+ */
 export async function believed<Value>(
   { forgetCredential }: Pick<Services, 'forgetCredential'>,
   asking: Asking,

@@ -1,6 +1,6 @@
 /**
- * Audit Events (interface §4.1; contract E1-E16): record one, record many, read, count, find runs.
- * Proven by `test/service/events/handlers.engines.test.ts`.
+ * Handlers of Audit Events (contract E1-E16): record one, record many, read, count, list runs. Proven by
+ * `test/service/events/handlers.engines.test.ts`.
  */
 import type { AuditEvent, EventInput, Run } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
@@ -11,7 +11,9 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { RunSummary } from '../../store/port/store.ts';
 import type { Leaf } from '../../store/port/store.ts';
 import { append, unmetered } from './append.ts';
-import { notFound, type Caller, type Handlers } from '../call/handler.ts';
+import { notFound } from '../call/answer.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Handlers } from '../call/handler.ts';
 import { Erasures, lostFields } from '../erasure/erased.ts';
 import { judgeEvent, loadEventCheck, type Judged, type Recording } from './judge.ts';
 import { appendJudged } from './judged.ts';
@@ -75,7 +77,7 @@ export const events: Pick<
     const limit = pageLimit(query.limit, limits.eventPageDefault, limits.eventPageMax);
     const opened = cursor === undefined ? undefined : services.cursors.open(scope, cursor);
     const erasures = new Erasures(services.store, projectId);
-    // what was pruned stands in an archive; what the service says of itself never is
+    // pruned events are in an archive; events of the system run are never pruned
     const fromIndex = runId === systemRun ? 0 : await services.store.prunedBelow(projectId);
     const page = await readEvents(limit, services.slices.of(projectId), {
       require: (leaf) => erasures.require(leaf),
@@ -129,7 +131,7 @@ const recordingOf = (caller: Caller, services: Services): Recording => ({
   subjects: subjectsOf(caller, services),
 });
 
-/** What of a request is appended. */
+/** The leaves of a request that the service appends. */
 function acceptedOf(results: readonly Judged[]): Pick<Uncounted, 'fingerprints'> & {
   readonly leaves: readonly EventDraft[];
 } {
@@ -146,10 +148,13 @@ function acceptedOf(results: readonly Judged[]): Pick<Uncounted, 'fingerprints'>
   return fingerprints === undefined ? { leaves } : { leaves, fingerprints };
 }
 
-/** Duplicates and rejected events count nothing (contract I8, E11). */
+/** Counts accepted events. Duplicates and rejected events cost no units (contract I8, E11). */
 const asEvents = (caller: Caller) => ({ caller, op: 'audit_event', units: 'accepted' }) as const;
 
-/** Judges a batch, giving way to other requests now and then: one of 16 MiB takes a few hundred milliseconds. */
+/**
+ * Judges a batch in slices, so that other requests run in between. A batch of 16 MiB takes a few hundred
+ * milliseconds.
+ */
 async function judgeAll(inputs: readonly unknown[], services: Services, caller: Caller): Promise<Judged[]> {
   const check = await loadEventCheck();
   const recording = recordingOf(caller, services);
@@ -168,8 +173,8 @@ async function judgeAll(inputs: readonly unknown[], services: Services, caller: 
 const chunkEvents = 100;
 
 /**
- * Up to `limit` events, cut short where they pass `limits.pageBytes`, read in chunks so that a page of large
- * events never stands in memory at once. `last`: the index to go on after, or null at the end.
+ * Up to `limit` events, fewer beyond `limits.pageBytes`. Reads in chunks, so that memory never holds a whole
+ * page of large events. `last`: the index to continue after, or null at the end.
  */
 async function readEvents(
   limit: number,
@@ -177,7 +182,7 @@ async function readEvents(
   list: {
     after: number | undefined;
     read: (page: { after?: number; limit: number }) => Promise<Leaf[]>;
-    /** Judges an event of which something was erased. */
+    /** Checks an event with erased fields. */
     require: (leaf: Leaf) => Promise<void>;
   },
 ): Promise<{ events: AuditEvent[]; last: number | null }> {
@@ -192,7 +197,7 @@ async function readEvents(
       const event = openLeaf(leaf);
       if (leaf.erased !== undefined) await list.require(leaf);
       if (event === null)
-        throw new GovError('STORAGE_FAULT', `leaf ${leaf.index} is not the event it should be`);
+        throw new GovError('STORAGE_FAULT', `expected the event at leaf ${leaf.index}, got another leaf`);
       events.push(event);
       after = leaf.index;
       bytes += leaf.record.length + (leaf.disclosures?.length ?? 0);
@@ -205,8 +210,8 @@ async function readEvents(
 }
 
 /**
- * The event in a leaf, or null where the leaf is of another type. STORAGE_FAULT where it lost a field that its body does
- * not say was erased.
+ * The event in a leaf, or null for a leaf of another type. STORAGE_FAULT where a field is missing that the
+ * leaf does not list as erased.
  */
 export function openLeaf({ index, record, disclosures, erased }: Leaf): AuditEvent | null {
   if (!record.endsWith('"type":"gov.event/1"}')) return null;

@@ -1,7 +1,7 @@
 /**
- * Judges one event before it is recorded (contract E1-E7): schema, time, depth, canonical sizes. What passes
- * is drafted, that is, its salted commitments are made. Shared by the single and the batch operation.
- * Proven by `test/service/events/handlers.engines.test.ts`.
+ * Judges one event before it is recorded (contract E1-E7): schema, time, depth, canonical sizes. Then drafts
+ * it, which computes its salted commitments. Single and batch recording share it. Proven by
+ * `test/service/events/handlers.engines.test.ts`.
  */
 import type { EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
@@ -13,16 +13,16 @@ import { draftEvent, type EventDraft } from '../../core/event/record.ts';
 import { futureRefusal, parseTimestamp } from '../../core/time.ts';
 import { plain, type FieldCode } from '../call/explain.ts';
 import type { Redact } from './redaction.ts';
-import { loadCheck, type Check } from '../call/schema.ts';
+import { loadCheck, type BodyCheck } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import type { SubjectsOf } from '../erasure/subjects.ts';
 
-/** Where tool calls are recorded that name no run. */
+/** The run of tool calls that name no run. */
 export const toolRun = 'gov.tools';
 
 const earliestMs = Date.UTC(2000, 0, 1);
 
-/** What a project does with what it records. */
+/** Redaction and subjects of a project, which recording needs. */
 export interface Recording {
   readonly redact: Redact;
   readonly subjects: SubjectsOf;
@@ -39,8 +39,8 @@ const fault = (pointer: string, code: string, detail: string, limit?: number): {
 });
 
 /**
- * Judges an event that matches the schema, and drafts it as the project redacts it: what is committed to, and its
- * canonical sizes, are those of the redacted event. The client controls it. Cost: 20 to 50 µs.
+ * Judges an event that matches the schema, and drafts it as the project redacts it. Commitments and canonical
+ * sizes are those of the redacted event. The client controls the event. Cost: 20 to 50 µs.
  */
 export function judgeEvent(
   input: EventInput,
@@ -67,19 +67,19 @@ export function judgeEvent(
   if ('fault' in redacted) return redacted;
   const made = draftEvent(redacted.event, timestampMs, salt);
   if ('code' in made) return fault(made.pointer, made.code.toUpperCase(), made.detail);
-  // as they were sent: who is redacted can be erased all the same
+  // reads subjects before redaction, so that a redacted subject can still be erased
   const about = subjects === null ? null : subjects(input as unknown as JsonObject);
   if (about !== null && 'fault' in about) return about;
   const draft = about === null ? made : { ...made, ...about };
   if (Math.abs(skewMs) > limits.recordedSkewSeconds * 1000) counts.skewedEvents += 1;
   if (draft.clientEventId === null) return { draft, fingerprint: null };
-  // as it was sent, so that a repeat is one whatever is redacted by then; absent metadata is empty metadata; an event
-  // is JSON by now
+  // fingerprints the event before redaction, so that a repeat stays a repeat when redaction changes; absent
+  // metadata equals empty metadata; the event is JSON here
   const whole = { metadata: {}, ...input } as unknown as Json;
   return { draft, fingerprint: fingerprint(canonicalize(whole)) };
 }
 
-/** Whether a value nests deeper than `levels` containers. Its depth is bounded by the parser. */
+/** Whether a value nests deeper than `levels` containers. The parser bounds its depth. */
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
@@ -89,15 +89,15 @@ function isDeeper(value: unknown, levels: number): boolean {
   return false;
 }
 
-let eventCheck: Promise<Check> | undefined;
+let eventCheck: Promise<BodyCheck> | undefined;
 
 /** The schema check of a single event, for batches. */
-export function loadEventCheck(): Promise<Check> {
+export function loadEventCheck(): Promise<BodyCheck> {
   const { body, readOnly } = table.createEvent;
   return (eventCheck ??= loadCheck(body, { in: 'body', readOnly }));
 }
 
-/** Reason codes of contract E10 for the faults of an event. */
+/** Reason codes of contract E10 for findings about an event. */
 const reasons: Readonly<Record<string, string>> = {
   MISSING_FIELD: 'missing_field',
   UNKNOWN_FIELD: 'unknown_field',
@@ -107,7 +107,7 @@ const reasons: Readonly<Record<string, string>> = {
   CLIENT_EVENT_ID_CONFLICT: 'client_event_id_conflict',
 } satisfies Partial<Record<FieldCode | string, string>>;
 
-/** `reason` of a rejected event: a stable code, then where and why, at most 500 characters. */
+/** The `reason` of a rejected event: a stable code, then place and detail, at most 500 characters. */
 export function rejection({ pointer, code, detail }: FieldError): string {
   const reason = `${reasons[code] ?? 'invalid_field'}: ${pointer === '' ? '/' : pointer} ${detail}`;
   return plain(reason).slice(0, limits.batchReasonChars);

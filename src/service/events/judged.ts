@@ -1,34 +1,36 @@
 /**
- * Events are judged by what holds in their project: what is redacted, how much room a quota has. A process remembers that
- * for some seconds (`src/service/access/credentials.ts`), so the store refuses what was judged by anything but the newest, whichever process
- * changed it, and it is judged anew here. The writer knows when its project was changed last, so nobody else pays for
- * this. Proven by `test/service/events/judged.test.ts`.
+ * Appends events that were judged by the project's newest rules: redaction and quota. A process caches these
+ * rules for seconds (`src/service/access/credentials.ts`), so the store refuses events that were judged by
+ * old ones, and this file judges them again. The writer already knows when its project last changed, so the
+ * check costs nothing else. Proven by `test/service/events/judged.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { refusedCredential } from '../../core/credential.ts';
-import { refuseOutdated, type Stored } from './append.ts';
-import { notFound, type Caller, type Replayed } from '../call/handler.ts';
-import { appendMeteredOrStale, type Counted, type Uncounted } from '../access/quota.ts';
+import { refuseOutdated } from './append.ts';
+import type { StoredAppend } from './append-result.ts';
+import { notFound, type Replayed } from '../call/answer.ts';
+import type { Caller } from '../call/caller.ts';
+import { appendMeteredOrStale, type MeteredCall, type Uncounted } from '../access/quota.ts';
 import type { Services } from '../dependencies.ts';
 import { rulesOf } from '../call/settings.ts';
 
 const attempts = 5;
 
 /**
- * Appends what `judge` makes for a caller, as `appendMetered`. INVALID_CREDENTIAL or NOT_FOUND where the project was
- * deleted meanwhile, OVERLOADED where it never rests.
+ * Appends the result of `judge` like `appendMetered`. INVALID_CREDENTIAL or NOT_FOUND where the project was
+ * deleted in the meantime, OVERLOADED where it keeps changing.
  */
 export async function appendJudged(
   services: Services,
-  counted: Counted,
+  counted: MeteredCall,
   judge: (caller: Caller) => Promise<Uncounted> | Uncounted,
-): Promise<Stored | Replayed> {
+): Promise<StoredAppend | Replayed> {
   let { caller } = counted;
   for (let attempt = 0; attempt < attempts; attempt++) {
     const { revisedMs } = caller.rules;
     const judged = judge(caller);
-    // nothing waits where it is known at once, as it nearly always is
+    // avoids a turn of the loop where no promise is needed, which is nearly always
     const request = judged instanceof Promise ? await judged : judged;
     const appended = revisedMs === undefined ? request : { ...request, revisedMs };
     const by = caller === counted.caller ? counted : { ...counted, caller };
@@ -37,12 +39,12 @@ export async function appendJudged(
     services.forgetCredential(caller.project.projectId);
     caller = await asOfNow(services, caller);
   }
-  throw new GovError('OVERLOADED', 'the project kept changing meanwhile; repeat later', {
+  throw new GovError('OVERLOADED', 'the project kept changing; repeat later', {
     retryAfterSeconds: limits.overloadRetrySeconds,
   });
 }
 
-/** The caller with what holds in the project now. */
+/** The caller with the project's current rules. */
 async function asOfNow({ store, hosting }: Services, caller: Caller): Promise<Caller> {
   const { projectId, organizationId, environment } = caller.project;
   const stored = await store.storedProject(organizationId, projectId);

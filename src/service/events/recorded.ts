@@ -4,7 +4,7 @@
  */
 import type { BatchResult } from '../../contract/events.ts';
 import type { Assigned, ResponseTemplate } from '../../store/port/store.ts';
-import type { PlainAnswer } from '../call/handler.ts';
+import type { PlainAnswer } from '../call/answer.ts';
 import { rejection, type Judged } from './judge.ts';
 
 export function createdAnswer(assigned: Assigned | undefined, runId: string, basePath: string) {

@@ -1,33 +1,35 @@
 /**
- * Redaction before hashing (contract O11). A project names places in its events by JSON pointers (RFC 6901) into actor,
- * resource and metadata; what stands there is replaced, before anything is committed to, by
+ * Redaction before hashing (contract O11). A project names places in its events by JSON pointers (RFC 6901)
+ * into actor, resource and metadata. The service replaces the values there, before it computes commitments,
+ * by
  *
- *   {"redacted": true, "fingerprint": "hmac-sha256:<64 hex digits>"}
+ * {"redacted": true, "fingerprint": "hmac-sha256:<64 hex digits>"}
  *
- * and the event says which places were replaced in its metadata, member `gov.redacted`, in order of the pointers. The
- * fingerprint is HMAC-SHA-256, under a key of the installation, over `gov.redaction/1 LF projectId LF JCS(value)`: equal
- * values of a project have equal ones, and without the key it confirms no guess. Whoever may record events can try
- * values all the same, so it hides nothing from them. Proven by `test/service/events/redaction.test.ts`.
+ * The member `gov.redacted` of the event's metadata lists the replaced places in the order of the pointers.
+ * The fingerprint is HMAC-SHA-256, under a key of the installation, over `gov.redaction/1 LF projectId LF
+ * JCS(value)`. Equal values of a project have equal fingerprints; without the key, a fingerprint confirms no
+ * guess. A caller that may record events can still test guesses by recording them. Proven by
+ * `test/service/events/redaction.test.ts`.
  */
 import type { EventInput } from '../../contract/events.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import type { Services } from '../dependencies.ts';
 
-/** In the metadata of an event: the pointers at which something was replaced. */
-export const redactedMember = 'gov.redacted';
+/** The member of an event's metadata that lists the pointers of replaced values. */
+const redactedMember = 'gov.redacted';
 
-/** What stands below a place: to be replaced whole, or looked into. */
+/** Places below a container: replace the whole value, or look into it. */
 type Places = 'replaced' | ReadonlyMap<string, Places>;
 
-/** A redacted event, or why it cannot be one. */
-export type Redacted = { readonly event: EventInput } | { readonly fault: FieldError };
+/** A redacted event, or the reason why it cannot be redacted. */
+type Redacted = { readonly event: EventInput } | { readonly fault: FieldError };
 
 /** Null where a project redacts nothing, which costs nothing. */
 export type Redact = ((event: EventInput) => Redacted) | null;
 
-/** How events of a project are redacted. */
+/** The redaction of a project's events. */
 export function redactionOf(
   { rules, project }: Caller,
   { fingerprint }: Pick<Services, 'fingerprint'>,
@@ -43,7 +45,7 @@ export function redactionOf(
   return (event) => redact(event, places, stampOf);
 }
 
-/** Made once for the settings that it is of: rules are kept for some seconds, and batches are long. */
+/** Built once for each settings object: rules are cached for seconds, and batches are long. */
 const made = new WeakMap<readonly string[], ReadonlyMap<string, Places>>();
 
 function placesOf(pointers: readonly string[]): ReadonlyMap<string, Places> {
@@ -55,10 +57,10 @@ function placesOf(pointers: readonly string[]): ReadonlyMap<string, Places> {
   return root;
 }
 
-/** RFC 6901 §4. */
+/** Decodes a token of a JSON pointer (RFC 6901 §4). */
 const nameOf = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');
 
-/** What is replaced whole is not looked into, in whichever order the pointers stand. */
+/** Adds a place. A place inside a replaced value has no effect, in whatever order the pointers come. */
 function addPlace(root: Map<string, Places>, path: readonly string[]): void {
   let places = root;
   for (const name of path.slice(0, -1)) {
@@ -81,7 +83,7 @@ function redact(
     return { fault: { pointer: `/metadata/${redactedMember}`, in: 'body', code: 'NOT_ALLOWED', detail } };
   }
   const replaced: string[] = [];
-  // an event that matches the schema came out of a body: it is JSON
+  // an event that matches the schema comes from a body, so it is JSON
   const whole = event as unknown as JsonObject;
   const result = replaceIn(whole, places, { at: '', stampOf, replaced }) as unknown as EventInput;
   if (replaced.length === 0) return { event };
@@ -94,7 +96,7 @@ interface Walk {
   readonly replaced: string[];
 }
 
-/** A copy with what stands at these places replaced. Cost: the containers on the way to them. */
+/** A copy with the values at these places replaced. Cost: the containers on the way to them. */
 function replaceIn(value: Json, places: ReadonlyMap<string, Places>, walk: Walk): Json {
   if (typeof value !== 'object' || value === null) return value;
   const isList = Array.isArray(value);
@@ -113,10 +115,10 @@ function replaceIn(value: Json, places: ReadonlyMap<string, Places>, walk: Walk)
   return copy as Json;
 }
 
-/** RFC 6901 §4: without leading zeros. */
+/** Whether a token is an array index: no leading zeros (RFC 6901 §4). */
 const isIndex = (token: string): boolean => /^(?:0|[1-9][0-9]*)$/.test(token);
 
-/** A copy without a prototype, so that a member `__proto__` is a member like any other. */
+/** A copy without a prototype, so that `__proto__` is an ordinary member. */
 const copyOf = (value: object): Record<string, Json> => Object.assign(Object.create(null), value);
 
 function withMember(metadata: object, replaced: Json): Record<string, Json> {

@@ -1,6 +1,7 @@
 /**
- * Judges the events of a run as they pass by, each against its hash in the tree. A proof derives the graph and
- * judges in one pass: the judge is kept by the graph's id and goes on with what was recorded since.
+ * Checks the events of a run against their leaf hashes in the tree. A proof derives the graph and checks
+ * events in one pass; the checker is kept by graph id and continues with later events. Proven by
+ * `test/service/proofs/handlers.engines.test.ts`.
  */
 import { EventIntegrity, type IntegrityFacts } from '../../core/proof/integrity.ts';
 import { hashBytes } from '../../core/merkle/tree.ts';
@@ -12,23 +13,23 @@ import type { StoreReader } from '../../store/port/store.ts';
 export class RunJudge {
   readonly #integrity: EventIntegrity;
   readonly #hashes: LeafHashes;
-  /** What the rows of a logged graph are held against, where they are. */
+  /** The run index that checks the rows of a logged graph; absent where there is no such graph. */
   readonly index: RunIndex | null;
   #events = 0;
 
   constructor(reader: StoreReader, of: { projectId: string; runId: string }, options: { indexed: boolean }) {
-    // every event that is added stands below S, by the range that was read
+    // every added event is below S already, by the range that was read
     this.#integrity = new EventIntegrity(of.runId, Number.MAX_SAFE_INTEGER);
     this.#hashes = new LeafHashes(reader, of.projectId);
     this.index = options.indexed ? new RunIndex({ hashes: true }) : null;
   }
 
-  /** Events judged so far; the next one has this runSeq. */
+  /** Events checked so far; the next one has this runSeq. */
   get events(): number {
     return this.#events;
   }
 
-  /** Reads what the tree says of the events that are added next. */
+  /** Reads the leaf hashes of the events that are added next. */
   load(chunk: readonly RunEvent[]): Promise<void> {
     return this.#hashes.load(chunk.map(({ index }) => index));
   }
@@ -44,7 +45,7 @@ export class RunJudge {
   }
 }
 
-/** Leaf hashes as the tree has them, a few tiles at a time. */
+/** Leaf hashes from the tree, a few tiles at a time. */
 export class LeafHashes {
   readonly #reader: StoreReader;
   readonly #projectId: string;
@@ -55,7 +56,7 @@ export class LeafHashes {
     this.#projectId = projectId;
   }
 
-  /** Reads what is missing of these leaves, and forgets the tiles of others. */
+  /** Reads the missing tiles of these leaves and drops all other tiles. */
   async load(indexes: readonly number[]): Promise<void> {
     const widths = new Map<number, number>();
     for (const index of indexes) {
@@ -72,7 +73,7 @@ export class LeafHashes {
     );
   }
 
-  /** 32 bytes; empty where the tree lacks them. */
+  /** The hash of a leaf, 32 bytes; empty where the tree lacks it. */
   at(index: number): Uint8Array {
     const start = (index % tileWidth) * hashBytes;
     return (
@@ -83,7 +84,7 @@ export class LeafHashes {
 
 const keptAtMost = 16;
 
-/** Judges that go on when the layers of the graph's proof are computed; oldest first out. */
+/** Keeps checkers until the layers of the graph's proof are computed; drops the oldest first. */
 class KeptJudges {
   readonly #judges = new Map<string, RunJudge>();
 

@@ -1,7 +1,6 @@
 /**
- * The events and decisions of a run as one stream in log order, for replays. A leaf that is not what was logged
- * does not end it: it stands in its place with the hash that the tree has for it.
- * Proven by `test/service/replay/faults.test.ts`.
+ * Reads the events and decisions of a run in log order, for replays. An altered leaf does not end the stream:
+ * the stream contains the hash that the tree has for it. Proven by `test/service/replay/faults.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import type { OpenLeaf } from '../../core/decided/leaf.ts';
@@ -12,14 +11,14 @@ import { runEvents } from './run-stream.ts';
 import { LeafHashes } from './run-judge.ts';
 import type { TaskContext } from '../call/work.ts';
 
-export type RecordedLeaf =
+type RecordedLeaf =
   | { readonly kind: 'event'; readonly index: number; readonly event: RunEvent }
   | { readonly kind: 'evaluation'; readonly index: number; readonly leaf: OpenLeaf }
   | { readonly kind: 'risk'; readonly index: number; readonly leaf: OpenLeaf }
   /** `expected`: 32 bytes. */
   | { readonly kind: 'altered'; readonly index: number; readonly expected: Uint8Array };
 
-/** Everything recorded of the run below the tree size; of events only the body at `/action` is read. */
+/** All leaves of the run below the tree size. Of events, only the body at `/action` is read. */
 export async function* leavesOfRun(
   context: TaskContext,
   run: RunAt,
@@ -56,11 +55,11 @@ class Ahead {
   }
 }
 
-/** Reads on from where it was. */
+/** A reader that can continue after an error. */
 interface Resumable {
   /** Leaves below an index. */
   read(beforeIndex: number): AsyncGenerator<RecordedLeaf, void, undefined>;
-  /** Goes on behind the leaf at an index, which cannot be read. */
+  /** Continues after the leaf at an index, which cannot be read. */
   skip(index: number): void;
 }
 
@@ -101,7 +100,10 @@ function decidedFrom(context: TaskContext, run: RunAt, kind: keyof typeof typeOf
   };
 }
 
-/** A chunk that holds an altered leaf cannot be read: what stands before it is, then the leaf itself is told. */
+/**
+ * Reads past altered leaves. A chunk with an altered leaf is read up to that leaf; the leaf itself follows as
+ * `altered`.
+ */
 async function* pastAltered(
   { reader }: TaskContext,
   { projectId, treeSize }: RunAt,
@@ -123,7 +125,7 @@ async function* pastAltered(
   }
 }
 
-/** Which leaf of the log an error says is not what was logged; throws any other error. */
+/** The index of the leaf that an error reports as altered. Throws any other error. */
 function alteredIndex(error: unknown): number {
   const { tree, index } = error instanceof GovError ? error.extensions : {};
   if (tree === 'audit' && typeof index === 'number') return index;

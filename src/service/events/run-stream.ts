@@ -1,4 +1,7 @@
-/** The events of a run as a stream of chunks, so that a run of a million never stands in memory. */
+/**
+ * Reads the events of a run in chunks, so that a run of a million events never fills memory. Proven by
+ * `test/service/replay/handlers.engines.test.ts`.
+ */
 import { GovError } from '../../contract/problems.ts';
 import { readRecord, recordDigests, type RunEvent } from '../../core/event/run-entry.ts';
 import type { Leaf } from '../../store/port/store.ts';
@@ -9,8 +12,8 @@ import type { RunOf, TaskContext } from '../call/work.ts';
 const chunkEvents = 100;
 
 /**
- * Events from `fromSeq` on with an index below `beforeIndex`; bodies are read unless told otherwise. STORAGE_FAULT where one
- * that is read whole lost something that was not erased.
+ * Events from `fromSeq` on with an index below `beforeIndex`; reads bodies by default. STORAGE_FAULT where a
+ * whole event lacks a field that was not erased.
  */
 export async function* runEvents(
   { reader, breathe }: TaskContext,
@@ -34,7 +37,10 @@ export async function* runEvents(
   }
 }
 
-/** Cost: none where all stands there as it was recorded, which whoever reads has seen by one hash (`Leaf.bounds`). */
+/**
+ * Checks that only erased fields are missing. Costs nothing for a complete event, whose single hash the
+ * caller checks (`Leaf.bounds`).
+ */
 function requireKept(leaf: Leaf): void {
   const { record, disclosures, bounds, isGone } = leaf;
   if (disclosures !== null && bounds === undefined && isGone !== true) return;
@@ -45,7 +51,7 @@ function requireKept(leaf: Leaf): void {
 export const noEvents = (runId: string): GovError =>
   new GovError('RUN_HAS_NO_EVENTS', `expected events of run ${runId}, got none; record events first`);
 
-/** The index below which events were pruned, where that is why something is not there; else null. */
+/** The index below which events were pruned, where an error says so; else null. */
 export function prunedBelow(error: unknown): number | null {
   const below = error instanceof GovError ? error.extensions['prunedBelow'] : undefined;
   return typeof below === 'number' ? below : null;
@@ -54,6 +60,6 @@ export function prunedBelow(error: unknown): number | null {
 const prunedRun = (runId: string, below: number): GovError =>
   new GovError(
     'RUN_HAS_NO_EVENTS',
-    `expected all events of run ${runId}, but those below leaf ${below} were pruned, and stand in an archive`,
+    `expected all events of run ${runId}, but those below leaf ${below} were pruned, and are in an archive`,
     { extensions: { prunedBelow: below } },
   );

@@ -1,7 +1,7 @@
 /**
- * Turns and holds of runs in this process. `inTurn` lets what changes or logs the graph of a run happen one at
- * a time; `hold` keeps events of a run waiting for the short time in which its graph is logged, so that a
- * run that never rests can be proved all the same. Proven by `test/service/events/runs.test.ts`.
+ * Serializes work on runs in this process. `inTurn` runs one change of a run's graph at a time. `hold` delays
+ * new events of a run while its graph is logged, so that a run with constant traffic can still be proved.
+ * Proven by `test/service/events/runs.test.ts`.
  */
 import type { RunOf } from '../call/work.ts';
 
@@ -11,7 +11,7 @@ export class Runs {
   readonly #turns = new Map<string, Promise<void>>();
   readonly #holds = new Map<string, Promise<void>>();
 
-  /** Runs `work` after all work on the run that was asked for before. */
+  /** Runs `work` after all earlier work on the run. */
   async inTurn<Result>(of: RunOf, work: () => Promise<Result>): Promise<Result> {
     const key = name(of);
     const before = this.#turns.get(key);
@@ -27,7 +27,7 @@ export class Runs {
     }
   }
 
-  /** Holds the run's events until the answer is called. */
+  /** Delays the run's events until the returned function is called. */
   hold(of: RunOf): () => void {
     const key = name(of);
     let release: () => void = () => {};
@@ -39,12 +39,12 @@ export class Runs {
     };
   }
 
-  /** Whether any run is held; nearly always not. */
+  /** Whether any run is on hold; nearly always false. */
   get holding(): boolean {
     return this.#holds.size > 0;
   }
 
-  /** Waits while one of these runs is held. */
+  /** Waits until none of these runs is on hold. */
   async free(projectId: string, runIds: Iterable<string>): Promise<void> {
     for (const runId of runIds) {
       const key = name({ projectId, runId });

@@ -1,9 +1,8 @@
 /**
- * Tells who waits for new events that a project's log grew. It carries no events: a woken reader reads the
- * store from where it stands, so nothing is lost or held in memory for slow readers. Where other processes write to
- * the store, the sizes of the logs that are waited for are asked for twice a second, in one read however many; nothing
- * is asked where nobody waits. (NOTIFY would tell at once, but makes all commits of a database take turns.)
- * Proven by `test/service/events/tail.test.ts`.
+ * Wakes readers when the log of a project grows. It carries no events: a woken reader reads the store, so
+ * nothing is lost, and slow readers cost no memory. Where other processes write to the store, it reads the
+ * sizes of all watched logs twice a second in one query, and none where no reader waits. (NOTIFY would report
+ * at once, but serializes all commits of a database.) Proven by `test/service/events/tail.test.ts`.
  */
 import type { Store } from '../../store/port/store.ts';
 
@@ -20,14 +19,14 @@ export class Tail {
     this.#store = store;
   }
 
-  /** Called after events of a project became durable. */
+  /** Called after events of a project are durable. */
   grew(projectId: string): void {
     const waiting = this.#waiting.get(projectId);
     if (waiting === undefined) return;
     for (const wake of waiting) wake();
   }
 
-  /** Calls `wake` each time the project's log grew, and sometimes when it did not; the answer ends that. */
+  /** Calls `wake` each time the log grew, and sometimes when it did not. The returned function ends this. */
   watch(projectId: string, wake: () => void): () => void {
     const waiting = this.#waiting.get(projectId) ?? new Set();
     this.#waiting.set(projectId, waiting.add(wake));
@@ -43,7 +42,10 @@ export class Tail {
     };
   }
 
-  /** A size that is not known yet may be one that grew since the reader read. */
+  /**
+   * Reads the sizes. An unknown size counts as grown, because the log may have grown since the reader's last
+   * read.
+   */
   async #ask(): Promise<void> {
     if (this.#asking) return;
     this.#asking = true;
@@ -55,7 +57,7 @@ export class Tail {
         this.grew(projectId);
       }
     } catch {
-      // the store reports what troubles it; asked again in half a second
+      // the store logs its own errors; the next read follows in half a second
     } finally {
       this.#asking = false;
     }

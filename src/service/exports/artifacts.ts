@@ -1,54 +1,59 @@
 /**
- * Where artifacts of exports lie: files of a directory, or rows of a database (`src/host/exports/files.ts`, `src/host/exports/chunked.ts`),
- * sealed where there is a master key (`src/host/exports/sealed.ts`).
+ * Storage of export artifacts: files (`src/host/exports/files.ts`) or rows of a database
+ * (`src/host/exports/chunked.ts`), sealed where there is a master key (`src/host/exports/sealed.ts`). Proven
+ * by `test/host/exports/artifacts.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 
-/** Whose artifact it is. */
+/** The export of an artifact. */
 export interface ArtifactOf {
   readonly projectId: string;
   readonly exportId: string;
 }
 
 export interface ArtifactWriter {
-  /** Resolves once it may be given the next. STORAGE_FULL. */
+  /** Resolves when the writer accepts the next bytes. STORAGE_FULL. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Answers the name of the artifact, which is durable then. STORAGE_FULL. */
+  /** Returns the name of the artifact, which then is durable. STORAGE_FULL. */
   finish(): Promise<string>;
-  /** Leaves nothing. Once the last write is settled. */
+  /** Deletes what was written. Call it after the last write has settled. */
   abort(): Promise<void>;
 }
 
-/** Bytes from `from` up to and without `to`. */
+/** Bytes from `from` (included) to `to` (excluded). */
 export interface ByteRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** As it was finished: what `finish` answered, and how many bytes were written. */
-export interface MadeArtifact {
+/** A finished artifact: the name that `finish` returned, and its size in bytes. */
+interface MadeArtifact {
   readonly artifact: string;
   readonly sizeBytes: number;
 }
 
 /**
- * Guarantees: what `finish` answered can be read whole until it is removed; of anything else nothing can be read. A
- * crash leaves parts that no name leads to, which the next `create` or `remove` of the same export takes away.
+ * Guarantees: an artifact whose name `finish` returned can be read whole until it is removed; nothing else
+ * can be read. A crash leaves parts without a name, which the next `create` or `remove` of the same export
+ * deletes.
  */
 export interface Artifacts {
-  /** Of the disk below, which recording may share; null where it is not seen from here. */
+  /** Free bytes of the disk, which recording may share. Null where the disk is not visible from here. */
   freeBytes(): Promise<number | null>;
-  /** Removes what attempts before left: of an export that is not complete. */
+  /** Starts an artifact and deletes parts of earlier attempts. Only for an export that is not complete. */
   create(of: ArtifactOf): Promise<ArtifactWriter>;
-  /** In chunks of at most 1 MiB. EXPORT_FAILED where it is not there as it was written, told before any of it is answered. */
+  /**
+   * Reads in chunks of at most 1 MiB. EXPORT_FAILED where the artifact is missing or altered, before the
+   * first chunk.
+   */
   read(of: ArtifactOf, made: MadeArtifact, range: ByteRange): AsyncIterable<Uint8Array>;
-  /** All of the export; nothing where there is nothing. */
+  /** Removes everything of the export; does nothing where there is nothing. */
   remove(of: ArtifactOf): Promise<void>;
 }
 
-/** Nothing brings it back, so nobody should ask again. */
+/** The error for a lost artifact. It is permanent: a repeat of the request cannot succeed. */
 export function artifactLost({ exportId }: ArtifactOf, cause?: unknown): GovError {
-  const detail = `the artifact of ${exportId} is not there as it was written; create the export again`;
+  const detail = `expected the artifact of ${exportId} as it was written, got none or another; create the export again`;
   const errors = [{ pointer: '/exportId', in: 'path', code: 'EXPORT_FAILED', detail }] as const;
   return new GovError('EXPORT_FAILED', detail, { errors: [...errors], cause });
 }

@@ -1,8 +1,7 @@
 /**
- * Proofs and graphs that an export shows: what stands beside the log is held against what its leaf says, before anybody
- * gets it. Proven by `test/service/exports/altered.long.test.ts`.
+ * Reads proofs and graphs for an export and checks each stored row against its leaf before anybody gets it.
+ * Proven by `test/service/exports/altered.long.test.ts`.
  */
-import { GovError } from '../../contract/problems.ts';
 import {
   graphEnd,
   graphMiddle,
@@ -14,14 +13,14 @@ import {
 import { graphRoot } from '../../core/graph/rows.ts';
 import { hashText } from '../../core/hash.ts';
 import { ListRoot } from '../../core/merkle/list-root.ts';
-import type { StoredGraph } from '../../store/port/store.ts';
-import type { Leaf } from '../../store/port/store.ts';
-import type { Exporting, LeafPages } from './sources.ts';
+import type { Leaf, StoredGraph } from '../../store/port/store.ts';
+import type { Exporting, LeafPages } from './exporting.ts';
 import { graphRows } from '../graphs/rows.ts';
 import { timeRange } from '../call/pages.ts';
+import { contradiction, missingLeaf } from '../proofs/contradiction.ts';
 import type { TaskContext } from '../call/work.ts';
 
-/** Each with its proof or graph. */
+/** Rows of a page; each includes its proof or graph. */
 const largePage = 16;
 
 export async function* proofs({ reader, breathe }: TaskContext, exporting: Exporting): LeafPages {
@@ -34,7 +33,7 @@ export async function* proofs({ reader, breathe }: TaskContext, exporting: Expor
     for (const { leafIndex, proof, createdMs } of found) {
       if (createdMs < startMs || createdMs > endMs) continue;
       const leaf = { ...(await leafAt(reader, projectId, leafIndex)), stored: proof };
-      if (!isLogged(leaf, proof)) throw altered('proof', leafIndex);
+      if (!isLogged(leaf, proof)) throw contradiction('the proof', { index: leafIndex });
       yield [leaf];
     }
     after = found.at(-1)?.leafIndex;
@@ -47,19 +46,11 @@ function isLogged(leaf: ExportLeaf, proof: string): boolean {
   try {
     return rowOfLeaf('compliance_proofs', leaf, proof) !== null;
   } catch {
-    return false; // no proof at all
+    return false; // not even a proof
   }
 }
 
-/** What stands beside the log is not what the log says. */
-const altered = (what: 'proof' | 'graph', index: number): GovError =>
-  new GovError(
-    'STORAGE_FAULT',
-    `the ${what} is not as leaf ${index} of the audit log says; run gov log fsck --deep, and restore what it names from a backup`,
-    { extensions: { tree: 'audit', index } },
-  );
-
-/** The newest graph of each run that was logged. */
+/** The newest logged graph of each run. */
 export async function* graphs(context: TaskContext, exporting: Exporting): LeafPages {
   const { reader, breathe } = context;
   const { projectId, filters, treeSize } = exporting;
@@ -69,7 +60,8 @@ export async function* graphs(context: TaskContext, exporting: Exporting): LeafP
     const found = await reader.loggedGraphs(projectId, filter, page);
     for (const graph of found) {
       const leaf = await leafAt(reader, projectId, graph.leafIndex);
-      if (rootOfGraph(leaf, graph.runId) !== graph.rootHash) throw altered('graph', graph.leafIndex);
+      if (rootOfGraph(leaf, graph.runId) !== graph.rootHash)
+        throw contradiction('the graph', { index: graph.leafIndex });
       yield [{ ...leaf, pieces: () => piecesOf(context, projectId, graph) }];
     }
     after = found.at(-1)?.leafIndex;
@@ -79,8 +71,8 @@ export async function* graphs(context: TaskContext, exporting: Exporting): LeafP
 }
 
 /**
- * `graphText`, a part of its rows at a time: a graph of 100,000 nodes is 50 MB. STORAGE_FAULT behind the last of them
- * where they do not have the root that the log says.
+ * Writes `graphText` in parts: a graph of 100,000 nodes is 50 MB. STORAGE_FAULT after the last part where the
+ * rows do not have the logged root.
  */
 async function* piecesOf(
   { reader, breathe }: TaskContext,
@@ -102,12 +94,12 @@ async function* piecesOf(
   }
   const committed = (root: ListRoot) => ({ n: root.size, root: hashText(root.root()) });
   const { hash } = graphRoot(runId, { nodes: committed(roots.nodes), edges: committed(roots.edges) });
-  if (hash !== graph.rootHash) throw altered('graph', leafIndex);
+  if (hash !== graph.rootHash) throw contradiction('the graph', { index: leafIndex });
   yield graphEnd;
 }
 
 async function leafAt(reader: TaskContext['reader'], projectId: string, index: number): Promise<Leaf> {
   const leaf = await reader.leaf(projectId, index);
   if (leaf !== null) return leaf;
-  throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; check the log with fsck`);
+  throw missingLeaf(index);
 }

@@ -1,4 +1,7 @@
-/** Columns of a CSV artifact: the members of the resource's schema, and which of them hold nothing but numbers. */
+/**
+ * Columns of a CSV artifact: the members of the resource's schema, and which of them are always numbers.
+ * Proven by `test/service/exports/handlers.test.ts`.
+ */
 import type { ExportResource } from '../../contract/exports.ts';
 import { AuditEvent } from '../../contract/events.ts';
 import { governance } from '../../contract/governance.ts';
@@ -12,7 +15,7 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
 }
 
-/** What each resource's rows are; graphs have no such form (contract K2). */
+/** The row schema of each resource. Graphs have no columns (contract K2). */
 const rowSchemas = {
   audit_events: AuditEvent,
   compliance_proofs: proofs.getProof.success[200],
@@ -29,7 +32,7 @@ export function columnsOf(resource: ExportResource): {
 } {
   if (resource === 'causal_graphs')
     throw new Error('expected a resource that has columns, got causal_graphs');
-  // each is an object, of which only the names and types of its members are looked at
+  // each is an object schema; only names and types of its members are read
   const members = Object.entries(rowSchemas[resource].properties as Readonly<Record<string, Schema>>);
   const numeric = members.flatMap(([, schema], at) => (isNumeric(schema) ? [at] : []));
   return { names: members.map(([name]) => name), numeric: new Set(numeric) };

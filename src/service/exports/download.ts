@@ -1,13 +1,15 @@
 /**
- * The artifact of an export as an answer: whole or a range of it, by what the client has already (RFC 9110 §13.2.2, §14;
- * RFC 9530; RFC 6266; contract K8; reliability S25). Of several ranges at once the whole is answered, as RFC 9110 §14.2
- * allows. Proven by `test/http/answer/exports.test.ts` and `test/http/answer/exports.test.ts`.
+ * Answers with the artifact of an export, whole or a range (contract K8; RFC 9110 §13.2.2, §14; RFC 9530; RFC
+ * 6266). A request for several ranges gets the whole artifact, as RFC 9110 §14.2 allows. Proven by
+ * `test/http/answer/exports.test.ts` and `test/http/answer/export-statuses.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import type { ExportDone, StoredExport } from '../../store/port/store.ts';
 import { append, unmetered } from '../events/append.ts';
 import type { ByteRange } from './artifacts.ts';
-import { notFound, type Caller, type Conditions, type Streamed } from '../call/handler.ts';
+import { notFound, type Streamed } from '../call/answer.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Conditions } from '../call/handler.ts';
 import { exportDownloaded } from './events.ts';
 import type { Services } from '../dependencies.ts';
 
@@ -29,7 +31,7 @@ export async function downloadAnswer(services: Services, asked: Asked): Promise<
   if (conditions.ifMatch !== null && !matches(conditions.ifMatch, etag, 'strong')) {
     throw new GovError(
       'PRECONDITION_FAILED',
-      `expected the export ${etag}, as If-Match says; download it anew`,
+      `expected an If-Match with the export's tag ${etag}; download it again`,
     );
   }
   const always = { etag, 'cache-control': 'no-store', 'accept-ranges': 'bytes' };
@@ -41,13 +43,13 @@ export async function downloadAnswer(services: Services, asked: Asked): Promise<
   const range =
     conditions.ifRange === null || conditions.ifRange === etag ? rangeOf(conditions.range, size) : null;
   const { from, to } = range ?? { from: 0, to: size };
-  await tell(services, exported, caller);
+  await recordDownload(services, exported, caller);
   return {
     status: range === null ? 200 : 206,
     headers: {
       ...always,
       'content-type': format === 'csv' ? 'text/csv; charset=utf-8; header=present' : 'application/json',
-      // both parts are ours: words, digits and underscores
+      // resource and id are ours: words, digits and underscores
       'content-disposition': `attachment; filename="${resource}-${exportId}.${format}"`,
       'repr-digest': `sha-256=:${done.digest.toString('base64')}:`,
       'content-security-policy': "default-src 'none'; sandbox",
@@ -55,12 +57,13 @@ export async function downloadAnswer(services: Services, asked: Asked): Promise<
     },
     bytes: to - from,
     still: () => stillThere(services, exported),
-    chunks: () => told(services, exported, services.exports.artifacts.read(exported, done, { from, to })),
+    chunks: () =>
+      readReporting(services, exported, services.exports.artifacts.read(exported, done, { from, to })),
   };
 }
 
-/** Whoever keeps the service is told of what is lost. */
-async function* told(
+/** Reads the artifact and logs an error for the operator. */
+async function* readReporting(
   { log }: Services,
   { exportId }: StoredExport,
   chunks: AsyncIterable<Uint8Array>,
@@ -73,7 +76,10 @@ async function* told(
   }
 }
 
-/** EXPORT_EXPIRED and others once it ended, as by an erasure; the artifact itself is open by then. */
+/**
+ * EXPORT_EXPIRED and others once the export has ended, for example by an erasure; the artifact may still be
+ * open then.
+ */
 async function stillThere({ store, now }: Services, { projectId, exportId }: StoredExport): Promise<void> {
   const exported = await store.exported(projectId, exportId, now());
   if (exported === null) throw notFound('export');
@@ -98,7 +104,7 @@ function downloadable(exported: StoredExport): ExportDone {
   if (status === 'completed' && done !== null) return done;
   switch (status) {
     case 'expired':
-      throw refusal('EXPORT_EXPIRED', `export ${exportId} is not kept any more; create it again`);
+      throw refusal('EXPORT_EXPIRED', `export ${exportId} has expired; create it again`);
     case 'failed':
       throw refusal('EXPORT_FAILED', `export ${exportId} failed: ${errorSummary ?? 'no reason was kept'}`);
     case 'pending':
@@ -108,7 +114,7 @@ function downloadable(exported: StoredExport): ExportDone {
   }
 }
 
-/** Whether a list of entity tags has this one (RFC 9110 §8.8.3.2). The list is an attacker's. */
+/** Whether a list of entity tags contains this one (RFC 9110 §8.8.3.2). An attacker controls the list. */
 function matches(list: string, etag: string, comparison: 'weak' | 'strong'): boolean {
   if (list.trim() === '*') return true;
   return list.split(',').some((each) => {
@@ -120,8 +126,8 @@ function matches(list: string, etag: string, comparison: 'weak' | 'strong'): boo
 const oneRange = /^bytes=[ \t]*([0-9]{0,15})-([0-9]{0,15})[ \t]*$/i;
 
 /**
- * The bytes that a Range header asks for; null for all of them: where there is none, or one that is not of this form.
- * RANGE_NOT_SATISFIABLE where it begins behind the end. The header is an attacker's.
+ * The bytes that a Range header asks for. Null for all of them: without a header, or with one of another
+ * form. RANGE_NOT_SATISFIABLE where the range starts after the end. An attacker controls the header.
  */
 export function rangeOf(header: string | null, size: number): ByteRange | null {
   const [, first = '', last = ''] = oneRange.exec(header ?? '') ?? [];
@@ -141,8 +147,8 @@ export function rangeOf(header: string | null, size: number): ByteRange | null {
 const beyond = (size: number): GovError =>
   new GovError('RANGE_NOT_SATISFIABLE', `expected a range within ${size} bytes`, { extensions: { size } });
 
-/** Told once a day; a disk that is full keeps nobody from what is exported (reliability P4). */
-async function tell(services: Services, exported: StoredExport, by: Caller): Promise<void> {
+/** Records a download once a day. A full disk does not prevent the download. */
+async function recordDownload(services: Services, exported: StoredExport, by: Caller): Promise<void> {
   const { now, salt, log, fingerprint } = services;
   const event = exportDownloaded(exported, { nowMs: now(), salt, by });
   const fingerprints = new Map([[0, fingerprint(event.clientEventId ?? '')]]);

@@ -1,9 +1,12 @@
-/** Events of exports in the run of the service itself (contract O8; reliability S41): what left the system, and to whom. */
+/**
+ * System events of exports (contract O8): which data left the system, and who asked for it. Proven by
+ * `test/service/exports/handlers.test.ts`.
+ */
 import type { ExportManifest } from '../../contract/exports.ts';
 import { readJson, type JsonObject } from '../../core/json/parse.ts';
 import type { EventDraft } from '../../core/event/record.ts';
 import type { StoredExport } from '../../store/port/store.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import { systemEvent } from '../system.ts';
 
 interface Context {
@@ -17,7 +20,9 @@ type Asked = Pick<
   'exportId' | 'resource' | 'format' | 'filters' | 'includeProof' | 'treeSize' | 'createdMs'
 >;
 
-/** Asked for. With these members a proven artifact is bound to what was asked: verifiers rely on each of them. */
+/**
+ * An export was created. These members bind a proven artifact to its request; verifiers rely on each of them.
+ */
 export const exportCreated = (
   exported: Asked,
   { salt, by }: Pick<Context, 'salt'> & { by: By },
@@ -35,7 +40,7 @@ export const exportCreated = (
   );
 };
 
-/** Complete. */
+/** An export is complete. */
 export const exportCompleted = (
   made: {
     readonly exported: Pick<StoredExport, 'exportId' | 'resource' | 'format'>;
@@ -68,7 +73,10 @@ export const exportCompleted = (
   );
 };
 
-/** Failed for good. A client's own id has no `/` (contract A2), so none of these was used before. */
+/**
+ * An export failed for good. A client's own id contains no `/` (contract A2), so these ids never collide with
+ * one.
+ */
 export const exportFailed = (
   { exportId, errorSummary }: { readonly exportId: string; readonly errorSummary: string },
   context: Context,
@@ -80,13 +88,13 @@ export const exportFailed = (
       actor: { id: 'gov', type: 'service' },
       resource: { id: exportId, type: 'export' },
       metadata: { errorSummary },
-      // of several processes that fail it, one tells
+      // where several processes fail it, the id lets one event through
       clientEventId: `export/${exportId}/failed`,
     },
     context,
   );
 
-/** Downloaded, in whole or in part: told once for each export, caller and day (UTC). */
+/** An artifact was downloaded, whole or in part: one event for each export, caller and day (UTC). */
 export const exportDownloaded = (
   exported: Pick<StoredExport, 'exportId' | 'resource' | 'format'>,
   { by, ...context }: Context & { by: By },
@@ -106,7 +114,7 @@ export const exportDownloaded = (
   );
 };
 
-/** Its artifact went before its time, because the service needed what it took. */
+/** The service removed an artifact early, because recording needed its room. */
 export const exportEnded = (
   { exportId, reason }: { readonly exportId: string; readonly reason: 'disk_low' },
   context: Context,
@@ -118,13 +126,13 @@ export const exportEnded = (
       actor: { id: 'gov', type: 'service' },
       resource: { id: exportId, type: 'export' },
       metadata: { reason },
-      // of several processes that end it, one tells
+      // where several processes end it, the id lets one event through
       clientEventId: `export/${exportId}/expired`,
     },
     context,
   );
 
-/** Its artifact went before its time, because somebody wanted that. Whoever asks at the same time tells it too, once. */
+/** A caller deleted an artifact early. Concurrent requests record one event. */
 export const exportDeleted = (
   exported: Pick<StoredExport, 'exportId' | 'resource' | 'format'>,
   { by, ...context }: Context & { by: By },

@@ -1,5 +1,5 @@
 /**
- * Exports (interface §3.3, §4.12; contract K1-K12): asked for, listed, shown, downloaded. `job.ts` builds them.
+ * Handlers of exports (contract K1-K12): create, list, show, download, delete. `job.ts` builds artifacts.
  * Proven by `test/service/exports/handlers.test.ts` and `test/http/answer/exports.test.ts`.
  */
 import type { ExportFilters, ExportInput, ExportJob, ExportManifest } from '../../contract/exports.ts';
@@ -11,7 +11,9 @@ import { canonicalize, type Json } from '../../core/json/parse.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ByAge, StoredExport } from '../../store/port/store.ts';
 import { append, unmetered } from '../events/append.ts';
-import { idempotencyWrite, notFound, type Handlers } from '../call/handler.ts';
+import { idempotencyWrite } from '../call/idempotency.ts';
+import { notFound } from '../call/answer.ts';
+import type { Handlers } from '../call/handler.ts';
 import { downloadAnswer, notReady } from './download.ts';
 import { exportCreated, exportDeleted } from './events.ts';
 import type { ExportJobRequest } from './job.ts';
@@ -28,7 +30,7 @@ export const exports: Pick<
     refuseOther(body);
     const { projectId } = caller.project;
     const { resource, format, filters = {}, includeProof = false } = body;
-    // before the append, so that what is exported ends before the event that tells of it
+    // read before the append, so that the export ends before the event that records it
     const { size, root } = await services.store.head(projectId, 'audit');
     const createdMs = services.now();
     const exported = {
@@ -93,7 +95,7 @@ export const exports: Pick<
     return { status: 200, body: exportBody(exported), ...(isOpen ? { headers: retryAfter } : {}) };
   },
 
-  /** Where it stops between the event and the removal, it is asked for again. */
+  /** After a crash between the event and the removal, the client deletes it again. */
   async deleteExport({ params, caller }, services) {
     const { store, now, salt, fingerprint } = services;
     const { projectId } = caller.project;
@@ -123,14 +125,14 @@ function refuse(pointer: string, detail: string): never {
   throw fieldError({ pointer, in: 'body', code: 'NOT_ALLOWED', detail });
 }
 
-/** VALIDATION_ERROR for what does not go together (contract K2). */
+/** VALIDATION_ERROR for members that do not fit together (contract K2). */
 function refuseOther({ resource, format, filters = {}, includeProof = false }: ExportInput): void {
   if (resource === 'causal_graphs' && format === 'csv') {
     refuse('/format', 'expected json for causal_graphs, which have no columns');
   }
   if (includeProof && format === 'csv') refuse('/includeProof', 'expected it with json alone, got csv');
   if (includeProof && resource === 'jobs') {
-    refuse('/includeProof', 'expected a resource that is logged, got jobs, whose state changes');
+    refuse('/includeProof', 'expected a logged resource, got jobs, whose state changes');
   }
   refuseFilters(resource, filters);
 }
@@ -148,7 +150,7 @@ function refuseFilters(resource: ExportInput['resource'], filters: ExportFilters
     refuse('/filters/status', `expected one of ${known.join(', ')} for ${resource}, got ${status}`);
   }
   if (resource === 'causal_graphs' && (startTime ?? endTime) !== undefined) {
-    refuse('/filters', 'expected no times for causal_graphs, which are the newest of each run');
+    refuse('/filters', 'expected no times for causal_graphs: the export has the newest graph of each run');
   }
   timeRange(filters, 'body');
 }
@@ -164,7 +166,7 @@ function exportBody(exported: StoredExport): ExportJob {
     format,
     status,
     createdAt: formatTimestamp(createdMs),
-    // both were written by us
+    // the service wrote both itself
     filters: JSON.parse(exported.filters) as ExportFilters,
     includeProof,
     rowCount: done?.rowCount ?? null,

@@ -1,4 +1,7 @@
-/** Jobs that were asked for before an export was, as lists answer them when it is built, newest first. */
+/**
+ * The rows of an export of jobs: jobs that existed when it was created, newest first. Proven by
+ * `test/service/exports/handlers.test.ts`.
+ */
 import type { ExportFilters } from '../../contract/exports.ts';
 import type { JobStatus } from '../../contract/jobs.ts';
 import type { ByAge } from '../../store/port/store.ts';
@@ -18,7 +21,7 @@ export async function* jobRows(
     startMs,
     endMs: Math.min(endMs, untilMs),
     ...(runId === undefined ? {} : { runId }),
-    // one that `createExport` accepted
+    // `createExport` accepted the status
     ...(status === undefined ? {} : { status: status as JobStatus }),
   };
   for (let after: ByAge | undefined; ;) {

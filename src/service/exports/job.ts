@@ -1,7 +1,7 @@
 /**
- * Builds an export: its artifact beside the recording thread, then one append of result, job and event. A crash before
- * the store answers leaves bytes that nothing names, which the next attempt removes; a worker that lost its lease
- * meanwhile is refused. Proven by `test/service/exports/handlers.test.ts`.
+ * Builds an export: writes its artifact in a worker thread, then appends result, job and event at once. A
+ * crash before the store answers leaves bytes without a name, which the next attempt deletes. The store
+ * refuses a worker that lost its lease. Proven by `test/service/exports/handlers.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -15,23 +15,27 @@ import { Room } from './room.ts';
 import type { Services } from '../dependencies.ts';
 import type { ExportOutput } from '../call/work.ts';
 
-/** What the job of an export keeps beside the row of it: the root of the log when it was asked for, base64. */
+/**
+ * The request that the job stores in addition to the export's row: the root of the log at that time, base64.
+ */
 export interface ExportJobRequest {
   readonly rootHash: string;
-  /** When the newest job was made that was there then: later than the export's own time where the clock was set back. */
+  /**
+   * When the newest existing job was created. Later than the export's own time where the clock was set back.
+   */
   readonly jobsUntilMs: number;
 }
 
-/** CONFLICT where the lease was lost, STORAGE_FULL, EXPORT_LIMIT, and what reading the log refuses with. */
+/** CONFLICT where the lease was lost, STORAGE_FULL, EXPORT_LIMIT, and errors of reading the log. */
 export async function runExport(services: Services, job: ClaimedJob): Promise<void> {
   const { store, now, exports } = services;
   const { projectId, resultId: exportId } = job;
   const exported = exportId === null ? null : await store.exported(projectId, exportId, now());
-  if (exported === null) throw new Error(`job ${job.jobId} names no export`);
+  if (exported === null) throw new Error(`expected an export in job ${job.jobId}, got none`);
   if (exported.done !== null) throw leaseLost(job);
-  const { rootHash, jobsUntilMs } = JSON.parse(job.request) as ExportJobRequest; // as `createExport` wrote it
+  const { rootHash, jobsUntilMs } = JSON.parse(job.request) as ExportJobRequest; // `createExport` wrote it
   const root = Buffer.from(rootHash, 'base64');
-  // what is created next takes away what others made: of an attempt that is not the last one, nothing
+  // the next `create` deletes parts of earlier attempts, so only the last attempt must clean up here
   const untilMs = now() + limits.jobLeaseSeconds * 1000;
   if (!(await store.renewJob(projectId, job.jobId, job.lease, untilMs))) throw leaseLost(job);
   const room = new Room(services, projectId);
@@ -51,25 +55,25 @@ export async function runExport(services: Services, job: ClaimedJob): Promise<vo
       write: (bytes: Uint8Array) => (writing = write(bytes)),
       sign: () => witnessedNote(services, projectId),
     };
-    // one after the other, however few its rows are
+    // counts as large however few its rows are, so that exports run one after the other
     const built = await exports.work.run('export', input, { events: limits.syncProofEvents + 1, host });
-    // pages that were read before and after it are of no one moment
+    // pages read before and after a prune are not of one moment
     if ((await store.prunedBelow(projectId)) !== pruned) throw prunedMeanwhile(null);
     const artifact = await writer.finish();
     await complete(services, job, { exported, built, rootHash, prunedBelow, artifact });
   } catch (error) {
-    // a thread that is ended leaves its last chunk on the way
+    // a thread that ended may leave its last chunk in progress
     await writing.catch(() => {});
     await writer.abort().catch((cause: unknown) => {
-      services.log.warn({ err: cause, exportId }, 'what was begun of an artifact could not be removed yet');
+      services.log.warn({ err: cause, exportId }, 'parts of an artifact could not be removed yet');
     });
     throw prunedBelow(error) === null ? error : prunedMeanwhile(error);
   }
 }
 
 /**
- * Signs the log as it stands. An artifact is never changed again, so the witnesses are waited for: a checkpoint that they
- * cosigned, of this size or behind it, else the one that is signed alone.
+ * Signs the current log. An artifact never changes later, so this waits for the witnesses and uses a
+ * checkpoint of at least this size that they cosigned; without one, the checkpoint that only the log signed.
  */
 async function witnessedNote(
   { checkpoints, witnesses, store }: Services,
@@ -81,12 +85,14 @@ async function witnessedNote(
   return (await store.witnessedCheckpoint(projectId, 'audit', signed.checkpoint.size)) ?? signed.note;
 }
 
-/** The next attempt leaves out what was pruned, as every read does. */
+/** The next attempt skips pruned events, as every read does. */
 const prunedMeanwhile = (cause: unknown): GovError =>
-  new GovError('OVERLOADED', 'events were pruned while the export was built, which begins anew', { cause });
+  new GovError('OVERLOADED', 'events were pruned while the export was built; the build starts again', {
+    cause,
+  });
 
 const leaseLost = ({ jobId }: ClaimedJob): GovError =>
-  new GovError('CONFLICT', `job ${jobId} was given to another worker`);
+  new GovError('CONFLICT', `expected the lease of job ${jobId}, but another worker has it`);
 
 interface Built {
   readonly exported: StoredExport;

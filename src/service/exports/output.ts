@@ -1,12 +1,12 @@
 /**
- * The bytes of an artifact on their way to whoever keeps them, in chunks. Proven by `test/service/exports/handlers.test.ts` and
- * `test/service/exports/output.test.ts`.
+ * Buffers the bytes of an artifact into chunks and writes them. Proven by
+ * `test/service/exports/handlers.test.ts` and `test/service/exports/output.test.ts`.
  */
 import { createHash } from 'node:crypto';
 import { chunkBytes } from './artifacts.ts';
 import type { ExportOutput, TaskHost } from '../call/work.ts';
 
-/** Gathers texts into chunks; one is being written while the next is gathered, in memory that goes to and fro. */
+/** Collects texts into chunks. One chunk is written while the next is filled; two buffers alternate. */
 export class Output {
   readonly #write: TaskHost['write'];
   readonly #hash = createHash('sha256');
@@ -21,7 +21,7 @@ export class Output {
     this.#write = write;
   }
 
-  /** `flush` is awaited between pages, so what is gathered stays small. */
+  /** Call `flush` between pages, so that the buffer stays small. */
   add(text: string): void {
     if (text.length * utf8PerUnit > chunkBytes - this.#used) this.#close();
     if (text.length * utf8PerUnit <= chunkBytes) {
@@ -39,7 +39,7 @@ export class Output {
     this.#used = 0;
   }
 
-  /** Writes the chunks that are full. */
+  /** Writes full chunks. */
   async flush(): Promise<void> {
     const full = this.#full;
     this.#full = [];
@@ -48,7 +48,7 @@ export class Output {
       this.#bytes += bytes.length;
       await this.#writing;
       this.#writing = this.#write(bytes).then((given) => this.#keep(given));
-      // told where it is waited for
+      // the error is thrown where the write is awaited
       this.#writing.catch(() => {});
     }
   }
@@ -57,7 +57,7 @@ export class Output {
     if (given?.buffer.byteLength === chunkBytes) this.#spare.push(Buffer.from(given.buffer));
   }
 
-  /** What was written in all. */
+  /** Writes the rest and returns size and digest of the whole artifact. */
   async end(): Promise<Pick<ExportOutput, 'sizeBytes' | 'digest'>> {
     this.#close();
     await this.flush();
@@ -66,5 +66,5 @@ export class Output {
   }
 }
 
-/** Most bytes of UTF-8 for a unit of UTF-16. */
+/** The most UTF-8 bytes for one UTF-16 unit. */
 const utf8PerUnit = 3;

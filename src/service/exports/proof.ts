@@ -1,8 +1,9 @@
 /**
- * What proves the rows of an artifact, read out of the tiles while they are written: hashes of the subtrees between
- * them, and at the end the checkpoint with what binds the export to it. Memory: the tiles of a path.
- * Proven by `test/service/exports/handlers.test.ts`, with the public verifier.
+ * Collects the proof of an artifact's rows from the tiles while the rows are written: hashes of the subtrees
+ * between rows, and at the end the checkpoint and the leaf that binds the export to it. Memory: the tiles of
+ * a path. Proven by `test/service/exports/handlers.test.ts`, with the public verifier.
  */
+import { missingLeaf } from '../proofs/contradiction.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { readErasure } from '../../core/decided/erasure.ts';
@@ -19,7 +20,7 @@ import { prunedBelow } from '../events/run-stream.ts';
 import { consistencyAt, inclusionAt } from '../log/tree-proofs.ts';
 import type { ExportInput, TaskContext } from '../call/work.ts';
 
-/** Tiles of the subtrees of one page, at most, beside those that stay held. */
+/** The most tiles of one page's subtrees, in addition to those that stay in memory. */
 const heldTiles = 256;
 
 export class ProofParts {
@@ -27,9 +28,9 @@ export class ProofParts {
   readonly #input: ExportInput;
   readonly #cache = new TileCache(heldTiles);
   readonly #erasures = new Set<number>();
-  /** By the leaf that took them: runs of whose replays results were withdrawn. */
+  /** Runs whose replay results an erasure withdrew, by the index of its leaf. */
   readonly #withdrawn = new Map<number, Set<string>>();
-  /** The first leaf that is not shown or proved yet. */
+  /** The first leaf that is neither shown nor proved yet. */
   #next = 0;
 
   constructor(context: TaskContext, input: ExportInput) {
@@ -37,13 +38,13 @@ export class ProofParts {
     this.#input = input;
   }
 
-  /** For each row the hashes of the subtrees between the leaf before it and its own. */
+  /** For each row, the hashes of the subtrees between the previous row's leaf and its own. */
   async gapsBefore(
     rows: readonly { readonly row: string | null; readonly leaf: ExportLeaf | null }[],
   ): Promise<Uint8Array[][]> {
     const gaps: Uint8Array[][] = [];
     for (const { row, leaf } of rows) {
-      if (leaf === null) throw new Error('expected rows that come from leaves');
+      if (leaf === null) throw new Error('expected rows that come from leaves, got another row');
       if (this.#input.resource === 'replays' && row !== null) this.#noteWithdrawn(leaf, row);
       for (const erasure of erasuresOf(leaf.erased ?? null)) this.#erasures.add(erasure);
       gaps.push(await this.#gap(leaf.index));
@@ -78,7 +79,7 @@ export class ProofParts {
     return subtrees.map((subtree) => source.hash(asTiled(subtree)));
   }
 
-  /** VALIDATION_ERROR where rows lost fields to more erasures than an artifact may hold. */
+  /** VALIDATION_ERROR where more erasures than an artifact may contain took fields of its rows. */
   async end(): Promise<ExportProof> {
     const { reader, host } = this.#context;
     const { projectId, treeSize } = this.#input;
@@ -99,8 +100,7 @@ export class ProofParts {
     const withdrawn = new Map<number, string>();
     for (const index of [...this.#erasures].toSorted((a, b) => a - b)) {
       const leaf = await reader.leaf(projectId, index);
-      if (leaf === null)
-        throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; check the log with fsck`);
+      if (leaf === null) throw missingLeaf(index);
       erasures.push(await proved(index, leaf.record));
       for (const named of await this.#namedOf(index, leaf.record)) withdrawn.set(named.index, named.record);
     }
@@ -120,7 +120,10 @@ export class ProofParts {
     };
   }
 
-  /** Of each run whose results an erasure withdrew a leaf that it names; any one of them for a comparison with another run. */
+  /**
+   * One leaf that the erasure names, for each run whose results it withdrew. For a comparison of two runs, a
+   * leaf of either.
+   */
   async #namedOf(by: number, record: string): Promise<{ readonly index: number; readonly record: string }[]> {
     const runs = new Set(this.#withdrawn.get(by));
     const found = [];
@@ -136,7 +139,7 @@ export class ProofParts {
     return runs.size > 0 && any !== null ? [...found, any] : found;
   }
 
-  /** The event that tells of the export; appended after its rows. */
+  /** The event that records the export, appended after its rows. */
   async #created(): Promise<ExportLeaf> {
     const { projectId, exportId, treeSize } = this.#input;
     const filter = { runId: systemRun, eventType: 'export.created' };
@@ -147,7 +150,7 @@ export class ProofParts {
       if (found !== undefined) return found;
       const last = leaves.at(-1);
       if (last === undefined)
-        throw new GovError('STORAGE_FAULT', `expected the event of ${exportId}, got none; run fsck`);
+        throw new GovError('STORAGE_FAULT', `expected the event of ${exportId}, got none; run gov log fsck`);
       after = last.index;
     }
   }

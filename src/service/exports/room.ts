@@ -1,8 +1,8 @@
 /**
- * Room for artifacts. They lie where recording writes, so they stop well before it has to: a build ends once less than
- * `limits.exportSpareBytes` would be left, and while recording itself is in need the artifacts that were finished first
- * end before their time, of all projects, since they can be made again. What one project keeps is bounded.
- * Proven by `test/service/exports/room.test.ts` and `test/service/exports/full.long.test.ts`.
+ * Limits the room of artifacts, which share a disk with recording. A build stops where less than
+ * `limits.exportSpareBytes` would remain free. While recording itself needs room, the oldest artifacts of all
+ * projects end early, because they can be built again. Each project has a limit of its own. Proven by
+ * `test/service/exports/room.test.ts` and `test/service/exports/full.long.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -11,11 +11,11 @@ import { append, unmetered } from '../events/append.ts';
 import { exportEnded, exportFailed } from './events.ts';
 import type { Services } from '../dependencies.ts';
 
-/** What one build may still write. */
+/** The bytes that one build may still write. */
 export class Room {
   readonly #services: Services;
   readonly #projectId: string;
-  /** Null until its turn to write has come. */
+  /** Null until the build may write. */
   #left: number | null = null;
 
   constructor(services: Services, projectId: string) {
@@ -23,7 +23,10 @@ export class Room {
     this.#projectId = projectId;
   }
 
-  /** Before so many bytes are written. EXPORT_LIMIT where the project keeps too many by then; STORAGE_FULL. */
+  /**
+   * Call it before writing `bytes` more. EXPORT_LIMIT where the project keeps too many bytes, STORAGE_FULL
+   * where the disk has no room.
+   */
   async take(bytes: number): Promise<void> {
     const { store, exports } = this.#services;
     const most = exports.most.keptBytes;
@@ -32,8 +35,8 @@ export class Room {
     if (this.#left < 0) {
       throw new GovError(
         'EXPORT_LIMIT',
-        `expected at most ${most} bytes of exports that a project keeps, got more with this one; export less, or ` +
-          'delete others that are not needed, then create it again',
+        `expected at most ${most} bytes of exports in the project, got more with this one; export less, or ` +
+          'delete exports that are not needed, then create it again',
       );
     }
     const free = await exports.artifacts.freeBytes();
@@ -47,8 +50,9 @@ export class Room {
 }
 
 /**
- * Where the disk is low: ends what was finished first, until recording has what it needs; nothing where all of it would not
- * be enough, and nothing that is too small to matter. Each is told in the log of its project.
+ * Ends the oldest exports while the disk is low, until recording has enough room. Ends none where all of them
+ * together would not suffice, and none that is too small to matter. Each end is an event in its project's
+ * log.
  */
 export async function makeRoom(services: Services): Promise<void> {
   const { store, now, exports } = services;
@@ -58,7 +62,7 @@ export async function makeRoom(services: Services): Promise<void> {
   if (free < limits.exportSpareBytes) {
     const found = await store.oldestExports(now(), { leastBytes, limit: limits.exportsKeptMax });
     const goals = [limits.exportSpareBytes - free, limits.exportNeededBytes - free];
-    // files first: a full disk takes no other change before, and maybe none for a moment more
+    // removes files first, because a full disk may refuse any other change
     for (const each of enough(found, goals)) {
       await exports.artifacts.remove(each);
       removed.set(each.exportId, each);
@@ -72,7 +76,7 @@ export async function makeRoom(services: Services): Promise<void> {
 
 const leastBytes = limits.exportMattersBytes;
 
-/** Artifacts that were removed, until their exports are known to have ended; downloads say that they are not there. */
+/** Removed artifacts whose exports are not marked as ended yet. Downloads report them as missing. */
 const unmarked = new WeakMap<Services['store'], Map<string, ExportName>>();
 
 function removedOf(store: Services['store']): Map<string, ExportName> {
@@ -81,7 +85,7 @@ function removedOf(store: Services['store']): Map<string, ExportName> {
   return found;
 }
 
-/** The first of them that have the bytes of one of these goals together; none where they reach no goal. */
+/** The shortest list from the start whose bytes reach one of the goals; empty where all of them do not. */
 function enough<Sized extends { readonly sizeBytes: number }>(
   found: readonly Sized[],
   goals: readonly number[],
@@ -102,10 +106,7 @@ async function endEarly(services: Services, { projectId, exportId }: ExportName)
   const nowMs = now();
   await store.expireExport(projectId, exportId, nowMs);
   await store.markExportRemoved(projectId, exportId);
-  log.warn(
-    { projectId, exportId },
-    'an export ended before its time: the disk is low, and it can be made again',
-  );
+  log.warn({ projectId, exportId }, 'an export ended early because the disk is low; it can be created again');
   const event = exportEnded({ exportId, reason: 'disk_low' }, { nowMs, salt });
   const fingerprints = new Map([[0, fingerprint(event.clientEventId ?? '')]]);
   await append(services, { projectId, leaves: [event], meter: unmetered, fingerprints }).catch(
@@ -113,10 +114,10 @@ async function endEarly(services: Services, { projectId, exportId }: ExportName)
   );
 }
 
-/** Its artifact, for good. */
+/** Removes the artifact of an export for good. */
 export async function removeExport(services: Services, { projectId, exportId }: ExportName): Promise<void> {
   const { store, now, salt, fingerprint, exports } = services;
-  // first, since it makes room for what is written next
+  // first, because it frees room for the following write
   await exports.artifacts.remove({ projectId, exportId });
   const exported = await store.exported(projectId, exportId, now());
   if (exported?.status === 'failed') {

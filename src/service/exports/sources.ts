@@ -1,38 +1,29 @@
 /**
- * The leaves that an export shows, in the order of the log and below its tree size, a page at a time; so that what
- * arrives meanwhile is never among them. Proven by `test/service/exports/handlers.test.ts`.
+ * Reads the leaves of an export in log order and below its tree size, one page at a time. Events recorded
+ * later are never part of it. Proven by `test/service/exports/handlers.test.ts`.
  */
 import type { ExportFilters } from '../../contract/exports.ts';
 import { GovError } from '../../contract/problems.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
 import { openReplay } from '../../core/decided/replay.ts';
-import { leafTypes, type ExportLeaf, type LoggedResource } from '../../core/export/row.ts';
+import { leafTypes, type ExportLeaf } from '../../core/export/row.ts';
 import { systemRun } from '../../core/event/record.ts';
 import { readRecord } from '../../core/event/run-entry.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Leaf } from '../../store/port/store.ts';
+import type { Exporting, LeafPages } from './exporting.ts';
 import { graphs, proofs } from './beside.ts';
 import { timeRange } from '../call/pages.ts';
 import { loggedResult } from '../replay/result.ts';
 import { runEvents } from '../events/run-stream.ts';
 import type { TaskContext } from '../call/work.ts';
 
-/** What is exported, of which project. */
-export interface Exporting {
-  readonly projectId: string;
-  readonly resource: LoggedResource;
-  readonly filters: ExportFilters;
-  readonly treeSize: number;
-}
-
-export type LeafPages = AsyncGenerator<readonly ExportLeaf[], void, undefined>;
-
-/** Small: what a page holds is copied by each collection of garbage that it outlives. */
+/** Small: garbage collection copies the content of a page each time the page survives one. */
 const pageLeaves = 64;
-/** Each with its result. */
+/** Rows of a page of replays; each includes its result. */
 const largePage = 16;
 
-/** Filters are those that `createExport` accepts. */
+/** `filters` must be accepted by `createExport`. */
 export function leavesOf(context: TaskContext, exporting: Exporting): LeafPages {
   switch (exporting.resource) {
     case 'audit_events':
@@ -52,7 +43,7 @@ export function leavesOf(context: TaskContext, exporting: Exporting): LeafPages 
   }
 }
 
-/** What was pruned stands in an archive; what the service says of itself never is. */
+/** All events. Pruned events are in an archive; events of the system run are never pruned. */
 async function* allEvents(context: TaskContext, { projectId, filters, treeSize }: Exporting): LeafPages {
   const { reader, breathe } = context;
   const isWanted = eventFilter(filters);
@@ -66,9 +57,9 @@ async function* allEvents(context: TaskContext, { projectId, filters, treeSize }
   for (let from = below, coming = below < treeSize ? read(below) : null; coming !== null;) {
     const leaves = await coming;
     from += pageLeaves;
-    // a database reads the next page while this one is written
+    // a database reads the next page while this page is written
     coming = from < treeSize ? read(from) : null;
-    coming?.catch(() => {}); // told where it is awaited
+    coming?.catch(() => {}); // the error is thrown where the read is awaited
     yield leaves.filter(isWanted);
     await breathe();
   }
@@ -76,7 +67,7 @@ async function* allEvents(context: TaskContext, { projectId, filters, treeSize }
 
 const eventEnd = `"type":"${leafTypes.audit_events}"}`;
 
-/** Bounds on the client timestamp, as lists of events have them. */
+/** Filters by the client timestamp, like lists of events. */
 function eventFilter(filters: ExportFilters): (leaf: ExportLeaf) => boolean {
   const { eventType } = filters;
   const { startMs = -Infinity, endMs = Infinity } = timeRange(filters, 'body');
@@ -153,8 +144,8 @@ async function* replays(context: TaskContext, exporting: Exporting): LeafPages {
   }
 }
 
-/** Whether a time of a row is within the bounds. */
-export function timeFilter(filters: ExportFilters): (timestamp: unknown) => boolean {
+/** Whether the time of a row is within the bounds. */
+function timeFilter(filters: ExportFilters): (timestamp: unknown) => boolean {
   const { startMs, endMs } = timeRange(filters, 'body');
   if (startMs === undefined && endMs === undefined) return () => true;
   return (timestamp) => {

@@ -1,20 +1,22 @@
 /**
- * Removes artifacts past their time, and what failed exports left, at the start and every minute; makes room where the disk
- * is low, every five seconds. Several processes may do so at a time: to remove what is gone is nothing, and the event of a
- * failure is told once. Proven by `test/service/exports/handlers.test.ts` and `test/plane/data/exports-full.long.test.ts`.
+ * Removes expired artifacts and parts of failed exports, at the start and every minute. Makes room every five
+ * seconds while the disk is low. Several processes may do so at once: removing a missing artifact does
+ * nothing, and a failure is one event. Proven by `test/service/exports/handlers.test.ts` and
+ * `test/plane/data/exports-full.long.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import { makeRoom, removeExport } from './room.ts';
 import type { Services } from '../dependencies.ts';
 
 const everyMs = 60_000;
-/** Recording waits for room, where it waits. */
+/** Recording waits for room while the disk is full. */
 const roomEveryMs = 5_000;
 const atOnce = 100;
 
 /**
- * One round; answers how many were removed. A crash leaves artifacts that the next round removes. What one of them fails
- * with is thrown at the end: it keeps no other, and so no disk that is full.
+ * One round; returns how many artifacts were removed. A crash leaves artifacts that the next round removes.
+ * An error of one artifact is thrown at the end, so that all others, and thus a full disk, are still cleaned
+ * up.
  */
 export async function removeExports(services: Services): Promise<number> {
   const { store, now } = services;
@@ -36,7 +38,7 @@ export async function removeExports(services: Services): Promise<number> {
   }
 }
 
-/** The answer ends it. */
+/** The returned function stops it. */
 export function startRemovingExports(services: Services): () => void {
   let stopped = false;
   let running = false;
@@ -46,9 +48,9 @@ export function startRemovingExports(services: Services): () => void {
     try {
       await work();
     } catch (error) {
-      if (stopped) return; // the store was closed between two parts of it
-      if (error instanceof GovError && error.code === 'STORAGE_FULL') return; // health says so
-      services.log.warn({ err: error }, 'artifacts that are over could not be removed yet');
+      if (stopped) return; // the store may be closed between two steps
+      if (error instanceof GovError && error.code === 'STORAGE_FULL') return; // health reports it
+      services.log.warn({ err: error }, 'expired artifacts could not be removed yet');
     } finally {
       running = false;
     }

@@ -1,7 +1,6 @@
 /**
- * Task: writes the artifact of an export, a page of rows at a time, so that memory is that of a page whatever is
- * exported. Rows are those of the log as it stood when the export was asked for (contract K9-K11).
- * Proven by `test/service/exports/handlers.test.ts`.
+ * Task: writes the artifact of an export page by page, so that memory holds one page only. Rows are those of
+ * the log when the export was created (contract K9-K11). Proven by `test/service/exports/handlers.test.ts`.
  */
 import type { ExportFilters } from '../../contract/exports.ts';
 import { csvHeader, csvRow } from '../../core/export/csv.ts';
@@ -62,7 +61,7 @@ async function writeJson(context: TaskContext, input: ExportInput, out: Output):
   return count.counted;
 }
 
-/** VALIDATION_ERROR for a row with evidence that no verifier would read. */
+/** VALIDATION_ERROR for a row with evidence that is too large for verifiers. */
 async function writePieces(
   pieces: AsyncIterable<string>,
   {
@@ -102,7 +101,7 @@ function valuesOf(row: string, names: readonly string[]): Json[] {
   return names.map((name): Json => value[name] ?? null);
 }
 
-/** A row as JSON, or the texts of the event that it is; and the leaf that it comes from. */
+/** A row as JSON, or the texts of an event; and the leaf that it comes from. */
 export type Row =
   | { readonly row: string; readonly event: null; readonly leaf: ExportLeaf | null }
   | { readonly row: null; readonly event: EventText; readonly leaf: ExportLeaf };
@@ -111,7 +110,7 @@ async function* rowsOf(
   context: TaskContext,
   input: ExportInput,
 ): AsyncGenerator<readonly Row[], void, undefined> {
-  const filters = JSON.parse(input.filters) as ExportFilters; // stored by the operation that accepted it
+  const filters = JSON.parse(input.filters) as ExportFilters; // the operation that accepted it stored it
   const { projectId, resource, treeSize, jobsUntilMs } = input;
   if (resource === 'jobs') {
     for await (const rows of jobRows(context, { projectId, filters, untilMs: jobsUntilMs })) {
@@ -148,7 +147,10 @@ class Count {
     if (leaf === null) return;
     this.#first ??= leaf.index;
     if (this.#last !== null && leaf.index <= this.#last) {
-      throw new GovError('STORAGE_FAULT', `expected a leaf after ${this.#last}, got ${leaf.index}; run fsck`);
+      throw new GovError(
+        'STORAGE_FAULT',
+        `expected a leaf after ${this.#last}, got ${leaf.index}; run gov log fsck`,
+      );
     }
     this.#last = leaf.index;
   }

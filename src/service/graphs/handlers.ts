@@ -1,12 +1,13 @@
 /**
- * Causal Graphs (interface §4.5; contract F13-F16). Derivation and answers happen in the worker thread.
- * Proven by `test/service/graphs/handlers.engines.test.ts`.
+ * Handlers of causal graphs (contract F13-F16). The worker thread derives graphs and writes answers. Proven
+ * by `test/service/graphs/handlers.engines.test.ts`.
  */
-import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import { refuseSystemRun } from '../events/system-run.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import { keepAnswer, notFound, type Handlers } from '../call/handler.ts';
+import { keepAnswer } from '../call/idempotency.ts';
+import { notFound } from '../call/answer.ts';
+import type { Handlers } from '../call/handler.ts';
 import { logGraph } from './log.ts';
-import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import type { RunOf } from '../call/work.ts';
 
@@ -18,7 +19,7 @@ export const graphs: Pick<Handlers, 'getGraph' | 'declareGraph' | 'commitGraph' 
   },
 
   async declareGraph({ params, body, caller }, services) {
-    refuseSystemRun(params.runId);
+    refuseSystemRun(params.runId, 'path');
     const { store, now, salt, runs, work } = services;
     const of = { projectId: caller.project.projectId, runId: params.runId };
     await runs.inTurn(of, async () => {
@@ -40,7 +41,7 @@ export const graphs: Pick<Handlers, 'getGraph' | 'declareGraph' | 'commitGraph' 
   async commitGraph(call, services) {
     const { params, caller } = call;
     const { runId } = params;
-    refuseSystemRun(runId);
+    refuseSystemRun(runId, 'path');
     const of = { projectId: caller.project.projectId, runId };
     const committed = await services.runs.inTurn(of, async () => {
       const { sealed, declaration } = await services.store.graphState(of.projectId, runId);
@@ -64,11 +65,6 @@ export const graphs: Pick<Handlers, 'getGraph' | 'declareGraph' | 'commitGraph' 
     return { status: 200, raw: body };
   },
 };
-
-function refuseSystemRun(runId: string): void {
-  if (!isSystemRun(runId)) return;
-  throw fieldError({ pointer: '/runId', in: 'path', code: 'NOT_ALLOWED', detail: systemRunRefusal });
-}
 
 const eventsOf = async ({ store }: Services, { projectId, runId }: RunOf): Promise<number> =>
   (await store.run(projectId, runId))?.events ?? 0;

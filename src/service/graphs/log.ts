@@ -1,8 +1,8 @@
 /**
- * Logs the graph of a run: derives it beside the recording thread, stages its rows, appends the `gov.graph/1`
- * leaf under the condition that the run did not grow meanwhile (docs/proofs.md). A second attempt holds
- * the run's events for the last step. A crash leaves staged rows that no leaf names, and nothing else.
- * Proven by `test/service/graphs/handlers.engines.test.ts`.
+ * Logs the graph of a run: derives it in a worker thread, stages its rows, and appends the `gov.graph/1` leaf
+ * on condition that the run did not grow in the meantime (docs/proofs.md). A second attempt holds back the
+ * run's events during the last step. A crash leaves only staged rows that no leaf names. Proven by
+ * `test/service/graphs/handlers.engines.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import { declarationHash } from '../../core/graph/declaration.ts';
@@ -11,20 +11,20 @@ import { typeId } from '../../core/id.ts';
 import { draftLeaf, type LeafDraft } from '../../core/event/record.ts';
 import type { Assigned, RunGraphState, StoredGraph } from '../../store/port/store.ts';
 import { appendOrStale, type PlainEffect } from '../events/append.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import type { Services } from '../dependencies.ts';
 import { graphCommitted } from '../system.ts';
 import type { DerivedGraph, LoggedGraph, RunOf } from '../call/work.ts';
 
 const attempts = 3;
 
-export interface GraphCommit {
+interface GraphCommit {
   readonly graph: LoggedGraph;
   readonly rootHash: string;
   readonly atMs: number;
 }
 
-/** The graph that a proof of the run speaks of: the newest logged one where it still covers everything. */
+/** The graph for a proof of the run: the newest logged one where it covers every event, else a new one. */
 export function currentGraph(services: Services, of: RunOf): Promise<LoggedGraph> {
   return services.runs.inTurn(of, async () => {
     const [state, run] = await Promise.all([
@@ -41,7 +41,7 @@ const covers = ({ sealed, declaration }: RunGraphState, newest: StoredGraph, eve
   (newest.events === events &&
     newest.declarationHash === (declaration === null ? null : declarationHash(declaration)));
 
-/** A graph from its row; its facts are judged from its kept rows. */
+/** A graph from its row. Its facts are checked against its stored rows later. */
 export const logged = ({ graphId, leafIndex, summary }: StoredGraph): LoggedGraph => ({
   graphId,
   leafIndex,
@@ -49,7 +49,10 @@ export const logged = ({ graphId, leafIndex, summary }: StoredGraph): LoggedGrap
   facts: null,
 });
 
-/** Appends a leaf for the graph as it is now; with `sealedBy` the graph is sealed with it. Call it in turn. */
+/**
+ * Appends a leaf for the current graph. With `sealedBy`, the same append seals the graph. Call it inside
+ * `inTurn`.
+ */
 export async function logGraph(services: Services, of: RunOf, sealedBy: Caller | null): Promise<GraphCommit> {
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const commit = await tryLogGraph(services, of, { sealedBy, hold: attempt > 1 });
@@ -73,7 +76,7 @@ async function tryLogGraph(
       store.stageGraphPart(projectId, graphId, part),
     hold: async () => {
       release = runs.hold(of);
-      // whatever was queued before the hold is durable, and visible to the task, once this is
+      // after this append, everything queued before the hold is durable and visible to the task
       await store.append({ projectId, leaves: [], meter: { op: 'none', units: 0 } });
     },
   };
@@ -118,15 +121,16 @@ async function appendGraph(
     expect: { runId, events: facts.events },
     effects,
   });
-  if ('replayed' in stored) throw new Error('replayed without an idempotency key');
+  if ('replayed' in stored)
+    throw new Error('expected an append without an idempotency key to be stored, got a replay');
   if (stored.outcome !== 'stored') return null;
   const { index, serverMs } = place(stored.assigned);
   return { graph: { graphId, leafIndex: index, unresolved, facts }, rootHash, atMs: serverMs };
 }
 
-/** Where the first leaf of a request came to stand. */
+/** The index and time of the first leaf of a request. */
 function place(assigned: readonly Assigned[]): { index: number; serverMs: number } {
   const [first] = assigned;
-  if (first?.outcome !== 'appended') throw new Error('the store did not append a leaf that it accepted');
+  if (first?.outcome !== 'appended') throw new Error('expected an index for each accepted leaf, got none');
   return first;
 }

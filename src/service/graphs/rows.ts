@@ -1,4 +1,7 @@
-/** The kept rows of a logged graph, a part at a time; the other half of `derive.ts`. */
+/**
+ * Reads the stored rows of a logged graph in parts; `derive.ts` writes them. Proven by
+ * `test/service/graphs/handlers.engines.test.ts`.
+ */
 import { inflateRawSync } from 'node:zlib';
 import type { StoreReader } from '../../store/port/store.ts';
 

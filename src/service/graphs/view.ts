@@ -1,7 +1,7 @@
 /**
- * Tasks that answer graphs: whole, as a lineage, and the check of a declaration against one. Graphs that were
- * just asked for stay in memory in compact form, up to a bound of bytes, least recently used first out.
- * Proven by `test/service/graphs/handlers.engines.test.ts`.
+ * Tasks that answer with graphs: whole, as a lineage, and the check of a declaration against one. Recently
+ * read graphs stay in memory in compact form, up to a number of bytes; the least recently used is dropped
+ * first. Proven by `test/service/graphs/handlers.engines.test.ts`.
  */
 import {
   graphReadOnly,
@@ -36,7 +36,7 @@ interface View {
   readonly run: RunSummary | null;
 }
 
-/** Graphs by run and what they cover. */
+/** Graphs by run, with the number of events that each covers. */
 class GraphCache {
   readonly #graphs = new Map<string, RunGraph>();
 
@@ -91,7 +91,7 @@ async function digestsOf({ reader }: TaskContext, of: RunOf): Promise<Record<str
   return { policyHash, toolRegistryHash, configStateHash };
 }
 
-/** READ_ONLY_FIELD where the client sent a member of the service's with another value than the stored one. */
+/** READ_ONLY_FIELD where the client sent a member of the service with another value than the stored one. */
 async function refuseOthers(context: TaskContext, of: RunOf, graph: GraphDeclaration): Promise<void> {
   const sent = graphReadOnly.filter((name) => graph[name] !== undefined);
   if (sent.length === 0) return;
@@ -123,7 +123,10 @@ export const lineageBody: Task<'lineageBody'> = async (context, { projectId, run
 export const declaration: Task<'declaration'> = async (context, { projectId, runId, graph, salt }) => {
   const state = await context.reader.graphState(projectId, runId);
   if (state.sealed !== null) {
-    throw new GovError('GRAPH_SEALED', `the graph of run ${runId} is sealed and does not change any more`);
+    throw new GovError(
+      'GRAPH_SEALED',
+      `expected a graph that is not sealed, got the sealed graph of run ${runId}`,
+    );
   }
   await refuseOthers(context, { projectId, runId }, graph);
   const derived = await derivedOf(
@@ -135,14 +138,17 @@ export const declaration: Task<'declaration'> = async (context, { projectId, run
   return declarationText(declare(graph, salt));
 };
 
-/** The graph as it is now, or as it was sealed; null for a run without events and declaration. */
+/** The current graph, or the sealed one. Null for a run without events and declaration. */
 async function viewOf(context: TaskContext, of: RunOf, extent: { whole: boolean }): Promise<View | null> {
   const state = await context.reader.graphState(of.projectId, of.runId);
   const view = await derivedOf(context, of, { state, ...extent });
   return view.run === null && state.declaration === null ? null : view;
 }
 
-/** With `whole: false` it ends with the nodes that an answer may hold, so that a huge run costs no more. */
+/**
+ * With `whole: false` it stops after as many nodes as an answer may contain, so that a huge run costs no
+ * more.
+ */
 async function derivedOf(
   context: TaskContext,
   of: RunOf,
@@ -169,7 +175,7 @@ async function derivedOf(
   return { graph, state, run };
 }
 
-/** When the graph came to be: with the first event or the first declaration, whichever was earlier. */
+/** The time of the first event or of the first declaration, whichever is earlier. */
 async function createdAtMs({ reader }: TaskContext, of: RunOf, { run, state }: View): Promise<number> {
   const first = run === null ? null : await reader.leaf(of.projectId, run.firstIndex);
   const record = first === null ? null : readRecord(first.record);

@@ -1,4 +1,4 @@
-/** A job as lists answer it, and as exports show it. Proven by `test/service/jobs/handlers.engines.test.ts`. */
+/** A job as lists and exports show it. Proven by `test/service/jobs/handlers.engines.test.ts`. */
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredJob } from '../../store/port/store.ts';
 
@@ -12,7 +12,7 @@ export const jobTimes = ({ createdMs, completedMs }: StoredJob) => ({
 export const jobIdentity = ({ jobId, type, runId, status }: StoredJob) => ({ jobId, type, runId, status });
 const read = (text: string | null): unknown => (text === null ? null : (JSON.parse(text) as unknown));
 
-/** Never below 0, also where the clock was set back meanwhile. */
+/** Never negative, also where the clock was set back in the meantime. */
 const durationMs = ({ startedMs, completedMs }: StoredJob): number | null =>
   completedMs === null || startedMs === null ? null : Math.max(0, completedMs - startedMs);
 

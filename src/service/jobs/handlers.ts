@@ -1,16 +1,18 @@
 /**
- * Jobs (interface §3.2, §4.7; contract H1-H7): their state, lists, retries. `worker.ts` runs them.
- * Proven by `test/service/jobs/handlers.engines.test.ts`.
+ * Handlers of jobs (contract H1-H7): state, lists, retries. `worker.ts` runs the jobs. Proven by
+ * `test/service/jobs/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredJob } from '../../store/port/store.ts';
-import { keepAnswer, notFound, type Handlers } from '../call/handler.ts';
+import { keepAnswer } from '../call/idempotency.ts';
+import { notFound } from '../call/answer.ts';
+import type { Handlers } from '../call/handler.ts';
 import { jobIdentity, jobTimes, listedJob } from './body.ts';
 import { byAge, pageLimit, sizedPage, timeRange } from '../call/pages.ts';
 import { resultOf } from '../replay/result.ts';
 
-/** Polling again sooner is of no use (contract H7). */
+/** Clients should not poll sooner than this (contract H7). */
 export const retryAfter = { 'retry-after': '1' } as const;
 
 export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
@@ -72,7 +74,9 @@ export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
   },
 };
 
-/** A result can be tens of megabytes, so it goes out as the text that it is. */
+/**
+ * The body of a completed job. A result can be tens of megabytes, so its stored text is inserted unparsed.
+ */
 const completedBody = (job: StoredJob, result: string): Buffer => {
   const [head, tail] = [JSON.stringify(jobIdentity(job)), JSON.stringify(jobTimes(job))];
   return Buffer.from(`${head.slice(0, -1)},"result":${result},${tail.slice(1)}`);

@@ -1,7 +1,8 @@
 /**
- * Runs jobs from the store's queue (contract H1): claims with a lease, renews it, completes in the transaction
- * of the result, so a job runs at least once and takes effect exactly once. Errors that would come again fail
- * the job at once, others after three attempts. Proven by `test/service/jobs/handlers.engines.test.ts`.
+ * Runs jobs from the store's queue (contract H1). A worker claims a job with a lease, renews it, and
+ * completes it in the transaction of the result: a job runs at least once and takes effect exactly once. An
+ * error that would recur fails the job at once; others fail it after three attempts. Proven by
+ * `test/service/jobs/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -15,19 +16,19 @@ import type { Services } from '../dependencies.ts';
 
 const lookEveryMs = 1000;
 const atOnce = 2;
-/** Exports that are claimed beside them; one is built at a time, in a thread of its own. */
+/** Exports that are claimed in addition to other jobs. One is built at a time, in a thread of its own. */
 const exportsAtOnce = 4;
 
 export class JobWorker {
   readonly #services: Services;
   readonly #running = new Set<Promise<void>>();
-  /** Of them. */
+  /** Exports among the running jobs. */
   #exports = 0;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
   #claiming = false;
   #again = false;
-  /** Why no job could be claimed: said once, not every second. */
+  /** Why no job could be claimed: logged once, not every second. */
   #failure = '';
 
   constructor(services: Services) {
@@ -72,7 +73,7 @@ export class JobWorker {
     }
   }
 
-  /** Neither an export keeps others waiting, nor others an export. */
+  /** Exports and other jobs have limits of their own, so neither delays the other. */
   #hasRoom(): boolean {
     return this.#running.size - this.#exports < atOnce && this.#exports < exportsAtOnce;
   }
@@ -111,7 +112,7 @@ export class JobWorker {
     const { store, now, log } = this.#services;
     const known =
       error instanceof GovError ? error : new GovError('INTERNAL', 'Internal error', { cause: error });
-    if (known.code === 'CONFLICT') return; // the lease was lost: another claim has the job
+    if (known.code === 'CONFLICT') return; // the lease was lost, and another worker has the job
     if (known.status >= 500) log.error({ err: error, jobId: job.jobId }, 'a job failed');
     const atMs = now();
     const detail = known.code === 'INTERNAL' ? 'Internal error' : known.message;
@@ -120,12 +121,12 @@ export class JobWorker {
       errorSummary: `${known.code}: ${detail}`.slice(0, limits.jobErrorChars),
       atMs,
       retryAtMs: retryAt(job, known, atMs),
-      // nothing is wrong with it: however often a process is stopped, it is done by the next one
+      // the job itself is fine: after any number of shutdowns the next process completes it
       isExcused: known.code === 'SHUTTING_DOWN',
     });
   }
 
-  /** Stops claiming and waits for what runs; `work.close()` ends that early. */
+  /** Stops claiming and waits for running jobs; `work.close()` ends them early. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
@@ -133,7 +134,7 @@ export class JobWorker {
   }
 }
 
-/** When to try again, or null: what a request did wrong will be wrong again. */
+/** When to try again, or null for an error of the request, which would recur. */
 function retryAt({ tries }: ClaimedJob, { status, code }: GovError, atMs: number): number | null {
   if (code === 'SHUTTING_DOWN') return atMs;
   if (status < 500 || tries >= limits.jobAttempts) return null;
@@ -145,7 +146,7 @@ async function runJob(services: Services, job: ClaimedJob): Promise<void> {
   const { projectId, runId, jobId, lease } = job;
   if (job.type === 'replay') return runReplay(services, job);
   if (job.type === 'export') return runExport(services, job);
-  // stored by `createProof`, which checked it
+  // `createProof` checked and stored it
   const request = JSON.parse(job.request) as ProofRequest;
   await prove(services, {
     projectId,

@@ -1,10 +1,10 @@
 /**
- * Signs the heads of both trees of a project (docs/proofs.md): when a proof asks for it, and otherwise
- * at most every second if the log grew. Signing is serialised per tree, so that a tree never gets two heads
- * out of order; the store keeps the head durably before it is signed. What a process left unsigned that ended is
- * looked for at the start and once a minute, by whichever process serves the store. Two processes may sign one head:
- * the store keeps the first note, and a note of an older head stays true. Proven by `test/service/log/checkpoints.test.ts`
- * and `test/store/postgres/signing.test.ts`.
+ * Signs the heads of both trees of a project (docs/proofs.md): when a proof needs one, and otherwise at most
+ * every second while the log grows. Signing is serialized for each tree, so heads are never out of order, and
+ * the store keeps a head durably before it is signed. At the start and once a minute, the service looks for
+ * logs that an ended process left unsigned. Two processes may sign the same head: the store keeps the first
+ * note, and a note of an older head stays valid. Proven by `test/service/log/checkpoints.test.ts` and
+ * `test/store/postgres/signing.test.ts`.
  */
 import {
   parseCheckpoint,
@@ -30,33 +30,35 @@ interface Options {
   readonly log: Log;
   /** Signers of the log with this origin; the first is Ed25519. */
   readonly signers: (origin: string) => readonly CheckpointSigner[];
-  /** Told of the newest checkpoint of an audit log, each time that one is asked for. */
+  /** Called with the newest checkpoint of an audit log each time one is requested. */
   readonly signed?: (projectId: string, signed: SignedCheckpoint) => void;
 }
 
 const everyMs = 1000;
-/** How often logs that nobody signed are looked for. */
+/** How often the service looks for unsigned logs. */
 const lookMs = 60_000;
-/** Who appends signs within a second: after so long nobody will. */
+/** A process signs within a second of its append; after this time it has ended. */
 const abandonedMs = 5000;
-/** How many abandoned logs are taken on at a time. */
+/** How many abandoned logs are handled at a time. */
 const takenAtOnce = 500;
 /** Projects that are signed at the same time. */
 const atOnce = 4;
-/** A tree that grew and was not signed for so long counts as stale. */
+/** A tree that grew counts as stale after this time without a signature. */
 const staleMs = 10_000;
 
 export class Checkpoints {
   readonly #options: Options;
   readonly #signing = new Map<string, Promise<unknown>>();
-  /** Projects that grew since their newest checkpoint, and since when. */
+  /** Projects that grew since their newest checkpoint, and when. */
   readonly #grown = new Map<string, number>();
-  /** Projects whose last signing failed, and why: said once, not every second. */
+  /** Projects whose last signing failed, with the reason: logged once, not every second. */
   readonly #failed = new Map<string, string>();
-  /** Of those, logs that lack what was signed of them, which passes only with a restart from another copy. */
+  /**
+   * Failed projects whose log lacks leaves that were signed. Only a restart from another copy repairs them.
+   */
   readonly #refused = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
-  /** What is being signed, and the look that is under way. */
+  /** The current round of signing, and the current search for unsigned logs. */
   #round: Promise<void> | undefined;
   #look: Promise<void> | undefined;
   #lookAtMs = 0;
@@ -69,7 +71,7 @@ export class Checkpoints {
     if (!this.#grown.has(projectId)) this.#grown.set(projectId, this.#options.now());
   }
 
-  /** Signs a head of at least `size` leaves, or answers the newest checkpoint where it covers them. */
+  /** Signs a head of at least `size` leaves, or returns the newest checkpoint where it covers them. */
   async sign(projectId: string, tree: TreeName = 'audit'): Promise<SignedCheckpoint> {
     const key = `${tree} ${projectId}`;
     const before = this.#signing.get(key) ?? Promise.resolve();
@@ -85,7 +87,9 @@ export class Checkpoints {
     return signed;
   }
 
-  /** Does `work` while nothing of the project is signed: what was being signed is waited for, what is asked for waits. */
+  /**
+   * Runs `work` while nothing of the project is signed: waits for running signatures, and delays new ones.
+   */
   async between<Result>(projectId: string, work: () => Promise<Result>): Promise<Result> {
     const keys = (['audit', 'metering'] as const).map((tree) => `${tree} ${projectId}`);
     const done = Promise.allSettled(keys.map((key) => this.#signing.get(key))).then(work);
@@ -109,11 +113,11 @@ export class Checkpoints {
     const newest = await store.newestCheckpoint(projectId, tree);
     if (newest !== null) {
       const checkpoint = openOwn(newest);
-      // another process may have signed a head that grew meanwhile
+      // another process may have signed a larger head in the meantime
       if (checkpoint.size >= size) return { checkpoint, note: newest };
     }
     const project = await store.project(projectId);
-    if (project === null) throw new Error(`no project ${projectId} in the store`);
+    if (project === null) throw new Error(`expected project ${projectId} in the store, got none`);
     const origin = tree === 'audit' ? project.auditOrigin : project.meteringOrigin;
     const checkpoint: Checkpoint = { origin, size, root, extensions: [] };
     const timestampSeconds = Math.floor(now() / 1000);
@@ -134,7 +138,7 @@ export class Checkpoints {
     this.#look ??= this.#lookForUnsigned().finally(() => (this.#look = undefined));
   }
 
-  /** A full answer is worked off before it is asked again. */
+  /** Handles all logs of a full page before it asks for the next page. */
   async #lookForUnsigned(): Promise<void> {
     const { store, now, log } = this.#options;
     if (now() < this.#lookAtMs || this.#grown.size >= takenAtOnce) return;
@@ -145,11 +149,14 @@ export class Checkpoints {
       if (unsigned.length === takenAtOnce) this.#lookAtMs = 0;
       if (unsigned.length > 0) await this.signGrown();
     } catch (error) {
-      log.error({ err: error }, 'logs without a checkpoint could not be looked for');
+      log.error({ err: error }, 'the store could not list logs without a checkpoint');
     }
   }
 
-  /** Signs what grew until now. A failure is logged once, kept as stale, and tried again a second later. */
+  /**
+   * Signs all logs that grew so far. A failure is logged once, counts as stale, and is tried again a second
+   * later.
+   */
   signGrown(): Promise<void> {
     const round = (this.#round ?? Promise.resolve()).then(() => this.#signRound());
     this.#round = round;
@@ -160,7 +167,7 @@ export class Checkpoints {
 
   async #signRound(): Promise<void> {
     const grown = [...this.#grown].values();
-    // what fails is put back, so the list that is worked off must not be the map
+    // copies the map, because a failed project is put back into it
     this.#grown.clear();
     const work = async (): Promise<void> => {
       for (const [projectId, sinceMs] of grown) await this.#signBoth(projectId, sinceMs);
@@ -184,7 +191,7 @@ export class Checkpoints {
     }
   }
 
-  /** Whether every tree that grew was signed lately, but those of which nothing is signed any more. */
+  /** Whether every tree that grew was signed recently, except trees that are refused. */
   fresh(): boolean {
     const nowMs = this.#options.now();
     for (const [projectId, sinceMs] of this.#grown)
@@ -192,12 +199,14 @@ export class Checkpoints {
     return true;
   }
 
-  /** What the store says against logs that lack what was signed of them: signing more would make a second history. */
+  /**
+   * Why the store refuses to sign: these logs lack signed leaves, and signing more would fork their history.
+   */
   refusals(): readonly string[] {
     return [...this.#refused.values()];
   }
 
-  /** Stops the timer and waits for what is being signed. */
+  /** Stops the timer and waits for running signatures. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -206,9 +215,9 @@ export class Checkpoints {
   }
 }
 
-/** The store names the log. */
+/** Whether the store reports that the log lacks signed leaves. */
 const isLacking = (error: unknown): error is GovError =>
   error instanceof GovError && error.code === 'STORAGE_FAULT' && 'origin' in error.extensions;
 
-/** The checkpoint in a note of our own store. */
+/** The checkpoint in a note from our own store, whose signature was verified on write. */
 export const openOwn = (note: string): Checkpoint => parseCheckpoint(splitNote(note).text);

@@ -1,15 +1,15 @@
 /**
- * The history of the keys of a log, out of its leaves (`src/core/note/key-history.ts`).
- * Proven by `test/plane/keys/rotate.test.ts` and `test/host/witness/lacked-head.test.ts`.
+ * The key history of a log, from its leaves (`src/core/note/key-history.ts`). Proven by
+ * `test/plane/keys/rotate.test.ts` and `test/host/witness/lacked-head.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import { KeyHistory } from '../../core/note/key-history.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 
-/** Changes of keys read at a time; there are at most as many as keys. */
+/** Key changes read at a time; a log has at most one for each key. */
 const pageLeaves = 100;
 
-/** STORAGE_FAULT where the leaves do not hold together. Cost: two reads. */
+/** STORAGE_FAULT where the leaves contradict each other. Cost: two reads. */
 export async function logKeys(
   store: Pick<StoreReader, 'leaf' | 'leavesOf'>,
   projectId: string,

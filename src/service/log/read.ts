@@ -1,9 +1,10 @@
 /**
- * The log as C2SP texts (contract O10; tlog-checkpoint, tlog-tiles): newest checkpoint, keys, tiles, entry
- * bundles. Proven by `test/service/log/read.engines.test.ts`.
+ * Handlers that serve the log as C2SP texts (contract O10; tlog-checkpoint, tlog-tiles): newest checkpoint,
+ * keys, tiles, entry bundles. Proven by `test/service/log/read.engines.test.ts`.
  */
 import { entryBundle, parseTilePath, tileWidth } from '../../core/merkle/tile-path.ts';
-import { notFound, type Handlers } from '../call/handler.ts';
+import { notFound } from '../call/answer.ts';
+import type { Handlers } from '../call/handler.ts';
 
 const hashBytes = 32;
 
@@ -20,7 +21,7 @@ export const log: Pick<Handlers, 'getCheckpoint' | 'getLogKey' | 'getTile'> = {
     return { status: 200, body: keys.map((key) => `${key}\n`).join('') };
   },
 
-  /** Answers only what a signed head covers: a tile wider than the tree, or beyond it, is not found. */
+  /** Serves only tiles that a signed head covers: NOT_FOUND for a tile wider than the tree, or beyond it. */
   async getTile({ params, caller }, { store }) {
     const { projectId } = caller.project;
     const tile = parseTilePath(`tile/${params['*']}`);

@@ -1,4 +1,7 @@
-/** Roots and proofs of the audit tree out of the store: plan, one read, pure compute (`src/core/merkle/tile-proof.ts`). */
+/**
+ * Roots and proofs of the audit tree, read from the store: plan, one read, pure compute
+ * (`src/core/merkle/tile-proof.ts`). Proven by `test/service/proofs/handlers.engines.test.ts`.
+ */
 import { sharedPath } from '../../core/merkle/shared-path.ts';
 import type { TileId } from '../../core/merkle/tile-path.ts';
 import {
@@ -21,7 +24,7 @@ async function readPlan(reader: Tiles, projectId: string, plan: readonly TileId[
   return (level, index) => byName.get(`${level}/${index}`) ?? new Uint8Array();
 }
 
-/** The root of the first `size` leaves. */
+/** The root hash of the first `size` leaves. */
 export async function rootAt(reader: Tiles, projectId: string, size: number): Promise<Buffer> {
   return rootFromTiles(size, await readPlan(reader, projectId, rootPlan(size)));
 }
@@ -47,7 +50,7 @@ export async function consistencyAt(
   return consistencyProof(first, second, await readPlan(reader, projectId, consistencyPlan(first, second)));
 }
 
-/** One path for many leaves, given by ascending index. Reads each tile that any of them needs once. */
+/** One shared path for many leaves in ascending order. Reads each tile that any of them needs once. */
 export async function sharedInclusionAt(
   reader: Tiles,
   projectId: string,

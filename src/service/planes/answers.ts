@@ -1,11 +1,13 @@
-/** What reports of data planes are answered with, and how planes and reports are shown. */
+/**
+ * Answers to reports of data planes, and the shapes of planes and reports in answers. Proven by
+ * `test/service/planes/reports.test.ts`.
+ */
 import { meteredTypes } from '../../contract/operation.ts';
 import type { DataPlane, ReportRecord, UsageAccepted } from '../../contract/telemetry.ts';
 import { hashText } from '../../core/hash.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { StoredPlane, StoredReport } from '../../store/port/store.ts';
-import type { Project } from '../../store/port/store.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Project, StoredPlane, StoredReport } from '../../store/port/store.ts';
+import type { Caller } from '../call/caller.ts';
 import { endOfMonth, monthOf } from '../access/month.ts';
 import { recentUsage } from '../access/month-usage.ts';
 import type { Services } from '../dependencies.ts';
@@ -17,7 +19,7 @@ interface Answered {
   readonly stored: StoredReport;
 }
 
-/** The receipt of a report that is held. Cost: two reads, and one more where the project has quotas. */
+/** The receipt of a stored report. Cost: two reads, and one more where the project has quotas. */
 export async function acceptedAnswer(
   services: Services,
   { plane, caller }: { readonly plane: StoredPlane; readonly caller: Pick<Caller, 'project' | 'rules'> },
@@ -26,7 +28,9 @@ export async function acceptedAnswer(
   const { store, now } = services;
   const epoch = await store.planeEpoch(plane.projectId, plane.planeId, stored.epoch);
   if (epoch === null)
-    throw new Error(`no epoch ${stored.epoch} of ${plane.planeId}, of which a report is held`);
+    throw new Error(
+      `expected epoch ${stored.epoch} of ${plane.planeId}, of which a report is stored, got none`,
+    );
   const nowMs = now();
   const { challenge } = stored;
   const attestation = attestationOf(stored, nowMs);
@@ -49,14 +53,14 @@ export async function acceptedAnswer(
   };
 }
 
-/** A challenge that nobody answered in time has expired, also before that is noted. */
-export const attestationOf = (
+/** A challenge without an answer in time counts as expired, also before the service records that. */
+const attestationOf = (
   { attestation, challenge }: StoredReport,
   nowMs: number,
 ): UsageAccepted['attestation']['status'] =>
   attestation === 'pending' && challenge !== null && challenge.expiresMs <= nowMs ? 'expired' : attestation;
 
-/** Null where the project has no quota. It is told, and refuses nothing. */
+/** Null where the project has no quota. The numbers inform the plane and refuse nothing. */
 async function quotaOf(
   { store }: Services,
   { project, rules }: Pick<Caller, 'project' | 'rules'>,
@@ -72,7 +76,7 @@ async function quotaOf(
   );
 }
 
-/** Cost: three reads where it is enrolled. */
+/** Cost: three reads for an enrolled plane. */
 export async function planeBody(
   { store }: Pick<Services, 'store'>,
   { environment }: Pick<Project, 'environment'>,

@@ -1,8 +1,8 @@
 /**
- * Answers to challenges (contract J4-J7). A challenge takes one answer: what it was answered with stays, right or wrong,
- * and the same answer again gets the same result, so that a plane which lost it can ask, and one that was caught cannot try
- * until something fits. Another answer is refused, and told. What is structurally wrong is no answer.
- * A crash before the store answers leaves the challenge open. Proven by `test/service/planes/attested.test.ts`.
+ * Takes answers to challenges (contract J4-J7). The first answer is final, right or wrong, and the same
+ * answer again gets the same result: a plane that lost it can ask, and a plane that was caught cannot try
+ * until one fits. A different answer is refused and recorded. A malformed message is no answer. A crash
+ * before the store answers leaves the challenge open. Proven by `test/service/planes/attested.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -19,30 +19,30 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { Fault, PlaneIdentity } from '../../core/plane/usage-report.ts';
 import type { StoredPlane, StoredReport } from '../../store/port/store.ts';
 import { append, unmetered } from '../events/append.ts';
-import { notFound } from '../call/handler.ts';
+import { notFound } from '../call/answer.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { challengeOf, earlierHeads } from './challenge.ts';
 import { attestationContradicted, attestationFailed } from './events.ts';
-import { faultError, tellOnce } from './faults.ts';
+import { faultError, recordOnce } from './faults.ts';
 import { identityOf } from './report.ts';
 import { parsedReport } from './state.ts';
 
-export interface SentProof {
+interface SentProof {
   readonly plane: StoredPlane;
   readonly organizationId: string;
-  /** Of the path. */
+  /** The challenge id in the path. */
   readonly challengeId: string;
   readonly proof: AttestationProof;
-  /** JCS of it. */
+  /** The proof in RFC 8785 form. */
   readonly canonical: string;
 }
 
 const attempts = 3;
 
 /**
- * NOT_FOUND, FORBIDDEN for a challenge of another plane of the organization, VALIDATION_ERROR, CHALLENGE_EXPIRED,
- * ATTESTATION_FAILED with the fault.
+ * NOT_FOUND, FORBIDDEN for a challenge of another plane of the organization, VALIDATION_ERROR,
+ * CHALLENGE_EXPIRED, ATTESTATION_FAILED with the fault.
  */
 export async function takeAttestation(services: Services, sent: SentProof): Promise<Attested> {
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -52,7 +52,7 @@ export async function takeAttestation(services: Services, sent: SentProof): Prom
     if (!answered.digest.equals(sha256(sent.canonical))) return contradicted(services, sent, report);
     return resultOf(answered);
   }
-  throw new GovError('OVERLOADED', `challenge ${sent.challengeId} kept changing meanwhile; repeat later`, {
+  throw new GovError('OVERLOADED', `challenge ${sent.challengeId} kept changing; repeat later`, {
     retryAfterSeconds: limits.overloadRetrySeconds,
   });
 }
@@ -78,7 +78,7 @@ async function challenged({ store }: Services, sent: SentProof): Promise<Challen
     ['dataPlaneId', plane.planeId],
   ] as const) {
     if (proof[name] === expected) continue;
-    const detail = `expected ${expected}, which the challenge is about, got ${proof[name]}`;
+    const detail = `expected ${expected}, as in the challenge, got ${proof[name]}`;
     throw fieldError({ pointer: `/${name}`, in: 'body', code: 'NOT_ALLOWED', detail });
   }
   return { report, challenge: found.report.challenge };
@@ -86,14 +86,14 @@ async function challenged({ store }: Services, sent: SentProof): Promise<Challen
 
 type Answer = NonNullable<StoredReport['answer']>;
 
-/** Null where another answer came meanwhile. */
+/** Null where another answer arrived in the meantime. */
 async function answer(
   services: Services,
   { plane, proof, canonical }: SentProof,
   { report, challenge }: Challenged,
 ): Promise<Answer | null> {
   const nowMs = services.now();
-  // by whichever clock
+  // by the plane's clock or ours
   const isOver = challenge.expiresMs <= nowMs || report.attestation === 'expired';
   if (isOver) throw expired(challengeOf(challenge));
   const { projectId, planeId } = plane;
@@ -113,7 +113,7 @@ async function answer(
     result: JSON.stringify(result),
     atMs: nowMs,
   };
-  const telling = { planeId, nowMs, salt: services.salt };
+  const context = { planeId, nowMs, salt: services.salt };
   const { reportId } = report;
   const told = {
     challengeId: challenge.challengeId,
@@ -121,7 +121,7 @@ async function answer(
     reason: fault?.fault ?? null,
     pointer: fault?.pointer ?? null,
   };
-  const leaves = fault === null ? [] : [attestationFailed(told, telling)];
+  const leaves = fault === null ? [] : [attestationFailed(told, context)];
   const effect = {
     kind: 'answerChallenge',
     planeId,
@@ -139,7 +139,10 @@ async function answer(
   }
 }
 
-/** By the plane's keys; an answer that waited while it enrolled with others may be by those it had when it was asked. */
+/**
+ * Verifies with the plane's keys; after a new enrolment also with the keys that it had when it got the
+ * challenge.
+ */
 function verified(
   plane: ReturnType<typeof identityOf>,
   input: Omit<AttestationInput, 'plane'>,
@@ -169,7 +172,7 @@ function attested(
   };
 }
 
-/** As it was answered then. ATTESTATION_FAILED. */
+/** The result of the stored answer. ATTESTATION_FAILED. */
 function resultOf({ status, result }: Answer): Attested {
   const kept = readJson(result) as unknown;
   if (status === 200) return kept as Attested;
@@ -178,14 +181,14 @@ function resultOf({ status, result }: Answer): Attested {
 
 async function contradicted(services: Services, sent: SentProof, report: StoredReport): Promise<never> {
   const { plane, challengeId } = sent;
-  const telling = { planeId: plane.planeId, nowMs: services.now(), salt: services.salt };
-  const event = attestationContradicted({ challengeId, reportId: report.reportId }, telling);
-  await tellOnce(services, plane.projectId, event);
+  const context = { planeId: plane.planeId, nowMs: services.now(), salt: services.salt };
+  const event = attestationContradicted({ challengeId, reportId: report.reportId }, context);
+  await recordOnce(services, plane.projectId, event);
   throw faultError('ATTESTATION_FAILED', {
     fault: 'already_answered',
     pointer: '',
     detail:
-      'expected the answer that was given to this challenge before, got another one; it takes one answer',
+      'expected the first answer to this challenge again, got another one; a challenge takes one answer',
   });
 }
 
@@ -193,5 +196,5 @@ const expired = ({ expiresAt }: Challenge): GovError =>
   faultError('CHALLENGE_EXPIRED', {
     fault: 'challenge_expired',
     pointer: '/challengeId',
-    detail: `expected an answer before ${expiresAt}; a later report is asked about again`,
+    detail: `expected an answer before ${expiresAt}; a later report gets a challenge again`,
   });

@@ -1,7 +1,8 @@
 /**
- * Challenges about reports (contract J4; design: verifiable metering): drawn for the first report of an epoch, for one
- * after a report whose answer was wrong and, at random, for one in `limits.attestationOneIn`. The report is in our hands, signed, before the seed is drawn, so nobody
- * can choose what is asked of what is reported. Proven by `test/service/planes/attested.test.ts`.
+ * Draws challenges about reports (contract J4): for the first report of an epoch, for one after a report with
+ * a wrong answer and, at random, for one in `limits.attestationOneIn`. The service holds the signed report
+ * before it draws the seed, so nobody can choose what a challenge asks. Proven by
+ * `test/service/planes/attested.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { Challenge } from '../../contract/telemetry.ts';
@@ -14,7 +15,10 @@ import type { StoredReport } from '../../store/port/store.ts';
 import type { Services } from '../dependencies.ts';
 import { parsedReport, type Came } from './state.ts';
 
-/** The challenge of a report that came, or null where it is not sampled. `byFile`: it has a way to go, there and back. */
+/**
+ * The challenge of a new report, or null where it is not sampled. `byFile`: the answer needs the time of a
+ * trip by file.
+ */
 export async function drawChallenge(
   services: Services,
   came: Came,
@@ -49,25 +53,25 @@ export async function drawChallenge(
   return { challengeId: challenge.challengeId, text: JSON.stringify(challenge), expiresMs };
 }
 
-/** As it was drawn. */
+/** The challenge that was drawn. */
 export const challengeOf = ({ text }: NonNullable<StoredReport['challenge']>): Challenge =>
   readJson(text) as unknown as Challenge;
 
-/** What a challenge asks consistency with: sizes that were reported before, the newest first. */
+/** The sizes whose consistency a challenge asks for: earlier reported ones, the newest first. */
 async function sizesBefore({ store }: Services, { plane, report }: Came): Promise<number[]> {
   const { epoch, treeSize } = report.log;
   const limit = limits.attestationConsistencySizes;
   const sizes = await store.reportedSizes(plane.projectId, plane.planeId, { epoch, treeSize, limit });
-  // what was reported as empty has no root that another tree could contradict
+  // an empty tree has no root that another tree could contradict
   return sizes.filter((size) => size > 0);
 }
 
-/** Reports that are read at once to find the heads of the sizes asked about. */
+/** Reports read at once to find the heads of those sizes. */
 const headsRead = 32;
 
 /**
- * The heads that a challenge asks consistency with, as they were reported. Reports are looked through from the newest one
- * of the epoch down. Cost: as many reads of 32 as there are reports since the smallest of the sizes.
+ * The reported heads of those sizes. Reads the epoch's reports from the newest down. Cost: a read for every
+ * 32 reports since the smallest of the sizes.
  */
 export async function earlierHeads(
   { store }: Services,

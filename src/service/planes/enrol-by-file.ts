@@ -1,7 +1,8 @@
 /**
- * Enrolment by file (contract B9, `src/core/plane/enrolment-request.ts`): an operator hands over what a data plane without a way here asks,
- * and gets what is carried back. The same plane may use a token by file or over the wire, with the same refusals; that
- * the request is by whoever has the token is proven without it. Proven by `test/service/planes/enrol-by-file.test.ts`.
+ * Enrolment by file (contract B9, `src/core/plane/enrolment-request.ts`), for a data plane without a
+ * connection. An operator uploads the plane's request and carries the answer back. The plane may use a token
+ * by file or over the wire, with the same refusals. The request proves that its sender has the token without
+ * containing it. Proven by `test/service/planes/enrol-by-file.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import {
@@ -15,7 +16,9 @@ import type { EnrolmentAnswer } from '../../contract/telemetry.ts';
 import type { StoredPlane } from '../../store/port/store.ts';
 import { unmetered } from '../events/append.ts';
 import { appendFor } from '../events/asking.ts';
-import { notFound, sealedWrite, type Handlers } from '../call/handler.ts';
+import { notFound } from '../call/answer.ts';
+import { sealedWrite } from '../call/idempotency.ts';
+import type { Handlers } from '../call/handler.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { attempts, keptChanging, nextEnrolment, refuseClaim, termsOf } from './enrolled.ts';
@@ -32,7 +35,7 @@ export const enrolmentByFile: Pick<Handlers, 'enrollDataPlaneByFile'> = {
       refuseClaim(checkEnrolmentRequest(body, plane.tokenDigest));
       const { after, nowMs, shown } = await nextEnrolment(services, plane, body);
       const terms = termsOf(services, { plane, environment, nowMs });
-      // a plane that cannot ask goes on behind it
+      // a plane that cannot ask continues after its newest report
       const newest = await newestHeld(services.store, plane);
       const open = { schemaVersion: answerSchema, ...terms, newest, sealTo: body.sealTo } as const;
       const answer = { status: 201, body: sealed(services, plane, { open, shown }) } as const;
@@ -57,11 +60,14 @@ export const enrolmentByFile: Pick<Handlers, 'enrollDataPlaneByFile'> = {
   },
 };
 
-/** CONFLICT: the credential of the caller is as good as before. */
+/**
+ * CONFLICT where the plane's token has ended. Not INVALID_CREDENTIAL, because the caller's own credential is
+ * valid.
+ */
 function refuseEnded({ planeId, tokenExpiresMs }: StoredPlane, nowMs: number): void {
   if (tokenExpiresMs > nowMs) return;
   const detail =
-    `expected a token of data plane ${planeId} that is in force, but the newest one has ended; ` +
+    `expected a valid token of data plane ${planeId}, but the newest one has ended; ` +
     `issue another one (gov planes token ${planeId}), and have the plane ask with it`;
   throw new GovError('CONFLICT', detail);
 }
@@ -74,14 +80,17 @@ function sealed(
   try {
     return enrolmentAnswer(open, shown, { secret, ephemeral: randomBytes(32) });
   } catch (cause) {
-    const detail = 'expected an X25519 key, got a point to which nothing can be sealed';
+    const detail = 'expected an X25519 key, got a point that cannot receive a sealed answer';
     throw Object.assign(fieldError({ pointer: '/sealTo', in: 'body', code: 'NOT_ALLOWED', detail }), {
       cause,
     });
   }
 }
 
-/** Throws what is no change of the plane meanwhile: with the same revision another plane has these keys. */
+/**
+ * Rethrows an error unless the plane changed in the meantime. At the same revision, another plane has these
+ * keys.
+ */
 async function refuseUnlessMeanwhile({ store }: Services, plane: StoredPlane, error: unknown): Promise<void> {
   if (!(error instanceof GovError) || error.code !== 'CONFLICT') throw error;
   const now = await store.plane(plane.projectId, plane.planeId);

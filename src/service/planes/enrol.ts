@@ -1,15 +1,16 @@
 /**
- * How a data plane gets its credentials and changes them (contract B9): a one-time token and a note by its own key for a
- * hybrid key and a signing secret, which are shown once and kept as a digest and sealed. The same plane may ask again with
- * the same token until its next report, since an answer can be lost; it then gets other credentials.
+ * Gives a data plane its credentials and changes them (contract B9). A one-time token and a note signed with
+ * the plane's key give it a hybrid key and a signing secret, shown once; the service keeps a digest and a
+ * sealed copy. Until its next report the plane may ask again with the same token, because an answer can get
+ * lost, and then gets new credentials.
  *
- * A plane that is there already enrols again with another token: it stays the same data plane, with its logs (that is, its
- * origins), its reports and its totals, so nothing is billed twice. Its keys may be others; those before are kept for the
- * reports of their time. The credentials before end, and a plane that was revoked is reinstated.
+ * A known plane enrols again with a new token. It keeps its logs (that is, its origins), reports and totals,
+ * so nothing is billed twice. Its keys may change; earlier keys stay for reports of their time. Earlier
+ * credentials end, and a revoked plane is reinstated.
  *
- * When a plane rotates, the credentials that it called with work on for the overlap, so that it can ask again where the
- * answer was lost: what was made in between and never arrived is dropped.
- * Proven by `test/service/planes/registry.test.ts`.
+ * When a plane rotates, the credentials of its call stay valid for the overlap, so that it can ask again
+ * after a lost answer. Credentials of a lost answer are dropped. Proven by
+ * `test/service/planes/registry.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -17,13 +18,10 @@ import { refusedCredential } from '../../core/credential.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { checkPossession } from '../../core/plane/usage-report.ts';
 import type { PlaneSecrets, StoredPlane } from '../../store/port/store.ts';
-import {
-  sealedWrite,
-  type CallingPlane,
-  type Caller,
-  type Handlers,
-  type PlainAnswer,
-} from '../call/handler.ts';
+import { sealedWrite } from '../call/idempotency.ts';
+import type { CallingPlane, Caller } from '../call/caller.ts';
+import type { Handlers } from '../call/handler.ts';
+import type { PlainAnswer } from '../call/answer.ts';
 import { keyDigest, tokenKind } from '../access/token-format.ts';
 import { hostingOf } from '../access/projects.ts';
 import type { Services } from '../dependencies.ts';
@@ -43,7 +41,7 @@ const noStore = { 'cache-control': 'no-store' } as const;
 type Enrolled = NonNullable<StoredPlane['enrolled']>;
 
 export const enrolment: Pick<Handlers, 'enrollDataPlane' | 'rotatePlaneCredentials' | 'getCosigner'> = {
-  /** For whoever has receipts: nobody has to take the key from the plane that shows them. */
+  /** Gives the key to anybody with receipts, who need not trust the plane that shows them. */
   async getCosigner(_, services) {
     return { status: 200, body: { cosignerKey: hostingOf(services).cosigner.verifierKey } };
   },
@@ -106,18 +104,21 @@ export const enrolment: Pick<Handlers, 'enrollDataPlane' | 'rotatePlaneCredentia
   },
 };
 
-/** Of an operation that only data planes call. */
+/** The plane of an operation that only data planes call. */
 export function callingPlane({ plane }: Caller): CallingPlane {
-  if (plane === undefined) throw new Error('expected a data plane, which is admitted here alone');
+  if (plane === undefined)
+    throw new Error('expected a data plane, got another caller, although only data planes are admitted');
   return plane;
 }
 
-/** INVALID_CREDENTIAL, one text for what is malformed, unknown, expired or revoked; ENVIRONMENT_MISMATCH. */
+/**
+ * INVALID_CREDENTIAL with one text for malformed, unknown, expired and revoked tokens; ENVIRONMENT_MISMATCH.
+ */
 async function planeOfToken({ store, now }: Services, token: string, basePath: string) {
   const found = tokenKind(token) === 'enr' ? await store.planeOfToken(keyDigest(token)) : null;
   if (found === null) throw refusedToken();
   const { plane, project, stored } = found;
-  // revoking ends the token of then, and one that was issued since reinstates
+  // a revocation ends earlier tokens; one issued later reinstates the plane
   const isOver = plane.tokenExpiresMs <= now() || stored.deletedMs !== null;
   if (isOver) throw refusedToken();
   const environment = basePath.startsWith('/sandbox/') ? 'sandbox' : 'production';
@@ -129,17 +130,19 @@ const refusedToken = (): GovError =>
   new GovError(
     'INVALID_CREDENTIAL',
     `expected an enrolment token of the last ${limits.enrolmentHours} h that no other plane has used, got another ` +
-      'text; ask for a new one (gov planes create, or gov planes token for a plane that is there)',
+      'text; ask for a new one (gov planes create, or gov planes token for a known plane)',
   );
 
-/** Which credentials the caller came with, as they were when they were looked up. */
+/** The credentials that the caller used, as they were at the look-up. */
 function callersSecrets({ planeId, enrolled }: StoredPlane, byPrevious: boolean): PlaneSecrets {
   const secrets = (byPrevious ? enrolled?.previous : enrolled?.current) ?? null;
-  if (secrets === null) throw new Error(`data plane ${planeId} called with credentials that it has not`);
+  if (secrets === null) throw new Error(`expected credentials of data plane ${planeId}, got others`);
   return secrets;
 }
 
-/** The caller's own, as they are now; INVALID_CREDENTIAL where they have ended. None works longer than it was promised. */
+/**
+ * The caller's own current credentials, with their original end. INVALID_CREDENTIAL where they have ended.
+ */
 function keptOn(
   { current, previous }: Enrolled,
   callers: PlaneSecrets,

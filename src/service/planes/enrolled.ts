@@ -1,6 +1,7 @@
 /**
- * What a data plane is once it enrols (contract B9), over the wire or by file: which plane may use a token, its keys, its
- * credentials, and what the service tells it. Proven by `test/service/planes/enrolled.test.ts`.
+ * The state of a data plane after it enrols (contract B9), over the wire or by file: which plane may use a
+ * token, its keys, its credentials, and the service's terms. Proven by
+ * `test/service/planes/enrolled.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -15,17 +16,20 @@ import { hostingOf } from '../access/projects.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 
-/** While the plane is changed by others meanwhile. */
+/** Attempts while other processes change the plane. */
 export const attempts = 5;
 type Enrolled = NonNullable<StoredPlane['enrolled']>;
 
-/** VALIDATION_ERROR where what a plane says of itself does not hold. */
+/** VALIDATION_ERROR where the plane's statement about itself is invalid. */
 export function refuseClaim(fault: Fault | null): void {
   if (fault === null) return;
   throw fieldError({ pointer: fault.pointer, in: 'body', code: 'NOT_ALLOWED', detail: fault.detail });
 }
 
-/** The plane as it is to be stored, with the credentials that it is shown once. CONFLICT as below. */
+/**
+ * The plane to store, and the credentials to show once. CONFLICT like `refuseOtherPlane` and
+ * `formerKeysAfter`.
+ */
 export async function nextEnrolment(services: Services, plane: StoredPlane, identity: PlaneIdentity) {
   await refuseOtherPlane(services, plane, identity);
   const nowMs = services.now();
@@ -39,7 +43,7 @@ export async function nextEnrolment(services: Services, plane: StoredPlane, iden
   return { after, nowMs, shown: fresh.shown };
 }
 
-/** What a plane is told beside its credentials. */
+/** The terms that a plane gets with its credentials. */
 export function termsOf(
   services: Services,
   {
@@ -65,8 +69,8 @@ export function termsOf(
 }
 
 /**
- * CONFLICT where the plane has another log, where its token was used with other keys, or by this very plane, which has
- * reported since.
+ * CONFLICT where the plane has another log, where other keys used the token, or where this plane has reported
+ * since it did.
  */
 async function refuseOtherPlane(
   { store }: Services,
@@ -87,8 +91,8 @@ async function refuseOtherPlane(
   const [newest] = await store.reports(projectId, planeId, { limit: 1 });
   if (isSame && (newest === undefined || newest.receivedMs < tokenUsedMs)) return;
   const detail = isSame
-    ? 'expected a plane that has not reported since it used this token, but this one has; rotate its credentials instead'
-    : 'expected the keys with which this token was used first, got others';
+    ? 'expected a plane without reports since it used this token, but this one has some; rotate its credentials instead'
+    : 'expected the keys that used this token first, got others';
   throw new GovError('CONFLICT', `${detail}, or ask for another token (gov planes token ${planeId})`);
 }
 
@@ -97,7 +101,7 @@ type Keys = Pick<PlaneIdentity, 'verifierKey' | 'auditVerifierKey'>;
 const hasSameKeys = (one: Keys, other: Keys): boolean =>
   one.verifierKey === other.verifierKey && one.auditVerifierKey === other.auditVerifierKey;
 
-/** CONFLICT where they would be too many. */
+/** The plane's earlier keys. CONFLICT where there would be too many. */
 function formerKeysAfter(
   { planeId, enrolled }: StoredPlane,
   identity: PlaneIdentity,
@@ -112,7 +116,7 @@ function formerKeysAfter(
   throw new GovError('CONFLICT', `${detail}; register another one (gov planes create) with a log of its own`);
 }
 
-/** What the plane is shown once, and what is kept of it. */
+/** New credentials to show once, and their stored form. */
 export function freshCredentials(services: Services) {
   const { randomBytes } = services;
   const key = createToken('hyb', randomBytes);
@@ -127,7 +131,7 @@ export function freshCredentials(services: Services) {
   };
 }
 
-/** False where the plane was changed meanwhile; the kept answer where the request is a repeat. */
+/** False where the plane changed in the meantime; the stored answer where the request is a repeat. */
 export async function savePlane(
   services: Services,
   plane: StoredPlane,
@@ -140,7 +144,7 @@ export async function savePlane(
     return 'replayed' in stored ? stored : true;
   } catch (error) {
     if (!(error instanceof GovError) || error.code !== 'CONFLICT') throw error;
-    // the same revision: it is another plane that has these keys
+    // at the same revision, another plane has these keys
     const now = await services.store.plane(projectId, plane.planeId);
     if (now?.revision === plane.revision - 1) throw error;
     return false;
@@ -148,6 +152,6 @@ export async function savePlane(
 }
 
 export const keptChanging = (): GovError =>
-  new GovError('OVERLOADED', 'the data plane kept changing meanwhile; repeat later', {
+  new GovError('OVERLOADED', 'the data plane kept changing; repeat later', {
     retryAfterSeconds: limits.overloadRetrySeconds,
   });

@@ -1,6 +1,6 @@
 /**
- * Events of data planes and what they report (contract O8, J3): in the log of the project, appended with what they tell
- * of. No count and no content of a plane stands in them. Proven by `test/service/planes/reports.test.ts`.
+ * System events of data planes and their reports (contract O8, J3). The append of a change contains its
+ * event, without counts and content of a plane. Proven by `test/service/planes/reports.test.ts`.
  */
 import type { TelemetryFault } from '../../contract/telemetry.ts';
 import { hashText, sha256 } from '../../core/hash.ts';
@@ -8,7 +8,7 @@ import type { EventDraft } from '../../core/event/record.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredPlane } from '../../store/port/store.ts';
-import type { Telling } from '../access/project-events.ts';
+import type { EventContext } from '../access/project-events.ts';
 import { systemEvent } from '../system.ts';
 
 type Change = 'registered' | 'token_issued' | 'enrolled' | 'rotated' | 'revoked';
@@ -20,11 +20,11 @@ const actions: Readonly<Record<Change, string>> = {
   revoked: 'revoke',
 };
 
-/** A data plane was registered, got another token, credentials or new ones, or lost them. */
+/** A data plane was registered, revoked, or got a token or credentials. */
 export const planeChanged = (
   change: Change,
   { planeId, name, enrolled }: StoredPlane,
-  { by, ...context }: Telling,
+  { by, ...context }: EventContext,
 ): EventDraft =>
   systemEvent(
     {
@@ -48,14 +48,14 @@ const enrolledMembers = (enrolled: NonNullable<StoredPlane['enrolled']>): JsonOb
   previousValidUntil: enrolled.previous === null ? null : formatTimestamp(enrolled.previous.untilMs),
 });
 
-/** When, and which data plane it is about. */
-export interface PlaneTelling {
+/** Time and salt of an event, and its data plane. */
+interface PlaneEventContext {
   readonly planeId: string;
   readonly nowMs: number;
   readonly salt: () => string;
 }
 
-/** A client's own id has no `/` (contract A2), so none of these was used before. */
+/** A client's own clientEventId contains no `/` (contract A2), so these ids are never in use before. */
 const planeEvent = (
   {
     eventType,
@@ -63,7 +63,7 @@ const planeEvent = (
     key,
     metadata,
   }: { eventType: string; action: string; key: string; metadata: JsonObject },
-  { planeId, ...context }: PlaneTelling,
+  { planeId, ...context }: PlaneEventContext,
 ): EventDraft =>
   systemEvent(
     {
@@ -77,10 +77,13 @@ const planeEvent = (
     context,
   );
 
-/** Reports are missing; they may still come. fsck holds receipts against these events, so each gap has its own. */
+/**
+ * Reports are missing; they may still arrive. Each gap has its own event, because fsck checks receipts
+ * against these events.
+ */
 export const gapDetected = (
   gap: { readonly epoch: number; readonly firstMissing: number; readonly before: number },
-  telling: PlaneTelling,
+  context: PlaneEventContext,
 ): EventDraft =>
   planeEvent(
     {
@@ -89,10 +92,10 @@ export const gapDetected = (
       key: `gap/${gap.epoch}/${gap.firstMissing}/${gap.before}`,
       metadata: gap,
     },
-    telling,
+    context,
   );
 
-/** A month that was billed gets units, or loses them to another one: its bill is another one now. */
+/** A report changed the units of a billed month, so its bill must change. */
 export const reportedLate = (
   late: {
     readonly reportId: string;
@@ -100,7 +103,7 @@ export const reportedLate = (
     readonly sequence: number;
     readonly month: string;
   },
-  telling: PlaneTelling,
+  context: PlaneEventContext,
 ): EventDraft =>
   planeEvent(
     {
@@ -109,20 +112,20 @@ export const reportedLate = (
       key: `late/${late.reportId}`,
       metadata: { ...late },
     },
-    telling,
+    context,
   );
 
 interface Refused {
   readonly reportId: string;
   readonly epoch: number;
   readonly sequence: number;
-  /** `limit_reached`: of months of an epoch, or of units of a month. */
+  /** `limit_reached`: too many months of an epoch, or units of a month. */
   readonly reason: TelemetryFault | 'limit_reached';
   readonly pointer: string;
 }
 
-/** A report does not hold together, and was not stored; once for each of its ids. */
-export const reportRefused = (refused: Refused, telling: PlaneTelling): EventDraft =>
+/** A report is inconsistent and was not stored. One event for each report id. */
+export const reportRefused = (refused: Refused, context: PlaneEventContext): EventDraft =>
   planeEvent(
     {
       eventType: 'telemetry.report_refused',
@@ -130,13 +133,13 @@ export const reportRefused = (refused: Refused, telling: PlaneTelling): EventDra
       key: `refused/${refused.reportId}`,
       metadata: { ...refused },
     },
-    telling,
+    context,
   );
 
-/** A report does not follow from the one before: the history of the plane is not what it reported. */
+/** A report does not follow from the one before: the plane's log differs from what it reported. */
 export const integrityViolated = (
   violated: Refused & { readonly stored: boolean },
-  telling: PlaneTelling,
+  context: PlaneEventContext,
 ): EventDraft =>
   planeEvent(
     {
@@ -145,10 +148,10 @@ export const integrityViolated = (
       key: `violation/${violated.reportId}`,
       metadata: { ...violated },
     },
-    telling,
+    context,
   );
 
-/** A challenge was answered wrongly. */
+/** A challenge got a wrong answer. */
 export const attestationFailed = (
   failed: {
     readonly challengeId: string;
@@ -156,21 +159,21 @@ export const attestationFailed = (
     readonly reason: TelemetryFault | null;
     readonly pointer: string | null;
   },
-  telling: PlaneTelling,
+  context: PlaneEventContext,
 ): EventDraft =>
   planeEvent(
     { eventType: 'attestation.failed', action: 'refuse', key: `failed/${failed.reportId}`, metadata: failed },
-    telling,
+    context,
   );
 
-/** Nobody answered a challenge in time. */
+/** A challenge got no answer in time. */
 export const challengeExpired = (
   {
     challengeId,
     reportId,
     expiresMs,
   }: { readonly challengeId: string; readonly reportId: string; readonly expiresMs: number },
-  telling: PlaneTelling,
+  context: PlaneEventContext,
 ): EventDraft =>
   planeEvent(
     {
@@ -179,13 +182,13 @@ export const challengeExpired = (
       key: `expired/${reportId}`,
       metadata: { challengeId, reportId, expiresAt: formatTimestamp(expiresMs) },
     },
-    telling,
+    context,
   );
 
-/** A challenge that was answered was answered otherwise; told once. */
+/** A challenge got a second, different answer. Recorded once. */
 export const attestationContradicted = (
   contradicted: { readonly challengeId: string; readonly reportId: string },
-  telling: PlaneTelling,
+  context: PlaneEventContext,
 ): EventDraft =>
   planeEvent(
     {
@@ -194,5 +197,5 @@ export const attestationContradicted = (
       key: `contradicted/${contradicted.reportId}`,
       metadata: contradicted,
     },
-    telling,
+    context,
   );

@@ -1,7 +1,8 @@
 /**
- * Notes challenges that no data plane answered in time, at the start and every minute: the report's attestation is expired
- * for good, and an event of its project says so, in one append. Of several processes one succeeds, so each is told once.
- * A crash before the append leaves the challenge to the next round. Proven by `test/service/planes/expired-challenges.test.ts`.
+ * Ends challenges without an answer in time, at the start and every minute. One append marks the report's
+ * attestation as expired for good and adds an event to its project. Of several processes one succeeds, so
+ * there is one event. A crash before the append leaves the challenge to the next round. Proven by
+ * `test/service/planes/expired-challenges.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -14,7 +15,7 @@ const everyMs = 60_000;
 type Overdue = Awaited<ReturnType<Services['store']['overdueChallenges']>>[number];
 
 /**
- * One round; answers how many were noted. What one of them fails with is thrown at the end: it keeps no other of its
+ * One round; returns how many challenges it ended. An error of one challenge is thrown at the end of its
  * page.
  */
 export async function expireChallenges(
@@ -34,12 +35,12 @@ export async function expireChallenges(
       }
     }
     if (failures.length > 0) throw failures[0];
-    // of a page that others noted meanwhile the next round sees the rest
+    // where other processes handled a part of the page, the next round reads the rest
     if (found.length < atOnce || noted === notedBefore) return noted;
   }
 }
 
-/** False where it was answered, or noted by another process, meanwhile. */
+/** False where the plane answered or another process ended it in the meantime. */
 async function expire(services: Services, { projectId, expiresMs, ...challenge }: Overdue): Promise<boolean> {
   const { now, salt } = services;
   const { planeId, reportId } = challenge;
@@ -55,7 +56,7 @@ async function expire(services: Services, { projectId, expiresMs, ...challenge }
   }
 }
 
-/** The answer ends it. */
+/** The returned function stops it. */
 export function startExpiringChallenges(services: Services): () => void {
   let isStopped = false;
   let isRunning = false;
@@ -65,8 +66,8 @@ export function startExpiringChallenges(services: Services): () => void {
     try {
       await expireChallenges(services);
     } catch (error) {
-      if (isStopped) return; // the store was closed between two parts of it
-      services.log.warn({ err: error }, 'challenges that have expired could not be noted yet');
+      if (isStopped) return; // the store may be closed between two steps
+      services.log.warn({ err: error }, 'expired challenges could not be marked yet');
     } finally {
       isRunning = false;
     }

@@ -1,7 +1,7 @@
 /**
- * What of a data plane does not hold together: told in the log of its project, then refused. Each fault has an id of its
- * own, so that a plane that tries again and again is told once; and no project gets more than
- * `limits.telemetryFaultsPerMinute` of them. Proven by `test/service/planes/reports.test.ts`.
+ * Records inconsistent messages of data planes in the project's log, then refuses them. Each fault has an id
+ * of its own, so repeated attempts make one event, and a project gets at most
+ * `limits.telemetryFaultsPerMinute` events a minute. Proven by `test/service/planes/reports.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -18,12 +18,12 @@ interface Refusal {
   readonly event: EventDraft;
 }
 
-/** REPORT_INVALID, with the fault as `reason` and where it is. */
+/** Throws REPORT_INVALID with the fault as `reason`, and its place. */
 export async function refuseFault(
   services: Services,
   { plane, fault, code, event }: Refusal,
 ): Promise<never> {
-  await tellOnce(services, plane.projectId, event);
+  await recordOnce(services, plane.projectId, event);
   throw faultError(code, fault);
 }
 
@@ -38,10 +38,10 @@ export function faultError(
   });
 }
 
-/** Appends an event with a clientEventId, unless it is known, or too many were told this minute. */
-export async function tellOnce(services: Services, projectId: string, event: EventDraft): Promise<void> {
-  const minutes = told.get(services.store) ?? new Map<string, Minute>();
-  told.set(services.store, minutes);
+/** Appends an event with a clientEventId, unless it is known or this minute's limit is reached. */
+export async function recordOnce(services: Services, projectId: string, event: EventDraft): Promise<void> {
+  const minutes = minutesOf.get(services.store) ?? new Map<string, Minute>();
+  minutesOf.set(services.store, minutes);
   const minute = Math.floor(services.now() / 60_000);
   const before = minutes.get(projectId);
   const count = before?.minute === minute ? before.count : 0;
@@ -49,11 +49,11 @@ export async function tellOnce(services: Services, projectId: string, event: Eve
   if (minutes.size >= projectsHeld) minutes.clear();
   minutes.set(projectId, { minute, count: count + 1 });
   try {
-    // one text for all: whatever else is in the event, its id names the same fact
+    // a constant fingerprint: the id alone identifies the fact, whatever else the event contains
     const fingerprints = new Map([[0, 'telemetry'] as const]);
     await append(services, { projectId, leaves: [event], meter: unmetered, fingerprints });
   } catch (error) {
-    services.log.warn({ err: error, projectId }, 'what a data plane did wrong could not be recorded');
+    services.log.warn({ err: error, projectId }, 'the fault of a data plane could not be recorded');
   }
 }
 
@@ -61,5 +61,5 @@ interface Minute {
   readonly minute: number;
   readonly count: number;
 }
-const told = new WeakMap<Store, Map<string, Minute>>();
+const minutesOf = new WeakMap<Store, Map<string, Minute>>();
 const projectsHeld = 10_000;

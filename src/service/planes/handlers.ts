@@ -1,6 +1,6 @@
 /**
- * Hybrid telemetry (interface §4.11, 5; contract B9-B13, J1-J8): what data planes send, on the wire or by file.
- * Proven by `test/http/telemetry*.test.ts` and `test/service/telemetry*.test.ts`.
+ * Handlers of hybrid telemetry (contract B9-B13, J1-J8): messages of data planes, over the wire or by file.
+ * Proven by `test/http/telemetry.test.ts` and `test/service/planes/reports.test.ts`.
  */
 import type { Receipt } from '../../contract/telemetry.ts';
 import { planeSupport } from '../../core/plane/version.ts';
@@ -8,7 +8,7 @@ import type { Handlers } from '../call/handler.ts';
 import { takeAttestation } from './attest.ts';
 import { callingPlane, enrolment } from './enrol.ts';
 import { enrolmentByFile } from './enrol-by-file.ts';
-import { receiptOf, tellNewest } from './import.ts';
+import { receiptOf, addNewest } from './import.ts';
 import { planes } from './registry.ts';
 import { newest } from './newest.ts';
 import { takeOwnReport } from './report.ts';
@@ -39,11 +39,11 @@ export const telemetry: Pick<
     return { status: 200, body: await takeAttestation(services, { plane, ...sent }) };
   },
 
-  /** One after the other: reports of one plane stand in order. */
+  /** Takes messages one after the other, because the reports of a plane have an order. */
   async importTelemetry({ body, caller }, services) {
     const receipts: Receipt[] = [];
     for (const message of body.messages) receipts.push(await receiptOf(services, caller, message));
-    await tellNewest(services, caller, { messages: body.messages, receipts });
+    await addNewest(services, caller, { messages: body.messages, receipts });
     return { status: 200, body: { receipts } };
   },
 
@@ -54,6 +54,6 @@ export const telemetry: Pick<
 };
 
 function signed(canonical: string | null): string {
-  if (canonical === null) throw new Error('expected a signed operation');
+  if (canonical === null) throw new Error('expected a signed operation, got one without a signature');
   return canonical;
 }

@@ -1,7 +1,7 @@
 /**
- * Messages of data planes that came by file (interface §4.11; design: verifiable metering): each is taken as it would be
- * from the wire, in the order of the file, but for its time, which is not bound to now. What it would have been answered
- * with is its receipt. A file that is taken again changes nothing. Proven by `test/service/planes/import.test.ts`.
+ * Takes messages of data planes from a file (contract J1-J7). Each is handled as over the wire, in the order
+ * of the file, except that its time may be in the past. Its receipt is the answer that it would have got.
+ * Importing a file again changes nothing. Proven by `test/service/planes/import.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError, problems } from '../../contract/problems.ts';
@@ -9,7 +9,7 @@ import { AttestationProof, UsageReport, type Message, type Receipt } from '../..
 import { refusedCredential } from '../../core/credential.ts';
 import { canonicalize, parseJson, type Json } from '../../core/json/parse.ts';
 import { verifyTelemetry } from '../../core/plane/signature.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import { plain } from '../call/explain.ts';
 import { openSecrets } from '../access/plane-keys.ts';
 import { hostingOf } from '../access/projects.ts';
@@ -19,7 +19,10 @@ import { takeAttestation } from './attest.ts';
 import { newestHeld } from './newest.ts';
 import { takeOwnReport } from './report.ts';
 
-/** Throws what is no fault of the message: the store is full, say. What was taken before stays. */
+/**
+ * The receipt of one message. Throws errors that the message did not cause, such as a full store; earlier
+ * messages stay taken.
+ */
 export async function receiptOf(services: Services, caller: Caller, message: Message): Promise<Receipt> {
   const { kind } = message;
   const read = readBody(message);
@@ -35,10 +38,11 @@ export async function receiptOf(services: Services, caller: Caller, message: Mes
 }
 
 /**
- * A plane that reports by file cannot ask what is held of it: the last receipt of each that had a report refused for another
- * one says so. Such a report was signed with its credentials. Cost: two reads for each such plane.
+ * A plane that reports by file cannot ask for its newest stored report. Where one of its reports was refused
+ * because of another, the plane's last receipt therefore names the newest. Its credentials signed such a
+ * report. Cost: two reads for each such plane.
  */
-export async function tellNewest(
+export async function addNewest(
   { store }: Pick<Services, 'store'>,
   { project: { projectId } }: Pick<Caller, 'project'>,
   { messages, receipts }: { readonly messages: readonly Message[]; readonly receipts: Receipt[] },
@@ -72,7 +76,7 @@ function readBody({ kind, body }: Message): { readonly body: Json; readonly erro
   }
 }
 
-/** By which whoever sent it finds its receipt. */
+/** The id by which the sender finds its receipt. */
 function idOf({ kind, challengeId = '' }: Message, body: Json): string {
   if (kind === 'attestation') return challengeId;
   const { reportId } = (body ?? {}) as { readonly reportId?: unknown };
@@ -93,26 +97,26 @@ async function take(
   if (!verifyTelemetry({ secrets, timestamp, signature, canonical })) {
     const detail =
       `expected the signature of data plane ${dataPlaneId} over timestamp and body, got another one; where it got other ` +
-      'credentials since, have it write its messages anew (gov plane usage export)';
+      'credentials since, have it write its messages again (gov plane usage export)';
     throw new GovError('INVALID_SIGNATURE', detail);
   }
   const schema = kind === 'usage' ? UsageReport : AttestationProof;
   const findings = (await loadCheck(schema, { in: 'body', readOnly: [] }))(body);
   if (findings !== null) throw refusal(findings);
   if (kind === 'usage') {
-    const report = body as unknown as UsageReport; // its schema took it
+    const report = body as unknown as UsageReport; // its schema accepted it
     return takeOwnReport(services, { caller: { project, rules }, plane, report, canonical, byFile: true });
   }
   if (challengeId === undefined) {
-    const detail = 'expected the challenge that is answered';
+    const detail = 'expected the id of the answered challenge, got none';
     throw fieldError({ pointer: '/challengeId', in: 'path', code: 'MISSING_FIELD', detail });
   }
-  const proof = body as unknown as AttestationProof; // its schema took it
+  const proof = body as unknown as AttestationProof; // its schema accepted it
   const { organizationId } = project;
   return takeAttestation(services, { plane, organizationId, challengeId, proof, canonical });
 }
 
-/** As a problem is answered (contract C1-C7), but for what names a request. */
+/** A problem as an answer would contain it (contract C1-C7), without the members about a request. */
 function problemOf(error: GovError) {
   const { title, status, retryable } = problems[error.code];
   const errors = error.errors.map((field) => ({ ...field, detail: plain(field.detail) }));

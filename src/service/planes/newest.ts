@@ -1,6 +1,7 @@
 /**
- * What is held of the calling data plane: a plane whose outbox is lost or older goes on behind it, once it has found the
- * report in its own log (contract B9). Proven by `test/service/planes/newest.test.ts`.
+ * Returns the newest stored report of the calling data plane. A plane whose outbox is lost or outdated
+ * continues after it, once it finds the report in its own log (contract B9). Proven by
+ * `test/service/planes/newest.test.ts`.
  */
 import type { NewestReport } from '../../contract/telemetry.ts';
 import type { Store, StoredPlane } from '../../store/port/store.ts';
@@ -13,7 +14,7 @@ export const newest: Pick<Handlers, 'newestReport'> = {
   },
 };
 
-/** Of an epoch, or of the newest one. Cost: two reads. */
+/** The newest report of an epoch, or of the newest epoch. Cost: two reads. */
 export async function newestHeld(
   store: Store,
   { projectId, planeId }: Pick<StoredPlane, 'projectId' | 'planeId'>,

@@ -1,8 +1,8 @@
 /**
- * The configuration of a project as its data planes get it: policies in force, risk router, what is redacted, of one
- * moment. Its version is one more than the index of the newest leaf that changed any of them, so every process gives
- * the same one, it grows with each change, and equal versions are equal bytes. Proven by
- * `test/service/planes/project-config.test.ts`.
+ * The signed configuration of a project for its data planes: policies in force, risk router and redaction of
+ * one moment. Its version is one more than the index of the newest leaf that changed any of them. So every
+ * process makes the same configuration, versions grow with each change, and equal versions have equal bytes.
+ * Proven by `test/service/planes/project-config.test.ts`.
  */
 import { bundleSchema, type ConfigBundle, type SignedBundle } from '../../contract/plane-config.ts';
 import { limits } from '../../contract/limits.ts';
@@ -14,55 +14,55 @@ import { policySetHash } from '../../core/policy/language/hash.ts';
 import { systemRun } from '../../core/event/record.ts';
 import { riskAlgorithm, type RiskConfig } from '../../core/risk/config.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { ByAge, StoreReader } from '../../store/port/store.ts';
-import type { Project } from '../../store/port/store.ts';
-import { notFound } from '../call/handler.ts';
+import type { ByAge, Project, StoreReader } from '../../store/port/store.ts';
+import { notFound } from '../call/answer.ts';
 import { byAge } from '../call/pages.ts';
 import type { Services } from '../dependencies.ts';
 import { settingsOf } from '../call/settings.ts';
 
-export interface ProjectBundle {
+interface SignedProjectConfig {
   readonly bundleVersion: number;
   readonly bundleHash: string;
   readonly signed: SignedBundle;
 }
 
-/** Where the newest leaves stand that a bundle is made of; null for none. */
+/** Indexes of the newest leaves of a configuration; null for none. */
 interface Moment {
   readonly policyIndex: number | null;
   readonly configIndex: number | null;
-  /** When the project was changed last. */
+  /** When the project last changed. */
   readonly updatedMs: number;
 }
 
 interface Made {
-  readonly project: ProjectBundle;
+  readonly project: SignedProjectConfig;
   readonly of: Moment;
   readonly bytes: number;
 }
 
-/** Of the projects that were asked for last, the oldest first. */
+/** The last requested configurations, the oldest first. */
 const made = new Map<string, Made>();
 let madeBytes = 0;
 
 const attempts = 5;
 
 /**
- * The signed bundle of a hosted project. CONFLICT where its policies are too much for one, OVERLOADED where it never
- * rests. Cost: three small reads where nothing changed; else reading, hashing and signing all of it.
+ * The signed configuration of a hosted project. CONFLICT where its policies are too large for one, OVERLOADED
+ * where it keeps changing. Cost: three small reads where nothing changed; else reading, hashing and signing
+ * all of it.
  */
-export async function bundleOf(services: Services, project: Project): Promise<ProjectBundle> {
+export async function signedConfigOf(services: Services, project: Project): Promise<SignedProjectConfig> {
   const { store } = services;
   for (let attempt = 0; attempt < attempts; attempt++) {
     const before = await momentOf(store, project);
     const known = made.get(project.projectId);
     if (known !== undefined && isSame(known.of, before)) return known.project;
-    const bundle = await read(store, project, before);
-    if (bundle !== null && isSame(before, await momentOf(store, project))) {
-      return keep(services, before, bundle);
+    const config = await read(store, project, before);
+    if (config !== null && isSame(before, await momentOf(store, project))) {
+      return keep(services, before, config);
     }
   }
-  throw new GovError('OVERLOADED', 'the configuration kept changing meanwhile; repeat later', {
+  throw new GovError('OVERLOADED', 'the configuration kept changing; repeat later', {
     retryAfterSeconds: limits.overloadRetrySeconds,
   });
 }
@@ -88,7 +88,7 @@ async function momentOf(store: StoreReader, project: Project): Promise<Moment> {
   };
 }
 
-/** Null where anything is of another moment already. */
+/** Null where any part is of a later moment. */
 async function read(store: StoreReader, project: Project, of: Moment): Promise<ConfigBundle | null> {
   const { projectId, organizationId, environment } = project;
   const { policies, policyIndex } = await store.policiesInForce(projectId);
@@ -126,7 +126,7 @@ async function read(store: StoreReader, project: Project, of: Moment): Promise<C
   };
 }
 
-/** Index of the leaf that tells of the newest change of the project's name or settings. */
+/** Index of the leaf that records the newest change of the project's name or settings. */
 async function newestSettings(store: StoreReader, projectId: string): Promise<number | null> {
   const filter = { runId: systemRun, eventType: 'project.updated' };
   const [leaf] = await store.events(projectId, filter, { limit: 1, order: 'desc' });
@@ -135,7 +135,7 @@ async function newestSettings(store: StoreReader, projectId: string): Promise<nu
 
 const pagePolicies = 1000;
 
-/** Of policies in force; they never change. */
+/** Descriptions of versions in force; they never change. */
 async function descriptionsOf(
   store: StoreReader,
   projectId: string,
@@ -157,13 +157,14 @@ async function timeOf(store: StoreReader, projectId: string, index: number): Pro
   if (leaf === null) throw new Error(`expected leaf ${index} of ${projectId}, got none`);
   const { at, serverTimestamp } = readJson(leaf.record) as JsonObject;
   const time = at ?? serverTimestamp;
-  if (typeof time !== 'string') throw new Error(`expected a time in leaf ${index} of ${projectId}`);
+  if (typeof time !== 'string') throw new Error(`expected a time in leaf ${index} of ${projectId}, got none`);
   return time;
 }
 
-function keep({ hosting }: Services, of: Moment, bundle: ConfigBundle): ProjectBundle {
-  if (hosting === null) throw new Error('only a hosted service makes configurations of planes');
-  const bytes = Buffer.byteLength(canonicalize(bundle as unknown as Json));
+function keep({ hosting }: Services, of: Moment, config: ConfigBundle): SignedProjectConfig {
+  if (hosting === null)
+    throw new Error('expected a hosted service, got a plane: only a service signs configurations');
+  const bytes = Buffer.byteLength(canonicalize(config as unknown as Json));
   const limit = limits.configBundleBytes - limits.checkpointNoteChars;
   if (bytes > limit) {
     const detail =
@@ -171,8 +172,8 @@ function keep({ hosting }: Services, of: Moment, bundle: ConfigBundle): ProjectB
       'archive some, so that data planes can take them';
     throw new GovError('CONFLICT', detail, { extensions: { limit } });
   }
-  const { hash, signed } = signBundle(bundle, hosting.configSigner);
-  const { projectId, bundleVersion } = bundle;
+  const { hash, signed } = signBundle(config, hosting.configSigner);
+  const { projectId, bundleVersion } = config;
   const project = { bundleVersion, bundleHash: hash, signed };
   forget(projectId);
   made.set(projectId, { project, of, bytes });

@@ -1,6 +1,6 @@
 /**
- * Data planes of a project as its people manage them (contract B9): registered with a one-time token, listed with what
- * they reported, revoked. Rows and events in one append. Proven by `test/service/planes/registry.test.ts`.
+ * Handlers by which people manage a project's data planes (contract B9): register with a one-time token, list
+ * with reports, revoke. Rows and events are one append. Proven by `test/service/planes/registry.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -9,7 +9,10 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { ByAge, StoredPlane } from '../../store/port/store.ts';
 import { unmetered } from '../events/append.ts';
 import { appendFor } from '../events/asking.ts';
-import { notFound, sealedWrite, type Caller, type Handlers } from '../call/handler.ts';
+import { notFound } from '../call/answer.ts';
+import { sealedWrite } from '../call/idempotency.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Handlers } from '../call/handler.ts';
 import { createToken, keyDigest } from '../access/token-format.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import type { Services } from '../dependencies.ts';
@@ -60,7 +63,7 @@ export const planes: Pick<
     return 'replayed' in stored ? stored : answer;
   },
 
-  /** Again and again where it reports or is rotated meanwhile. A token that was issued before ends. */
+  /** Tries again where the plane reports or rotates at the same time. An earlier token ends. */
   async issueEnrolmentToken({ params, caller, idempotency }, services) {
     const { projectId } = caller.project;
     for (let attempt = 0; ; attempt++) {
@@ -101,7 +104,7 @@ export const planes: Pick<
     return { status: 200, body: await planeBody(services, caller.project, plane, services.now()) };
   },
 
-  /** Again and again where it reports or is rotated meanwhile. */
+  /** Tries again where the plane reports or rotates at the same time. */
   async revokeDataPlane({ params, caller }, services) {
     const { projectId } = caller.project;
     for (let attempt = 0; ; attempt++) {
@@ -110,8 +113,8 @@ export const planes: Pick<
       const nowMs = services.now();
       const tokenExpiresMs = Math.min(before.tokenExpiresMs, nowMs);
       const plane = { ...before, tokenExpiresMs, revokedMs: nowMs, revision: before.revision + 1 };
-      const telling = { nowMs, salt: services.salt, by: caller };
-      const leaves = [planeChanged('revoked', plane, telling)];
+      const context = { nowMs, salt: services.salt, by: caller };
+      const leaves = [planeChanged('revoked', plane, context)];
       const request = {
         projectId,
         leaves,
@@ -141,7 +144,7 @@ export const planes: Pick<
           ...(after === undefined ? {} : { after: { epoch: Number(after.id), sequence: after.ms } }),
           limit,
         }),
-      // as cursors write places
+      // in the form of a cursor's position
       position: ({ epoch, sequence }) => byAge(sequence, String(epoch)),
     });
     const nowMs = services.now();
@@ -149,7 +152,7 @@ export const planes: Pick<
   },
 };
 
-/** A token for a day, and what is kept of it. */
+/** A token for a day, and its stored form. */
 function freshToken({ randomBytes }: Services, nowMs: number) {
   const token = createToken('enr', randomBytes);
   const tokenExpiresMs = nowMs + limits.enrolmentHours * 3_600_000;
@@ -167,13 +170,13 @@ const tokenAnswer = async (services: Services, { project }: Caller, plane: Store
     headers: noStore,
   }) as const;
 
-/** Throws what is no change of the plane meanwhile, or one too many. */
+/** Rethrows an error unless the plane changed in the meantime and attempts are left. */
 function refuseUnlessMeanwhile(error: unknown, attempt: number): void {
   const isMeanwhile = error instanceof GovError && error.code === 'CONFLICT';
   if (!isMeanwhile || attempt + 1 >= attempts) throw error;
 }
 
-/** NOT_FOUND */
+/** A data plane of the project. NOT_FOUND. */
 async function planeOf({ store }: Services, { project }: Caller, planeId: string): Promise<StoredPlane> {
   const plane = await store.plane(project.projectId, planeId);
   if (plane === null) throw notFound('data plane');

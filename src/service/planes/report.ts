@@ -1,15 +1,16 @@
 /**
- * A usage report of a data plane (contract J1-J4; design: verifiable metering): held against itself and its neighbours,
- * stored with its receipt, answered. It is stored once: the same bytes again are answered with the same receipt, whatever
- * the order in which reports come, and units are billed by the largest totals, so nothing counts twice.
+ * Takes a usage report of a data plane (contract J1-J4): checks it against its own parts and its neighbours,
+ * stores it with its receipt, and answers. A report is stored once: the same bytes get the same receipt, in
+ * whatever order reports arrive, and billing uses the largest totals, so no unit counts twice.
  *
- * The receipt is a cosignature of the reported head. It says that the head extends every head of this log that was
- * cosigned before, so it is given where all reports before it are held and linked, each report being stored once under its
- * sequence: a report that comes before its predecessor gets none (`''`), and the next one that closes the row covers it.
- * A second history of the same log, or a smaller head, is therefore never cosigned. Epochs are logs of their own.
+ * The receipt is a cosignature of the reported head. It states that the head extends every head of this log
+ * that was cosigned before. So a report gets it only where all earlier reports are stored and linked, each
+ * under its own sequence. A report before its predecessor gets none (`''`), and the report that closes the
+ * gap covers it. The service therefore never cosigns a second history of a log or a smaller head. Each epoch
+ * is a log of its own.
  *
- * A crash before the store answers leaves nothing of a report; after it, a repeat gets the receipt.
- * Proven by `test/service/planes/reports.test.ts` and `test/http/telemetry.test.ts`.
+ * A crash before the store answers leaves nothing of a report; after it, a repeat gets the receipt. Proven by
+ * `test/service/planes/reports.test.ts` and `test/http/telemetry.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -24,41 +25,41 @@ import { checkSuccession, reportHash, reportMonth, type Fault } from '../../core
 import type { EventDraft } from '../../core/event/record.ts';
 import type { PlaneEpoch, StoredPlane, StoredReport, TelemetryEffect } from '../../store/port/store.ts';
 import { append, unmetered } from '../events/append.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import { isBilled } from '../access/month.ts';
 import { hostingOf } from '../access/projects.ts';
-import { tellReported } from '../access/quota.ts';
+import { announceReported } from '../access/quota.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { acceptedAnswer } from './answers.ts';
 import { drawChallenge } from './challenge.ts';
 import { gapDetected, integrityViolated, reportedLate, reportRefused } from './events.ts';
-import { refuseFault, tellOnce } from './faults.ts';
+import { refuseFault, recordOnce } from './faults.ts';
 import { neighbourhood, parsedReport, sameReport, type Came, type Neighbourhood } from './state.ts';
 
 export interface Sent extends Came {
   readonly caller: Pick<Caller, 'project' | 'rules'>;
-  /** It came in a file, so that its challenge takes its time. */
+  /** Whether it came in a file; its challenge then allows more time. */
   readonly byFile: boolean;
 }
 
 const attempts = 5;
 
-/** As below; VALIDATION_ERROR where the report is another plane's than its sender's. */
+/** Like `takeReport`. VALIDATION_ERROR where the report names another plane than its sender. */
 export async function takeOwnReport(services: Services, sent: Sent): Promise<UsageAccepted> {
   const { report, plane, caller } = sent;
   const { projectId, environment } = caller.project;
   const own = { dataPlaneId: plane.planeId, projectId, environment };
   for (const name of ['dataPlaneId', 'projectId', 'environment'] as const) {
     if (report[name] === own[name]) continue;
-    const detail = `expected ${own[name]}, which the sender is of, got ${report[name]}`;
+    const detail = `expected ${own[name]}, as of the sender, got ${report[name]}`;
     throw fieldError({ pointer: `/${name}`, in: 'body', code: 'NOT_ALLOWED', detail });
   }
   refuseFuture(report, services.now());
   return takeReport(services, sent);
 }
 
-/** Units of a month that is not there yet would be billed when it comes, or never. */
+/** Refuses units of a future month, which would be billed late or never. */
 function refuseFuture({ periodEnd }: UsageReport, nowMs: number): void {
   const latestMs = nowMs + limits.futureSkewSeconds * 1000;
   if ((parseTimestamp(periodEnd) ?? 0) <= latestMs) return;
@@ -67,38 +68,38 @@ function refuseFuture({ periodEnd }: UsageReport, nowMs: number): void {
 }
 
 /**
- * Takes a report that its sender signed. REPORT_INVALID with the fault, REPORT_CONFLICT, INVALID_CREDENTIAL where the plane
- * was revoked meanwhile, OVERLOADED where other reports of it kept coming in between.
+ * Takes a report that its sender signed. REPORT_INVALID with the fault, REPORT_CONFLICT, INVALID_CREDENTIAL
+ * where the plane was revoked in the meantime, OVERLOADED where its other reports keep arriving in between.
  */
 function takeReport(services: Services, sent: Sent): Promise<UsageAccepted> {
   const { projectId, planeId } = sent.plane;
-  // a client's run has no `/` in its id
+  // a client's run id contains no `/`
   return services.runs.inTurn({ projectId, runId: `telemetry/${planeId}` }, async () => {
     for (let attempt = 0; attempt < attempts; attempt++) {
       const { store } = services;
       const epoch = await store.planeEpoch(projectId, planeId, sent.report.log.epoch);
-      // what comes next of all is no repeat; where it is one of another epoch, the store says so
+      // the next report of an epoch is no repeat; the store refuses one of another epoch
       const isNext = attempt === 0 && sent.report.sequence > (epoch?.newestSequence ?? 0);
       const same = isNext ? null : await sameReport(services, sent);
       if (same !== null) return acceptedAnswer(services, sent, { status: 'duplicate', stored: same });
       const stored = await storeReport(services, sent, epoch);
       if (stored === null) continue;
-      tellReported(services, sent.caller, stored.month);
+      announceReported(services, sent.caller, stored.month);
       return acceptedAnswer(services, sent, { status: 'accepted', stored });
     }
-    throw new GovError('OVERLOADED', `data plane ${planeId} kept reporting meanwhile; repeat later`, {
+    throw new GovError('OVERLOADED', `data plane ${planeId} kept reporting; repeat later`, {
       retryAfterSeconds: limits.overloadRetrySeconds,
     });
   });
 }
 
-/** Null where something of the plane was stored meanwhile. */
+/** Null where another append changed the plane in the meantime. */
 async function storeReport(
   services: Services,
   sent: Sent,
   epoch: PlaneEpoch | null,
 ): Promise<StoredReport | null> {
-  // one that waited while the plane enrolled with other keys is by those before
+  // a report that waited during a new enrolment is signed with the earlier keys
   const endMs = parseTimestamp(sent.report.periodEnd) ?? 0;
   const fault = checkReportBy(sent.report, identitiesSince(identityOf(sent.plane), endMs));
   if (fault !== null) return refuseReport(services, sent, { fault, isViolation: false });
@@ -124,15 +125,15 @@ async function storeReport(
     await append(services, { projectId, leaves, meter: unmetered, effects, fingerprints });
     return stored;
   } catch (error) {
-    await tellLimit(services, sent, error);
+    await recordLimit(services, sent, error);
     return asMeanwhile(services, sent, error);
   }
 }
 
-/** What the store refuses of a report that holds together is said where its operator looks, too. */
-async function tellLimit(services: Services, { plane, report }: Sent, error: unknown): Promise<void> {
+/** Records an event where the store refuses a consistent report by a limit, so that the operator sees it. */
+async function recordLimit(services: Services, { plane, report }: Sent, error: unknown): Promise<void> {
   if (!(error instanceof GovError) || error.code !== 'REPORT_INVALID') return;
-  const telling = { planeId: plane.planeId, nowMs: services.now(), salt: services.salt };
+  const context = { planeId: plane.planeId, nowMs: services.now(), salt: services.salt };
   const { reportId, sequence } = report;
   const refused = {
     reportId,
@@ -141,16 +142,16 @@ async function tellLimit(services: Services, { plane, report }: Sent, error: unk
     reason: 'limit_reached',
     pointer: '',
   } as const;
-  await tellOnce(services, plane.projectId, reportRefused(refused, telling));
+  await recordOnce(services, plane.projectId, reportRefused(refused, context));
 }
 
-/** What does not hold of a report after those before it that are held. */
+/** The fault of a report after its stored predecessors, or null. */
 function brokenAfter({ previous, earlier }: Neighbourhood, report: UsageReport): Fault | null {
   if (previous !== null) return checkSuccession(parsedReport(previous), reportHash(previous.body), report);
   return earlier === null ? null : checkOrder(parsedReport(earlier), report);
 }
 
-/** What another process did meanwhile: the report is looked at again, unless its plane was revoked. */
+/** Handles a change by another process: null to read again; throws where the plane was revoked. */
 function asMeanwhile({ forgetCredential }: Services, { plane }: Sent, error: unknown): null {
   if (!(error instanceof GovError)) throw error;
   if (error.code === 'NOT_FOUND') {
@@ -190,7 +191,7 @@ async function newReport(services: Services, sent: Sent, { near, nowMs }: Seen):
   };
 }
 
-/** Whether every report before is held and linked. */
+/** Whether every earlier report is stored and linked. */
 const isWhole = (sequence: number, { epoch, previous }: Neighbourhood): boolean =>
   sequence === 1 ||
   (previous !== null &&
@@ -204,24 +205,24 @@ function cosign(services: Services, checkpoint: string, nowMs: number): string {
   return signatureLine(splitNote(checkpoint).text, cosigner, { timestampSeconds: Math.floor(nowMs / 1000) });
 }
 
-/** What the report makes known: that others are missing, or do not follow from it, or that a bill is another one. */
+/** Events that the report causes: missing reports, a report that does not follow, or a changed bill. */
 function eventsOf({ salt }: Services, { plane, report }: Sent, { near, nowMs }: Seen): EventDraft[] {
-  const telling = { planeId: plane.planeId, nowMs, salt };
+  const context = { planeId: plane.planeId, nowMs, salt };
   const { epoch } = report.log;
   const firstMissing = (near.epoch?.newestSequence ?? 0) + 1;
   const gap =
     report.sequence > firstMissing
-      ? [gapDetected({ epoch, firstMissing, before: report.sequence }, telling)]
+      ? [gapDetected({ epoch, firstMissing, before: report.sequence }, context)]
       : [];
   const broken = near.links.flatMap(({ report: { reportId, sequence }, fault }) =>
     fault === null
       ? []
-      : [integrityViolated({ reportId, epoch, sequence, ...reasonOf(fault), stored: true }, telling)],
+      : [integrityViolated({ reportId, epoch, sequence, ...reasonOf(fault), stored: true }, context)],
   );
-  return [...gap, ...lateOf(report, { near, nowMs }).map((late) => reportedLate(late, telling)), ...broken];
+  return [...gap, ...lateOf(report, { near, nowMs }).map((late) => reportedLate(late, context)), ...broken];
 }
 
-/** The first report in a row that comes after its month was billed. */
+/** The first report in a row that arrived after its month was billed. */
 function lateOf(
   report: UsageReport,
   { near: { previous }, nowMs }: Seen,
@@ -235,23 +236,24 @@ function lateOf(
 
 const reasonOf = ({ fault, pointer }: Fault) => ({ reason: fault, pointer });
 
-/** REPORT_INVALID, once it is told. */
+/** REPORT_INVALID, after recording it. */
 async function refuseReport(
   services: Services,
   { plane, report }: Sent,
   { fault, isViolation }: { readonly fault: Fault; readonly isViolation: boolean },
 ): Promise<never> {
-  const telling = { planeId: plane.planeId, nowMs: services.now(), salt: services.salt };
+  const context = { planeId: plane.planeId, nowMs: services.now(), salt: services.salt };
   const { reportId, sequence } = report;
   const refused = { reportId, sequence, epoch: report.log.epoch, ...reasonOf(fault) };
   const event = isViolation
-    ? integrityViolated({ ...refused, stored: false }, telling)
-    : reportRefused(refused, telling);
+    ? integrityViolated({ ...refused, stored: false }, context)
+    : reportRefused(refused, context);
   return refuseFault(services, { plane, fault, code: 'REPORT_INVALID', event });
 }
 
-/** What the plane said of itself when it enrolled. */
+/** The plane's statement about itself at enrolment. */
 export function identityOf({ planeId, enrolled }: StoredPlane): NonNullable<StoredPlane['enrolled']> {
-  if (enrolled === null) throw new Error(`data plane ${planeId} has credentials and is not enrolled`);
+  if (enrolled === null)
+    throw new Error(`expected data plane ${planeId}, which has credentials, to be enrolled`);
   return enrolled;
 }

@@ -1,5 +1,5 @@
 /**
- * What is held of a data plane where a report of it comes: the report itself, its neighbours, the epoch. Reads alone.
+ * Reads the stored state around a new report: the report itself, its neighbours, its epoch. Writes nothing.
  * Proven by `test/service/planes/reports.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
@@ -10,22 +10,22 @@ import { checkSuccession, reportHash, type Fault } from '../../core/plane/usage-
 import type { PlaneEpoch, StoredPlane, StoredReport } from '../../store/port/store.ts';
 import type { Services } from '../dependencies.ts';
 
-/** A report that came, with its bytes. */
+/** A new report with its bytes. */
 export interface Came {
   readonly plane: StoredPlane;
   readonly report: UsageReport;
-  /** JCS of it. */
+  /** The report in RFC 8785 form. */
   readonly canonical: string;
 }
 
 export interface Neighbourhood {
-  /** Null where nothing of the epoch is held. */
+  /** Null where the epoch has no stored report. */
   readonly epoch: PlaneEpoch | null;
-  /** The report before, where it is held. */
+  /** The preceding report, where it is stored. */
   readonly previous: StoredReport | null;
-  /** Where that one is not held: the nearest one before it that is. */
+  /** Where it is not: the nearest stored report before it. */
   readonly earlier: StoredReport | null;
-  /** Links that the report settles: of the one after it, and of older ones that were left. */
+  /** Links that the report completes: of its successor, and of older reports that were left open. */
   readonly links: readonly Link[];
 }
 
@@ -41,8 +41,8 @@ export const parsedReport = ({ body }: Pick<StoredReport, 'body'>): UsageReport 
   readJson(body) as unknown as UsageReport;
 
 /**
- * The report that is held under the id or the place of the one that came; REPORT_CONFLICT where it is another one. Cost:
- * two reads.
+ * The stored report with the same id or the same place. REPORT_CONFLICT where its content differs. Cost: two
+ * reads.
  */
 export async function sameReport(
   { store }: Pick<Services, 'store'>,
@@ -56,11 +56,14 @@ export async function sameReport(
   const what = byId === null ? `sequence ${sequence} of epoch ${epoch}` : `report ${reportId}`;
   throw new GovError(
     'REPORT_CONFLICT',
-    `expected ${what} as it is held, got another content; a report is sent again as it was, byte for byte`,
+    `expected the stored content of ${what}, got another; send a report again byte for byte`,
   );
 }
 
-/** Cost: two reads where reports come in order, up to twice `limits.reportsLinked` and one more where they do not. */
+/**
+ * Cost: two reads where reports come in order, up to twice `limits.reportsLinked` and one more where they do
+ * not.
+ */
 export async function neighbourhood(
   services: Services,
   came: Came,
@@ -87,7 +90,7 @@ async function nearestBefore({ store }: Services, { plane, report }: Came): Prom
   return nearest?.epoch === after.epoch ? nearest : null;
 }
 
-/** Of reports whose neighbours came at once, in several processes: neither saw the other. */
+/** Links of reports whose neighbours arrived at once in several processes, so that neither saw the other. */
 async function leftLinks({ store }: Services, { plane, report }: Came): Promise<Link[]> {
   const { projectId, planeId } = plane;
   const { epoch } = report.log;

@@ -1,7 +1,7 @@
 /**
- * Approvals (contract O9): what an escalation waits for. Decided once, by another principal than the one that
- * asked, in one append of leaf `gov.approval/1`, audit event and row; a crash before the store answers leaves all
- * of it or none. Proven by `test/service/policies/approvals.engines.test.ts`.
+ * Approvals of escalated decisions (contract O9). Another principal than the one that asked decides, once.
+ * Leaf `gov.approval/1`, audit event and row are one append; a crash before the store answers leaves all of
+ * it or none. Proven by `test/service/policies/approvals.engines.test.ts`.
  */
 import type { Approval } from '../../contract/approvals.ts';
 import { limits } from '../../contract/limits.ts';
@@ -14,7 +14,10 @@ import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import type { StoredApproval, StoreReader } from '../../store/port/store.ts';
 import { unmetered } from '../events/append.ts';
 import { appendFor } from '../events/asking.ts';
-import { idempotencyWrite, notFound, type Caller, type Handlers } from '../call/handler.ts';
+import { idempotencyWrite } from '../call/idempotency.ts';
+import { notFound } from '../call/answer.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Handlers } from '../call/handler.ts';
 import { contradiction } from '../proofs/contradiction.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { isSamePrincipal } from '../access/principals.ts';
@@ -82,35 +85,35 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
   },
 };
 
-/** CONFLICT where the policies in force by now deny what was escalated: an approval does not undo a deny. */
+/** CONFLICT where the policies now in force deny the escalated call: an approval does not undo a deny. */
 async function refuseDenied(services: Services, { project }: Caller, evaluationId: string): Promise<void> {
   const { projectId } = project;
   const leaf = await services.store.leafOf(projectId, 'gov.evaluation/1', evaluationId);
   const { checkpoint = null, policyIds = null } = leaf === null ? {} : openEvaluation(openLeaf(leaf));
   if (checkpoint === null) {
-    throw new GovError('CONFLICT', 'expected what was escalated, but it was erased; evaluate again');
+    throw new GovError('CONFLICT', 'expected the escalated checkpoint, but it was erased; evaluate again');
   }
   const { set } = await services.policySets.current(projectId);
-  // recorded by `recordEvaluation`, from a checked body
+  // `recordEvaluation` recorded it from a checked body
   const asked = set.deciding(checkpoint as unknown as Checkpoint, { ids: policyIds ?? [] });
   const { summary } = await inTurns(asked);
   if (summary.combined !== 'deny') return;
   const decidedBy = summary.decidedBy.slice(0, limits.fieldErrors);
-  const detail = `expected nothing that denies it, but ${decidedBy.join(', ')} denies by now; evaluate again`;
+  const detail = `expected no policy that denies it, but ${decidedBy.join(', ')} denies it now; evaluate again`;
   throw new GovError('CONFLICT', detail, { extensions: { decidedBy } });
 }
 
 /**
- * The approval as it stands, null where there is none. STORAGE_FAULT where its row says otherwise than the leaves:
- * who asked, until when it is open, whether and how it was decided. Whoever waits for it acts on it, so an altered
- * row opens nothing. Cost: two leaves, about 50 µs.
+ * The approval, or null where there is none. STORAGE_FAULT where its row contradicts the leaves: who asked,
+ * how long it is open, whether and how it was decided. Agents act on it, so an altered row must open nothing.
+ * Cost: two leaves, about 50 µs.
  */
 async function loggedApproval(
   store: StoreReader,
   projectId: string,
   approvalId: string,
 ): Promise<StoredApproval | null> {
-  // before the row: a leaf that is there is in the row
+  // read before the row, so that the row reflects every leaf seen here
   const before = await store.leafOf(projectId, 'gov.approval/1', approvalId);
   const approval = await store.approval(projectId, approvalId);
   if (approval === null) return null;
@@ -135,7 +138,7 @@ function isOpenedBy(row: StoredApproval, { runId, approval, evaluatedAt }: Evalu
   );
 }
 
-/** A reason that was erased stands in the row alone. */
+/** Whether the row and the leaf agree on the decision. An erased reason remains in the row alone. */
 function isDecidedBy({ decision }: StoredApproval, logged: ReturnType<typeof openApproval>): boolean {
   return (
     decision !== null &&
@@ -146,7 +149,7 @@ function isDecidedBy({ decision }: StoredApproval, logged: ReturnType<typeof ope
   );
 }
 
-/** As it stands at `atMs`: what nobody decided in time has expired. */
+/** The approval at `atMs`. Without a decision in time it has expired. */
 function approvalBody(approval: StoredApproval, atMs: number): Approval {
   const { approvalId, evaluationId, runId, reason, requestedBy, requestedMs, expiresMs, decision } = approval;
   return {

@@ -1,63 +1,34 @@
 /**
- * The one way in which a policy changes: leaf `gov.policy/1`, audit event and row in one append, one change of a
- * project after the other. A crash before the store answers leaves all of it or none. Where another process
- * changed the policy meanwhile, the change is judged again from how the policy then stands.
+ * The only way in which a policy changes. Leaf `gov.policy/1`, audit event and row are one append, and
+ * changes of a project run one after the other. A crash before the store answers leaves all of it or none.
+ * Where another process changed the policy in the meantime, the change is judged again with the new policy.
  * Proven by `test/service/policies/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import type { PolicyStatus } from '../../contract/policy-words.ts';
 import { GovError } from '../../contract/problems.ts';
 import { systemRun } from '../../core/event/record.ts';
-import {
-  draftPolicyChange,
-  type PolicyChangeEvent,
-  type PolicyName,
-} from '../../core/decided/policy-change.ts';
+import { draftPolicyChange } from '../../core/decided/policy-change.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { GovernanceEffect, StoredPolicy } from '../../store/port/store.ts';
+import type { StoredPolicy } from '../../store/port/store.ts';
 import { appendOrStale, unmetered } from '../events/append.ts';
-import {
-  idempotencyWrite,
-  keepAnswer,
-  notFound,
-  type Caller,
-  type Idempotency,
-  type PlainAnswer,
-  type Replayed,
-} from '../call/handler.ts';
-import type { Standing } from './in-force.ts';
+import { idempotencyWrite, keepAnswer, type Idempotency } from '../call/idempotency.ts';
+import { notFound, type PlainAnswer, type Replayed } from '../call/answer.ts';
+import type { DraftedChange } from './drafted-change.ts';
+import type { Caller } from '../call/caller.ts';
 import type { Services } from '../dependencies.ts';
 import { policyChanged } from '../system.ts';
 
 const attempts = 5;
 
-/** Who asks for a change, and what holds it back. */
-export interface Asking {
+/** The caller of a change, and its idempotency key. */
+interface PolicyRequest {
   readonly caller: Caller;
   readonly idempotency: Idempotency | null;
 }
 
-/** What is appended. */
-export interface Change {
-  readonly policyId: string;
-  readonly event: PolicyChangeEvent;
-  /** The version that the change is about. */
-  readonly version: number;
-  readonly policyHash: string;
-  readonly from: PolicyStatus | null;
-  readonly to: PolicyStatus;
-  readonly reason: string | null;
-  /** Where the policy is created. */
-  readonly named?: PolicyName;
-  readonly effect: Exclude<GovernanceEffect, { kind: 'decideApproval' }>;
-  /** Of the policy after it. */
-  readonly revision: number;
-  readonly standing: Omit<Standing, 'policyId'>;
-}
-
-/** What a request comes to: a change and its answer, or an answer alone where everything is as asked already. */
-export interface Judgement<Answer extends PlainAnswer> {
-  readonly change: Change | null;
+/** The result of judging a request: a change and its answer, or only an answer where nothing changes. */
+export interface PolicyJudgement<Answer extends PlainAnswer> {
+  readonly change: DraftedChange | null;
   readonly answer: Answer;
 }
 
@@ -65,13 +36,13 @@ export interface Judgement<Answer extends PlainAnswer> {
 export const etag = (revision: number): { etag: string } => ({ etag: `"${revision}"` });
 
 /**
- * Changes a policy as `judge` says, which sees it as it stands. NOT_FOUND, PRECONDITION_FAILED where `If-Match`
- * names another revision, and what `judge` throws.
+ * Changes a policy by the judgement of `judge`, which gets the current policy. NOT_FOUND, PRECONDITION_FAILED
+ * where `If-Match` names another revision, and errors of `judge`.
  */
 export function changePolicy<const Answer extends PlainAnswer>(
-  asking: Asking & { readonly params: { readonly policyId: string }; readonly ifMatch: string | null },
+  asking: PolicyRequest & { readonly params: { readonly policyId: string }; readonly ifMatch: string | null },
   services: Services,
-  judge: (policy: StoredPolicy, atMs: number) => Promise<Judgement<Answer>>,
+  judge: (policy: StoredPolicy, atMs: number) => Promise<PolicyJudgement<Answer>>,
 ): Promise<Answer | Replayed> {
   const { projectId } = asking.caller.project;
   return inTurn(asking, services, async (atMs) => {
@@ -84,11 +55,11 @@ export function changePolicy<const Answer extends PlainAnswer>(
   });
 }
 
-/** As above, for a policy that is not there yet. */
+/** Like `changePolicy`, for a policy that does not exist yet. */
 export function inTurn<const Answer extends PlainAnswer>(
-  asking: Asking,
+  asking: PolicyRequest,
   services: Services,
-  judge: (atMs: number) => Promise<Judgement<Answer>>,
+  judge: (atMs: number) => Promise<PolicyJudgement<Answer>>,
 ): Promise<Answer | Replayed> {
   const { projectId } = asking.caller.project;
   // each change is an event of the system run
@@ -111,16 +82,16 @@ export function inTurn<const Answer extends PlainAnswer>(
 }
 
 const busy = (policyId: string, cause?: unknown): GovError =>
-  new GovError('OVERLOADED', `policy ${policyId} kept changing meanwhile; repeat later`, {
+  new GovError('OVERLOADED', `policy ${policyId} kept changing; repeat later`, {
     cause,
     retryAfterSeconds: limits.overloadRetrySeconds,
   });
 
-/** Null where another process changed a policy meanwhile. */
+/** Appends a change. Null where another process changed a policy in the meantime. */
 async function appendChange<Answer extends PlainAnswer>(
-  { caller, idempotency }: Asking,
+  { caller, idempotency }: PolicyRequest,
   services: Services,
-  { change, answer, atMs }: { change: Change; answer: Answer; atMs: number },
+  { change, answer, atMs }: { change: DraftedChange; answer: Answer; atMs: number },
 ): Promise<Answer | Replayed | null> {
   const { projectId } = caller.project;
   const { effect, revision, standing, ...told } = change;
@@ -147,7 +118,10 @@ async function appendChange<Answer extends PlainAnswer>(
   return stored.outcome === 'stored' ? answered : null;
 }
 
-/** `*`, or a list of entity tags of which one must be the policy's (RFC 9110 §13.1.1). The header is an attacker's. */
+/**
+ * `*`, or a list of entity tags of which one must match the policy's (RFC 9110 §13.1.1). An attacker controls
+ * the header.
+ */
 function requireRevision(ifMatch: string | null, revision: number): void {
   if (ifMatch === null || ifMatch.trim() === '*') return;
   const current = etag(revision).etag;

@@ -1,4 +1,7 @@
-/** What evaluation and simulation share: the policies that were asked for, why each decided, the summary. */
+/**
+ * Steps that evaluation and simulation share: the requested policies, the reasons of each decision, the
+ * summary. Proven by `test/service/policies/evaluate.engines.test.ts`.
+ */
 import { limits } from '../../contract/limits.ts';
 import type { PolicySummary } from '../../contract/governance.ts';
 import type { FieldError } from '../../contract/problems.ts';
@@ -8,13 +11,13 @@ import { reasoning, unexplained } from '../../core/policy/explain/reasoning.ts';
 import type { Member, PolicyDecision, PolicySet, SetSummary } from '../../core/policy/set/in-force.ts';
 import { Turn, type InTurns } from '../../core/policy/evaluate/time-slice.ts';
 import type { StoreReader } from '../../store/port/store.ts';
-import type { Caller } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
 import type { IdlePolicy, InForce } from './in-force.ts';
 import { refusal } from '../call/schema.ts';
 
 /**
- * Those of the policies asked for that are not in force, by id. VALIDATION_ERROR that lists the unknown ones.
- * Cost: one read for each, the first time after a change.
+ * The requested policies that are not in force, by id. VALIDATION_ERROR lists unknown ones. Cost: one read
+ * for each, the first time after a change.
  */
 export async function idlePolicies(
   store: StoreReader,
@@ -37,7 +40,7 @@ export async function idlePolicies(
   throw refusal({ errors: unknown.slice(0, limits.fieldErrors), truncated });
 }
 
-/** What was decided, and what is known of the policies. */
+/** Decisions, and the policies that made them. */
 export interface Said {
   readonly decisions: readonly PolicyDecision[];
   readonly set: PolicySet;
@@ -46,8 +49,8 @@ export interface Said {
 }
 
 /**
- * Why each policy decided, in the order of the decisions: of `limits.decisionsReasoned`, the gravest, in full. A
- * function of set and checkpoint alone. Cost: about 30 µs for each of those, in turns.
+ * The reason of each decision, in order. Only the gravest `limits.decisionsReasoned` have full reasons.
+ * Depends on set and checkpoint alone. Cost: about 30 µs for each, in turns of the event loop.
  */
 export function* reasonsOf({ decisions, set, checkpoint, idle }: Said): InTurns<string[]> {
   const reasoned = new Set(gravest(decisions, limits.decisionsReasoned));
@@ -64,7 +67,7 @@ export function* reasonsOf({ decisions, set, checkpoint, idle }: Said): InTurns<
   return reasons;
 }
 
-/** Why a policy decided; of one that is not in force, that it is not. */
+/** The reason of one decision. For a policy not in force, its status. */
 function reasonOf(member: Member | undefined, checkpoint: Checkpoint, idle: IdlePolicy | undefined): string {
   if (member === undefined) return `inactive: the policy is ${spelled(idle)}, not active`;
   const { action, version } = member.policy;

@@ -1,10 +1,10 @@
 /**
- * Policy evaluation (interface §2.6, §4.6; contract G6, O5): what the policies in force say about a checkpoint,
- * recorded as leaf `gov.evaluation/1`. What is recorded was decided with the set in force at its place in the
- * log: where a policy changed meanwhile, the store refuses, and it is decided again.
- * Proven by `test/service/policies/evaluate.engines.test.ts`.
+ * Policy evaluation (contract G6, O5): evaluates a checkpoint with the policies in force and records leaf
+ * `gov.evaluation/1`. The recorded decision uses the set in force at its place in the log: where a policy
+ * changed in the meantime, the store refuses, and the evaluation runs again. Proven by
+ * `test/service/policies/evaluate.engines.test.ts`.
  */
-import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import { refuseSystemRun } from '../events/system-run.ts';
 import type { PolicyEvaluation } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -27,14 +27,10 @@ import type { LeafDraft, OtherDraft } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredApproval } from '../../store/port/store.ts';
 import { appendOrStale, unmetered, type PlainEffect } from '../events/append.ts';
-import {
-  idempotencyWrite,
-  type Caller,
-  type Handlers,
-  type Idempotency,
-  type PlainAnswer,
-  type Replayed,
-} from '../call/handler.ts';
+import { idempotencyWrite, type Idempotency } from '../call/idempotency.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Handlers } from '../call/handler.ts';
+import type { PlainAnswer, Replayed } from '../call/answer.ts';
 import { refuseLarge } from './input.ts';
 import { pageLimit, sizedPage } from '../call/pages.ts';
 import { idlePolicies, reasonsOf, summaryBody } from './decisions.ts';
@@ -47,13 +43,11 @@ import { inTurns } from '../call/time-slice.ts';
 export const evaluations: Pick<Handlers, 'evaluatePolicy' | 'listPolicyEvaluations'> = {
   async evaluatePolicy({ body, caller, idempotency }, services) {
     const { runId, policies = [], checkpoint } = body;
-    if (isSystemRun(runId)) {
-      throw fieldError({ pointer: '/runId', in: 'body', code: 'NOT_ALLOWED', detail: systemRunRefusal });
-    }
+    refuseSystemRun(runId, 'body');
     const asked: Asked = {
       caller,
       runId,
-      // it came out of a body
+      // a parsed body is JSON
       checkpoint: checkpoint as Checkpoint,
       policyIds: policies,
       pointer: '/policies',
@@ -89,21 +83,21 @@ export const evaluations: Pick<Handlers, 'evaluatePolicy' | 'listPolicyEvaluatio
   },
 };
 
-/** What is asked of the policies, and by whom. */
+/** The checkpoint and policies to evaluate, and the caller. */
 export interface Asked {
   readonly caller: Caller;
   readonly runId: string;
   readonly checkpoint: Checkpoint;
-  /** None for all that are active. */
+  /** Empty for all active policies. */
   readonly policyIds: readonly string[];
-  /** Of the policy ids in the body. */
+  /** The place of the policy ids in the body. */
   readonly pointer: string;
-  /** Where in the body a place of the context stands. */
+  /** The place in the body of a place in the context. */
   readonly contextPointer: (below: string) => string;
   readonly source: PolicySource;
 }
 
-/** What came out. Its leaf, and the approval that an escalation opens, are for the caller to append. */
+/** The decision. The caller appends its leaf and the approval that an escalation opens. */
 export interface Decided {
   readonly evaluation: Evaluation;
   readonly summary: SetSummary;
@@ -111,7 +105,7 @@ export interface Decided {
   readonly evaluatedMs: number;
 }
 
-/** What is appended with the leaf of an evaluation. */
+/** Further parts of the append that records the evaluation. */
 interface Composed<Answer extends PlainAnswer> {
   readonly answer: Answer;
   readonly idempotency: Idempotency | null;
@@ -121,9 +115,9 @@ interface Composed<Answer extends PlainAnswer> {
 const attempts = 5;
 
 /**
- * Decides and records in one append; `compose` gives the answer and further leaves of the same request, and is
- * asked again where a policy changed meanwhile. VALIDATION_ERROR for unknown policies, a checkpoint that is too large
- * and subjects that could not be found again, OVERLOADED where the policies never rest.
+ * Evaluates and records in one append. `compose` returns the answer and further leaves, and runs again where
+ * a policy changed in the meantime. VALIDATION_ERROR for unknown policies, a checkpoint over its limit and
+ * unusable subjects; OVERLOADED where the policies keep changing.
  */
 export async function recordEvaluation<const Answer extends PlainAnswer>(
   services: Services,
@@ -156,7 +150,7 @@ export async function recordEvaluation<const Answer extends PlainAnswer>(
   });
 }
 
-/** Decides and records nothing. */
+/** Evaluates and records nothing. */
 export async function decideOnly(services: Services, asked: Asked): Promise<Decided> {
   return decideIn(await services.policySets.current(asked.caller.project.projectId), asked, services);
 }
@@ -221,14 +215,17 @@ const opened = ({ approvalId, requestedBy, expiresMs }: StoredApproval): OpenedA
   expiresAt: formatTimestamp(expiresMs),
 });
 
-/** The leaf. Its canonical form is made once: only where that is long are the checkpoint's bytes counted. */
+/**
+ * The leaf of the evaluation. Serializes it once, and counts the checkpoint's bytes only where the leaf is
+ * long.
+ */
 function draftDecided({ evaluation }: Decided, { checkpoint }: Asked, services: Services): OtherDraft {
   const leaf = draftEvaluation(evaluation, services.salt);
   if ((leaf.disclosures?.length ?? 0) * 3 > limits.checkpointBytes) refuseLarge(checkpoint, '/checkpoint');
   return leaf;
 }
 
-/** VALIDATION_ERROR where somebody the context is about could not be found by it. */
+/** The subjects of the context. VALIDATION_ERROR for a subject that an erasure could not find. */
 function aboutOf(
   { caller, checkpoint, contextPointer }: Asked,
   services: Services,

@@ -1,7 +1,7 @@
 /**
- * Policies: creating, reading, versions and the moves of their life cycle (interface §3.1; contract G1-G4, G9).
- * The moves are judged by `src/core/policy/set/lifecycle.ts`, stored by `change.ts`.
- * Proven by `test/service/policies/handlers.engines.test.ts`.
+ * Handlers of policies, their versions and life cycle (contract G1-G4, G9).
+ * `src/core/policy/set/lifecycle.ts` judges moves, `change.ts` stores them. Proven by
+ * `test/service/policies/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { PolicyAction, PolicySeverity } from '../../contract/policy-words.ts';
@@ -12,9 +12,12 @@ import { canonicalCondition } from '../../core/policy/language/canonical.ts';
 import { parseCondition } from '../../core/policy/language/parse.ts';
 import { policyHash } from '../../core/policy/language/hash.ts';
 import type { StoredPolicy, StoredPolicyVersion } from '../../store/port/store.ts';
-import { notFound, type Caller, type Handlers } from '../call/handler.ts';
+import { notFound } from '../call/answer.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Handlers } from '../call/handler.ts';
 import { pageLimit, sizedPage, byAge } from '../call/pages.ts';
-import { changePolicy, etag, inTurn, type Change } from './change.ts';
+import { changePolicy, etag, inTurn } from './change.ts';
+import type { DraftedChange } from './drafted-change.ts';
 import { publishTo, rollbackTo, transitionTo } from './moves.ts';
 import { versionOf } from './in-force.ts';
 import { policyBody, policyBytes, versionBody, versionBytes, wholePolicy } from './view.ts';
@@ -53,7 +56,7 @@ export const policies: Pick<
         createdBy: caller.id,
         updatedMs: atMs,
       };
-      const change: Change = {
+      const change: DraftedChange = {
         ...about(version),
         event: 'created',
         from: null,
@@ -121,7 +124,7 @@ export const policies: Pick<
       const { policyId, name, latestVersion, status, revision } = policy;
       if (latestVersion >= limits.policyVersions) throw tooManyVersions(policyId);
       const version = newVersion(proposed, { policyId, version: latestVersion + 1, caller, atMs });
-      const change: Change = {
+      const change: DraftedChange = {
         ...about(version),
         event: 'version_added',
         from: status,
@@ -173,16 +176,19 @@ export const policies: Pick<
   },
 };
 
-/** A version as a caller proposes it; its condition is known to be one. */
-export interface Proposed {
+/** A version that a caller proposes; its condition is valid. */
+interface Proposed {
   readonly condition: Json;
-  /** Canonical. */
+  /** The condition in canonical form. */
   readonly normalized: Json;
   readonly action: PolicyAction;
   readonly severity: PolicySeverity | null;
 }
 
-/** VALIDATION_ERROR at `pointer` for what is no condition. The body is an attacker's. */
+/**
+ * Reads a proposed version. VALIDATION_ERROR at `pointer` for an invalid condition. An attacker controls the
+ * body.
+ */
 export function readProposed(
   body: {
     readonly condition: Readonly<Record<string, unknown>>;
@@ -191,7 +197,7 @@ export function readProposed(
   },
   pointer: string,
 ): Proposed {
-  const condition = body.condition as Json; // it came out of a body
+  const condition = body.condition as Json; // a parsed body is JSON
   const normalized = canonicalCondition(parseCondition(condition, pointer));
   return { condition, normalized, action: body.action, severity: body.severity ?? null };
 }
@@ -219,7 +225,7 @@ const about = ({
   policyId,
   version,
   policyHash: hash,
-}: StoredPolicyVersion): Pick<Change, 'policyId' | 'version' | 'policyHash'> => ({
+}: StoredPolicyVersion): Pick<DraftedChange, 'policyId' | 'version' | 'policyHash'> => ({
   policyId,
   version,
   policyHash: hash,
@@ -227,7 +233,7 @@ const about = ({
 
 async function refuseTaken({ store }: Services, { project }: Caller, policyId: string): Promise<void> {
   if ((await store.policy(project.projectId, policyId)) === null) return;
-  const detail = `expected a policyId that is not taken, got ${policyId}; choose another, leave it out, or add a version`;
+  const detail = `expected an unused policyId, got ${policyId}; choose another, leave it out, or add a version`;
   throw new GovError('CONFLICT', detail);
 }
 

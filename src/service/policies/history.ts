@@ -1,7 +1,8 @@
 /**
- * Task: the impact of a proposed version on recorded evaluations, newest first, a few at a time, so that neither
- * a long history nor large checkpoints stand in memory. Of an evaluation whose checkpoint was erased, what its
- * conditions read is used; what a version reads beyond is named. Proven by `test/service/policies/history.test.ts`.
+ * Task: computes the impact of a proposed version on recorded evaluations, newest first. Reads a few at a
+ * time, so that a long history or large checkpoints never fill memory. Where a checkpoint was erased, the
+ * task uses the values that its conditions read, and names any others that the version needs. Proven by
+ * `test/service/policies/history.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { openEvaluation, type Evaluation } from '../../core/decided/evaluation.ts';
@@ -18,10 +19,10 @@ import type { StoreReader } from '../../store/port/store.ts';
 import type { Leaf } from '../../store/port/store.ts';
 import type { HistoryExample, HistoryInput, HistorySide, Task, TaskContext } from '../call/work.ts';
 
-/** Leaves that are read at once; one can hold twice `limits.checkpointBytes`. */
+/** Leaves read at once. One can be twice `limits.checkpointBytes` large. */
 const chunkLeaves = 10;
 
-/** Evaluations stand in the order in which they were recorded, and their times in that order but for this. */
+/** Evaluations are in the order of recording; their times can be out of order by this much. */
 const disorderMs = limits.recordedSkewSeconds * 1000;
 
 export const policyHistory: Task<'policyHistory'> = async (context, input) => {
@@ -46,14 +47,14 @@ export const policyHistory: Task<'policyHistory'> = async (context, input) => {
   return { impact: { ...impact, examples: toldExamples }, evaluations, complete };
 };
 
-/** A version of a policy, ready to be compared. */
+/** A version of a policy, compiled for comparison. */
 export const sideOf = ({ version, action, condition }: HistorySide): Side => ({
   version,
   action,
   condition: compile(parseCondition(condition)),
 });
 
-/** An example with the sentence of the proposed version, under the number that it would get. */
+/** An example with the reason of the proposed version, under the version number that it would get. */
 function toldExample(
   { evaluationId, runId, before, after, checkpoint }: Example,
   { action, version }: HistorySide,
@@ -86,7 +87,9 @@ async function* evaluationsOf(
   }
 }
 
-/** An index from which on evaluations are later than a time. Cost: one read for each doubling of the log. */
+/**
+ * An index after which all evaluations are later than a time. Cost: one read for each doubling of the log.
+ */
 async function indexAfter(reader: StoreReader, projectId: string, ms: number): Promise<number> {
   let from = 0;
   let to = (await reader.head(projectId, 'audit')).size;
@@ -108,7 +111,7 @@ const evaluatedMs = (leaf: Leaf): number => parseTimestamp(openEvaluation(openLe
 
 async function recordOf(evaluation: Evaluation, paths: RetainedPaths): Promise<RecordedCheckpoint> {
   const { id, runId, checkpoint, readSet } = evaluation;
-  // both were committed as checkpoints
+  // the log committed to both as checkpoints
   const retained = (checkpoint ?? readSet ?? { context: {} }) as unknown as Checkpoint;
   const { actor, tool } = retained.context;
   return {
@@ -129,7 +132,7 @@ function nameOf(party: Json | undefined): string | null {
   return name ?? null;
 }
 
-/** What the policies of an evaluation read, from the versions that it names. */
+/** The values that the policies of an evaluation read, by the versions that it names. */
 class RetainedPaths {
   readonly #reader: StoreReader;
   readonly #projectId: string;

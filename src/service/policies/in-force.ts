@@ -1,8 +1,8 @@
 /**
- * The policy sets in force, in memory: evaluations read one immutable set. A change that this process appends is
- * applied to the set that it was appended to, one policy at a time; what another process changed is found out by
- * the store, which refuses what was decided with an older set as `outdated`, and then all is read anew.
- * Proven by `test/service/policies/in-force.test.ts` (what is applied is what a load finds) and
+ * Keeps the policy sets in force in memory; each evaluation reads one immutable set. A change by this process
+ * updates the set directly, one policy at a time. After a change by another process, the store refuses
+ * evaluations with the old set as `outdated`, and the set is loaded again. Proven by
+ * `test/service/policies/in-force.test.ts` (an updated set equals a loaded one) and
  * `test/service/policies/evaluate.engines.test.ts` (evaluations that race a publish).
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -11,13 +11,13 @@ import { readJson } from '../../core/json/parse.ts';
 import { readSet, type ReadSet } from '../../core/policy/language/read-set.ts';
 import { PolicySet, type PolicyVersion } from '../../core/policy/set/in-force.ts';
 import type { ActivePolicy, StoredPolicyVersion, StoreReader } from '../../store/port/store.ts';
-import type { Refused, Stored } from '../events/append.ts';
-import type { Replayed } from '../call/handler.ts';
+import type { RefusedAppend, StoredAppend } from '../events/append-result.ts';
+import type { Replayed } from '../call/answer.ts';
 
-/** Whose sets are kept; another one that is asked for is loaded in its place. */
+/** Projects whose sets are kept; a new project replaces the oldest. */
 const projectsKept = 100;
 
-/** Policies that are compiled before other requests have their turn: 3 ms. */
+/** Policies compiled before other requests get a turn: 3 ms. */
 const compiledAtOnce = 100;
 
 export interface IdlePolicy {
@@ -25,8 +25,8 @@ export interface IdlePolicy {
   readonly status: PolicyStatus;
 }
 
-/** What evaluations see of a policy after a change; what is left out is as it was. */
-export interface Standing {
+/** A policy after a change; an absent member did not change. */
+export interface ChangedPolicy {
   readonly policyId: string;
   /** The version in force; null for none. */
   readonly active?: PolicyVersion | null;
@@ -34,14 +34,14 @@ export interface Standing {
   readonly review?: PolicyVersion | null;
 }
 
-/** What is in force at one moment of a project. */
+/** The policies in force in a project at one moment. */
 export class InForce {
   readonly set: PolicySet;
   /** Index of the newest gov.policy/1 leaf; null before any policy. */
   readonly policyIndex: number | null;
-  /** The newest versions of policies in review: evaluated beside, never enforced. */
+  /** The newest versions of policies in review: evaluated in addition, never enforced. */
   readonly review: PolicySet;
-  /** Names and statuses of policies that are not in the set, as they were asked for. */
+  /** Names and statuses of policies outside the set, cached on first use. */
   readonly idle: Map<string, IdlePolicy>;
   #reads: { readonly of: readonly [ReadSet, ReadSet]; readonly both: ReadSet } | null;
 
@@ -58,7 +58,10 @@ export class InForce {
     this.#reads = before === null ? null : before.#reads;
   }
 
-  /** What the conditions of both read of a checkpoint. Cost: nothing where they read what they read before. */
+  /**
+   * The paths of a checkpoint that the conditions of both sets read. Costs nothing where neither changed its
+   * paths.
+   */
   get reads(): ReadSet {
     const of = [this.set.readSet, this.review.readSet] as const;
     const known = this.#reads;
@@ -68,8 +71,8 @@ export class InForce {
     return both;
   }
 
-  /** What is in force after the change of one policy, whose leaf has this index. */
-  after({ policyId, active, review }: Standing, policyIndex: number): InForce {
+  /** The policies in force after a change of one policy, whose leaf has this index. */
+  after({ policyId, active, review }: ChangedPolicy, policyIndex: number): InForce {
     const set = put(this.set, policyId, active);
     return new InForce({ set, policyIndex, review: put(this.review, policyId, review) }, this, policyId);
   }
@@ -81,11 +84,11 @@ function put(set: PolicySet, policyId: string, version: PolicyVersion | null | u
 }
 
 interface Kept {
-  /** Null once a change made it old. */
+  /** Null after a change made it outdated. */
   current: Promise<InForce> | null;
-  /** The newest that was loaded: what it compiled serves the next. */
+  /** The newest loaded set. The next load reuses its compiled policies. */
   newest: InForce | null;
-  /** Ends with the change that is being appended. */
+  /** Resolves after the append of the current change. */
   changing: Promise<unknown>;
 }
 
@@ -97,20 +100,20 @@ export class PolicySets {
     this.#store = store;
   }
 
-  /** What is in force now. Cost: nothing, or reading all and compiling what changed since the last time. */
+  /** The policies in force now. Cost: nothing, or reading all and compiling changed ones. */
   current(projectId: string): Promise<InForce> {
     const kept = this.#keptOf(projectId);
     return kept.current ?? take(kept, load(this.#store, projectId, kept.newest));
   }
 
   /**
-   * Appends a change of a policy and puts it in force. `append` gets what the change must be appended to, which
-   * makes it `outdated` where another process changed a policy meanwhile; null where that could not be loaded, as
-   * the change may be what repairs it. Changes of a project come one after the other.
+   * Appends a change of a policy and puts it in force. `append` gets the current set and must expect it, so
+   * that a change by another process makes the append `outdated`. It gets null where the set could not be
+   * loaded, because the change may repair it. Changes of a project run one after the other.
    */
-  async change<Outcome extends Stored | Replayed | Refused>(
+  async change<Outcome extends StoredAppend | Replayed | RefusedAppend>(
     projectId: string,
-    standing: Standing,
+    standing: ChangedPolicy,
     append: (before: InForce | null) => Promise<Outcome>,
   ): Promise<Outcome> {
     const before = await this.current(projectId).catch(() => null);
@@ -127,8 +130,8 @@ export class PolicySets {
     return changing;
   }
 
-  /** As above, of many policies at once; what is in force after it is read anew. */
-  async changeMany<Outcome extends Stored | Replayed | Refused>(
+  /** Like `change`, for many policies at once; loads the set again afterwards. */
+  async changeMany<Outcome extends StoredAppend | Replayed | RefusedAppend>(
     projectId: string,
     append: (before: InForce) => Promise<Outcome>,
   ): Promise<Outcome> {
@@ -142,7 +145,7 @@ export class PolicySets {
     return changing;
   }
 
-  /** What is in force where the store refused what was decided with `outdated`. */
+  /** The policies in force after the store refused an evaluation with `outdated`. */
   async newer(projectId: string, outdated: InForce): Promise<InForce> {
     const kept = this.#keptOf(projectId);
     await kept.changing;
@@ -162,7 +165,7 @@ export class PolicySets {
   }
 }
 
-/** What comes is current until it fails or is forgotten. */
+/** Makes a load current until it fails or a change drops it. */
 function take(kept: Kept, coming: Promise<InForce>): Promise<InForce> {
   kept.current = coming;
   coming.then(
@@ -172,11 +175,11 @@ function take(kept: Kept, coming: Promise<InForce>): Promise<InForce> {
   return coming;
 }
 
-const applied = async (before: InForce, standing: Standing, index: number): Promise<InForce> =>
+const applied = async (before: InForce, standing: ChangedPolicy, index: number): Promise<InForce> =>
   before.after(standing, index);
 
-/** The leaf of the change is the first of its append. */
-function indexOf({ assigned }: Stored): number | null {
+/** The index of the change's leaf, the first of its append. */
+function indexOf({ assigned }: StoredAppend): number | null {
   const [leaf] = assigned;
   return leaf?.outcome === 'appended' ? leaf.index : null;
 }
@@ -186,8 +189,8 @@ function forget(kept: Kept, what: Promise<InForce>): void {
 }
 
 /**
- * The set and its index are of one moment. The policies in review are read after it: where a change came
- * between, the index is not the newest one, so nothing that was decided with them can be recorded.
+ * Loads set and index of one moment. Policies in review are read afterwards: where a change came between, the
+ * index is outdated, so the store refuses whatever was decided with it.
  */
 async function load(
   store: Pick<StoreReader, 'policiesInForce' | 'policiesInReview'>,
@@ -201,7 +204,9 @@ async function load(
   return new InForce({ set, policyIndex, review }, before);
 }
 
-/** What is new is compiled in steps, so that a first load of ten thousand policies holds up nobody for long. */
+/**
+ * Compiles new versions in steps, so that a first load of ten thousand policies blocks no request for long.
+ */
 async function compiled(policies: readonly ActivePolicy[], before: PolicySet): Promise<PolicySet> {
   const loaded = new Set(policies.map(({ policyId }) => policyId));
   let set = before;
@@ -225,7 +230,7 @@ async function compiled(policies: readonly ActivePolicy[], before: PolicySet): P
 
 const named = (active: ActivePolicy): PolicyVersion => versionOf(active, active.name);
 
-/** A stored version as member of a set. */
+/** A stored version as a member of a set. */
 export const versionOf = (stored: StoredPolicyVersion, name: string): PolicyVersion => ({
   policyId: stored.policyId,
   name,

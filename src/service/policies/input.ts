@@ -1,6 +1,6 @@
 /**
- * Checkpoints as callers send them (contract O5): `{step?, context}`; simulate and impact take one without the
- * member `context` as the context itself. Proven by `test/service/policies/simulate.engines.test.ts`.
+ * Reads checkpoints as callers send them (contract O5): `{step?, context}`. Simulate and impact also accept
+ * the bare context. Proven by `test/service/policies/simulate.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { FieldError } from '../../contract/problems.ts';
@@ -8,9 +8,11 @@ import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.
 import type { Checkpoint } from '../../core/policy/evaluate/compile.ts';
 import { fieldError } from '../call/schema.ts';
 
-/** VALIDATION_ERROR and UNKNOWN_FIELD at `pointer` for what is no checkpoint. The value is an attacker's. */
+/**
+ * VALIDATION_ERROR and UNKNOWN_FIELD at `pointer` for an invalid checkpoint. An attacker controls the value.
+ */
 export function readCheckpoint(value: Readonly<Record<string, unknown>>, pointer: string): Checkpoint {
-  // it came out of a body
+  // a parsed body is JSON
   const sent = value as JsonObject;
   const checkpoint = Object.hasOwn(sent, 'context') ? spelledOut(sent, pointer) : { context: sent };
   refuseLarge(checkpoint, pointer);
@@ -24,7 +26,7 @@ function spelledOut(sent: JsonObject, pointer: string): Checkpoint {
   };
   for (const name of Object.keys(sent)) {
     if (name === 'context' || name === 'step') continue;
-    const detail = 'expected step and context beside each other; put what policies should see into context';
+    const detail = 'expected only step and context here; put what policies should see into context';
     refuse(
       name.replaceAll('~', '~0').replaceAll('/', '~1').slice(0, limits.echoChars),
       'UNKNOWN_FIELD',
@@ -37,7 +39,7 @@ function spelledOut(sent: JsonObject, pointer: string): Checkpoint {
   }
   if (!Object.hasOwn(sent, 'step')) return { context };
   if (typeof step !== 'number' || !Number.isInteger(step) || step < 0) {
-    return refuse('step', 'WRONG_TYPE', `expected an integer from 0 on, got ${kindOf(step)}`);
+    return refuse('step', 'WRONG_TYPE', `expected an integer ≥ 0, got ${kindOf(step)}`);
   }
   return { step, context };
 }
@@ -48,7 +50,7 @@ const kindOf = (value: Json | undefined): string => {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 };
 
-/** VALIDATION_ERROR for a checkpoint whose canonical form is over `limits.checkpointBytes`. */
+/** VALIDATION_ERROR for a checkpoint whose canonical form exceeds `limits.checkpointBytes`. */
 export function refuseLarge(checkpoint: Checkpoint, pointer: string): void {
   const limit = limits.checkpointBytes;
   const bytes = Buffer.byteLength(canonicalize(checkpoint as unknown as Json));

@@ -1,6 +1,6 @@
 /**
- * The moves of a policy's life cycle (interface §3.1; contract G1-G3): what publish, transition and rollback come
- * to, from how the policy stands, and who may make it (contract G11). Nothing here writes. Proven by
+ * The moves of a policy's life cycle (contract G1-G3): the result of publish, transition and rollback for a
+ * given policy, and who may make them (contract G11). Nothing here writes. Proven by
  * `test/service/policies/handlers.engines.test.ts` and `test/service/erasure/two-persons.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
@@ -15,14 +15,15 @@ import {
   type PolicyLife,
 } from '../../core/policy/set/lifecycle.ts';
 import type { StoredPolicy, StoredPolicyVersion } from '../../store/port/store.ts';
-import type { Caller, PlainAnswer } from '../call/handler.ts';
-import type { Judgement } from './change.ts';
+import type { Caller } from '../call/caller.ts';
+import type { PlainAnswer } from '../call/answer.ts';
+import type { PolicyJudgement } from './change.ts';
 import { versionOf } from './in-force.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { isSamePrincipal } from '../access/principals.ts';
 
-/** The policy as it stands, and who asks for what. */
+/** The policy, the caller, and the requested move. */
 interface Asked {
   readonly policy: StoredPolicy;
   readonly atMs: number;
@@ -35,7 +36,7 @@ export async function publishTo(services: Services, asked: Asked & { readonly ve
   const life = await lifeOf(services, asked, version);
   const move = publish(life, version);
   const { activeVersion, status, previousStatus, previousVersion } = move;
-  if (activeVersion === null) throw new Error('a published policy has no active version');
+  if (activeVersion === null) throw new Error('expected an active version of a published policy, got none');
   const body = { id: asked.policy.policyId, status, previousStatus, activeVersion, previousVersion };
   return judged(services, asked, { event: 'published', move, life, answer: { status: 200, body } });
 }
@@ -55,7 +56,8 @@ export async function rollbackTo(services: Services, asked: Asked & { readonly t
   const life = await lifeOf(services, asked, asked.targetVersion);
   const move = rollback(life, asked.targetVersion);
   const { activeVersion, status, previousVersion } = move;
-  if (activeVersion === null) throw new Error('a policy that was rolled back has no active version');
+  if (activeVersion === null)
+    throw new Error('expected an active version of a policy that was rolled back, got none');
   const body = { id: asked.policy.policyId, activeVersion, previousVersion, status };
   return judged(services, asked, { event: 'rolled_back', move, life, answer: { status: 200, body } });
 }
@@ -64,14 +66,16 @@ interface Life extends PolicyLife {
   readonly version: (version: number) => StoredPolicyVersion | undefined;
 }
 
-/** With the versions that a move can lead to: the newest, the one that was active last, the one asked for. */
+/**
+ * The policy with the versions that a move can activate: the newest, the last active, and the requested one.
+ */
 async function lifeOf(
   { store }: Services,
   { policy, caller }: Asked,
   askedFor: number | null,
 ): Promise<Life> {
   const { policyId, status, latestVersion } = policy;
-  // the row of a disabled policy has none in force, and remembers the one that was
+  // the row of a disabled policy has no active version, only its last one
   const activeVersion = status === 'disabled' ? policy.lastActiveVersion : policy.activeVersion;
   const versions = new Map<number, StoredPolicyVersion>();
   for (const version of new Set([latestVersion, activeVersion ?? latestVersion, askedFor ?? latestVersion])) {
@@ -90,7 +94,7 @@ async function judged<const Answer extends PlainAnswer>(
   services: Services,
   { policy, atMs, caller, reason }: Asked,
   result: { event: PolicyChangeEvent; move: Move; life: Life; answer: Answer },
-): Promise<Judgement<Answer>> {
+): Promise<PolicyJudgement<Answer>> {
   const { event, move, life, answer } = result;
   if (!move.changed) return { change: null, answer };
   const { policyId, name, revision, latestVersion } = policy;
@@ -99,7 +103,7 @@ async function judged<const Answer extends PlainAnswer>(
   const about = activeVersion ?? previousVersion ?? latestVersion;
   const versionAt = (at: number): StoredPolicyVersion => {
     const found = life.version(at);
-    if (found === undefined) throw new Error(`policy ${policyId} has no version ${at}`);
+    if (found === undefined) throw new Error(`expected version ${at} of policy ${policyId}, got none`);
     return found;
   };
   if (status === 'active') await refuseAuthor(services, caller, versionAt(about));
@@ -130,7 +134,7 @@ async function judged<const Answer extends PlainAnswer>(
   return { change, answer };
 }
 
-/** FORBIDDEN where the project asks for two people, and whoever puts a version in force wrote it (contract G11). */
+/** FORBIDDEN where the project requires two people and the caller wrote the version (contract G11). */
 async function refuseAuthor(
   { store }: Services,
   { id, project, rules }: Caller,
@@ -144,7 +148,7 @@ async function refuseAuthor(
   throw new GovError('FORBIDDEN', detail, { extensions: { author: createdBy, version } });
 }
 
-/** Changes of a project are judged one after the other, so the bound is exact. */
+/** Changes of a project are judged one after the other, so the limit is exact. */
 async function refuseTooManyActive(
   { policySets }: Services,
   { project }: Caller,
@@ -153,6 +157,6 @@ async function refuseTooManyActive(
   const { set } = await policySets.current(project.projectId);
   const limit = limits.policiesActive;
   if (set.size < limit || set.get(policyId) !== undefined) return;
-  const detail = `expected at most ${limit} active policies, and there are so many; disable or archive another first`;
+  const detail = `expected at most ${limit} active policies, and all are in use; disable or archive another first`;
   throw fieldError({ pointer: '/targetStatus', in: 'body', code: 'TOO_MANY', detail, limit });
 }

@@ -1,7 +1,7 @@
 /**
- * Which policies a replay compares the recorded ones with, to grade drift: those that the given snapshot names.
- * Where none is given they are those in force now, if the run's own snapshot names policies of this project.
- * Proven by `test/service/replay/handlers.engines.test.ts`.
+ * Chooses the policies with which a replay compares the recorded ones, to grade drift: those of the given
+ * snapshot. Without one, those in force now, if the run's snapshot names policies of this project. Proven by
+ * `test/service/replay/handlers.engines.test.ts`.
  */
 import type { SnapshotInput } from '../../contract/governance.ts';
 import type { Snapshot } from '../../core/decided/snapshot.ts';
@@ -11,15 +11,15 @@ import type { RunAt } from '../proofs/decided-layers.ts';
 import { LoggedPolicies } from '../proofs/logged-policies.ts';
 import type { TaskContext } from '../call/work.ts';
 
-export interface OtherPolicies {
-  /** The side of the drift that is not the run's; null where nothing is known of it. */
+interface OtherPolicies {
+  /** The other side of the drift; null where it is unknown. */
   readonly actual: Snapshot | null;
-  /** Null where the policies are the run's own, or not known. */
+  /** Null where the policies are the run's own, or unknown. */
   readonly set: PolicySet | null;
   readonly warnings: readonly string[];
 }
 
-/** Policies that are hashed in the search for a set, summed over the sets that there were: 3 s. */
+/** The most policies that the search for a set hashes, summed over all sets: 3 s. */
 const searchedPolicies = 2_000_000;
 
 export async function otherPolicies(
@@ -51,7 +51,7 @@ const withSet = (actual: Snapshot, set: PolicySet | null): OtherPolicies => ({
       : [],
 });
 
-/** The set that was in force with this hash at some time, or null. */
+/** The set that had this hash at some time, or null. */
 async function setWithHash(context: TaskContext, run: RunAt, hash: string): Promise<PolicySet | null> {
   if (parseHash(hash) === null) return null;
   const policies = new LoggedPolicies(context, run, run.treeSize);
@@ -65,14 +65,14 @@ async function setWithHash(context: TaskContext, run: RunAt, hash: string): Prom
     return found;
   });
   if (!found) {
-    // beyond the bound only the newest set is still asked
+    // beyond the limit, only the newest set is compared
     await policies.advance(run.treeSize);
     found = policies.timeline.policySetHash === hash;
   }
   return found ? complete(policies) : null;
 }
 
-/** Null where a version of it is not the one that was logged. */
+/** The current set. Null where a version in it differs from the log. */
 async function complete(policies: LoggedPolicies): Promise<PolicySet | null> {
   const { set, policySetHash } = await policies.current();
   return set.policySetHash === policySetHash ? set : null;

@@ -1,4 +1,7 @@
-/** The risk router of a project as it is configured now; the worker thread asks for it too. */
+/**
+ * The current risk router of a project; the worker thread reads it too. Proven by
+ * `test/service/policies/risk.engines.test.ts`.
+ */
 import { openLeaf } from '../../core/decided/leaf.ts';
 import { openConfigChange } from '../../core/decided/risk-config.ts';
 import {
@@ -12,17 +15,17 @@ import type { StoredRiskConfig, StoreReader } from '../../store/port/store.ts';
 import { contradiction } from '../proofs/contradiction.ts';
 
 /** A router, and the leaf that put its configuration in force. */
-export interface RouterInForce extends RiskRouter {
-  /** Null for the default, before any. */
+interface RouterInForce extends RiskRouter {
+  /** Null for the default before any configuration. */
   readonly configIndex: number | null;
 }
 
-/** The newest router of each project, by what it was made of. */
+/** The newest router of each project, with the stored configuration it was built from. */
 const made = new Map<string, { readonly of: StoredRiskConfig; readonly router: RouterInForce }>();
 
 /**
- * The project's router; cheap where its configuration is the one of the last call. STORAGE_FAULT where what is stored
- * is not what the log has put in force: then nothing is scored.
+ * The project's router; cheap where the configuration has not changed since the last call. STORAGE_FAULT
+ * where the stored configuration contradicts the log: then the service scores nothing.
  */
 export async function routerOf(store: StoreReader, projectId: string): Promise<RouterInForce> {
   const stored = await store.riskConfig(projectId);
@@ -30,7 +33,7 @@ export async function routerOf(store: StoreReader, projectId: string): Promise<R
   const known = made.get(projectId);
   if (known?.of.config === config && known.of.configIndex === configIndex) return known.router;
   await requireLogged(store, projectId, stored);
-  // logged by `putRiskConfig`, which checked it
+  // `putRiskConfig` logged it after checking it
   const settings = config === null ? defaultRiskConfig : (JSON.parse(config) as RiskConfig);
   const router = { ...riskRouter(settings), configIndex };
   made.set(projectId, { of: stored, router });

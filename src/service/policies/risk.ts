@@ -1,10 +1,10 @@
 /**
- * Risk Routing (interface §2.3, §4.3; contract F7-F9, O3): scores a moment of a run, routes it, records it as
- * leaf `gov.decision/1` with everything that it was computed from. The configuration that it is recorded with is the
- * one in force at its place in the log: where it changed meanwhile, it is decided again. A change is leaf
- * `gov.config/1`, audit event and row in one append. Proven by `test/service/policies/risk.engines.test.ts`.
+ * Risk routing (contract F7-F9, O3): scores a moment of a run, routes it, and records leaf `gov.decision/1`
+ * with all inputs. The recorded configuration is the one in force at its place in the log: where it changed
+ * in the meantime, the service decides again. A change of the configuration is leaf `gov.config/1`, audit
+ * event and row in one append. Proven by `test/service/policies/risk.engines.test.ts`.
  */
-import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import { refuseSystemRun } from '../events/system-run.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { RiskConfigInput, RiskRouterConfig } from '../../contract/risk.ts';
@@ -23,11 +23,11 @@ import { canonicalInputs, type CanonicalInputs } from '../../core/risk/inputs.ts
 import { bands, evaluateRisk } from '../../core/risk/router.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { append, unmetered } from '../events/append.ts';
-import { idempotencyWrite, type Handlers } from '../call/handler.ts';
+import { idempotencyWrite } from '../call/idempotency.ts';
+import type { Handlers } from '../call/handler.ts';
 import { pageLimit, sizedPage } from '../call/pages.ts';
 import { appendMeteredOrStale } from '../access/quota.ts';
 import { routerOf } from './risk-router.ts';
-import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { riskConfigured } from '../system.ts';
 
@@ -36,9 +36,7 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
     async evaluateRisk({ body, caller, idempotency }, services) {
       const { runId, ...given } = body;
       const { projectId } = caller.project;
-      if (isSystemRun(runId)) {
-        throw fieldError({ pointer: '/runId', in: 'body', code: 'NOT_ALLOWED', detail: systemRunRefusal });
-      }
+      refuseSystemRun(runId, 'body');
       const inputs = canonicalInputs(given);
       for (let attempt = 0; attempt < attempts; attempt++) {
         const router = await routerOf(services.store, projectId);
@@ -53,7 +51,7 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
         if ('replayed' in stored) return stored;
         if (stored.outcome === 'stored') return answer;
       }
-      throw new GovError('OVERLOADED', 'the configuration kept changing meanwhile; repeat later', {
+      throw new GovError('OVERLOADED', 'the configuration kept changing; repeat later', {
         retryAfterSeconds: limits.overloadRetrySeconds,
       });
     },
@@ -141,10 +139,10 @@ function configBody({ config }: RiskRouter): RiskRouterConfig {
   };
 }
 
-/** What a GET answered may be put back; other bands would say what the thresholds do not. */
+/** A client may send back the bands of a GET. Other bands would contradict the thresholds. */
 function refuseOtherBands(sent: RiskConfigInput['bands'], bandsNow: RiskRouterConfig['bands']): void {
   if (sent === undefined || canonicalize(sent as Json) === canonicalize(bandsNow)) return;
-  const detail = `expected no bands, or those that the thresholds mean: ${canonicalize(bandsNow)}`;
+  const detail = `expected no bands, or those of the thresholds: ${canonicalize(bandsNow)}`;
   throw new GovError('READ_ONLY_FIELD', `body /bands: ${detail}`, {
     errors: [{ pointer: '/bands', in: 'body', code: 'READ_ONLY_FIELD', detail }],
   });

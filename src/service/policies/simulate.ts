@@ -1,7 +1,7 @@
 /**
- * What policies would say, without recording it (interface §4.6; contract G1, G7, G8): simulate one, simulate all,
- * the impact of a proposed version on samples and on recorded checkpoints.
- * Proven by `test/service/policies/simulate.engines.test.ts`.
+ * Simulation of policies without a record (contract G1, G7, G8): simulate one, simulate all, and the impact
+ * of a proposed version on samples and on recorded checkpoints. Proven by
+ * `test/service/policies/simulate.engines.test.ts`.
  */
 import type { PolicySummary, SimulatedDecision } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
@@ -21,7 +21,10 @@ import { Turn, type InTurns } from '../../core/policy/evaluate/time-slice.ts';
 import { judge } from '../../core/policy/explain/decisive-clauses.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredPolicy } from '../../store/port/store.ts';
-import { keepAnswer, notFound, type Caller, type Handlers } from '../call/handler.ts';
+import { keepAnswer } from '../call/idempotency.ts';
+import { notFound } from '../call/answer.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Handlers } from '../call/handler.ts';
 import { readCheckpoint } from './input.ts';
 import { timeRange } from '../call/pages.ts';
 import { readProposed } from './handlers.ts';
@@ -152,7 +155,7 @@ export const simulations: Pick<
   },
 };
 
-/** What each sample comes to, before and after. */
+/** The decisions on each sample before and after the change. */
 function* comparing(
   samples: readonly Checkpoint[],
   { before, after, version }: { before: Side | null; after: Side; version: number },
@@ -185,15 +188,15 @@ async function requirePolicy(
   return policy;
 }
 
-/** What a simulation asks: policies of a set, and what is known of those that the set does not hold. */
+/** A simulation: policies of a set, and the status of those outside it. */
 interface Simulation {
   readonly set: PolicySet;
-  /** None for all of the set. */
+  /** Empty for the whole set. */
   readonly ids: readonly string[];
   readonly idle: ReadonlyMap<string, IdlePolicy>;
 }
 
-/** In turns, as a trace costs a hundred times what a decision does. */
+/** Runs in turns of the event loop, because a trace costs a hundred times a decision. */
 function* simulating(
   { set, ids, idle }: Simulation,
   checkpoint: Checkpoint,
@@ -219,7 +222,10 @@ function* simulating(
   return { decisions, summary: summaryBody(summary), ...counted };
 }
 
-/** Of those in force at most `limits.decisionsExplained`, the gravest; of a large set only what has a say. */
+/**
+ * The decisions to explain: of those in force at most `limits.decisionsExplained`, the gravest; in a large
+ * set only decisive ones.
+ */
 function toExplain(decisions: readonly PolicyDecision[], set: PolicySet): readonly PolicyDecision[] {
   const isLarge = set.size > limits.policiesListed;
   const traced = decisions.filter(
@@ -245,7 +251,7 @@ async function newestVersion(
 ): Promise<PolicyVersion> {
   const stored = await store.policyVersion(project.projectId, policyId, latestVersion);
   if (stored === null)
-    throw new Error(`policy ${policyId} names version ${latestVersion}, which is not stored`);
+    throw new Error(`expected version ${latestVersion} of policy ${policyId} in the store, got none`);
   return versionOf(stored, name);
 }
 
@@ -260,7 +266,7 @@ async function activeVersion(
   return { version: stored.version, action: stored.action, condition: readJson(stored.normalized) };
 }
 
-/** The counts as they are answered; what crossed the thread is a copy of our own. */
+/** The counts for the answer. The worker thread returned a copy, so it may be changed. */
 const historyBody = ({ impact: { notReplayable, byAgent, byTool, examples, ...counts } }: PolicyHistory) => ({
   ...counts,
   notReplayable: { count: notReplayable.count, paths: [...notReplayable.paths] },

@@ -1,8 +1,8 @@
 /**
- * Tool governance (interface §4.15; contract M9-M12): what the policies in force say about a tool call, recorded
- * as an evaluation and as an audit event of the run in one append. Proven by `test/service/policies/tools.engines.test.ts`.
+ * Tool governance (contract M9-M12): evaluates a tool call with the policies in force. One append records the
+ * evaluation and an audit event of the run. Proven by `test/service/policies/tools.engines.test.ts`.
  */
-import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import { refuseSystemRun } from '../events/system-run.ts';
 import { limits } from '../../contract/limits.ts';
 import { toolContextMembers, type ToolCall, type ToolDecision } from '../../contract/tools.ts';
 import { argumentsHash } from '../../core/decided/evaluation.ts';
@@ -11,7 +11,8 @@ import { counts } from '../../core/policy/evaluate/decision.ts';
 import { draftEvent, type EventDraft } from '../../core/event/record.ts';
 import { evaluateRisk } from '../../core/risk/router.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { Caller, Handlers } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Handlers } from '../call/handler.ts';
 import { decideOnly, recordEvaluation, type Asked, type Decided } from './evaluate.ts';
 import { routerOf } from './risk-router.ts';
 import { fieldError } from '../call/schema.ts';
@@ -22,9 +23,7 @@ import { subjectsOf, type SubjectsFound } from '../erasure/subjects.ts';
 export const tools: Pick<Handlers, 'evaluateTool'> = {
   async evaluateTool({ body, caller, idempotency }, services) {
     const { runId } = body;
-    if (runId !== undefined && isSystemRun(runId)) {
-      throw fieldError({ pointer: '/runId', in: 'body', code: 'NOT_ALLOWED', detail: systemRunRefusal });
-    }
+    if (runId !== undefined) refuseSystemRun(runId, 'body');
     const asked: Asked = {
       caller,
       runId: runId ?? toolRun,
@@ -55,14 +54,17 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
   },
 };
 
-/** What policies see of a call. VALIDATION_ERROR where the caller's own context has a member of ours. */
+/**
+ * The context that policies see of a call. VALIDATION_ERROR where the caller's own context has a member that
+ * the service sets.
+ */
 function contextOf({ tool, arguments: given, actor, runId, context = {} }: ToolCall): JsonObject {
   for (const name of toolContextMembers) {
     if (!Object.hasOwn(context, name)) continue;
     const detail = `expected no member ${name} in context: the service sets it from the call`;
     throw fieldError({ pointer: `/context/${name}`, in: 'body', code: 'NOT_ALLOWED', detail });
   }
-  // all of it came out of a body
+  // all of it is from a parsed body
   return {
     ...(context as JsonObject),
     tool: tool as JsonObject,
@@ -72,13 +74,13 @@ function contextOf({ tool, arguments: given, actor, runId, context = {} }: ToolC
   };
 }
 
-/** Whether a place in the context is in a member that is set from the call. */
+/** Whether a place in the context is in a member that the service sets from the call. */
 const isOurs = (pointer: string): boolean =>
   toolContextMembers.some((name) => `${pointer}/`.startsWith(`/${name}/`));
 
-/** VALIDATION_ERROR where the arguments are over `limits.toolArgumentsBytes`. */
+/** VALIDATION_ERROR where the arguments exceed `limits.toolArgumentsBytes`. */
 function hashOf({ arguments: given }: ToolCall): string {
-  // it came out of a body
+  // a parsed body is JSON
   const { bytes, hash } = argumentsHash(given as JsonObject);
   const limit = limits.toolArgumentsBytes;
   if (bytes <= limit) return hash;
@@ -112,7 +114,7 @@ function decisionBody(
   };
 }
 
-/** What the caller owes beside obeying the decision. */
+/** What the caller must do in addition to obeying the decision. */
 function obligationsOf(decided: Decided): ToolDecision['obligations'] {
   const { evaluation, approval } = decided;
   if (approval !== null) {
@@ -125,8 +127,8 @@ function obligationsOf(decided: Decided): ToolDecision['obligations'] {
 }
 
 /**
- * The audit event of an evaluated call. VALIDATION_ERROR where somebody it is about could not be found by it; its members
- * fit, so any other refusal is a bug.
+ * The audit event of an evaluated call. VALIDATION_ERROR for a subject that an erasure could not find. Its
+ * members are valid, so any other refusal is a bug.
  */
 function toolEvaluated(
   { tool }: ToolCall,
@@ -153,7 +155,7 @@ function toolEvaluated(
   if ('code' in draft) {
     throw fieldError({ pointer: '/actor', in: 'body', code: 'TOO_LARGE', detail: draft.detail });
   }
-  // its actor is what came out of a body
+  // the actor is from a parsed body
   const about: SubjectsFound = subjectsOf(caller, services)?.(input as JsonObject) ?? {};
   if (!('fault' in about)) return { ...draft, ...about };
   throw fieldError({ ...about.fault, detail: `of its event tool.evaluated: ${about.fault.detail}` });

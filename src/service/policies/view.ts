@@ -1,4 +1,7 @@
-/** Policies and their versions as they are answered (interface §3.1; contract G1). */
+/**
+ * Policies and their versions as answers show them (contract G1). Proven by
+ * `test/service/policies/handlers.engines.test.ts`.
+ */
 import type { Policy, PolicyVersion } from '../../contract/policies.ts';
 import { readJson, type JsonObject } from '../../core/json/parse.ts';
 import { parseCondition } from '../../core/policy/language/parse.ts';
@@ -6,14 +9,14 @@ import { printText } from '../../core/policy/language/text.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredPolicy, StoredPolicyVersion, StoreReader } from '../../store/port/store.ts';
 
-/** A policy with the rows of its active and of its newest version. */
-export interface WholePolicy {
+/** A policy with its active and its newest version. */
+interface WholePolicy {
   readonly policy: StoredPolicy;
   readonly active: StoredPolicyVersion | null;
   readonly latest: StoredPolicyVersion;
 }
 
-/** Two reads of a version at most; versions never change, so they need not be of one moment. */
+/** Reads two versions at most. Versions never change, so the reads need not be of one moment. */
 export async function wholePolicy(
   store: StoreReader,
   projectId: string,
@@ -34,7 +37,8 @@ async function requireVersion(
   version: number,
 ): Promise<StoredPolicyVersion> {
   const found = await store.policyVersion(projectId, policyId, version);
-  if (found === null) throw new Error(`policy ${policyId} names version ${version}, which is not stored`);
+  if (found === null)
+    throw new Error(`expected version ${version} of policy ${policyId} in the store, got none`);
   return found;
 }
 
@@ -69,7 +73,7 @@ export function versionBody(stored: StoredPolicyVersion): PolicyVersion {
   };
 }
 
-/** Bytes that a version takes in an answer, roughly: its condition stands there as sent, canonical and as text. */
+/** Roughly the bytes of a version in an answer: its condition as sent, canonical, and as text. */
 export const versionBytes = ({ condition, normalized }: StoredPolicyVersion): number =>
   condition.length + 2 * normalized.length;
 

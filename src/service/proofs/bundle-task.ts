@@ -1,7 +1,9 @@
 /**
- * Task: everything that is needed to check a stored proof offline, as the text of a bundle
- * (`src/core/proof/bundle.ts`). Proven by `test/service/proofs/handlers.engines.test.ts`, with the public verifier.
+ * Task: writes the bundle of a stored proof, which contains everything to check the proof offline
+ * (`src/core/proof/bundle.ts`). Proven by `test/service/proofs/handlers.engines.test.ts`, with the public
+ * verifier.
  */
+import { missingLeaf } from './contradiction.ts';
 import type { ComplianceProof } from '../../contract/proofs.ts';
 import { GovError } from '../../contract/problems.ts';
 import {
@@ -28,7 +30,7 @@ import type { Task, TaskContext } from '../call/work.ts';
 export const bundle: Task<'bundle'> = async (context, { projectId, proofId, events, dsse }) => {
   const { reader } = context;
   const stored = await reader.proof(projectId, proofId);
-  if (stored === null) throw new Error(`no proof ${proofId}`);
+  if (stored === null) throw new Error(`expected a stored proof ${proofId}, got none`);
   const { treeSize, leafIndex } = stored;
   const checkpoint = await noteOf(context, projectId, treeSize);
   const proofCheckpoint =
@@ -38,7 +40,7 @@ export const bundle: Task<'bundle'> = async (context, { projectId, proofId, even
   const enclosed = events === 'none' ? {} : await encloseRun(context, projectId, { stored, events, second });
   const text = bundleText(
     composeBundle({
-      // stored as the canonical text of a proof
+      // the store keeps the canonical text of a proof
       proof: JSON.parse(stored.proof) as ComplianceProof,
       proofPreimage: stored.preimage,
       layerStatements: stored.statements,
@@ -55,7 +57,7 @@ export const bundle: Task<'bundle'> = async (context, { projectId, proofId, even
 
 async function noteOf({ reader }: TaskContext, projectId: string, size: number): Promise<string> {
   const note = await reader.checkpointFrom(projectId, 'audit', size);
-  if (note === null) throw new Error(`no signed checkpoint covers ${size} leaves`);
+  if (note === null) throw new Error(`expected a signed checkpoint over ${size} leaves, got none`);
   return note;
 }
 
@@ -65,8 +67,7 @@ async function included(
   at: { index: number; size: number },
 ): Promise<IncludedRecord> {
   const leaf = await reader.leaf(projectId, at.index);
-  if (leaf === null)
-    throw new GovError('STORAGE_FAULT', `leaf ${at.index} is missing; check the log with fsck`);
+  if (leaf === null) throw missingLeaf(at.index);
   const inclusion = pathText(await inclusionAt(reader, projectId, at));
   return { index: at.index, record: leaf.record, inclusion };
 }
@@ -78,7 +79,7 @@ interface Enclosed {
   readonly graph?: BundleGraph;
 }
 
-/** VALIDATION_ERROR for a run with more events than a bundle may hold. */
+/** Adds the events of the run. VALIDATION_ERROR for a run with more events than a bundle may contain. */
 async function encloseRun(
   context: TaskContext,
   projectId: string,
@@ -109,7 +110,7 @@ async function encloseRun(
   };
 }
 
-/** What says that values of the events are gone on purpose. VALIDATION_ERROR for more than a bundle may hold. */
+/** Adds the erasures that explain missing values. VALIDATION_ERROR for more than a bundle may contain. */
 async function encloseErasures(
   context: TaskContext,
   projectId: string,
@@ -141,7 +142,8 @@ async function graphOf(
   { graphIndex, treeSize }: { graphIndex: number; treeSize: number },
 ): Promise<BundleGraph> {
   const graph = await context.reader.graphAt(projectId, graphIndex);
-  if (graph === null) throw new GovError('STORAGE_FAULT', `the graph of leaf ${graphIndex} is missing`);
+  if (graph === null)
+    throw new GovError('STORAGE_FAULT', `expected the graph of leaf ${graphIndex}, got none`);
   const rows = async (list: 'nodes' | 'edges'): Promise<string[]> => {
     const all: string[] = [];
     const of = { projectId, graphId: graph.graphId, list };

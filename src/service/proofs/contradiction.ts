@@ -1,12 +1,19 @@
-/** A row that is not what the log says: it is not answered, and decides nothing. */
+/**
+ * The errors for stored rows that contradict the log. The service neither returns such a row nor decides
+ * with it. Proven by `test/service/policies/approvals.engines.test.ts`.
+ */
 import { GovError } from '../../contract/problems.ts';
 import type { Leaf } from '../../store/port/store.ts';
 
-/** STORAGE_FAULT: `what` is not as the leaf has it; null where no leaf has it. */
+/** STORAGE_FAULT: `what` differs from the leaf, or, where `leaf` is null, the log has no leaf for it. */
 export function contradiction(what: string, leaf: Pick<Leaf, 'index'> | null): GovError {
   const found =
-    leaf === null ? 'is nowhere in the audit log' : `is not as leaf ${leaf.index} of the audit log says`;
+    leaf === null ? 'is missing from the audit log' : `differs from leaf ${leaf.index} of the audit log`;
   const detail = `${what} ${found}; run gov log fsck --deep, and restore what it names from a backup`;
   const extensions = leaf === null ? {} : { tree: 'audit', index: leaf.index };
   return new GovError('STORAGE_FAULT', detail, { extensions });
 }
+
+/** STORAGE_FAULT: the store lacks a leaf that the log contains. */
+export const missingLeaf = (index: number): GovError =>
+  new GovError('STORAGE_FAULT', `expected leaf ${index} of the audit log, got none; run gov log fsck`);

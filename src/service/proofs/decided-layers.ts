@@ -1,7 +1,7 @@
 /**
- * Feeds the layers about decisions from the leaves below a tree size, a few at a time: `policy_compliance`,
- * `decision_lineage`, `replay_determinism`. Whatever was recorded or changed at or above it is not looked at, so
- * that a layer that is computed again gives the same text. Proven by `test/service/proofs/compliance.engines.test.ts`.
+ * Computes the layers about decisions from the leaves below a tree size, a few at a time:
+ * `policy_compliance`, `decision_lineage`, `replay_determinism`. Later leaves and changes have no effect, so
+ * a recomputed layer has the same text. Proven by `test/service/proofs/compliance.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import {
@@ -42,10 +42,10 @@ export interface RunAt extends RunOf {
   readonly treeSize: number;
 }
 
-/** Leaves that are read at once; one can hold twice `limits.checkpointBytes`. */
+/** Leaves read at once. One can be twice `limits.checkpointBytes` large. */
 const chunkLeaves = 20;
 
-/** The leaves of a type of the run with an index below `beforeIndex`, in log order. */
+/** The leaves of one type of the run with an index below `beforeIndex`, in log order. */
 export async function* decidedLeaves(
   { reader, breathe }: TaskContext,
   { projectId, runId }: RunOf,
@@ -63,7 +63,10 @@ export async function* decidedLeaves(
   }
 }
 
-/** Cost: 40 µs an evaluation and 1 µs a policy, 10 µs an event; next to nothing where there never was a policy. */
+/**
+ * Cost: 40 µs for each evaluation, 1 µs for each policy, 10 µs for each event. Next to nothing where the log
+ * has no policy.
+ */
 export async function policyCompliance(context: TaskContext, run: RunAt): Promise<LayerResult> {
   const policies = new LoggedPolicies(context, run, run.treeSize);
   const compliance = new PolicyCompliance();
@@ -104,11 +107,11 @@ export async function policyCompliance(context: TaskContext, run: RunAt): Promis
   return compliance.finish();
 }
 
-/** Whether every version of the set is the one that was logged. */
+/** Whether every version in the set is the logged one. */
 const isComplete = ({ set, unknown, policySetHash }: LoggedSet): boolean =>
   unknown.length === 0 && set.policySetHash === policySetHash;
 
-/** What a governed event says of itself; its writer was a client. */
+/** The evaluation and tool call that a governed event names. Its writer, a client, controls both. */
 function toldBy(disclosures: string | null): Pick<GovernedEvent, 'evaluationId' | 'call'> {
   const event =
     disclosures === null
@@ -132,14 +135,16 @@ const textOf = (value: Json | undefined): string | null => (typeof value === 'st
 const canonicalOf = (value: Json | undefined): string | null =>
   value === undefined || value === null ? null : canonicalize(value);
 
-/** Whether an evaluation asked every policy in force; not where those that it picked were erased. */
+/**
+ * Whether an evaluation covers every policy in force. False where the policies that it picked were erased.
+ */
 function asksAll({ picked, policyIds }: OpenEvaluation, { set }: LoggedSet): boolean {
   if (!picked) return true;
   const asked = new Set(policyIds);
   return set.versions().every(({ policyId }) => asked.has(policyId));
 }
 
-/** The tool call that an evaluation was asked about, as its checkpoint has it; its members are a client's. */
+/** The tool call in the checkpoint of an evaluation. A client controls its members. */
 function callDecided({ checkpoint }: Evaluation): CallMade {
   const context = objectOf(checkpoint?.['context']);
   const given = objectOf(context?.['arguments']);
@@ -150,11 +155,11 @@ function callDecided({ checkpoint }: Evaluation): CallMade {
   };
 }
 
-/** When a decision about a tool call ends (contract M10); others do not. */
+/** When a decision about a tool call expires (contract M10). Other decisions do not. */
 const expiryOf = ({ policySource, evaluatedAt }: Evaluation): number =>
   policySource === 'tool' ? (parseTimestamp(evaluatedAt) ?? 0) + limits.toolDecisionSeconds * 1000 : Infinity;
 
-/** Cost: 30 µs a decision. */
+/** Cost: 30 µs for each decision. */
 export async function decisionLineage(context: TaskContext, run: RunAt): Promise<LayerResult> {
   const lineage = new DecisionLineage();
   const configs = new LoggedConfigs(context, run, run.treeSize);
@@ -164,7 +169,7 @@ export async function decisionLineage(context: TaskContext, run: RunAt): Promise
   return lineage.finish();
 }
 
-/** Not run where none of the run's decisions was replayed below the tree size. */
+/** Does not run where no replay below the tree size covers a decision of the run. */
 export async function replayedDecisions(context: TaskContext, run: RunAt): Promise<LayerResult> {
   const { projectId, runId, treeSize } = run;
   const newest = await newestReplay(context, run);
@@ -200,7 +205,7 @@ async function newestReplay(
   }
 }
 
-/** How many events and decisions of the run stand between what a replay covers and the tree size. */
+/** Counts events and decisions of the run between the end of a replay and the tree size. */
 async function recordedSince(
   context: TaskContext,
   run: RunAt,

@@ -1,6 +1,6 @@
 /**
- * Compliance Proofs (interface §4.2; contract F1-F6): prove, list, read, verify, bundle.
- * Proven by `test/service/proofs/handlers.engines.test.ts`.
+ * Handlers of Compliance Proofs (contract F1-F6): prove, list, read, verify, bundle. Proven by
+ * `test/service/proofs/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -9,7 +9,9 @@ import { typeId } from '../../core/id.ts';
 import { canonicalize, type Json } from '../../core/json/parse.ts';
 import { chooseLayers } from '../../core/proof/layers.ts';
 import { inTotoPayload } from '../../core/proof/binding.ts';
-import { idempotencyWrite, keepAnswer, notFound, type Call, type Handlers } from '../call/handler.ts';
+import { idempotencyWrite, keepAnswer } from '../call/idempotency.ts';
+import { notFound } from '../call/answer.ts';
+import type { Call, Handlers } from '../call/handler.ts';
 import { retryAfter } from '../jobs/handlers.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { asProof, prove, provedAnswer } from './prove.ts';
@@ -84,9 +86,9 @@ export const proofs: Pick<
     const size = run?.events ?? 0;
     const events = query.events ?? (size > limits.syncProofEvents ? 'none' : 'records');
     if (events !== 'none' && size > limits.bundleEvents) throw tooManyToEnclose();
-    // S′ may not have been signed where the process ended right after the proof was stored
+    // S′ may still be unsigned where the process ended right after it stored the proof
     await services.checkpoints.sign(projectId);
-    // apart, because its signature is for tools that do not know the log: a verifier of bundles cannot check it
+    // separate, because other tools check its signature: a verifier of bundles does not know its key
     const attested = query.attestation === true;
     const dsse = attested ? services.attest(inTotoPayload(readStored(stored.proof))) : null;
     const input = { projectId, proofId, events, dsse };
@@ -96,7 +98,7 @@ export const proofs: Pick<
 
 const readStored = (text: string): ComplianceProof => JSON.parse(text) as ComplianceProof;
 
-/** The version as it will be echoed; VALIDATION_ERROR with `supported` for any other. */
+/** The requested version. VALIDATION_ERROR with `supported` for an unknown one. */
 function checkedVersion(version = '1.0'): string {
   if ((schemaVersions as readonly string[]).includes(version)) return version;
   const detail = `expected one of ${schemaVersions.join(', ')}`;
@@ -122,7 +124,9 @@ const tooManyToEnclose = (): GovError =>
     limit: limits.bundleEvents,
   });
 
-/** Accepts an asynchronous proof: metered now, never again. A crash leaves the job with its unit, or neither. */
+/**
+ * Accepts an asynchronous proof and counts its unit, once. A crash leaves the job with its unit, or neither.
+ */
 async function enqueue(
   { body, caller, basePath, idempotency }: Call<Table['createProof']>,
   services: Services,
@@ -152,7 +156,7 @@ async function enqueue(
 
 const artifactMembers = ['runId', 'schemaVersion', 'commitment', 'proofHash', 'layers'] as const;
 
-/** An artifact has all of its members; `createdAt` may be left out. */
+/** VALIDATION_ERROR for an artifact with a missing member; only `createdAt` is optional. */
 function requireArtifact(body: Partial<Record<(typeof artifactMembers)[number], unknown>>): void {
   const errors = artifactMembers
     .filter((name) => body[name] === undefined)

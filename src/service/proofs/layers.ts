@@ -1,7 +1,7 @@
 /**
- * Task: computes the layers of a run at tree size S from the leaves below it (docs/proofs.md). The same
- * function makes a proof and checks one later: with the nonces of the first time it gives the same texts.
- * Proven by `test/service/proofs/handlers.engines.test.ts`.
+ * Task: computes the layers of a run at tree size S from the leaves below it (docs/proofs.md). Proving and
+ * checking call the same function: with the same nonces it returns the same texts. Proven by
+ * `test/service/proofs/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { LayerName } from '../../contract/proofs.ts';
@@ -45,12 +45,13 @@ export const layers: Task<'layers'> = async (context, input) => {
     const { preimage, hash } = layerStatement(result, evidence, nonceOf(input, name));
     stated.push({ name, hash, verified: result.verdict === 'pass', statement: preimage });
   }
-  if (evidence.runId !== runId) throw new Error('evidence of another run');
+  if (evidence.runId !== runId)
+    throw new Error('expected evidence of the run that is proved, got that of another run');
   const anchorFault = await findAnchorFault(context.reader, input, treeRoot);
   return { evidence, layers: stated, erased, anchorFault };
 };
 
-/** Whether checkpoint S is signed and has this root, and whether the proof stands in the tree. */
+/** Whether checkpoint S is signed and has this root, and whether the tree contains the proof. */
 export async function findAnchorFault(
   reader: StoreReader,
   { projectId, treeSize, origin, keys, proofLeaf }: LayersInput,
@@ -86,7 +87,7 @@ function openQuietly(note: string, keys: readonly string[], origin: string): Che
 
 function nonceOf({ nonces }: LayersInput, name: LayerName): string {
   const nonce = nonces[name];
-  if (nonce === undefined) throw new Error(`no nonce for layer ${name}`);
+  if (nonce === undefined) throw new Error(`expected a nonce for layer ${name}, got none`);
   return nonce;
 }
 
@@ -112,8 +113,8 @@ async function layerResult(
 }
 
 /**
- * RUN_HAS_NO_EVENTS where none stands below S. Of the bodies only the timestamp sources are read, and not even
- * they for a large run that is checked again: the first statement gave them.
+ * Checks the events below S. RUN_HAS_NO_EVENTS where there are none. Reads only timestamp sources from the
+ * bodies; for a recomputation of a large run not even those, because the first statement lists them.
  */
 async function judgeEvents(context: TaskContext, input: LayersInput): Promise<RunJudge> {
   const { runId, treeSize, graph, statedSources } = input;
@@ -136,7 +137,7 @@ async function judgeGraph(
   index: RunIndex | null,
 ): Promise<LayerResult> {
   const { graph, projectId, runId } = input;
-  if (graph === null) throw new Error('the layer causal_consistency needs a logged graph');
+  if (graph === null) throw new Error('expected a logged graph for the layer causal_consistency, got none');
   const facts = graph.facts ?? (await factsFromRows(context, input, { graph, index }));
   const runEventsBelow = await context.reader.runEventsBelow(projectId, runId, graph.leafIndex);
   return causalConsistency(facts, { graphIndex: graph.leafIndex, runEvents: runEventsBelow });
@@ -147,7 +148,7 @@ async function factsFromRows(
   { projectId, runId }: LayersInput,
   { graph, index }: { graph: LoggedGraph; index: RunIndex | null },
 ): Promise<GraphFacts> {
-  if (index === null) throw new Error('rows of a graph are judged against an index of the run');
+  if (index === null) throw new Error('expected an index of the run for the rows of a graph, got none');
   const rows = new GraphRows(runId, index);
   for (const list of ['nodes', 'edges'] as const) {
     for await (const chunk of graphRows(reader, { projectId, graphId: graph.graphId, list })) {
@@ -161,11 +162,11 @@ async function factsFromRows(
   return rows.finish(graph.unresolved);
 }
 
-/** Checkpoint S against the keys of the log and against the signed checkpoint before it. */
+/** Checks checkpoint S with the log's keys and against the signed checkpoint before it. */
 async function judgeLog(reader: StoreReader, input: LayersInput): Promise<LayerResult> {
   const { projectId, treeSize, origin, keys } = input;
   const note = await reader.checkpointFrom(projectId, 'audit', treeSize);
-  if (note === null) throw new Error(`no signed checkpoint of size ${treeSize}`);
+  if (note === null) throw new Error(`expected a signed checkpoint of size ${treeSize}, got none`);
   const { text } = openCheckpoint(note, keys.map(parseVerifierKey), origin);
   const cosigners = cosignersOf(note, input);
   const before = await reader.checkpointBelow(projectId, 'audit', treeSize);
@@ -181,7 +182,7 @@ async function judgeLog(reader: StoreReader, input: LayersInput): Promise<LayerR
   });
 }
 
-/** `<name>+<key id>` of the witnesses under S. Lines that were kept were verified then. */
+/** `<name>+<key id>` of the witnesses that cosigned S. Stored lines were verified when they arrived. */
 function cosignersOf(
   note: string,
   { origin, keys, witnesses: { keys: configured, stated, quorum } }: LayersInput,

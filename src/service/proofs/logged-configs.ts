@@ -1,6 +1,6 @@
 /**
- * The risk router's configuration in force at each index of the log, by its hash, as the `gov.config/1` leaves give
- * it. Proven by `test/service/proofs/compliance.engines.test.ts`.
+ * The hash of the risk router's configuration in force at each index of the log, from its `gov.config/1`
+ * leaves. Proven by `test/service/proofs/compliance.engines.test.ts`.
  */
 import { openConfigChange } from '../../core/decided/risk-config.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
@@ -10,7 +10,7 @@ import type { TaskContext } from '../call/work.ts';
 
 const chunkLeaves = 100;
 
-/** Goes through the log once, forwards. */
+/** Reads the log once, forwards. */
 export class LoggedConfigs {
   readonly #context: Pick<TaskContext, 'reader' | 'breathe'>;
   readonly #projectId: string;
@@ -32,7 +32,7 @@ export class LoggedConfigs {
     this.#beforeIndex = beforeIndex;
   }
 
-  /** The `configHash` in force for a leaf at an index; not before an index that was asked for earlier. */
+  /** The `configHash` in force at a leaf. Indexes must not decrease between calls. */
   async at(index: number): Promise<string> {
     for (;;) {
       const leaf = this.#ahead[this.#next];

@@ -1,7 +1,7 @@
 /**
- * The policies in force at each index of the log as its leaves give them, with their versions from the store,
- * each held against the hash that was logged. So what is evaluated again is what was in force then, whatever
- * happened to policies since. Proven by `test/service/proofs/compliance.engines.test.ts` and `test/service/replay/handlers.engines.test.ts`.
+ * The policies in force at each index of the log, from its leaves. Each stored version is checked against its
+ * logged hash, so a recomputation evaluates the policies of that time, whatever changed since. Proven by
+ * `test/service/proofs/compliance.engines.test.ts` and `test/service/replay/handlers.engines.test.ts`.
  */
 import { openPolicyChange } from '../../core/decided/policy-change.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
@@ -16,18 +16,18 @@ import type { TaskContext } from '../call/work.ts';
 
 const chunkLeaves = 100;
 
-/** A set that was in force. */
+/** A set of policies that was in force. */
 export interface LoggedSet {
   readonly policyIndex: number | null;
   /** From the leaves alone. */
   readonly policySetHash: string;
-  /** What the store has of it; a version that is not the one that was logged has its own hash. */
+  /** The stored versions. A version that differs from the log has a hash of its own. */
   readonly set: PolicySet;
-  /** Policies whose version the store lacks, or cannot be evaluated. */
+  /** Policies whose version is missing from the store or does not compile. */
   readonly unknown: readonly string[];
 }
 
-/** Goes through the log once, forwards. Memory: the policies in force, compiled. */
+/** Reads the log once, forwards. Memory: the policies in force, compiled. */
 export class LoggedPolicies {
   readonly timeline = new PolicyTimeline();
   readonly #context: Pick<TaskContext, 'reader' | 'breathe'>;
@@ -51,7 +51,7 @@ export class LoggedPolicies {
     this.#beforeIndex = beforeIndex;
   }
 
-  /** Takes the changes below an index, up to the one after which `until` holds. */
+  /** Applies the changes below an index; stops after the change for which `until` returns true. */
   async advance(index: number, until: () => boolean = () => false): Promise<void> {
     for (;;) {
       const leaf = this.#ahead[this.#next];
@@ -67,13 +67,15 @@ export class LoggedPolicies {
     }
   }
 
-  /** What was in force for a leaf at an index; not before an index that was asked for earlier. */
+  /** The set in force at a leaf. Indexes must not decrease between calls. */
   async at(index: number): Promise<LoggedSet> {
     await this.advance(index);
     return this.current();
   }
 
-  /** What is in force after what was taken. Cost: nothing, or reading and compiling what is new. */
+  /**
+   * The set in force after the changes applied so far. Cost: nothing, or reading and compiling new versions.
+   */
   async current(): Promise<LoggedSet> {
     const { policyIndex, policySetHash } = this.timeline;
     const built = this.#built;
@@ -104,7 +106,7 @@ export class LoggedPolicies {
     await breathe();
   }
 
-  /** By `<policyId> <version> <logged hash>`, without those that left force. */
+  /** Versions by `<policyId> <version> <logged hash>`; drops those no longer in force. */
   async #versionsInForce(): Promise<Map<string, PolicyVersion | null>> {
     const { reader, breathe } = this.#context;
     const versions = new Map<string, PolicyVersion | null>();
@@ -121,7 +123,7 @@ export class LoggedPolicies {
   }
 }
 
-/** A stored version under the hash that its content has; null where there is none, or it does not compile. */
+/** A stored version under the hash of its content. Null where it is missing or does not compile. */
 async function versionOf(
   reader: StoreReader,
   projectId: string,

@@ -1,10 +1,10 @@
 /**
- * Makes a compliance proof (docs/proofs.md). The order is what makes it sound: the run's graph is
- * logged, checkpoint S is signed, the layers are computed at S, the `gov.proof/1` leaf is appended at an index
- * ≥ S, and checkpoint S′ that covers it is signed; no statement refers to its own leaf.
+ * Makes a compliance proof (docs/proofs.md). The order makes it sound: log the run's graph, sign checkpoint
+ * S, compute the layers at S, append the `gov.proof/1` leaf at an index ≥ S, sign checkpoint S′ that covers
+ * it. No statement refers to its own leaf.
  *
- * A crash before the proof's leaf leaves at most a logged graph; a crash after it leaves the whole proof, and
- * S′ is signed by the next second's checkpoint. Proven by `test/service/proofs/handlers.engines.test.ts`.
+ * A crash before the proof's leaf leaves at most a logged graph. A crash after it leaves the whole proof; the
+ * next second's checkpoint then signs S′. Proven by `test/service/proofs/handlers.engines.test.ts`.
  */
 import type { ComplianceProof, LayerName } from '../../contract/proofs.ts';
 import { typeId } from '../../core/id.ts';
@@ -14,18 +14,20 @@ import { draftLeaf } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredProof } from '../../store/port/store.ts';
 import { append, unmetered, type PlainEffect, type PlainRequest } from '../events/append.ts';
-import type { Caller, Idempotency, Replayed } from '../call/handler.ts';
-import { idempotencyWrite } from '../call/handler.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Idempotency } from '../call/idempotency.ts';
+import type { Replayed } from '../call/answer.ts';
+import { idempotencyWrite } from '../call/idempotency.ts';
 import { currentGraph } from '../graphs/log.ts';
 import { appendMetered } from '../access/quota.ts';
 import { noEvents } from '../events/run-stream.ts';
 import type { Services } from '../dependencies.ts';
 import type { Layers, RunOf } from '../call/work.ts';
 
-export interface ProveRequest extends RunOf {
+interface ProveRequest extends RunOf {
   readonly layers: readonly LayerName[];
   readonly schemaVersion: string;
-  /** A synchronous proof is metered here; an asynchronous one was when it was accepted. */
+  /** Who asks. A synchronous proof is metered here; an asynchronous one was metered when it was accepted. */
   readonly by:
     | {
         readonly kind: 'call';
@@ -36,7 +38,7 @@ export interface ProveRequest extends RunOf {
     | { readonly kind: 'job'; readonly jobId: string; readonly lease: string };
 }
 
-/** RUN_HAS_NO_EVENTS, CONFLICT where the lease of the job was lost, and what storing refuses with. */
+/** RUN_HAS_NO_EVENTS, CONFLICT where the lease of the job was lost, and errors of the append. */
 export async function prove(
   services: Services,
   request: ProveRequest,
@@ -78,7 +80,7 @@ export async function prove(
   return { proof: composed.proof };
 }
 
-/** Now, or the time of the run's newest event where the clock was set back since. */
+/** Now, or the time of the run's newest event where the clock was set back after it. */
 async function notBefore({ store, now }: Services, { projectId, runId }: RunOf): Promise<number> {
   return Math.max(now(), (await store.run(projectId, runId))?.lastServerMs ?? 0);
 }
@@ -126,7 +128,10 @@ export const asProof = (caller: Caller) => ({ caller, op: 'compliance_proof', un
 export const provedAnswer = (proof: ComplianceProof, basePath: string) =>
   ({ status: 201, body: proof, headers: { location: `${basePath}/proofs/${proof.proofId}` } }) as const;
 
-/** The proof is durable by now; a checkpoint that cannot be signed is tried again every second. */
+/**
+ * Signs a checkpoint over the proof, which is already durable. After a failure the service tries again every
+ * second.
+ */
 async function signOver({ checkpoints, witnesses, log }: Services, projectId: string): Promise<void> {
   try {
     const signed = await checkpoints.sign(projectId);

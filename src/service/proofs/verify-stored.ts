@@ -1,8 +1,8 @@
 /**
- * `POST /proofs/verify` (contract F6, docs/proofs.md): an artifact, or a stored proof by its id, is held
- * against what the log holds now: every layer is computed again at the recorded tree size, checkpoint S is
- * opened with the log's own keys, the proof's leaf is looked up in the tree.
- * Proven by `test/service/proofs/handlers.engines.test.ts`.
+ * `POST /proofs/verify` (contract F6, docs/proofs.md): checks an artifact, or a stored proof by its id,
+ * against the current log. Recomputes every layer at the recorded tree size, opens checkpoint S with the
+ * log's own keys, and looks up the proof's leaf in the tree. Proven by
+ * `test/service/proofs/handlers.engines.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import type { ComplianceProof, LayerName, VerifyResult } from '../../contract/proofs.ts';
@@ -18,7 +18,7 @@ import type { Services } from '../dependencies.ts';
 import { rootAt } from '../log/tree-proofs.ts';
 import type { Layers, LayersInput, StatedLayer } from '../call/work.ts';
 
-/** `artifact` is what a client sent; null verifies the stored proof itself. */
+/** `artifact` comes from a client; null verifies the stored proof itself. */
 export async function verifyStored(
   services: Services,
   { projectId, stored, artifact }: { projectId: string; stored: StoredProof; artifact: Json | null },
@@ -39,19 +39,19 @@ export async function verifyStored(
   if (again.anchorFault !== null) return refuted(proof, again.anchorFault);
   const layers = verdict.layers.map((layer) => ({ ...layer }));
   if (verdict.verified) return { proofId, verified: true, layers };
-  // what has not even the form of a proof is not the stored one
+  // an artifact without even the form of a proof is not the stored one
   if (verdict.code === null || verdict.code === 'MALFORMED_BUNDLE') return refuted(proof, 'STORED_MISMATCH');
   return { proofId, verified: false, code: verdict.code, layers };
 }
 
-/** A layer that comes out otherwise since what it was computed from was erased: it stays the word of the log. */
+/** Whether a layer differs only because its inputs were erased. The log then still vouches for it. */
 const isOutOfReach = (
   { name, statement }: StatedLayer,
   { erased }: Found,
   { statements }: StoredProof,
 ): boolean => erased.includes(name) && statement !== statements[name];
 
-/** False for one reason that leaves no layer to be judged. */
+/** A refutation by one reason, without a verdict on any layer. */
 const refuted = ({ proofId, layers }: ComplianceProof, code: VerdictCode): VerifyResult => ({
   proofId,
   verified: false,
@@ -61,7 +61,7 @@ const refuted = ({ proofId, layers }: ComplianceProof, code: VerdictCode): Verif
 
 type Found = Pick<Layers, 'layers' | 'erased' | 'anchorFault'>;
 
-/** Null where a leaf on disk is not the one that was logged: that is an answer, not a failure to answer. */
+/** Null where a stored leaf differs from the log: that is a result of the check, not an error. */
 async function recompute(services: Services, input: LayersInput, events: number): Promise<Found | null> {
   try {
     return await services.work.run('layers', input, { events });
@@ -70,12 +70,18 @@ async function recompute(services: Services, input: LayersInput, events: number)
     if (prunedBelow(error) !== null) return await anchored(services, input);
     const altered = typeof error.extensions['index'] === 'number' || error.code === 'RUN_HAS_NO_EVENTS';
     if (!altered) throw error;
-    services.log.error({ err: error, runId: input.runId }, 'a leaf is not the one that was logged; run fsck');
+    services.log.error(
+      { err: error, runId: input.runId },
+      'expected every leaf as it was logged, got an altered one; run gov log fsck',
+    );
     return null;
   }
 }
 
-/** Of a run that was pruned nothing is computed again: whether the log bears the proof out is what can be told. */
+/**
+ * For a run with pruned events: checks only whether the log confirms the proof. Its layers cannot be
+ * recomputed.
+ */
 async function anchored({ store }: Services, input: LayersInput): Promise<Found> {
   const root = await rootAt(store, input.projectId, input.treeSize);
   return { layers: [], erased: [], anchorFault: await findAnchorFault(store, input, root) };

@@ -1,8 +1,8 @@
 /**
- * The replay of a run's recorded decisions (docs/replay.md): each event against its leaf hash, each evaluation
- * with the policies then in force, each risk decision with the configuration recorded with it. Where a snapshot
- * names other policies, every evaluation is made with them too, which only grades the drift.
- * Proven by `test/service/replay/handlers.engines.test.ts`.
+ * Replays the recorded decisions of a run (docs/replay.md). Checks each event against its leaf hash,
+ * evaluates each evaluation again with the policies in force at its time, and each risk decision with its
+ * recorded configuration. Where a snapshot names other policies, every evaluation also runs with them, which
+ * only grades the drift. Proven by `test/service/replay/handlers.engines.test.ts`.
  */
 import type { SnapshotInput } from '../../contract/governance.ts';
 import { valuesAt } from '../../core/event/bodies.ts';
@@ -35,17 +35,17 @@ import { leavesOfRun } from '../events/run-leaves.ts';
 import { snapshotOf } from '../policies/run-snapshot.ts';
 import type { TaskContext } from '../call/work.ts';
 
-export interface DecisionsReplayed {
-  /** What the run was held to. */
+interface DecisionsReplayed {
+  /** The snapshot that the run is compared with. */
   readonly snapshot: Snapshot | null;
-  /** Indexes of leaves that are not what was logged. */
+  /** Indexes of leaves that differ from the log. */
   readonly altered: readonly number[];
 }
 
-/** How many altered leaves are named. */
+/** The most altered leaves that the result names. */
 const alteredNamed = 100;
 
-/** Adds a step for everything recorded of the run. RUN_HAS_NO_EVENTS where there is nothing. */
+/** Adds a step for every recorded event and decision of the run. RUN_HAS_NO_EVENTS where it has none. */
 export async function replayDecisions(
   context: TaskContext,
   run: RunAt & { readonly at: string },
@@ -85,7 +85,7 @@ class DecisionSteps {
   readonly #collector: ReplayCollector;
   readonly #policies: LoggedPolicies;
   readonly #risks = new RiskAgain();
-  /** The policies that the snapshot names, where they are others; null where they are not known. */
+  /** The policies of the snapshot where they are others; null where they are unknown. */
   readonly #other: PolicySet | null;
   readonly #withOther = new FindingsTally();
   #riskActionChanged = false;
@@ -103,7 +103,7 @@ class DecisionSteps {
     this.#other = other;
   }
 
-  /** Its hash was held against the tree when it was read; that none is missing is seen here. */
+  /** Adds an event. Its hash was checked when it was read; this notices a missing one. */
   event({ index, clear, disclosures }: RunEvent): void {
     const source: StepSource = {
       eventId: clear?.eventId ?? unknownId(index),
@@ -143,14 +143,14 @@ class DecisionSteps {
     this.#riskActionChanged ||= await this.#isRoutedOtherwise(recorded);
   }
 
-  /** Whether the configuration that the project has now would route it otherwise. */
+  /** Whether the project's current configuration would route the decision differently. */
   async #isRoutedOtherwise(recorded: RiskRecord): Promise<boolean> {
     const router = await routerOf(this.#context.reader, this.#run.projectId);
     if (recorded.configHash === router.configHash) return false;
     return (this.#risks.decide(recorded, router)?.action ?? recorded.action) !== recorded.action;
   }
 
-  /** What grades drift: how the policies of the snapshot decide, where they are others. */
+  /** Findings that grade drift: the decisions of the snapshot's policies, where they are others. */
   findings(otherPolicies: boolean) {
     const findings = (otherPolicies ? this.#withOther : this.#collector).findings();
     return { ...findings, riskActionChanged: findings.riskActionChanged || this.#riskActionChanged };
@@ -159,7 +159,7 @@ class DecisionSteps {
 
 const actionPointer = new Set(['/action']);
 
-/** Empty where it was erased. */
+/** Empty where the action was erased. */
 function actionOf(disclosures: string | null): string {
   const action = disclosures === null ? '' : valuesAt(disclosures, actionPointer).get('/action');
   return typeof action === 'string' ? action : '';
@@ -167,7 +167,7 @@ function actionOf(disclosures: string | null): string {
 
 const lost = notReplayable('inputs_erased');
 
-/** An event that cannot be read has no id: its place names it. */
+/** Names an event that cannot be read, and so has no id, by its index. */
 const unknownId = (index: number): string => `leaf-${index}`;
 
 function evaluated(recorded: OpenEvaluation, { set, unknown }: LoggedSet): StepOutcome {

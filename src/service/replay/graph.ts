@@ -1,7 +1,7 @@
 /**
- * The replay of a causal graph: what a client declares against what the events of the run say (contract F14).
- * What it declares belongs to the run's graph from then on, as long as that is not sealed and takes it.
- * Proven by `test/service/replay/handlers.engines.test.ts`.
+ * Replays a causal graph: compares a client's declaration with the events of the run (contract F14). The
+ * declaration becomes part of the run's graph, unless that is sealed or cannot take it. Proven by
+ * `test/service/replay/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -21,16 +21,16 @@ import type { RunAt } from '../proofs/decided-layers.ts';
 import { noEvents, runEvents } from '../events/run-stream.ts';
 import type { TaskContext } from '../call/work.ts';
 
-export interface GraphReplay {
+interface GraphReplay {
   readonly request: GraphReplayRequest;
   readonly collector: ReplayCollector;
-  /** Of the first declaration of the run. */
+  /** The salt of the run's first declaration. */
   readonly salt: string;
 }
 
 /**
- * Adds a step for each node and edge; answers the declaration from now on, null where it stays. RUN_HAS_NO_EVENTS.
- * Memory: that of the derivation and of the declaration.
+ * Adds a step for each node and edge. Returns the new declaration, or null where it does not change.
+ * RUN_HAS_NO_EVENTS. Memory: derivation and declaration.
  */
 export async function replayGraph(
   context: TaskContext,
@@ -57,7 +57,10 @@ export async function replayGraph(
   return declared(run.runId, replay, { derivation, previous });
 }
 
-/** The union with what was declared before; null where that is the same, or cannot be declared, which is warned of. */
+/**
+ * The union with the earlier declaration. Null where that is the same, or with a warning where it cannot be
+ * declared.
+ */
 function declared(
   runId: string,
   { request, collector, salt }: GraphReplay,
@@ -73,7 +76,9 @@ function declared(
   }
   const union = declare(request, previous?.salt ?? salt, previous);
   if (union.nodes.length > limits.graphNodesDeclared || union.edges.length > limits.graphEdgesAnswered) {
-    collector.warn('not declared as the graph of the run: with what was declared before it is too large');
+    collector.warn(
+      'not declared as the graph of the run: together with the earlier declaration it is too large',
+    );
     return null;
   }
   const isSame = previous !== null && declarationText(union) === declarationText(previous);

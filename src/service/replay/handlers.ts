@@ -1,8 +1,8 @@
 /**
- * Replay (interface §2.4, §4.4; contract F10-F16, G10, O4): accepted as a job, answered once it is completed.
- * Proven by `test/service/replay/handlers.engines.test.ts`.
+ * Handlers of replays (contract F10-F16, G10, O4): a replay is accepted as a job, and its result is served
+ * when the job completes. Proven by `test/service/replay/handlers.engines.test.ts`.
  */
-import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import { refuseSystemRun } from '../events/system-run.ts';
 import type { SnapshotInput } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -12,14 +12,15 @@ import { draftSnapshot } from '../../core/decided/snapshot.ts';
 import { typeId } from '../../core/id.ts';
 import { canonicalText } from '../../core/json/parse.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { StoredJob } from '../../store/port/store.ts';
-import type { Effect } from '../../store/port/store.ts';
-import { idempotencyWrite, notFound, type Caller, type Handlers, type Idempotency } from '../call/handler.ts';
+import type { Effect, StoredJob } from '../../store/port/store.ts';
+import { idempotencyWrite, type Idempotency } from '../call/idempotency.ts';
+import { notFound } from '../call/answer.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Handlers } from '../call/handler.ts';
 import { retryAfter } from '../jobs/handlers.ts';
 import { byAge, pageLimit, sizedPage } from '../call/pages.ts';
 import { appendMetered } from '../access/quota.ts';
 import { loggedResult } from './result.ts';
-import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { snapshotOf } from '../policies/run-snapshot.ts';
 
@@ -38,7 +39,7 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
       read: (page: Parameters<typeof services.store.jobs>[2]) =>
         services.store.jobs(projectId, { type: 'replay', ...filter }, page),
       position: (job) => byAge(job.createdMs, job.jobId),
-      // the request, which may be large, is not answered
+      // answers do not contain the request, which may be large
       item: (job) => ({ item: listed(job), bytes: 0 }),
     });
     return { status: 200, body: { data: items, nextCursor } };
@@ -46,14 +47,14 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
 
   async createReplay(call, services) {
     const { runId, replaySnapshot } = call.body;
-    if (replaySnapshot !== undefined) refuseSystemRun(runId);
+    if (replaySnapshot !== undefined) refuseSystemRun(runId, 'body');
     return enqueue(call, services, replaySnapshot ?? null);
   },
 
   async createGraphReplay(call, services) {
     const { runId, nodes, edges } = call.body;
-    refuseSystemRun(runId);
-    // which nodes the run has is known once its events were read
+    refuseSystemRun(runId, 'body');
+    // the run's nodes are known only after its events are read
     checkDeclaration({ nodes, edges }, runId, () => true);
     return enqueue(call, services, null);
   },
@@ -65,11 +66,6 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
   },
 };
 
-function refuseSystemRun(runId: string): void {
-  if (!isSystemRun(runId)) return;
-  throw fieldError({ pointer: '/runId', in: 'body', code: 'NOT_ALLOWED', detail: systemRunRefusal });
-}
-
 interface Accepting {
   readonly body: { readonly runId: string };
   readonly caller: Caller;
@@ -78,8 +74,8 @@ interface Accepting {
 }
 
 /**
- * Accepts a replay, metered now and never again. A snapshot becomes that of a run that has none, in the same
- * append; a crash leaves all of it or nothing.
+ * Accepts a replay and counts its unit, once. Where the run has no snapshot, the same append records this
+ * one. A crash leaves all of it or nothing.
  */
 async function enqueue(call: Accepting, services: Services, snapshot: SnapshotInput | null) {
   const { body, caller, basePath } = call;
@@ -132,7 +128,7 @@ interface Counts {
 
 function listed(job: StoredJob): ReplaySummary {
   const { jobId, runId, status, resultId, summary, createdMs, completedMs } = job;
-  // written by the task that completed it
+  // the task that completed the job wrote it
   const counts: Counts =
     summary === null ? { steps: 0, warnings: 0, drift: 0 } : (JSON.parse(summary) as Counts);
   return {
@@ -149,7 +145,7 @@ function listed(job: StoredJob): ReplaySummary {
   };
 }
 
-/** From `CODE: message`, as the worker writes it; a worker that was lost left no code. */
+/** Reads `CODE: message` as the worker wrote it. A job whose worker died has no code. */
 function errorOf(summary: string): NonNullable<ReplaySummary['error']> {
   const [, code = 'INTERNAL', message = summary] = /^([A-Z_]+): ([^]*)$/.exec(summary) ?? [];
   return { code, message };

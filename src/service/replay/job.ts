@@ -1,8 +1,8 @@
 /**
- * Runs a replay job: replays beside the recording thread, then one append of leaf `gov.replay/1`, the result and,
- * for a graph, its declaration. A crash before the store answers leaves nothing of it, and the job is run again; a
- * worker that lost its lease meanwhile is refused, so a replay is recorded once.
- * Proven by `test/service/replay/faults.test.ts`.
+ * Runs a replay job: replays in a worker thread, then appends leaf `gov.replay/1`, the result and, for a
+ * graph, its declaration at once. A crash before the store answers leaves nothing, and the job runs again.
+ * The store refuses a worker that lost its lease, so a replay is recorded once. Proven by
+ * `test/service/replay/faults.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import type { ReplayRequest } from '../../contract/replay.ts';
@@ -11,19 +11,19 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { ClaimedJob } from '../../store/port/store.ts';
 import { append, unmetered, type PlainEffect } from '../events/append.ts';
 import type { Services } from '../dependencies.ts';
-import type { Replayed } from '../call/work.ts';
+import type { ReplayedRun } from '../call/work.ts';
 
 const attempts = 3;
 
-/** RUN_HAS_NO_EVENTS, CONFLICT where the lease of the job was lost, and what storing refuses with. */
+/** RUN_HAS_NO_EVENTS, CONFLICT where the lease of the job was lost, and errors of the append. */
 export async function runReplay(services: Services, job: ClaimedJob): Promise<void> {
   const { projectId, runId, createdMs, resultId: replayId, request } = job;
-  if (replayId === null) throw new Error(`job ${job.jobId} names no replay`);
+  if (replayId === null) throw new Error(`expected a replay in job ${job.jobId}, got none`);
   const events = Math.max(
     ...(await Promise.all(runsOf(job).map((run) => eventsOf(services, projectId, run)))),
   );
   const input = { projectId, runId, replayId, createdMs, request, salt: services.salt() };
-  // whoever declares the run's graph meanwhile has to wait, so that neither undoes the other
+  // another declaration of the run's graph waits, so that neither undoes the other
   if (!isOfGraph(request))
     return complete(services, job, await services.work.run('replay', input, { events }));
   await services.runs.inTurn({ projectId, runId }, async () => {
@@ -32,7 +32,7 @@ export async function runReplay(services: Services, job: ClaimedJob): Promise<vo
       try {
         return await complete(services, job, replayed);
       } catch (error) {
-        // sealed meanwhile by another process: then it is only compared
+        // another process sealed the graph in the meantime: the declaration is compared only
         const sealed = error instanceof GovError && error.code === 'GRAPH_SEALED';
         if (!sealed || attempt === attempts) throw error;
       }
@@ -43,7 +43,7 @@ export async function runReplay(services: Services, job: ClaimedJob): Promise<vo
 /** The runs whose events are read. */
 function runsOf({ runId, request }: ClaimedJob): string[] {
   if (isOfGraph(request)) return [runId];
-  // stored by the operation that accepted it, which checked it
+  // the operation that accepted it checked and stored it
   const { compareRunId } = JSON.parse(request) as ReplayRequest;
   return compareRunId === undefined ? [runId] : [runId, compareRunId];
 }
@@ -51,10 +51,10 @@ function runsOf({ runId, request }: ClaimedJob): string[] {
 const eventsOf = async ({ store }: Services, projectId: string, runId: string): Promise<number> =>
   (await store.run(projectId, runId))?.events ?? 0;
 
-/** Requests are canonical, and of a graph's members `edges` is the first. */
+/** A request is canonical JSON, and the first member of a graph's request is `edges`. */
 const isOfGraph = (request: string): boolean => request.startsWith('{"edges":');
 
-async function complete(services: Services, job: ClaimedJob, replayed: Replayed): Promise<void> {
+async function complete(services: Services, job: ClaimedJob, replayed: ReplayedRun): Promise<void> {
   const { projectId, runId, jobId, lease } = job;
   const { record, result, summary, declaration, altered } = replayed;
   await report(services, job, altered);
@@ -72,7 +72,7 @@ async function complete(services: Services, job: ClaimedJob, replayed: Replayed)
   });
 }
 
-/** The replay told of them as steps; the operator hears of them too, by `/health` and by the log. */
+/** Reports altered leaves to the operator, by `/health` and by the log. The replay lists them as steps. */
 async function report(
   { store, log }: Services,
   { projectId, runId }: ClaimedJob,
@@ -80,7 +80,10 @@ async function report(
 ): Promise<void> {
   for (const index of altered) {
     await store.leaf(projectId, index).catch((error: unknown) => {
-      log.error({ err: error, runId, index }, 'a leaf is not the one that was logged; run fsck');
+      log.error(
+        { err: error, runId, index },
+        'expected every leaf as it was logged, got an altered one; run gov log fsck',
+      );
     });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The result of a replay as it may be answered: it is kept with its job, and its `gov.replay/1` leaf commits to the
- * text. Proven by `test/service/replay/faults.test.ts`.
+ * The result of a replay, checked against the log. Its text is stored with the job, and its `gov.replay/1`
+ * leaf commits to the text. Proven by `test/service/replay/faults.test.ts`.
  */
 import { openLeaf } from '../../core/decided/leaf.ts';
 import { openReplay } from '../../core/decided/replay.ts';
@@ -13,15 +13,15 @@ import type { Leaf } from '../../store/port/store.ts';
 import { contradiction } from '../proofs/contradiction.ts';
 
 /**
- * The text of a result, null where there is none yet. STORAGE_FAULT where job and leaf contradict each other, or the
- * commitment was erased. Cost: a leaf, and a SHA-256 of the text.
+ * The text of a result, or null where there is none yet. STORAGE_FAULT where job and leaf contradict each
+ * other, or the commitment was erased. Cost: a leaf, and a SHA-256 of the text.
  */
 export async function loggedResult(
   store: StoreReader,
   projectId: string,
   replayId: string,
 ): Promise<string | null> {
-  // before the job: a replay that is logged is completed
+  // read before the job: a logged replay is always completed
   const before = await store.leafOf(projectId, 'gov.replay/1', replayId);
   const job = await store.jobWithResult(projectId, replayId);
   if (before === null && job?.status !== 'completed') return null;
@@ -29,7 +29,7 @@ export async function loggedResult(
   return heldAgainst({ store, projectId, replayId, job, leaf });
 }
 
-/** The result of a completed job; of any but a replay as it is stored. */
+/** The result of a completed job. Only results of replays are checked. */
 export async function resultOf(store: StoreReader, projectId: string, job: StoredJob): Promise<string> {
   const { type, jobId, resultId, result } = job;
   if (type !== 'replay' && resultId === null) return result ?? 'null';

@@ -1,7 +1,7 @@
 /**
- * The replay of a run against another, whose recorded steps are the expectation. Both are read twice, a few events
- * at a time: first what their steps are called, to align them, then their members.
- * Proven by `test/service/replay/handlers.engines.test.ts`.
+ * Replays a run against another one, whose recorded steps are expected. Reads both twice, a few events at a
+ * time: first the names of their steps, to align them, then the members. Proven by
+ * `test/service/replay/handlers.engines.test.ts`.
  */
 import type { SnapshotInput } from '../../contract/governance.ts';
 import { valuesAt } from '../../core/event/bodies.ts';
@@ -17,7 +17,7 @@ import { noEvents, runEvents } from '../events/run-stream.ts';
 import { snapshotOf } from '../policies/run-snapshot.ts';
 import type { TaskContext } from '../call/work.ts';
 
-/** Members of metadata that name things of their own run, and so differ in every other. */
+/** Members of metadata that name things of their own run, and so differ in every other run. */
 const ofItsRun: ReadonlySet<string> = new Set([
   'approvalId',
   'causedBy',
@@ -58,7 +58,7 @@ export async function replayAgainst(
   const wanted = await snapshotOf(context.reader, other);
   if (wanted === null && snapshot === null) collector.warn('no snapshot of either run was recorded');
   else {
-    // no decision was made again, so nothing is known of what other policies did
+    // no decision ran again, so the drift of other policies is unknown
     const findings = { ...collector.findings(), notReplayable: 1 };
     const { driftDiagnostics, warnings } = snapshotDrift(wanted, snapshot, findings);
     for (const diagnostic of driftDiagnostics) collector.drift(diagnostic);
@@ -70,7 +70,7 @@ export async function replayAgainst(
 const actionPointer = '/action';
 const action = new Set([actionPointer]);
 
-/** 4 bytes a step. */
+/** The words of a run's steps: 4 bytes each. */
 async function wordsOf(context: TaskContext, run: RunAt, words: StepWords): Promise<Int32Array> {
   const numbers = new Int32Array(await context.reader.runEventsBelow(run.projectId, run.runId, run.treeSize));
   let at = 0;
@@ -103,11 +103,11 @@ async function* stepsOf(context: TaskContext, run: RunAt): AsyncGenerator<RunSte
   }
 }
 
-/** What is compared of a step: who did what to what, with which metadata. */
+/** The members of a step that are compared: who did what to what, with which metadata. */
 function membersOf({ actor, resource, metadata }: ReturnType<typeof openEvent>): JsonObject {
   const own = Object.entries(metadata as JsonObject).filter(([name]) => !ofItsRun.has(name));
   const kept: Record<string, JsonObject[string]> = Object.create(null);
   for (const [name, value] of own) kept[name] = value;
-  // all of it was read as JSON
+  // all of it was parsed from JSON
   return { actor, resource, metadata: kept } as unknown as JsonObject;
 }

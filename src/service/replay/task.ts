@@ -1,7 +1,7 @@
 /**
- * Task: replays a run at the size that the log has now (interface §4.4; contract F10-F16; docs/replay.md). No side
- * effects and no models: what was recorded is held against what comes out when it is evaluated again.
- * Proven by `test/service/replay/handlers.engines.test.ts`.
+ * Task: replays a run at the current size of the log (contract F10-F16; docs/replay.md). Without side effects
+ * and without models: it compares recorded values with values that are computed again. Proven by
+ * `test/service/replay/handlers.engines.test.ts`.
  */
 import type { GraphReplayRequest, ReplayRequest, ReplayResult } from '../../contract/replay.ts';
 import { listCommitment } from '../../core/decided/leaf.ts';
@@ -14,7 +14,7 @@ import { formatTimestamp } from '../../core/time.ts';
 import { replayDecisions } from './decisions.ts';
 import { replayGraph } from './graph.ts';
 import { replayAgainst } from './runs.ts';
-import type { Replayed, ReplayInput, Task, TaskContext } from '../call/work.ts';
+import type { ReplayedRun, ReplayInput, Task, TaskContext } from '../call/work.ts';
 
 export const replay: Task<'replay'> = async (context, input) => {
   const { projectId, runId, replayId, createdMs } = input;
@@ -56,7 +56,7 @@ export const replay: Task<'replay'> = async (context, input) => {
   return { record, result: text, summary: JSON.stringify(counts), declaration, altered };
 };
 
-interface Outcome extends Pick<Replayed, 'declaration' | 'altered'> {
+interface Outcome extends Pick<ReplayedRun, 'declaration' | 'altered'> {
   readonly kind: ReplayRecord['kind'];
   readonly snapshot: Snapshot | null;
 }
@@ -67,7 +67,7 @@ async function replayed(
   { input, collector }: { input: ReplayInput; collector: ReplayCollector },
 ): Promise<Outcome> {
   const none = { declaration: null, altered: [] };
-  // stored by the operation that accepted it, which checked it
+  // the operation that accepted it checked and stored it
   const request = readJson(input.request) as unknown as ReplayRequest | GraphReplayRequest;
   if ('nodes' in request) {
     const declaration = await replayGraph(context, run, { request, collector, salt: input.salt });

@@ -10,12 +10,12 @@ import { attestationText, sampledUnits, verifyAttestation } from '../../../src/c
 import { sha256Text } from '../../../src/core/hash.ts';
 import { canonicalize, type Json } from '../../../src/core/json/parse.ts';
 import { reportedHead } from '../../../src/core/plane/usage-report.ts';
-import { type Check, loadCheck } from '../../../src/service/call/schema.ts';
+import { type BodyCheck, loadCheck } from '../../../src/service/call/schema.ts';
 import { asked, verify } from './asked.ts';
 import { mutations } from '../json/mutate.ts';
 import { challengeFor, origin, plane, TestPlane } from './log.ts';
 
-let schema: Check;
+let schema: BodyCheck;
 beforeAll(async () => {
   schema = await loadCheck(AttestationProof, { in: 'body' });
 });

@@ -17,11 +17,11 @@ import {
   reportHash,
   reportMonth,
 } from '../../../src/core/plane/usage-report.ts';
-import { type Check, loadCheck } from '../../../src/service/call/schema.ts';
+import { type BodyCheck, loadCheck } from '../../../src/service/call/schema.ts';
 import { mutations } from '../json/mutate.ts';
 import { auditOrigin, hashOf, origin, plane, TestPlane, Tree } from './log.ts';
 
-let schema: Check;
+let schema: BodyCheck;
 beforeAll(async () => {
   schema = await loadCheck(UsageReport, { in: 'body' });
 });

@@ -13,11 +13,11 @@ const letIn = (made: Buckets, name: string, count: number): number =>
   Array.from({ length: count }, () => made.take(name)).filter(({ taken }) => taken).length;
 
 describe('a bucket', () => {
-  it('lets a burst in, and no more than that', () => {
+  it('a bucket admits a burst and no request more', () => {
     expect(letIn(buckets().made, 'a', 21)).toBe(20);
   });
 
-  it('fills up as fast as it is told, and not above its burst', () => {
+  it('a bucket refills at its rate, and not above its burst', () => {
     const { made, clock } = buckets();
     letIn(made, 'a', 20);
     clock.ms += 99;
@@ -30,19 +30,19 @@ describe('a bucket', () => {
     expect(letIn(made, 'a', 50)).toBe(20);
   });
 
-  it('is its own: others are not emptied with it', () => {
+  it('a bucket does not empty the buckets of others', () => {
     const { made } = buckets();
     letIn(made, 'a', 30);
     expect(made.take('b')).toEqual({ taken: true, left: 19, waitSeconds: 1 });
   });
 
-  it('can be looked at without taking from it', () => {
+  it('a bucket can be read without taking a token', () => {
     const { made } = buckets({ burst: 1 });
     expect([made.look('a').taken, made.look('a').taken, made.take('a').taken]).toEqual([true, true, true]);
     expect([made.look('a').taken, made.take('a').taken]).toEqual([false, false]);
   });
 
-  it('says how long to wait, and after that there is one', () => {
+  it('a bucket says how long to wait, and then has a token', () => {
     fc.assert(
       fc.property(
         fc.double({ min: 0.01, max: 5000, noNaN: true }),
@@ -64,7 +64,7 @@ describe('a bucket', () => {
     );
   });
 
-  it('never lets more in than burst and rate allow, however requests are spread', () => {
+  it('a bucket never admits more than burst and rate allow, however requests are spread', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 200 }), (pauses) => {
         const { made, clock } = buckets();
@@ -79,7 +79,7 @@ describe('a bucket', () => {
     );
   });
 
-  it('is dropped once too many others were used after it, so that memory is bounded', () => {
+  it('a bucket is dropped once enough others were used after it, so that memory is bounded', () => {
     const { made } = buckets({ most: 100, burst: 1 });
     made.take('first');
     for (let at = 0; at < 10_000; at++) {

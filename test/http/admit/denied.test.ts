@@ -35,7 +35,7 @@ const upgradeStatus = (key: string): Promise<number> =>
   });
 
 describe('the log of a project', () => {
-  it('tells of its keys that lacked a scope, for streams too, and of those that gave what they had not', async () => {
+  it('the log of a project records its keys that lacked a scope, for streams too, and those that granted scopes they lack', async () => {
     const { key, keyId } = await newKey({ name: 'narrow', scopes: ['keys:write'] });
     expect((await ada.call('GET', '/jobs', { key })).status).toBe(403);
     expect(await upgradeStatus(key)).toBe(403);
@@ -51,7 +51,7 @@ describe('the log of a project', () => {
     for (const { actor } of events) expect(actor).toEqual({ id: keyId, type: 'api_key' });
   });
 
-  it('tells of a key that was revoked and is still tried, and of no unknown one', async () => {
+  it('the log of a project records uses of a revoked key, and none of an unknown key', async () => {
     const { key, keyId } = await newKey({ name: 'revoked' });
     await ada.call('DELETE', `/api-keys/${keyId}`);
     expect((await ada.call('GET', '/jobs', { key })).status).toBe(401);

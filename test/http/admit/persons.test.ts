@@ -60,7 +60,7 @@ const comparable = ({ status, text, headers }: Answer): unknown[] => [
 ];
 
 describe('a person', () => {
-  it('names the project of a call, and acts on it with every scope', async () => {
+  it('a person names the project of a call, and acts on it with every scope', async () => {
     for (const [name, way] of Object.entries(await ways())) {
       const named = withHeaders(way, { 'gov-project': production });
       const created = await service.call('POST', '/events', { ...named, body: event({ runId: 'by-ada' }) });
@@ -70,7 +70,7 @@ describe('a person', () => {
     expect((await ada.call('GET', '/events/count?runId=by-ada')).body.count).toBe(3);
   });
 
-  it('has to name it, by a header that an answer tells of', async () => {
+  it('a person must name the project in a header that the error names', async () => {
     for (const way of Object.values(await ways())) {
       const { status, body } = await service.call('GET', '/runs', way);
       expect([status, body.code]).toEqual([400, 'VALIDATION_ERROR']);
@@ -80,7 +80,7 @@ describe('a person', () => {
     }
   });
 
-  it('gets the same 404 for a project of others, for none, and for what is no id', async () => {
+  it('a person gets the same 404 for a project of others, a missing project and a malformed id', async () => {
     const theirs = (await eve.call('GET', '/auth/identity')).body.projectId as string;
     for (const way of Object.values(await ways())) {
       const asked = async (projectId: string, path = '/runs') =>
@@ -100,7 +100,7 @@ describe('a person', () => {
     }
   });
 
-  it('reaches a project under the base path of its environment alone', async () => {
+  it('a person reaches a project only under the base path of its environment', async () => {
     for (const way of Object.values(await ways())) {
       const { status, body } = await service.call(
         'GET',
@@ -117,7 +117,7 @@ describe('a person', () => {
     }
   });
 
-  it('acts on the organization without naming a project, in its home of the environment', async () => {
+  it('a person acts on the organization without naming a project, in its home of the environment', async () => {
     for (const way of Object.values(await ways())) {
       expect((await service.call('GET', '/projects', way)).body.data).toHaveLength(2);
       const { body } = await service.call('GET', '/auth/identity', way);
@@ -132,7 +132,7 @@ describe('a person', () => {
     }
   });
 
-  it('who has not signed up is told to', async () => {
+  it('a person who has not signed up gets an error that says so', async () => {
     const { status, body } = await service.call('GET', '/projects', {
       key: await service.idToken('mallory'),
     });
@@ -140,7 +140,7 @@ describe('a person', () => {
     expect(body.detail).toContain('/auth/signup');
   });
 
-  it('is refused with one text for tokens and cookies and one for ID tokens, whatever is wrong', async () => {
+  it('a person is rejected with one text for tokens and cookies and one for ID tokens, whatever is wrong', async () => {
     const nowSeconds = Math.floor(Date.now() / 1000);
     const unknown = { cookie: `__Host-gov_session=${randomBytes(32).toString('base64url')}`, ...sameOrigin };
     const asked = async (options: CallOptions): Promise<string> => {
@@ -168,7 +168,7 @@ describe('a person', () => {
     }
   });
 
-  it('does not get in with a cookie as a token, or a token as a cookie', async () => {
+  it('a person cannot use a cookie as a token, or a token as a cookie', async () => {
     for (const way of Object.values(await ways())) await service.call('GET', '/projects', way);
     const secret = cookie.slice('__Host-gov_session='.length);
     expect((await service.call('GET', '/projects', { key: secret })).status).toBe(401);
@@ -176,7 +176,7 @@ describe('a person', () => {
     expect((await service.call('GET', '/projects', { headers })).status).toBe(401);
   });
 
-  it('with a credential in a header is who the header says, whatever the cookie', async () => {
+  it('a person with a credential in a header is the one that the header names, whatever the cookie', async () => {
     const headers = { cookie, ...sameOrigin };
     const { body } = await service.call('GET', '/auth/identity', { key: eve.keys.production, headers });
     expect([body.type, body.organizationId]).toEqual(['api_key', eve.orgId]);
@@ -184,7 +184,7 @@ describe('a person', () => {
     expect((await eve.call('GET', '/jobs', { headers: foreign })).status).toBe(200);
   });
 
-  it('who signs up is asked for an ID token, and a key is none', async () => {
+  it('a person who signs up needs an ID token, and a key does not count as one', async () => {
     const body = { name: 'A', organizationName: 'B' };
     const none = await service.call('POST', '/auth/signup', { body });
     expect([none.status, none.body.code]).toEqual([401, 'UNAUTHENTICATED']);
@@ -200,7 +200,7 @@ describe('a person', () => {
 });
 
 describe('a key', () => {
-  it('may repeat its project in Gov-Project, and name no other', async () => {
+  it('a key may repeat its project in Gov-Project, and name no other', async () => {
     const named = (projectId: string) => ada.call('GET', '/runs', { headers: { 'gov-project': projectId } });
     expect((await named(production)).status).toBe(200);
     for (const other of [ada.projectId, nobodys, 'x']) {
@@ -209,7 +209,7 @@ describe('a key', () => {
     }
   });
 
-  it('shows when it was used, to the minute', async () => {
+  it('a key shows when it was used, to the minute', async () => {
     const { body } = await ada.call('POST', '/api-keys', { body: { name: 'used' } });
     expect(body.record.lastUsedAt).toBeNull();
     const minute = Math.floor(Date.now() / 60_000) * 60_000;
@@ -222,7 +222,7 @@ describe('a key', () => {
     expect(Date.parse(lastUsedAt)).toBeGreaterThanOrEqual(minute);
   });
 
-  it('of one environment does not open the other', async () => {
+  it('a key of one environment does not open the other', async () => {
     const { status, body } = await ada.call('GET', '/runs', { key: ada.keys.sandbox });
     expect([status, body.code]).toEqual([401, 'ENVIRONMENT_MISMATCH']);
   });
@@ -241,7 +241,7 @@ describe('a live stream', () => {
       socket.on('error', () => {});
     });
 
-  it('is open to people too, and with their cookie to pages of the service alone', async () => {
+  it('a live stream is open to people too, and with their cookie only to pages of the service', async () => {
     const project = { 'gov-project': production };
     expect(await opens({ authorization: `Bearer ${cliToken}`, ...project })).toBe(101);
     expect(await opens({ cookie, origin: service.origin, ...project })).toBe(101);
@@ -252,7 +252,7 @@ describe('a live stream', () => {
 });
 
 describe('a session', () => {
-  it('has a cookie with exactly the attributes of the contract', async () => {
+  it('a session has a cookie with exactly the attributes of the contract', async () => {
     const idToken = await service.idToken('ada', { auth_time: Math.floor(Date.now() / 1000) });
     const { headers } = await service.call('POST', '/auth/session', { body: { idToken } });
     const [set = '', ...more] = headers['set-cookie'] ?? [];
@@ -262,7 +262,7 @@ describe('a session', () => {
     expect(attributes.toSorted()).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict', 'Secure']);
   });
 
-  it('ends on the server when its person signs out, and when they sign in anew', async () => {
+  it('a session ends on the server when its person signs out or signs in again', async () => {
     const old = await signIn('ada');
     const calls = (value: string) =>
       service.call('GET', '/projects', { headers: { cookie: value, ...sameOrigin } });
@@ -282,7 +282,7 @@ describe('a session', () => {
     expect((await calls(cookie)).status).toBe(200);
   });
 
-  it('of the command line ends at once when it is revoked', async () => {
+  it('a session of the command line ends at once when it is revoked', async () => {
     const token = await cliTokenOf('ada');
     expect((await service.call('GET', '/projects', { key: token })).status).toBe(200);
     expect((await service.call('DELETE', '/auth/tokens', { key: token })).status).toBe(200);

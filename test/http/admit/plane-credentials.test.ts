@@ -36,7 +36,7 @@ describe.each(engines)('a hybrid key of a service on %s', (engine) => {
     return [status, body.code];
   };
 
-  it('carries what the contract says, and no more', () => {
+  it('a hybrid key has exactly the scopes of the contract', () => {
     expect(hybridScopes).toEqual([
       'telemetry:write',
       'telemetry:manage',
@@ -47,13 +47,13 @@ describe.each(engines)('a hybrid key of a service on %s', (engine) => {
     for (const id of ofPlanes) expect(hybridScopes).toContain(table[id].scope);
   });
 
-  it.each(keyed)('is of no use for %s', async (id) => {
+  it.each(keyed)('a hybrid key is rejected by %s', async (id) => {
     const { method, path, body } = rowRequest(id, { ...nobodysIds, projectId });
     const options = { key: sender.credentials.key, ...(body === undefined ? {} : { body }) };
     expect(await refused(tenant.call(method, path, options))).toEqual([401, 'INVALID_CREDENTIAL']);
   });
 
-  it.each(ofPlanes)('is what %s asks for, and nothing else', async (id) => {
+  it.each(ofPlanes)('a hybrid key is the only credential that %s accepts', async (id) => {
     const { method, path, body } = rowRequest(id, nobodysIds);
     const options = body === undefined ? {} : { body };
     const person = await service.idToken(tenant.person);
@@ -74,7 +74,7 @@ describe.each(engines)('a hybrid key of a service on %s', (engine) => {
     ]);
   });
 
-  it('may come in X-API-Key', async () => {
+  it('a hybrid key may come in X-API-Key', async () => {
     const { key } = sender.credentials;
     const report = sender.plane.work(2).report();
     const { status } = await sender.send(report, {
@@ -83,7 +83,7 @@ describe.each(engines)('a hybrid key of a service on %s', (engine) => {
     expect(status).toBe(202);
   });
 
-  it('is of one environment', async () => {
+  it('a hybrid key belongs to one environment', async () => {
     const sent = sender.post(
       `${service.origin}/sandbox/api/v1/telemetry/usage`,
       sender.plane.work(2).report(),
@@ -91,7 +91,7 @@ describe.each(engines)('a hybrid key of a service on %s', (engine) => {
     expect(await refused(sent)).toEqual([401, 'ENVIRONMENT_MISMATCH']);
   });
 
-  it('ends at once where its plane is revoked, within five seconds in other processes, and is told', async () => {
+  it('a hybrid key ends at once where its plane is revoked, within five seconds in other processes, and the log records it', async () => {
     const other = await enrolledPlane(tenant.call, { name: 'revoked', projectId });
     const { dataPlaneId } = other.plane.home;
     const again = engine === 'postgres' ? await service.again() : null;
@@ -117,7 +117,7 @@ describe.each(engines)('a hybrid key of a service on %s', (engine) => {
     expect([body.status, body.lastReport.sequence]).toEqual(['revoked', again === null ? 1 : 2]);
   }, 30_000);
 
-  it('ends with its project', async () => {
+  it('a hybrid key ends with its project', async () => {
     const person = await service.idToken(tenant.person);
     const made = await tenant.call('POST', '/projects', {
       body: { name: 'gone', environment: 'production' },
@@ -182,7 +182,7 @@ describe('look-ups of hybrid keys', () => {
     return { state, keys, identify };
   };
 
-  it('are believed for five seconds, and asked for anew once forgotten', async () => {
+  it('caches look-ups of hybrid keys for five seconds, and repeats them once forgotten', async () => {
     const { state, keys, identify } = over();
     await identify(token);
     state.ms = 4999;
@@ -196,7 +196,7 @@ describe('look-ups of hybrid keys', () => {
     expect(state.asked).toBe(3);
   });
 
-  it('take the key before, and its secret, until its time is over', async () => {
+  it('accepts the previous hybrid key and its secret until their time is over', async () => {
     const { state, identify } = over();
     state.ms = 59_999;
     const caller = await identify(previous);

@@ -47,7 +47,7 @@ const counted = (answers: readonly Answer[], status: number): number =>
 const off = { keyPerSecond: 0, keyBurst: 0, eventsPerSecond: 0, anonymousPerSecond: 0, authPerMinute: 0 };
 
 describe('a key', () => {
-  it('has as many requests as its burst, then 429 that says when there is another', async () => {
+  it('a key has as many requests as its burst, then 429 with the time of the next one', async () => {
     await start({ rates: { ...off, keyPerSecond: 1, keyBurst: 5 } });
     const ada = await service.signUp('ada');
     const jobs = () => ada.call('GET', '/jobs');
@@ -67,7 +67,7 @@ describe('a key', () => {
     await expect.poll(async () => (await jobs()).status, { timeout: 3000, interval: 100 }).toBe(200);
   });
 
-  it('does not use up what others have, and is told its health all the same', async () => {
+  it('a key does not use up the rate of others, and still gets its health', async () => {
     await start({ rates: { ...off, keyPerSecond: 1, keyBurst: 3 } });
     const [ada, eve] = [await service.signUp('ada'), await service.signUp('eve')];
     await untilRefused({ burst: 3, perSecond: 1 }, () => ada.call('GET', '/jobs'));
@@ -77,7 +77,7 @@ describe('a key', () => {
     expect(limited(health[0] as Answer)).toEqual({});
   });
 
-  it('has a rate of its own for recording events', async () => {
+  it('a key has a rate of its own for recording events', async () => {
     await start({ rates: { ...off, keyPerSecond: 1, keyBurst: 1, eventsPerSecond: 4 } });
     const ada = await service.signUp('ada');
     await untilRefused({ burst: 1, perSecond: 1 }, () => ada.call('GET', '/jobs'));
@@ -90,7 +90,7 @@ describe('a key', () => {
     expect(letIn).toBeGreaterThanOrEqual(3);
   });
 
-  it('is told of the quota of the month beside the rate, on what is metered', async () => {
+  it('a key gets the quota of the month in addition to the rate, on metered operations', async () => {
     await start({ rates: { ...off, keyPerSecond: 100 } });
     const ada = await service.signUp('ada');
     const sandbox = await ada.call('POST', '/events', { body: event(), environment: 'sandbox' });
@@ -106,7 +106,7 @@ describe('a key', () => {
 });
 
 describe('a person', () => {
-  it('has one rate, however they sign in', async () => {
+  it('a person has one rate, however they sign in', async () => {
     await start({ rates: { ...off, keyPerSecond: 1, keyBurst: 4 } });
     await service.signUp('ada');
     const first = await service.idToken('ada');
@@ -124,7 +124,7 @@ describe('a person', () => {
 describe('an address', () => {
   const unknownKey = () => createToken('live', randomBytes);
 
-  it('has ten calls of /auth a minute, which are told of', async () => {
+  it('an address has ten calls of /auth a minute, and headers that say so', async () => {
     await start({ rates: { ...off, authPerMinute: limits.rateAuthPerMinute } });
     const paths = ['/auth/configuration', '/auth/identity'];
     const calls: Answer[] = [];
@@ -140,13 +140,13 @@ describe('an address', () => {
     expect((await service.call('POST', '/auth/signup', { body: {} })).status).toBe(429);
   });
 
-  it('is counted once where a credential is refused at /auth', async () => {
+  it('an address counts a refused credential at /auth once', async () => {
     await start({ rates: { ...off, authPerMinute: 10, anonymousPerSecond: 5 } });
     const { status, headers } = await service.call('GET', '/auth/identity', { key: unknownKey() });
     expect([status, headers['ratelimit-policy']]).toEqual([401, '"auth";q=10;w=60']);
   });
 
-  it('has so many refused credentials a second, and credentials that were good lately still work', async () => {
+  it('an address has a limit of refused credentials a second, and recently valid credentials still work', async () => {
     await start({ rates: { ...off, anonymousPerSecond: 1 } });
     const [ada, eve] = [await service.signUp('ada'), await service.signUp('eve')];
     expect((await ada.call('GET', '/jobs')).status).toBe(200);
@@ -164,7 +164,7 @@ describe('an address', () => {
     expect([known?.status, stranger?.status]).toEqual([200, 429]);
   });
 
-  it('is not asked of the store for a stranger once too many were refused', async () => {
+  it("does not look up a stranger's credential once its address had too many refusals", async () => {
     await start({ rates: { ...off, anonymousPerSecond: 2 } });
     const { store } = service.services;
     let asked = 0;
@@ -179,7 +179,7 @@ describe('an address', () => {
     expect(asked).toBeLessThanOrEqual(2 + Math.ceil(((performance.now() - startedMs) / 1000) * 2));
   });
 
-  it('counts pages that anybody may read', async () => {
+  it('an address counts public pages', async () => {
     await start({ rates: { ...off, anonymousPerSecond: 3 } });
     const page = () => service.call('GET', `${service.origin}/problems/not-found`);
     const { letIn } = await untilRefused({ burst: 3, perSecond: 3 }, page);
@@ -191,7 +191,7 @@ describe('a load balancer', () => {
   const asClient = (address: string) =>
     service.call('GET', '/auth/configuration', { headers: { 'x-forwarded-for': address } });
 
-  it('is believed where it is trusted: its clients are counted one by one', async () => {
+  it('a trusted load balancer has its clients counted one by one', async () => {
     await start({ rates: { ...off, authPerMinute: 2 }, trustedProxies: ['127.0.0.0/8', '::1'] });
     for (const address of ['192.0.2.1', '192.0.2.2']) {
       const calls = await statuses(3, () => asClient(address));
@@ -200,7 +200,7 @@ describe('a load balancer', () => {
     expect((await asClient('192.0.2.1, 192.0.2.3')).status).toBe(200);
   });
 
-  it('is one client where it is not, whatever it says', async () => {
+  it('an untrusted load balancer counts as one client, whatever its header says', async () => {
     await start({ rates: { ...off, authPerMinute: 2 } });
     const calls = [await asClient('192.0.2.1'), await asClient('192.0.2.2'), await asClient('192.0.2.3')];
     expect(calls.map(({ status }) => status)).toEqual([200, 200, 429]);
@@ -208,7 +208,7 @@ describe('a load balancer', () => {
 });
 
 describe('without limits', () => {
-  it('a service tells of none', async () => {
+  it('a service without limits sends no rate headers', async () => {
     await start({ rates: off });
     const ada = await service.signUp('ada');
     const calls = await statuses(30, () => ada.call('GET', '/jobs'));
@@ -216,7 +216,7 @@ describe('without limits', () => {
     expect(limited(calls[29] as Answer)).toEqual({});
   });
 
-  it('a plane neither', async () => {
+  it('a plane sends no rate headers', async () => {
     const plane = await startPlane();
     const calls = await Promise.all(Array.from({ length: 300 }, () => plane.call('GET', '/jobs')));
     expect(counted(calls, 200)).toBe(300);
@@ -229,7 +229,7 @@ describe('rates', () => {
   const now = () => 1_700_000_000_500;
   const rules = { quotas: unlimited, settings: defaultSettings };
 
-  it('are those of the contract where nothing is configured', () => {
+  it('rates are those of the contract where nothing is configured', () => {
     const clock = { ms: 0 };
     const rates = new Rates({}, { now, monotonic: () => clock.ms });
     const many = (name: Parameters<Rates['spend']>[0]) => {
@@ -242,7 +242,7 @@ describe('rates', () => {
     expect([many('default'), many('events'), many('anonymous'), many('auth')]).toEqual([100, 1000, 10, 0]);
   });
 
-  it('are told of with the time of the next request', () => {
+  it('rates come with the time of the next request', () => {
     const rates = new Rates({ keyPerSecond: 100 }, { now, monotonic: () => 0 });
     const quota = {
       meters: 'audit_event',
@@ -262,7 +262,7 @@ describe('rates', () => {
     ]);
   });
 
-  it('leave a quota out that refuses nothing', () => {
+  it('rates leave out a quota that refuses nothing', () => {
     const rates = new Rates(off, { now });
     const overage = { ...defaultSettings, quotaMode: 'overage' } as const;
     const quota = {
@@ -272,7 +272,7 @@ describe('rates', () => {
     expect(rates.spend('default', 'a', quota).lines).toEqual([]);
   });
 
-  it('count each operation by one limit', () => {
+  it('rates count each operation by one limit', () => {
     const byRate = Object.groupBy(Object.entries<Operation>(table), ([, row]) => rateOf(row) ?? 'none');
     const ids = (name: string) => (byRate[name as keyof typeof byRate] ?? []).map(([id]) => id);
     expect(ids('events')).toEqual(['createEvent', 'createEvents']);

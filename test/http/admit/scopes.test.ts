@@ -29,7 +29,7 @@ describe.each(worlds)('a key on %s', (world) => {
     (id) => (table[id] as Operation).scope !== null && accessOf(table[id]) !== 'plane',
   );
 
-  it.each(rows)('may %s with the scope of its row and with *, and with no other', async (id) => {
+  it.each(rows)('a key may %s with the scope of its row and with *, and with no other', async (id) => {
     const { scope: needed }: Operation = table[id];
     const wrong: string[] = [];
     for (const scope of scopes) {
@@ -44,7 +44,7 @@ describe.each(worlds)('a key on %s', (world) => {
     expect(wrong).toEqual([]);
   });
 
-  it('needs no scope for the rows that ask for none', async () => {
+  it('a key needs no scope for rows without one', async () => {
     const open = operationsOf(world).filter((id) => (table[id] as Operation).scope === null);
     expect(open.length).toBeGreaterThanOrEqual(3);
     for (const id of open) expect([id, (await probe(id, 'events:read')).status]).not.toEqual([id, 403]);

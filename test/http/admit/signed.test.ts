@@ -38,7 +38,7 @@ const signatureHeader = 'x-telemetry-signature';
 const timestampHeader = 'x-telemetry-timestamp';
 
 describe('a signed body', () => {
-  it('verifies in every spelling, and is stored in one', async () => {
+  it('a signed body verifies in every spelling, and is stored in one', async () => {
     const report = nextReport();
     const turned = Object.fromEntries(Object.entries(report).toReversed());
     const escaped = JSON.stringify(report).replaceAll('g', '\\u0067');
@@ -53,7 +53,7 @@ describe('a signed body', () => {
     }
   });
 
-  it('is signed as RFC 8785 writes it, and no other text of it is', async () => {
+  it('a signature covers the RFC 8785 form of a body, and no other text of it', async () => {
     const report = nextReport();
     const spelled = JSON.stringify(report, null, 1);
     const timestamp = seconds();
@@ -72,7 +72,7 @@ describe('a signed body', () => {
     expect(await said(post(report, headers))).toEqual([202, 'accepted']);
   });
 
-  it('is refused with one byte changed, by another secret, and for another time', async () => {
+  it('a signed body is rejected with one byte changed, by another secret, and for another time', async () => {
     const report = nextReport();
     const changed = { ...report, sentAt: '2026-01-01T00:00:00Z' };
     expect(await said(sender.send(report, { raw: canonical(changed) }))).toEqual([401, 'INVALID_SIGNATURE']);
@@ -83,7 +83,7 @@ describe('a signed body', () => {
     expect(await said(sender.send(report))).toEqual([202, 'accepted']);
   });
 
-  it('is refused before its schema is looked at, and strictly read before that', async () => {
+  it('a signed body is rejected before its schema is checked, and strictly parsed before that', async () => {
     const secret = `whsec_${Buffer.alloc(32).toString('base64')}`;
     expect(await said(sender.send({ no: 'report' }, { secret }))).toEqual([401, 'INVALID_SIGNATURE']);
     expect(await said(sender.send({ no: 'report' }))).toEqual([400, 'VALIDATION_ERROR']);
@@ -91,7 +91,7 @@ describe('a signed body', () => {
     expect(await said(twice)).toEqual([400, 'INVALID_JSON']);
   });
 
-  it('may have up to three signatures, of which one is right', async () => {
+  it('a signed body may have up to three signatures, of which one is right', async () => {
     const report = nextReport();
     const timestamp = seconds();
     const right = signatureOf(sender.credentials.signingSecret, canonical(report), timestamp)[
@@ -107,7 +107,7 @@ describe('a signed body', () => {
     expect(await send(`v1=${right}`)).toEqual([202, 'duplicate']);
   });
 
-  it('has both headers, in their forms', async () => {
+  it('a signed body needs both headers in their forms', async () => {
     const report = nextReport();
     const timestamp = seconds();
     const good = signatureOf(sender.credentials.signingSecret, canonical(report), timestamp);
@@ -133,7 +133,7 @@ describe('a signed body', () => {
     expect(await said(post(report, good))).toEqual([202, 'accepted']);
   });
 
-  it('is of now, give or take 300 s', async () => {
+  it('a signed body is at most 300 s old or ahead', async () => {
     const { now } = service.services;
     const ms = Math.floor(Date.now() / 1000) * 1000 + 500;
     const at = Math.floor(ms / 1000);
@@ -152,7 +152,7 @@ describe('a signed body', () => {
     }
   });
 
-  it('that is refused is told in the log of the project, by its plane', async () => {
+  it('a rejected signature is recorded in the log of the project, with its plane', async () => {
     const { dataPlaneId } = sender.plane.home;
     const events = await until(
       () => told(tenant.call, 'authentication.failed'),
@@ -164,7 +164,7 @@ describe('a signed body', () => {
     });
   });
 
-  it('is what a rotation is asked with, too', async () => {
+  it('a rotation needs a signed body too', async () => {
     expect(
       (await sender.post('/telemetry/credentials/rotate', {}, { secret: `whsec_${'A'.repeat(43)}=` })).status,
     ).toBe(401);

@@ -61,20 +61,20 @@ describe.each(engines)('a running download on %s', (engine) => {
     expect(bytes).toBeLessThan(sizeBytes);
   }
 
-  it('ends with its key', async () => {
+  it('a running download ends with its key', async () => {
     const { body } = await tenant.call('POST', '/api-keys', { body: { name: 'to be revoked' } });
     await endedBy(body.key, () => tenant.call('DELETE', `/api-keys/${body.record.keyId}`));
     expect(told.at(-1)).toBe('INVALID_CREDENTIAL');
   });
 
-  it('ends with a scope that its key loses', async () => {
+  it('a running download ends with a scope that its key loses', async () => {
     const { body } = await tenant.call('POST', '/api-keys', { body: { name: 'narrowed' } });
     const narrower = { body: { scopes: ['events:read'] } };
     await endedBy(body.key, () => tenant.call('PUT', `/api-keys/${body.record.keyId}`, narrower));
     expect(told.at(-1)).toBe('INSUFFICIENT_SCOPE');
   });
 
-  it('ends with its export', async () => {
+  it('a running download ends with its export', async () => {
     await endedBy(tenant.keys.production, () => tenant.call('DELETE', `/exports/${exportId}`));
     // whichever is noticed first: that it ended, or that its chunks are gone
     expect(told.at(-1)).toMatch(/^EXPORT_(?:EXPIRED|FAILED)$/);

@@ -43,7 +43,7 @@ describe.each(engines)('a download on %s', (engine) => {
   const download = (headers: CallOptions['headers'] = {}): Promise<Answer> =>
     tenant.call('GET', `/exports/${exportId}/download`, { headers: headers ?? {} });
 
-  it('is an attachment that no browser opens, with the digest of the whole', async () => {
+  it('a download is an attachment that no browser opens, with the digest of the whole', async () => {
     const { status, headers, bytes } = await download();
     const digest = createHash('sha256').update(bytes).digest();
     expect(bytes.length).toBeGreaterThan(1024 * 1024);
@@ -62,7 +62,7 @@ describe.each(engines)('a download on %s', (engine) => {
     expect(headers['content-range']).toBeUndefined();
   });
 
-  it('of CSV is text, whatever is accepted', async () => {
+  it('a download of CSV is text, whatever the client accepts', async () => {
     const id = await made({ resource: 'audit_events', format: 'csv' });
     for (const accept of ['text/csv', 'application/json', '*/*']) {
       const answer = await tenant.call('GET', `/exports/${id}/download`, { headers: { accept } });
@@ -81,7 +81,7 @@ describe.each(engines)('a download on %s', (engine) => {
     [`bytes=${MiB - 3}-${MiB + 2}`, () => [MiB - 3, MiB + 3]],
     [`bytes=${MiB}-999999999999`, () => [MiB, Infinity]],
     ['BYTES=1-2', () => [1, 3]],
-  ])('of %s is that part', async (range, bounds) => {
+  ])('a download of %s is that part', async (range, bounds) => {
     const [from = 0, to = 0] = bounds(whole.length);
     const end = Math.min(to, whole.length);
     const { status, headers, bytes } = await download({ range });
@@ -93,14 +93,14 @@ describe.each(engines)('a download on %s', (engine) => {
   });
 
   it.each(['bytes=5-4', 'bytes=0-1,3-4', 'items=0-1', 'bytes=', 'bytes=-', 'bytes=a-b', 'bytes=0x0-1'])(
-    'of %s is the whole',
+    'a download of %s is the whole',
     async (range) => {
       const { status, bytes } = await download({ range });
       expect([status, bytes.length]).toEqual([200, whole.length]);
     },
   );
 
-  it('of a range behind the end is refused with the size', async () => {
+  it('rejects a range after the end of a download with its size', async () => {
     for (const range of [
       `bytes=${whole.length}-`,
       'bytes=-0',
@@ -117,7 +117,7 @@ describe.each(engines)('a download on %s', (engine) => {
     expect((await download({ range: `bytes=${whole.length - 1}-` })).bytes.length).toBe(1);
   });
 
-  it('goes on only with what one has: If-Range, If-Match, If-None-Match', async () => {
+  it('a download continues only with the same artifact: If-Range, If-Match, If-None-Match', async () => {
     const range = 'bytes=1-2';
     expect((await download({ range, 'if-range': etag })).status).toBe(206);
     for (const other of ['"other"', `W/${etag}`, 'Wed, 21 Oct 2026 07:28:00 GMT']) {
@@ -136,7 +136,7 @@ describe.each(engines)('a download on %s', (engine) => {
     expect((await download({ 'if-none-match': '"a"' })).status).toBe(200);
   });
 
-  it('can be looked at by HEAD', async () => {
+  it('a download answers HEAD', async () => {
     const {
       status,
       headers,
@@ -152,7 +152,7 @@ describe.each(engines)('a download on %s', (engine) => {
     ]);
   });
 
-  it('cut ten times and gone on with is the same', async () => {
+  it('a download that is cut ten times and continued is the same', async () => {
     const parts: Buffer[] = [];
     let got = 0;
     for (let at = 0; got < whole.length; at++) {
@@ -184,7 +184,7 @@ describe.each(engines)('a download on %s', (engine) => {
     expect(Buffer.concat(parts).equals(whole)).toBe(true);
   });
 
-  it('of another tenant, or of nobody, is nothing', async () => {
+  it('a download of another tenant, or without a key, is not found', async () => {
     const stranger = await service.signUp('eve');
     for (const path of [`/exports/${exportId}`, `/exports/${exportId}/download`]) {
       const { status, body } = await stranger.call('GET', path);
@@ -194,7 +194,7 @@ describe.each(engines)('a download on %s', (engine) => {
     expect((await tenant.call('GET', '/exports/exp_1/download')).status).toBe(404);
   });
 
-  it('of what is not complete, failed or expired is refused with the reason, and nothing of it is left', async () => {
+  it('rejects a download of an incomplete, failed or expired export with the reason, and deletes its parts', async () => {
     const { store, now } = service.services;
     const { projectId } = (await tenant.call('GET', '/auth/identity')).body;
     const row = async (id: string, job: 'export' | 'proof', done: Record<string, unknown> | null) => {
@@ -257,7 +257,7 @@ describe.each(engines)('a download on %s', (engine) => {
     expect((await download()).status).toBe(200);
   });
 
-  it('refuses more exports in a minute than the limit', async () => {
+  it('rejects more exports in a minute than the limit', async () => {
     const strict = await startService({ engine, file: { rates: {} } });
     const hasty = await strict.signUp('hasty');
     const body = { resource: 'jobs', format: 'csv' };
@@ -269,7 +269,7 @@ describe.each(engines)('a download on %s', (engine) => {
     await strict.end();
   });
 
-  it('of an artifact that is gone below is a problem that says what to do, and no half of it', async () => {
+  it('a download of a missing artifact is a problem that says what to do, and no half of it', async () => {
     const id = await made({ resource: 'jobs', format: 'csv' });
     const { projectId } = (await tenant.call('GET', '/auth/identity')).body;
     await service.services.exports.artifacts.remove({ projectId, exportId: id });
@@ -279,10 +279,13 @@ describe.each(engines)('a download on %s', (engine) => {
     expect(body.detail).toContain('create the export again');
   });
 
-  it.runIf(engine === 'sqlite')('leaves files that nobody else reads, and no part of one', () => {
-    const folder = join(service.dataDir, 'exports');
-    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-    expect(existsSync(folder) && files.some((name) => name.includes(exportId))).toBe(true);
-    expect(files.filter((name) => name.endsWith('.part'))).toEqual([]);
-  });
+  it.runIf(engine === 'sqlite')(
+    'a download leaves files that only the service can read, and no parts',
+    () => {
+      const folder = join(service.dataDir, 'exports');
+      const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+      expect(existsSync(folder) && files.some((name) => name.includes(exportId))).toBe(true);
+      expect(files.filter((name) => name.endsWith('.part'))).toEqual([]);
+    },
+  );
 });

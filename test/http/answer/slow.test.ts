@@ -38,25 +38,25 @@ const head = (): string =>
   `POST /api/v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${plane.key}\r\nContent-Type: application/json\r\n`;
 
 describe('a slow client', () => {
-  it('that never ends its headers gets 408 and is cut', async () => {
+  it('a slow client that never ends its headers gets 408 and is cut', async () => {
     const { answered, afterMs } = await drip(head(), 'X-Slow: a\r\n');
     expect(answered).toMatch(/^HTTP\/1\.1 408 /);
     expect(answered).toContain('"code":"REQUEST_TIMEOUT"');
     expect(afterMs).toBeLessThan(5000);
   });
 
-  it('that never ends its body is cut', async () => {
+  it('a slow client that never ends its body is cut', async () => {
     const { answered, afterMs } = await drip(`${head()}Content-Length: 100000\r\n\r\n`, ' ');
     expect(answered === '' || answered.startsWith('HTTP/1.1 4')).toBe(true);
     expect(afterMs).toBeLessThan(5000);
   });
 
-  it('that says nothing at all is cut', async () => {
+  it('a client that sends nothing is cut', async () => {
     const { afterMs } = await drip('', '');
     expect(afterMs).toBeLessThan(5000);
   });
 
-  it('does not keep a good client waiting', async () => {
+  it('a slow client does not delay a good one', async () => {
     const attack = Array.from({ length: 200 }, () => drip(head(), 'X-Slow: a\r\n'));
     const times: number[] = [];
     for (let at = 0; at < 20; at += 1) {

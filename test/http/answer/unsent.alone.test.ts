@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { Unsent } from '../../../src/http/answer/unsent.ts';
-import type { Caller } from '../../../src/service/call/handler.ts';
+import type { Caller } from '../../../src/service/call/caller.ts';
 import { startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { event, startPlane, type TestPlane } from '../../support/serving.ts';
 
@@ -22,7 +22,7 @@ describe('answers that wait to be read', () => {
   const bounds = { callerBytes: 100, organizationBytes: 250, bytes: 400 };
   const unsent = (isHosted = true) => new Unsent({ addressOf: () => '192.0.2.1', isHosted, bounds });
 
-  it('may be as many as the limit of their caller; one byte more, and others go on alone', () => {
+  it('unread answers may reach the limit of their caller; with one byte more, only others continue', () => {
     const held = unsent();
     const { request, response } = asked('key_a');
     held.hold(request, response, Buffer.alloc(bounds.callerBytes));
@@ -35,7 +35,7 @@ describe('answers that wait to be read', () => {
     expect(() => held.check(request)).not.toThrow();
   });
 
-  it('are counted by organization too where there are several', () => {
+  it('unread answers count by organization too where there are several', () => {
     for (const isHosted of [true, false]) {
       const held = unsent(isHosted);
       const asking = (id: string, bytes: number) => {
@@ -53,7 +53,7 @@ describe('answers that wait to be read', () => {
     }
   });
 
-  it('are counted in all: beyond that, whoever has any is refused, and nobody else', () => {
+  it('unread answers count in all: beyond that limit, only callers with unread answers are refused', () => {
     const held = unsent();
     for (const at of [0, 1, 2, 3]) {
       const { request, response } = asked(`key_${at}`, `org_${at}`);
@@ -66,7 +66,7 @@ describe('answers that wait to be read', () => {
     expect(() => held.check(asked('key_n', 'org_n').request)).not.toThrow();
   });
 
-  it('give the socket its patience back once they are read', () => {
+  it('restores the idle timeout of a socket once its answers are read', () => {
     const held = unsent();
     const { request, response, socket } = asked('key_a');
     held.hold(request, response, 'x');
@@ -110,7 +110,7 @@ describe('a client that does not read', () => {
   });
   afterAll(() => service.end());
 
-  it('is refused while its answers wait, and nobody else is; then its sockets are cut', async () => {
+  it('refuses a client that does not read, and no other; then cuts its sockets', async () => {
     const { body } = await ada.call('POST', '/api-keys', { body: { name: 'deaf' } });
     const before = process.memoryUsage().rss;
     const sockets = Array.from({ length: 3 * most }, () => deaf(service.port, body.key, page));
@@ -133,7 +133,7 @@ describe('a client that does not read', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it('costs a client that reads slowly nothing', async () => {
+  it('does not refuse a client that reads slowly', async () => {
     const socket = connect(service.port, '127.0.0.1');
     socket.write(`GET ${page} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ada.keys.production}\r\n\r\n`);
     let got = 0;
@@ -149,7 +149,7 @@ describe('a client that does not read', () => {
   });
 });
 
-it('bounds what waits on a plane as well, by key', async () => {
+it('limits unread answers by key on a plane as well', async () => {
   const plane = await startPlane({ extraKeys: { deaf: { scopes: ['events:read'] } } });
   await fill(plane.call);
   const key = plane.keys['deaf'] ?? '';

@@ -23,14 +23,14 @@ async function received(answer: Written, lines: HeaderLines | null = null): Prom
 }
 
 describe('an answer', () => {
-  it('may be told not to be kept in one word only', async () => {
+  it('an answer may have a Cache-Control header in one word only', async () => {
     const usual = await received({ status: 200, body: '{}', headers: {} });
     expect(usual.headers['cache-control']).toBe('no-store');
     const own = await received({ status: 200, body: '{}', headers: { 'cache-control': 'no-cache' } });
     expect(own.headers['cache-control']).toBe('no-cache');
   });
 
-  it('has neither length nor type where its status has no body', async () => {
+  it('an answer has neither length nor type where its status has no body', async () => {
     const { status, text, headers } = await received({ status: 204, body: '', headers: {} });
     expect([status, text]).toEqual([204, '']);
     expect(headers).not.toHaveProperty('content-length');
@@ -38,7 +38,7 @@ describe('an answer', () => {
     expect(headers).toMatchObject({ 'x-request-id': 'req-12345678', 'gov-api-version': '1.0.0' });
   });
 
-  it('keeps headers that are there twice, and cookies', async () => {
+  it('an answer keeps repeated headers, and cookies', async () => {
     const cookie = '__Host-gov_session=abc; Path=/; Secure; HttpOnly; SameSite=Strict';
     const { headers } = await received(
       { status: 200, body: '{}', headers: { link: '<b>; rel="next"', 'set-cookie': cookie } },
@@ -57,7 +57,7 @@ describe('the notice of an operation', () => {
     link: 'https://gov.example.com/docs/moving',
   };
 
-  it('that is going to be removed is that of RFC 9745 and RFC 8594', () => {
+  it('an operation that will be removed has the notice of RFC 9745 and RFC 8594', () => {
     const row: Operation = { ...table.countEvents, stability: 'deprecated', deprecation };
     expect(noticeLines(row)).toEqual([
       'deprecation',
@@ -69,7 +69,7 @@ describe('the notice of an operation', () => {
     ]);
   });
 
-  it('that is beta says so, and a stable one says nothing', () => {
+  it('a beta operation says so, and a stable one says nothing', () => {
     expect(noticeLines({ ...table.listRuns })).toEqual(['gov-stability', 'beta']);
     expect(noticeLines({ ...table.listRuns, deprecation })).toHaveLength(8);
     expect(noticeLines(table.countEvents)).toEqual([]);

@@ -40,7 +40,7 @@ describe.each(engines)('API keys on %s', (engine) => {
   ): Promise<{ keyId: string; status: string; lastUsedAt: string | null }[]> =>
     (await acme.call('GET', `/api-keys?limit=200${query}`)).body.data;
 
-  it('are made, shown once, and used', async () => {
+  it('API keys are created, shown once, and used', async () => {
     const made = await create({
       name: 'CI',
       scopes: ['events:write', 'events:read'],
@@ -72,7 +72,7 @@ describe.each(engines)('API keys on %s', (engine) => {
     expect(events.text).not.toContain(key);
   });
 
-  it('have by default what the caller has, in its environment', async () => {
+  it("API keys have the caller's scopes by default, in its environment", async () => {
     const narrow = await keyWith('keys:write', 'events:read');
     const made = await create({ name: 'same' }, { key: narrow.key });
     expect(made.body.record.scopes).toEqual(['keys:write', 'events:read']);
@@ -91,14 +91,17 @@ describe.each(engines)('API keys on %s', (engine) => {
       ['one more', ['events:read', 'events:write'], ['events:write']],
       ['everything', ['*'], ['*']],
       ['others', ['proofs:read', 'risk:read'], ['proofs:read', 'risk:read']],
-    ])('%s: refused, naming what is missing', async (_, scopes, missing) => {
-      const { status, body, headers } = await create({ name: 'x', scopes }, { key: narrow.key });
-      expect([status, body.code]).toEqual([403, 'INSUFFICIENT_SCOPE']);
-      expect([body.requiredScope, body.missingScopes]).toEqual([missing[0], missing]);
-      expect(headers['www-authenticate']).toContain(`scope="${missing[0]}"`);
-    });
+    ])(
+      'rejects a key that would grant more than its caller has: %s, naming the missing scopes',
+      async (_, scopes, missing) => {
+        const { status, body, headers } = await create({ name: 'x', scopes }, { key: narrow.key });
+        expect([status, body.code]).toEqual([403, 'INSUFFICIENT_SCOPE']);
+        expect([body.requiredScope, body.missingScopes]).toEqual([missing[0], missing]);
+        expect(headers['www-authenticate']).toContain(`scope="${missing[0]}"`);
+      },
+    );
 
-    it('not by changing a key either, its own or a stronger one', async () => {
+    it('rejects a change of a key, its own or a stronger one, to scopes that the caller lacks', async () => {
       const strong = await keyWith('*');
       for (const { keyId } of [narrow, strong]) {
         expect(said(await change(keyId, { scopes: ['events:write'] }, { key: narrow.key }))).toEqual([
@@ -110,19 +113,19 @@ describe.each(engines)('API keys on %s', (engine) => {
       expect((await change(strong.keyId, { scopes: ['events:read'] }, { key: narrow.key })).status).toBe(200);
     });
 
-    it('nor by rotating a stronger key, which would show it', async () => {
+    it('rejects the rotation of a stronger key, which would show it', async () => {
       const strong = await keyWith('*');
       expect((await rotate(strong.keyId, '', { key: narrow.key })).status).toBe(403);
       expect(await works(strong.key)).toBe(true);
     });
 
-    it('but any key may be revoked', async () => {
+    it('lets a key revoke any key', async () => {
       const strong = await keyWith('*');
       expect((await revoke(strong.keyId, { key: narrow.key })).status).toBe(204);
       expect(await works(strong.key)).toBe(false);
     });
 
-    it('while a person may grant all', async () => {
+    it('lets a person grant every scope', async () => {
       const ann = asPerson(service, 'Ann', true);
       const made = await ann('POST', '/api-keys', { ...inProject(acme.projectId), body: { name: 'p' } });
       expect(made.body.record.scopes).toEqual(['*']);
@@ -130,7 +133,7 @@ describe.each(engines)('API keys on %s', (engine) => {
     });
   });
 
-  it('need keys:write to be made, keys:read to be listed', async () => {
+  it('needs keys:write to create API keys, and keys:read to list them', async () => {
     const { key } = await keyWith('keys:read');
     expect((await acme.call('GET', '/api-keys', { key })).status).toBe(200);
     expect((await create({ name: 'x', scopes: ['keys:read'] }, { key })).status).toBe(403);
@@ -148,7 +151,7 @@ describe.each(engines)('API keys on %s', (engine) => {
     ['a day beyond ten years', () => new Date(Date.parse(tenYears()) + dayMs).toISOString(), 400],
     ['never', () => null, 201],
     ['tomorrow', () => 'tomorrow', 400],
-  ])('that end %s', async (_, endOf, status) => {
+  ])('accepts or rejects an API key that ends %s', async (_, endOf, status) => {
     const made = await create({ name: 'ending', expiresAt: endOf() });
     expect(made.status).toBe(status);
     if (status === 400) expect(made.body.errors[0].pointer).toBe('/expiresAt');
@@ -164,12 +167,12 @@ describe.each(engines)('API keys on %s', (engine) => {
     ['with an unknown scope', { name: 'n', scopes: ['root'] }, '/scopes/0'],
     ['with too many scopes', { name: 'n', scopes }, '/scopes'],
     ['with a member of a record', { name: 'n', keyId: unknown }, '/keyId'],
-  ])('are not made %s', async (_, body, pointer) => {
+  ])('rejects API keys %s', async (_, body, pointer) => {
     const made = await create(body);
     expect([made.status, made.body.errors[0].pointer]).toEqual([400, pointer]);
   });
 
-  it('are changed, what is not named staying', async () => {
+  it('changes an API key and keeps the members that the change does not name', async () => {
     const { keyId } = await keyWith('events:read', 'log:read');
     const end = inDays(30);
     const changed = await change(keyId, { description: 'd', expiresAt: end });
@@ -186,14 +189,14 @@ describe.each(engines)('API keys on %s', (engine) => {
     expect((await change(keyId, { expiresAt: inDays(-1) })).status).toBe(400);
   });
 
-  it('lose a scope at once', async () => {
+  it('removes a scope of an API key at once', async () => {
     const { key, keyId } = await keyWith('events:read', 'log:read');
     expect((await acme.call('GET', '/log/key', { key })).status).toBe(200);
     await change(keyId, { scopes: ['events:read'] });
     expect(said(await acme.call('GET', '/log/key', { key }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 
-  it('keep both changes where two are made at once, so that no scope comes back', async () => {
+  it('keeps both of two concurrent changes of an API key, so that no scope comes back', async () => {
     const { keyId } = await keyWith('*');
     await Promise.all([
       change(keyId, { scopes: ['events:read'] }),
@@ -203,7 +206,7 @@ describe.each(engines)('API keys on %s', (engine) => {
     expect([body.scopes, body.name]).toEqual([['events:read'], expect.stringMatching(/^n\d$/)]);
   });
 
-  it('are refused at once when they are revoked, by themselves too, and then gone', async () => {
+  it('rejects a revoked API key at once, also one that revoked itself, and no longer lists it', async () => {
     const { key, keyId } = await keyWith('keys:write');
     expect(await works(key)).toBe(true);
     const revoked = await revoke(keyId, { key });
@@ -219,13 +222,13 @@ describe.each(engines)('API keys on %s', (engine) => {
     expect(inLog.map(({ actor }) => actor.id)).toEqual([keyId]);
   });
 
-  it('are revoked once by two at once', async () => {
+  it('revokes an API key once where two revoke it concurrently', async () => {
     const { keyId } = await keyWith('log:read');
     const answers = await Promise.all([revoke(keyId), revoke(keyId), revoke(keyId)]);
     expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 404, 404]);
   });
 
-  it('of another tenant, and those that are none, are one and the same 404', async () => {
+  it('answers the same 404 for API keys of another tenant and for malformed ids', async () => {
     const other = await service.signUp(`Other-${engine}`);
     const { keyId } = await keyWith('log:read');
     const alike = { headers: { 'x-request-id': 'one-for-both' } };
@@ -244,7 +247,7 @@ describe.each(engines)('API keys on %s', (engine) => {
   });
 
   describe('that are rotated', () => {
-    it('are replaced at once by one of the same name, scopes and end', async () => {
+    it('replaces a rotated API key at once by one of the same name, scopes and expiry', async () => {
       const end = inDays(30);
       const { body: old } = await create({ name: 'r', scopes: ['log:read'], expiresAt: end });
       const rotated = await rotate(old.record.keyId);
@@ -263,7 +266,7 @@ describe.each(engines)('API keys on %s', (engine) => {
       expect(inLog?.metadata).toMatchObject({ rotatedFrom: old.record.keyId, scopes: ['log:read'] });
     });
 
-    it('work on for as long as they overlap, and no longer', async () => {
+    it('accepts a rotated API key during its overlap, and no longer', async () => {
       const { key, keyId } = await keyWith('log:read', 'keys:write');
       const { body } = await rotate(keyId, '?overlapSeconds=2', { key });
       expect([await works(key), await works(body.key)]).toEqual([true, true]);
@@ -287,12 +290,12 @@ describe.each(engines)('API keys on %s', (engine) => {
       [String(limits.keyOverlapSeconds + 1), 400],
       ['-1', 400],
       ['1.5', 400],
-    ])('with an overlap of %s seconds', async (overlap, status) => {
+    ])('accepts or rejects a rotation with an overlap of %s seconds', async (overlap, status) => {
       const { keyId } = await keyWith('log:read');
       expect((await rotate(keyId, `?overlapSeconds=${overlap}`)).status).toBe(status);
     });
 
-    it('are rotated once under an Idempotency-Key, whose kept answer is sealed', async () => {
+    it('rotates an API key once under an Idempotency-Key, whose stored answer is sealed', async () => {
       const { keyId } = await keyWith('log:read');
       const options = { headers: { 'idempotency-key': `rotate-${keyId}` } };
       let first!: Answer;
@@ -312,7 +315,7 @@ describe.each(engines)('API keys on %s', (engine) => {
       expect(rows.filter(({ rotatedFromKeyId }) => rotatedFromKeyId === keyId)).toHaveLength(1);
     });
 
-    it('must not have expired', async () => {
+    it('rejects the rotation of an expired API key', async () => {
       const { store, now } = service.services;
       const { projectId } = (await acme.call('GET', '/auth/identity')).body;
       const project = await store.project(projectId);
@@ -327,7 +330,7 @@ describe.each(engines)('API keys on %s', (engine) => {
     });
   });
 
-  it('are made once by 50 parallel repeats of one request, and one key is in all answers', async () => {
+  it('creates an API key once for 50 parallel repeats of one request, and shows the same key in all answers', async () => {
     const before = (await listed('&includeRevoked=true')).length;
     const options = { headers: { 'idempotency-key': 'fifty' } };
     const answers = await Promise.all(
@@ -339,7 +342,7 @@ describe.each(engines)('API keys on %s', (engine) => {
     expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true);
   });
 
-  it('are listed page by page, newest first', async () => {
+  it('lists API keys page by page, newest first', async () => {
     const all = (await listed('&includeRevoked=true')).map(({ keyId }) => keyId);
     const seen: string[] = [];
     for (let cursor: string | null = null; ;) {
@@ -352,7 +355,7 @@ describe.each(engines)('API keys on %s', (engine) => {
     expect(seen).toEqual(all);
   });
 
-  it('say when they were used, to the minute', async () => {
+  it('shows when an API key was used, to the minute', async () => {
     const { key, keyId } = await keyWith('log:read');
     await works(key);
     const { credentials, store } = service.services;

@@ -48,7 +48,7 @@ describe.each(['RS256', 'ES256', 'EdDSA'] as const)('a provider that signs with 
       body: { name: 'Ada Lovelace', organizationName: 'Analytical Engines' },
     });
 
-  it('lets a person sign up, in and out, in a browser', async () => {
+  it('lets a person sign up, in and out in a browser', async () => {
     const { body: told } = await service.call('GET', '/auth/configuration');
     expect(told).toEqual({
       issuer: provider.issuer,
@@ -98,7 +98,7 @@ describe.each(['RS256', 'ES256', 'EdDSA'] as const)('a provider that signs with 
     expect((await service.call('GET', '/auth/identity', { key })).status).toBe(401);
   });
 
-  it('takes an ID token as a credential for an hour', async () => {
+  it('accepts an ID token as a credential for an hour', async () => {
     await signUp(await provider.idToken('mary'));
     const key = await provider.idToken('mary');
     const { status, body } = await service.call('GET', '/auth/identity', { key });
@@ -106,13 +106,13 @@ describe.each(['RS256', 'ES256', 'EdDSA'] as const)('a provider that signs with 
     expect(Date.parse(body.expiresAt) - Date.now()).toBeLessThanOrEqual(3_600_000);
   });
 
-  it('vouches for nobody at another application', async () => {
+  it('rejects an ID token for another application', async () => {
     const answer = await signUp(await provider.idToken('eve', { clientId: otherClientId }));
     expect([answer.status, answer.body.code]).toEqual([401, 'INVALID_CREDENTIAL']);
   });
 });
 
-it('a person whose address is not verified signs up without one', async () => {
+it('signs up a person without an address where the address is not verified', async () => {
   const provider = await startProvider({ unverified: ['mallory'] });
   const { issuer: url, clientId } = provider;
   const service = await startService({ file: { issuer: { url, clientId } } });

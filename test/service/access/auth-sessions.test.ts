@@ -26,7 +26,7 @@ describe.each(engines)('people who signed in, on %s', (engine) => {
   const identity = (options: object) => service.call('GET', '/auth/identity', options);
 
   describe('a session', () => {
-    it('is a cookie with every flag, and ends on the server', async () => {
+    it('a session is a cookie with every flag, and ends on the server', async () => {
       const tenant = await service.signUp('emmy', { name: 'Emmy Noether', organizationName: 'Ring' });
       const opened = await openSession('emmy');
       expect([opened.status, opened.body]).toEqual([200, { success: true }]);
@@ -59,7 +59,7 @@ describe.each(engines)('people who signed in, on %s', (engine) => {
       expect((await identity(withCookie(token))).body.code).toBe('INVALID_CREDENTIAL');
     });
 
-    it('is another one at each sign-in; the one before ends', async () => {
+    it('each sign-in opens another session, and the one before ends', async () => {
       await service.signUp('sofia');
       const first = sessionOf(await openSession('sofia'));
       expect((await identity(withCookie(first))).status).toBe(200);
@@ -73,7 +73,7 @@ describe.each(engines)('people who signed in, on %s', (engine) => {
       expect(sessionOf(third)).not.toBe(sessionOf(fourth));
     });
 
-    it('is never one that a client chose', async () => {
+    it('a session never has a reference that a client chose', async () => {
       await service.signUp('fixed');
       const chosen = 'A'.repeat(43);
       expect((await identity(withCookie(chosen))).status).toBe(401);
@@ -81,14 +81,14 @@ describe.each(engines)('people who signed in, on %s', (engine) => {
       expect((await identity(withCookie(chosen))).status).toBe(401);
     });
 
-    it('of one person does not end with that of another', async () => {
+    it('the session of one person does not end with that of another', async () => {
       await Promise.all([service.signUp('maria'), service.signUp('pierre')]);
       const [one, other] = [sessionOf(await openSession('maria')), sessionOf(await openSession('pierre'))];
       await service.call('DELETE', '/auth/session', withCookie(one));
       expect((await identity(withCookie(other))).status).toBe(200);
     });
 
-    it('that is closed twice at once is told to be closed once', async () => {
+    it('a session that is closed twice at once records one end', async () => {
       const tenant = await service.signUp('lise');
       for (let round = 0; round < 5; round += 1) {
         const token = sessionOf(await openSession('lise'));
@@ -101,7 +101,7 @@ describe.each(engines)('people who signed in, on %s', (engine) => {
       expect(types.filter((type) => type === 'session.closed')).toHaveLength(5);
     });
 
-    it('that is none is closed all the same', async () => {
+    it('closing a missing session succeeds', async () => {
       for (const options of [{}, withCookie('x'), withCookie('A'.repeat(43))]) {
         const { status, body, headers } = await service.call('DELETE', '/auth/session', options);
         expect([status, body]).toEqual([200, { success: true }]);
@@ -109,7 +109,7 @@ describe.each(engines)('people who signed in, on %s', (engine) => {
       }
     });
 
-    it('opens for somebody who has signed up and in, a moment ago', async () => {
+    it('a session opens for a person who has signed up and has just signed in', async () => {
       await service.signUp('vera');
       const nowSeconds = Math.floor(Date.now() / 1000);
       const statusOf = async (body: unknown): Promise<string> => {
@@ -131,7 +131,7 @@ describe.each(engines)('people who signed in, on %s', (engine) => {
       expect(await statusOf({})).toBe('400 VALIDATION_ERROR');
     });
 
-    it('ends an hour after its last use', async () => {
+    it('a session ends an hour after its last use', async () => {
       await service.signUp('idle');
       const token = sessionOf(await openSession('idle'));
       later(limits.sessionIdleMinutes * 60_000 - 10_000);
@@ -142,7 +142,7 @@ describe.each(engines)('people who signed in, on %s', (engine) => {
       expect((await identity(withCookie(unused))).body.code).toBe('INVALID_CREDENTIAL');
     });
 
-    it('tells the log of its organization when it opens and when it ends', async () => {
+    it('the log of the organization records when a session opens and ends', async () => {
       const tenant = await service.signUp('told');
       const first = sessionOf(await openSession('told'));
       const second = sessionOf(await openSession('told', withCookie(first)));
@@ -170,7 +170,7 @@ describe.each(engines)('people who signed in, on %s', (engine) => {
     const createToken = async (name: string, headers = {}) =>
       service.call('POST', '/auth/tokens', { body: { idToken: await service.idToken(name) }, headers });
 
-    it('acts for its person until it is revoked', async () => {
+    it('a token of the command line acts for its person until it is revoked', async () => {
       const tenant = await service.signUp('linus', { name: 'Linus' });
       const { status, body } = await createToken('linus');
       expect([status, body]).toEqual([
@@ -201,7 +201,7 @@ describe.each(engines)('people who signed in, on %s', (engine) => {
       ]);
     });
 
-    it('is answered again under an Idempotency-Key', async () => {
+    it('a token of the command line is returned again under an Idempotency-Key', async () => {
       await service.signUp('repeat');
       const headers = { 'idempotency-key': 'token-1' };
       const body = { idToken: await service.idToken('repeat') };
@@ -212,7 +212,7 @@ describe.each(engines)('people who signed in, on %s', (engine) => {
       expect([second.status, second.text]).toEqual([201, first.text]);
     });
 
-    it('is not a cookie, and a session is not a token', async () => {
+    it('a token is not accepted as a cookie, and a session not as a token', async () => {
       await service.signUp('mixed');
       const { token } = (await createToken('mixed')).body;
       expect((await identity(withCookie(token))).status).toBe(401);
@@ -222,7 +222,7 @@ describe.each(engines)('people who signed in, on %s', (engine) => {
       expect((await identity({ key: token })).status).toBe(200);
     });
 
-    it('does not end while nobody uses it, but after twelve hours', async () => {
+    it('a token of the command line survives without use, and ends after twelve hours', async () => {
       await service.signUp('patient');
       const { token } = (await createToken('patient')).body;
       later(limits.sessionHours * 3_600_000 - 60_000);
@@ -231,7 +231,7 @@ describe.each(engines)('people who signed in, on %s', (engine) => {
       expect((await identity({ key: token })).body.code).toBe('INVALID_CREDENTIAL');
     });
 
-    it('is all that can be revoked here', async () => {
+    it('revokes only tokens of the command line', async () => {
       const { keys } = await service.signUp('keyed');
       const session = sessionOf(await openSession('keyed'));
       for (const options of [

@@ -20,7 +20,7 @@ describe.each(engines)('accounts on %s', (engine) => {
   const identity = (options: object) => service.call('GET', '/auth/identity', options);
 
   describe('sign-up', () => {
-    it('gives an organization with two projects and a key for each', async () => {
+    it('sign-up creates an organization with two projects and a key for each', async () => {
       const { status, body, headers } = await signUp('ada', { name: 'Ada', organizationName: 'Analytical' });
       expect(status).toBe(201);
       expect(headers['cache-control']).toBe('no-store');
@@ -54,7 +54,7 @@ describe.each(engines)('accounts on %s', (engine) => {
       ]);
     });
 
-    it('tells all of it to the logs of the two projects, and no name of a person', async () => {
+    it('sign-up records all of it in the logs of the two projects, and no name of a person', async () => {
       const tenant = await service.signUp('grace', { name: 'Grace Hopper', organizationName: 'Flow-Matic' });
       const { body: projects } = await tenant.call('GET', '/projects');
       const ids = Object.fromEntries(
@@ -86,7 +86,7 @@ describe.each(engines)('accounts on %s', (engine) => {
       expect([proof.status, proof.body.layers[0]]).toMatchObject([201, { verified: true }]);
     });
 
-    it('happens once: a person who is known is told so, and nothing else', async () => {
+    it('sign-up happens once: a known person gets an error, and nothing else', async () => {
       const tenant = await service.signUp('mary', { organizationName: 'Royal' });
       const again = await signUp('mary', { name: 'Mary', organizationName: 'Other' });
       expect([again.status, again.body.code]).toEqual([409, 'USER_EXISTS']);
@@ -95,7 +95,7 @@ describe.each(engines)('accounts on %s', (engine) => {
       }
     });
 
-    it('of one person, ten times at once, happens once', async () => {
+    it('sign-up of one person ten times at once happens once', async () => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => signUp('joan')));
       expect(answers.map(({ status }) => status).sort()).toEqual([
         201,
@@ -106,12 +106,12 @@ describe.each(engines)('accounts on %s', (engine) => {
       expect(body.organizationId).toBe(orgId);
     });
 
-    it('of two people with one name gives two organizations', async () => {
+    it('sign-up of two people with one name creates two organizations', async () => {
       const [one, other] = [await service.signUp('jean-1'), await service.signUp('jean-2')];
       expect(one.orgId).not.toBe(other.orgId);
     });
 
-    it('under an Idempotency-Key is answered again with the same keys', async () => {
+    it('sign-up under an Idempotency-Key returns the same keys again', async () => {
       const header = { 'idempotency-key': 'sign-up-1' };
       const body = { name: 'Hedy', organizationName: 'Hopping' };
       const first = await signUp('hedy', body, header);
@@ -128,7 +128,7 @@ describe.each(engines)('accounts on %s', (engine) => {
       expect(stranger.body.orgId).not.toBe(first.body.orgId);
     });
 
-    it('under one Idempotency-Key, five times at once, gives five times the same keys', async () => {
+    it('sign-up under one Idempotency-Key, five times at once, returns the same keys five times', async () => {
       const header = { 'idempotency-key': 'sign-up-3' };
       const answers = await Promise.all(
         Array.from({ length: 5 }, () => signUp('rosalind', undefined, header)),
@@ -137,7 +137,7 @@ describe.each(engines)('accounts on %s', (engine) => {
       expect(answers[0]?.status).toBe(201);
     });
 
-    it('asks for a name and an organization of 1 to 200 characters, none of them a control character', async () => {
+    it('sign-up needs a name and an organization of 1 to 200 characters without control characters', async () => {
       const n = limits.accountNameChars;
       const statusOf = async (name: string, members: object): Promise<number> =>
         (await signUp(name, { name: 'a', organizationName: 'a', ...members })).status;
@@ -158,7 +158,7 @@ describe.each(engines)('accounts on %s', (engine) => {
       expect(await statusOf('nobody', {})).toBe(201);
     });
 
-    it('asks for an ID token', async () => {
+    it('sign-up needs an ID token', async () => {
       const body = { name: 'a', organizationName: 'a' };
       const { keys } = await service.signUp('alan');
       const cases: [string | null, string][] = [
@@ -176,14 +176,14 @@ describe.each(engines)('accounts on %s', (engine) => {
       }
     });
 
-    it('takes a token of a sign-in that is long ago, within its hour', async () => {
+    it('sign-up accepts a token from an earlier sign-in, within its hour', async () => {
       const key = await service.idToken('slow', { auth_time: Math.floor(Date.now() / 1000) - 3000 });
       const body = { name: 'a', organizationName: 'a' };
       expect((await service.call('POST', '/auth/signup', { key, body })).status).toBe(201);
     });
   });
 
-  it('tells who an ID token belongs to, and until when it is taken', async () => {
+  it('shows the owner of an ID token, and its expiry', async () => {
     await service.signUp('bearer', { name: 'Bearer' });
     const exp = Math.floor(Date.now() / 1000) + 500;
     const { body } = await identity({ key: await service.idToken('bearer', { exp }) });
@@ -194,7 +194,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     });
   });
 
-  it('tells who a key belongs to, and until when', async () => {
+  it('shows the owner of a key, and its expiry', async () => {
     const tenant = await service.signUp('ending');
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const { body: made } = await tenant.call('POST', '/api-keys', {
@@ -204,14 +204,14 @@ describe.each(engines)('accounts on %s', (engine) => {
     expect(body).toMatchObject({ type: 'api_key', name: 'CI', scopes: ['events:read'], expiresAt });
   });
 
-  it('tells where people sign in', async () => {
+  it('shows where people sign in', async () => {
     const { body } = await service.call('GET', '/auth/configuration');
     expect(body).toEqual({ issuer: service.issuer.url, clientId, scopes: ['openid', 'email'] });
   });
 });
 
 describe('a service without an identity provider', () => {
-  it('says so, and lets nobody in', async () => {
+  it('a service without an identity provider says so, and lets nobody sign in', async () => {
     const service = await startService({ file: { issuer: undefined as never } });
     const configuration = await service.call('GET', '/auth/configuration');
     expect([configuration.status, configuration.body.code]).toEqual([404, 'NOT_FOUND']);
@@ -230,7 +230,7 @@ describe('a service without an identity provider', () => {
 });
 
 describe('an identity provider that is away', () => {
-  it('is a reason to come again, not an error', async () => {
+  it('asks the client to come again while the identity provider is unreachable', async () => {
     const service = await startService();
     const idToken = await service.idToken('ada');
     await service.issuer.pause();

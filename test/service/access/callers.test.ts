@@ -108,14 +108,14 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
     atMs,
   });
 
-  it('is each operation that changes credentials, projects or approvals, or erases', () => {
+  it('covers each operation that changes credentials, projects or approvals, or erases', () => {
     expect(Object.keys(asked).toSorted()).toEqual(wanted.toSorted());
   });
 
   describe.each(wanted)('%s', (id) => {
     const ask = (): Sent => asked[id]!(made);
 
-    it('is refused once another process revoked the key, which is then unknown here too', async () => {
+    it('refuses a change once another process revoked the key, and then does not know the key either', async () => {
       const { key, keyId } = await believedKey('*');
       await apply(made.projectId, revoked(keyId));
       const before = await state();
@@ -125,7 +125,7 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
       expect((await acme.call('GET', '/auth/identity', { key })).status).toBe(401);
     });
 
-    it('is refused once another process narrowed the key', async () => {
+    it('refuses a change once another process narrowed the key', async () => {
       const { key, keyId } = await believedKey('*');
       const scopes = ['events:read', ...[...guarded].filter((scope) => scope !== table[id].scope)];
       const row = { name: 'narrowed', description: null, scopes, expiresMs: null };
@@ -137,7 +137,7 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
       expect(await state()).toEqual(before);
     });
 
-    it('is refused once another process ended the session', async () => {
+    it('refuses a change once another process ended the session', async () => {
       const auth_time = Math.floor(Date.now() / 1000);
       const idToken = await service.idToken('Ann', { auth_time });
       const { token } = (await service.call('POST', '/auth/tokens', { body: { idToken } })).body;
@@ -150,7 +150,7 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
     });
   });
 
-  it('gives a key no scope that the asking one has lost', async () => {
+  it('grants a key no scope that the calling key has lost', async () => {
     const { key, keyId } = await believedKey('*');
     const row = { name: 'narrowed', description: null, scopes: ['keys:write'], expiresMs: null };
     await apply(made.projectId, { kind: 'changeApiKey', keyId, ...row, atMs: Date.now() });
@@ -160,7 +160,7 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
     expect(own.status).toBe(201);
   });
 
-  it('is refused to keys of a project that another process deleted', async () => {
+  it('refuses a change by keys of a project that another process deleted', async () => {
     const { body } = await acme.call('POST', '/projects', { body: { name: 'gone', environment: 'sandbox' } });
     const idToken = await service.idToken('Ann');
     const { key } = (
@@ -180,7 +180,7 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
     expect((await ask('GET', '/auth/identity')).status).toBe(401);
   });
 
-  it('goes on for who is still who they were', async () => {
+  it('accepts a change by callers that have not changed', async () => {
     const { key } = await believedKey('*');
     for (const id of ['updateProject', 'putThresholds', 'putRetention', 'decideApproval'] as const) {
       expect((await send(key, asked[id]!(made))).status).toBe(200);

@@ -21,7 +21,7 @@ describe.each(engines)('organizations that delete their home on %s', (engine) =>
       ({ eventType, resource }) => `${eventType} ${resource.id}`,
     );
 
-  it('have another home, whose log tells of the deletion and of what comes after it', async () => {
+  it('an organization that deletes its home gets another one, whose log records the deletion and later changes', async () => {
     const lee = await service.signUp('Lee');
     const asLee = asPerson(service, 'Lee');
     const { production: gone, sandbox } = await homes(lee);
@@ -48,7 +48,7 @@ describe.each(engines)('organizations that delete their home on %s', (engine) =>
     expect(events.at(-1)).toMatch(/^session.opened /);
   });
 
-  it('have one of the other environment for a home where there is no other', async () => {
+  it('an organization has a home in the other environment where this one has no project', async () => {
     const mia = await service.signUp('Mia');
     const asMia = asPerson(service, 'Mia');
     const { production: gone, sandbox } = await homes(mia);
@@ -66,7 +66,7 @@ describe.each(engines)('organizations that delete their home on %s', (engine) =>
     expect(await types(asMia, next)).toEqual([`project.created ${next}`]);
   });
 
-  it('have the next one that is made for a home where none is left', async () => {
+  it('an organization without a home gets the next new project as its home', async () => {
     const noa = await service.signUp('Noa');
     const asNoa = asPerson(service, 'Noa');
     const { production, sandbox } = await homes(noa);
@@ -82,7 +82,7 @@ describe.each(engines)('organizations that delete their home on %s', (engine) =>
 });
 
 describe.skipIf(!engines.includes('postgres'))('homes of organizations', () => {
-  it('are told of each project that is made or deleted, whatever connections end meanwhile', async () => {
+  it('a home records each project that is created or deleted, whatever connections end in the meantime', async () => {
     const service = await startService({ engine: 'postgres' });
     const of = await service.signUp('Cut');
     const admin = new Client({ connectionString: service.database!.superuser });

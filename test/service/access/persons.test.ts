@@ -111,7 +111,7 @@ function over(session: Partial<StoredSession> & { token: string }, clock: { ms: 
 describe('a browser’s session', () => {
   const token = randomBytes(32).toString('base64url');
 
-  it('ends after an hour without a call, and not before', async () => {
+  it('a browser’s session ends after an hour without a call, and not before', async () => {
     const clock = { ms: minutes(limits.sessionIdleMinutes) };
     const { state, codeOf } = over({ token }, clock);
     expect(await codeOf({ cookie: token })).toBe('accepted');
@@ -122,7 +122,7 @@ describe('a browser’s session', () => {
     expect(await codeOf({ cookie: token })).toBe('accepted');
   });
 
-  it('ends at its time, however busy it is, and when it is ended', async () => {
+  it('a browser’s session ends at its time, however active, and when it is closed', async () => {
     const clock = { ms: minutes(720) - 1 };
     const { codeOf } = over({ token, lastUsedMs: clock.ms }, clock);
     expect(await codeOf({ cookie: token })).toBe('accepted');
@@ -132,7 +132,7 @@ describe('a browser’s session', () => {
     expect(await ended.codeOf({ cookie: token })).toBe('INVALID_CREDENTIAL');
   });
 
-  it('is asked for once in five seconds, and at once after its person was forgotten', async () => {
+  it('a browser’s session is looked up once in five seconds, and at once after its person was forgotten', async () => {
     const clock = { ms: 1000 };
     const { state, credentials, codeOf } = over({ token }, clock);
     for (let at = 0; at < 3; at++) expect(await codeOf({ cookie: token })).toBe('accepted');
@@ -145,7 +145,7 @@ describe('a browser’s session', () => {
     expect(await codeOf({ cookie: token })).toBe('INVALID_CREDENTIAL');
   });
 
-  it('is told to be used once a minute', async () => {
+  it('a browser’s session is reported as used once a minute', async () => {
     const clock = { ms: minutes(3) + 7 };
     const { credentials, codeOf } = over({ token }, clock);
     await codeOf({ cookie: token });
@@ -155,7 +155,7 @@ describe('a browser’s session', () => {
 });
 
 describe('a token of the command line', () => {
-  it('works until its time, also after a night without a call', async () => {
+  it('a token of the command line works until its time, also after a night without a call', async () => {
     const token = createToken('cli', randomBytes);
     const clock = { ms: minutes(719) };
     const { codeOf } = over({ token, kind: 'cli' }, clock);
@@ -164,7 +164,7 @@ describe('a token of the command line', () => {
     expect(await codeOf({ token })).toBe('INVALID_CREDENTIAL');
   });
 
-  it('never reaches the store where its checksum is wrong', async () => {
+  it('a token of the command line with a wrong checksum never reaches the store', async () => {
     const token = createToken('cli', randomBytes);
     const { state, codeOf } = over({ token, kind: 'cli' }, { ms: 0 });
     for (let at = 0; at < token.length; at++) {
@@ -176,7 +176,7 @@ describe('a token of the command line', () => {
 });
 
 describe('an ID token', () => {
-  it('is verified once in five seconds', async () => {
+  it('an ID token is verified once in five seconds', async () => {
     const clock = { ms: 0 };
     const { state, identify } = over({ token: 'x' }, clock);
     for (const ms of [0, 4999, 5000]) {
@@ -188,14 +188,14 @@ describe('an ID token', () => {
 });
 
 describe('the project of a person', () => {
-  it('brings its own rules', async () => {
+  it('the project of a person has its own rules', async () => {
     const { identify } = over({ token: 'x' }, { ms: 0 });
     const caller = await identify({ token: 'a.b.c', project: projectId }, true);
     expect(caller).toMatchObject({ type: 'person', scopes: ['*'], project: { projectId } });
     expect(caller.rules.quotas).toEqual({ ...unlimited, audit_event: 7 });
   });
 
-  it('is not found once it is deleted, but stays the home of its organization', async () => {
+  it('a deleted project is not found, but stays the home of its organization', async () => {
     const { state, codeOf } = over({ token: 'x' }, { ms: 0 });
     state.project = { ...stored, deletedMs: 1 };
     expect(await codeOf({ token: 'a.b.c', project: projectId })).toBe('NOT_FOUND');

@@ -48,7 +48,7 @@ describe.each(engines)('units that data planes report, of a service on %s', (eng
       )
     ).map(({ metadata }) => [metadata['month'], metadata['percent'], metadata['used']]);
 
-  it('pass thresholds with what was recorded here, and refuse nothing', async () => {
+  it('units of data planes count for thresholds with those of the service, and nothing is refused for them', async () => {
     const { of, sender } = await start();
     expect((await record(of, 30)).status).toBe(201);
     await report(sender, 19);
@@ -66,7 +66,7 @@ describe.each(engines)('units that data planes report, of a service on %s', (eng
     expect(await reached(of, 4)).toHaveLength(4);
   });
 
-  it('count where the project records the unit with which the sum passes', async () => {
+  it('units of data planes count where a unit of the project passes the threshold', async () => {
     const { of, sender } = await start();
     await report(sender, 49);
     expect(await told(of.call, 'quota.threshold_reached')).toEqual([]);
@@ -79,7 +79,7 @@ describe.each(engines)('units that data planes report, of a service on %s', (eng
     expect(await reached(of, 2)).toContainEqual([thisMonth(), 80, 80]);
   });
 
-  it('count for the month that they are of', async () => {
+  it('units of data planes count for their own month', async () => {
     const { of } = await start();
     const { projectId } = (await of.call('GET', '/auth/identity')).body;
     // its clock stands in the month before
@@ -94,7 +94,7 @@ describe.each(engines)('units that data planes report, of a service on %s', (eng
     expect(await told(of.call, 'quota.threshold_reached')).toHaveLength(2);
   });
 
-  it('are told up to what a number can tell, and refuse no report beyond it', async () => {
+  it('units of data planes are shown up to the greatest exact number, and no report is refused beyond it', async () => {
     const { of, sender } = await start();
     await report(sender, 1);
     const { projectId } = (await of.call('GET', '/auth/identity')).body;
@@ -119,7 +119,7 @@ describe.each(engines)('units that data planes report, of a service on %s', (eng
     expect(projects.map(({ used }: { used: Record<string, number> }) => used['audit_event'])).toContain(most);
   });
 
-  it('of a project without a limit tell nothing', async () => {
+  it('units of data planes announce nothing in a project without a limit', async () => {
     const of = await service.signUp(`tenant-${(made += 1)}`);
     const { projectId } = (await of.call('GET', '/auth/identity')).body;
     const sender = await enrolledPlane(of.call, { name: `free-${made}`, projectId });

@@ -25,7 +25,7 @@ describe.each(engines)('projects on %s', (engine) => {
   const put = (id: string, body: unknown) => acme.call('PUT', `/projects/${id}`, { body });
   const home = async (): Promise<string> => (await acme.call('GET', '/auth/identity')).body.projectId;
 
-  it('are made, listed newest first without their settings, and read with them', async () => {
+  it('projects are created, listed newest first without their settings, and read with them', async () => {
     const made = await create('Billing');
     expect(made.status).toBe(201);
     expect(made.headers['location']).toBe(`/api/v1/projects/${made.body.id}`);
@@ -51,7 +51,7 @@ describe.each(engines)('projects on %s', (engine) => {
     expect((await other.call('GET', '/projects')).body.data).toHaveLength(2);
   });
 
-  it('are made once under an Idempotency-Key', async () => {
+  it('projects are created once under an Idempotency-Key', async () => {
     const options = {
       body: { name: 'Once', environment: 'sandbox' },
       headers: { 'idempotency-key': 'once' },
@@ -64,7 +64,7 @@ describe.each(engines)('projects on %s', (engine) => {
     expect(said(await acme.call('POST', '/projects', reused))).toEqual([400, 'IDEMPOTENCY_KEY_REUSE']);
   });
 
-  it('have a log of their own that tells of them, and the home project tells too', async () => {
+  it('projects have a log of their own that records their changes, as the home project does', async () => {
     const { body } = await create('Logged');
     const own = await told(ann, undefined, inProject(body.id));
     expect(own.map(({ eventType }) => eventType)).toEqual(['project.created']);
@@ -79,7 +79,7 @@ describe.each(engines)('projects on %s', (engine) => {
     expect(checkpoint.text.split('\n')[0]).toContain(`/${body.id}/audit`);
   });
 
-  it('have names of their own in organization and environment, whatever the case', async () => {
+  it('projects have unique names in organization and environment, whatever the case', async () => {
     await create('Naming');
     expect(said(await create('NAMING'))).toEqual([400, 'NAME_TAKEN']);
     expect((await create('Naming', 'sandbox')).status).toBe(201);
@@ -102,7 +102,7 @@ describe.each(engines)('projects on %s', (engine) => {
     ['in Arabic, Hindi and emoji that join', 'نمی\u200cدانم हिन्दी 👩\u200d💻', 201],
     ['of the greatest length', 'n'.repeat(limits.projectNameChars), 201],
     ['one longer', 'n'.repeat(limits.projectNameChars + 1), 400],
-  ])('named with a name %s', async (_, name, status) => {
+  ])('accepts or rejects a project with a name %s', async (_, name, status) => {
     const answer = await create(name);
     expect(answer.status).toBe(status);
     if (name.includes('a\u0007')) {
@@ -110,7 +110,7 @@ describe.each(engines)('projects on %s', (engine) => {
     }
   });
 
-  it('keep the settings that a change does not name', async () => {
+  it('projects keep the settings that a change does not name', async () => {
     const { body: made } = await create('Settings');
     await put(made.id, { settings: { timezone: 'Europe/Zurich', redactionKeys: ['/metadata/ssn'] } });
     const { body } = await put(made.id, { settings: { retentionDays: 400, quotaMode: 'overage' } });
@@ -132,7 +132,7 @@ describe.each(engines)('projects on %s', (engine) => {
     ]);
   });
 
-  it('show no webhook defaults in the log: they may hold secrets', async () => {
+  it('projects show no webhook defaults in the log, because they may contain secrets', async () => {
     const { body } = await create('Hooks');
     await put(body.id, { settings: { webhookDefaults: { token: 'canary-of-a-hook' } } });
     const events = await ann('GET', '/events?runId=gov.system', inProject(body.id));
@@ -140,7 +140,7 @@ describe.each(engines)('projects on %s', (engine) => {
     expect(events.text).not.toContain('canary-of-a-hook');
   });
 
-  it('change both where two change different settings at once', async () => {
+  it('projects keep both of two concurrent changes of different settings', async () => {
     const { body } = await create('Parallel');
     const changes = [{ timezone: 'Asia/Tokyo' }, { retentionDays: 500 }, { requireTwoPersonPublish: true }];
     await Promise.all(changes.map((settings) => put(body.id, { settings })));
@@ -149,7 +149,7 @@ describe.each(engines)('projects on %s', (engine) => {
     expect(await told(ann, 'project.updated', inProject(body.id))).toHaveLength(3);
   });
 
-  it('take back what they answered, and nothing else that cannot be set', async () => {
+  it('projects accept their own answer as a change, and no other read-only values', async () => {
     const { body: made } = await create('Echoed');
     const { body: answered } = await acme.call('GET', `/projects/${made.id}`);
     const same = await put(made.id, answered);
@@ -188,12 +188,12 @@ describe.each(engines)('projects on %s', (engine) => {
     ['a pointer twice', { redactionKeys: ['/actor', '/actor'] }, '/settings/redactionKeys'],
     ['too much in all', { webhookDefaults: { filler: 'x'.repeat(limits.settingsBytes) } }, '/settings'],
     ['nothing', undefined, ''],
-  ])('refuse %s', async (_, settings, pointer) => {
+  ])('projects reject %s', async (_, settings, pointer) => {
     const { status, body } = await put(await home(), settings === undefined ? {} : { settings });
     expect([status, body.errors[0].pointer]).toEqual([400, pointer]);
   });
 
-  it('take settings up to their limits', async () => {
+  it('projects accept settings up to their limits', async () => {
     const { body } = await create('Limits');
     const settings = {
       retentionDays: limits.retentionDaysProduction,
@@ -209,7 +209,7 @@ describe.each(engines)('projects on %s', (engine) => {
     expect((await put(sandbox.body.id, { settings: { retentionDays: 1 } })).status).toBe(200);
   });
 
-  it('that are deleted are gone, their keys with them, and their data are kept', async () => {
+  it('deleted projects are gone with their keys, and their data are kept', async () => {
     const { body: made } = await create('Doomed');
     const { body: key } = await ann('POST', '/api-keys', { ...inProject(made.id), body: { name: 'k' } });
     const ingest = () => service.call('POST', '/events', { key: key.key, body: event() });
@@ -230,7 +230,7 @@ describe.each(engines)('projects on %s', (engine) => {
     expect(deleted?.metadata).toEqual({ name: 'Doomed' });
   });
 
-  it('come back by the operator, unless their name was given away', async () => {
+  it('the operator can restore projects, unless their name was given away', async () => {
     const { body: made } = await create('Lazarus');
     await acme.call('DELETE', `/projects/${made.id}`);
     const { store, salt } = service.services;
@@ -252,7 +252,7 @@ describe.each(engines)('projects on %s', (engine) => {
 });
 
 describe.skipIf(!engines.includes('postgres'))('projects that two processes change at once', () => {
-  it('keep every change of either', async () => {
+  it('projects that two processes change at once keep every change of either', async () => {
     const service = await startService({ engine: 'postgres' });
     const beside = await service.again();
     const of = await service.signUp('Two');

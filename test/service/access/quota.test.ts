@@ -34,7 +34,7 @@ describe.each(engines)('quotas on %s', (engine) => {
   };
 
   describe('of 200 parallel requests with 10 units left', () => {
-    it('let exactly 10 through', async () => {
+    it('a quota with 10 units left lets exactly 10 of 200 parallel requests through', async () => {
       const of = await tenant();
       const answers = await Promise.all(
         Array.from({ length: 200 }, (_, n) => record(of, { runId: `run-${n % 7}` })),
@@ -46,7 +46,7 @@ describe.each(engines)('quotas on %s', (engine) => {
       expect((await of.call('GET', '/events/count?eventType=tool.call')).body.count).toBe(left);
     });
 
-    it('let 10 events through where they come in batches, whole or not at all', async () => {
+    it('a quota with 10 units left lets 10 events through in batches, whole or not at all', async () => {
       const of = await tenant();
       const answers = await Promise.all(Array.from({ length: 40 }, () => batch(of, many(3))));
       const accepted = answers.filter(({ status }) => status === 201);
@@ -59,7 +59,7 @@ describe.each(engines)('quotas on %s', (engine) => {
     });
   });
 
-  it('say what is left, of what, and when it begins anew', async () => {
+  it('a quota says how many units are left, of how many, and when it resets', async () => {
     const of = await tenant();
     await batch(of, many(8));
     const refused = await batch(of, many(3));
@@ -79,7 +79,7 @@ describe.each(engines)('quotas on %s', (engine) => {
     expect((await batch(of, many(2))).status).toBe(201);
   });
 
-  it('count accepted events alone: not duplicates, nor what was rejected or repeated', async () => {
+  it('a quota counts accepted events only: no duplicates, rejected or repeated ones', async () => {
     const of = await tenant();
     const same = { clientEventId: 'one' };
     await record(of, same);
@@ -100,7 +100,7 @@ describe.each(engines)('quotas on %s', (engine) => {
     expect(await used(of, 'audit_event')).toBe(left);
   });
 
-  it('are counted once for 50 parallel repeats of one request', async () => {
+  it('a quota counts 50 parallel repeats of one request once', async () => {
     const of = await tenant();
     const keyed = { headers: { 'idempotency-key': 'fifty' } };
     const answers = await Promise.all(Array.from({ length: 50 }, () => record(of, {}, keyed)));
@@ -113,7 +113,7 @@ describe.each(engines)('quotas on %s', (engine) => {
     expect([proved.size, await used(of, 'compliance_proof')]).toEqual([1, 1]);
   });
 
-  it('keep a refused request from its answer being kept: it may succeed next month', async () => {
+  it('a request that a quota refused may succeed next month: its answer is not kept', async () => {
     const of = await tenant();
     await batch(of, many(left));
     const keyed = { headers: { 'idempotency-key': 'later' } };
@@ -136,7 +136,7 @@ describe.each(engines)('quotas on %s', (engine) => {
       202,
     ],
   ];
-  it.each(asks)('count %s for %s', async (type, _, path, body, success) => {
+  it.each(asks)('a quota counts %s for %s', async (type, _, path, body, success) => {
     const of = await tenant();
     await record(of);
     const limit = quotas[type];
@@ -149,7 +149,7 @@ describe.each(engines)('quotas on %s', (engine) => {
     expect(said(await of.call('POST', path, { body: {} }))).toEqual([400, 'VALIDATION_ERROR']);
   });
 
-  it('let nothing dear be computed that has no room', async () => {
+  it('a quota without room stops expensive work before it starts', async () => {
     const of = await tenant();
     await record(of);
     for (let n = 0; n < quotas.compliance_proof; n++) {
@@ -167,7 +167,7 @@ describe.each(engines)('quotas on %s', (engine) => {
     expect(begun).toBe(0);
   });
 
-  it('count neither policies nor tools nor what the service tells itself', async () => {
+  it('a quota counts neither policies nor tools nor events of the service', async () => {
     const of = await tenant();
     await batch(of, many(left));
     const policy = { name: 'p', condition: { 'tool.name': 'shell' }, action: 'deny' };
@@ -179,7 +179,7 @@ describe.each(engines)('quotas on %s', (engine) => {
     expect(await used(of, 'audit_event')).toBe(left);
   });
 
-  it('are of one project: another has its own', async () => {
+  it('a quota belongs to one project: another has its own', async () => {
     const of = await tenant();
     await batch(of, many(left));
     const person = asPerson(service, of.person);
@@ -188,7 +188,7 @@ describe.each(engines)('quotas on %s', (engine) => {
     expect([other.status, (await record(of)).status]).toEqual([201, 429]);
   });
 
-  it('may be gone over where the project pays for it, and are told all the same', async () => {
+  it('a project that pays for overage may exceed its quota, and still gets the events', async () => {
     const of = await tenant();
     const { projectId } = (await of.call('GET', '/auth/identity')).body;
     const settings = { quotaMode: 'overage' };
@@ -206,7 +206,7 @@ describe.each(engines)('quotas on %s', (engine) => {
     expect((await record(of)).status).toBe(429);
   });
 
-  it('of an operator go before those of the environment', async () => {
+  it('quotas of an operator replace those of the environment', async () => {
     const of = await tenant();
     const { projectId } = (await of.call('GET', '/auth/identity')).body;
     const { store } = service.services;
@@ -238,7 +238,7 @@ describe.each(engines)('quotas on %s', (engine) => {
         )
       ).map(({ metadata }) => metadata['percent']);
 
-    it('once a month, each', async () => {
+    it('a passed threshold is announced once a month, each', async () => {
       const of = await tenant();
       await batch(of, many(4));
       await record(of);
@@ -257,7 +257,7 @@ describe.each(engines)('quotas on %s', (engine) => {
       expect(await used(of, 'audit_event')).toBe(left);
     });
 
-    it('without asking the store each time', async () => {
+    it('a passed threshold is announced without a read of the store for each request', async () => {
       const of = await tenant();
       await batch(of, many(5));
       await percentsOf(of, 1);
@@ -268,21 +268,21 @@ describe.each(engines)('quotas on %s', (engine) => {
       expect(requests.map(({ meter }) => meter.op)).toEqual(['audit_event', 'audit_event']);
     });
 
-    it('at the percentages that a project sets', async () => {
+    it('thresholds are announced at the percentages that a project sets', async () => {
       const of = await tenant();
       await of.call('PUT', '/metering/thresholds', { body: { percents: [30, 70] } });
       for (let n = 0; n < left; n++) await record(of);
       expect(await percentsOf(of, 2)).toEqual([30, 70]);
     });
 
-    it('where no client can have said so before', async () => {
+    it("a threshold's event has an id that no client can have used before", async () => {
       const of = await tenant();
       const month = new Date().toISOString().slice(0, 7);
       const forged = await record(of, { clientEventId: `quota/audit_event/${month}/50` });
       expect(forged.status).toBe(400);
     });
 
-    it('of other kinds as well', async () => {
+    it('thresholds of other kinds are announced as well', async () => {
       const of = await tenant();
       await record(of);
       await of.call('POST', '/proofs', { body: { runId: 'run-1' } });
@@ -296,7 +296,7 @@ describe.each(engines)('quotas on %s', (engine) => {
 });
 
 describe.skipIf(!engines.includes('postgres'))('a quota that two processes share', () => {
-  it('lets exactly 10 of 200 parallel requests through, and each threshold is told once', async () => {
+  it('two processes let exactly 10 of 200 parallel requests through, and announce each threshold once', async () => {
     const service = await startService({
       engine: 'postgres',
       file: { quotas: { production: quotas } },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import type { Caller } from '../../../src/service/call/handler.ts';
-import { refusalTeller } from '../../../src/service/access/refusals.ts';
+import type { Caller } from '../../../src/service/call/caller.ts';
+import { refusalRecorder } from '../../../src/service/access/refusals.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { startPlane } from '../../support/serving.ts';
 import { asPerson, inProject, told, until, type SystemEvent } from '../support/tenants.ts';
@@ -23,7 +23,7 @@ describe.each(engines)('refused credentials on %s', (engine) => {
       (found) => found.length >= length,
     );
 
-  it('that lack a scope are events of their project', async () => {
+  it("a refusal for a missing scope is an event of the key's project", async () => {
     const of = await service.signUp(`Scope-${engine}`);
     const { body } = await of.call('POST', '/api-keys', { body: { name: 'r', scopes: ['log:read'] } });
     expect((await of.call('GET', '/events?runId=r', { key: body.key })).status).toBe(403);
@@ -35,7 +35,7 @@ describe.each(engines)('refused credentials on %s', (engine) => {
     });
   });
 
-  it('that were revoked, or have expired, are events as well', async () => {
+  it('a refusal of a revoked or expired key is an event as well', async () => {
     const of = await service.signUp(`Ended-${engine}`);
     const { body } = await of.call('POST', '/api-keys', { body: { name: 'r' } });
     await of.call('DELETE', `/api-keys/${body.record.keyId}`);
@@ -45,7 +45,7 @@ describe.each(engines)('refused credentials on %s', (engine) => {
     expect(event?.metadata).toMatchObject({ operation: 'listProjects', code: 'INVALID_CREDENTIAL' });
   });
 
-  it('are not told twice to others: what is nobody’s key is no event', async () => {
+  it('a refusal of an unknown key is no event', async () => {
     const of = await service.signUp(`Nobody-${engine}`);
     const key = of.keys.production.replace(/.{6}$/, '000000');
     expect((await of.call('GET', '/projects', { key })).status).toBe(401);
@@ -66,12 +66,12 @@ describe('a project whose keys are refused in a loop', () => {
   });
   afterAll(() => service.end());
 
-  it('is told of a bounded number a minute, and how many were left out in the next one', async () => {
+  it('a project whose keys are refused in a loop gets a bounded number of events a minute, and the number left out', async () => {
     const project = await service.services.store.project(
       (await of.call('GET', '/auth/identity')).body.projectId,
     );
     let nowMs = Date.UTC(2026, 5, 1);
-    const tell = refusalTeller({ ...service.services, now: () => nowMs });
+    const tell = refusalRecorder({ ...service.services, now: () => nowMs });
     const who: Pick<Caller, 'id' | 'type' | 'project'> = { id: 'key_1', type: 'api_key', project: project! };
     const denied = (times: number): void => {
       for (let n = 0; n < times; n++) tell(who, { operation: 'listRuns', code: 'INSUFFICIENT_SCOPE' });
@@ -91,11 +91,11 @@ describe('a project whose keys are refused in a loop', () => {
     expect(unrecorded).toEqual([...Array(most).fill(0), 30, ...Array(most - 1).fill(0), 0]);
   });
 
-  it('answers all the same where nothing can be recorded', async () => {
+  it('a refusal is answered also where it cannot be recorded', async () => {
     const lines: string[] = [];
     const log = { ...service.services.log, warn: (_: object, text: string) => void lines.push(text) };
     const append = () => Promise.reject(new Error('disk'));
-    const tell = refusalTeller({
+    const tell = refusalRecorder({
       ...service.services,
       log,
       store: Object.assign(Object.create(service.services.store), { append }),
@@ -110,7 +110,7 @@ describe('a project whose keys are refused in a loop', () => {
   });
 });
 
-it('are no events of a plane, which has one tenant', async () => {
+it('a refusal is no event on a plane, which has one tenant', async () => {
   const plane = await startPlane({ extraKeys: { narrow: { scopes: ['log:read'] } } });
   const key = plane.keys['narrow'] ?? '';
   expect((await plane.call('GET', '/runs', { key })).status).toBe(403);

@@ -22,7 +22,7 @@ const project = (environment: Project['environment']): Project => ({
 });
 
 describe('a token', () => {
-  it('has its kind, 32 random characters and the CRC-32 of all before', () => {
+  it('a token has its kind, 32 random characters and the CRC-32 of all before', () => {
     for (const kind of keyKinds) {
       const token = createToken(kind, randomBytes);
       expect(token).toMatch(new RegExp(`^gov_${kind}_[0-9A-Za-z]{38}$`));
@@ -33,11 +33,11 @@ describe('a token', () => {
     }
   });
 
-  it('has a known answer (CRC-32 by Python’s zlib)', () => {
+  it('a token has a known answer (CRC-32 by Python’s zlib)', () => {
     expect(createToken('live', (size) => Buffer.alloc(size, 0))).toBe(`gov_live_${'0'.repeat(32)}0fBvmT`);
   });
 
-  it('uses every character of the alphabet alike, and none of the bytes that would favour some', () => {
+  it('a token uses every character of the alphabet alike, and none of the bytes that would favour some', () => {
     expect(
       createToken('live', (size) =>
         Buffer.from(Array.from({ length: size }, (_, at) => (at % 2 === 0 ? 255 : 61))),
@@ -45,7 +45,7 @@ describe('a token', () => {
     ).toContain('z'.repeat(32));
   });
 
-  it('with any character changed is refused', () => {
+  it('a token with any character changed is rejected', () => {
     const token = createToken('live', randomBytes);
     for (let at = 0; at < token.length; at += 1) {
       const other = token[at] === 'a' ? 'b' : 'a';
@@ -55,7 +55,7 @@ describe('a token', () => {
     expect(tokenKind(`${token}\n`)).toBeNull();
   });
 
-  it('is not what anybody makes up', () => {
+  it('rejects tokens that somebody invents', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 0, maxLength: 60 }), (text) => {
         expect(tokenKind(text)).toBeNull();
@@ -75,7 +75,7 @@ describe('a token', () => {
 });
 
 describe('a key', () => {
-  it('belongs to the environment of its project, and its row holds no token', () => {
+  it('a key belongs to the environment of its project, and its row contains no token', () => {
     for (const [environment, prefix] of [
       ['production', 'gov_live_'],
       ['sandbox', 'gov_test_'],
@@ -96,7 +96,7 @@ describe('a key', () => {
 });
 
 describe('a reader of tokens', () => {
-  it('says the same of a token each time, and holds at most so many, none of them malformed', () => {
+  it('a reader of tokens always returns the same result, and caches a bounded number, none of them malformed', () => {
     const reader = new TokenReader();
     const tokens = Array.from({ length: limits.tokensHeld }, () => createToken('live', randomBytes));
     for (const token of [...tokens, ...tokens]) {

@@ -1,15 +1,19 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
-import { startReportingUses, Uses, type Counted } from '../../../src/service/access/uses.ts';
+import { startReportingUses } from '../../../src/service/access/report-uses.ts';
+import { Uses, type UsedCredential } from '../../../src/service/access/uses.ts';
 import type { Use } from '../../../src/store/port/store.ts';
 
-const key = (keyId: string, usedMinute = -1): Counted => ({ as: { projectId: 'prj_x', keyId }, usedMinute });
+const key = (keyId: string, usedMinute = -1): UsedCredential => ({
+  as: { projectId: 'prj_x', keyId },
+  usedMinute,
+});
 
 afterEach(() => vi.useRealTimers());
 
 describe('uses of credentials', () => {
-  it('are collected once a minute and credential, with the minute', () => {
+  it('collects uses once a minute and credential, with the minute', () => {
     const uses = new Uses();
     const credential = key('key_a', 9);
     uses.add('a', credential, 9 * 60_000 + 59_999);
@@ -22,7 +26,7 @@ describe('uses of credentials', () => {
     expect(uses.take()).toEqual([]);
   });
 
-  it('are bounded: of more credentials than are remembered the rest is not told', () => {
+  it('limits the collected uses: those of further credentials are not reported', () => {
     const uses = new Uses();
     for (let at = 0; at <= limits.credentialCacheKeys; at++) uses.add(`${at}`, key(`${at}`), 60_000);
     uses.add('0', key('0'), 120_000);
@@ -40,7 +44,7 @@ describe('reporting', () => {
     return { uses: credentials.uses, stop: startReportingUses(parts as never) };
   };
 
-  it('tells the store once a minute, and what is left at the end', async () => {
+  it('reports uses to the store once a minute, and the rest at the end', async () => {
     const told: Use[][] = [];
     const { uses, stop } = reporting(async (each) => void told.push([...each]));
     uses.add('a', key('key_a'), 60_000);
@@ -58,7 +62,7 @@ describe('reporting', () => {
     expect(told).toHaveLength(2);
   });
 
-  it('goes on after a store that could not be told, and says so', async () => {
+  it('continues after the store failed, and logs it', async () => {
     const warned: string[] = [];
     let isDown = true;
     const told: Use[] = [];
@@ -71,7 +75,7 @@ describe('reporting', () => {
     );
     uses.add('a', key('key_a'), 60_000);
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(warned).toEqual(['when credentials were used could not be stored']);
+    expect(warned).toEqual(['the last uses of credentials could not be stored']);
     isDown = false;
     uses.add('b', key('key_b'), 120_000);
     await stop();

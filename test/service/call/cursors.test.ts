@@ -19,7 +19,7 @@ const position: fc.Arbitrary<Position> = fc.oneof(
 );
 
 describe('a cursor', () => {
-  it('opens in its own list to the position it was sealed with, within its length', () => {
+  it('a cursor opens in its own list to its sealed position, within its length', () => {
     fc.assert(
       fc.property(position, (place) => {
         const sealed = cursors.seal(scope, place);
@@ -29,7 +29,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('is fresh each time and outlives a restart', () => {
+  it('a cursor is fresh each time and survives a restart', () => {
     expect(cursors.seal(scope, 7)).not.toBe(cursors.seal(scope, 7));
     const again = new Cursors(deriveSecrets(Buffer.alloc(32, 1)).cursorKey, randomBytes);
     expect(again.open(scope, cursors.seal(scope, 7))).toBe(7);
@@ -37,7 +37,7 @@ describe('a cursor', () => {
     expect(() => other.open(scope, cursors.seal(scope, 7))).toThrow(/nextCursor/);
   });
 
-  it('does not open for another list, tenant or filter; an absent filter is no filter', () => {
+  it('a cursor does not open for another list, tenant or filter; an absent filter equals no filter', () => {
     const sealed = cursors.seal(scope, 7);
     const others: CursorScope[] = [
       { ...scope, list: 'runs' },
@@ -50,7 +50,7 @@ describe('a cursor', () => {
     expect(cursors.open({ ...scope, filters: { runId: 'r' } }, sealed)).toBe(7);
   });
 
-  it('with any bit flipped, cut or made up does not open', () => {
+  it('a cursor with any bit flipped, cut or invented does not open', () => {
     const bytes = Buffer.from(cursors.seal(scope, 123_456), 'base64url');
     for (let bit = 0; bit < bytes.length * 8; bit += 1) {
       const flipped = Buffer.from(bytes);
@@ -71,7 +71,7 @@ describe('a cursor', () => {
 });
 
 describe('derived secrets', () => {
-  it('differ by label and key, and fingerprints are keyed', () => {
+  it('derived secrets differ by label and key, and fingerprints are keyed', () => {
     const one = deriveSecrets(Buffer.alloc(32, 1));
     const two = deriveSecrets(Buffer.alloc(32, 2));
     expect(one.fingerprint('x')).toBe(deriveSecrets(Buffer.alloc(32, 1)).fingerprint('x'));

@@ -11,7 +11,7 @@ const found =
   async (): Promise<Found> => ({ id, untilMs });
 
 describe('what was found lately', () => {
-  it('is believed until its time is over, and remembered as met after that', async () => {
+  it('a cached look-up is valid until its time is over, and its name is still known after that', async () => {
     const recent = new Recent<Found>(10);
     expect([recent.get('a', 0), recent.has('a')]).toEqual([null, false]);
     await recent.find('a', found(1));
@@ -20,7 +20,7 @@ describe('what was found lately', () => {
     expect(recent.get('a', 1999)?.id).toBe(2);
   });
 
-  it('is as much as it may be; the one found longest ago goes first', async () => {
+  it('the cache has a limit, and drops the oldest look-up first', async () => {
     const recent = new Recent<Found>(3);
     for (const name of ['a', 'b', 'c']) await recent.find(name, found(1));
     await recent.find('a', found(2));
@@ -28,7 +28,7 @@ describe('what was found lately', () => {
     expect(['a', 'b', 'c', 'd'].map((name) => recent.has(name))).toEqual([true, false, true, true]);
   });
 
-  it('is forgotten by what it is, and nothing else with it', async () => {
+  it('a cached look-up is forgotten by its content, and no other with it', async () => {
     const recent = new Recent<Found>(10);
     await recent.find('a', found(1));
     await recent.find('b', found(2));
@@ -36,7 +36,7 @@ describe('what was found lately', () => {
     expect([recent.get('a', 0), recent.get('b', 0)?.id]).toEqual([null, 2]);
   });
 
-  it('is not kept where something was forgotten while it was asked for', async () => {
+  it('does not cache a look-up where something was forgotten while it ran', async () => {
     const recent = new Recent<Found>(10);
     let answer: (value: Found) => void = () => {};
     const asked = recent.find('a', () => new Promise((resolve) => (answer = resolve)));
@@ -46,7 +46,7 @@ describe('what was found lately', () => {
     expect(recent.has('a')).toBe(false);
   });
 
-  it('is nothing where asking failed', async () => {
+  it('caches nothing where the look-up failed', async () => {
     const recent = new Recent<Found>(10);
     await expect(recent.find('a', () => Promise.reject(new Error('no answer')))).rejects.toThrow('no answer');
     expect(recent.has('a')).toBe(false);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Slices } from '../../../src/service/call/slices.ts';
 
 describe('slices', () => {
-  it('begin one in a turn of the event loop, so that what comes meanwhile waits for one', async () => {
+  it('one slice begins in a turn of the event loop, so that a new request waits for one', async () => {
     const slices = new Slices();
     let begun = 0;
     const flood = Array.from({ length: 16 }, async () => {
@@ -20,7 +20,7 @@ describe('slices', () => {
     expect(seen.every((count, at) => count - (seen[at - 1] ?? 0) <= 1)).toBe(true);
   });
 
-  it('of projects begin in turn, also those of work that goes on', async () => {
+  it('slices of projects begin in turn, also those of continued work', async () => {
     const slices = new Slices();
     const order: string[] = [];
     const work = async (name: string, count: number) => {
@@ -35,7 +35,7 @@ describe('slices', () => {
     expect(order).toHaveLength(11);
   });
 
-  it('are over after a while, and anew when the next one has begun', async () => {
+  it('a slice is over after a while, and the next one begins with its full time', async () => {
     const slice = new Slices().of('prj_ada');
     await slice.next();
     expect(slice.isOver()).toBe(false);

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.end());
 
-it('a batch of 500 events with many fields is stored in order, and small requests are answered meanwhile', async () => {
+it('stores a batch of 500 events with many fields in order, and answers small requests in between', async () => {
   const fields = Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`field${at}`, `value ${at}`]));
   const events = Array.from({ length: 500 }, (_, n) =>
     event({ runId: 'wide', metadata: { ...fields, n }, clientEventId: `wide:${n}` }),

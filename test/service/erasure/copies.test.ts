@@ -26,7 +26,7 @@ describe.each(engines)('copies of erased values, on %s', (engine) => {
   };
   const text = async (path: string): Promise<string> => JSON.stringify((await call('GET', path)).body);
 
-  it('in results of replays of the run, and of others that were compared with it', async () => {
+  it('removes copies of erased values from replay results of the run, and of others that were compared with it', async () => {
     const eventId = await record('a', canary);
     await record('b', 'plain');
     const own = await replay({ runId: 'a' });
@@ -55,7 +55,7 @@ describe.each(engines)('copies of erased values, on %s', (engine) => {
     expect(await text(`/replay/${again.replayId}`)).not.toContain(canary);
   });
 
-  it('in answers that are kept for a repeat', async () => {
+  it('removes copies of erased values from stored answers for repeats', async () => {
     const evaluate = (key: string) =>
       acme.call('POST', '/risk/evaluate', {
         headers: { 'idempotency-key': key },
@@ -77,7 +77,7 @@ describe('a plane', () => {
   });
   afterAll(() => plane.end());
 
-  it('is whole without the results, but not where a result went without an erasure', async () => {
+  it('a plane without the removed results is intact, but not where a result went without an erasure', async () => {
     const { eventId } = (await plane.call('POST', '/events', { body: event({ runId: 'a', action: canary }) }))
       .body;
     const { jobId } = (await plane.call('POST', '/replay', { body: { runId: 'a' } })).body;

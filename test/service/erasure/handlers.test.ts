@@ -38,7 +38,7 @@ describe.each(engines)('erasure, on %s', (engine) => {
     ({ projectId } = (await acme.call('GET', '/auth/identity')).body);
   });
 
-  it('of a field takes it alone, and says by which leaf', async () => {
+  it('an erasure of a field removes that field only, and names its leaf', async () => {
     const eventId = await record();
     const before = await read(eventId);
     const answer = await erase({ eventId, fields: ['/metadata/card'], reasonCode: 'subject_request' });
@@ -74,7 +74,7 @@ describe.each(engines)('erasure, on %s', (engine) => {
     expect(list.text).not.toContain(`"${erasureId}"`);
   });
 
-  it('of a whole event leaves its place, its times and its hash', async () => {
+  it('an erasure of a whole event keeps its place, its times and its hash', async () => {
     const eventId = await record({ clientEventId: 'its-own' });
     const before = await read(eventId);
     expect((await erase({ eventId })).body).toMatchObject({ leaves: 1, fields: 8 });
@@ -88,7 +88,7 @@ describe.each(engines)('erasure, on %s', (engine) => {
     expect(await record({ clientEventId: 'its-own' })).not.toBe(eventId);
   });
 
-  it('is tried out without a trace', async () => {
+  it('a dry run of an erasure leaves no trace', async () => {
     const eventId = await record();
     const before = await read(eventId);
     expect(await erase({ eventId, dryRun: true })).toMatchObject({
@@ -108,12 +108,12 @@ describe.each(engines)('erasure, on %s', (engine) => {
     { eventId: nobodys, fields: ['action'] },
     { eventId: nobodys, fields: [`/${'x'.repeat(limits.erasurePointerChars)}`] },
     { eventId: nobodys, reasonCode: 'Because I say so' },
-  ])('is refused for %j', async (body) => {
+  ])('rejects an erasure of %j', async (body) => {
     const answer = await erase(body);
     expect([answer.status, answer.body.code]).toEqual([400, 'VALIDATION_ERROR']);
   });
 
-  it('is refused for fields that the event does not have, and names what holds them', async () => {
+  it('rejects an erasure of fields that the event does not have, and names the members that contain them', async () => {
     const eventId = await record({ metadata: { deep: { inside: 1 } } });
     const within = await erase({ eventId, fields: ['/metadata/deep/inside'] });
     expect(within.body.errors[0]).toMatchObject({
@@ -125,7 +125,7 @@ describe.each(engines)('erasure, on %s', (engine) => {
     expect((await erase({ eventId, fields: ['/actor', '/metadata/deep'] })).body.fields).toBe(3);
   });
 
-  it('is refused without the scope, for what nobody has, and for events of the service itself', async () => {
+  it('rejects an erasure without the scope, of unknown ids, and of events of the service itself', async () => {
     const eventId = await record();
     const { key } = (
       await acme.call('POST', '/api-keys', { body: { name: 'other', scopes: ['events:write'] } })
@@ -143,7 +143,7 @@ describe.each(engines)('erasure, on %s', (engine) => {
     expect(own.map(({ eventType }: { eventType: string }) => eventType)).toContain('erasure.executed');
   });
 
-  it('is done once under an idempotency key', async () => {
+  it('runs an erasure once under an idempotency key', async () => {
     const eventId = await record();
     const headers = { 'idempotency-key': `erase-${engine}` };
     const body = { eventId };
@@ -155,7 +155,7 @@ describe.each(engines)('erasure, on %s', (engine) => {
     expect(both[1]!.body).toEqual(both[0]!.body);
   });
 
-  it('waits while a legal hold is set', async () => {
+  it('refuses an erasure while a legal hold is set', async () => {
     const eventId = await record();
     const hold = (legalHold: boolean) =>
       acme.call('PUT', '/billing/retention', { body: { retentionDays: null, legalHold } });
@@ -166,7 +166,7 @@ describe.each(engines)('erasure, on %s', (engine) => {
     expect((await erase({ eventId })).status).toBe(201);
   });
 
-  it('takes two people where the project asks for them', async () => {
+  it('an erasure needs two people where the project requires them', async () => {
     const eventId = await record();
     const other = await record();
     expect((await settings({ requireTwoPersonErasure: true })).status).toBe(200);
@@ -195,7 +195,7 @@ describe.each(engines)('erasure, on %s', (engine) => {
     expect((await settings({ requireTwoPersonErasure: false })).status).toBe(200);
   });
 
-  it('of a subject finds all about it, by a keyed hash', async () => {
+  it('an erasure of a subject finds everything about it, by a keyed hash', async () => {
     expect((await erase({ subject: 'cus_7' })).status).toBe(409);
     expect(
       (await settings({ subjectPointers: ['/metadata/customerId', '/actor/id', '/metadata/n'] })).status,
@@ -232,13 +232,13 @@ describe.each(engines)('erasure, on %s', (engine) => {
     expect((await erase({ subject: '7' })).body).toMatchObject({ leaves: 1 });
   });
 
-  it('of a subject takes the longest, counted in characters', async () => {
+  it('an erasure of a subject accepts the longest subject, counted in characters', async () => {
     const longest = '𝄞'.repeat(limits.subjectValueChars);
     await record({ metadata: { customerId: longest } });
     expect((await erase({ subject: longest })).body.leaves).toBe(1);
   });
 
-  it('of a subject takes what one erasure holds at a time', async () => {
+  it('an erasure of a subject takes at most as many values as one leaf can contain', async () => {
     const { erasureTargets: most } = limits;
     const bare = (subject: string) => ({
       runId: 'many',
@@ -277,7 +277,7 @@ describe('what was proved before an erasure', () => {
   let made: { readonly proofId: string; readonly bundle: string };
   const verify = async (proofId: string) => (await call('POST', '/proofs/verify', { proofId })).body;
 
-  it('is so after it, and a replay says what is lost', async () => {
+  it('a proof from before an erasure holds after it, and a replay names the lost values', async () => {
     const governed = governing(plane);
     await governed.policy('p', { 'tool.name': 'mail' }, 'warn');
     const { evaluationId } = await governed.tool('run-e', 'mail');
@@ -322,7 +322,7 @@ describe('what was proved before an erasure', () => {
     made = { proofId, bundle: bundle.text };
   });
 
-  it('is so offline too, where a bundle tells erased values from missing ones', async () => {
+  it('a bundle tells erased values from missing ones offline', async () => {
     const { proofId, bundle } = made;
     const trust = parseTrust(readFileSync(join(plane.dataDir, 'trust'), 'utf8'));
     const offline = (text: string) => verifyBundle(Buffer.from(text), trust);
@@ -354,7 +354,7 @@ describe('what was proved before an erasure', () => {
     }
   });
 
-  it('is still whole on disk, and a body that went without an erasure is an alarm', async () => {
+  it('the store is intact after an erasure, and a body that lost fields without one is an alarm', async () => {
     const kept = await call('POST', '/events', event({ runId: 'run-m' }));
     const { eventId, sequence } = (await call('GET', `/events/${kept.body.eventId}`)).body;
     await call('POST', '/erasures', { eventId, fields: ['/action'] });

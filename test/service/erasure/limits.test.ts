@@ -22,7 +22,7 @@ const call = (method: string, path: string, body?: unknown) =>
 const erase = (body: object) => call('POST', '/erasures', body);
 
 describe('an erasure', () => {
-  it('looks for a field whose pointer is as long as may be, which no event has', async () => {
+  it('an erasure accepts a field with the longest pointer, which no event has', async () => {
     const { eventId } = (await call('POST', '/events', event())).body;
     const codes = async (chars: number) => {
       const answer = await erase({
@@ -38,7 +38,7 @@ describe('an erasure', () => {
     expect(await codes(limits.erasurePointerChars + 1)).toEqual([400, [['/fields/0', 'TOO_LONG']]]);
   });
 
-  it('reads a request of another person that is as long as may be', async () => {
+  it('an erasure reads the longest request of another person', async () => {
     const { eventId } = (await call('POST', '/events', event())).body;
     const asked = (chars: number) => erase({ eventId, dryRun: true, request: 'r'.repeat(chars) });
     expect((await asked(limits.erasureRequestChars)).status).toBe(200);
@@ -87,7 +87,7 @@ describe('events of a run that lost fields to many erasures', () => {
     return exportEnd(tenant.call, (await call('POST', '/exports', body)).body.exportId);
   };
 
-  it(`are disclosed with ${most} of them, and not with one more`, async () => {
+  it(`discloses events of a run with ${most} erasures, and not with one more`, async () => {
     const whole = await bundle();
     expect(whole.status).toBe(200);
     expect(whole.body.erasures.leaves).toHaveLength(most);

@@ -51,7 +51,7 @@ describe.each(engines)('retention, on %s', (engine) => {
   const sweep = (of: Pick<TestService, 'services'> = service) =>
     sweepRetention(of.services, { projectId: null, signal });
 
-  it('erases what is older, and only that', async () => {
+  it('retention erases older bodies, and only those', async () => {
     await keep(30);
     const old = await record(3);
     const decided = await call('POST', '/governance/policy/evaluate', {
@@ -77,7 +77,7 @@ describe.each(engines)('retention, on %s', (engine) => {
     for (const each of system) expect(each.erased).toBeUndefined();
   });
 
-  it('erases nothing under a legal hold, nor where everything is kept', async () => {
+  it('retention erases nothing under a legal hold, nor where everything is kept', async () => {
     await keep(1, true);
     const old = await record();
     aheadMs += 2 * dayMs;
@@ -91,7 +91,7 @@ describe.each(engines)('retention, on %s', (engine) => {
     await keep(null);
   });
 
-  it(`keeps production ${limits.retentionDaysProduction} days at least, whatever its settings say`, async () => {
+  it(`retention keeps production bodies at least ${limits.retentionDaysProduction} days, whatever the settings say`, async () => {
     const old = await record(1, 'production');
     const { projectId } = (await call('GET', '/auth/identity', undefined, 'production')).body;
     await service.services.store.append({
@@ -108,7 +108,7 @@ describe.each(engines)('retention, on %s', (engine) => {
     expect(await left(old, 'production')).toBe(0);
   });
 
-  it('goes on in batches, also where others erase beside it', async () => {
+  it('retention continues in batches, also where others erase at the same time', async () => {
     await keep(1);
     const old = await record(400);
     aheadMs += 2 * dayMs;
@@ -128,7 +128,7 @@ describe.each(engines)('retention, on %s', (engine) => {
     }
   });
 
-  it('stops when it is told to', async () => {
+  it('retention stops when it is aborted', async () => {
     await keep(1);
     const old = await record(2);
     aheadMs += 2 * dayMs;

@@ -39,7 +39,7 @@ describe.each(engines)('erasure of a subject with a key, on %s', (engine) => {
   };
   const whole = async () => (await fsck({ dataDir: service.dataDir, env, deep: true })).problems;
 
-  it('destroys it with the last values, and says so in its leaf', async () => {
+  it('an erasure of a subject destroys its key with the last values, and its leaf says so', async () => {
     const ids = [await record('p1'), await record(['p1', 'p2'])];
     const before = await secrets();
     expect(before).toHaveLength(2);
@@ -59,7 +59,7 @@ describe.each(engines)('erasure of a subject with a key, on %s', (engine) => {
     expect(await whole()).toEqual([]);
   });
 
-  it('is what evaluations are sealed with as well', async () => {
+  it('the key of a subject seals its evaluations as well', async () => {
     await record('p0');
     const context = { actor: { id: 'p0' } };
     const evaluate = { runId: 'run-1', checkpoint: { context } };
@@ -69,7 +69,7 @@ describe.each(engines)('erasure of a subject with a key, on %s', (engine) => {
     expect(await whole()).toEqual([]);
   });
 
-  it('destroys it also where nothing else is left, since copies may have more', async () => {
+  it('destroys the key of a subject also where no value is left, because copies may contain more', async () => {
     const eventId = await record('p3');
     const before = await secrets();
     expect(await erase({ eventId })).toMatchObject({ status: 201, keyDestroyed: false });
@@ -81,7 +81,7 @@ describe.each(engines)('erasure of a subject with a key, on %s', (engine) => {
     expect(await whole()).toEqual([]);
   });
 
-  it('destroys it with the last of several erasures alone', async () => {
+  it('destroys the key of a subject only with the last of several erasures', async () => {
     await record('p4');
     const { fields } = await erase({ subject: 'p4', dryRun: true });
     await erase({ subject: 'p4' });
@@ -111,7 +111,7 @@ describe.each(engines)('erasure of a subject with a key, on %s', (engine) => {
     expect(await whole()).toEqual([]);
   });
 
-  it('stays while more is recorded each time it is to go, and is asked for again', async () => {
+  it('keeps the key while new events about the subject keep arriving, and asks the client to repeat', async () => {
     await record('p8');
     const { store } = service.services;
     const append = store.append.bind(store);
@@ -132,7 +132,7 @@ describe.each(engines)('erasure of a subject with a key, on %s', (engine) => {
     expect(await whole()).toEqual([]);
   });
 
-  it('takes nothing that is recorded meanwhile, and leaves nothing half erased', async () => {
+  it('erases no event that arrives in the meantime, and leaves nothing half erased', async () => {
     const stop = new AbortController();
     const recorded: string[] = [];
     const recording = (async () => {

@@ -76,7 +76,7 @@ describe('the subjects of a content', () => {
       {
         code: 'WRONG_TYPE',
         pointer: '/metadata/a',
-        detail: expect.stringContaining('/metadata/a/id leads on'),
+        detail: expect.stringContaining('/metadata/a/id continues below'),
       },
     ],
     [
@@ -128,7 +128,7 @@ describe.each(engines)('what cannot be found by its subject, on %s', (engine) =>
   const countOf = async (runId: string): Promise<number> =>
     (await acme.call('GET', `/events/count?runId=${runId}`)).body.count;
 
-  it('is recorded as long as nobody pointed at it, and a repeat by key goes on being answered so', async () => {
+  it('records a value that no erasure could find as long as no pointer names it, and answers its repeat the same way', async () => {
     const headers = { 'idempotency-key': 'before-the-pointers' };
     const first = await post('/events', about(people(most + 1)), headers);
     expect(first.status).toBe(201);
@@ -138,7 +138,7 @@ describe.each(engines)('what cannot be found by its subject, on %s', (engine) =>
     expect((await post('/events', about(people(most + 1)))).status).toBe(400);
   });
 
-  it('is refused alone, and says where, how many, the bound and what to do', async () => {
+  it('rejects an event whose subject no erasure could find, with the place, the number, the limit and the remedy', async () => {
     expect((await post('/events', about(people(most, 'q'), { runId: 'one' }))).status).toBe(201);
     const { status, body } = await post('/events', about(people(most + 1, 'q'), { runId: 'one' }));
     expect([status, body.code]).toEqual([400, 'VALIDATION_ERROR']);
@@ -153,7 +153,7 @@ describe.each(engines)('what cannot be found by its subject, on %s', (engine) =>
     expect(await erase(`q-${most}`)).toMatchObject({ leaves: 0, complete: true });
   });
 
-  it('is rejected in a batch, whose other events are recorded', async () => {
+  it('rejects such an event in a batch, and records the others', async () => {
     const runId = 'batch';
     const events = [people(most, 'r'), people(most + 1, 'r'), { id: 'r-0' }, 'x'.repeat(longest + 1), 'r-0'];
     const body = { events: events.map((customer) => about(customer, { runId })) };
@@ -173,7 +173,7 @@ describe.each(engines)('what cannot be found by its subject, on %s', (engine) =>
     expect(await erase('r-0')).toMatchObject({ leaves: 2, complete: true });
   });
 
-  it('is refused by evaluations, which name the place in what was sent', async () => {
+  it('rejects such a subject in an evaluation, with its place in the body', async () => {
     const actor = { id: { name: 'x' } };
     const evaluated = await post('/governance/policy/evaluate', {
       runId: 'e',
@@ -191,7 +191,7 @@ describe.each(engines)('what cannot be found by its subject, on %s', (engine) =>
     expect([list.body.data, await countOf('e')]).toEqual([[], 0]);
   });
 
-  it('is not the event of a tool call, which goes with its evaluation', async () => {
+  it('rejects the event of such a tool call together with its evaluation', async () => {
     const call = (actor: unknown) =>
       post('/mcp/tools/evaluate', { tool: { name: 't' }, arguments: {}, runId: 'tools', actor });
     for (const actor of ['tool-user', { id: 'tool-user' }]) expect((await call(actor)).status).toBe(200);
@@ -223,7 +223,7 @@ describe('a plane', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('refuses it too, and gov events push tells of the line', async () => {
+  it('a plane rejects such an event too, and gov events push reports its line', async () => {
     const events = [people(most), people(most + 1), ['z']].map((customer) =>
       event({ metadata: { customer } }),
     );

@@ -39,7 +39,7 @@ describe.each(engines)('policies that two people publish, on %s', (engine) => {
   const version = (policyId: string, key: string): Promise<Answer> =>
     post(key, `/${policyId}/versions`, { condition: { 'tool.name': 'rm' }, action: 'deny' });
 
-  it('are not published by whoever wrote them, who hears who may', async () => {
+  it('refuses to publish a version for its author, and names who may', async () => {
     const policyId = await draft();
     const refused = await post(author, `/${policyId}/publish`, {});
     expect(said(refused)).toEqual([403, 'FORBIDDEN']);
@@ -48,7 +48,7 @@ describe.each(engines)('policies that two people publish, on %s', (engine) => {
     expect((await post(reviewer, `/${policyId}/publish`, {})).status).toBe(200);
   });
 
-  it('are neither moved to active nor rolled back by them', async () => {
+  it('refuses to activate or roll back a version for its author', async () => {
     const policyId = await draft();
     const activate = { targetStatus: 'active' };
     expect((await post(author, `/${policyId}/transition`, activate)).status).toBe(403);
@@ -62,7 +62,7 @@ describe.each(engines)('policies that two people publish, on %s', (engine) => {
     expect((await post(reviewer, `/${policyId}/rollback`, { targetVersion: 1 })).status).toBe(200);
   });
 
-  it('are taken out of force by anybody', async () => {
+  it('lets anybody take a policy out of force', async () => {
     const policyId = await draft();
     await post(reviewer, `/${policyId}/publish`, {});
     const stop = { targetStatus: 'disabled' };
@@ -71,14 +71,14 @@ describe.each(engines)('policies that two people publish, on %s', (engine) => {
     expect((await post(author, `/${policyId}/transition`, { targetStatus: 'archived' })).status).toBe(200);
   });
 
-  it('are published by whoever did not write the version, whoever wrote others', async () => {
+  it('lets the author of other versions publish a version of another author', async () => {
     const policyId = await draft(author);
     await version(policyId, reviewer);
     expect((await post(author, `/${policyId}/publish`, { version: 1 })).status).toBe(403);
     expect((await post(author, `/${policyId}/publish`, { version: 2 })).status).toBe(200);
   });
 
-  it('are not published by a key that the author was rotated to', async () => {
+  it("refuses to publish for a key that was rotated from the author's", async () => {
     const { body: own } = await create('rotating');
     const policyId = await draft(own.key);
     let newest = own;
@@ -90,7 +90,7 @@ describe.each(engines)('policies that two people publish, on %s', (engine) => {
     expect((await post(other.key, `/${policyId}/publish`, {})).status).toBe(200);
   });
 
-  it('are published by a person other than the key that wrote them, and not by the person who did', async () => {
+  it('lets a person publish a version that a key wrote, and refuses the person who wrote it', async () => {
     const ann = asPerson(service, 'Ann');
     const policyId = await draft();
     const publish = (id: string) =>
@@ -101,7 +101,7 @@ describe.each(engines)('policies that two people publish, on %s', (engine) => {
     expect((await publish('hers')).status).toBe(403);
   });
 
-  it('and approvals, too, are not decided by a key that whoever asked was rotated to', async () => {
+  it('refuses to decide an approval for a key that was rotated from the one that asked', async () => {
     const shell = { policyId: 'ask', name: 'p', condition: { 'tool.name': 'pay' }, action: 'escalate' };
     await post(author, '', shell);
     await post(reviewer, '/ask/publish', {});
@@ -115,13 +115,13 @@ describe.each(engines)('policies that two people publish, on %s', (engine) => {
     expect((await decide(acme.keys.production)).status).toBe(200);
   });
 
-  it('leave a trace where they are refused', async () => {
+  it('records each refusal', async () => {
     const events = await told(acme.call, 'authorization.failed');
     expect(events.length).toBeGreaterThan(0);
     expect(events[0]?.metadata).toMatchObject({ operation: 'publishPolicy', code: 'FORBIDDEN' });
   });
 
-  it('are published by one where the project does not ask for two', async () => {
+  it('lets the author publish where the project does not require two people', async () => {
     await twoPersons(false);
     const policyId = await draft();
     expect((await post(author, `/${policyId}/publish`, {})).status).toBe(200);

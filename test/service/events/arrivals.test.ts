@@ -69,7 +69,7 @@ function follow(tails: Tails, filter: NewEventFilter = {}, from = 0) {
 }
 
 describe('readers of one log', () => {
-  it('each get every event that matches once and in order, wherever they begin and whatever its size', async () => {
+  it('readers of one log each get every matching event once and in order, wherever they begin and whatever its size', async () => {
     const { store, tails, append } = await opened();
     const random = seededBytes('sizes');
     const size = (): number => random(2).readUInt16BE();
@@ -106,7 +106,7 @@ describe('readers of one log', () => {
     expect(JSON.parse(readers[0]?.texts[0] ?? '')).toMatchObject({ sequence: all[0] });
   }, 30_000);
 
-  it('cost one read of the log for all of them, at most each time they are woken', async () => {
+  it('readers of one log cost one read of the log for all of them, at most each time they wake', async () => {
     const { tails, append, state } = await opened();
     await append({});
     const readers = Array.from({ length: 100 }, () => follow(tails, { runId: 'none' }, 1));
@@ -124,7 +124,7 @@ describe('readers of one log', () => {
     expect(readers.flatMap(({ seen }) => seen)).toEqual([]);
   });
 
-  it('are woken at once after a pause', async () => {
+  it('readers of one log wake at once after a pause', async () => {
     const { tails, append } = await opened();
     const reader = follow(tails);
     await new Promise((resolve) => setTimeout(resolve, limits.streamWakeMs + 10));
@@ -133,7 +133,7 @@ describe('readers of one log', () => {
     expect(reader.wakes()).toBe(before + 1);
   });
 
-  it('hear what is wrong with the store, and go on once it can be read', async () => {
+  it("readers of one log get the store's error, and continue once it can be read", async () => {
     const { tails, append, state } = await opened();
     const reader = tails.watch('prj_a', {}, () => {});
     expect(await reader.read(0)).toEqual({ events: [], after: 0, more: false });
@@ -145,7 +145,7 @@ describe('readers of one log', () => {
     expect([events.map(({ index }) => index), after]).toEqual([[1], 1]);
   });
 
-  it('are not woken after their end, and leave nothing to wait for', async () => {
+  it('readers of one log do not wake after their end, and leave nothing waiting', async () => {
     const { tails, append } = await opened();
     const [one, other] = [follow(tails), follow(tails)];
     one.end();
@@ -160,7 +160,7 @@ describe('readers of one log', () => {
     await expect.poll(() => again.seen).toEqual([2]);
   });
 
-  it('get nothing of what was erased meanwhile, also where it was held for them', async () => {
+  it('readers of one log get no values that were erased in the meantime, also from memory', async () => {
     const { store, tails, append } = await opened();
     const reader = tails.watch('prj_a', {}, () => {});
     await reader.read(0);
@@ -177,7 +177,7 @@ describe('readers of one log', () => {
     reader.end();
   });
 
-  it('may ask for what is far ahead', async () => {
+  it('readers of one log may ask for an index far ahead', async () => {
     const { tails, append } = await opened();
     const [ahead, reader] = [follow(tails, {}, 1_000_000), follow(tails)];
     await append({});

@@ -14,7 +14,7 @@ const batch = (events: unknown[]) => plane.call('POST', '/events/batch', { body:
 const get = async (path: string) => (await plane.call('GET', path)).body;
 
 describe('POST /events', () => {
-  it('answers 201 with id, run and location, and the event can be read at once', async () => {
+  it('POST /events answers 201 with id, run and location, and the event can be read at once', async () => {
     const { status, body, headers } = await post({ runId: 'one' });
     expect([status, body.runId]).toEqual([201, 'one']);
     expect(headers['location']).toBe(`/api/v1/events/${body.eventId}`);
@@ -28,7 +28,7 @@ describe('POST /events', () => {
     expect((await get('/events?runId=one')).events).toEqual([read]);
   });
 
-  it('accepts what callers of comparable services send', async () => {
+  it('POST /events accepts events as callers of comparable services send them', async () => {
     const members = {
       runId: 'forms',
       actor: { type: 'agent', id: 'a-1' },
@@ -48,7 +48,7 @@ describe('POST /events', () => {
     });
   });
 
-  it('names every fault with pointer, rule and limit', async () => {
+  it('POST /events names every fault with pointer, rule and limit', async () => {
     const { status, body } = await plane.call('POST', '/events', {
       body: {
         eventType: '1bad',
@@ -74,7 +74,7 @@ describe('POST /events', () => {
     expect(body.errors[2].limit).toBe(128);
   });
 
-  it('lists at most fifty faults and says that there are more', async () => {
+  it('POST /events lists at most fifty faults and says that there are more', async () => {
     const many = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`x${at}`, 1]));
     const { body } = await post(many);
     expect([body.code, body.errors.length, body.errorsTruncated]).toEqual([
@@ -86,14 +86,14 @@ describe('POST /events', () => {
     expect([less.body.errors.length, less.body.errorsTruncated]).toEqual([50, undefined]);
   });
 
-  it('tells read-only members from unknown ones', async () => {
+  it('POST /events tells read-only members from unknown ones', async () => {
     for (const name of ['eventId', 'serverTimestamp', 'sequence', 'leafHash']) {
       expect((await post({ [name]: 'x' })).body.code).toBe('READ_ONLY_FIELD');
     }
     expect((await post({ eventID: 'x' })).body.code).toBe('UNKNOWN_FIELD');
   });
 
-  it('echoes at most 64 characters, with control characters escaped', async () => {
+  it('POST /events echoes at most 64 characters, with control characters escaped', async () => {
     const { body } = await post({ eventType: `\u001b[31m${'x'.repeat(100)}` });
     expect(body.errors[0].detail).not.toContain('\u001b');
     expect(body.errors[0].detail.length).toBeLessThan(200);
@@ -101,7 +101,7 @@ describe('POST /events', () => {
     expect(bidi.text).not.toContain('\u202e');
   });
 
-  it('refuses times too far ahead or before 2000, and none for being late', async () => {
+  it('POST /events rejects times too far ahead or before 2000, and no late ones', async () => {
     const at = (ms: number): string => new Date(Date.now() + ms).toISOString();
     const day = limits.futureSkewSeconds * 1000;
     expect((await post({ timestamp: at(day - 60_000) })).status).toBe(201);
@@ -119,7 +119,7 @@ describe('POST /events', () => {
     }
   });
 
-  it('keeps the run of the service itself to the service', async () => {
+  it('POST /events rejects events in the run of the service itself', async () => {
     for (const runId of ['gov.system', 'gov.other']) {
       const { status, body } = await post({ runId });
       expect([status, body.code, body.errors[0].pointer]).toEqual([400, 'VALIDATION_ERROR', '/runId']);
@@ -133,7 +133,7 @@ describe('POST /events', () => {
 });
 
 describe('POST /events/batch', () => {
-  it('judges each event alone and answers in input order with stable reasons', async () => {
+  it('POST /events/batch judges each event alone and answers in input order with stable reasons', async () => {
     const future = new Date(Date.now() + 3 * 24 * 3600 * 1000).toISOString();
     const { status, body } = await batch([
       event({ runId: 'mixed' }),
@@ -166,7 +166,7 @@ describe('POST /events/batch', () => {
     ]);
   });
 
-  it('answers 201 where every event is rejected, and 400 for the envelope', async () => {
+  it('POST /events/batch answers 201 where every event is rejected, and 400 for the envelope', async () => {
     const rejected = await batch([{}, null]);
     expect([rejected.status, rejected.body.results.map(({ status }: { status: string }) => status)]).toEqual([
       201,
@@ -177,7 +177,7 @@ describe('POST /events/batch', () => {
     }
   });
 
-  it('takes 500 events and not 501', async () => {
+  it('POST /events/batch accepts 500 events and not 501', async () => {
     const events = (count: number) =>
       Array.from({ length: count }, () => event({ runId: 'bounds', metadata: {} }));
     expect((await batch(events(limits.batchEvents))).body.results.length).toBe(500);
@@ -186,14 +186,14 @@ describe('POST /events/batch', () => {
     expect((await get('/events/count?runId=bounds')).count).toBe(500);
   });
 
-  it('keeps reasons within 500 characters', async () => {
+  it('POST /events/batch keeps reasons within 500 characters', async () => {
     const { body } = await batch([{ ...event(), ['k'.repeat(250)]: 1, eventType: 'é'.repeat(300) }]);
     expect(body.results[0].reason.length).toBeLessThanOrEqual(limits.batchReasonChars);
   });
 });
 
 describe('a repeated clientEventId', () => {
-  it('is the same event where metadata is absent and where it is empty', async () => {
+  it('a repeated clientEventId is the same event where metadata is absent and where it is empty', async () => {
     const { metadata: _metadata, ...bare } = event({ runId: 'again', clientEventId: 'again:1' });
     const first = await plane.call('POST', '/events', { body: bare });
     const empty = await plane.call('POST', '/events', { body: { ...bare, metadata: {} } });
@@ -231,14 +231,14 @@ describe('the lists', () => {
     return found;
   };
 
-  it('page through every event once, in both orders, whatever the page size', async () => {
+  it('lists page through every event once, in both orders, whatever the page size', async () => {
     for (const limit of [1, 7, 24, 25, 26]) {
       expect(await all(`/events?runId=${runId}&limit=${limit}`)).toEqual(ids);
       expect(await all(`/events?runId=${runId}&order=desc&limit=${limit}`)).toEqual(ids.toReversed());
     }
   });
 
-  it('do not shift when events come in between', async () => {
+  it('lists do not shift when events arrive in between', async () => {
     const first = await get(`/events?runId=${runId}&limit=20`);
     await plane.call('POST', '/events', { body: event({ runId, metadata: { late: true } }) });
     const rest = await get(`/events?runId=${runId}&limit=20&cursor=${first.nextCursor}`);
@@ -246,7 +246,7 @@ describe('the lists', () => {
     expect(rest.events[0].eventId).toBe(ids[20]);
   });
 
-  it('filter by type and by inclusive time', async () => {
+  it('lists filter by type and by inclusive time', async () => {
     expect((await all(`/events?runId=${runId}&eventType=model.invoked`)).length).toBe(5);
     const from = '2026-04-01T00:00:03Z';
     const to = '2026-04-01T00:00:05Z';
@@ -255,18 +255,18 @@ describe('the lists', () => {
     expect((await get(`/events/count?eventType=model.invoked&runId=${runId}`)).count).toBe(5);
   });
 
-  it('clamp a limit above the maximum', async () => {
+  it('lists clamp a limit above the maximum', async () => {
     expect((await get(`/events?runId=bounds&limit=999999999`)).events.length).toBe(500);
     expect((await plane.call('GET', '/runs?limit=201')).status).toBe(200);
     expect((await plane.call('GET', '/runs?limit=1000000000')).status).toBe(400);
   });
 
-  it('answer an unknown run with an empty list', async () => {
+  it('lists answer an unknown run with an empty list', async () => {
     expect(await get('/events?runId=nobody')).toEqual({ events: [], nextCursor: null });
     expect((await get('/events/count?runId=nobody')).count).toBe(0);
   });
 
-  it('cut a page of large events short, and lose none', async () => {
+  it('lists cut a page of large events short, and lose none', async () => {
     const fill = 'x'.repeat(250_000);
     for (let at = 0; at < 3; at += 1) {
       await batch(
@@ -279,7 +279,7 @@ describe('the lists', () => {
     expect((await all('/events?runId=large&limit=1000')).length).toBe(60);
   });
 
-  it('show runs newest first, with what is known of them', async () => {
+  it('lists show runs newest first, with their counts', async () => {
     const { data } = await get('/runs?limit=200');
     const times = data.map(({ lastServerTimestamp }: { lastServerTimestamp: string }) => lastServerTimestamp);
     expect(times).toEqual(times.toSorted().toReversed());

@@ -41,7 +41,7 @@ describe.skipIf(!engines.includes('postgres'))('an event at another process', ()
     if (status !== 200) throw new Error(text);
   };
 
-  it('is redacted by what was set just now, alone and in a batch', async () => {
+  it('another process redacts an event by the settings of a moment ago, alone and in a batch', async () => {
     const { of, id, post } = await familiar();
     await change(of, id, { redactionKeys: ['/metadata/ssn'] });
     const one = await post('/events', withSecret);
@@ -68,7 +68,7 @@ describe.skipIf(!engines.includes('postgres'))('an event at another process', ()
     expect(again.text).toBe(batch.text);
   });
 
-  it('keeps what is not redacted any more', async () => {
+  it('another process keeps values that are no longer redacted', async () => {
     const { of, id, post } = await familiar();
     await change(of, id, { redactionKeys: ['/metadata/ssn'] });
     await post('/events', withSecret);
@@ -77,7 +77,7 @@ describe.skipIf(!engines.includes('postgres'))('an event at another process', ()
     expect((await of.call('GET', `/events/${one.body.eventId}`)).body.metadata.ssn).toBe(secret);
   });
 
-  it('is refused once its project is deleted', async () => {
+  it('another process rejects an event once its project is deleted', async () => {
     const { of, id, post } = await familiar();
     expect((await of.call('DELETE', `/projects/${id}`)).status).toBe(200);
     for (const [path, body] of [
@@ -90,7 +90,7 @@ describe.skipIf(!engines.includes('postgres'))('an event at another process', ()
 });
 
 describe.each(engines)('events on %s', (engine) => {
-  it('are each redacted by the newest settings before them in the log', async () => {
+  it('each event is redacted by the newest settings before it in the log', async () => {
     const service = await startService({ engine });
     const other = engine === 'postgres' ? await service.again() : service;
     const ada = await service.signUp('ada');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultSettings, unlimited } from '../../../src/service/call/settings.ts';
-import type { Caller } from '../../../src/service/call/handler.ts';
+import type { Caller } from '../../../src/service/call/caller.ts';
 import { redactionOf } from '../../../src/service/events/redaction.ts';
 import type { EventInput } from '../../../src/contract/events.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
@@ -41,7 +41,7 @@ describe.each(engines)('redaction on %s', (engine) => {
     return (await of.call('GET', `/events/${made.body.eventId}`)).body;
   };
 
-  it('replaces what stands at the pointers, and the event says where', async () => {
+  it('redaction replaces the values at the pointers, and the event lists them', async () => {
     const of = await tenant(['/metadata/ssn', '/actor/name', '/resource', '/metadata/user/mail']);
     const read = await stored(of, {
       actor: { name: canary, role: 'agent' },
@@ -60,13 +60,13 @@ describe.each(engines)('redaction on %s', (engine) => {
     expect(read.metadata.ssn.fingerprint).not.toBe(read.resource.fingerprint);
   });
 
-  it('leaves alone what it does not name', async () => {
+  it('redaction keeps values that no pointer names', async () => {
     const of = await tenant(['/metadata/ssn', '/metadata/list/7', '/metadata/amount/deeper']);
     const read = await stored(of, { metadata: { amount: 12, list: [1] } });
     expect(read.metadata).toEqual({ amount: 12, list: [1] });
   });
 
-  it('does the same to events of a batch', async () => {
+  it('redaction applies to events of a batch', async () => {
     const of = await tenant(['/metadata/ssn']);
     const events = [event({ metadata: { ssn: canary } }), event({ metadata: {} })];
     const { body } = await of.call('POST', '/events/batch', { body: { events } });
@@ -79,14 +79,14 @@ describe.each(engines)('redaction on %s', (engine) => {
     expect(second.metadata).toEqual({});
   });
 
-  it('replaces whole members: actor, resource, metadata', async () => {
+  it('redaction replaces whole members: actor, resource, metadata', async () => {
     const of = await tenant(['/actor', '/metadata']);
     const read = await stored(of, { actor: 'somebody', metadata: { a: 1 } });
     expect(read.actor).toEqual(stamp);
     expect(read.metadata).toEqual({ ...stamp, 'gov.redacted': ['/actor', '/metadata'] });
   });
 
-  it('reaches into lists and names with ~ and /', async () => {
+  it('redaction reaches into lists and names with ~ and /', async () => {
     const of = await tenant([
       '/metadata/list/1/x',
       '/metadata/a~1b',
@@ -104,7 +104,7 @@ describe.each(engines)('redaction on %s', (engine) => {
     });
   });
 
-  it('gives equal values equal fingerprints in a project, and others in another', async () => {
+  it('redaction gives equal values equal fingerprints in a project, and others in another', async () => {
     const [one, other] = [await tenant(['/metadata/ssn']), await tenant(['/metadata/ssn'])];
     const of = async (who: Tenant) =>
       (await stored(who, { metadata: { ssn: canary } })).metadata.ssn.fingerprint;
@@ -113,7 +113,7 @@ describe.each(engines)('redaction on %s', (engine) => {
     expect(await of(other)).not.toBe(first);
   });
 
-  it('refuses an event that says itself what was redacted', async () => {
+  it('redaction rejects an event that claims itself which values were redacted', async () => {
     const of = await tenant(['/metadata/ssn']);
     const forged = { metadata: { 'gov.redacted': [] } };
     const { status, body } = await record(of, forged);
@@ -124,7 +124,7 @@ describe.each(engines)('redaction on %s', (engine) => {
     expect((await record(plain, forged)).status).toBe(201);
   });
 
-  it('knows a repeat by what was sent, whatever is redacted meanwhile', async () => {
+  it('redaction recognizes a repeat by the original event, whatever is redacted in the meantime', async () => {
     const of = await tenant([]);
     const same = { clientEventId: 'c', metadata: { ssn: canary } };
     const first = await record(of, same);
@@ -137,7 +137,7 @@ describe.each(engines)('redaction on %s', (engine) => {
     ]);
   });
 
-  it('holds limits to the event as it is kept', async () => {
+  it('redaction applies limits to the stored event', async () => {
     const of = await tenant(['/metadata/big']);
     const big = await record(of, { metadata: { big: 'x'.repeat(255 * 1024) } });
     expect(big.status).toBe(201);
@@ -145,7 +145,7 @@ describe.each(engines)('redaction on %s', (engine) => {
     expect(text.length).toBeLessThan(2000);
   });
 
-  it('keeps what was redacted out of every file, answer and proof', async () => {
+  it('redaction keeps the values out of every file, answer and proof', async () => {
     const secret = `${canary}-${engine}`;
     const of = await tenant(['/metadata/ssn']);
     for (let n = 0; n < 3; n++) await record(of, { runId: 'secret', metadata: { ssn: secret, n } });
@@ -164,7 +164,7 @@ describe.each(engines)('redaction on %s', (engine) => {
     if (engine === 'sqlite') expect(filesWith(service.dataDir, secret)).toEqual([]);
   });
 
-  it('is at once in the process that sets it', async () => {
+  it('redaction applies at once in the process that sets it', async () => {
     const of = await service.signUp(`Now${engine}`);
     const person = asPerson(service, of.person);
     const { body } = await person('POST', '/projects', { body: { name: 'P', environment: 'production' } });
@@ -214,7 +214,7 @@ describe('any event', () => {
     metadata: fc.dictionary(fc.constantFrom('a', 'b', 'c', '__proto__'), value),
   });
 
-  it('is as it was but for what is told, in whichever order the pointers stand', () => {
+  it('redaction changes only the named values of any event, in whatever order the pointers come', () => {
     fc.assert(
       fc.property(input, fc.shuffledSubarray(pointers), (sent, keys) => {
         const before = JSON.stringify(sent);
@@ -252,7 +252,7 @@ describe('any event', () => {
         whole,
       );
 
-  it('costs nothing where nothing is redacted', () => {
+  it('redaction costs nothing where nothing is redacted', () => {
     expect(redactionOf(callerWith([]), { fingerprint })).toBeNull();
   });
 });

@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.end());
 
-it('pages of runs miss none and repeat none while runs are touched and made', async () => {
+it('pages of runs miss none and repeat none while runs are updated and created', async () => {
   const record = (...runIds: string[]) =>
     plane.call('POST', '/events/batch', { body: { events: runIds.map((runId) => event({ runId })) } });
   const made = Array.from({ length: 30 }, (_, at) => `run-${at}`);

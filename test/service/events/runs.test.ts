@@ -5,7 +5,7 @@ const of = { projectId: 'p', runId: 'r' };
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('the turns of a run', () => {
-  it('come one after the other, in order, also after a failure', async () => {
+  it('work on a run is done one after the other, in order, also after a failure', async () => {
     const runs = new Runs();
     const log: string[] = [];
     const work = (name: string, fails = false) =>
@@ -21,7 +21,7 @@ describe('the turns of a run', () => {
     expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
   });
 
-  it('of different runs do not wait for each other', async () => {
+  it('work on different runs does not wait for each other', async () => {
     const runs = new Runs();
     let release = (): void => {};
     const blocked = runs.inTurn(of, () => new Promise<void>((resolve) => (release = resolve)));
@@ -33,7 +33,7 @@ describe('the turns of a run', () => {
 });
 
 describe('a hold', () => {
-  it('keeps waiting whoever asks for the run until it is released', async () => {
+  it('a hold delays new work on the run until it is released', async () => {
     const runs = new Runs();
     expect(runs.holding).toBe(false);
     const release = runs.hold(of);
@@ -51,7 +51,7 @@ describe('a hold', () => {
     expect([passed, runs.holding]).toEqual([true, false]);
   });
 
-  it('that follows another is waited for too', async () => {
+  it('work waits for a second hold too', async () => {
     const runs = new Runs();
     const first = runs.hold(of);
     const second = runs.hold(of);

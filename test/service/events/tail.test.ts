@@ -5,7 +5,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe('the tail of a store that has one process', () => {
-  it('wakes who waits for the project that grew, and sets no timer', () => {
+  it('the tail of a store with one process wakes readers of the project that grew, and sets no timer', () => {
     const tail = new Tail({});
     const wakes: string[] = [];
     const end = tail.watch('prj_a', () => wakes.push('a'));
@@ -36,7 +36,7 @@ describe('the tail of a store that others write to', () => {
     failing = false;
   });
 
-  it('wakes within a second of what another process appended, and not without', async () => {
+  it("the tail wakes within a second of another process's append, and not without one", async () => {
     const tail = new Tail(store);
     sizes.set('prj_a', 1).set('prj_b', 1);
     const wakes: string[] = [];
@@ -51,7 +51,7 @@ describe('the tail of a store that others write to', () => {
     expect(wakes).toEqual(['a', 'b', 'b']);
   });
 
-  it('asks in one read for all, once at a time, and for nothing where nobody waits', async () => {
+  it('the tail reads the sizes of all watched logs at once, one read at a time, and none where no reader waits', async () => {
     const tail = new Tail(store);
     const ends = ['prj_a', 'prj_b', 'prj_b'].map((projectId) => tail.watch(projectId, () => {}));
     await vi.advanceTimersByTimeAsync(1000);
@@ -68,7 +68,7 @@ describe('the tail of a store that others write to', () => {
     expect(again).toBe(1);
   });
 
-  it('goes on after the store could not be read', async () => {
+  it('the tail continues after the store could not be read', async () => {
     const tail = new Tail(store);
     let wakes = 0;
     tail.watch('prj_a', () => (wakes += 1));

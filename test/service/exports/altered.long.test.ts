@@ -47,7 +47,7 @@ describe.each(engines)('exports of a service on %s', (engine) => {
     return leaf.index;
   }
 
-  it('fail where a field is gone that nothing erased, or a proof or a graph is another', async () => {
+  it('an export fails where a field is missing without an erasure, or a proof or graph was replaced', async () => {
     const leaves: readonly [ExportResource, number][] = [
       ['audit_events', await alter('gov.event/1', lost)],
       ['risk_decisions', await alter('gov.decision/1', lost)],
@@ -64,7 +64,7 @@ describe.each(engines)('exports of a service on %s', (engine) => {
       ...leaves.map(
         ([resource, index]) => [resource, `leaf ${index} of the audit log lacks a field`] as const,
       ),
-      ...beside.map(([resource, what]) => [resource, `the ${what} is not as leaf`] as const),
+      ...beside.map(([resource, what]) => [resource, `the ${what} differs from leaf`] as const),
     ];
     const ends = await Promise.all(all.map(([resource]) => exported(resource)));
     for (const [at, [resource, why]] of all.entries())
@@ -74,7 +74,7 @@ describe.each(engines)('exports of a service on %s', (engine) => {
       });
   }, 120_000);
 
-  it('fail where a field of an event stands in place of another', async () => {
+  it('an export fails where two fields of an event were swapped', async () => {
     const index = await alter('gov.event/1', inPlaceOfAnother);
     expect(await exported('audit_events')).toMatchObject({
       status: 'failed',

@@ -5,7 +5,7 @@ import { event } from '../../support/serving.ts';
 import { exportEnd } from '../support/filled.ts';
 
 describe.each(engines)('an erasure on %s', (engine) => {
-  it('removes the artifacts of exports that hold what it takes, and leaves others', async () => {
+  it('an erasure removes the artifacts of exports that contain its values, and keeps others', async () => {
     const service = await startService({ engine });
     const { call } = await service.signUp('ada');
     const { projectId } = (await call('GET', '/auth/identity')).body;

@@ -64,11 +64,11 @@ describe.each(engines)('exports of a service on %s', (engine) => {
 
   const check = async () => (await fsck({ dataDir: service.dataDir, env: {}, deep: true })).problems;
 
-  it('leave a store that is whole', async () => {
+  it('exports leave an intact store', async () => {
     expect(await check()).toEqual([]);
   });
 
-  it('are found where a column is not what the log tells', async () => {
+  it('fsck reports an export whose column differs from the log', async () => {
     const own = `WHERE export_id = '${exportId}'`;
     const literal = (value: unknown): string =>
       typeof value === 'string' ? `'${value}'` : `${String(value)}`;

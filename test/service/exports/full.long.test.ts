@@ -152,7 +152,7 @@ describe.skipIf(!mayMount).each(places)(
     }
     const finished = async (): Promise<string> => finishedOf(await create());
 
-    it('goes on once there is room', async () => {
+    it('recording continues once there is room', async () => {
       const exportId = await create();
       expect(await refusedOnce(exportId)).toMatchObject({
         status: 'pending',
@@ -187,7 +187,7 @@ describe.skipIf(!mayMount).each(places)(
       Promise.all(ids.map(async (id) => (await show(id)).status));
 
     it.skipIf(place === 'rows')(
-      'ends where less than recording may need would be left, and takes the place of none that is finished',
+      'an export ends where recording would have too little room, and removes no finished export',
       async () => {
         resize(largeMiB);
         const kept = await finished();
@@ -205,7 +205,7 @@ describe.skipIf(!mayMount).each(places)(
     );
 
     it.skipIf(place === 'rows')(
-      'ends before its time, those finished first, where that gives recording what it needs, and is told in the log',
+      'the oldest finished exports end early where that gives recording enough room, and the log records it',
       async () => {
         resize(largeMiB);
         const small = (await tenant.call('POST', '/exports', { body: { resource: 'jobs', format: 'json' } }))
@@ -235,7 +235,7 @@ describe.skipIf(!mayMount).each(places)(
       },
     );
 
-    it(`fails after ${limits.jobAttempts} attempts, says why, and leaves nothing`, async () => {
+    it(`an export fails after ${limits.jobAttempts} attempts, says why, and leaves nothing`, async () => {
       const exportId = await create();
       let shown = await refusedOnce(exportId);
       for (let at = 0; shown.status !== 'failed'; at++) {

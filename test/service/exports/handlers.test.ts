@@ -42,7 +42,7 @@ describe.each(engines)('an export on %s', (engine) => {
   const artifact = async (body: Record<string, unknown>): Promise<Answer['body']> =>
     JSON.parse(await download({ format: 'json', ...body }));
 
-  it('of audit events has each event below its tree size, as it is answered alone, in the order of the log', async () => {
+  it('an export of audit events has each event below its tree size, as a single read returns it, in log order', async () => {
     const { data, manifest, ...head } = await artifact({ resource: 'audit_events' });
     expect(head).toMatchObject({ schemaVersion: '1.0', resource: 'audit_events', filters: {} });
     const sequences = data.map(({ sequence }: { sequence: number }) => sequence);
@@ -59,7 +59,7 @@ describe.each(engines)('an export on %s', (engine) => {
     expect(count).toBeGreaterThan(data.length); // with what was recorded of the export since
   });
 
-  it('of a run, of a type, of a time has those events alone', async () => {
+  it('an export of a run, a type or a time has only those events', async () => {
     const { runId } = filled;
     const ids = ({ data }: Answer['body']) => data.map(({ eventId }: { eventId: string }) => eventId);
     const { events } = await get(`/events?runId=${runId}`);
@@ -85,7 +85,7 @@ describe.each(engines)('an export on %s', (engine) => {
     ['policy_evaluations', '/governance/policy/evaluations'],
     ['compliance_proofs', '/proofs'],
     ['jobs', '/jobs'],
-  ])('of %s has what the list has', async (resource, path) => {
+  ])('an export of %s has the same rows as the list', async (resource, path) => {
     const { data: listed } = await get(path);
     const { data } = await artifact({ resource });
     expect(data).toEqual(resource === 'jobs' ? listed : listed.toReversed());
@@ -96,13 +96,13 @@ describe.each(engines)('an export on %s', (engine) => {
     expect((await artifact({ resource, filters: never })).data).toEqual([]);
   });
 
-  it('of replays has their results', async () => {
+  it('an export of replays has their results', async () => {
     const { data } = await artifact({ resource: 'replays', filters: { status: 'completed' } });
     expect(data.map((row: Answer['body']) => row.replayId)).toContain(filled.replayId);
     for (const row of data) expect(row).toEqual(await get(`/replay/${row.replayId}`));
   });
 
-  it('of causal graphs has the newest graph of each run', async () => {
+  it('an export of causal graphs has the newest graph of each run', async () => {
     const { data } = await artifact({ resource: 'causal_graphs' });
     expect(data.map((row: Answer['body']) => row.runId)).toEqual(
       expect.arrayContaining([filled.runId, filled.sealedRunId]),
@@ -112,12 +112,12 @@ describe.each(engines)('an export on %s', (engine) => {
     expect(sealed.rootHash).toBe((await get(`/graphs/${filled.sealedRunId}`)).rootHash);
   });
 
-  it('of jobs takes their status', async () => {
+  it('an export of jobs filters by their status', async () => {
     const { data } = await artifact({ resource: 'jobs', filters: { status: 'failed' } });
     expect(data.map((row: Answer['body']) => row.jobId)).toEqual([filled.failedJobId]);
   });
 
-  it('of jobs has those of before the clock was set back', async () => {
+  it('an export of jobs has those of before the clock was set back', async () => {
     const { data: listed } = await get('/jobs');
     const now = Date.now;
     vi.spyOn(Date, 'now').mockImplementation(() => now() - 86_400_000);
@@ -130,14 +130,14 @@ describe.each(engines)('an export on %s', (engine) => {
     }
   });
 
-  it('is not among the jobs', async () => {
+  it('an export is not listed among the jobs', async () => {
     const made = await create({ resource: 'jobs', format: 'csv' });
     const jobs = await get('/jobs?limit=100');
     expect(jobs.data.every((row: Answer['body']) => ['proof', 'replay'].includes(row.type))).toBe(true);
     expect(JSON.stringify(jobs)).not.toContain(made.exportId);
   });
 
-  it('holds nothing that was recorded after it was asked for', async () => {
+  it('an export contains nothing that was recorded after it was created', async () => {
     const late = { body: event({ runId: 'late' }) };
     const [{ body }] = await Promise.all([
       tenant.call('POST', '/exports', { body: { resource: 'audit_events', format: 'json' } }),
@@ -168,12 +168,12 @@ describe.each(engines)('an export on %s', (engine) => {
       '/endTime',
     ],
     [{ resource: 'secrets', format: 'csv' }, '/resource'],
-  ])('of what does not go together is refused: %j', async (body, pointer) => {
+  ])('rejects an export of members that do not fit together: %j', async (body, pointer) => {
     const { status, body: problem } = await tenant.call('POST', '/exports', { body });
     expect([status, problem.errors[0].pointer]).toEqual([400, pointer]);
   });
 
-  it('is told in the run of the service: asked for, complete, and downloaded once a day', async () => {
+  it('the log records that an export was created, completed, and downloaded once a day', async () => {
     const { exportId } = await create({ resource: 'jobs', format: 'csv' });
     for (let at = 0; at < 3; at++) await tenant.call('GET', `/exports/${exportId}/download`);
     const { events } = await get('/events?runId=gov.system&limit=1000');

@@ -108,7 +108,7 @@ describe.each(engines)('an export on %s whose process is killed', (engine) => {
       .map(({ eventType }: Answer['body']) => eventType);
   };
 
-  it('is not to be had until another one has built it, whole, and nothing else is left', async () => {
+  it('an export whose process is killed is unavailable until another one has built it whole, and leaves nothing else', async () => {
     const exportId = await killed();
     await serve(); // the lease is still held
     const { status, body, bytes } = await call('GET', `/exports/${exportId}/download`);
@@ -132,7 +132,7 @@ describe.each(engines)('an export on %s whose process is killed', (engine) => {
     await end('SIGTERM');
   });
 
-  it(`again and again has failed after ${limits.jobAttempts} attempts, and nothing of it is left`, async () => {
+  it(`an export whose process is killed each time has failed after ${limits.jobAttempts} attempts, and leaves nothing`, async () => {
     const exportId = await killed();
     for (let attempt = 2; attempt <= limits.jobAttempts; attempt++) {
       aheadMs += leaseMs;

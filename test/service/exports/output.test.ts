@@ -30,26 +30,29 @@ const texts = [
 ];
 
 describe('the bytes of an artifact', () => {
-  it.each([true, false])('are written whole and in order (memory given back: %s)', async (gives) => {
-    const { chunks, out } = written(gives);
-    for (const text of texts) {
-      out.add(text);
-      if (text.length % 7 === 0) await out.flush();
-    }
-    const expected = Buffer.from(texts.join(''));
-    const digest = createHash('sha256').update(expected).digest();
-    expect(await out.end()).toEqual({ sizeBytes: expected.length, digest });
-    expect(Buffer.concat(chunks).equals(expected)).toBe(true);
-    expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThanOrEqual(chunkBytes);
-  });
+  it.each([true, false])(
+    'writes the bytes of an artifact whole and in order (memory given back: %s)',
+    async (gives) => {
+      const { chunks, out } = written(gives);
+      for (const text of texts) {
+        out.add(text);
+        if (text.length % 7 === 0) await out.flush();
+      }
+      const expected = Buffer.from(texts.join(''));
+      const digest = createHash('sha256').update(expected).digest();
+      expect(await out.end()).toEqual({ sizeBytes: expected.length, digest });
+      expect(Buffer.concat(chunks).equals(expected)).toBe(true);
+      expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThanOrEqual(chunkBytes);
+    },
+  );
 
-  it('are none where nothing was added', async () => {
+  it('writes no bytes where nothing was added', async () => {
     const { chunks, out } = written(true);
     expect((await out.end()).sizeBytes).toBe(0);
     expect(chunks).toEqual([]);
   });
 
-  it('end with what their writer ends with', async () => {
+  it('rejects with the error of the writer', async () => {
     const out = new Output(() => Promise.reject(new Error('the disk is full')));
     out.add('a'.repeat(chunkBytes));
     await expect(out.end()).rejects.toThrow('the disk is full');

@@ -52,19 +52,22 @@ describe.each(engines)('an artifact on %s', (engine) => {
     ['policy_evaluations', {}],
     ['replays', {}],
     ['causal_graphs', {}],
-  ])('of %s, %j, is verified offline, and not with one byte of a row changed', async (resource, filters) => {
-    const bytes = await download({ resource, format: 'json', filters, includeProof: true });
-    expect(await verdict(bytes)).toMatchObject({ verified: true, code: null, resource });
-    const text = bytes.toString('utf8');
-    const { data } = JSON.parse(text);
-    if (data.length === 0) return;
-    const at = text.indexOf('"runId":"') + '"runId":"'.length;
-    const changed = Buffer.from(bytes);
-    changed[at] = changed[at] === 0x61 ? 0x62 : 0x61;
-    expect((await verdict(changed)).verified).toBe(false);
-  });
+  ])(
+    'an artifact of %s, %j, verifies offline, and not with one byte of a row changed',
+    async (resource, filters) => {
+      const bytes = await download({ resource, format: 'json', filters, includeProof: true });
+      expect(await verdict(bytes)).toMatchObject({ verified: true, code: null, resource });
+      const text = bytes.toString('utf8');
+      const { data } = JSON.parse(text);
+      if (data.length === 0) return;
+      const at = text.indexOf('"runId":"') + '"runId":"'.length;
+      const changed = Buffer.from(bytes);
+      changed[at] = changed[at] === 0x61 ? 0x62 : 0x61;
+      expect((await verdict(changed)).verified).toBe(false);
+    },
+  );
 
-  it('without a row is not verified', async () => {
+  it('an artifact without a row does not verify', async () => {
     const bytes = await download({ resource: 'audit_events', format: 'json', includeProof: true });
     const lines = bytes.toString('utf8').split('\n');
     expect((await verdict(Buffer.from(lines.toSpliced(3, 1).join('\n')))).verified).toBe(false);
@@ -83,32 +86,35 @@ describe.each(engines)('an artifact on %s', (engine) => {
     ['policy_evaluations', 'evaluatedAt'],
     ['compliance_proofs', 'createdAt'],
     ['replays', 'createdAt'],
-  ])('of %s is not verified with rows of another that lie outside of its times', async (resource, name) => {
-    const all = await download({ resource, format: 'json', includeProof: true });
-    const { data, manifest } = JSON.parse(all.toString('utf8'));
-    const times = data.map((row: Record<string, unknown>) => String(row[name])).toSorted();
-    const filters = { startTime: times.at(-1) };
-    const few = parts(await download({ resource, format: 'json', filters, includeProof: true }));
-    const { rows } = parts(all);
-    expect(rows.length).toBeGreaterThan(few.rows.length);
-    const firstTail = new RegExp('"firstSequence":\\d+,"lastSequence":\\d+,"rowCount":\\d+');
-    const { firstSequence, lastSequence, rowCount } = manifest;
-    const tail = few.tail.replace(
-      firstTail,
-      `"firstSequence":${firstSequence},"lastSequence":${lastSequence},"rowCount":${rowCount}`,
-    );
-    expect((await verdict(joined(few.head, few.rows, few.tail))).verified).toBe(true);
-    const { verified, checks } = await verdict(joined(few.head, rows, tail));
-    expect([verified, checks.find(({ id }) => id === 'rows')]).toEqual([
-      false,
-      expect.objectContaining({
-        code: 'ROW_MISMATCH',
-        detail: expect.stringContaining('the filters leave out'),
-      }),
-    ]);
-  });
+  ])(
+    'an artifact of %s does not verify with rows of another that are outside of its times',
+    async (resource, name) => {
+      const all = await download({ resource, format: 'json', includeProof: true });
+      const { data, manifest } = JSON.parse(all.toString('utf8'));
+      const times = data.map((row: Record<string, unknown>) => String(row[name])).toSorted();
+      const filters = { startTime: times.at(-1) };
+      const few = parts(await download({ resource, format: 'json', filters, includeProof: true }));
+      const { rows } = parts(all);
+      expect(rows.length).toBeGreaterThan(few.rows.length);
+      const firstTail = new RegExp('"firstSequence":\\d+,"lastSequence":\\d+,"rowCount":\\d+');
+      const { firstSequence, lastSequence, rowCount } = manifest;
+      const tail = few.tail.replace(
+        firstTail,
+        `"firstSequence":${firstSequence},"lastSequence":${lastSequence},"rowCount":${rowCount}`,
+      );
+      expect((await verdict(joined(few.head, few.rows, few.tail))).verified).toBe(true);
+      const { verified, checks } = await verdict(joined(few.head, rows, tail));
+      expect([verified, checks.find(({ id }) => id === 'rows')]).toEqual([
+        false,
+        expect.objectContaining({
+          code: 'ROW_MISMATCH',
+          detail: expect.stringContaining('the filters leave out'),
+        }),
+      ]);
+    },
+  );
 
-  it('of replays is not verified with results taken out that no erasure took', async () => {
+  it('an artifact of replays does not verify without results that no erasure took', async () => {
     await tenant.call('POST', '/events', { body: event({ runId: 'untouched' }) });
     const { jobId } = (await tenant.call('POST', '/replay', { body: { runId: 'untouched' } })).body;
     await endOf(tenant.call, jobId);
@@ -133,7 +139,7 @@ describe.each(engines)('an artifact on %s', (engine) => {
     expect((await verdict(joined(head, rows, bare))).code).toBe('DISCLOSURE_MISSING');
   });
 
-  it('as a table is what a strict parser reads, and nothing in it is a formula', async () => {
+  it('an artifact as CSV is valid for a strict parser, and contains no formula', async () => {
     const hostile = [
       '=1+1',
       '+1',
@@ -181,7 +187,7 @@ describe.each(engines)('an artifact on %s', (engine) => {
   });
 
   it.each(['audit_events', 'compliance_proofs', 'risk_decisions', 'replays', 'policy_evaluations', 'jobs'])(
-    'of %s as a table has a row for each of the other form',
+    'an artifact of %s as CSV has a row for each row of the JSON form',
     async (resource) => {
       const { data } = JSON.parse((await download({ resource, format: 'json' })).toString('utf8'));
       const rows: unknown[] = parse(await download({ resource, format: 'csv' }), {

@@ -7,7 +7,7 @@ import { verifyExport } from '../../../src/core/export/verify.ts';
 import { parseTrust } from '../../../src/core/note/trust.ts';
 import { pruneLog } from '../../../src/host/data/prune.ts';
 import type { Services } from '../../../src/service/dependencies.ts';
-import type { TaskHost, Work } from '../../../src/service/call/work.ts';
+import type { TaskHost, TaskRunner } from '../../../src/service/call/work.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { event } from '../../support/serving.ts';
 import type { Answer } from '../../support/answer.ts';
@@ -49,7 +49,7 @@ describe.each(engines)('exports on %s and pruning', (engine) => {
   /** What an export writes goes through this first. */
   function beforeWriting(step: () => Promise<void>): void {
     const { work } = service.services.exports;
-    const run: Work['run'] = (name, input, options) => {
+    const run: TaskRunner['run'] = (name, input, options) => {
       const write: TaskHost['write'] = async (bytes) => {
         await step();
         return (await options.host?.write?.(bytes)) ?? bytes;
@@ -59,7 +59,7 @@ describe.each(engines)('exports on %s and pruning', (engine) => {
     Object.assign(service.services.exports, { work: { run, close: () => work.close() } });
   }
 
-  it('wait for each other: nothing goes that was asked for', async () => {
+  it('pruning waits for exports, so that no requested event is removed', async () => {
     let release = (): void => {};
     const released = new Promise<void>((resolve) => (release = resolve));
     beforeWriting(() => released);
@@ -77,7 +77,7 @@ describe.each(engines)('exports on %s and pruning', (engine) => {
     expect(data.filter(({ runId }: Answer['body']) => runId === 'old')).toHaveLength(800);
   });
 
-  it('that goes all the same begins a build anew, without what is gone', async () => {
+  it('forced pruning restarts a build, which then skips the pruned events', async () => {
     const { store } = service.services;
     const unaware = { ...service.services, store: { ...store, exports: async () => [] } } as Services;
     let pruned: Promise<unknown> | undefined;
@@ -90,7 +90,9 @@ describe.each(engines)('exports on %s and pruning', (engine) => {
       if (end.errorSummary !== null) shown.push(end.errorSummary);
     } while (end.status === 'pending' || end.status === 'processing');
     expect(end).toMatchObject({ status: 'completed', errorSummary: null });
-    expect(shown[0]).toBe('OVERLOADED: events were pruned while the export was built, which begins anew');
+    expect(shown[0]).toBe(
+      'OVERLOADED: events were pruned while the export was built; the build starts again',
+    );
     const { bytes, body } = await call('GET', `/exports/${exportId}/download`);
     expect(body.data.filter(({ runId }: Answer['body']) => runId === 'old')).toEqual([]);
     expect(body.data.length).toBe(end.rowCount);

@@ -27,7 +27,7 @@ describe.each(engines)('exports that a project keeps, on %s', (engine) => {
   });
   afterAll(() => service.end());
 
-  it('are as many as are configured, however many ask at once, also of two processes', async () => {
+  it('a project keeps at most the configured number of exports, however many requests come at once, also from two processes', async () => {
     const ada = await service.signUp('ada');
     const again = engine === 'postgres' ? await service.again() : service;
     const others = Array.from({ length: 4 }, () =>
@@ -58,7 +58,7 @@ describe.each(engines)('exports that a project keeps, on %s', (engine) => {
     expect((await made(bob.call)).status).toBe('completed');
   });
 
-  it('are fewer once one is deleted, which is told once, and what is left of it stays', async () => {
+  it('a deleted export makes room, is recorded once, and keeps its row', async () => {
     const { call } = await service.signUp('eve');
     const [one, two] = [await made(call), await made(call)];
     await made(call);
@@ -86,7 +86,7 @@ describe.each(engines)('exports that a project keeps, on %s', (engine) => {
     expect((await call('DELETE', '/exports/exp_00000000000000000000000000')).status).toBe(404);
   });
 
-  it('have at most so many bytes together: one that would have more fails at once and says what to do', async () => {
+  it('a project keeps a limited number of bytes: an export beyond it fails at once and says what to do', async () => {
     const { call } = await service.signUp('kim');
     const events = Array.from({ length: 150 }, () => event({ metadata: { text: 'x'.repeat(4000) } }));
     await call('POST', '/events/batch', { body: { events } });
@@ -96,8 +96,8 @@ describe.each(engines)('exports that a project keeps, on %s', (engine) => {
     const second = await made(call);
     expect([second.status, second.errorSummary]).toEqual([
       'failed',
-      'EXPORT_LIMIT: expected at most 1048576 bytes of exports that a project keeps, got more with this one; export ' +
-        'less, or delete others that are not needed, then create it again',
+      'EXPORT_LIMIT: expected at most 1048576 bytes of exports in the project, got more with this one; export ' +
+        'less, or delete exports that are not needed, then create it again',
     ]);
     await call('DELETE', `/exports/${first.exportId}`);
     const both = await Promise.all([ask(call), ask(call)]);
@@ -106,7 +106,7 @@ describe.each(engines)('exports that a project keeps, on %s', (engine) => {
     expect(ends.find(({ status }) => status === 'failed').errorSummary).toMatch(/^EXPORT_LIMIT: /);
   });
 
-  it('are not deleted before they are complete', async () => {
+  it('refuses to delete an export before it is complete', async () => {
     const { call } = await service.signUp('zoe');
     const answers = await Promise.all([ask(call), ask(call)]);
     for (const { body } of answers) {
@@ -124,7 +124,7 @@ describe('exports that a plane keeps', () => {
   });
   afterAll(() => plane.end());
 
-  it('are as many as its environment says', async () => {
+  it('a plane keeps as many exports as its environment says', async () => {
     const call: Call = (method, path, options) => plane.call(method, path, options);
     const { exportId } = await made(call);
     expect((await ask(call)).body).toMatchObject({ code: 'EXPORT_LIMIT', status: 429 });

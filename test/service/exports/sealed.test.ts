@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { GovError } from '../../../src/contract/problems.ts';
 import { runExport } from '../../../src/service/exports/job.ts';
-import type { Work } from '../../../src/service/call/work.ts';
+import type { TaskRunner } from '../../../src/service/call/work.ts';
 import { postgresBelow } from '../../support/below.ts';
 import { engines, startService, type EngineName, type TestService } from '../../support/hosted.ts';
 import { event } from '../../support/serving.ts';
@@ -36,7 +36,7 @@ async function exported(engine: EngineName) {
 }
 
 describe.each(engines)('exports on %s', (engine) => {
-  it('are sealed where there is a master key, and downloaded as they were made', async () => {
+  it('exports are sealed where there is a master key, and downloads return the original bytes', async () => {
     const service = await startService({ engine, env: { GOV_MASTER_KEY: masterKey } });
     const { call } = await service.signUp('ada');
     const events = Array.from({ length: 400 }, (_, n) => event({ metadata: { text: canary.repeat(50), n } }));
@@ -67,7 +67,7 @@ describe.each(engines)('exports on %s', (engine) => {
     await service.end();
   });
 
-  it('are not touched by an attempt whose lease another one has', async () => {
+  it('an attempt without the lease does not touch the artifact', async () => {
     const { service, call, projectId, exportId } = await exported(engine);
     const { services } = service;
     const stored = await services.store.exported(projectId, exportId, Date.now());
@@ -93,14 +93,14 @@ describe.each(engines)('exports on %s', (engine) => {
     await service.end();
   });
 
-  it('leave nothing where the thread that builds one ends while a chunk is written', async () => {
+  it('an export leaves nothing where its thread ends while a chunk is written', async () => {
     const { service, projectId, exportId } = await exported(engine);
     const { services } = service;
     await services.exports.artifacts.remove({ projectId, exportId });
     const { exported: find } = services.store;
     let written: Promise<unknown> = Promise.reject(new Error('nothing was written'));
     written.catch(() => {});
-    const work: Work = {
+    const work: TaskRunner = {
       ...services.exports.work,
       run: (_name, _input, { host }) => {
         written = host!.write!(new Uint8Array(2 * 1024 * 1024));

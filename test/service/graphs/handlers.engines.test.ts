@@ -23,7 +23,7 @@ const graph = async (runId: string): Promise<Graph> =>
 const declare = (runId: string, body: unknown) => plane.call('PUT', `/graphs/${runId}`, { body });
 
 describe('GET /graphs/{runId}', () => {
-  it('derives nodes and edges from what the events say', async () => {
+  it('GET /graphs/{runId} derives nodes and edges from the events', async () => {
     const model = await record('derived', {
       eventType: 'model.invoked',
       resource: { name: 'gpt', type: 'model' },
@@ -55,7 +55,7 @@ describe('GET /graphs/{runId}', () => {
     expect((await plane.call('GET', `/events/${model}`)).body.serverTimestamp).toBe(createdAt);
   });
 
-  it('keeps its id and time while the run grows', async () => {
+  it('GET /graphs/{runId} keeps id and time while the run grows', async () => {
     await record('growing');
     const before = await graph('growing');
     await record('growing');
@@ -64,7 +64,7 @@ describe('GET /graphs/{runId}', () => {
     expect(after.nodes.length).toBe(before.nodes.length + 1);
   });
 
-  it('is 404 for a run without events and declaration', async () => {
+  it('GET /graphs/{runId} answers 404 for a run without events and declaration', async () => {
     for (const path of ['/graphs/nobody', '/graphs/nobody/lineage']) {
       expect((await plane.call('GET', path)).status).toBe(404);
     }
@@ -73,7 +73,7 @@ describe('GET /graphs/{runId}', () => {
 });
 
 describe('GET /graphs/{runId}/lineage', () => {
-  it('gives ancestors and descendants of a node, and the whole graph without one', async () => {
+  it('GET /graphs/{runId}/lineage returns ancestors and descendants of a node, and the whole graph without one', async () => {
     const root = await record('line', { actor: 'a1', resource: undefined });
     const left = await record('line', { actor: 'a2', resource: undefined, causedBy: [root] });
     const leaf = await record('line', { actor: 'a3', resource: undefined, causedBy: [left] });
@@ -92,7 +92,7 @@ describe('GET /graphs/{runId}/lineage', () => {
 });
 
 describe('PUT /graphs/{runId}', () => {
-  it('adds declared nodes and edges, once where they are derived too', async () => {
+  it('PUT /graphs/{runId} adds declared nodes and edges, once where they are derived too', async () => {
     const first = await record('declared');
     const body = {
       nodes: [
@@ -113,7 +113,7 @@ describe('PUT /graphs/{runId}', () => {
     expect((await declare('declared', { nodes: [], edges: [] })).body.nodes.length).toBe(before.nodes.length);
   });
 
-  it('makes a graph before the first event, which keeps its id afterwards', async () => {
+  it('PUT /graphs/{runId} creates a graph before the first event, which then keeps its id', async () => {
     const { body } = await declare('ahead', { nodes: [{ id: 'x', type: 'data' }], edges: [] });
     expect(body.nodes.map(({ id }: { id: string }) => id)).toEqual(['x']);
     await record('ahead');
@@ -122,7 +122,7 @@ describe('PUT /graphs/{runId}', () => {
     expect((await plane.call('POST', '/graphs/ahead/commit')).status).toBe(200);
   });
 
-  it('refuses edges to unknown nodes and repeated items, with pointers', async () => {
+  it('PUT /graphs/{runId} rejects edges to unknown nodes and repeated items, with pointers', async () => {
     await record('refused');
     const { status, body } = await declare('refused', {
       nodes: [
@@ -140,7 +140,7 @@ describe('PUT /graphs/{runId}', () => {
     expect((await declare('refused', { nodes: [] })).status).toBe(400);
   });
 
-  it('refuses a node that poses as an event, and lets an event be named', async () => {
+  it('PUT /graphs/{runId} rejects a node with the id of an event, and accepts edges to events', async () => {
     const real = await record('posing');
     const posing = (id: string, type: string) => declare('posing', { nodes: [{ id, type }], edges: [] });
     const { status, body } = await posing('evt_01m7wt317gec485kzzzzzzzzzz', 'event');
@@ -152,7 +152,7 @@ describe('PUT /graphs/{runId}', () => {
     expect((await posing(real, 'event')).status).toBe(200);
   });
 
-  it('holds its bounds', async () => {
+  it('PUT /graphs/{runId} enforces its limits', async () => {
     const id = 'n'.repeat(limits.identifierChars);
     const type = 't'.repeat(limits.graphTypeChars);
     expect((await declare('bounds', { nodes: [{ id, type }], edges: [] })).status).toBe(200);
@@ -162,7 +162,7 @@ describe('PUT /graphs/{runId}', () => {
 });
 
 describe('what GET answered', () => {
-  it('can be PUT back, and changes nothing', async () => {
+  it('PUT /graphs/{runId} accepts the answer of GET, and changes nothing', async () => {
     await record('echoed');
     await declare('echoed', { nodes: [{ id: 'own', type: 'policy', data: { a: 1 } }], edges: [] });
     const before = await graph('echoed');
@@ -170,7 +170,7 @@ describe('what GET answered', () => {
     expect([status, body]).toEqual([200, before]);
   });
 
-  it('is refused where a member of the service has another value', async () => {
+  it('PUT /graphs/{runId} rejects another value for a member of the service', async () => {
     await record('changed');
     const own = await graph('changed');
     const members = {
@@ -192,7 +192,7 @@ describe('what GET answered', () => {
 });
 
 describe('the run of the service itself', () => {
-  it('takes no declaration and no seal, but can be read and proved', async () => {
+  it('the run of the service itself accepts no declaration and no seal, but can be read and proved', async () => {
     for (const [method, path, body] of [
       ['PUT', '/graphs/gov.system', { nodes: [], edges: [] }],
       ['POST', '/graphs/gov.system/commit', undefined],
@@ -212,7 +212,7 @@ describe('the run of the service itself', () => {
 });
 
 describe('POST /graphs/{runId}/commit', () => {
-  it('seals the graph: the same root again, no more declarations, later events stay out of it', async () => {
+  it('POST /graphs/{runId}/commit seals the graph: same root again, no more declarations, no later events', async () => {
     await record('sealed');
     const first = await plane.call('POST', '/graphs/sealed/commit');
     const sealed = await graph('sealed');
@@ -229,7 +229,7 @@ describe('POST /graphs/{runId}/commit', () => {
     ).toBe(true);
   });
 
-  it('is logged, unmetered, with an event of the service itself', async () => {
+  it('POST /graphs/{runId}/commit is logged, unmetered, with an event of the service itself', async () => {
     await record('logged');
     const { body } = await plane.call('POST', '/graphs/logged/commit');
     const { events } = (await plane.call('GET', '/events?runId=gov.system&order=desc&limit=1')).body;
@@ -240,7 +240,7 @@ describe('POST /graphs/{runId}/commit', () => {
     });
   });
 
-  it('in parallel seals once', async () => {
+  it('parallel commits seal a graph once', async () => {
     await record('parallel');
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => plane.call('POST', '/graphs/parallel/commit')),
@@ -250,7 +250,7 @@ describe('POST /graphs/{runId}/commit', () => {
 });
 
 describe('a graph with more than the answer holds', () => {
-  it('is cut and says so', { timeout: 120_000 }, async () => {
+  it('a graph larger than an answer is cut and says so', { timeout: 120_000 }, async () => {
     const nodes = Array.from({ length: 40_000 }, (_, at) => ({ id: `n${at}`, type: 'data' }));
     expect((await declare('many', { nodes, edges: [] })).status).toBe(200);
     expect((await declare('many', { nodes: [...nodes, { id: 'x', type: 'data' }], edges: [] })).status).toBe(

@@ -24,7 +24,7 @@ async function finished(
 }
 
 describe('an asynchronous proof', () => {
-  it('is accepted with a job, whose result is the proof', async () => {
+  it('an asynchronous proof is accepted with a job, whose result is the proof', async () => {
     const { status, body, headers } = await enqueue({
       composed: { layers: ['log_inclusion'] },
       schemaVersion: 'v1',
@@ -41,7 +41,7 @@ describe('an asynchronous proof', () => {
     expect(proof.schemaVersion).toBe('v1');
   });
 
-  it('is metered once, when it is accepted', async () => {
+  it('an asynchronous proof is metered once, when it is accepted', async () => {
     const units = (): Promise<number> => plane.units('compliance_proof');
     const before = await units();
     const { body } = await enqueue();
@@ -50,14 +50,14 @@ describe('an asynchronous proof', () => {
     expect(await units()).toBe(before + 1);
   });
 
-  it('checks the request before it is accepted', async () => {
+  it('an asynchronous proof is accepted only with a valid request', async () => {
     expect((await enqueue({ composed: { layers: ['nope'] } })).status).toBe(400);
     expect((await enqueue({ schemaVersion: '9' })).status).toBe(400);
   });
 });
 
 describe('GET /jobs', () => {
-  it('lists jobs newest first with what the list view adds, and filters', async () => {
+  it('GET /jobs lists jobs newest first with the members of the list view, and filters', async () => {
     const { body } = await enqueue();
     await finished(body.jobId);
     const { data } = (await plane.call('GET', '/jobs')).body;
@@ -85,7 +85,7 @@ describe('GET /jobs', () => {
 });
 
 describe('a job that fails', () => {
-  it('for a reason that stays fails at once, can be retried under its id, and keeps its history', async () => {
+  it('a job with a permanent error fails at once, can be retried under its id, and keeps its history', async () => {
     const own = await startPlane();
     await own.call('POST', '/events', { body: event() });
     const { body } = await own.call('POST', '/proofs', { body: { runId: 'run-1', async: true } });
@@ -107,7 +107,7 @@ describe('a job that fails', () => {
     await own.end();
   });
 
-  it('and one that is unknown is 404', async () => {
+  it('an unknown job is 404', async () => {
     for (const method of ['GET', 'POST']) {
       const path = `/jobs/job_01jzzzzzzzzzzzzzzzzzzzzzzz${method === 'POST' ? '/retry' : ''}`;
       expect((await plane.call(method, path)).status).toBe(404);

@@ -41,7 +41,7 @@ describe.each(engines)('a leaf of a tenant that was altered, on %s', (engine) =>
   const told = (projectId: string): string[] =>
     warnings.filter((text) => text.startsWith('integrity_violation:') && text.includes(projectId));
 
-  it('is told to its readers, and to nobody else but the operator, once for each project', async () => {
+  it('an altered leaf of a tenant is reported to its readers and the operator only, once for each project', async () => {
     for (const tenant of [ada, bob]) {
       const { projectId, eventId, index } = await altered(tenant);
       for (let times = 0; times < 2; times += 1) {
@@ -53,9 +53,8 @@ describe.each(engines)('a leaf of a tenant that was altered, on %s', (engine) =>
     }
   });
 
-  it('makes health degraded for everybody, in words that name no tenant and no leaf', async () => {
-    const reason =
-      "integrity_violation: a stored record is not what was logged; the operator's log says where";
+  it('an altered leaf of a tenant makes health degraded for everybody, without naming tenant or leaf', async () => {
+    const reason = "integrity_violation: a stored record differs from the log; the operator's log says where";
     for (const tenant of [ada, bob]) {
       const { status, body } = await tenant.call('GET', '/health');
       expect([status, body.status, body.reasons]).toEqual([200, 'degraded', [reason]]);
@@ -64,7 +63,7 @@ describe.each(engines)('a leaf of a tenant that was altered, on %s', (engine) =>
     expect((await service.call('GET', '/health')).body.reasons).toBeUndefined();
   });
 
-  it('is met by a worker thread too, whose finding names the project', async () => {
+  it('a worker thread finds an altered leaf of a tenant too, and names the project', async () => {
     const cyd = await service.signUp('cyd');
     const { projectId, index } = await altered(cyd);
     const { status, body } = await cyd.call('POST', '/proofs', { body: { runId: 'altered' } });

@@ -49,7 +49,7 @@ const reasons = async (path: string) => {
 };
 
 describe('a stored byte that was changed', () => {
-  it('is met by a worker thread: the proof is refused with its position, and health knows', async () => {
+  it('a worker thread finds an altered byte: the proof is refused with its position, and health reports it', async () => {
     expect((await reasons('/health')).codes).not.toContain('integrity_violation');
     const { status, body } = await plane.call('POST', '/proofs', { body: { runId: 'body' } });
     expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
@@ -61,14 +61,17 @@ describe('a stored byte that was changed', () => {
     ['record', 2],
     ['source', 17],
     ['renamed', 22],
-  ])('in %s is met by a proof of integrity alone, which names the leaf of event %i', async (runId, at) => {
-    const composed = { layers: ['event_integrity'] };
-    const { status, body } = await plane.call('POST', '/proofs', { body: { runId, composed } });
-    expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
-    expect(body.detail).toContain(`leaf ${leafOf(at)} of the audit log`);
-  });
+  ])(
+    'a proof of integrity alone finds an altered byte in %s and names the leaf of event %i',
+    async (runId, at) => {
+      const composed = { layers: ['event_integrity'] };
+      const { status, body } = await plane.call('POST', '/proofs', { body: { runId, composed } });
+      expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
+      expect(body.detail).toContain(`leaf ${leafOf(at)} of the audit log`);
+    },
+  );
 
-  it('where a layer says nothing of it does not hinder that layer', async () => {
+  it('an altered byte does not affect a layer that does not read it', async () => {
     const composed = { layers: ['event_integrity'] };
     const { status } = await plane.call('POST', '/proofs', { body: { runId: 'body', composed } });
     expect(status).toBe(201);
@@ -77,22 +80,25 @@ describe('a stored byte that was changed', () => {
   it.each([
     ['record', 2],
     ['body', 7],
-  ])('in a %s is a storage fault that names the leaf of event %i and what to run', async (runId, at) => {
-    for (const path of [`/events/${ids[at]}`, `/events?runId=${runId}`]) {
-      const { status, body } = await plane.call('GET', path);
-      expect([status, body.code], path).toEqual([503, 'STORAGE_FAULT']);
-      expect(body.detail, path).toContain(`leaf ${leafOf(at)} of the audit log`);
-      expect(body.detail, path).toContain('gov log fsck --deep');
-    }
-  });
+  ])(
+    'an altered byte in a %s is a storage fault that names the leaf of event %i and the command to run',
+    async (runId, at) => {
+      for (const path of [`/events/${ids[at]}`, `/events?runId=${runId}`]) {
+        const { status, body } = await plane.call('GET', path);
+        expect([status, body.code], path).toEqual([503, 'STORAGE_FAULT']);
+        expect(body.detail, path).toContain(`leaf ${leafOf(at)} of the audit log`);
+        expect(body.detail, path).toContain('gov log fsck --deep');
+      }
+    },
+  );
 
-  it('makes the plane degraded, and keeps it ready', async () => {
+  it('an altered byte makes the plane degraded, and keeps it ready', async () => {
     expect(await reasons('/health')).toMatchObject({ status: 200, health: 'degraded' });
     expect((await reasons('/health')).codes).toContain('integrity_violation');
     expect((await reasons('/health/ready')).codes).not.toContain('integrity_violation');
   });
 
-  it('leaves every other event readable, and writing and proving possible', async () => {
+  it('an altered byte leaves every other event readable, and writing and proving possible', async () => {
     for (const [at, id] of ids.entries()) {
       if ([2, 7, 17, 22].includes(at)) continue;
       expect((await plane.call('GET', `/events/${id}`)).status, `${at}`).toBe(200);

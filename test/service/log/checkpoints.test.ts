@@ -42,7 +42,7 @@ const make = (signers = signersOf, log: Log = silentLog) =>
   new Checkpoints({ store, now: () => nowMs, log, signers });
 
 describe('checkpoints', () => {
-  it('are signed for the head as it is, and once for the same head', async () => {
+  it('checkpoints are signed for the current head, and once for the same head', async () => {
     const checkpoints = make();
     const first = await checkpoints.sign('prj_a');
     expect(first.checkpoint).toMatchObject({ origin: project.auditOrigin, size: 1 });
@@ -55,7 +55,7 @@ describe('checkpoints', () => {
     expect(await store.newestCheckpoint('prj_a', 'audit')).toBe(second.note);
   });
 
-  it('asked for in parallel never go backwards, and cover what was there before', async () => {
+  it('concurrent requests for checkpoints never go backwards, and cover everything before them', async () => {
     const checkpoints = make();
     const signed = await Promise.all(
       Array.from({ length: 20 }, async (_, at) => {
@@ -69,7 +69,7 @@ describe('checkpoints', () => {
     expect(openOwn((await store.newestCheckpoint('prj_a', 'audit')) ?? '').size).toBe(Math.max(...signed));
   });
 
-  it('cover both trees of what grew, and nothing where nothing grew', async () => {
+  it('checkpoints cover both trees of a log that grew, and none where nothing grew', async () => {
     const checkpoints = make();
     await checkpoints.signGrown();
     expect(await store.newestCheckpoint('prj_a', 'metering')).toBeNull();
@@ -81,7 +81,7 @@ describe('checkpoints', () => {
     }
   });
 
-  it('that cannot be signed are stale after ten seconds, and fresh once they can', async () => {
+  it('checkpoints that cannot be signed are stale after ten seconds, and fresh once they can', async () => {
     let broken = true;
     const checkpoints = make((origin) => {
       if (broken) throw new Error('no key');
@@ -99,7 +99,7 @@ describe('checkpoints', () => {
     await checkpoints.stop();
   });
 
-  it('wait for what is done between them, and what is done waits for them', async () => {
+  it('checkpoints wait for work between them, and that work waits for them', async () => {
     const checkpoints = make();
     const { size: before } = await store.head('prj_a', 'audit');
     const first = checkpoints.sign('prj_a');
@@ -119,7 +119,7 @@ describe('checkpoints', () => {
     await checkpoints.sign('prj_a');
   });
 
-  it('that fail every second for the same reason are logged once, and again for another one', async () => {
+  it('checkpoints that fail every second for the same reason are logged once, and again for another reason', async () => {
     const logged: string[] = [];
     let reason = 'full';
     const checkpoints = make(
@@ -136,7 +136,7 @@ describe('checkpoints', () => {
     expect(logged.map((line) => line.slice(0, line.indexOf(':')))).toEqual(['full', 'broken', 'full']);
   });
 
-  it('that nobody made are looked for at the start, and once a minute', async () => {
+  it('logs without a checkpoint are looked for at the start, and once a minute', async () => {
     const looks: [number, number][] = [];
     const unsigned: Store['unsigned'] = async (beforeMs, limit) => {
       looks.push([nowMs - beforeMs, limit]);

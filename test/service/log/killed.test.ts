@@ -41,34 +41,38 @@ const ask = (baseUrl: string, key: string, name: string) =>
   });
 
 describe.each(engines)('a service on %s that is killed again and again', (engine) => {
-  it('has each request once that was repeated until it was answered', { timeout: 120_000 }, async () => {
-    const service = await startService({ engine });
-    const { keys } = await service.signUp('Ann');
-    const key = keys.production;
-    await service.close();
-    const acknowledged: Acknowledged = new Map();
-    const sent: string[] = [];
-    for (let round = 0; round < rounds; round++) {
-      const serving = await serveProcess(service.dataDir);
-      sent.push(...(await writeUntilKilled(serving, { key, round, acknowledged })));
-    }
-    const { child, baseUrl, ended } = await serveProcess(service.dataDir);
-    let repeated = 0;
-    for (const name of sent) {
-      const answer = await ask(baseUrl, key, name);
-      expect(answer.status).toBe(201);
-      const before = acknowledged.get(name);
-      if (before !== undefined) expect(answer.text).toBe(before);
-      repeated += answer.headers['idempotent-replayed'] === 'true' ? 1 : 0;
-    }
-    const get = async (path: string) => (await send('GET', `${baseUrl}${path}`, { key })).body;
-    expect((await get('/events/count?runId=killed')).count).toBe(sent.length);
-    const [events] = (await get('/metering/usage')).items;
-    expect(events).toMatchObject({ type: 'audit_event', used: sent.length });
-    expect(repeated).toBeGreaterThanOrEqual(acknowledged.size);
-    expect(acknowledged.size).toBeGreaterThanOrEqual(rounds * 60 - writers);
-    child.kill('SIGTERM');
-    expect(await ended).toBe(0);
-    await service.end();
-  });
+  it(
+    'a service that is killed repeatedly has each request once that was repeated until it was answered',
+    { timeout: 120_000 },
+    async () => {
+      const service = await startService({ engine });
+      const { keys } = await service.signUp('Ann');
+      const key = keys.production;
+      await service.close();
+      const acknowledged: Acknowledged = new Map();
+      const sent: string[] = [];
+      for (let round = 0; round < rounds; round++) {
+        const serving = await serveProcess(service.dataDir);
+        sent.push(...(await writeUntilKilled(serving, { key, round, acknowledged })));
+      }
+      const { child, baseUrl, ended } = await serveProcess(service.dataDir);
+      let repeated = 0;
+      for (const name of sent) {
+        const answer = await ask(baseUrl, key, name);
+        expect(answer.status).toBe(201);
+        const before = acknowledged.get(name);
+        if (before !== undefined) expect(answer.text).toBe(before);
+        repeated += answer.headers['idempotent-replayed'] === 'true' ? 1 : 0;
+      }
+      const get = async (path: string) => (await send('GET', `${baseUrl}${path}`, { key })).body;
+      expect((await get('/events/count?runId=killed')).count).toBe(sent.length);
+      const [events] = (await get('/metering/usage')).items;
+      expect(events).toMatchObject({ type: 'audit_event', used: sent.length });
+      expect(repeated).toBeGreaterThanOrEqual(acknowledged.size);
+      expect(acknowledged.size).toBeGreaterThanOrEqual(rounds * 60 - writers);
+      child.kill('SIGTERM');
+      expect(await ended).toBe(0);
+      await service.end();
+    },
+  );
 });

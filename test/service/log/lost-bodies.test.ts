@@ -33,7 +33,7 @@ describe.each(engines)('fields that nothing erased, on %s', (engine) => {
     tenant.call(method as 'GET', path as string, body === undefined ? {} : { body: body as object });
 
   it.each(['lost whole', 'lost in part'])(
-    'are %s: graphs, proofs and bundles say which leaf',
+    'graphs, proofs and bundles name the leaf of fields that were %s without an erasure',
     async (how) => {
       const runId = how.replaceAll(' ', '-');
       const { nodeId, index } = await record(runId);
@@ -64,7 +64,7 @@ describe.each(engines)('fields that nothing erased, on %s', (engine) => {
     },
   );
 
-  it('do not hinder what was erased', async () => {
+  it('fields that are missing without an erasure do not affect erased ones', async () => {
     const { nodeId } = await record('erased');
     const body = { eventId: nodeId, reasonCode: 'subject_request' };
     expect((await tenant.call('POST', '/erasures', { body, key: eraser })).status).toBe(201);

@@ -24,7 +24,7 @@ const bytes = async (path: string): Promise<Buffer> => {
 };
 
 describe('the log as C2SP texts', () => {
-  it('can be read and checked without us: keys, checkpoint, tiles, entries', async () => {
+  it('the log can be read and checked as C2SP texts without this service: keys, checkpoint, tiles, entries', async () => {
     const keys = (await bytes('key')).toString('utf8').trim().split('\n').map(parseVerifierKey);
     const origin = keys[0]?.name ?? '';
     const { checkpoint, signedBy } = openCheckpoint(
@@ -54,14 +54,14 @@ describe('the log as C2SP texts', () => {
     expect(merkleRoot(leaves)).toEqual(root);
   });
 
-  it('lets full tiles be kept, and partial ones not', async () => {
+  it('clients may cache full tiles, and not partial ones', async () => {
     const full = await plane.call('GET', '/log/tile/0/000');
     expect(full.headers['cache-control']).toBe('private, max-age=31536000, immutable');
     expect((await plane.call('GET', '/log/tile/0/000.p/10')).headers['cache-control']).toBe('no-store');
     expect((await plane.call('GET', '/log/tile/0/000.p/10')).bytes).toEqual(full.bytes.subarray(0, 320));
   });
 
-  it('does not have tiles beyond the tree, of other names, or wider than it grew', async () => {
+  it('the log has no tiles beyond the tree, with other names, or wider than the tree', async () => {
     for (const path of [
       '0/009',
       '2/000',

@@ -9,7 +9,7 @@ afterEach(() => vi.restoreAllMocks());
 afterAll(() => plane.end());
 
 describe('a clock that is set back', () => {
-  it('gives no proof a time before the events that it covers', async () => {
+  it('no proof has a time before the events that it covers after the clock was set back', async () => {
     const { body: made } = await plane.call('POST', '/events', { body: event({ runId: 'back' }) });
     const { serverTimestamp } = (await plane.call('GET', `/events/${made.eventId}`)).body;
     const past = Date.now() - 3_600_000;
@@ -21,7 +21,7 @@ describe('a clock that is set back', () => {
     expect(verdict.body.verified).toBe(true);
   });
 
-  it('gives no job a negative duration', async () => {
+  it('no job has a negative duration after the clock was set back', async () => {
     await plane.call('POST', '/events', { body: event({ runId: 'job' }) });
     const { body } = await plane.call('POST', '/proofs', { body: { runId: 'job', async: true } });
     const past = Date.now() - 3_600_000;

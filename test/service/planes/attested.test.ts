@@ -52,7 +52,7 @@ describe.each(engines)('challenges of a service on %s', (engine) => {
     return body.attestation.challenge;
   };
 
-  it('are drawn for the first report of an epoch, and for one in twenty by chance', async () => {
+  it('challenges are drawn for the first report of an epoch, and for one in twenty at random', async () => {
     const sender = await newPlane();
     const draw = async (sample: number) =>
       (await drawing(sample, () => sender.work(2))).body.attestation.status;
@@ -66,7 +66,7 @@ describe.each(engines)('challenges of a service on %s', (engine) => {
     ]);
   });
 
-  it('are fresh, of what was reported, and come again with the report until they are answered', async () => {
+  it('challenges are fresh, about the reported data, and repeated with the report until they are answered', async () => {
     const sender = await newPlane();
     const first = await challenged(sender);
     const report = sender.plane.work(9).report();
@@ -101,7 +101,7 @@ describe.each(engines)('challenges of a service on %s', (engine) => {
     });
   });
 
-  it('are answered once: the same answer gets the same result, another one is refused and told', async () => {
+  it('challenges take one answer: a repeat gets the same result, another answer is refused and recorded', async () => {
     const sender = await newPlane();
     const challenge = await challenged(sender);
     const proof = sender.plane.answer(challenge);
@@ -126,7 +126,7 @@ describe.each(engines)('challenges of a service on %s', (engine) => {
     expect(await attestation(sender, challenge.reportId)).toBe('verified');
   });
 
-  it('that were answered wrongly stay failed, whatever comes then', async () => {
+  it('a wrong answer to a challenge stays failed, whatever comes later', async () => {
     const sender = await newPlane();
     const challenge = await challenged(sender, 9);
     const honest = sender.plane.answer(challenge);
@@ -158,7 +158,7 @@ describe.each(engines)('challenges of a service on %s', (engine) => {
     ]);
   });
 
-  it('expire to the millisecond, and what was answered before does not', async () => {
+  it('challenges expire to the millisecond, unless they were answered before', async () => {
     const sender = await newPlane();
     const [answered, open] = [await challenged(sender), await challenged(sender)];
     const proof = sender.plane.answer(answered);
@@ -188,7 +188,7 @@ describe.each(engines)('challenges of a service on %s', (engine) => {
     }
   });
 
-  it('are answered with at most so many bytes', async () => {
+  it('answers to challenges have a limit of bytes', async () => {
     const sender = await newPlane();
     const challenge = await challenged(sender);
     const proof = sender.plane.answer(challenge);
@@ -198,7 +198,7 @@ describe.each(engines)('challenges of a service on %s', (engine) => {
     expect((await sender.attest(challenge, proof, padded(limits.attestationBytes))).status).toBe(200);
   });
 
-  it('are of one plane: another one of the organization is refused, others find none', async () => {
+  it('challenges belong to one plane: another plane of the organization is refused, others find none', async () => {
     const sender = await newPlane();
     const challenge = await challenged(sender);
     const proof = sender.plane.answer(challenge);
@@ -232,7 +232,7 @@ describe.each(engines)('challenges of a service on %s', (engine) => {
     expect((await sender.attest(challenge, proof)).status).toBe(200);
   });
 
-  it('are refused with any member of the answer changed, each by its word', async () => {
+  it('rejects an answer to a challenge with any member changed, each with its own reason', async () => {
     const sender = await newPlane();
     const seen = new Set<string>();
     const places = placesOf(sender.plane.answer(await challenged(sender, 3)));

@@ -72,7 +72,7 @@ describe.each(engines)('a data plane by file, of a service on %s', (engine) => {
     }
   };
 
-  it('gets credentials that work, in an answer that tells them to nobody else', async () => {
+  it('a data plane gets working credentials by file, in an answer that only it can open', async () => {
     const { plane, answer, credentials, sender } = await enrolled();
     const { dataPlaneId } = plane.home;
     expect(answer.body).toMatchObject({
@@ -100,7 +100,7 @@ describe.each(engines)('a data plane by file, of a service on %s', (engine) => {
     expect(events.map(({ actor }) => actor.type)).toEqual(['api_key']);
   });
 
-  it('is answered again with other credentials until it reports, and not after it', async () => {
+  it('a data plane gets other credentials for the same file until it reports, and none after that', async () => {
     const { plane, token, sender } = await enrolled();
     const again = await asked(plane, token);
     expect(again.status).toBe(201);
@@ -113,7 +113,7 @@ describe.each(engines)('a data plane by file, of a service on %s', (engine) => {
     expect((await enroll(tenant.call, plane, token)).status).toBe(409);
   });
 
-  it('gets the same answer to the same Idempotency-Key', async () => {
+  it('a data plane gets the same answer by file for the same Idempotency-Key', async () => {
     const { plane, token } = await register();
     const headers = { 'idempotency-key': 'once' };
     const body = plane.requestByFile(token, sealTo);
@@ -122,7 +122,7 @@ describe.each(engines)('a data plane by file, of a service on %s', (engine) => {
     expect([first.status, second.text]).toEqual([201, first.text]);
   });
 
-  it('is refused as over the wire: an ended token, a used one, another log, another project', async () => {
+  it('rejects a file as over the wire: an ended token, a used one, another log, another project', async () => {
     const { plane, token } = await register();
     const late = Date.now() + limits.enrolmentHours * 3_600_000;
     expect(await at(late + 1000, () => refused(asked(plane, token)))).toEqual([409, 'CONFLICT', undefined]);
@@ -153,14 +153,14 @@ describe.each(engines)('a data plane by file, of a service on %s', (engine) => {
     expect((await shown(plane)).formerKeys).toHaveLength(1);
   });
 
-  it('is not answered where nothing can be sealed to its key', async () => {
+  it('rejects a file whose key cannot receive a sealed answer', async () => {
     const { plane, token } = await register();
     const small = plane.requestByFile(token, Buffer.alloc(32));
     expect(await refused(ask(plane.home.dataPlaneId, small))).toEqual([400, 'VALIDATION_ERROR', '/sealTo']);
     expect((await shown(plane)).status).toBe('pending');
   });
 
-  it('leaves a store that is whole', async () => {
+  it('enrolment by file leaves an intact store', async () => {
     const { problems, ok } = await fsck({ dataDir: service.dataDir, env: {}, deep: true });
     expect([problems, ok]).toEqual([[], true]);
   });

@@ -67,7 +67,7 @@ describe.each(engines)('a data plane that is there, of a service on %s', (engine
   };
 
   it.each(['tenant', 'other'] as const)(
-    'has a log that no plane of %s can have, under whichever key',
+    'no plane of %s can have the log of a known data plane, under any key',
     async (who) => {
       const first = await started();
       const log = first.plane.identity.origin.split('/')[1] ?? '';
@@ -90,7 +90,7 @@ describe.each(engines)('a data plane that is there, of a service on %s', (engine
     },
   );
 
-  it('of which two enrol with one log at once, is one', async () => {
+  it('of two planes that enrol with one log at once, one succeeds', async () => {
     const log = newName();
     const [one, two] = await Promise.all([register(), register(other)]);
     const made = [
@@ -100,7 +100,7 @@ describe.each(engines)('a data plane that is there, of a service on %s', (engine
     expect((await Promise.all(made)).map(({ status }) => status).toSorted()).toEqual([201, 409]);
   });
 
-  it('enrols again with the same keys and another token, and goes on where it was', async () => {
+  it('a data plane enrols again with the same keys and another token, and continues', async () => {
     const before = await started();
     await before.work(4);
     const sum = (await used()) - units(before);
@@ -124,7 +124,7 @@ describe.each(engines)('a data plane that is there, of a service on %s', (engine
     );
   });
 
-  it('reports a next epoch after a recovery, beside what it reported before', async () => {
+  it('a data plane reports a next epoch after a recovery, in addition to its earlier reports', async () => {
     const before = await started();
     await before.work(4);
     const sum = await used();
@@ -138,7 +138,7 @@ describe.each(engines)('a data plane that is there, of a service on %s', (engine
     expect((await shown(sender)).lastReport).toMatchObject({ epoch: 1, sequence: 1 });
   });
 
-  it('enrols again with other keys: those before are kept for what they signed, and nothing is billed twice', async () => {
+  it('a data plane enrols again with other keys: earlier ones are kept for their reports, and nothing is billed twice', async () => {
     const before = await started();
     const asked = (await before.work(5)).body.attestation.challenge;
     const waiting = before.plane.work(2).report();
@@ -167,7 +167,7 @@ describe.each(engines)('a data plane that is there, of a service on %s', (engine
     expect(await used()).toBe(sum + units(sender));
   });
 
-  it('is taken by keys of before for a period of then alone', async () => {
+  it('reports signed with earlier keys are accepted only for periods of that time', async () => {
     const before = await started();
     await before.work(2);
     const [first, second] = [newName(), newName()];
@@ -187,7 +187,7 @@ describe.each(engines)('a data plane that is there, of a service on %s', (engine
     expect((await sender.send(sender.plane.report())).status).toBe(202);
   });
 
-  it('may lose the answer: the same keys get others again until it reports', async () => {
+  it('a data plane that lost the answer gets other credentials with the same keys until it reports', async () => {
     const before = await started();
     await before.work(2);
     before.plane.rekey(newName());
@@ -206,7 +206,7 @@ describe.each(engines)('a data plane that is there, of a service on %s', (engine
     expect((await enroll(tenant.call, before.plane, kept)).status).toBe(201);
   });
 
-  it('has a token for its own log, and works on until it is exchanged', async () => {
+  it('a data plane has a token for its own log, and keeps working until it exchanges the token', async () => {
     const sender = await started();
     const token = await tokenFor(sender);
     const stranger = new ReportingPlane({ name: newName() }, sender.plane.home);
@@ -219,7 +219,7 @@ describe.each(engines)('a data plane that is there, of a service on %s', (engine
     ]);
   });
 
-  it('that was revoked is reinstated by a token of later, by no earlier one', async () => {
+  it('a revoked data plane is reinstated by a later token, and by no earlier one', async () => {
     const before = await started();
     await before.work(2);
     const early = await tokenFor(before);
@@ -235,7 +235,7 @@ describe.each(engines)('a data plane that is there, of a service on %s', (engine
     expect((await sender.work(1)).body).toMatchObject({ sequence: 2, status: 'accepted' });
   });
 
-  it('has at most so many keys before', async () => {
+  it('a data plane has a limited number of earlier keys', async () => {
     const sender = await started();
     const { store } = service.services;
     const stored = (await store.plane(projectId(tenant), sender.plane.home.dataPlaneId))!;
@@ -266,7 +266,7 @@ describe.each(engines)('a data plane that is there, of a service on %s', (engine
 });
 
 describe.each(engines)('data planes that enrolled again, of a service on %s', (engine) => {
-  it('leave a store that is whole', async () => {
+  it('repeated enrolments leave an intact store', async () => {
     const service = await startService({ engine });
     const tenant = await service.signUp('tenant');
     const projectId = (await tenant.call('GET', '/auth/identity')).body.projectId;

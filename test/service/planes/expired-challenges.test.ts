@@ -50,7 +50,7 @@ describe.each(engines)('a challenge that nobody answers, of a service on %s', (e
   };
   const over = limits.attestationHours * hourMs + 60_000;
 
-  it('is noted once, whoever looks, and not before its time is over', async () => {
+  it('an expired challenge is recorded once, by whichever process, and not before its time is over', async () => {
     const { sender, challenge } = await challenged();
     const expiresMs = Date.parse(challenge.expiresAt);
     expect(await at(expiresMs - 1, () => expireChallenges(service.services))).toBe(0);
@@ -82,7 +82,7 @@ describe.each(engines)('a challenge that nobody answers, of a service on %s', (e
     expect((await sender.work()).status).toBe(202);
   });
 
-  it('is noted by the timer of a process, and one that was answered is not', async () => {
+  it('a timer records an expired challenge, and no answered one', async () => {
     const [silent, honest] = [await challenged(), await challenged()];
     expect((await honest.sender.attest(honest.challenge)).status).toBe(200);
     await at(Date.now() + over, async () => {
@@ -100,13 +100,13 @@ describe.each(engines)('a challenge that nobody answers, of a service on %s', (e
     });
   });
 
-  it('is noted with others, however many are read at a time', async () => {
+  it('records all expired challenges, however many are read at a time', async () => {
     const made = [await challenged(), await challenged(), await challenged()];
     await at(Date.now() + over, () => expireChallenges(service.services, 2));
     for (const { sender } of made) expect((await shown(sender)).challengesExpired).toBe(1);
   });
 
-  it('leaves a store that is whole', async () => {
+  it('recording expired challenges leaves an intact store', async () => {
     const { problems, ok } = await fsck({ dataDir: service.dataDir, env: {}, deep: true });
     expect([problems, ok]).toEqual([[], true]);
   });

@@ -27,7 +27,7 @@ describe.each(engines)('data planes of a service on %s', (engine) => {
     return new Sender(plane, (await enroll(tenant.call, plane, enrolmentToken)).body, tenant.call);
   };
 
-  it('leave a store that is whole', async () => {
+  it('data planes leave an intact store', async () => {
     const sender = await newPlane('honest');
     const first = await sender.work(5);
     expect((await sender.attest(first.body.attestation.challenge)).status).toBe(200);
@@ -60,7 +60,7 @@ describe.each(engines)('data planes of a service on %s', (engine) => {
     expect(report.ok).toBe(true);
   });
 
-  it('have receipts that are the service’s: those of another installation are told', async () => {
+  it('fsck reports receipts that another installation signed', async () => {
     const store = join(service.dataDir, 'keys', 'store.key');
     const own = readFileSync(store, 'utf8');
     // what another installation would have cosigned

@@ -43,7 +43,7 @@ describe.each(engines)('a service on %s takes messages by file', (engine) => {
     return body.receipts;
   };
 
-  it('in order, with the receipts of the wire, and the same again the second time', async () => {
+  it('takes messages from a file in order, with the receipts of the wire, and the same receipts the second time', async () => {
     const sender = await newPlane();
     const reports = Array.from({ length: 3 }, () => sender.plane.work(3).report());
     const messages = reports.map((report) => message(sender, report));
@@ -79,7 +79,7 @@ describe.each(engines)('a service on %s takes messages by file', (engine) => {
     expect((await sender.attest(challenge, proof)).body).toEqual(verified?.answer);
   });
 
-  it('and refuses each that is wrong for itself', async () => {
+  it('rejects each wrong message of a file by itself', async () => {
     const sender = await newPlane();
     const other = await newPlane();
     const report = sender.plane.work(3).report();
@@ -112,7 +112,7 @@ describe.each(engines)('a service on %s takes messages by file', (engine) => {
     });
   });
 
-  it('of at most so many bytes', async () => {
+  it('accepts a file up to its limit of bytes', async () => {
     const sender = await newPlane();
     const text = JSON.stringify({ messages: [message(sender, sender.plane.work(1).report())] });
     const padded = async (bytes: number) => {
@@ -123,7 +123,7 @@ describe.each(engines)('a service on %s takes messages by file', (engine) => {
     expect(await padded(limits.importTelemetryBytes)).toBe(200);
   });
 
-  it('at most as many at once as the limit says', async () => {
+  it('accepts a file up to its limit of messages', async () => {
     const sender = await newPlane();
     const report = message(sender, sender.plane.work(1).report());
     const many = Array.from({ length: limits.importMessages }, () => report);

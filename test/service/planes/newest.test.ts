@@ -17,13 +17,13 @@ describe.each(engines)('the newest report of a data plane on %s', (engine) => {
   const started = (name: string): Promise<Sender> => enrolledPlane(tenant.call, { name, projectId });
   const none = { nextSequence: 1, report: null, cosignature: '' };
 
-  it('is none where none is held', async () => {
+  it('the newest report is null where none is stored', async () => {
     const sender = await started('silent');
     expect((await sender.newest()).body).toEqual({ epoch: 0, ...none });
     expect((await sender.newest('?epoch=3')).body).toEqual({ epoch: 3, ...none });
   });
 
-  it('is the one with the greatest sequence, as it came, with its receipt; gaps are named', async () => {
+  it('the newest report is the one with the greatest sequence, as it came, with its receipt and the gaps', async () => {
     const sender = await started('talking');
     const first = sender.plane.work(2).report();
     const { cosignature } = (await sender.send(first)).body;
@@ -40,7 +40,7 @@ describe.each(engines)('the newest report of a data plane on %s', (engine) => {
     expect((await sender.newest('?epoch=1')).body).toEqual({ epoch: 1, ...none });
   });
 
-  it('is that of the newest epoch where none is named, and of no other plane', async () => {
+  it('the newest report is that of the newest epoch where none is named, and of no other plane', async () => {
     const sender = await started('recovered');
     await sender.work(2);
     const later = await enrolledPlane(tenant.call, { name: 'late', projectId, epoch: 2 });
@@ -51,7 +51,7 @@ describe.each(engines)('the newest report of a data plane on %s', (engine) => {
     expect((await sender.newest('?epoch=2')).body).toEqual({ epoch: 2, ...none });
   });
 
-  it('is told to who signs over no body, now', async () => {
+  it('the newest report is returned to a plane that signs an empty body, now', async () => {
     const sender = await started('signing');
     const codes = async (...given: Parameters<Sender['newest']>): Promise<unknown[]> => {
       const { status, body } = await sender.newest(...given);

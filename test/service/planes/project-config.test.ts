@@ -5,7 +5,7 @@ import { limits } from '../../../src/contract/limits.ts';
 import { bundleHash } from '../../../src/core/plane/config.ts';
 import { openNote, parseVerifierKey } from '../../../src/core/note/signed.ts';
 import { policySetHash } from '../../../src/core/policy/language/hash.ts';
-import { bundleOf } from '../../../src/service/planes/project-config.ts';
+import { signedConfigOf } from '../../../src/service/planes/project-config.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { enrolledPlane } from '../../support/telemetry-plane.ts';
 
@@ -35,7 +35,7 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     await must('POST', `/governance/policies/${policyId}/publish`, {});
   };
 
-  it('is version 1 of a project that nobody configured, and the same each time', async () => {
+  it('the configuration has version 1 in a project without any, and is the same each time', async () => {
     const first = await held();
     expect(first).toMatchObject({ bundleVersion: 1, plane: null });
     expect(first.signed?.bundle).toMatchObject({
@@ -50,7 +50,7 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     expect(await held()).toEqual(first);
   });
 
-  it('is signed by the service under the name of its configurations', async () => {
+  it('the configuration is signed by the service under the name of its configurations', async () => {
     const { signed, bundleHash: hash, bundleVersion } = await held();
     const { configSigner } = service.services.hosting!;
     const { text, verified } = openNote(signed!.signature, [parseVerifierKey(configSigner.verifierKey)]);
@@ -59,7 +59,7 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     expect(bundleHash(signed!.bundle)).toBe(hash);
   });
 
-  it('has a greater version after each change of policies, risk router and settings, and what was changed', async () => {
+  it('the configuration has a greater version after each change of policies, risk router and settings, with the change', async () => {
     const versions = [(await held()).bundleVersion];
     const next = async (): Promise<HeldBundle> => {
       const now = await held();
@@ -106,7 +106,7 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     expect(await held()).toEqual(last);
   });
 
-  it('is of one moment: a version never holds two contents, however often it is asked for meanwhile', async () => {
+  it('the configuration is of one moment: a version never has two contents, however often it is requested', async () => {
     const seen = new Map<number, string>();
     const state = { busy: true };
     const asking = Array.from({ length: 3 }, async () => {
@@ -131,14 +131,14 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     expect(seen.size).toBeGreaterThan(1);
   });
 
-  it('is the project’s own: another one has another', async () => {
+  it('the configuration belongs to its project: another project has another', async () => {
     const other = await service.signUp(`other-${engine}`);
     const { body } = await other.call('GET', '/governance/bundle');
     expect(body.bundleVersion).toBe(1);
     expect(body.signed.bundle.projectId).not.toBe((await held()).signed?.bundle.projectId);
   });
 
-  it('is given, and reports are taken, whatever release a plane is of; the answers say what the service thinks of it', async () => {
+  it('serves the configuration to planes of any release, accepts their reports, and says how well it supports them', async () => {
     const { projectId } = await must('GET', '/auth/identity');
     const sender = await enrolledPlane(tenant.call, { name: `releases-${engine}`, projectId });
     const { key } = sender.credentials;
@@ -159,12 +159,12 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     }
   });
 
-  it('is taken by planes, and not by a service', async () => {
+  it('only planes accept a configuration, and no service', async () => {
     const { status, body } = await tenant.call('POST', '/governance/bundle', { body: { parts: ['{}'] } });
     expect([status, body.code]).toEqual([403, 'FORBIDDEN']);
   });
 
-  it('is refused with 409 where its policies are too much for one', async () => {
+  it('answers 409 where the policies are too large for a configuration', async () => {
     const { body: made } = await tenant.call('POST', '/api-keys', {
       body: { name: 'k', scopes: ['telemetry:manage'] },
     });
@@ -181,11 +181,11 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     expect((await tenant.call('GET', '/governance/bundle')).status).toBe(200);
   });
 
-  it('is the same of every process', async () => {
+  it('every process makes the same configuration', async () => {
     if (engine !== 'postgres') return;
     const again = await service.again();
     const project = await again.services.store.project((await held()).signed!.bundle.projectId);
-    const { bundleHash: hash } = await bundleOf(again.services, project!);
+    const { bundleHash: hash } = await signedConfigOf(again.services, project!);
     expect(hash).toBe((await held()).bundleHash);
   });
 });

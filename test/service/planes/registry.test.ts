@@ -53,7 +53,7 @@ describe.each(engines)('a data plane of a service on %s', (engine) => {
     return [status, body.code];
   };
 
-  it('is registered with a token that is shown once, and enrols with it', async () => {
+  it('a data plane is registered with a token that is shown once, and enrols with it', async () => {
     const { created, dataPlane, plane, token, expiresAt } = await register();
     expect([created.status, created.headers['cache-control'], tokenKind(token)]).toEqual([
       201,
@@ -93,7 +93,7 @@ describe.each(engines)('a data plane of a service on %s', (engine) => {
       expect(text).not.toContain(secret);
   });
 
-  it('may be enrolled again with the same token and keys until it reports, with other credentials', async () => {
+  it('a data plane may enrol again with the same token and keys until it reports, with other credentials', async () => {
     const { plane, token } = await register();
     const first = (await enroll(tenant.call, plane, token)).body;
     const second = (await enroll(tenant.call, plane, token)).body;
@@ -107,7 +107,7 @@ describe.each(engines)('a data plane of a service on %s', (engine) => {
     expect(await refused(enroll(tenant.call, plane, token))).toEqual([409, 'CONFLICT']);
   });
 
-  it('has a token that no other plane can use, and keys that no other plane has', async () => {
+  it('a data plane has a token that no other plane can use, and keys that no other plane has', async () => {
     const { plane, token } = await register();
     const other = await register();
     await enroll(tenant.call, plane, token);
@@ -116,7 +116,7 @@ describe.each(engines)('a data plane of a service on %s', (engine) => {
     expect((await enroll(tenant.call, other.plane, other.token)).status).toBe(201);
   });
 
-  it('has a token for a day, to the millisecond, and none once it is revoked', async () => {
+  it('a data plane has a token for a day, to the millisecond, and none once it is revoked', async () => {
     const { plane, token, expiresAt } = await register();
     const end = Date.parse(expiresAt);
     expect(await at(end, () => refused(enroll(tenant.call, plane, token)))).toEqual([
@@ -135,7 +135,7 @@ describe.each(engines)('a data plane of a service on %s', (engine) => {
     expect(await refused(enroll(sandbox, third.plane, third.token))).toEqual([401, 'ENVIRONMENT_MISMATCH']);
   });
 
-  it('shows that it holds the key that it names', async () => {
+  it('a data plane proves that it holds the key that it names', async () => {
     const { plane, token } = await register();
     const { plane: other } = await register();
     const body = { token, ...plane.identity, possession: plane.possession(token) };
@@ -157,7 +157,7 @@ describe.each(engines)('a data plane of a service on %s', (engine) => {
     expect((await tenant.call('POST', '/telemetry/planes/enroll', { body })).status).toBe(201);
   });
 
-  it('rotates its credentials with an overlap, and can ask again where the answer was lost', async () => {
+  it('a data plane rotates its credentials with an overlap, and can ask again after a lost answer', async () => {
     const sender = await enrolledPlane(tenant.call, { name: `ward-${(planes += 1)}`, projectId });
     const { plane, credentials: first } = sender;
     const by = (credentials: Credentials) => new Sender(plane, credentials, tenant.call);
@@ -183,7 +183,7 @@ describe.each(engines)('a data plane of a service on %s', (engine) => {
     ).toBe(4);
   });
 
-  it('gets the same answer again where it names its request', async () => {
+  it('a data plane gets the same answer again under an Idempotency-Key', async () => {
     const sender = await enrolledPlane(tenant.call, { name: `ward-${(planes += 1)}`, projectId });
     const headers = { 'idempotency-key': `rotate-${planes}` };
     const rotate = () => sender.post('/telemetry/credentials/rotate', {}, { headers });
@@ -196,13 +196,13 @@ describe.each(engines)('a data plane of a service on %s', (engine) => {
     expect([repeated.text, repeated.headers['idempotent-replayed']]).toEqual([created.text, 'true']);
   });
 
-  it('has a name of at most so many characters', async () => {
+  it('a data plane has a name with a limit of characters', async () => {
     const named = async (length: number) =>
       (await tenant.call('POST', '/telemetry/planes', { body: { name: 'x'.repeat(length) } })).status;
     expect([await named(limits.planeNameChars), await named(limits.planeNameChars + 1)]).toEqual([201, 400]);
   });
 
-  it('is listed with the others, newest first, and is managed with the scope for it', async () => {
+  it('data planes are listed newest first, and managed with the scope for it', async () => {
     const { dataPlane } = await register();
     const first = await tenant.call('GET', '/telemetry/planes?limit=1');
     expect(first.body.data[0].dataPlaneId).toBe(dataPlane.dataPlaneId);

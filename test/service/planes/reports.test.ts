@@ -60,7 +60,7 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     return new Sender(fork, credentials, tenant.call);
   };
 
-  it('are linked as soon as the one before is held', async () => {
+  it('a report is linked as soon as the one before it is stored', async () => {
     const sender = await newPlane();
     const [first, second, third, fourth] = Array.from({ length: 4 }, () => sender.plane.work(3).report());
     await sender.send(third);
@@ -74,7 +74,7 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     expect(await links(sender)).toEqual([1, 2, 3, 4].map((sequence) => [sequence, 'linked']));
   });
 
-  it('leave a gap that is told once, and closed by what comes late', async () => {
+  it('a missing report is a gap that is recorded once, and closed by the late report', async () => {
     const sender = await newPlane();
     const reports = Array.from({ length: 6 }, () => sender.plane.work(2).report());
     const send = async (at: number) => (await sender.send(reports[at])).body;
@@ -93,7 +93,7 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     ]);
   });
 
-  it('of a month that was billed are told, the first of those in a row', async () => {
+  it('late reports of a billed month are recorded, the first of those in a row', async () => {
     const beganMs = midLastMonth(midLastMonth());
     const sender = await enrolledPlane(tenant.call, { name: 'late', projectId, beganMs });
     const reports = Array.from({ length: 4 }, () => sender.plane.work(2).report());
@@ -107,7 +107,7 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     expect(await toldOf('telemetry.reported_late', timely)).toEqual([]);
   });
 
-  it('get a receipt where all before them are held, and none otherwise', async () => {
+  it('a report gets a receipt where all reports before it are stored, and none otherwise', async () => {
     const sender = await newPlane();
     const [first, second, third, fourth, fifth] = Array.from({ length: 5 }, () =>
       sender.plane.work(3).report(),
@@ -118,7 +118,7 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     expect(await receipts(sender, sent)).toEqual([true, false, false, true, true]);
   });
 
-  it('of a second history are refused where they follow what is held, and told', async () => {
+  it('a report of a second history is refused and recorded where it follows stored ones', async () => {
     const sender = await newPlane();
     for (let at = 0; at < 3; at++) await sender.send(sender.plane.work(3).report());
     const name = sender.plane.identity.origin.split('/')[1] ?? '';
@@ -140,7 +140,7 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     expect(events).toMatchObject([{ sequence: 4, reason: 'history_regressed', stored: false }]);
   });
 
-  it('of a second history are never cosigned, whatever is left out between', async () => {
+  it('a report of a second history is never cosigned, whatever is left out in between', async () => {
     const sender = await newPlane();
     for (let at = 0; at < 2; at++) await sender.send(sender.plane.work(3).report());
     const name = sender.plane.identity.origin.split('/')[1] ?? '';
@@ -165,7 +165,7 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     expect(await receipts(fork, [fork.plane.work(2).report()])).toEqual([false]);
   });
 
-  it('that fall behind what is held are refused and told, though the one before is missing', async () => {
+  it('a report that falls behind stored ones is refused and recorded, although the one before is missing', async () => {
     const sender = await newPlane();
     for (let at = 0; at < 2; at++) await sender.send(sender.plane.work(40).report());
     const name = sender.plane.identity.origin.split('/')[1] ?? '';
@@ -183,7 +183,7 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     expect(await toldOf('integrity.violation', sender)).toMatchObject([{ sequence: 6, stored: false }]);
   });
 
-  it('of another epoch are a log of their own, which adds to what is billed', async () => {
+  it('reports of another epoch are a log of their own, and add to the bill', async () => {
     const sender = await newPlane();
     await sender.send(sender.plane.work(4).report());
     const name = sender.plane.identity.origin.split('/')[1] ?? '';
@@ -208,7 +208,7 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     expect([two.body.data[0].epoch, two.body.nextCursor]).toEqual([0, null]);
   });
 
-  it('that do not hold together are told once each, and ten a minute in all', async () => {
+  it('inconsistent reports are recorded once each, and ten a minute in all', async () => {
     const other = await service.signUp(`rates-${engine}`);
     const theirs = (await other.call('GET', '/auth/identity')).body.projectId;
     const sender = await enrolledPlane(other.call, { name: `rates-${engine.length}`, projectId: theirs });
@@ -236,7 +236,7 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     }
   });
 
-  it('that are above what a plane can use in a month are refused, and told; of others nothing is', async () => {
+  it('a report above the possible use of a month is refused and recorded, and others are not', async () => {
     const other = await service.signUp(`most-${engine}`);
     const theirs = (await other.call('GET', '/auth/identity')).body.projectId;
     const enrolled = (name: string) =>
@@ -255,7 +255,7 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     ]);
   });
 
-  it('tell of quotas where the project has some, and are refused by none', async () => {
+  it('reports return the quotas of the project, and no quota refuses them', async () => {
     const sandbox: Tenant['call'] = (method, path, options = {}) =>
       tenant.call(method, path, { environment: 'sandbox', ...options });
     const identity = (await sandbox('GET', '/auth/identity')).body;

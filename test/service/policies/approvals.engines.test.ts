@@ -32,7 +32,7 @@ const decide = (approvalId: string, body: unknown, key = plane.keys['approver'] 
   plane.call('POST', `/approvals/${approvalId}/decision`, { body, key });
 
 describe('approvals', () => {
-  it('open with the escalation and are decided by another key', async () => {
+  it('an approval opens with the escalation and is decided by another key', async () => {
     const { approvalId, evaluationId } = await escalate();
     const open = await plane.call('GET', `/approvals/${approvalId}`);
     expect(open.body).toMatchObject({ evaluationId, runId: 'run-1', status: 'pending', decidedBy: null });
@@ -49,7 +49,7 @@ describe('approvals', () => {
     });
   });
 
-  it('are never decided by the key that asked', async () => {
+  it('the key that asked can never decide an approval', async () => {
     const { approvalId } = await escalate();
     const answer = await decide(approvalId, { outcome: 'approved' }, plane.key);
     expect(answer.status).toBe(403);
@@ -57,14 +57,14 @@ describe('approvals', () => {
     expect((await plane.call('GET', `/approvals/${approvalId}`)).body.status).toBe('pending');
   });
 
-  it('are not decided without the scope', async () => {
+  it('deciding an approval needs the scope', async () => {
     const { approvalId } = await escalate();
     const answer = await decide(approvalId, { outcome: 'denied' }, plane.keys['reader']);
     expect(answer.status).toBe(403);
     expect(answer.body.requiredScope).toBe('approvals:decide');
   });
 
-  it('are decided once, also by two at a time', async () => {
+  it('an approval is decided once, also by two at a time', async () => {
     const { approvalId } = await escalate();
     const both = await Promise.all([
       decide(approvalId, { outcome: 'approved' }),
@@ -74,7 +74,7 @@ describe('approvals', () => {
     expect((await decide(approvalId, { outcome: 'approved' })).status).toBe(409);
   });
 
-  it('expire', async () => {
+  it('an approval expires', async () => {
     const { approvalId } = await escalate();
     aheadMs += limits.approvalHours * 3_600_000;
     expect((await plane.call('GET', `/approvals/${approvalId}`)).body.status).toBe('expired');
@@ -83,7 +83,7 @@ describe('approvals', () => {
     expect(late.body.detail).toContain('expired');
   });
 
-  it('are listed by status and run, in pages', async () => {
+  it('approvals are listed by status and run, in pages', async () => {
     const first = await escalate('run-list');
     aheadMs += 1;
     const second = await escalate('run-list');
@@ -100,7 +100,7 @@ describe('approvals', () => {
     ]);
   });
 
-  it('do not undo what a policy denies by now', async () => {
+  it('an approval does not undo a policy that denies now', async () => {
     const { approvalId } = await escalate('run-denied');
     const body = { policyId: 'stop', name: 'Stop', condition: {}, action: 'deny' };
     await plane.call('POST', '/governance/policies', { body });
@@ -111,7 +111,7 @@ describe('approvals', () => {
     expect((await decide(approvalId, { outcome: 'approved' })).status).toBe(200);
   });
 
-  it('have a comment of at most a thousand characters', async () => {
+  it('an approval has a comment of at most a thousand characters', async () => {
     const { approvalId } = await escalate();
     const over = await decide(approvalId, {
       outcome: 'approved',
@@ -129,7 +129,7 @@ describe('approvals', () => {
     ['asked for at another time', 'requested_ms = requested_ms + 1'],
     ['of another evaluation', "evaluation_id = 'pev_x'"],
     ['approved by nobody', "outcome = 'approved', decided_by = 'key_x', decided_ms = requested_ms"],
-  ])('that were altered in the database to be %s are neither decided nor answered', async (_, change) => {
+  ])('an approval altered in the database to be %s is neither decided nor returned', async (_, change) => {
     const { approvalId } = await escalate();
     await plane.sql(`UPDATE approval SET ${change} WHERE approval_id = '${approvalId}'`);
     for (const key of [plane.key, plane.keys['approver']]) {
@@ -145,7 +145,7 @@ describe('approvals', () => {
     ['decided at another time', 'decided_ms = decided_ms + 1'],
     ['told otherwise', "comment = 'fine'"],
     ['open again', 'outcome = NULL, decided_by = NULL, decided_ms = NULL, comment = NULL'],
-  ])('that were denied and altered to be %s are not answered, nor decided again', async (_, change) => {
+  ])('a denied approval altered to be %s is neither returned nor decided again', async (_, change) => {
     const { approvalId } = await escalate();
     expect((await decide(approvalId, { outcome: 'denied', comment: 'no' })).status).toBe(200);
     await plane.sql(`UPDATE approval SET ${change} WHERE approval_id = '${approvalId}'`);
@@ -154,7 +154,7 @@ describe('approvals', () => {
     expect((await decide(approvalId, { outcome: 'approved' })).body.code).toBe('STORAGE_FAULT');
   });
 
-  it('of others are not found', async () => {
+  it('approvals of others are not found', async () => {
     const answer = await plane.call('GET', '/approvals/apr_01jq3v5k8hf7wb3c9x2m4n6p8r');
     expect(answer.status).toBe(404);
   });

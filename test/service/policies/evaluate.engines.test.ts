@@ -54,7 +54,7 @@ const said = ({ body }: Answer): string[][] =>
   body.decisions.map(({ policyId, decision, outcome }: Said) => [policyId, decision, outcome]);
 
 describe('an evaluation', () => {
-  it('says what each active policy decides, by id, and the most restrictive of those that have a say', async () => {
+  it("an evaluation returns each active policy's decision, by id, and the most restrictive applicable one", async () => {
     const answer = await evaluate(tool('shell', 'write'), {
       checkpoint: { step: 3, context: tool('shell', 'write') },
     });
@@ -83,7 +83,7 @@ describe('an evaluation', () => {
     expect(answer.body.decisions[1].reasoning).toBe('deny v1: context.tool.name = "shell"');
   });
 
-  it('fails closed where a condition cannot be decided', async () => {
+  it('an evaluation fails closed where a condition cannot be decided', async () => {
     const answer = await evaluate({});
     expect(said(answer)).toEqual([
       ['a-money', 'escalate', 'indeterminate'],
@@ -94,7 +94,7 @@ describe('an evaluation', () => {
     expect([answer.body.combined, answer.body.summary.indeterminate]).toEqual(['deny', 4]);
   });
 
-  it('of named policies answers them in the order asked, each once, and inactive ones as such', async () => {
+  it('an evaluation of named policies returns them in their order, each once, and marks inactive ones', async () => {
     await draft('resting', {}, 'deny');
     const answer = await evaluate(tool('pay', 'write'), {
       policies: ['c-write', 'resting', 'a-money', 'c-write'],
@@ -113,7 +113,7 @@ describe('an evaluation', () => {
     expect(record).toMatchObject({ policySource: 'requested', policyCount: 3 });
   });
 
-  it('of unknown policies is refused, and names them all', async () => {
+  it('an evaluation of unknown policies is rejected, and names all of them', async () => {
     const { status, body } = await evaluate({}, { policies: ['b-shell', 'nobody', 'resting', 'no-one'] });
     expect([status, body.code]).toEqual([400, 'VALIDATION_ERROR']);
     expect(body.errors).toMatchObject([
@@ -126,7 +126,7 @@ describe('an evaluation', () => {
     ]);
   });
 
-  it('sees only the policies of its project', async () => {
+  it('an evaluation sees only the policies of its project', async () => {
     const key = plane.keys['other'] ?? '';
     const { body } = await evaluate(tool('shell'), {}, { key });
     expect([body.combined, body.decisions]).toEqual(['allow', []]);
@@ -135,7 +135,7 @@ describe('an evaluation', () => {
     expect(theirs.body.data.map(({ id }: { id: string }) => id)).toEqual([body.evaluationId]);
   });
 
-  it('that escalates opens an approval, of which the first escalating policy is the reason', async () => {
+  it('an evaluation that escalates opens an approval, with the first escalating policy as its reason', async () => {
     const { body } = await evaluate(tool('pay'));
     expect(body.combined).toBe('escalate');
     const approval = await plane.call('GET', `/approvals/${body.approvalId}`);
@@ -149,7 +149,7 @@ describe('an evaluation', () => {
     expect(hours).toBe(limits.approvalHours);
   });
 
-  it('is made once for an Idempotency-Key', async () => {
+  it('an evaluation runs once for an Idempotency-Key', async () => {
     const options = { headers: { 'idempotency-key': 'evaluate-once' } };
     const first = await evaluate(tool('pay'), {}, options);
     const again = await evaluate(tool('pay'), {}, options);
@@ -158,7 +158,7 @@ describe('an evaluation', () => {
     expect(data.filter(({ id }: { id: string }) => id === first.body.evaluationId)).toHaveLength(1);
   });
 
-  it('is no event, is not metered, and is the newest decision of its run', async () => {
+  it('an evaluation is no event, is not metered, and is the newest decision of its run', async () => {
     await plane.call('POST', '/events', { body: event({ runId: 'decided' }) });
     const units = (): Promise<number[]> => Promise.all(meteredTypes.map((type) => plane.units(type)));
     const before = await units();
@@ -172,7 +172,7 @@ describe('an evaluation', () => {
     expect(run).toMatchObject({ events: 1, lastDecision: 'warn' });
   });
 
-  it('keeps names such as __proto__ as data', async () => {
+  it('an evaluation keeps names such as __proto__ as data', async () => {
     const raw =
       '{"runId":"proto","checkpoint":{"context":{"__proto__":{"tool":{"name":"shell"}},"tool":{"name":"ls","kind":"read"}}}}';
     const { body } = await plane.call('POST', '/governance/policy/evaluate', {
@@ -186,7 +186,7 @@ describe('an evaluation', () => {
 });
 
 describe('a policy in review', () => {
-  it('is evaluated and recorded beside, never answered, never enforced', async () => {
+  it('a policy in review is evaluated and recorded, never returned, never enforced', async () => {
     await draft('shadow', { 'tool.name': 'ls' }, 'deny');
     await move('shadow', 'review');
     const answer = await evaluate(tool('ls'), { runId: 'shadowed' });
@@ -201,7 +201,7 @@ describe('a policy in review', () => {
 });
 
 describe('the record of an evaluation', () => {
-  it('holds what was sent and answered, newest first, in pages, by run', async () => {
+  it('the record of an evaluation contains request and answer, newest first, in pages, by run', async () => {
     const made: string[] = [];
     for (let at = 0; at < 5; at++)
       made.push((await evaluate({ ...tool('shell'), at }, { runId: 'paged' })).body.evaluationId);
@@ -217,7 +217,7 @@ describe('the record of an evaluation', () => {
     expect(seen[0]).toMatchObject({ runId: 'paged', policySource: 'active', combined: 'deny' });
   });
 
-  it('commits to the checkpoint and shows it to nobody who reads the log', async () => {
+  it('the record of an evaluation commits to the checkpoint and does not show it to readers of the log', async () => {
     await evaluate({ ...tool('shell'), secret: 'hunter2' }, { runId: 'secret' });
     const texts = (await plane.records()).map(({ record }) => record);
     expect(texts.some((text) => text.includes('"runId":"secret"'))).toBe(true);
@@ -232,7 +232,7 @@ describe('the limits of an evaluation', () => {
     return { a: ['x'.repeat(Math.floor(left / 2)), 'x'.repeat(Math.ceil(left / 2))] };
   };
 
-  it('are canonical bytes of the checkpoint', async () => {
+  it('an evaluation limits the canonical bytes of the checkpoint', async () => {
     expect((await evaluate(contextOf(limits.checkpointBytes))).status).toBe(200);
     const { status, body } = await evaluate(contextOf(limits.checkpointBytes + 1));
     expect([status, body.errors[0]]).toMatchObject([
@@ -241,7 +241,7 @@ describe('the limits of an evaluation', () => {
     ]);
   });
 
-  it('are a number of policies', async () => {
+  it('an evaluation limits the number of policies', async () => {
     const ids = (count: number) => Array.from({ length: count }, () => 'b-shell');
     expect((await evaluate({}, { policies: ids(limits.policyIds) })).body.decisions).toHaveLength(1);
     expect((await evaluate({}, { policies: ids(limits.policyIds + 1) })).status).toBe(400);
@@ -255,14 +255,14 @@ describe('the limits of an evaluation', () => {
     [{ checkpoint: { context: {}, step: -1 } }, '/checkpoint/step'],
     [{ checkpoint: { context: {}, steps: 1 } }, '/checkpoint/steps'],
     [{ policies: ['../x'] }, '/policies/0'],
-  ])('refuse %o', async (members, pointer) => {
+  ])('an evaluation rejects %o', async (members, pointer) => {
     const { status, body } = await evaluate({}, members);
     expect([status, body.errors[0].pointer]).toEqual([400, pointer]);
   });
 });
 
 describe('evaluations that race changes of policies', () => {
-  it('are recorded with the set that was in force at their place in the log', async () => {
+  it('evaluations that race changes are recorded with the set in force at their place in the log', async () => {
     const publishing = new AbortController();
     const change = async (policyId: string): Promise<void> => {
       await draft(policyId, {}, 'warn');
@@ -314,7 +314,7 @@ describe('evaluations that race changes of policies', () => {
 });
 
 describe('many active policies', () => {
-  it('are answered with those that have a say once there are more than 200', async () => {
+  it('an evaluation of more than 200 policies returns only the applicable ones', async () => {
     const missing = limits.policiesListed - (await evaluate({})).body.summary.total;
     const names = Array.from({ length: missing + 1 }, (_, at) => `zz-${at}`);
     for (const name of names.slice(0, -1)) await policy(name, { 'tool.name': name }, 'warn');

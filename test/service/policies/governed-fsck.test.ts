@@ -5,7 +5,7 @@ import { startPlane } from '../../support/serving.ts';
 import { seededBytes } from '../../store/support/fixture.ts';
 import { governing } from '../support/governed.ts';
 
-it('a plane that was governed in every way is clean', { timeout: 60_000 }, async () => {
+it('fsck finds no fault on a plane with every kind of governance record', { timeout: 60_000 }, async () => {
   const own = await startPlane({ extraKeys: { person: { scopes: ['approvals:decide'] } } });
   const here = governing(own);
   const bytes = seededBytes('moves');

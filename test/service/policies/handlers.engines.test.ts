@@ -46,7 +46,7 @@ async function auditOf(policyId: string) {
 }
 
 describe('a new policy', () => {
-  it('is a draft with version 1, canonical and as text, and can be read again', async () => {
+  it('a new policy is a draft with version 1, canonical and as text, and can be read again', async () => {
     const { status, headers, body } = await create({ policyId: 'new', description: 'Not on our servers' });
     expect([status, headers['location'], headers['etag']]).toEqual([
       201,
@@ -76,7 +76,7 @@ describe('a new policy', () => {
     expect(body.latest.policyHash).toBe(policyHash({ ...hashed, condition: noShell.condition }));
   });
 
-  it('gets an id where none is given, and none that is taken', async () => {
+  it('a new policy gets an id where none is given, and is rejected with a used one', async () => {
     const { body } = await create();
     expect(body.id).toMatch(/^pol_[0-7][0-9a-hjkmnp-tv-z]{25}$/);
     const taken = await create({ policyId: body.id });
@@ -93,7 +93,7 @@ describe('a new policy', () => {
     [{ severity: 'urgent' }, '/severity'],
     [{ policyId: '../x' }, '/policyId'],
     [{ status: 'active' }, '/status'],
-  ])('is refused where %o stands in it, with its place', async (members, pointer) => {
+  ])('a new policy with %o is rejected, with its place', async (members, pointer) => {
     const { status, body } = await create({ policyId: 'refused', ...members });
     expect(status).toBe(400);
     expect(body.errors[0].pointer.startsWith(pointer), JSON.stringify(body.errors)).toBe(true);
@@ -104,7 +104,7 @@ describe('a new policy', () => {
   it.each([
     ['name', limits.policyNameChars],
     ['description', limits.policyDescriptionChars],
-  ])('has a %s of at most %i characters', async (name, limit) => {
+  ])('a new policy has a %s of at most %i characters', async (name, limit) => {
     expect((await create({ [name]: '𝄞'.repeat(limit) })).status).toBe(201);
     const { status, body } = await create({ [name]: '𝄞'.repeat(limit + 1) });
     expect([status, body.errors[0].pointer]).toEqual([400, `/${name}`]);
@@ -112,7 +112,7 @@ describe('a new policy', () => {
 });
 
 describe('every change of a policy', () => {
-  it('is a leaf and an audit event, with who, what and why', async () => {
+  it('every change of a policy is a leaf and an audit event, with actor, change and reason', async () => {
     await create({ policyId: 'told' });
     await post('told/publish', { reason: 'reviewed' });
     await post('told/versions', { condition: {}, action: 'warn' });
@@ -145,7 +145,7 @@ describe('every change of a policy', () => {
     expect((await get('told')).revision).toBe(steps.length);
   });
 
-  it('takes a reason of at most 1,000 characters', async () => {
+  it('a change of a policy accepts a reason of at most 1,000 characters', async () => {
     await create({ policyId: 'why' });
     const reason = (count: number) => post('why/publish', { reason: '𝄞'.repeat(count) });
     expect((await reason(limits.reasonChars + 1)).body.errors[0].pointer).toBe('/reason');
@@ -153,7 +153,7 @@ describe('every change of a policy', () => {
     expect((await auditOf('why')).at(-1).metadata.reason).toHaveLength(limits.reasonChars * 2);
   });
 
-  it('is made once for an Idempotency-Key', async () => {
+  it('a change of a policy is made once for an Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'create-once' };
     const body = { name: 'Once', ...noShell };
     const first = await plane.call('POST', '/governance/policies', { body, headers });
@@ -191,7 +191,7 @@ const ways: Readonly<Record<PolicyStatus, readonly PolicyStatus[]>> = {
 describe('the life cycle', () => {
   const pairs = policyStatuses.flatMap((from) => policyStatuses.map((to) => [from, to] as const));
 
-  it.each(pairs)('from %s to %s is as the table says', async (from, to) => {
+  it.each(pairs)('a transition from %s to %s follows the table', async (from, to) => {
     const policyId = `${from}-to-${to}`;
     await create({ policyId });
     for (const step of ways[from]) expect((await move(policyId, step)).status).toBe(200);
@@ -210,7 +210,7 @@ describe('the life cycle', () => {
     }
   });
 
-  it('makes the newest version active from draft and review, and the one that was active from disabled', async () => {
+  it('activates the newest version from draft and review, and the last active one from disabled', async () => {
     await create({ policyId: 'which' });
     await post('which/versions', { condition: {}, action: 'warn' });
     await move('which', 'active');
@@ -226,7 +226,7 @@ describe('the life cycle', () => {
     expect((await get('which')).activeVersion).toBe(3);
   });
 
-  it('publishes any version that exists, but not of an archived policy', async () => {
+  it('publishes any existing version, but not of an archived policy', async () => {
     await create({ policyId: 'pub' });
     await post('pub/versions', { condition: {}, action: 'warn' });
     expect((await post('pub/publish', {})).body).toEqual({
@@ -275,7 +275,7 @@ describe('the life cycle', () => {
 });
 
 describe('If-Match', () => {
-  it('lets a change pass only where it names the revision, and is left out where it does not matter', async () => {
+  it('If-Match lets a change pass only with the current revision, and may be left out', async () => {
     await create({ policyId: 'match' });
     const stale = await move('match', 'review', { headers: { 'if-match': '"2"' } });
     expect([stale.status, stale.body.code, stale.body.revision]).toEqual([412, 'PRECONDITION_FAILED', 1]);
@@ -297,7 +297,7 @@ describe('If-Match', () => {
     }
   });
 
-  it('lets one of several changes pass that were decided on the same revision', async () => {
+  it('If-Match lets one of several changes with the same revision pass', async () => {
     await create({ policyId: 'raced' });
     const options = { headers: { 'if-match': '"1"' } };
     const targets = ['review', 'active', 'archived', 'review', 'active'];
@@ -308,7 +308,7 @@ describe('If-Match', () => {
 });
 
 describe('changes at once', () => {
-  it('are judged one after the other, each from how the one before left the policy', async () => {
+  it('concurrent changes are judged one after the other, each with the policy as the one before left it', async () => {
     await create({ policyId: 'crowd' });
     const targets = ['review', 'active', 'draft', 'disabled', 'archived', 'active', 'draft', 'review'];
     const answers = await Promise.all([...targets, ...targets].map((target) => move('crowd', target)));
@@ -323,7 +323,7 @@ describe('changes at once', () => {
     expect(await get('crowd')).toMatchObject({ status: leaves.at(-1)?.to, revision: leaves.length });
   });
 
-  it('number versions without a gap', async () => {
+  it('concurrent changes number versions without a gap', async () => {
     await create({ policyId: 'numbered' });
     const added = await Promise.all(
       Array.from({ length: 10 }, (_, at) => post('numbered/versions', { condition: { at }, action: 'warn' })),

@@ -75,19 +75,19 @@ async function run(input: Partial<HistoryInput>): Promise<PolicyHistory & { read
 }
 
 describe('the history of a policy', () => {
-  it('is all of it where no period is asked for', async () => {
+  it('the history of a policy is complete where no period is given', async () => {
     const { evaluations, complete, impact } = await run({});
     expect([evaluations, complete, impact.tightened, impact.replayed]).toEqual([count, true, 2000, count]);
   });
 
-  it('of a period long ago is found without reading what came after', async () => {
+  it('finds a period long ago without reading later evaluations', async () => {
     const at = (minute: number): number => startMs + minute * minuteMs;
     const { evaluations, complete, impact, read } = await run({ startMs: at(990), endMs: at(1009) });
     expect([evaluations, complete, impact.tightened]).toEqual([20, true, 10]);
     expect(read).toBeLessThan(100);
   });
 
-  it('begins with the newest of the period, and says where it ends early', async () => {
+  it('the history starts with the newest evaluation of the period, and says where it ends early', async () => {
     const { evaluations, complete, impact } = await run({ endMs: startMs + 1004 * minuteMs, limit: 10 });
     expect([evaluations, complete, impact.tightened]).toEqual([10, false, 5]);
   });
@@ -96,7 +96,7 @@ describe('the history of a policy', () => {
     [{ endMs: startMs - 1 }, 0],
     [{ startMs: startMs + count * minuteMs }, 0],
     [{ startMs, endMs: startMs }, 1],
-  ])('of %o is %i evaluations', async (range, evaluations) => {
+  ])('the history of %o is %i evaluations', async (range, evaluations) => {
     expect(await run(range)).toMatchObject({ evaluations, complete: true });
   });
 });

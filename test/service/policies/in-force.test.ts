@@ -9,7 +9,7 @@ import { openEvaluation } from '../../../src/core/decided/evaluation.ts';
 import { openLeaf } from '../../../src/core/decided/leaf.ts';
 import { policyHash } from '../../../src/core/policy/language/hash.ts';
 import type { PolicyVersion } from '../../../src/core/policy/set/in-force.ts';
-import type { Stored } from '../../../src/service/events/append.ts';
+import type { StoredAppend } from '../../../src/service/events/append-result.ts';
 import { PolicySets } from '../../../src/service/policies/in-force.ts';
 import { openReader } from '../../../src/store/sqlite/store.ts';
 import { storeFiles } from '../../../src/store/file/paths.ts';
@@ -25,7 +25,7 @@ const row = ({ condition, ...policy }: PolicyVersion): ActivePolicy => {
   const text = JSON.stringify(condition);
   return { ...policy, condition: text, normalized: text, createdMs: 0, createdBy: 'key', published: true };
 };
-const storedAt = (index: number): Stored => ({
+const storedAt = (index: number): StoredAppend => ({
   outcome: 'stored',
   assigned: [{ outcome: 'appended', index, eventId: null, runSeq: null, serverMs: 0 }],
   response: null,
@@ -48,13 +48,13 @@ function counting(policies: readonly ActivePolicy[], policyIndex: number) {
 }
 
 describe('a change of this process', () => {
-  it('loads nothing, nor does an evaluation that it made outdated', async () => {
+  it('a change by this process loads nothing, nor does an evaluation that it made outdated', async () => {
     const store = counting([row(version('a', 1)), row(version('b', 1))], 7);
     const sets = new PolicySets(store);
     const before = await sets.current('p');
     for (let at = 2; at < 50; at++) {
       const outdated = await sets.current('p');
-      const appended = Promise.withResolvers<Stored>();
+      const appended = Promise.withResolvers<StoredAppend>();
       const changing = sets.change('p', { policyId: 'a', active: version('a', at) }, async (on) => {
         expect(on).toBe(outdated);
         return appended.promise;
@@ -72,7 +72,7 @@ describe('a change of this process', () => {
     expect(before.set.get('a')?.policy.version).toBe(1);
   });
 
-  it('is judged again, on what a load finds, where another process changed a policy meanwhile', async () => {
+  it('a change is judged again on the loaded set where another process changed a policy in the meantime', async () => {
     const store = counting([row(version('a', 1))], 7);
     const sets = new PolicySets(store);
     await sets.current('p');
@@ -88,7 +88,7 @@ describe('a change of this process', () => {
     expect(store.loads).toBe(2);
   });
 
-  it('leaves what is in force as it was where it was not stored', async () => {
+  it('a change that was not stored leaves the policies in force unchanged', async () => {
     const store = counting([row(version('a', 1))], 7);
     const sets = new PolicySets(store);
     const before = await sets.current('p');
@@ -97,7 +97,7 @@ describe('a change of this process', () => {
     expect(await sets.current('p')).toBe(before);
   });
 
-  it('can repair what cannot be loaded', async () => {
+  it('a change can repair a set that cannot be loaded', async () => {
     const broken = { ...row(version('a', 1)), normalized: '{"nonsense":[1,2]}' };
     const store = counting([broken], 7);
     const sets = new PolicySets(store);
@@ -111,7 +111,7 @@ describe('a change of this process', () => {
     expect((await sets.current('p')).set.size).toBe(0);
   });
 
-  it('of the policies that are idle keeps what is known of the others', async () => {
+  it('a change keeps the cached status of other idle policies', async () => {
     const sets = new PolicySets(counting([], 7));
     const { idle } = await sets.current('p');
     idle.set('a', { name: 'A', status: 'draft' }).set('b', { name: 'B', status: 'draft' });
@@ -146,7 +146,7 @@ describe('random changes over HTTP', () => {
   ];
   const contexts = [{}, { tool: { name: 'x' }, n: 3 }, { env: 'prod', user: 'root', n: 1 }];
 
-  it('leave in memory what a load finds: set, index, hash, decisions, review, read-set', async () => {
+  it('random changes over HTTP leave in memory what a load finds: set, index, hash, decisions, review, read-set', async () => {
     const { must } = governing(plane);
     const { projectId } = projectOf(readPlaneFile(join(plane.dataDir, 'plane.json')));
     const reader = openReader(storeFiles(plane.dataDir).main);

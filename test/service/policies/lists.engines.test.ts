@@ -18,7 +18,7 @@ const post = (path: string, body: unknown): Promise<Answer> =>
 const get = async (policyId: string) => (await plane.call('GET', `/governance/policies/${policyId}`)).body;
 
 describe('lists', () => {
-  it('of policies have pages, newest first, of one status where it is asked for', async () => {
+  it('lists of policies have pages, newest first, filtered by status', async () => {
     const ids = Array.from({ length: 5 }, (_, at) => `listed-${at}`);
     for (const policyId of ids) await create({ policyId });
     await post('listed-3/publish', {});
@@ -35,7 +35,7 @@ describe('lists', () => {
     expect(body.data[0]).toEqual(await get('listed-3'));
   });
 
-  it('of versions have pages, newest first, each as it was added', async () => {
+  it('lists of versions have pages, newest first, each as it was added', async () => {
     await create({ policyId: 'versions' });
     for (let at = 2; at <= 5; at++) await post('versions/versions', { condition: { at }, action: 'warn' });
     const page = async (query: string) =>
@@ -48,7 +48,7 @@ describe('lists', () => {
     expect(second.nextCursor).toBeNull();
   });
 
-  it('end early where a page would be too large', async () => {
+  it('lists end a page early where it would be too large', async () => {
     const list = Array.from({ length: 1000 }, (_, at) => `${at}`.padEnd(50, 'x'));
     await create({ policyId: 'large', condition: { 'tool.name': { in: list } } });
     for (let at = 1; at < 70; at++) {
@@ -65,7 +65,7 @@ describe('lists', () => {
 });
 
 describe('a policy in force', () => {
-  it('is proved to be part of the set, and no other', async () => {
+  it('a policy in force is provably part of the set, and no other policy is', async () => {
     for (const policyId of ['force-a', 'force-b', 'force-c']) {
       await create({ policyId });
       await post(`${policyId}/publish`, {});

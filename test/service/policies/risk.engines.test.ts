@@ -16,7 +16,7 @@ const evaluate = (body: Record<string, unknown>, headers = {}) =>
 const denied = [{ policyId: 'pol-a', decision: 'deny', score: 0.2 }];
 
 describe('risk evaluation', () => {
-  it('routes by score, with contributions that sum to it', async () => {
+  it('a risk evaluation routes by score, with contributions that sum to it', async () => {
     const { status, body } = await evaluate({
       policyDecisions: denied,
       evaluationSignals: [{ signal: 'pii', value: 0.5 }],
@@ -34,12 +34,12 @@ describe('risk evaluation', () => {
     expect(Math.round(sum)).toBe(972875);
   });
 
-  it('answers 0 and allow where nothing is known', async () => {
+  it('a risk evaluation returns 0 and allow where no input is known', async () => {
     const { body } = await evaluate({});
     expect(body).toMatchObject({ action: 'allow', score: 0, factors: [] });
   });
 
-  it('gives equal inputs of other runs, in another order, the same hash', async () => {
+  it('a risk evaluation gives equal inputs of other runs, in another order, the same hash', async () => {
     const signals = [
       { signal: 'pii', value: 0.1 },
       { signal: 'drift', value: 0.2 },
@@ -49,7 +49,7 @@ describe('risk evaluation', () => {
     expect(other.body.deterministicInputsHash).toBe(one.body.deterministicInputsHash);
   });
 
-  it('is recorded as a leaf from which it recomputes', async () => {
+  it('a risk evaluation is recorded as a leaf from which it can be recomputed', async () => {
     const { body } = await evaluate({ policyDecisions: denied, explicitSignals: { vip: true } });
     const list = await plane.call('GET', '/risk/decisions?runId=run-1&limit=1');
     expect(list.body.data).toEqual([body]);
@@ -67,7 +67,7 @@ describe('risk evaluation', () => {
     expect(body.deterministicInputsHash).toBe(expected);
   });
 
-  it('keeps the answer under an idempotency key', async () => {
+  it('a risk evaluation keeps its answer under an idempotency key', async () => {
     const headers = { 'idempotency-key': 'risk-once' };
     const first = await evaluate({ runId: 'run-idem' }, headers);
     const again = await evaluate({ runId: 'run-idem' }, headers);
@@ -76,7 +76,7 @@ describe('risk evaluation', () => {
     expect(list.body.data).toHaveLength(1);
   });
 
-  it('lists pages newest first', async () => {
+  it('risk decisions are listed in pages, newest first', async () => {
     const ids: string[] = [];
     for (let n = 0; n < 5; n++) ids.unshift((await evaluate({ runId: 'run-pages' })).body.id);
     const seen: string[] = [];
@@ -109,20 +109,20 @@ describe('risk evaluation', () => {
       },
       '/evaluationSignals',
     ],
-  ])('refuses %s', async (_, body, pointer) => {
+  ])('a risk evaluation rejects %s', async (_, body, pointer) => {
     const answer = await evaluate(body);
     expect(answer.status).toBe(400);
     expect(answer.body.errors[0].pointer).toBe(pointer);
   });
 
-  it('refuses a number that a double cannot hold', async () => {
+  it('a risk evaluation rejects a number that a double cannot represent', async () => {
     const raw = '{"runId":"run-1","evaluationSignals":[{"signal":"pii","value":1e999}]}';
     expect((await plane.call('POST', '/risk/evaluate', { raw })).status).toBe(400);
   });
 });
 
 describe('risk configuration', () => {
-  it('is the default before any PUT, replaced by it, told in the audit trail, and can be put back', async () => {
+  it('the risk configuration is the default until a PUT replaces it, is recorded as an event, and accepts its own answer', async () => {
     const fresh = await startPlane();
     try {
       const before = await fresh.call('GET', '/risk/config');
@@ -164,14 +164,14 @@ describe('risk configuration', () => {
       400,
       '/signals/pii',
     ],
-  ])('refuses %s', async (_, change, status, pointer) => {
+  ])('the risk configuration rejects %s', async (_, change, status, pointer) => {
     const { bands: __, ...config } = (await plane.call('GET', '/risk/config')).body;
     const answer = await plane.call('PUT', '/risk/config', { body: { ...config, ...change } });
     expect(answer.status).toBe(status);
     expect(answer.body.errors[0].pointer).toBe(pointer);
   });
 
-  it('does not change what was decided before, nor the events of the run', async () => {
+  it('a new risk configuration changes neither earlier decisions nor the events of the run', async () => {
     await plane.call('POST', '/events', { body: event({ runId: 'run-kept' }) });
     const { body } = await evaluate({ runId: 'run-kept', policyDecisions: denied });
     const config = (await plane.call('GET', '/risk/config')).body;
@@ -205,23 +205,26 @@ describe('a configuration that was altered in the database', () => {
     ['another mode', "UPDATE risk_config SET config = replace(config, 'strict', 'monitor')"],
     ['none', 'DELETE FROM risk_config'],
     ['no JSON', "UPDATE risk_config SET config = ''"],
-  ])('to %s decides nothing, until it is restored or put anew', async (_, statement) => {
-    const own = await startPlane();
-    await own.call('PUT', '/risk/config', { body: strict });
-    await own.sql('CREATE TABLE kept AS SELECT * FROM risk_config');
-    await own.sql(statement);
-    expect(await codes(own)).toEqual(faults);
-    await own.sql('DELETE FROM risk_config');
-    await own.sql('INSERT INTO risk_config SELECT * FROM kept');
-    expect(await codes(own)).toEqual([undefined, undefined, undefined]);
-    await own.sql(statement);
-    expect(await codes(own)).toEqual(faults);
-    expect((await own.call('PUT', '/risk/config', { body: strict })).status).toBe(200);
-    expect(await codes(own)).toEqual([undefined, undefined, undefined]);
-    await own.end();
-  });
+  ])(
+    'a risk configuration altered in the database to %s decides nothing, until it is restored or replaced',
+    async (_, statement) => {
+      const own = await startPlane();
+      await own.call('PUT', '/risk/config', { body: strict });
+      await own.sql('CREATE TABLE kept AS SELECT * FROM risk_config');
+      await own.sql(statement);
+      expect(await codes(own)).toEqual(faults);
+      await own.sql('DELETE FROM risk_config');
+      await own.sql('INSERT INTO risk_config SELECT * FROM kept');
+      expect(await codes(own)).toEqual([undefined, undefined, undefined]);
+      await own.sql(statement);
+      expect(await codes(own)).toEqual(faults);
+      expect((await own.call('PUT', '/risk/config', { body: strict })).status).toBe(200);
+      expect(await codes(own)).toEqual([undefined, undefined, undefined]);
+      await own.end();
+    },
+  );
 
-  it('back to one that was in force before decides nothing, also where that one was decided by', async () => {
+  it('a risk configuration altered back to an earlier one decides nothing', async () => {
     const own = await startPlane();
     const config = async (): Promise<string> => (await own.sql('SELECT config FROM risk_config'))[0].config;
     await own.call('PUT', '/risk/config', { body: { ...strict, mode: 'monitor' } });
@@ -233,7 +236,7 @@ describe('a configuration that was altered in the database', () => {
     await own.end();
   });
 
-  it('is not needed to have every decision by the configuration in force at its place, while it changes', async () => {
+  it('every risk decision uses the configuration in force at its place in the log, while it changes', async () => {
     const own = await startPlane();
     const here = governing(own);
     await here.ran('busy', {}, 'output.delivered');

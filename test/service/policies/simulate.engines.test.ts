@@ -45,7 +45,7 @@ const said = ({ body }: Answer): unknown[][] =>
   body.decisions.map((each: Said) => [each.policyId, each.version, each.decision, each.outcome]);
 
 describe('a simulation of all policies', () => {
-  it('says what each active one decides and why, and records nothing', async () => {
+  it("a simulation returns each active policy's decision and reason, and records nothing", async () => {
     const before = await leaves();
     const answer = await post('simulate', { checkpoint: shell });
     expect(answer.status).toBe(200);
@@ -73,7 +73,7 @@ describe('a simulation of all policies', () => {
     expect((await plane.call('GET', '/governance/policy/evaluations')).body.data).toEqual([]);
   });
 
-  it('is without trace, witness and nearest change where explain is false', async () => {
+  it('a simulation without explain has no trace, witness or nearest change', async () => {
     const { body } = await post('simulate', { checkpoint: shell, explain: false });
     for (const decision of body.decisions) {
       expect(Object.keys(decision)).not.toContain('trace');
@@ -82,7 +82,7 @@ describe('a simulation of all policies', () => {
     }
   });
 
-  it('asks the policies that are named, in their order', async () => {
+  it('a simulation evaluates the named policies, in their order', async () => {
     const answer = await post('simulate', { checkpoint: shell, policyIds: ['shell', 'amount', 'shell'] });
     expect(answer.body.decisions.map(({ policyId }: Said) => policyId)).toEqual(['shell', 'amount']);
     const { status, body } = await post('simulate', { checkpoint: shell, policyIds: ['nobody'] });
@@ -91,7 +91,7 @@ describe('a simulation of all policies', () => {
 });
 
 describe('a checkpoint', () => {
-  it('is the context itself where it has no member context', async () => {
+  it('a checkpoint without a member context is the context itself', async () => {
     const decisions = async (checkpoint: unknown) =>
       said(await post('simulate', { checkpoint, explain: false }));
     expect(await decisions({ context: shell })).toEqual(await decisions(shell));
@@ -107,13 +107,13 @@ describe('a checkpoint', () => {
     [{ context: {}, step: 1.5 }, '/checkpoint/step'],
     [{ context: {}, step: -1 }, '/checkpoint/step'],
     [{ context: {}, 'tool/name': 1 }, '/checkpoint/tool~1name'],
-  ])('is refused as %o, with the place', async (checkpoint, pointer) => {
+  ])('rejects the checkpoint %o with its place', async (checkpoint, pointer) => {
     const { status, body } = await post('simulate', { checkpoint });
     expect([status, body.errors[0].pointer]).toEqual([400, pointer]);
     expect(body.errors[0].detail).toMatch(/^expected/);
   });
 
-  it('has a bounded canonical size', async () => {
+  it('a checkpoint has a limited canonical size', async () => {
     const of = (bytes: number) => {
       const left = bytes - '{"context":{"a":["",""]}}'.length;
       return { a: ['x'.repeat(Math.floor(left / 2)), 'x'.repeat(Math.ceil(left / 2))] };
@@ -125,7 +125,7 @@ describe('a checkpoint', () => {
 });
 
 describe('a simulation of one policy', () => {
-  it('uses its newest version beside the active versions of the others', async () => {
+  it('a simulation of one policy uses its newest version and the active versions of the others', async () => {
     await policy('next', { 'tool.name': 'ls' }, 'warn');
     await post('next/versions', { condition: { 'tool.name': 'shell' }, action: 'escalate' });
     await post('shell/versions', { condition: {}, action: 'allow' });
@@ -145,7 +145,7 @@ describe('a simulation of one policy', () => {
     expect(answer.body.summary.policySetHash).toBe(policySetHash);
   });
 
-  it('needs no active version, and names policies that are not active as such', async () => {
+  it('a simulation of one policy needs no active version, and marks inactive policies', async () => {
     await plane.call('POST', '/governance/policies', {
       body: { policyId: 'fresh', name: 'Fresh', condition: {}, action: 'deny' },
     });
@@ -158,7 +158,7 @@ describe('a simulation of one policy', () => {
     });
   });
 
-  it('answers a repeat with the same Idempotency-Key as the first time', async () => {
+  it('a simulation answers a repeat with the same Idempotency-Key as the first time', async () => {
     const send = (checkpoint: unknown) =>
       plane.call('POST', '/governance/policies/shell/simulate', {
         body: { checkpoint },
@@ -172,7 +172,7 @@ describe('a simulation of one policy', () => {
 });
 
 describe('impact on samples', () => {
-  it('compares a proposed version with the active one, sample by sample', async () => {
+  it('impact on samples compares a proposed version with the active one, sample by sample', async () => {
     const { status, body } = await post('shell/impact', {
       proposedVersion: { condition: { 'tool.name': { in: ['shell', 'bash'] } }, action: 'escalate' },
       sampleCheckpoints: [shell, { tool: { name: 'bash' } }, { context: { tool: { name: 'ls' } } }],
@@ -203,7 +203,7 @@ describe('impact on samples', () => {
     expect(body.comparisons[0].reasoning).toMatch(/^escalate v3: context\.tool\.name/);
   });
 
-  it('compares with nothing where no version is active', async () => {
+  it('impact on samples compares with nothing where no version is active', async () => {
     const { body } = await post('fresh/impact', {
       proposedVersion: { condition: {}, action: 'deny' },
       sampleCheckpoints: [{}],
@@ -211,7 +211,7 @@ describe('impact on samples', () => {
     expect(body.comparisons[0].before).toEqual({ version: null, decision: 'allow', outcome: 'inactive' });
   });
 
-  it('takes at most 50 samples, and says which is none', async () => {
+  it('impact on samples accepts at most 50 samples, and names invalid ones', async () => {
     const proposedVersion = { condition: {}, action: 'deny' };
     const send = (samples: unknown[]) =>
       post('shell/impact', { proposedVersion, sampleCheckpoints: samples });
@@ -250,7 +250,7 @@ describe('impact on history', () => {
     }
   });
 
-  it('counts what recorded checkpoints would get, by agent and tool, with examples', async () => {
+  it('impact on history counts the new decisions on recorded checkpoints, by agent and tool, with examples', async () => {
     const { status, body } = await history();
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -277,7 +277,7 @@ describe('impact on history', () => {
     expect(body.examples.loosened[0].reasoning).toMatch(/^escalate v3/);
   });
 
-  it('looks at the newest of the period, at most as many as asked, and says whether that was all', async () => {
+  it('impact on history reads the newest evaluations of the period up to the limit, and says whether that was all', async () => {
     const window = async (body: Record<string, unknown>) => (await history(body)).body.window;
     expect(await window({ limit: 3 })).toMatchObject({ evaluations: 3, complete: false });
     expect(await window({ limit: 4 })).toMatchObject({ evaluations: 4, complete: true });
@@ -295,7 +295,7 @@ describe('impact on history', () => {
     expect((await history({ limit: limits.historyEvaluations })).status).toBe(200);
   });
 
-  it('uses what was read where a checkpoint was erased, and names what was not kept', async () => {
+  it('impact on history uses the values that were read where a checkpoint was erased, and names missing ones', async () => {
     await erase('h-2');
     const { body } = await history();
     expect(body).toMatchObject({ replayed: 4, notReplayable: { count: 0 }, tightened: 1 });
@@ -309,7 +309,7 @@ describe('impact on history', () => {
     expect(other.body.replayed).toBe(3);
   });
 
-  it('answers while the history is long, a page at a time', async () => {
+  it('impact on history reads page by page, so that other requests are answered in between', async () => {
     const { body } = await history();
     const before = body.window.evaluations;
     await Promise.all(

@@ -23,7 +23,7 @@ const leaves = async (): Promise<string[]> =>
     .filter((record) => record.includes('"type":"gov.snapshot/1"'));
 
 describe('a snapshot of a run', () => {
-  it('is kept as it was put, with the model route committed to and not in clear', async () => {
+  it('a snapshot of a run is stored as sent, with a commitment to the model route and not the route itself', async () => {
     expect((await put('run-1')).body).toEqual({ runId: 'run-1', ...snapshot });
     expect((await plane.call('GET', '/governance/snapshots/run-1')).body).toEqual({
       runId: 'run-1',
@@ -33,13 +33,13 @@ describe('a snapshot of a run', () => {
     expect((await leaves())[0]).not.toContain(snapshot.modelRoute);
   });
 
-  it('that tells nothing is refused, since it would stay', async () => {
+  it('a snapshot without members is rejected, because it would be final', async () => {
     const nothing = { policyHash: '', modelRoute: '', toolRegistryHash: '', configStateHash: '' };
     expect((await put('run-empty', nothing)).status).toBe(400);
     expect((await plane.call('GET', '/governance/snapshots/run-empty')).status).toBe(404);
   });
 
-  it('stays: the same again is answered, another one refused with what differs', async () => {
+  it('a snapshot is final: the same one is answered again, another one rejected with the differences', async () => {
     expect((await put('run-1')).status).toBe(200);
     const other = await put('run-1', { ...snapshot, modelRoute: 'other', configStateHash: 'x' });
     expect([other.status, other.body.code, other.body.fields]).toEqual([
@@ -53,7 +53,7 @@ describe('a snapshot of a run', () => {
     expect(await leaves()).toHaveLength(1);
   });
 
-  it('is the first of several that are put at once', async () => {
+  it('the first of several concurrent snapshots is kept', async () => {
     const before = (await leaves()).length;
     const routes = ['a', 'b', 'c', 'd', 'a'];
     const answers = await Promise.all(routes.map((modelRoute) => put('raced', { ...snapshot, modelRoute })));
@@ -62,14 +62,14 @@ describe('a snapshot of a run', () => {
     expect(await leaves()).toHaveLength(before + 1);
   });
 
-  it('is unknown before, and of malformed ids', async () => {
+  it('a snapshot is unknown before it is put, and for malformed ids', async () => {
     const none = await plane.call('GET', '/governance/snapshots/nobody');
     const bad = await plane.call('GET', '/governance/snapshots/-bad');
     expect([none.status, none.body.detail]).toEqual([404, 'no snapshot of this project has this id']);
     expect([bad.status, bad.body.detail]).toEqual([404, none.body.detail]);
   });
 
-  it('has members of bounded length, all of them, for runs of one’s own', async () => {
+  it('a snapshot has members of limited length, and belongs to a run of the client', async () => {
     const long = { ...snapshot, modelRoute: 'é'.repeat(limits.snapshotChars) };
     expect((await put('long', long)).status).toBe(200);
     const longer = await put('longer', { ...snapshot, modelRoute: `${long.modelRoute}é` });

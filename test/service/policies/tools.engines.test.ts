@@ -42,7 +42,7 @@ const evaluate = (body: Record<string, unknown>) =>
   plane.call('POST', '/mcp/tools/evaluate', { body: { arguments: {}, ...body } });
 
 describe('tool evaluation', () => {
-  it('allows what no policy objects to, for a minute', async () => {
+  it('a tool evaluation allows a call without objections, for a minute', async () => {
     const { status, body } = await evaluate({ tool: { name: 'search' }, runId: 'run-1' });
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -56,7 +56,7 @@ describe('tool evaluation', () => {
     expect(body.argumentsHash).toBe(`sha256:${hash('sha256', 'gov.toolargs/v1\n{}', 'hex')}`);
   });
 
-  it('denies, names the policy and the clause', async () => {
+  it('a tool evaluation denies, and names the policy and the clause', async () => {
     const { body } = await evaluate({ tool: { name: 'shell' }, runId: 'run-1' });
     expect(body).toMatchObject({
       decision: 'deny',
@@ -67,14 +67,14 @@ describe('tool evaluation', () => {
     expect(body.riskScore).toBe(0.95);
   });
 
-  it('warns and says what the caller owes', async () => {
+  it("a tool evaluation warns and lists the caller's obligations", async () => {
     const tool = { name: 'write', annotations: { readOnlyHint: false } };
     const { body } = await evaluate({ tool, runId: 'run-1' });
     expect(body).toMatchObject({ decision: 'warn', allowed: true });
     expect(body.obligations).toEqual([{ type: 'show_warning', params: { policyIds: ['watch-writes'] } }]);
   });
 
-  it('opens an approval where a policy escalates', async () => {
+  it('a tool evaluation opens an approval where a policy escalates', async () => {
     const { body } = await evaluate({ tool: { name: 'refund' }, arguments: { amount: 101 }, runId: 'run-1' });
     expect(body).toMatchObject({ decision: 'escalate', allowed: false });
     const approval = await plane.call('GET', `/approvals/${body.approvalId}`);
@@ -85,7 +85,7 @@ describe('tool evaluation', () => {
     });
   });
 
-  it('is recorded as an evaluation and as an event of the run, unmetered', async () => {
+  it('a tool evaluation is recorded as an evaluation and as an event of the run, unmetered', async () => {
     const before = await plane.call('GET', '/events/count?runId=run-2');
     const { body } = await evaluate({ tool: { name: 'search' }, runId: 'run-2', actor: 'planner' });
     const events = await plane.call('GET', '/events?runId=run-2');
@@ -108,13 +108,13 @@ describe('tool evaluation', () => {
     });
   });
 
-  it('of no run is kept in a run of the service, and answered without one', async () => {
+  it('a tool evaluation without a run is stored in a run of the service, and answered without one', async () => {
     const { body } = await evaluate({ tool: { name: 'search' } });
     const history = await plane.call('GET', '/governance/policy/evaluations?limit=1');
     expect(history.body.data[0]).toMatchObject({ id: body.evaluationId, runId: null });
   });
 
-  it('records nothing on a dry run', async () => {
+  it('a dry run of a tool evaluation records nothing', async () => {
     const { status, body } = await evaluate({
       tool: { name: 'refund' },
       arguments: { amount: 500 },
@@ -128,13 +128,13 @@ describe('tool evaluation', () => {
     expect((await plane.call('GET', '/approvals?runId=run-dry')).body.data).toEqual([]);
   });
 
-  it('asks only the policies that are named', async () => {
+  it('a tool evaluation uses only the named policies', async () => {
     const { body } = await evaluate({ tool: { name: 'shell' }, runId: 'run-1', policyIds: ['watch-writes'] });
     expect(body).toMatchObject({ decision: 'allow' });
   });
 
   const largest = { a: 'a'.repeat(limits.toolArgumentsBytes - 8) };
-  it('takes arguments up to the limit', async () => {
+  it('a tool evaluation accepts arguments up to the limit', async () => {
     expect((await evaluate({ tool: { name: 'search' }, arguments: largest, runId: 'r' })).status).toBe(200);
   });
 
@@ -145,7 +145,7 @@ describe('tool evaluation', () => {
     ['an unknown policy', { policyIds: ['nobody'] }, '/policyIds/0'],
     ['a name that is too long', { tool: { name: 'a'.repeat(limits.toolNameChars + 1) } }, '/tool/name'],
     ['an unknown hint', { tool: { name: 'x', annotations: { safe: true } } }, '/tool/annotations/safe'],
-  ])('refuses %s', async (_, change, pointer) => {
+  ])('a tool evaluation rejects %s', async (_, change, pointer) => {
     const answer = await evaluate({ tool: { name: 'search' }, ...change });
     expect(answer.status).toBe(400);
     expect(answer.body.errors[0].pointer).toBe(pointer);

@@ -14,7 +14,7 @@ afterAll(() => plane.end());
 const compliance = (runId: string) => gov.layer(runId, 'policy_compliance');
 
 describe('policy compliance', () => {
-  it('is vacuous before any policy, and stays so for what ran before the first one', async () => {
+  it('policy compliance is vacuous before any policy, and stays so for earlier calls', async () => {
     await gov.ran('before');
     expect((await compliance('before')).claims).toMatchObject({ code: 'NO_POLICY_ACTIVE', vacuous: true });
     await gov.policy('no-shell', { 'tool.name': 'shell' }, 'deny');
@@ -27,7 +27,7 @@ describe('policy compliance', () => {
     });
   });
 
-  it('passes for a governed run', async () => {
+  it('policy compliance passes for a governed run', async () => {
     const { evaluationId } = await gov.tool('governed', 'search');
     await gov.ran('governed', { evaluationId });
     await gov.ran('governed', {}, 'output.delivered');
@@ -52,7 +52,7 @@ describe('policy compliance', () => {
     });
   });
 
-  it('fails for what ran without a decision, after a deny, or twice on one decision', async () => {
+  it('policy compliance fails for a call without a decision, after a deny, or twice on one decision', async () => {
     await gov.ran('undecided');
     expect(await compliance('undecided')).toMatchObject({
       verified: false,
@@ -76,7 +76,7 @@ describe('policy compliance', () => {
     });
   });
 
-  it('fails where the call picked the policies that judged it', async () => {
+  it('policy compliance fails where the caller picked the policies', async () => {
     const { evaluationId } = await gov.tool('picked', 'search', { policyIds: [] });
     await gov.ran('picked', { evaluationId });
     expect((await compliance('picked')).verified).toBe(true);
@@ -87,7 +87,7 @@ describe('policy compliance', () => {
     expect((await compliance('picked-one')).failed).toEqual(['every_governed_event_decided']);
   });
 
-  it('fails where another tool or other arguments ran than were evaluated', async () => {
+  it('policy compliance fails where another tool or other arguments ran than were evaluated', async () => {
     const call = { arguments: { amount: 5 } };
     const hashOf = async (runId: string) => {
       const { evaluationId, argumentsHash } = await gov.tool(runId, 'search', call);
@@ -102,7 +102,7 @@ describe('policy compliance', () => {
     expect((await compliance('other-arguments')).failed).toEqual(['calls_as_evaluated']);
   });
 
-  it('asks of an escalation that it was approved before it ran', async () => {
+  it('policy compliance requires that an escalated call was approved before it ran', async () => {
     const run = async (runId: string, outcome: 'approved' | 'denied' | null, late = false) => {
       const { evaluationId, approvalId, decision } = await gov.tool(runId, 'pay');
       expect(decision).toBe('escalate');
@@ -117,7 +117,7 @@ describe('policy compliance', () => {
     expect(await run('late', 'approved', true)).toEqual(['escalations_approved']);
   });
 
-  it('does not change with what is recorded, evaluated, approved or published after the proof', async () => {
+  it('policy compliance ignores everything recorded, evaluated, approved or published after the proof', async () => {
     const { evaluationId } = await gov.tool('kept', 'search');
     await gov.ran('kept', { evaluationId });
     const { proofId, claims } = await compliance('kept');
@@ -141,7 +141,7 @@ describe('policy compliance', () => {
 });
 
 describe('decision lineage', () => {
-  it('recomputes what was decided, by the configuration of its time', async () => {
+  it('decision lineage recomputes decisions with the configuration of their time', async () => {
     await gov.ran('risky', {}, 'output.delivered');
     expect((await gov.layer('risky', 'decision_lineage')).claims['code']).toBe('DECISION_NOT_RUN');
     await gov.risk('risky');
@@ -159,7 +159,7 @@ describe('decision lineage', () => {
 });
 
 describe('replay determinism', () => {
-  it('holds for a replay that covers the run, until the run goes on', async () => {
+  it('replay determinism holds for a replay that covers the run, until the run grows', async () => {
     const layer = () => gov.layer('replayed', 'replay_determinism');
     await gov.risk('replayed');
     await gov.ran('replayed', {}, 'output.delivered');
@@ -187,7 +187,7 @@ describe('replay determinism', () => {
     expect((await layer()).failed).toEqual([]);
   });
 
-  it('says loudly where the run had nothing to replay', async () => {
+  it('replay determinism says clearly where the run had nothing to replay', async () => {
     await gov.ran('plain', {}, 'output.delivered');
     await gov.replay({ runId: 'plain' });
     const { proofId, claims } = await gov.layer('plain', 'replay_determinism');
@@ -200,7 +200,7 @@ describe('replay determinism', () => {
 });
 
 describe('a policy version that was altered in the database', () => {
-  it('is an alarm: what was decided by it no longer comes out, and proofs of it are refuted', async () => {
+  it('an altered policy version is an alarm: its decisions cannot be recomputed, and their proofs are refuted', async () => {
     const own = await startPlane();
     const here = governing(own);
     await here.policy('no-shell', { 'tool.name': 'shell' }, 'deny');

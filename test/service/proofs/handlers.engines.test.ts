@@ -22,7 +22,7 @@ const trust = async () => {
 };
 
 describe('POST /proofs', () => {
-  it('proves a run with the three default layers', async () => {
+  it('POST /proofs proves a run with the three default layers', async () => {
     const { status, body, headers } = await prove({ runId: 'run-1' });
     expect(status).toBe(201);
     expect(headers['location']).toBe(`/api/v1/proofs/${body.proofId}`);
@@ -32,7 +32,7 @@ describe('POST /proofs', () => {
     expect((await plane.call('GET', `/proofs/${body.proofId}`)).body).toEqual(body);
   });
 
-  it('answers layers in registry order, with event_integrity always among them', async () => {
+  it('POST /proofs returns layers in registry order, always with event_integrity', async () => {
     const { body } = await prove({
       runId: 'run-1',
       composed: { layers: ['log_inclusion', 'policy_compliance'] },
@@ -40,7 +40,7 @@ describe('POST /proofs', () => {
     expect(names(body.layers)).toEqual(['event_integrity', 'policy_compliance', 'log_inclusion']);
   });
 
-  it('says of layers that never ran that they do not hold', async () => {
+  it('POST /proofs says that layers which never ran do not hold', async () => {
     const layers = ['decision_lineage', 'replay_determinism'];
     const { body } = await prove({ runId: 'run-1', composed: { layers } });
     expect(body.layers.map(({ verified }: { verified: boolean }) => verified)).toEqual([true, false, false]);
@@ -50,13 +50,13 @@ describe('POST /proofs', () => {
     });
   });
 
-  it('echoes the alias of the schema version and refuses others', async () => {
+  it('POST /proofs echoes the alias of the schema version and rejects others', async () => {
     expect((await prove({ runId: 'run-1', schemaVersion: 'v1' })).body.commitment.schemaVersion).toBe('v1');
     const { status, body } = await prove({ runId: 'run-1', schemaVersion: '2.0' });
     expect([status, body.supported]).toEqual([400, ['1.0', 'v1']]);
   });
 
-  it('refuses unknown, repeated and missing layers and runs without events', async () => {
+  it('POST /proofs rejects unknown, repeated and missing layers and runs without events', async () => {
     for (const layers of [['x-mine'], ['nope'], ['log_inclusion', 'log_inclusion'], []]) {
       expect((await prove({ runId: 'run-1', composed: { layers } })).status).toBe(400);
     }
@@ -65,7 +65,7 @@ describe('POST /proofs', () => {
     expect((await prove({})).status).toBe(400);
   });
 
-  it('logs the graph again only where it changed', async () => {
+  it('POST /proofs logs the graph again only where it changed', async () => {
     const leaves = async () => Number((await plane.call('GET', '/log/checkpoint')).text.split('\n')[1]);
     await prove({ runId: 'run-1' });
     const before = await leaves();
@@ -76,7 +76,7 @@ describe('POST /proofs', () => {
     expect((await leaves()) - before).toBe(4); // event, graph, proof
   });
 
-  it('can be had while the run keeps growing', async () => {
+  it('POST /proofs succeeds while the run keeps growing', async () => {
     const proving = { done: false };
     const writer = (async () => {
       while (!proving.done) await plane.call('POST', '/events', { body: event({ runId: 'busy' }) });
@@ -91,7 +91,7 @@ describe('POST /proofs', () => {
     await writer;
   });
 
-  it('lists proofs newest first, also of one run', async () => {
+  it('GET /proofs lists proofs newest first, also of one run', async () => {
     const made = (await prove({ runId: 'busy' })).body;
     const { data } = (await plane.call('GET', '/proofs?runId=busy')).body;
     expect(data[0]).toEqual(made);
@@ -109,7 +109,7 @@ describe('POST /proofs', () => {
 });
 
 describe('POST /proofs/verify', () => {
-  it('recomputes a stored proof, also after the run went on', async () => {
+  it('POST /proofs/verify recomputes a stored proof, also after the run grew', async () => {
     const { body } = await prove({
       runId: 'run-1',
       composed: { layers: ['causal_consistency', 'log_inclusion'] },
@@ -124,14 +124,14 @@ describe('POST /proofs/verify', () => {
     });
   });
 
-  it('takes the artifact, with and without createdAt', async () => {
+  it('POST /proofs/verify accepts the artifact with and without createdAt', async () => {
     const { body } = await prove({ runId: 'run-1' });
     const { createdAt: _createdAt, ...rest } = body;
     expect((await verify(body)).verified).toBe(true);
     expect((await verify(rest)).verified).toBe(true);
   });
 
-  it('answers 200 and verified false for an artifact with any member changed', async () => {
+  it('POST /proofs/verify answers 200 and verified false for an artifact with any member changed', async () => {
     const { body } = await prove({ runId: 'run-1' });
     const { body: other } = await prove({ runId: 'run-1' });
     const [first, ...layers] = body.layers;
@@ -157,7 +157,7 @@ describe('POST /proofs/verify', () => {
     }
   });
 
-  it('says why an artifact is not verified, and keeps the layers in the answer', async () => {
+  it('POST /proofs/verify says why an artifact does not verify, and keeps the layers in the answer', async () => {
     const { body } = await prove({ runId: 'run-1' });
     const zeroed = await verify({ ...body, proofHash: `sha256:${'0'.repeat(64)}` });
     expect([zeroed.code, names(zeroed.layers)]).toEqual(['HASH_MISMATCH', names(body.layers)]);
@@ -171,7 +171,7 @@ describe('POST /proofs/verify', () => {
     expect((await verify(body)).code).toBeUndefined();
   });
 
-  it('answers 400 for an unknown id and for half an artifact', async () => {
+  it('POST /proofs/verify answers 400 for an unknown id and for half an artifact', async () => {
     const unknown = await plane.call('POST', '/proofs/verify', {
       body: { proofId: 'prf_01jzzzzzzzzzzzzzzzzzzzzzzz' },
     });
@@ -190,7 +190,7 @@ describe('POST /proofs/verify', () => {
 });
 
 describe('GET /proofs/{proofId}/bundle', () => {
-  it('gives what the public verifier accepts offline, with every way of enclosing events', async () => {
+  it('GET /proofs/{proofId}/bundle returns a bundle that the public verifier accepts offline, with each form of events', async () => {
     const { body } = await prove({
       runId: 'run-1',
       composed: { layers: ['causal_consistency', 'log_inclusion'] },
@@ -209,7 +209,7 @@ describe('GET /proofs/{proofId}/bundle', () => {
     expect(bases['disclosed']?.slice(0, 2)).toEqual(['recomputed', 'recomputed']);
   });
 
-  it('encloses records by default, and its preimages hash to what the proof says', async () => {
+  it('GET /proofs/{proofId}/bundle encloses records by default, and its preimages hash to the values in the proof', async () => {
     const { body } = await prove({ runId: 'run-1' });
     const bundle = (await plane.call('GET', `/proofs/${body.proofId}/bundle`)).body;
     expect(bundle.events.length).toBeGreaterThan(20);
@@ -234,7 +234,7 @@ describe('a changed database', () => {
     return answer;
   };
 
-  it('is noticed when a record, a run entry, a graph row or the proof is changed', async () => {
+  it('a proof detects a changed record, run entry, graph row or proof in the database', async () => {
     const replaced = (column: string, from: string, to: string): string =>
       `SET ${column} = replace(${column}, '${from}', '${to}')`;
     const changes: ((third: string) => string)[] = [

@@ -37,7 +37,7 @@ it.each([
   ['before it was put', [decides(strict), puts(strict)], ['action_matches_config']],
   ['after another was put', [puts(strict), decides(byDefault)], ['action_matches_config']],
   ['by one that nobody put', [decides(strict)], ['action_matches_config']],
-])('of decisions %s', async (_, leaves, expected) => {
+])('decision lineage judges decisions %s', async (_, leaves, expected) => {
   const plane = new TestPlane();
   const store = plane.open();
   await store.createProject(projectOf('a'), genesis('a'));

@@ -7,7 +7,7 @@ import { event, startPlane } from '../../support/serving.ts';
 import { drifted, governing, told } from '../support/governed.ts';
 
 describe('a replay of what was altered in the database', () => {
-  it('names policy versions and leaves that are not what was logged', async () => {
+  it('a replay names policy versions and leaves that differ from the log', async () => {
     const own = await startPlane();
     const here = governing(own);
     await here.policy('no-shell', { 'tool.name': 'shell' }, 'deny');
@@ -59,7 +59,7 @@ describe('a replay of what was altered in the database', () => {
     await own.end();
   });
 
-  it('of decisions that cannot be made again is no success of the layer', async () => {
+  it('a replay with decisions that cannot be recomputed does not let its layer pass', async () => {
     const own = await startPlane();
     const here = governing(own);
     await here.policy('no-shell', { 'tool.name': 'shell' }, 'deny');
@@ -85,7 +85,7 @@ describe('a replay of what was altered in the database', () => {
 });
 
 describe('the result of a replay', () => {
-  it('is answered only as its leaf commits to it', async () => {
+  it('the result of a replay is returned only as its leaf commits to it', async () => {
     const own = await startPlane();
     const here = governing(own);
     await here.ran('run', {}, 'output.delivered');
@@ -128,7 +128,7 @@ describe('the result of a replay', () => {
     await own.end();
   });
 
-  it('that no leaf commits to is not answered', async () => {
+  it('the result of a replay without a commitment is not returned', async () => {
     const own = await startPlane();
     const here = governing(own);
     await here.ran('run', {}, 'output.delivered');
@@ -144,29 +144,36 @@ describe('the result of a replay', () => {
 });
 
 describe('a worker that lost its lease', () => {
-  it('is refused: the replay is recorded once, by the one that has it', { timeout: 60_000 }, async () => {
-    const own = await startPlane();
-    const here = governing(own);
-    const events = Array.from({ length: limits.batchEvents }, () => event({ runId: 'long' }));
-    for (let at = 0; at < 20; at++) await here.must('POST', '/events/batch', { events });
-    const db = new Database(join(own.dataDir, 'gov.db'));
-    const { jobId } = await here.must('POST', '/replay', { runId: 'long' });
-    const expire = db.prepare(
-      `UPDATE job SET due_ms = 0 WHERE job_id = ? AND status = 'processing' AND attempt = 1`,
-    );
-    while (expire.run(jobId).changes === 0);
-    // accepting another job lets the worker look for work
-    const other = await here.must('POST', '/replay', { runId: 'long' });
-    await here.ended(other.jobId);
-    const job = await here.ended(jobId);
-    expect(job).toMatchObject({ status: 'completed', result: { summary: { steps: 10_000, match: 10_000 } } });
-    const attempt = db.prepare('SELECT attempt FROM job WHERE job_id = ?').pluck().get(jobId);
-    expect(attempt).toBe(2);
-    const leaves = db.prepare('SELECT count(*) FROM decided WHERE type = 5 AND id = ?').pluck();
-    // both workers are done by now: no other job can follow theirs
-    await here.replay({ runId: 'long' });
-    expect(leaves.get(job.result.replayId)).toBe(1);
-    db.close();
-    await own.end();
-  });
+  it(
+    'a worker that lost its lease is refused: the replay is recorded once, by the one that has it',
+    { timeout: 60_000 },
+    async () => {
+      const own = await startPlane();
+      const here = governing(own);
+      const events = Array.from({ length: limits.batchEvents }, () => event({ runId: 'long' }));
+      for (let at = 0; at < 20; at++) await here.must('POST', '/events/batch', { events });
+      const db = new Database(join(own.dataDir, 'gov.db'));
+      const { jobId } = await here.must('POST', '/replay', { runId: 'long' });
+      const expire = db.prepare(
+        `UPDATE job SET due_ms = 0 WHERE job_id = ? AND status = 'processing' AND attempt = 1`,
+      );
+      while (expire.run(jobId).changes === 0);
+      // accepting another job lets the worker look for work
+      const other = await here.must('POST', '/replay', { runId: 'long' });
+      await here.ended(other.jobId);
+      const job = await here.ended(jobId);
+      expect(job).toMatchObject({
+        status: 'completed',
+        result: { summary: { steps: 10_000, match: 10_000 } },
+      });
+      const attempt = db.prepare('SELECT attempt FROM job WHERE job_id = ?').pluck().get(jobId);
+      expect(attempt).toBe(2);
+      const leaves = db.prepare('SELECT count(*) FROM decided WHERE type = 5 AND id = ?').pluck();
+      // both workers are done by now: no other job can follow theirs
+      await here.replay({ runId: 'long' });
+      expect(leaves.get(job.result.replayId)).toBe(1);
+      db.close();
+      await own.end();
+    },
+  );
 });

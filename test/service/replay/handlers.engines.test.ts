@@ -25,7 +25,7 @@ describe('a replay of decisions', () => {
     await gov.tool('decided', 'shell');
   });
 
-  it('matches step by step, in log order, and is answered once it is completed', async () => {
+  it('a replay of decisions matches step by step, in log order, and has its result once it is completed', async () => {
     const before = await units();
     const accepted = await plane.call('POST', '/replay', { body: { runId: 'decided' } });
     const { jobId } = accepted.body;
@@ -58,7 +58,7 @@ describe('a replay of decisions', () => {
     expect(await units()).toBe(before + 1);
   });
 
-  it('is listed by run and status', async () => {
+  it('a replay of decisions is listed by run and status', async () => {
     const counted = async (query: string): Promise<number> =>
       (await gov.must('GET', `/replay?${query}`)).data.length;
     const all = await counted('limit=200');
@@ -69,7 +69,7 @@ describe('a replay of decisions', () => {
     expect((await gov.must('GET', '/jobs?type=replay')).data).toHaveLength(all);
   });
 
-  it('of a run without anything recorded is accepted, fails, and can be retried under its id', async () => {
+  it('a replay of a run without records is accepted, fails, and can be retried under its id', async () => {
     const job = await gov.replay({ runId: 'later' });
     expect(job.status).toBe('failed');
     const listed = await listedReplay(job.jobId);
@@ -87,7 +87,7 @@ describe('a replay of decisions', () => {
     });
   });
 
-  it('keeps its answer under an idempotency key, and is metered once', async () => {
+  it('a replay keeps its answer under an idempotency key, and is metered once', async () => {
     const headers = { 'idempotency-key': 'replay-1' };
     const before = await units();
     const send = () => plane.call('POST', '/replay', { body: { runId: 'decided' }, headers });
@@ -102,13 +102,13 @@ describe('a replay of decisions', () => {
     ['a snapshot that is not whole', { runId: 'r', replaySnapshot: { policyHash: 'p' } }],
     ['a snapshot for a run of the service', { runId: 'gov.system', replaySnapshot: snapshot }],
     ['no run', {}],
-  ])('refuses %s', async (_, body) => {
+  ])('a replay rejects %s', async (_, body) => {
     expect((await plane.call('POST', '/replay', { body })).status).toBe(400);
   });
 });
 
 describe('a snapshot', () => {
-  it('of the first replay that brings one is that of the run, from the moment of acceptance', async () => {
+  it('the snapshot of the first replay that has one becomes that of the run, when the replay is accepted', async () => {
     await gov.ran('snap', {}, 'output.delivered');
     expect((await gov.must('GET', '/graphs/snap')).digestMetadata).toEqual({});
     const { jobId } = await gov.must('POST', '/replay', { runId: 'snap', replaySnapshot: snapshot });
@@ -136,13 +136,13 @@ describe('a snapshot', () => {
       ['low policyHash'],
       ['policies x are not known here: how they decide was not compared'],
     ],
-  ])('whose %s is now %j drifts as grave as it is', async (field, value, drift, warnings) => {
+  ])('a snapshot whose %s is now %j drifts with the right grade', async (field, value, drift, warnings) => {
     const job = await gov.replay({ runId: 'snap', replaySnapshot: { ...snapshot, [field]: value } });
     expect([drifted(job), job.result.warnings]).toEqual([drift, warnings]);
     expect(await listedReplay(job.jobId)).toMatchObject({ driftCount: 1, warningsCount: warnings.length });
   });
 
-  it('grades other policies by what they do to the decisions of the run', async () => {
+  it('a replay grades other policies by their effect on the decisions of the run', async () => {
     const setHash = async () =>
       (
         await gov.must('POST', '/governance/policy/evaluate', {
@@ -180,7 +180,7 @@ describe('a snapshot', () => {
     ]);
   });
 
-  it('grades another configuration by whether it routes the run otherwise', async () => {
+  it('a replay grades another configuration by whether it routes the run differently', async () => {
     await gov.risk('routed');
     await gov.ran('routed', {}, 'output.delivered');
     await gov.must('PUT', '/governance/snapshots/routed', snapshot);
@@ -196,7 +196,7 @@ describe('a snapshot', () => {
 });
 
 describe('a replay against another run', () => {
-  it('names what is missing, extra and different, field by field', async () => {
+  it('a replay against another run names missing, extra and different steps, field by field', async () => {
     const record = (runId: string, ...steps: readonly (readonly [action: string, metadata: object])[]) =>
       gov.must('POST', '/events/batch', {
         events: steps.map(([action, metadata]) => event({ runId, action, metadata, eventType: 'step' })),
@@ -222,7 +222,7 @@ describe('a replay against another run', () => {
 });
 
 describe('a replay of a graph', () => {
-  it('compares what is declared with what the events say, and declares it', async () => {
+  it('a replay of a graph compares the declaration with the events, and declares it', async () => {
     const { eventId } = await gov.ran('graphed', {}, 'output.delivered');
     const { nodes, edges } = await gov.must('GET', '/graphs/graphed');
     const same = await gov.replay({ runId: 'graphed', nodes, edges });
@@ -241,7 +241,7 @@ describe('a replay of a graph', () => {
     expect(ids).toEqual(expect.arrayContaining(['plan', 'note']));
   });
 
-  it('works on a sealed graph, which stays as it is', async () => {
+  it('a replay of a graph works on a sealed graph, which does not change', async () => {
     await gov.must('POST', '/graphs/graphed/commit');
     const sealed = await gov.must('GET', '/graphs/graphed');
     const job = await gov.replay({ runId: 'graphed', nodes: [{ id: 'new', type: 'plan' }], edges: [] });
@@ -249,7 +249,7 @@ describe('a replay of a graph', () => {
     expect(await gov.must('GET', '/graphs/graphed')).toEqual(sealed);
   });
 
-  it('says what it could not declare, and refuses what contradicts itself', async () => {
+  it('a replay of a graph says which parts it could not declare, and rejects a contradictory declaration', async () => {
     await gov.ran('loose', {}, 'output.delivered');
     const edges = [{ source: 'a', target: 'nowhere', type: 'x' }];
     const job = await gov.replay({ runId: 'loose', nodes: [{ id: 'a', type: 'plan' }], edges });
@@ -262,7 +262,7 @@ describe('a replay of a graph', () => {
     expect((await plane.call('POST', '/replay/causal-graph', { body: ofSystem })).status).toBe(400);
   });
 
-  it('takes a request that is too large to be kept, which then cannot be retried', async () => {
+  it('a replay accepts a request that is too large to keep, and then cannot be retried', async () => {
     const nodes = Array.from({ length: 12_000 }, (_, at) => ({
       id: `n-${at}`,
       type: 'plan',

@@ -3,7 +3,7 @@ import type { UsageReport } from '../../../src/contract/telemetry.ts';
 import { sha256 } from '../../../src/core/hash.ts';
 import { canonicalize } from '../../../src/core/json/parse.ts';
 import { reportMonth } from '../../../src/core/plane/usage-report.ts';
-import type { Telling } from '../../../src/service/access/project-events.ts';
+import type { EventContext } from '../../../src/service/access/project-events.ts';
 import { planeChanged } from '../../../src/service/planes/events.ts';
 import type { Store, StoredPlane, StoredReport } from '../../../src/store/port/store.ts';
 import type { Effect } from '../../../src/store/port/store.ts';
@@ -54,7 +54,7 @@ function signed(): UsageReport[] {
 }
 
 /** A change of a plane with the event that tells of it. */
-export const told = (change: Parameters<typeof planeChanged>[0], changed: StoredPlane, by: Telling) =>
+export const told = (change: Parameters<typeof planeChanged>[0], changed: StoredPlane, by: EventContext) =>
   unmetered([planeChanged(change, changed, by)], [save(changed)], { projectId });
 
 /** The third report comes last; the first one is answered for. */

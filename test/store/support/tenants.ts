@@ -9,7 +9,7 @@ import {
   projectCreated,
   projectDeleted,
   projectUpdated,
-  type Telling,
+  type EventContext,
 } from '../../../src/service/access/project-events.ts';
 import { keyCreated } from '../../../src/service/system.ts';
 import { organizationCreated } from '../../../src/service/access/tenant-events.ts';
@@ -138,7 +138,7 @@ export function toldProject(
 }
 
 /** Of events at the time that rows of tenants have here. */
-export const telling: Telling = { nowMs: startMs, salt, by: operator };
+export const telling: EventContext = { nowMs: startMs, salt, by: operator };
 
 /** A change of each kind in `prj_x_live`, each with the event that tells of it. */
 export function toldChanges(): AppendRequest {

@@ -1,0 +1,44 @@
+/**
+ * Who calls an operation, and what the scopes of that caller allow. Proven by
+ * `test/http/admit/scopes.test.ts`.
+ */
+import type { Scope } from '../../contract/operation.ts';
+import { holds } from '../../core/credential.ts';
+import type { Credential, Project, StoredPlane } from '../../store/port/store.ts';
+import type { TenantRules } from './settings.ts';
+
+/**
+ * The caller of an operation. A key belongs to one project; a person names a project or acts on the
+ * organization.
+ */
+export interface Caller {
+  /** Key, user or data plane id. */
+  readonly id: string;
+  readonly type: 'api_key' | 'person' | 'data_plane';
+  /**
+   * The credential as the store knows it. Null for a data plane, and for an ID token, which the store does
+   * not keep.
+   */
+  readonly credential: Credential | null;
+  /**
+   * The named project. The home project of the environment where a person calls an operation of the
+   * organization without one.
+   */
+  readonly project: Project;
+  readonly scopes: readonly string[];
+  readonly rules: TenantRules;
+  /** Present where a data plane calls. */
+  readonly plane?: CallingPlane;
+}
+
+/** A data plane that the service found by its key. */
+export interface CallingPlane {
+  readonly stored: StoredPlane;
+  /** Whether it used its previous key, which stays valid for a while. */
+  readonly byPrevious: boolean;
+  /** Secrets that are valid for its signatures at a time. */
+  secrets(nowMs: number): readonly Uint8Array[];
+}
+
+/** Whether a key's scopes allow an operation. */
+export const allows = (scopes: readonly string[], scope: Scope): boolean => holds(scopes, scope);

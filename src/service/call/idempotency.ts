@@ -1,0 +1,77 @@
+/**
+ * The idempotency record of a call: the store keeps it, so that a repeat gets the same answer (contract D6;
+ * draft-ietf-httpapi-idempotency-key). Proven by `test/http/idempotency.engines.test.ts`.
+ */
+import { GovError } from '../../contract/problems.ts';
+import type { IdempotencyWrite, StoredResponse } from '../../store/port/store.ts';
+import type { Services } from '../dependencies.ts';
+import type { PlainAnswer } from './answer.ts';
+import type { Caller } from './caller.ts';
+
+/** A client's Idempotency-Key, scoped and hashed, with the fingerprint of its request. */
+export interface Idempotency {
+  readonly key: string;
+  readonly fingerprint: string;
+}
+
+/**
+ * The idempotency record of a call with a key. The store keeps the answer in the transaction of its effect.
+ */
+export function idempotencyWrite(
+  idempotency: Idempotency | null,
+  answer: PlainAnswer,
+): { idempotency?: IdempotencyWrite } {
+  if (idempotency === null) return {};
+  const { status, body, headers = {} } = answer;
+  return { idempotency: { ...idempotency, response: { status, body: JSON.stringify(body), headers } } };
+}
+
+/** Prefix of a stored body that is sealed. */
+const sealedMark = 'sealed:';
+
+/**
+ * Like `idempotencyWrite`, for an answer that contains a secret: the store keeps it sealed, and only
+ * `openKept` opens it (contract D6).
+ */
+export function sealedWrite(
+  idempotency: Idempotency | null,
+  answer: PlainAnswer,
+  { hosting }: Pick<Services, 'hosting'>,
+): { idempotency?: IdempotencyWrite } {
+  if (idempotency === null) return {};
+  if (hosting === null)
+    throw new Error('expected a hosted service, got a plane: only a service returns secrets');
+  const { status, body, headers = {} } = answer;
+  const text = sealedMark + hosting.seal.seal(JSON.stringify(body));
+  return { idempotency: { ...idempotency, response: { status, body: text, headers } } };
+}
+
+/**
+ * A stored answer in its original form. STORAGE_FAULT where another installation sealed it, or somebody
+ * altered it.
+ */
+export function openKept(kept: StoredResponse, { hosting }: Pick<Services, 'hosting'>): StoredResponse {
+  if (!kept.body.startsWith(sealedMark)) return kept;
+  const body = hosting?.seal.open(kept.body.slice(sealedMark.length)) ?? null;
+  if (body !== null) return { ...kept, body };
+  throw new GovError('STORAGE_FAULT', 'expected a kept answer that was sealed with the keys of this service');
+}
+
+/**
+ * Stores the answer of a call that appends nothing, so that a repeat gets the same answer. A crash before
+ * this leaves the effect without the answer; the repeat then runs the handler again.
+ */
+export async function keepAnswer<const Kept extends PlainAnswer>(
+  { caller, idempotency }: { caller: Caller; idempotency: Idempotency | null },
+  { store }: Services,
+  answer: Kept,
+): Promise<Kept> {
+  if (idempotency === null) return answer;
+  await store.append({
+    projectId: caller.project.projectId,
+    leaves: [],
+    meter: { op: 'none', units: 0 },
+    ...idempotencyWrite(idempotency, answer),
+  });
+  return answer;
+}

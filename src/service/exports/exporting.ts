@@ -1,0 +1,15 @@
+/**
+ * What one export shows, and the pages of leaves that it is read from. Proven by
+ * `test/service/exports/handlers.test.ts`.
+ */
+import type { ExportFilters } from '../../contract/exports.ts';
+import type { ExportLeaf, LoggedResource } from '../../core/export/row.ts';
+
+export interface Exporting {
+  readonly projectId: string;
+  readonly resource: LoggedResource;
+  readonly filters: ExportFilters;
+  readonly treeSize: number;
+}
+
+export type LeafPages = AsyncGenerator<readonly ExportLeaf[], void, undefined>;
