@@ -12,7 +12,7 @@
  * Packages named in `dependencies` are native and stay outside. The result is made beside dist/ and renamed, so
  * that a failed build leaves the former one. Proved by test/package.test.ts.
  */
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
@@ -73,7 +73,7 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     platform: 'node',
     preserveEntrySignatures: target === commands ? 'allow-extension' : 'exports-only',
     external,
-    plugins: [references(), await frozenData(project, { beside: target !== client }), sparing],
+    plugins: [references(), commandFiles, await frozenData(project, { beside: target !== client }), sparing],
     transform: { target: 'node24', define: { 'process.env.NODE_ENV': '"production"' } },
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(`${source}: ${log.message}`);
@@ -147,6 +147,26 @@ function references(): Plugin {
     },
   };
 }
+
+/**
+ * The sources load a command by a computed import() of its file. A bundle cannot, so the import becomes a look-up in a
+ * table of all files: `files['./erase/run.ts']()`.
+ */
+const commandFiles: Plugin = {
+  name: 'command-files',
+  transform: {
+    filter: { id: /\/src\/cli\/commands\/loaders\.ts$/ },
+    handler(code, id) {
+      const computed = 'import(`./${noun}/${file}.ts`)';
+      if (!code.includes(computed)) throw new Error(`${id}: expected ${computed}`);
+      const rows = globSync('*/*.ts', { cwd: dirname(id) })
+        .filter((path) => !path.endsWith('spec.ts'))
+        .map((path) => `'./${path}': () => import('./${path}'),`);
+      const table = `const files = {\n${rows.sort().join('\n')}\n};`;
+      return `${table}\n${code.replace(computed, () => 'files[`./${noun}/${file}.ts`]()')}`;
+    },
+  },
+};
 
 /**
  * Modules of Node that a package loads for what gov never does, or that hold what is a global anyway, and the code in

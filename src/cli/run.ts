@@ -2,8 +2,8 @@
 import type { ClientNote } from '../client/create.ts';
 import type { OperationId } from '../contract/table.ts';
 import type { Invocation } from './program/command.ts';
-import { loaders } from './commands/loaders.ts';
-import { CliError, exit } from './program/exit.ts';
+import { load } from './commands/loaders.ts';
+import { exit } from './program/exit.ts';
 import { OutputClosed, Writer } from './terminal/io.ts';
 import type { Io } from './terminal/io.ts';
 import { Out } from './terminal/out.ts';
@@ -93,9 +93,7 @@ async function execute(parsed: ParsedCommand, { out, io, signal }: Surroundings)
 }
 
 async function start({ spec }: ParsedCommand, invocation: Invocation<never>): Promise<number | void> {
-  const load = loaders[spec.name];
-  if (load !== undefined) return (await load()).run(invocation);
-  if (spec.operation === undefined) throw new CliError(exit.error, `nothing runs ${spec.name}`);
+  if (spec.operation === undefined) return (await load(spec.name)).run(invocation);
   const { runOperation } = await import('./commands/generated.ts');
   // generated specs carry the id of their row
   return runOperation(spec.operation as OperationId, invocation);

@@ -2,7 +2,7 @@
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
 import { Safe } from '../../terminal/safe.ts';
-import type { billingPortal as spec } from '../usage/spec.ts';
+import type { billingPortal as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, io, out, session }) => {

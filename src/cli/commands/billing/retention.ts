@@ -2,7 +2,7 @@
 import { limits } from '../../../contract/limits.ts';
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
-import type { billingRetention as spec } from '../usage/spec.ts';
+import type { billingRetention as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session }) => {

@@ -3,7 +3,7 @@ import type { Run } from '../../program/command.ts';
 import { meteredTypes } from '../../../contract/operation.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { billingSummary as spec } from '../usage/spec.ts';
+import type { billingSummary as spec } from './spec.ts';
 
 const columns = [
   { name: 'projectId', kind: 'id' },

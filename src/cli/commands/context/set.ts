@@ -8,7 +8,7 @@ import { checkName, environmentAt, fullAddress } from '../../context/definition.
 import type { Context, ServiceContext } from '../../context/definition.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { contextSet as spec } from '../tool/spec.ts';
+import type { contextSet as spec } from './spec.ts';
 
 type Call = Invocation<typeof spec>;
 

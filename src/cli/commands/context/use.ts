@@ -3,7 +3,7 @@ import type { Run } from '../../program/command.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
 import { unknownContext } from '../../context/place.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { contextUse as spec } from '../tool/spec.ts';
+import type { contextUse as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async ({ args, out, io }) => {
   await updateUserConfig(io.env, (config) => {

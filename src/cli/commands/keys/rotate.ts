@@ -3,7 +3,7 @@ import type { Client } from '../../../client/create.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { updateUserState } from '../../context/config-write.ts';
 import { isPersonal, readCredentials } from '../../context/credentials.ts';
-import { issueKey } from './issued.ts';
+import { issueKey } from '../../keys/issue.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { keysRotate as spec } from './spec.ts';
 

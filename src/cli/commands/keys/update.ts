@@ -1,7 +1,7 @@
 /** `gov keys update ID`. */
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
-import { expiryOf } from './issued.ts';
+import { expiryOf } from '../../keys/issue.ts';
 import type { keysUpdate as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 

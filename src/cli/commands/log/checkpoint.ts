@@ -2,7 +2,7 @@
 import type { Run } from '../../program/command.ts';
 import { isStdout, writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { logCheckpoint as spec } from '../plane/operate-spec.ts';
+import type { logCheckpoint as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { flags, out, session, io } = call;

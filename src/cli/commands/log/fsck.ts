@@ -9,7 +9,7 @@ import { CliError, exit } from '../../program/exit.ts';
 import type { Io } from '../../terminal/io.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { Safe, Styles } from '../../terminal/safe.ts';
-import type { logFsck as spec } from '../plane/spec.ts';
+import type { logFsck as spec } from './spec.ts';
 import { tabbed } from '../../terminal/table.ts';
 import { plainView } from '../../terminal/view.ts';
 

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeBackup as spec } from './operate-spec.ts';
+import type { planeBackup as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {

@@ -5,7 +5,7 @@ import type { Run } from '../../program/command.ts';
 import { readInput } from '../../program/input.ts';
 import { askedOr, refusalOf, tellRefusal } from '../../context/plane-directory.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeConfigApply as spec } from './config-spec.ts';
+import type { planeConfigApply as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, io, signal }) => {

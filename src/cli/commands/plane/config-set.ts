@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeConfigSet as spec } from './config-spec.ts';
+import type { planeConfigSet as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {

@@ -6,7 +6,7 @@ import { exit } from '../../program/exit.ts';
 import { askedOr } from '../../context/plane-directory.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
-import type { planeConfigShow as spec } from './config-spec.ts';
+import type { planeConfigShow as spec } from './spec.ts';
 
 const columns = textColumns(['policyId', 'version', 'action', 'severity', 'name']);
 

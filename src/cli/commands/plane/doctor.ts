@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
 import { tellChecks } from '../../terminal/checks.ts';
-import type { planeDoctor as spec } from './operate-spec.ts';
+import type { planeDoctor as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const { data, ...options } = flags;

@@ -2,8 +2,8 @@
 import { resolve } from 'node:path';
 import type { Invocation, Run } from '../../program/command.ts';
 import { readSecret } from '../../context/config.ts';
-import { refuseMixed, takeAnswer, writeRequest } from './enroll-by-file.ts';
-import { hintedBy } from '../planes/enrolment-token.ts';
+import { refuseMixed, takeAnswer, writeRequest } from '../../enrolment/by-file.ts';
+import { hintedBy } from '../../enrolment/token.ts';
 import { usage } from '../../program/exit.ts';
 import { readInput } from '../../program/input.ts';
 import { isPrivate } from '../../context/place.ts';

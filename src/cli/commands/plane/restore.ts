@@ -5,7 +5,7 @@ import { exit, usage } from '../../program/exit.ts';
 import { readText } from '../../program/flags.ts';
 import { readInput } from '../../program/input.ts';
 import { safe, type Safe, type Styles } from '../../terminal/safe.ts';
-import type { planeRestore as spec } from './operate-spec.ts';
+import type { planeRestore as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) => {

@@ -1,7 +1,7 @@
 /** `gov plane rotate-credentials`: new credentials beside those in use. `test/cli/commands/plane/telemetry.test.ts` proves it. */
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
-import { hintedBy } from '../planes/enrolment-token.ts';
+import { hintedBy } from '../../enrolment/token.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeRotateCredentials as spec } from './telemetry-spec.ts';
 import { plainView } from '../../terminal/view.ts';

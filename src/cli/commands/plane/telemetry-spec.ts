@@ -1,11 +1,6 @@
-/** Hand-made commands of a plane that reports usage to a service, as data. */
+/** Commands that enrol a data plane with a service and report its usage, as data. */
 import { command } from '../../program/command.ts';
-
-const data = {
-  type: 'string',
-  value: 'DIR',
-  description: 'Data directory; default that of the chosen context',
-} as const;
+import { data } from '../../program/data-flag.ts';
 
 export const planeEnroll = command({
   name: 'plane enroll',

@@ -4,7 +4,7 @@ import type { Run } from '../../program/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { isStdout, writeOutput } from '../../terminal/output-file.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
-import type { planesBundle as spec } from '../plane/config-spec.ts';
+import type { planesBundle as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { flags, out, session } = call;

@@ -1,6 +1,6 @@
 /** `gov planes create NAME`: the token once, and the command that exchanges it on the plane. */
 import type { Run } from '../../program/command.ts';
-import { showToken } from './enrolment-token.ts';
+import { showToken } from '../../enrolment/token.ts';
 import type { planesCreate as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async (call) => {

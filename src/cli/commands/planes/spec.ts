@@ -87,3 +87,12 @@ export const planesRevoke = command({
   args: [{ name: 'dataPlaneId', description: 'Data plane, such as dpl_…' }],
   examples: ['gov planes revoke dpl_01jq3v5k8hf7wb3c9x2m4n6p8r --yes'],
 });
+
+export const planesBundle = command({
+  name: 'planes bundle',
+  summary: 'Get the signed configuration of the project, to be carried to its data planes',
+  flags: {
+    out: { type: 'string', value: 'FILE', short: 'O', description: 'File to write; default standard output' },
+  },
+  examples: ['gov planes bundle -O ward-7.govconfig.json', 'gov planes bundle | sha256sum'],
+});

@@ -1,4 +1,4 @@
-/** Hand-made commands of the noun witness, and of the keys of a plane, as data. */
+/** Commands of a witness, as data. */
 import { command } from '../../program/command.ts';
 
 const data = {
@@ -7,16 +7,13 @@ const data = {
   required: true,
   description: 'Directory of the witness: its keys and what it cosigned',
 } as const;
-const planeData = {
-  type: 'string',
-  value: 'DIR',
-  description: 'Data directory; default that of the chosen context',
-} as const;
+
 const trust = {
   type: 'string',
   value: 'FILE',
   description: 'Trust file whose keys of a log are taken, such as DIR/trust of a plane',
 } as const;
+
 const vkeys = {
   name: 'vkey',
   variadic: true,
@@ -96,27 +93,4 @@ export const witnessLogs = command({
   summary: 'List the logs that are witnessed, and how far',
   flags: { data },
   examples: ['gov witness logs --data ./witness'],
-});
-
-export const planeKeysRotate = command({
-  name: 'plane keys rotate',
-  summary: 'Make new keys for the log of a plane; both sign until the old ones are retired',
-  details: [
-    'A leaf of the log that an old and the new key sign says so. The trust file gets the new keys; give it to whoever verifies, and the new keys to witnesses, before gov plane keys retire.',
-    'Where the plane is served, the process that serves it takes the new keys at once; nothing stops.',
-  ],
-  flags: { data: planeData },
-  exitCodes: { 6: 'the keys before the last rotation still sign, or the process that serves did not answer' },
-  examples: ['gov plane keys rotate --data ./gov-data'],
-});
-
-export const planeKeysRetire = command({
-  name: 'plane keys retire',
-  summary: 'Sign with the new keys alone; proofs of before go on being verified with the old ones',
-  details: [
-    'The private keys go to keys/retired, where nothing reads them. A service that the plane is enrolled with knows it by the old key until it enrols again.',
-  ],
-  flags: { data: planeData },
-  exitCodes: { 6: 'there is one pair of keys only, or the process that serves did not answer' },
-  examples: ['gov plane keys retire --data ./gov-data'],
 });

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expiryOf } from '../../../../src/cli/commands/keys/issued.ts';
+import { expiryOf } from '../../../../src/cli/keys/issue.ts';
 import { limits } from '../../../../src/contract/limits.ts';
 import { startService, type Tenant, type TestService } from '../../../support/hosted.ts';
 import { Account } from '../../support/account.ts';

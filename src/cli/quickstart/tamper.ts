@@ -1,6 +1,6 @@
 /** What a dishonest keeper of a bundle might try: change one recorded value and leave everything else. */
-import { parseDisclosure } from '../../../core/event/disclosure.ts';
-import { parseJson, type Json, type JsonObject } from '../../../core/json/parse.ts';
+import { parseDisclosure } from '../../core/event/disclosure.ts';
+import { parseJson, type Json, type JsonObject } from '../../core/json/parse.ts';
 
 export interface Tampered {
   readonly bytes: Uint8Array;

@@ -1,10 +1,10 @@
 /** A person's decision on an approval, and how an approval is printed. */
-import type { Approval, ApprovalOutcome } from '../../../contract/approvals.ts';
-import type { Invocation } from '../../program/command.ts';
-import type { Out } from '../../terminal/out.ts';
-import { safe } from '../../terminal/safe.ts';
-import type { approvalsApprove } from './spec.ts';
-import { viewOf } from '../../terminal/answer-view.ts';
+import type { Approval, ApprovalOutcome } from '../../contract/approvals.ts';
+import type { Invocation } from '../program/command.ts';
+import type { Out } from '../terminal/out.ts';
+import { safe } from '../terminal/safe.ts';
+import type { approvalsApprove } from '../commands/approvals/spec.ts';
+import { viewOf } from '../terminal/answer-view.ts';
 
 /** What both verbs are given. */
 type Deciding = Pick<Invocation<typeof approvalsApprove>, 'args' | 'flags' | 'out' | 'session' | 'settings'>;

@@ -2,13 +2,13 @@
  * `gov plane enroll --request` and `--answer`: an enrolment that is carried by hand. No secret is printed, and none stands
  * in the files. `test/cli/commands/plane/enroll-by-file.test.ts` proves it.
  */
-import { canonicalize } from '../../../core/json/parse.ts';
-import type { Invocation } from '../../program/command.ts';
-import { usage } from '../../program/exit.ts';
-import { isStdout, openOutput, refuseSame } from '../../terminal/output-file.ts';
-import { readInput } from '../../program/input.ts';
-import { safe } from '../../terminal/safe.ts';
-import type { planeEnroll as spec } from './telemetry-spec.ts';
+import { canonicalize } from '../../core/json/parse.ts';
+import type { Invocation } from '../program/command.ts';
+import { usage } from '../program/exit.ts';
+import { isStdout, openOutput, refuseSame } from '../terminal/output-file.ts';
+import { readInput } from '../program/input.ts';
+import { safe } from '../terminal/safe.ts';
+import type { planeEnroll as spec } from '../commands/plane/telemetry-spec.ts';
 
 type Call = Invocation<typeof spec>;
 
@@ -32,7 +32,7 @@ export async function writeRequest(
   { dataDir, file, token }: { readonly dataDir: string; readonly file: string; readonly token: string },
 ): Promise<void> {
   const { flags, out } = call;
-  const { askByFile } = await import('../../../../plane/enrolment/by-file.ts');
+  const { askByFile } = await import('../../../plane/enrolment/by-file.ts');
   // before a request that is on its way is replaced by this one
   const output = await openOutput(file, call);
   try {
@@ -61,7 +61,7 @@ export async function takeAnswer(
   },
 ) {
   const { bytes } = await readInput(file, { io, signal });
-  const { takeEnrolmentAnswer } = await import('../../../../plane/enrolment/by-file.ts');
+  const { takeEnrolmentAnswer } = await import('../../../plane/enrolment/by-file.ts');
   const { service = null, mode, force } = flags;
   return takeEnrolmentAnswer({ dataDir, answer: bytes, service, mode, force, now: io.now, ...reached });
 }

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { CliError, exit } from '../../program/exit.ts';
+import { CliError, exit } from '../program/exit.ts';
 
 const startDeadlineMs = 15_000;
 const pollMs = 10;

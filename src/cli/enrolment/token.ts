@@ -1,14 +1,14 @@
 /** An enrolment token as `gov planes create` and `gov planes token` show it: once, or in a file, with what comes next. */
 import { resolve } from 'node:path';
-import type { Client } from '../../../client/create.ts';
-import { GovError } from '../../../contract/problems.ts';
-import { CliError, exit, exitOf } from '../../program/exit.ts';
-import type { Io } from '../../terminal/io.ts';
-import type { Out } from '../../terminal/out.ts';
-import { safe } from '../../terminal/safe.ts';
-import { refuseIdAlone, reserveSecretFile } from '../../context/secret-file.ts';
-import type { Session } from '../../context/session.ts';
-import { plainView } from '../../terminal/view.ts';
+import type { Client } from '../../client/create.ts';
+import { GovError } from '../../contract/problems.ts';
+import { CliError, exit, exitOf } from '../program/exit.ts';
+import type { Io } from '../terminal/io.ts';
+import type { Out } from '../terminal/out.ts';
+import { safe } from '../terminal/safe.ts';
+import { refuseIdAlone, reserveSecretFile } from '../context/secret-file.ts';
+import type { Session } from '../context/session.ts';
+import { plainView } from '../terminal/view.ts';
 
 interface Call {
   readonly flags: { readonly out: string | undefined; readonly force: boolean };

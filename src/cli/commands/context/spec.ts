@@ -1,4 +1,4 @@
-/** Hand-made commands about the tool itself, as data. */
+/** Commands of contexts, as data. */
 import { command } from '../../program/command.ts';
 
 export const contextList = command({
@@ -67,30 +67,4 @@ export const contextDelete = command({
     },
   },
   examples: ['gov context delete acme-sandbox'],
-});
-
-export const completion = command({
-  name: 'completion',
-  summary: 'Print a completion script for a shell',
-  args: [{ name: 'shell', description: 'bash, zsh or fish' }],
-  examples: ['source <(gov completion bash)', 'gov completion fish > ~/.config/fish/completions/gov.fish'],
-});
-
-export const commands = command({
-  name: 'commands',
-  summary: 'List every command; with -o json the whole manifest, for programs',
-  examples: ['gov commands', 'gov commands -o json'],
-});
-
-export const help = command({
-  name: 'help',
-  summary: 'Help on a command or a topic: environment, exit-codes, formatting',
-  args: [{ name: 'topic', description: 'Words of a command, or a topic', optional: true, variadic: true }],
-  examples: ['gov help events list', 'gov help exit-codes'],
-});
-
-export const version = command({
-  name: 'version',
-  summary: 'Print the version',
-  examples: ['gov version', 'gov version -o json'],
 });

@@ -1,11 +1,11 @@
 /** The runs that `gov quickstart` records: the shipped recording, or those of a file in any importer's format. */
 import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { EventInput } from '../../../contract/events.ts';
-import { unreadable } from '../../program/flags.ts';
-import { importRuns, isOwnEvents } from '../../import/registry.ts';
-import type { ImportFormat } from '../../import/run.ts';
-import { documents } from '../../import/source.ts';
+import type { EventInput } from '../../contract/events.ts';
+import { unreadable } from '../program/flags.ts';
+import { importRuns, isOwnEvents } from '../import/registry.ts';
+import type { ImportFormat } from '../import/run.ts';
+import { documents } from '../import/source.ts';
 import recording from './recording.json' with { type: 'json' };
 
 export interface SourceRun {

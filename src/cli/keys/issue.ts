@@ -1,12 +1,12 @@
 /** Keys as they are made: shown once, or written to a file that was made before. `test/cli/commands/keys/create.test.ts` proves it. */
 import { resolve } from 'node:path';
-import type { ApiKeyRecord } from '../../../contract/keys.ts';
-import type { Invocation } from '../../program/command.ts';
-import { CliError, exit, usage } from '../../program/exit.ts';
-import { parseDuration, readFlag } from '../../program/flags.ts';
-import { safe } from '../../terminal/safe.ts';
-import { refuseIdAlone, reserveSecretFile } from '../../context/secret-file.ts';
-import { plainView } from '../../terminal/view.ts';
+import type { ApiKeyRecord } from '../../contract/keys.ts';
+import type { Invocation } from '../program/command.ts';
+import { CliError, exit, usage } from '../program/exit.ts';
+import { parseDuration, readFlag } from '../program/flags.ts';
+import { safe } from '../terminal/safe.ts';
+import { refuseIdAlone, reserveSecretFile } from '../context/secret-file.ts';
+import { plainView } from '../terminal/view.ts';
 
 interface Issued {
   readonly key: string;

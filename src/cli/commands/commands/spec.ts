@@ -1,0 +1,8 @@
+/** `gov commands`, as data. */
+import { command } from '../../program/command.ts';
+
+export const commands = command({
+  name: 'commands',
+  summary: 'List every command; with -o json the whole manifest, for programs',
+  examples: ['gov commands', 'gov commands -o json'],
+});

@@ -1,0 +1,8 @@
+/** `gov version`, as data. */
+import { command } from '../../program/command.ts';
+
+export const version = command({
+  name: 'version',
+  summary: 'Print the version',
+  examples: ['gov version', 'gov version -o json'],
+});
