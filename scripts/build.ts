@@ -73,7 +73,7 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     platform: 'node',
     preserveEntrySignatures: target === commands ? 'allow-extension' : 'exports-only',
     external,
-    plugins: [references(), commandFiles, await frozenData(project, { beside: target !== client }), sparing],
+    plugins: [references(), commandFiles, await frozenData(project, { beside: target !== client })],
     transform: { target: 'node24', define: { 'process.env.NODE_ENV': '"production"' } },
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(`${source}: ${log.message}`);
@@ -164,47 +164,6 @@ const commandFiles: Plugin = {
         .map((path) => `'./${path}': () => import('./${path}'),`);
       const table = `const files = {\n${rows.sort().join('\n')}\n};`;
       return `${table}\n${code.replace(computed, () => 'files[`./${noun}/${file}.ts`]()')}`;
-    },
-  },
-};
-
-/**
- * Modules of Node that a package loads for what gov never does, or that hold what is a global anyway, and the code in
- * their place: each costs every start milliseconds.
- */
-const spared: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  commander: {
-    // for subcommands that are programs of their own
-    'node:child_process': 'export default {};',
-    'node:fs': 'export default {};',
-    'node:path': 'export default {};',
-    'node:process': 'export default process;',
-  },
-  fastify: {
-    // for servers of HTTP/2
-    'node:http2': 'export default {};',
-    // for routes with schemas, and tests without a socket
-    '@fastify/ajv-compiler': 'export default {};',
-    '@fastify/fast-json-stringify-compiler': 'export default {};',
-    'light-my-request': 'export default {};',
-    'node:perf_hooks': 'export const { performance } = globalThis;',
-  },
-};
-
-const sparing: Plugin = {
-  name: 'sparing',
-  resolveId: {
-    filter: { id: /^(?:node:|@fastify\/|light-my-request$)/ },
-    handler: (id, importer = '') => {
-      const name = /.*\/node_modules\/([^/]+)/.exec(importer)?.[1] ?? '';
-      return spared[name]?.[id] === undefined ? null : `\0spared:${name}:${id}`;
-    },
-  },
-  load: {
-    filter: { id: /^\0spared:/ },
-    handler: (id) => {
-      const [, name = '', ...module] = id.split(':');
-      return spared[name]?.[module.join(':')];
     },
   },
 };
