@@ -6,7 +6,7 @@
 import { usage } from '../program/exit.ts';
 import { readText } from '../program/flags.ts';
 import type { Io } from '../terminal/io.ts';
-import { checkIdToken } from './id-token.ts';
+import { checkIdToken } from './id-token-shape.ts';
 import type { Web } from './web.ts';
 
 /** Errors: exit 2 where this is no such job, or what it has is no token. `audience`: for whom the token is asked. */

@@ -4,7 +4,6 @@
  */
 import type { Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
-import { limits } from '../../contract/limits.ts';
 import type { AuthConfiguration } from '../../contract/auth.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { readInput } from '../program/input.ts';
@@ -13,6 +12,7 @@ import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
 import type { Session } from '../context/session.ts';
 import type { DevicePage } from './device.ts';
+import { checkIdToken, isIdToken } from './id-token-shape.ts';
 import { Web } from './web.ts';
 
 export interface IdTokenFlags {
@@ -29,23 +29,12 @@ interface Surroundings {
   readonly signal: AbortSignal;
 }
 
-const shape = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
-
-/** The token without the white space around it. Errors: exit 2, naming where it came from and never the text. */
-export function checkIdToken(from: string, text: string): string {
-  const token = text.trim();
-  if (token.length <= limits.idTokenChars && shape.test(token)) return token;
-  throw usage(
-    `${from}: expected an ID token (a JWT of at most ${limits.idTokenChars} characters), got something else`,
-  );
-}
-
 /** The ID token as the flags say; without any, of whoever signs in at the provider's page. */
 export async function idTokenOf(client: Client, call: Surroundings): Promise<string> {
   const { flags, io, signal } = call;
   if (flags.idToken !== undefined && flags.ci) throw usage('expected one of --id-token and --ci, got both');
   if (flags.idToken !== undefined) {
-    if (shape.test(flags.idToken))
+    if (isIdToken(flags.idToken))
       throw usage(
         '--id-token: expected a file, or - for standard input; what stands on the command line can be read by others',
         'treat that token as known to others',

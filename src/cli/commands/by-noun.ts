@@ -2,7 +2,7 @@
  * All commands, generated and hand-made, by the noun they stand under. Nothing but data: what is built holds the result
  * (`scripts/frozen.ts`), so that a command makes no other's flags.
  */
-import type { CommandSpec } from '../program/command.ts';
+import type { CommandSpec } from '../program/spec.ts';
 import { generatedSpecs } from '../program/manifest.ts';
 import * as approvals from './approvals/spec.ts';
 import * as auth from './auth/spec.ts';

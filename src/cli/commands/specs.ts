@@ -1,5 +1,5 @@
 /** The commands under a noun, and all of them. */
-import type { CommandSpec } from '../program/command.ts';
+import type { CommandSpec } from '../program/spec.ts';
 import { specsByNoun } from './by-noun.ts';
 import { nouns } from './nouns.ts';
 

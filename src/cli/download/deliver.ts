@@ -7,7 +7,8 @@ import { downloadExport, type Downloaded, type DownloadSink } from '../../client
 import { GovNetworkError } from '../../client/errors.ts';
 import { exportFormats, exportResources, type ExportJob } from '../../contract/exports.ts';
 import { verifyExport } from '../../core/export/verify.ts';
-import type { FlagValues, Invocation } from '../program/command.ts';
+import type { Invocation } from '../program/command.ts';
+import type { FlagValues } from '../program/spec.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { tellExport } from '../terminal/export-verdict.ts';
 import { isStdout, isStream, openOutput } from '../terminal/output-file.ts';

@@ -3,7 +3,7 @@
  * `test/cli/program/completion.test.ts` runs each in its shell where that is installed.
  */
 import { environments } from '../../contract/auth-words.ts';
-import type { CommandSpec } from './command.ts';
+import type { CommandSpec } from './spec.ts';
 import { kebab } from './flags.ts';
 import { formats, globalFlags } from './globals.ts';
 import { allSpecs } from '../commands/specs.ts';

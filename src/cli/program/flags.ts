@@ -3,7 +3,7 @@
  * expected and what came. `test/cli/program/flags.test.ts` holds the forms.
  */
 import { readFileSync } from 'node:fs';
-import type { FlagSpec } from './command.ts';
+import type { FlagSpec } from './spec.ts';
 import { CliError, exit, usage } from './exit.ts';
 
 /** `schemaVersion` is typed `--schema-version`. */

@@ -3,7 +3,7 @@
  * `gov help environment` and the manifest all read this list.
  */
 import { environments } from '../../contract/auth-words.ts';
-import type { FlagSpec } from './command.ts';
+import type { FlagSpec } from './spec.ts';
 
 export const formats = ['table', 'wide', 'json', 'ndjson', 'yaml', 'csv', 'id'] as const;
 export type Format = (typeof formats)[number];

@@ -5,7 +5,7 @@
  */
 import { confirm } from '../terminal/ask.ts';
 import type { Asking } from '../terminal/ask.ts';
-import type { CommandSpec } from './command.ts';
+import type { CommandSpec } from './spec.ts';
 import type { Session } from '../context/session.ts';
 
 /** Whether a call changes something at the service, by its declaration and flags. */

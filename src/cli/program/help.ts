@@ -3,7 +3,7 @@
  * that the parser uses. `test/golden/help` holds the pages.
  */
 import { version } from '../../client/version.ts';
-import type { CommandSpec, FlagSpec } from './command.ts';
+import type { CommandSpec, FlagSpec } from './spec.ts';
 import { exitMeanings } from './exit.ts';
 import { kebab } from './flags.ts';
 import { environment, formats, globalFlags } from './globals.ts';

@@ -6,7 +6,7 @@
 import type { Operation } from '../../contract/operation.ts';
 import { table } from '../../contract/table.ts';
 import type { OperationId } from '../../contract/table.ts';
-import type { ArgSpec, CommandSpec, FlagSpec } from './command.ts';
+import type { ArgSpec, CommandSpec, FlagSpec } from './spec.ts';
 import { schemaOf } from './schema.ts';
 import type { Schema } from './schema.ts';
 

@@ -5,7 +5,7 @@
  */
 import { Command, CommanderError, Option } from 'commander';
 import { version } from '../../client/version.ts';
-import type { CommandSpec, FlagSpec } from './command.ts';
+import type { CommandSpec, FlagSpec } from './spec.ts';
 import { CliError, usage } from './exit.ts';
 import { kebab, readFlag } from './flags.ts';
 import { globalFlags } from './globals.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ambientIdToken } from '../../../src/cli/auth/ambient.ts';
-import { checkIdToken } from '../../../src/cli/auth/id-token.ts';
+import { checkIdToken } from '../../../src/cli/auth/id-token-shape.ts';
 import { Web } from '../../../src/cli/auth/web.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { json, startServer, type TestServer } from '../../client/server.ts';

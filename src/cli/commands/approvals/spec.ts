@@ -1,7 +1,7 @@
 /** Hand-made commands of the noun approvals, as data. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/command.ts';
-import type { FlagSpec } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
+import type { FlagSpec } from '../../program/spec.ts';
 
 const approvalId = { name: 'approvalId', description: 'Approval, such as apr_…' } as const;
 const comment = {

@@ -1,6 +1,6 @@
 /** Hand-made commands of the noun auth, as data. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 const idToken = {
   type: 'string',

@@ -1,6 +1,6 @@
 /** Commands of billing, as data. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 export const billingPortal = command({
   name: 'billing portal',

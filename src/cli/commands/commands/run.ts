@@ -2,7 +2,8 @@
 import { version } from '../../../client/version.ts';
 import type { Operation } from '../../../contract/operation.ts';
 import { table } from '../../../contract/table.ts';
-import type { CommandSpec, FlagSpec, Run } from '../../program/command.ts';
+import type { Run } from '../../program/command.ts';
+import type { CommandSpec, FlagSpec } from '../../program/spec.ts';
 import { exitMeanings } from '../../program/exit.ts';
 import { kebab } from '../../program/flags.ts';
 import { environment, formats, globalFlags } from '../../program/globals.ts';

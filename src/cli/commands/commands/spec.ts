@@ -1,5 +1,5 @@
 /** `gov commands`, as data. */
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 export const commands = command({
   name: 'commands',

@@ -1,5 +1,5 @@
 /** `gov completion`, as data. */
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 export const completion = command({
   name: 'completion',

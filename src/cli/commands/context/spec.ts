@@ -1,5 +1,5 @@
 /** Commands of contexts, as data. */
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 export const contextList = command({
   name: 'context list',

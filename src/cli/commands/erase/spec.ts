@@ -1,6 +1,6 @@
 /** `gov erase`, as data. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 export const erase = command({
   name: 'erase',

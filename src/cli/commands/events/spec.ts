@@ -1,6 +1,6 @@
 /** Hand-made commands of the nouns events and runs, as data. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 export const eventsPush = command({
   name: 'events push',

@@ -1,5 +1,5 @@
 /** Hand-made commands of the noun export, as data. */
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 import { exportFormats, exportResources } from '../../../contract/exports.ts';
 
 const exportId = { name: 'exportId', description: 'Export, such as exp_…' } as const;

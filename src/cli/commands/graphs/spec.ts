@@ -1,5 +1,5 @@
 /** Hand-made commands of the noun graphs, as data. */
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 const runId = { name: 'runId', description: 'Run' } as const;
 const formats = ['dot', 'mermaid'] as const;

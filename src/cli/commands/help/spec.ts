@@ -1,5 +1,5 @@
 /** `gov help`, as data. */
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 export const help = command({
   name: 'help',

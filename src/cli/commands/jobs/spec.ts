@@ -1,5 +1,5 @@
 /** Hand-made commands of the noun jobs, as data. */
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 export const jobsWait = command({
   name: 'jobs wait',

@@ -1,7 +1,7 @@
 /** Hand-made commands of the noun keys, as data. */
 import { limits } from '../../../contract/limits.ts';
 import { scopes } from '../../../contract/operation.ts';
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 const keyId = { name: 'keyId', description: 'API key, such as key_…' } as const;
 const scopeFlag = {

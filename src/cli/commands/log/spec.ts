@@ -1,5 +1,5 @@
 /** Commands of the log on disk, as data. */
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 import { data } from '../../program/data-flag.ts';
 
 export const logCheckpoint = command({

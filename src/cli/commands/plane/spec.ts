@@ -1,5 +1,5 @@
 /** Commands of a data plane on this machine, as data. Those that report usage are in `telemetry-spec.ts`. */
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 import { data } from '../../program/data-flag.ts';
 
 const file = {

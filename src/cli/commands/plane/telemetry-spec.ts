@@ -1,5 +1,5 @@
 /** Commands that enrol a data plane with a service and report its usage, as data. */
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 import { data } from '../../program/data-flag.ts';
 
 export const planeEnroll = command({

@@ -1,6 +1,6 @@
 /** Hand-made commands of the noun planes, as data: data planes that report to the service. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 const tokenFlags = {
   out: {

@@ -1,8 +1,8 @@
 /** Hand-made commands of the noun policy, as data. */
 import { limits } from '../../../contract/limits.ts';
 import { policyActions, policyStatuses } from '../../../contract/policy-words.ts';
-import { command } from '../../program/command.ts';
-import type { FlagSpec } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
+import type { FlagSpec } from '../../program/spec.ts';
 
 const policyId = { name: 'policyId', description: 'Policy' } as const;
 const files = {

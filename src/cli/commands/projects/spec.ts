@@ -1,7 +1,7 @@
 /** Hand-made commands of the noun projects, as data. */
 import { environments } from '../../../contract/auth-words.ts';
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 const projectId = { name: 'projectId', description: 'Project, such as prj_…' } as const;
 

@@ -1,5 +1,5 @@
 /** Hand-made commands of the noun proofs, as data. */
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 const proofId = { name: 'proofId', description: 'Proof, such as prf_…' } as const;
 

@@ -1,5 +1,5 @@
 /** `gov quickstart`, as data. */
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 export const quickstart = command({
   name: 'quickstart',

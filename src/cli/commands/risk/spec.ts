@@ -1,6 +1,6 @@
 /** Hand-made commands of the noun risk, as data. */
 import { riskActions } from '../../../contract/risk-words.ts';
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 const configFile = { name: 'file', description: 'JSON file, or - for standard input' } as const;
 

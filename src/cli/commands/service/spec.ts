@@ -1,5 +1,5 @@
 /** Hand-made commands of the noun service, as data. */
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 const data = {
   type: 'string',

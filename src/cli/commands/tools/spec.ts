@@ -1,7 +1,7 @@
 /** Hand-made commands of the noun tools, as data. */
 import { policyActions } from '../../../contract/policy-words.ts';
-import { command } from '../../program/command.ts';
-import type { FlagSpec } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
+import type { FlagSpec } from '../../program/spec.ts';
 
 const server = {
   type: 'string',

@@ -1,6 +1,6 @@
 /** Commands of metered usage, as data. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 export const usageShow = command({
   name: 'usage show',

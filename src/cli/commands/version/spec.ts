@@ -1,5 +1,5 @@
 /** `gov version`, as data. */
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 export const version = command({
   name: 'version',

@@ -1,5 +1,5 @@
 /** Commands of a witness, as data. */
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 const data = {
   type: 'string',

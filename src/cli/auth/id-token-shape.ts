@@ -1,0 +1,17 @@
+/** The form of an ID token: three base64url parts (JWS compact serialization, RFC 7515 section 7.1). */
+import { limits } from '../../contract/limits.ts';
+import { usage } from '../program/exit.ts';
+
+const shape = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+/** The token without the white space around it. Errors: exit 2, naming where it came from and never the text. */
+export function checkIdToken(from: string, text: string): string {
+  const token = text.trim();
+  if (token.length <= limits.idTokenChars && shape.test(token)) return token;
+  throw usage(
+    `${from}: expected an ID token (a JWT of at most ${limits.idTokenChars} characters), got something else`,
+  );
+}
+
+/** Whether a text is a token itself, rather than the name of a file. */
+export const isIdToken = (text: string): boolean => shape.test(text);
