@@ -16,7 +16,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writ
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
-import { type ChunkingContext, type CodeSplittingGroup, type Plugin, rolldown } from 'rolldown';
+import { type Plugin, rolldown } from 'rolldown';
 import { declarations } from './declarations.ts';
 import { frozenData } from './frozen.ts';
 import { notice } from './notice.ts';
@@ -32,10 +32,9 @@ const output = join(project, 'dist');
 
 /** CommonJS starts 5 ms quicker than an ES module, so the command line is built so; the library is an ES module. */
 const client: Target = { source: 'src/client/index.ts', file: 'client.js', isRequired: false };
-const commands: Target = { source: 'src/cli/main.ts', file: 'main.cjs', isRequired: true };
 const targets: readonly Target[] = [
   { source: 'src/cli/entry.ts', file: 'gov.cjs', isRequired: true },
-  commands,
+  { source: 'src/cli/main.ts', file: 'main.cjs', isRequired: true },
   { source: 'src/host/process/worker.ts', file: 'worker.js', isRequired: false },
   { source: 'src/store/sqlite/write/thread.ts', file: 'writer.cjs', isRequired: false },
   client,
@@ -71,7 +70,7 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     cwd: project,
     input: { [name]: source },
     platform: 'node',
-    preserveEntrySignatures: target === commands ? 'allow-extension' : 'exports-only',
+    preserveEntrySignatures: 'exports-only',
     external,
     plugins: [references(), commandFiles, await frozenData(project, { beside: target !== client })],
     transform: { target: 'node24', define: { 'process.env.NODE_ENV': '"production"' } },
@@ -83,7 +82,6 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     dir: folder,
     format: extension === 'cjs' ? 'cjs' : 'es',
     entryFileNames: file,
-    codeSplitting: target === commands ? { includeDependenciesRecursively: false, groups } : true,
     chunkFileNames: `${name}-[name].${extension}`,
     // require() instead of import(): it does not start the ES module loader.
     dynamicImportInCjs: false,
@@ -93,31 +91,6 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
   });
   await bundler.close();
   return result.output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
-}
-
-/**
- * What every command loads goes into its first file, and what a proof is verified with into another: rolldown by itself
- * makes a file of whatever the same commands load, which would be a dozen and 30 of them. All else stays as it does that.
- */
-const groups: CodeSplittingGroup[] = [
-  { name: 'all', tags: ['$initial'], priority: 1 },
-  {
-    name: (id, context) =>
-      id.startsWith(join(project, 'src/core/')) && verifiers(context).has(id) ? 'verifiers' : null,
-    debugName: 'verifiers',
-  },
-];
-
-const reached = new Set<string>();
-/** The modules that `gov proofs verify` has loaded once it runs. */
-function verifiers(context: ChunkingContext): ReadonlySet<string> {
-  const reach = (id: string): void => {
-    if (reached.has(id)) return;
-    reached.add(id);
-    context.getModuleInfo(id)?.importedIds.forEach(reach);
-  };
-  reach(join(project, 'src/cli/commands/proofs/verify.ts'));
-  return reached;
 }
 
 /** Where a bundle loads another target, by `import()` or `new URL('….ts', import.meta.url)`, names the built file. */
