@@ -1,7 +1,7 @@
 /**
- * Loads the file of a hand-made command by its name: `plane config apply` is `plane/config-apply.ts`, and a command of
- * one word, `erase`, is `erase/run.ts`. A command therefore costs only its own code. The build replaces the computed
- * import by a table of files (`scripts/build.ts`). `test/cli/commands/files.test.ts` checks names and files.
+ * Loads the file of a hand-made command by its name: `plane config apply` is `plane/config-apply.ts`; a command of one
+ * word, such as `erase`, is `erase/run.ts`. So a command loads only its own code. The build replaces the computed import
+ * by a table of files (`scripts/build.ts`). Tested by `test/cli/commands/files.test.ts`.
  */
 import type { Invocation } from '../program/command.ts';
 

@@ -1,4 +1,4 @@
-/** The commands under a noun, and all of them. */
+/** The commands of a noun, and all commands. Tested by `test/cli/program/manifest.test.ts`. */
 import type { CommandSpec } from '../program/spec.ts';
 import { specsByNoun } from './by-noun.ts';
 import { nouns } from './nouns.ts';

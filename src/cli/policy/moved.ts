@@ -1,4 +1,4 @@
-/** Prints what became of a policy that was moved in its life cycle. */
+/** Prints a policy after a transition. Tested by `test/cli/commands/policy/change.test.ts`. */
 import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
 import { plainView } from '../terminal/view.ts';

@@ -1,16 +1,19 @@
-/** What a running command gets, and what it returns. The types of `args` and `flags` follow from the command's spec. */
+/**
+ * The input of a running command, and its result. The types of `args` and `flags` follow from the command's spec.
+ * Tested by `test/cli/program/parse.test.ts`.
+ */
 import type { Io } from '../terminal/io.ts';
 import type { Out } from '../terminal/out.ts';
 import type { Session } from '../context/session.ts';
 import type { GivenFlags, Settings } from '../context/settings.ts';
 import type { ArgValues, CommandSpec, FlagValues } from './spec.ts';
 
-/** All that a running command is given. It writes to `out` only, and stops when `signal` fires. */
+/** The input of a running command. It writes to `out` only, and stops when `signal` fires. */
 export interface Invocation<Spec = CommandSpec> {
   readonly args: ArgValues<Spec>;
   readonly flags: FlagValues<Spec>;
   readonly settings: Settings;
-  /** Texts of the flags of every command, as typed. */
+  /** Texts of the global flags, as typed. */
   readonly globals: GivenFlags;
   readonly session: Session;
   readonly out: Out;
@@ -18,5 +21,5 @@ export interface Invocation<Spec = CommandSpec> {
   readonly signal: AbortSignal;
 }
 
-/** Runs a command; the answer is the exit code where it is not 0. Failures are thrown (`exit.ts`). */
+/** Runs a command. Returns the exit code if it is not 0, and throws a failure (`exit.ts`). */
 export type Run<Spec = CommandSpec> = (invocation: Invocation<Spec>) => Promise<number | void>;

@@ -1,19 +1,19 @@
 /**
- * What a command of the tool is, as data: the parser, `--help`, completion and `gov commands -o json` derive from it.
- * Contract rows make the generated commands (`manifest.ts`); `src/cli/commands/<noun>/spec.ts` declares hand-made ones.
- * Flags are keyed in camelCase and typed in kebab-case. `test/cli/program/manifest.test.ts` proves the derivation.
+ * The declaration of a command, as data. The parser, `--help`, completion and `gov commands -o json` derive from it.
+ * `manifest.ts` makes declarations from contract rows; `src/cli/commands/<noun>/spec.ts` has the hand-made ones.
+ * Flags have camelCase keys and are typed in kebab-case. Tested by `test/cli/program/manifest.test.ts`.
  */
 
 /**
- * How a flag's text is read. `duration`: milliseconds, from `500ms`, `30s`, `5m`, `2h`, `1d` or plain
- * seconds. `time`: RFC 3339 text, from itself or a duration ago. `json`: a JSON value, `@FILE` or `@-`.
+ * How to read a flag's text. `duration`: milliseconds, from `500ms`, `30s`, `5m`, `2h`, `1d` or plain seconds.
+ * `time`: RFC 3339 text, from itself or a duration ago. `json`: a JSON value, `@FILE` or `@-`.
  */
 export type FlagType = 'string' | 'strings' | 'integer' | 'boolean' | 'duration' | 'time' | 'json';
 
 export interface FlagSpec {
   readonly type: FlagType;
   readonly description: string;
-  /** Placeholder shown in help, such as FILE. */
+  /** Placeholder in help, such as FILE. */
   readonly value?: string;
   readonly short?: string;
   readonly required?: true;
@@ -24,7 +24,7 @@ export interface FlagSpec {
   readonly pattern?: string;
   /** Splits one value of a `strings` flag into several. */
   readonly separator?: ',';
-  /** Accepted but shown nowhere. */
+  /** Accepted, but not in help or completion. */
   readonly hidden?: true;
 }
 
@@ -46,18 +46,18 @@ export interface CommandSpec {
   readonly examples: readonly string[];
   /** Output formats beyond the common ones, such as `dot`. */
   readonly formats?: readonly string[];
-  /** Exit codes that this command uses in a sense of its own. */
+  /** Exit codes that have a special meaning for this command. */
   readonly exitCodes?: Readonly<Record<number, string>>;
-  /** It changes something at the service: always, with one of these flags, or without this one. */
+  /** Changes data at the service: always, with one of these flags, or without this one. */
   readonly changes?: true | { readonly with: readonly string[] } | { readonly without: string };
-  /** The command handles SIGINT and SIGTERM itself (a daemon). */
+  /** Handles SIGINT and SIGTERM itself, as a daemon does. */
   readonly ownsSignals?: true;
-  /** Contract row behind a generated command. */
+  /** Contract row of a generated command. */
   readonly operation?: string;
   readonly hidden?: true;
 }
 
-/** Keeps the literal types, from which `Invocation` derives what `args` and `flags` hold. */
+/** Keeps the literal types, from which `Invocation` derives the types of `args` and `flags`. */
 export const command = <const Spec extends CommandSpec>(spec: Spec): Spec => spec;
 
 interface FlagValueTypes {

@@ -1,11 +1,11 @@
 /**
- * `gov events push`: reads events, or recordings of other programs, and records them in batches. With a spool every
- * batch is on the disk before it is sent, and reading never waits for the service.
+ * `gov events push`: reads events, or recordings of other programs, and records them in batches. With a spool every batch
+ * is on disk before it is sent, and reading never waits for the service.
  *
- * What repeats nothing: batches of a file are cut by its content alone, so the same command gives the same
- * idempotency keys. What a failure leaves unsent is therefore either in the spool, or sent again by the same command.
- * Of a file that cannot be read to its end only full batches are sent, as their keys hold after it is mended; what
- * came through a pipe cannot come again and is sent as far as it was read. Proven by `test/cli/push/run.test.ts`.
+ * Repeating a command records nothing twice: the content of a file alone decides its batches, so the same command gives
+ * the same idempotency keys. After a failure, unsent events are in the spool, or the same command sends them again. Of a
+ * file that cannot be read to its end, only full batches are sent: their keys stay valid after a correction. Input from a
+ * pipe cannot be read again, so all of it is sent. Tested by `test/cli/push/run.test.ts`.
  */
 import { exit, failureOf } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
@@ -20,7 +20,7 @@ import { planOf, type PushIo, type PushOptions, type Work } from './work.ts';
 
 export type { PushIo, PushOptions } from './work.ts';
 
-/** Pushes; answers the exit code 0 or 9. Every other outcome is thrown, after the summary. */
+/** Pushes. Returns exit code 0 or 9; throws any other outcome after the summary. */
 export async function eventsPush(options: PushOptions, io: PushIo): Promise<number> {
   const sources = findSources(options.files, io.cwd);
   const progress = new Progress({
@@ -76,14 +76,14 @@ async function pushFromMemory(work: Work): Promise<void> {
   const sentences = [
     ...(io.signal.aborted ? [interrupted(report)] : []),
     ...(lost > 0
-      ? [safe`${counted(lost, 'event')} read and not acknowledged; from a pipe they are lost without --spool`]
+      ? [safe`${counted(lost, 'event')} read and not acknowledged; without --spool they are lost from a pipe`]
       : []),
   ];
   await report.finish({ dryRun: false, sentences });
   if (failure === undefined) return;
   const again =
     failureOf(failure).exit === exit.usage
-      ? 'correct the input and run it again'
+      ? 'correct the input and run the command again'
       : 'run the same command again';
-  throw explained(failure, `${again}: what was recorded is known for 24 hours`);
+  throw explained(failure, `${again}: the service recognises recorded events for 24 hours`);
 }

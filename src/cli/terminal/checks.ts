@@ -1,4 +1,7 @@
-/** How checks of `gov service doctor` and `gov plane doctor` are told. */
+/**
+ * Prints the checks of `gov service doctor` and `gov plane doctor`.
+ * Tested by `test/cli/commands/service/serve.test.ts`.
+ */
 import type { Out } from './out.ts';
 import { safe, type Safe, type Styles } from './safe.ts';
 import { plainView } from './view.ts';
@@ -10,7 +13,7 @@ interface Check {
   readonly advice: string | null;
 }
 
-/** A line for each check, and one below for what to do. */
+/** One line for each check, and one below it with the advice. */
 export function told(checks: readonly Check[], { green, red, yellow, dim }: Styles): Safe[] {
   const width = Math.max(0, ...checks.map(({ name }) => name.length));
   const marks = { ok: green('✓'), warn: yellow('!'), fail: red('✗') } as const;
@@ -22,7 +25,7 @@ export function told(checks: readonly Check[], { green, red, yellow, dim }: Styl
 
 const { columns } = plainView(['name', 'status', 'detail', 'advice']);
 
-/** All that a doctor found: lines for people, rows or one value for programs. */
+/** Prints all checks: lines for people, rows or one value for programs. */
 export async function tellChecks(
   report: { readonly ok: boolean; readonly checks: readonly Check[] },
   out: Out,

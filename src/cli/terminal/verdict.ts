@@ -1,4 +1,7 @@
-/** Prints what a verification found: loudly where nothing was governed, plainly what was not re-derived. */
+/**
+ * Prints the result of a proof's verification, and warns about vacuous layers.
+ * Tested by `test/cli/commands/proofs/verify.test.ts`.
+ */
 import type { Explanation } from '../../core/proof/bundle.ts';
 import { isVacuous, vacuousCodes, verdictCodes } from '../../core/proof/verdict.ts';
 import type { CheckResult, VacuousCode, Verdict } from '../../core/proof/verdict.ts';
@@ -16,7 +19,7 @@ interface Layer {
   readonly code?: string | undefined;
 }
 
-/** A verdict of this machine, or the service's answer, which has fewer members. */
+/** A verdict of this machine, or the service's response, which has fewer members. */
 export interface Told extends Partial<Omit<Verdict, 'layers' | 'code'>> {
   readonly source: 'offline' | 'service';
   readonly verified: boolean;
@@ -37,7 +40,7 @@ export const meaningOf = (code: string | undefined): string =>
 
 export async function printVerdict(out: Out, told: Told): Promise<void> {
   const has = (vacuous: VacuousCode): boolean => told.layers.some(({ code }) => code === vacuous);
-  // preimages are texts of several lines, which tab-separated output could only spell
+  // a preimage has several lines, which tab-separated output could only escape
   const asText = out.isHuman || (out.format === 'tsv' && told.explanations !== undefined);
   if (asText) await out.lines(human(told, out));
   else if (out.format === 'tsv' || out.format === 'csv') await out.lines(rows(told, out.format === 'csv'));
@@ -55,7 +58,7 @@ export async function printVerdict(out: Out, told: Told): Promise<void> {
   }
 }
 
-/** `kind name result …`, one line each. */
+/** One line each: `kind name result …`. */
 function rows(told: Told, asCsv: boolean): Safe[] {
   const cells: (readonly (string | null | undefined)[])[] = [
     ['proof', told.proofId, told.verified ? 'verified' : 'not verified', told.code],
@@ -134,9 +137,9 @@ function legend({ layers, source }: Told): string[] {
   const where =
     source === 'offline' ? 'on this machine from what the bundle encloses' : 'by the service from its store';
   return [
-    ...(has('recomputed') ? [`recomputed: derived again ${where}`] : []),
+    ...(has('recomputed') ? [`recomputed: computed again ${where}`] : []),
     ...(has('attested')
-      ? ['attested: the signed word of the log; the events to derive it from are not enclosed']
+      ? ['attested: the signed word of the log; the bundle does not enclose the events behind it']
       : []),
   ];
 }

@@ -60,7 +60,7 @@ describe('flags', () => {
     expect(() => read({ type: 'json' }, '{a}')).toThrow(/a JSON value/);
     const absent = join(emptyDirectory(), 'absent');
     expect(() => read({ type: 'json' }, `@${absent}`)).toThrow(
-      `cannot read ${absent}: there is no such file`,
+      `cannot read ${absent}: the file does not exist`,
     );
   });
 });

@@ -1,4 +1,4 @@
-/** `gov approvals approve ID`. */
+/** `gov approvals approve ID`. Tested by `test/cli/commands/tools/exec.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { decideApproval } from '../../approvals/decide.ts';
 import type { approvalsApprove as spec } from './spec.ts';

@@ -1,4 +1,4 @@
-/** `gov approvals deny ID`. */
+/** `gov approvals deny ID`. Tested by `test/cli/commands/tools/exec.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { decideApproval } from '../../approvals/decide.ts';
 import type { approvalsDeny as spec } from './spec.ts';

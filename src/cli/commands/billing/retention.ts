@@ -1,4 +1,7 @@
-/** `gov billing retention [--days N|forever] [--legal-hold on|off]`: what is not named stays. */
+/**
+ * `gov billing retention [--days N|forever] [--legal-hold on|off]`: settings without a flag stay.
+ * Tested by `test/cli/commands/usage/show.test.ts`.
+ */
 import { limits } from '../../../contract/limits.ts';
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';

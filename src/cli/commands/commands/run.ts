@@ -1,4 +1,7 @@
-/** `gov commands`: the tool described for people in a list, for programs as one JSON value. */
+/**
+ * `gov commands`: a list of commands for people, one JSON value for programs.
+ * Tested by `test/cli/program/manifest.test.ts`.
+ */
 import { version } from '../../../client/version.ts';
 import type { Operation } from '../../../contract/operation.ts';
 import { table } from '../../../contract/table.ts';
@@ -36,7 +39,7 @@ function described(each: CommandSpec) {
   };
 }
 
-/** Additive changes only: programs read it. */
+/** The manifest. Programs read it, so change it only by additions. */
 export const manifest = () => ({
   name: 'gov',
   version,

@@ -1,4 +1,4 @@
-/** `gov commands`, as data. */
+/** `gov commands`, as data. Tested by `test/cli/program/manifest.test.ts`. */
 import { command } from '../../program/spec.ts';
 
 export const commands = command({

@@ -1,4 +1,4 @@
-/** `gov completion`, as data. */
+/** `gov completion`, as data. Tested by `test/cli/program/completion.test.ts`. */
 import { command } from '../../program/spec.ts';
 
 export const completion = command({

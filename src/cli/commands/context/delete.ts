@@ -1,4 +1,7 @@
-/** `gov context delete NAME`: asks where a credential goes with it. */
+/**
+ * `gov context delete NAME`: asks first if this also deletes a credential.
+ * Tested by `test/cli/context/config.test.ts`.
+ */
 import { confirmName } from '../../terminal/ask.ts';
 import type { Run } from '../../program/command.ts';
 import { readUserConfig } from '../../context/config.ts';
@@ -35,7 +38,7 @@ export const run: Run<typeof spec> = async (call) => {
   if (currentContext === undefined) await out.note(safe`no context is current: gov context use NAME`);
 };
 
-/** The credential that no other context refers to. */
+/** Returns the credential of this context if no other context refers to it. */
 function lastHolder(contexts: Readonly<Record<string, Context>>, name: string): string | undefined {
   const credentialOf = (each: Context | undefined): string | undefined =>
     each?.kind === 'service' ? each.credential : undefined;

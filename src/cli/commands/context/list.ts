@@ -1,4 +1,4 @@
-/** `gov context list`. Never shows a secret. */
+/** `gov context list`. Never shows a secret. Tested by `test/cli/context/config.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { readUserConfig } from '../../context/config.ts';
 import { environmentOf } from '../../context/definition.ts';

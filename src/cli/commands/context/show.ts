@@ -1,4 +1,7 @@
-/** `gov context show`: what applies here and what decided it. Never shows a secret. */
+/**
+ * `gov context show`: the settings in use and their sources. Never shows a secret.
+ * Tested by `test/cli/context/config.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { configPath } from '../../context/config.ts';
 import { masked } from '../../context/credentials.ts';
@@ -40,7 +43,7 @@ export const run: Run<typeof spec> = async ({ out, io, session }) => {
   const rows: readonly (readonly [string, string])[] = [
     ['context', name === null ? 'none' : `${name} (${kind ?? ''})`],
     ['address', 'error' in baseUrl ? baseUrl.error : `${baseUrl.value}, from ${baseUrl.from}`],
-    ['environment', typeof environment === 'string' ? environment : (environment?.error ?? 'not said')],
+    ['environment', typeof environment === 'string' ? environment : (environment?.error ?? 'unknown')],
     [
       'project',
       project === null

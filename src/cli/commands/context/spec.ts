@@ -1,9 +1,9 @@
-/** Commands of contexts, as data. */
+/** Commands of the noun context, as data. Tested by `test/cli/context/config.test.ts`. */
 import { command } from '../../program/spec.ts';
 
 export const contextList = command({
   name: 'context list',
-  summary: 'List the contexts: the services this user talks to',
+  summary: 'List the contexts: the services and planes of this user',
   examples: ['gov context list'],
 });
 
@@ -16,22 +16,22 @@ export const contextUse = command({
 
 export const contextShow = command({
   name: 'context show',
-  summary: 'Show which service, credential and trust apply here, and what decided each',
+  summary: 'Show the service, credential and trust in use, and the source of each',
   examples: ['gov context show', 'gov context show -C production -o json'],
 });
 
 export const contextSet = command({
   name: 'context set',
-  summary: 'Make a context, or change one',
+  summary: 'Create a context, or change one',
   details: [
-    'What the flags of every command say is kept for it: --base-url, --env, --project, --cacert. What is not given stays. An address without a path gets that of the interface.',
+    'Stores the global flags --base-url, --env, --project and --cacert in the context. Settings without a flag stay. An address without a path gets the path of the API.',
   ],
   args: [{ name: 'name', description: 'Context' }],
   flags: {
     apiKeyFile: {
       type: 'string',
       value: 'FILE',
-      description: 'Read the API key from this file, which stays yours; see also gov auth login',
+      description: 'Read the API key from this file, which gov does not change; see also gov auth login',
     },
     trust: { type: 'string', value: 'FILE', description: 'Trust file for proofs of this service' },
     data: {
@@ -44,7 +44,7 @@ export const contextSet = command({
       separator: ',',
       choices: ['project', 'apiKeyFile', 'trustFile', 'caFile', 'environment'],
       value: 'A,B',
-      description: 'Forget these',
+      description: 'Remove these settings',
     },
   },
   examples: [
@@ -56,14 +56,14 @@ export const contextSet = command({
 
 export const contextDelete = command({
   name: 'context delete',
-  summary: 'Remove a context, and its stored credential where no other context has it',
-  details: ['The service is not told: gov auth logout ends a sign-in, gov keys revoke a key.'],
+  summary: 'Delete a context, and its stored credential unless another context uses it',
+  details: ['The service does not learn of it: gov auth logout ends a sign-in, gov keys revoke a key.'],
   args: [{ name: 'name', description: 'Context' }],
   flags: {
     confirm: {
       type: 'string',
       value: 'NAME',
-      description: 'Name of the context, in place of being asked for it',
+      description: 'Name of the context, instead of a question',
     },
   },
   examples: ['gov context delete acme-sandbox'],

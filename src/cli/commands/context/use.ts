@@ -1,4 +1,4 @@
-/** `gov context use NAME`. */
+/** `gov context use NAME`. Tested by `test/cli/context/config.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
 import { unknownContext } from '../../context/place.ts';

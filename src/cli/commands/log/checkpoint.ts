@@ -1,4 +1,4 @@
-/** `gov log checkpoint`: the bytes that were signed, as they are. */
+/** `gov log checkpoint`: prints the exact signed bytes. Tested by `test/plane/data/recover.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { isStdout, writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';

@@ -1,4 +1,7 @@
-/** Commands of a data plane on this machine, as data. Those that report usage are in `telemetry-spec.ts`. */
+/**
+ * Commands of a data plane on this machine, as data; `telemetry-spec.ts` has those that report usage.
+ * Tested by `test/cli/commands/plane/init.test.ts` and the files beside it.
+ */
 import { command } from '../../program/spec.ts';
 import { data } from '../../program/data-flag.ts';
 
@@ -15,19 +18,19 @@ export const planeInit = command({
     name: {
       type: 'string',
       value: 'NAME',
-      description: 'Name of the plane and its context; default the directory’s',
+      description: 'Name of the plane and its context; default: that of the directory',
     },
     listen: {
       type: 'string',
       value: 'HOST:PORT',
-      description: 'Address to serve at; default 127.0.0.1:7460',
+      description: 'Address to serve at; default: 127.0.0.1:7460',
     },
     metricsListen: { type: 'string', value: 'HOST:PORT', description: 'Address of the metrics, or off' },
     environment: {
       type: 'string',
       choices: ['production', 'sandbox'],
       value: 'ENV',
-      description: 'What its keys are for; default production',
+      description: 'Environment of its keys; default: production',
     },
   },
   examples: ['gov plane init --data ./gov-data'],
@@ -35,7 +38,7 @@ export const planeInit = command({
 
 export const planeServe = command({
   name: 'plane serve',
-  summary: 'Serve a data plane until it is told to stop',
+  summary: 'Serve a data plane until a signal stops it',
   flags: {
     data,
     listen: {
@@ -44,7 +47,7 @@ export const planeServe = command({
       description: 'Address to serve at instead of the configured one',
     },
     metricsListen: { type: 'string', value: 'HOST:PORT', description: 'Address of the metrics, or off' },
-    logLevel: { type: 'string', value: 'LEVEL', description: 'Least level that is logged; default info' },
+    logLevel: { type: 'string', value: 'LEVEL', description: 'Lowest level to log; default: info' },
     tlsCert: {
       type: 'string',
       value: 'FILE',
@@ -53,31 +56,31 @@ export const planeServe = command({
     tlsKey: {
       type: 'string',
       value: 'FILE',
-      description: 'Its private key (PEM), a file that only its owner reads',
+      description: 'Its private key (PEM), a file that only its owner can read',
     },
     tlsClientCa: {
       type: 'string',
       value: 'FILE',
-      description: 'Authorities (PEM) of which every client needs a certificate',
+      description: 'Require a client certificate of these authorities (PEM)',
     },
     witness: {
       type: 'strings',
       value: 'VKEY@URL',
-      description: 'Witness that cosigns checkpoints, instead of those in plane.json; may be repeated',
+      description: 'Witness that cosigns checkpoints, instead of those in plane.json; repeatable',
     },
     rebuildHeads: {
       type: 'boolean',
-      description: 'Make a lost heads.db again from gov.db, which must be the newest copy',
+      description: 'Rebuild a lost heads.db from gov.db, which must be the newest copy',
     },
   },
-  exitCodes: { 0: 'stopped by a signal', 6: 'another process serves it', 74: 'stopped by a storage fault' },
+  exitCodes: { 0: 'a signal stopped it', 6: 'another process serves it', 74: 'a disk error stopped it' },
   ownsSignals: true,
   examples: ['gov plane serve', 'gov plane serve --data /var/lib/gov'],
 });
 
 export const planeStatus = command({
   name: 'plane status',
-  summary: 'Say whether a data plane serves, and how it is',
+  summary: 'Show whether a data plane serves, and its state',
   flags: { data },
   examples: ['gov plane status', 'gov plane status -o json'],
   exitCodes: {
@@ -89,39 +92,37 @@ export const planeStatus = command({
 
 export const planeConfigShow = command({
   name: 'plane config show',
-  summary: 'Show the configuration in force that came from the service: version, hash, policies',
-  details: ['A plane that serves is asked; of one that does not, the data directory is read.'],
+  summary: 'Show the current configuration from the service: version, hash, policies',
+  details: ['gov asks a serving plane; otherwise it reads the data directory.'],
   flags: { data },
   examples: ['gov plane config show', 'gov plane config show -o json | jq -r .bundleHash'],
-  exitCodes: { 3: 'the newest one of the service is refused', 5: 'the plane holds none' },
+  exitCodes: { 3: 'the plane refuses the newest one of the service', 5: 'the plane has none' },
 });
 
 export const planeConfigApply = command({
   name: 'plane config apply',
-  summary: 'Put a signed configuration from a file in force: for a plane without a way to its service',
+  summary: 'Apply a signed configuration from a file, on a plane that cannot reach its service',
   details: [
-    'It is taken whole or not at all: signature, project, a version after the one in force, and every policy are checked first. What was in force stays where it is refused.',
-    'A plane that serves takes it at once; one that does not has it when it is started.',
+    'gov first checks signature, project, version and every policy; the version must be newer than the current one. It applies all or nothing: after a refusal the current configuration stays.',
+    'A serving plane applies it at once; another one when it starts.',
   ],
   args: [file],
   flags: {
     data,
     older: {
       type: 'boolean',
-      description: 'Take it though a later version is in force: of a service restored from a backup',
+      description: 'Accept an older version, for a service restored from a backup',
     },
   },
   changes: true,
   examples: ['gov plane config apply ward-7.govconfig.json'],
-  exitCodes: { 3: 'it is refused; what was in force stays' },
+  exitCodes: { 3: 'the plane refuses it; the current one stays' },
 });
 
 export const planeConfigVerify = command({
   name: 'plane config verify',
-  summary: 'Check a signed configuration without changing anything',
-  details: [
-    'Whose signature counts is what the plane was told when it was enrolled, or by plane.json; elsewhere give --key and --project-id.',
-  ],
+  summary: 'Check a signed configuration, and change nothing',
+  details: ['The enrolment or plane.json names the trusted key. Elsewhere give --key and --project-id.'],
   args: [file],
   flags: {
     data,
@@ -133,28 +134,28 @@ export const planeConfigVerify = command({
     projectId: {
       type: 'string',
       value: 'PROJECT',
-      description: 'Project of the service that it has to be of',
+      description: 'Expected project of the service',
     },
     environment: {
       type: 'string',
       choices: ['production', 'sandbox'],
       value: 'ENV',
-      description: 'Environment that it has to be of; default that of the plane, or production',
+      description: 'Expected environment; default: that of the plane, or production',
     },
   },
   examples: [
     'gov plane config verify ward-7.govconfig.json',
     'gov plane config verify ward-7.govconfig.json --key gov.example/config+2f1c8a90+AUj… --project-id prj_01jq3v5k8hf7wb3c9x2m4n6p8r',
   ],
-  exitCodes: { 0: 'it would be taken', 3: 'it would be refused' },
+  exitCodes: { 0: 'a plane would accept it', 3: 'a plane would refuse it' },
 });
 
 export const planeConfigSet = command({
   name: 'plane config set',
-  summary: 'Say whose configurations a plane takes, and what they count for',
+  summary: 'Set whose configurations a plane accepts, and how its policies combine',
   details: [
-    'A plane that is enrolled knows its service. One without a way to it is told the project and the verifier key, which gov planes bundle says.',
-    'beside: the policies of the service are in force beside the plane’s own. service: only those of the service count. off: none is taken, and what came earlier is the plane’s to change.',
+    'An enrolled plane knows its service. For a plane that cannot reach its service, set project and verifier key; gov planes bundle prints both.',
+    'beside: the policies of service and plane both apply. service: only those of the service apply. off: the plane accepts no configuration, and may change the policies it has.',
   ],
   flags: {
     data,
@@ -162,12 +163,12 @@ export const planeConfigSet = command({
       type: 'string',
       choices: ['beside', 'service', 'off'],
       value: 'MODE',
-      // as in src/contract/plane-config.ts
-      description: 'What the policies of the service count for; default beside',
+      // the same words as in src/contract/plane-config.ts
+      description: 'How the policies of the service apply; default: beside',
     },
     projectId: { type: 'string', value: 'PROJECT', description: 'Project of the service' },
     key: { type: 'strings', value: 'VKEY', description: 'Verifier key of the service; repeatable' },
-    every: { type: 'duration', value: 'TIME', description: 'How often the service is asked; default 5m' },
+    every: { type: 'duration', value: 'TIME', description: 'Interval of asking the service; default: 5m' },
   },
   changes: true,
   examples: [
@@ -178,20 +179,20 @@ export const planeConfigSet = command({
 
 export const planeBackup = command({
   name: 'plane backup',
-  summary: 'Copy a data plane into a directory, also while it serves, and verify the copy',
+  summary: 'Copy a data plane to a directory, also while it serves, and verify the copy',
   details: [
-    'The copy is of one moment: the log, what lies beside it, configuration and trust, with a signed manifest of sizes, ' +
-      'hashes and the newest checkpoints. Keys are left out unless --with-keys asks for them: who has them can sign.',
+    'The copy shows one moment: log, database, configuration and trust, with a signed manifest of sizes, hashes and ' +
+      'the newest checkpoints. It has no keys without --with-keys: with them, others can sign.',
   ],
   flags: {
     data,
     out: { type: 'string', value: 'DIR', short: 'O', required: true, description: 'Directory to make' },
     withKeys: {
       type: 'boolean',
-      description: 'Also keys/, the keys of subjects and the local API keys; the copy is a secret then',
+      description: 'Also copy keys/, the keys of subjects and the local API keys; keep the copy secret',
     },
   },
-  exitCodes: { 6: 'the directory holds something, or the plane is an older copy itself' },
+  exitCodes: { 6: 'the directory is not empty, or the plane itself is an older copy' },
   examples: [
     'gov plane backup -O /backup/2026-11-20',
     'gov plane backup --data /var/lib/gov -O ./copy --with-keys',
@@ -200,11 +201,11 @@ export const planeBackup = command({
 
 export const planeRestore = command({
   name: 'plane restore',
-  summary: 'Make a data plane out of a backup, and prove that this goes back behind nothing that was signed',
+  summary: 'Make a data plane from a backup, and prove that it is not behind a signed checkpoint',
   details: [
-    'Give the newest checkpoints that are known elsewhere: files that clients or a witness kept, a receipt of the ' +
-      'service, or the heads.db of the lost machine. Where one of them is beyond the backup, the plane that is made ' +
-      'never signs on that log: whoever holds the checkpoint could prove two histories. What is missing is said.',
+    'Give the newest known checkpoints: files that clients or a witness stored, a receipt of the service, or the ' +
+      'heads.db of the lost machine. If one is beyond the backup, the new plane never signs on that log, because ' +
+      'the owner of the checkpoint could prove two histories. The output names the missing entries.',
   ],
   args: [{ name: 'from', description: 'Directory of the backup' }],
   flags: {
@@ -212,9 +213,9 @@ export const planeRestore = command({
     lastCheckpoint: {
       type: 'strings',
       value: 'FILE|-',
-      description: 'Newest signed checkpoint known elsewhere, or a kept heads.db; may be given several times',
+      description: 'Newest signed checkpoint from another machine, or a stored heads.db; repeatable',
     },
-    unproven: { type: 'boolean', description: 'No checkpoint is known elsewhere: nothing is proven' },
+    unproven: { type: 'boolean', description: 'No other checkpoint is known; proves nothing' },
     trust: {
       type: 'string',
       value: 'FILE',
@@ -222,9 +223,9 @@ export const planeRestore = command({
     },
   },
   exitCodes: {
-    0: 'restored, and it has all that the checkpoints say',
+    0: 'restored, with all entries of the checkpoints',
     3: 'restored, but behind a checkpoint: it does not serve',
-    6: 'the directory holds something, or a checkpoint is of another history',
+    6: 'the directory is not empty, or a checkpoint belongs to another history',
   },
   examples: [
     'gov plane restore /backup/2026-11-20 --data ./gov-data --last-checkpoint newest.txt',
@@ -234,39 +235,39 @@ export const planeRestore = command({
 
 export const planeDoctor = command({
   name: 'plane doctor',
-  summary: 'Say whether a data plane could serve, and what to do where it could not',
+  summary: 'Check whether a data plane can serve, and show what to do if it cannot',
   flags: {
     data,
     listen: {
       type: 'string',
       value: 'HOST:PORT',
-      description: 'Address to look at instead of the configured one',
+      description: 'Address to check instead of the configured one',
     },
     metricsListen: { type: 'string', value: 'HOST:PORT', description: 'Address of the metrics, or off' },
   },
-  exitCodes: { 0: 'nothing failed; warnings may be there', 3: 'a check failed' },
+  exitCodes: { 0: 'no check failed; there may be warnings', 3: 'a check failed' },
   examples: ['gov plane doctor', 'gov plane doctor --data /var/lib/gov -o json'],
 });
 
 export const planeKeysRotate = command({
   name: 'plane keys rotate',
-  summary: 'Make new keys for the log of a plane; both sign until the old ones are retired',
+  summary: 'Make new keys for the log of a plane; old and new sign until gov plane keys retire',
   details: [
-    'A leaf of the log that an old and the new key sign says so. The trust file gets the new keys; give it to whoever verifies, and the new keys to witnesses, before gov plane keys retire.',
-    'Where the plane is served, the process that serves it takes the new keys at once; nothing stops.',
+    'A leaf of the log, signed by both keys, records the change. The trust file gets the new keys. Before gov plane keys retire, give the trust file to all verifiers and the new keys to witnesses.',
+    'A serving process uses the new keys at once, without a restart.',
   ],
   flags: { data },
-  exitCodes: { 6: 'the keys before the last rotation still sign, or the process that serves did not answer' },
+  exitCodes: { 6: 'the keys before the last rotation still sign, or the serving process did not answer' },
   examples: ['gov plane keys rotate --data ./gov-data'],
 });
 
 export const planeKeysRetire = command({
   name: 'plane keys retire',
-  summary: 'Sign with the new keys alone; proofs of before go on being verified with the old ones',
+  summary: 'Sign with the new keys only; the old keys still verify earlier proofs',
   details: [
-    'The private keys go to keys/retired, where nothing reads them. A service that the plane is enrolled with knows it by the old key until it enrols again.',
+    'The private keys move to keys/retired, where no process reads them. The service of an enrolled plane knows it by the old key until it enrols again.',
   ],
   flags: { data },
-  exitCodes: { 6: 'there is one pair of keys only, or the process that serves did not answer' },
+  exitCodes: { 6: 'there is only one pair of keys, or the serving process did not answer' },
   examples: ['gov plane keys retire --data ./gov-data'],
 });

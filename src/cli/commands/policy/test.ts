@@ -1,4 +1,7 @@
-/** `gov policy test FILES --cases FILES`: runs cases here, without a service. Exit 3 where one fails. */
+/**
+ * `gov policy test FILES --cases FILES`: runs cases without a service. Exit 3 if one fails.
+ * Tested by `test/cli/commands/policy/test.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
 import type { Out } from '../../terminal/out.ts';
@@ -18,7 +21,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) =>
   const results = suite.results();
   const coverage = suite.coverage();
   const mutants = flags.mutants ? [...suite.mutants()] : null;
-  // a clause that is written as true, such as {}, can be seen one way only
+  // a constant clause, such as {}, has only one value
   const clauses = coverage.flatMap((each) => each.clauses).filter(({ text }) => !/^(true|false)$/.test(text));
   const covered = coverage.reduce((sum, each) => sum + each.covered, 0);
   const told: Told = {
@@ -39,7 +42,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) =>
 interface Told {
   readonly passed: number;
   readonly failed: number;
-  /** Share of clauses that some case saw true and some saw false. */
+  /** Share of clauses that one case saw true and one false. */
   readonly coverage: number;
   readonly cases: readonly CaseResult[];
   readonly policies: readonly PolicyCoverage[];
@@ -96,7 +99,7 @@ const seenText = (clause: { readonly true: number; readonly false: number }): st
         ? 'only false'
         : 'never';
 
-/** `case name passed …`, `clause policyId text …`, `mutant policyId killed …`, one line each. */
+/** One line each: `case name passed …`, `clause policyId text …`, `mutant policyId killed …`. */
 const rows = ({ cases, policies, mutants }: Told): (readonly (string | number)[])[] => [
   ...cases.map((each) => ['case', each.name, each.passed ? 'passed' : 'failed', missText(each)]),
   ...policies.flatMap(({ policyId, clauses }) =>

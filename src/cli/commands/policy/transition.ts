@@ -1,4 +1,4 @@
-/** `gov policy transition ID --to STATUS`. */
+/** `gov policy transition ID --to STATUS`. Tested by `test/cli/commands/policy/change.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { moved } from '../../policy/moved.ts';
 import type { policyTransition as spec } from './spec.ts';

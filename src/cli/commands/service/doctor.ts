@@ -1,4 +1,4 @@
-/** `gov service doctor`: exit 3 where a check failed. */
+/** `gov service doctor`: exit 3 if a check failed. Tested by `test/cli/commands/service/serve.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
 import { tellChecks } from '../../terminal/checks.ts';

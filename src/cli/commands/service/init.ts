@@ -1,4 +1,7 @@
-/** `gov service init`: makes the directory; with PostgreSQL it then says whether the database is ready. */
+/**
+ * `gov service init`: makes the directory; with PostgreSQL it also checks the database.
+ * Tested by `test/cli/commands/service/serve.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
@@ -19,7 +22,7 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
     issuer === undefined || clientId === undefined ? {} : { issuer: { url: issuer, clientId } };
   const made = await serviceInit({ ...options, ...provider, dataDir, env: io.env });
   if (out.isHuman) {
-    const what = made.created ? 'made' : 'it is there already, nothing was changed:';
+    const what = made.created ? 'made' : 'exists already, unchanged:';
     await out.lines([
       safe`${out.styles.green(what)} hosted service in ${made.dataDir}`,
       safe`  logs     ${made.name}/…`,

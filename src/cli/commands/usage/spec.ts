@@ -1,30 +1,30 @@
-/** Commands of metered usage, as data. */
+/** Commands of metered usage, as data. Tested by `test/cli/commands/usage/show.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
 import { command } from '../../program/spec.ts';
 
 export const usageShow = command({
   name: 'usage show',
-  summary: 'Show metered operations of a month beside their quotas',
+  summary: 'Show the metered operations of a month and their quotas',
   flags: {
     period: {
       type: 'string',
       value: 'YYYY-MM',
       pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$',
-      description: 'Calendar month, UTC; default this one',
+      description: 'Calendar month, UTC; default: this one',
     },
     failOver: {
       type: 'string',
       value: 'PERCENT',
-      description: 'Exit with 3 where this share of a quota, or more, is used',
+      description: 'Exit with 3 if this share of a quota, or more, is used',
     },
   },
   examples: ['gov usage show', 'gov usage show --fail-over 90%', 'gov usage show --period 2026-01 -o csv'],
-  exitCodes: { 3: 'a quota is used to the share of --fail-over' },
+  exitCodes: { 3: 'the usage of a quota has reached --fail-over' },
 });
 
 export const usageThresholds = command({
   name: 'usage thresholds',
-  summary: 'Show, or set, at which percentages of a quota it is told',
+  summary: 'Show or set the percentages of a quota that cause a notification',
   changes: { with: ['set'] },
   flags: {
     set: {
@@ -39,9 +39,9 @@ export const usageThresholds = command({
 
 export const usageImport = command({
   name: 'usage import',
-  summary: 'Bring what data planes wrote to files to the service, and their receipts back',
+  summary: 'Send the usage files of data planes to the service, and write its receipts',
   details: [
-    'Files hold one message a line, as gov plane usage export writes them. A file that is brought again changes nothing.',
+    'Files have one message per line, as gov plane usage export writes them. Sending a file again changes nothing.',
   ],
   changes: true,
   args: [{ name: 'file', description: 'File of a data plane, or - for standard input', variadic: true }],
@@ -49,7 +49,7 @@ export const usageImport = command({
     receipts: {
       type: 'string',
       value: 'FILE',
-      description: 'Write what the messages were answered with, for gov plane usage receipts',
+      description: 'Write the service’s responses to this file, for gov plane usage receipts',
     },
   },
   examples: ['gov usage import ward-7.ndjson --receipts ward-7.receipts.ndjson'],

@@ -1,4 +1,4 @@
-/** `gov version`, as data. */
+/** `gov version`, as data. Tested by `test/cli/main.test.ts`. */
 import { command } from '../../program/spec.ts';
 
 export const version = command({
