@@ -2,15 +2,15 @@
  * Builds dist/ from the sources with rolldown: `node scripts/build.ts` (Node >= 24, no other step before it).
  *
  *   gov.cjs       first file of the command line: version, Node check, compile cache   src/cli/entry.ts
- *   main.cjs      the command line; what it loads by `import()` stays in files apart   src/cli/main.ts
+ *   main.cjs      the command line; modules behind `import()` stay in files apart      src/cli/main.ts
  *   worker.js     the thread that computes beside the server                           src/host/process/worker.ts
  *   writer.cjs    the thread that writes for the server                                src/store/sqlite/write/thread.ts
  *   client.js     the client library; its declarations go to types/                    src/client/index.ts
- *   data-*.json   schemas of the contract and commands, parsed when asked for          scripts/frozen.ts
- *   NOTICE        licences of the packages that were bundled
+ *   data-*.json   schemas of the contract and commands, parsed on first use            scripts/frozen.ts
+ *   NOTICE        licences of the bundled packages
  *
- * Packages named in `dependencies` are native and stay outside. The result is made beside dist/ and renamed, so
- * that a failed build leaves the former one. Proved by test/package.test.ts.
+ * Packages in `dependencies` are native and stay outside. The build writes to a folder beside dist/ and renames it, so
+ * that a failed build keeps the old one. Tested by `test/package.test.ts`.
  */
 import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -30,7 +30,7 @@ interface Target {
 const project = fileURLToPath(new URL('..', import.meta.url));
 const output = join(project, 'dist');
 
-/** CommonJS starts 5 ms quicker than an ES module, so the command line is built so; the library is an ES module. */
+/** The command line is CommonJS, which starts 5 ms faster than an ES module. The library is an ES module. */
 const client: Target = { source: 'src/client/index.ts', file: 'client.js', isRequired: false };
 const targets: readonly Target[] = [
   { source: 'src/cli/entry.ts', file: 'gov.cjs', isRequired: true },
@@ -43,7 +43,8 @@ const targets: readonly Target[] = [
 async function build(): Promise<void> {
   const present = targets.filter(({ source, file, isRequired }) => {
     const exists = existsSync(join(project, source));
-    if (!exists && isRequired) throw new Error(`expected ${source} to make dist/${file} of, found none`);
+    if (!exists && isRequired)
+      throw new Error(`expected ${source} as the source of dist/${file}, found none`);
     return exists;
   });
   const { dependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
@@ -62,7 +63,7 @@ async function build(): Promise<void> {
   }
 }
 
-/** Writes one target with its chunks; the paths of all modules that went into it. */
+/** Writes one target with its chunks. Returns the paths of all its modules. */
 async function bundle(target: Target, folder: string, external: string[]): Promise<string[]> {
   const { source, file } = target;
   const [name = '', extension] = file.split('.');
@@ -83,9 +84,9 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     format: extension === 'cjs' ? 'cjs' : 'es',
     entryFileNames: file,
     chunkFileNames: `${name}-[name].${extension}`,
-    // require() instead of import(): it does not start the ES module loader.
+    // require() instead of import(), which would start the ES module loader
     dynamicImportInCjs: false,
-    // Shorter code loads quicker; names and lines stay, for stack traces and for whoever reads what runs.
+    // shorter code loads faster; names and lines stay, for stack traces and readers
     minify: { compress: true, mangle: false, codegen: { removeWhitespace: false } },
     comments: false,
   });
@@ -93,7 +94,7 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
   return result.output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
 }
 
-/** Where a bundle loads another target, by `import()` or `new URL('….ts', import.meta.url)`, names the built file. */
+/** Replaces references to another target, by `import()` or `new URL('….ts', import.meta.url)`, by the built file. */
 function references(): Plugin {
   const builtFile = (specifier: string, importer: string): string | undefined => {
     const path = resolve(dirname(importer), specifier);
@@ -113,7 +114,7 @@ function references(): Plugin {
         /new URL\(\s*(['"])(\.[^'"]+\.ts)\1,\s*import\.meta\.url\s*,?\)/g,
         (_, _quote, specifier) => {
           const built = builtFile(specifier, id);
-          if (built === undefined) throw new Error(`${id}: expected ${specifier} among the build's targets`);
+          if (built === undefined) throw new Error(`${id}: expected a target of the build, got ${specifier}`);
           return `new URL('${built}', import.meta.url)`;
         },
       );
@@ -122,8 +123,8 @@ function references(): Plugin {
 }
 
 /**
- * The sources load a command by a computed import() of its file. A bundle cannot, so the import becomes a look-up in a
- * table of all files: `files['./erase/run.ts']()`.
+ * The sources load a command by a computed import() of its file. A bundle has no such files, so the import becomes a
+ * look-up in a table of all of them: `files['./erase/run.ts']()`. Tested by `test/launch.test.ts`.
  */
 const commandFiles: Plugin = {
   name: 'command-files',

@@ -10,13 +10,13 @@ import type { Invocation } from '../program/command.ts';
 import { updateUserState } from '../context/config-write.ts';
 import type { Context, ServiceContext } from '../context/definition.ts';
 import type { StoredCredential } from '../context/credentials.ts';
-import type { Place } from './target.ts';
+import type { TargetContext } from './target.ts';
 
 type Call = Pick<Invocation<never>, 'session' | 'settings' | 'io'>;
 
 /** A context to store, with its credential. */
 export interface Found {
-  readonly place: Place;
+  readonly place: TargetContext;
   readonly credential: string;
   /** The project of a person's calls; a key has its own. */
   readonly project?: string;
@@ -25,7 +25,7 @@ export interface Found {
 /** Returns the owner of the credential and its project; each is null if the service does not know it. */
 export async function identityAt(
   { session }: Call,
-  { baseUrl }: Place,
+  { baseUrl }: TargetContext,
   { token, project }: { token: string; project?: string | undefined },
 ): Promise<Identity | null> {
   const client = await session.clientAt(baseUrl, { token, project });

@@ -14,7 +14,7 @@ import { usage } from '../program/exit.ts';
 
 type Call = Pick<Invocation<never>, 'session' | 'settings' | 'io'>;
 
-export interface Place {
+export interface TargetContext {
   readonly name: string;
   readonly environment: Environment;
   readonly baseUrl: string;
@@ -26,7 +26,7 @@ export interface Target {
   readonly baseUrl: string;
   readonly environment: Environment;
   /** One for each environment with a known address. */
-  readonly places: readonly Place[];
+  readonly places: readonly TargetContext[];
 }
 
 /** Errors: exit 2. `fallback`: the name if neither -C nor an existing context gives one. */
@@ -40,7 +40,7 @@ export function targetOf(call: Call, fallback?: string): Target {
   const name = asked ?? fallback ?? signedInAt(contexts, origin) ?? host.replace(/[^A-Za-z0-9.-]+/g, '-');
   const base = pairOf(checkName(name)).production;
   const environment = environmentAt(baseUrl) ?? settings.environment?.value ?? 'production';
-  const places = environments.flatMap((each): Place[] => {
+  const places = environments.flatMap((each): TargetContext[] => {
     const address = each === environment ? baseUrl : addressIn(baseUrl, each);
     return address === undefined ? [] : [{ name: pairOf(base)[each], environment: each, baseUrl: address }];
   });
@@ -75,7 +75,7 @@ function signedInAt(contexts: Readonly<Record<string, Context>>, origin: string)
  * another kind. That credential may exist nowhere else.
  */
 export function checkFree(
-  places: readonly Place[],
+  places: readonly TargetContext[],
   replaceable: StoredCredential['kind'] | 'none',
   { io }: Pick<Call, 'io'>,
 ): void {

@@ -11,7 +11,7 @@ import { safe } from '../terminal/safe.ts';
 import type { Session } from './session.ts';
 
 /** Returns the response of the serving plane, or the result of `otherwise` if none serves. Rethrows other failures. */
-export async function askedOr<Answer>(
+export async function askOr<Answer>(
   session: Session,
   ask: (client: Client) => Promise<Answer>,
   otherwise: () => Promise<Answer>,
@@ -43,7 +43,7 @@ export function refusalOf(thrown: unknown): Refused | null {
 }
 
 /** Prints the refusal. Returns exit code 3. */
-export async function tellRefusal(out: Out, refused: Refused, effect: string): Promise<number> {
+export async function printRefusal(out: Out, refused: Refused, effect: string): Promise<number> {
   out.verdict = exit.checkFailed;
   if (out.isHuman) {
     await out.lines([

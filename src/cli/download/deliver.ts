@@ -10,7 +10,7 @@ import { verifyExport } from '../../core/export/verify.ts';
 import type { Invocation } from '../program/command.ts';
 import type { FlagValues } from '../program/spec.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
-import { tellExport } from '../terminal/export-verdict.ts';
+import { printExport } from '../terminal/export-verdict.ts';
 import { isStdout, isStream, openOutput } from '../terminal/output-file.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
@@ -159,7 +159,7 @@ async function toPipe(
 
 async function verified(out: Out, file: PartFile, source: TrustSource): Promise<number> {
   const verdict = await verifyExport(file.read(), source.trust);
-  const code = await tellExport(out, { verdict, source, explain: false });
+  const code = await printExport(out, { verdict, source, explain: false });
   if (code !== exit.ok) await out.warn(safe`not verified: the download is in ${file.path}`);
   return code;
 }

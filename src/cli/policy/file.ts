@@ -16,7 +16,7 @@ import { policyHash } from '../../core/policy/language/hash.ts';
 import { parseText } from '../../core/policy/language/text.ts';
 import { usage } from '../program/exit.ts';
 import { filesOf, inFile, isObject, objectOf, readInput } from '../program/input.ts';
-import type { InputText, Place } from '../program/input.ts';
+import type { InputText, InputIo } from '../program/input.ts';
 import { schemaOf } from '../program/schema.ts';
 import { parsePolicyText } from './text-form.ts';
 import type { TextPolicy } from './text-form.ts';
@@ -34,7 +34,7 @@ const endings = ['.policy', '.json'];
 const casesEnding = '.cases.json';
 
 /** Reads the policies of files and directories. Errors: exit 2 for a file without a policy, and for a repeated id. */
-export async function readPolicies(words: readonly string[], place: Place): Promise<PolicyFile[]> {
+export async function readPolicies(words: readonly string[], place: InputIo): Promise<PolicyFile[]> {
   const files = filesOf(words, endings, place).filter(
     (file) => !file.endsWith(casesEnding) || words.includes(file),
   );
@@ -50,7 +50,7 @@ export async function readPolicies(words: readonly string[], place: Place): Prom
   return policies;
 }
 
-export async function readPolicy(word: string, place: Place): Promise<PolicyFile> {
+export async function readPolicy(word: string, place: InputIo): Promise<PolicyFile> {
   const [policy, ...more] = await readPolicies([word], place);
   if (policy !== undefined && more.length === 0) return policy;
   throw usage(`${word}: expected one policy, got ${more.length + 1}`);

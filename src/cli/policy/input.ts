@@ -6,9 +6,9 @@ import type { Json, JsonObject } from '../../core/json/parse.ts';
 import type { Checkpoint } from '../../core/policy/evaluate/compile.ts';
 import { usage } from '../program/exit.ts';
 import { isObject, objectOf, readInput } from '../program/input.ts';
-import type { Place } from '../program/input.ts';
+import type { InputIo } from '../program/input.ts';
 
-export const readCheckpoint = async (file: string, place: Place): Promise<Checkpoint> =>
+export const readCheckpoint = async (file: string, place: InputIo): Promise<Checkpoint> =>
   checkpointOf(objectOf(await readInput(file, place)), file);
 
 /** `where` names the file or case. Errors: exit 2. */

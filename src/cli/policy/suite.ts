@@ -14,7 +14,7 @@ import { counts, decide, restriction } from '../../core/policy/evaluate/decision
 import type { Decision } from '../../core/policy/evaluate/decision.ts';
 import { usage } from '../program/exit.ts';
 import { filesOf, isObject, readInput, valuesOf } from '../program/input.ts';
-import type { Place } from '../program/input.ts';
+import type { InputIo } from '../program/input.ts';
 import { checkpointOf } from './input.ts';
 import type { PolicyFile } from './file.ts';
 
@@ -30,7 +30,7 @@ export interface Case {
  * Reads cases from files, and from `*.cases.json` and `*.cases.ndjson` in directories. Errors: exit 2 for other
  * content.
  */
-export async function readCases(words: readonly string[], place: Place): Promise<Case[]> {
+export async function readCases(words: readonly string[], place: InputIo): Promise<Case[]> {
   const cases: Case[] = [];
   for (const file of filesOf(words, ['.cases.json', '.cases.ndjson'], place)) {
     const values = valuesOf(await readInput(file, place));

@@ -15,7 +15,7 @@ import { readAll } from '../terminal/io.ts';
 import type { Io } from '../terminal/io.ts';
 
 /** The streams and signal that reading needs. */
-export interface Place {
+export interface InputIo {
   readonly io: Io;
   readonly signal: AbortSignal;
 }
@@ -30,7 +30,7 @@ export interface InputText {
  * Reads one file, pipe, device or, for `-`, standard input: at most `limits.graphBodyBytes`. Errors: exit 2 with the
  * reason.
  */
-export async function readInput(file: string, { io, signal }: Place): Promise<InputText> {
+export async function readInput(file: string, { io, signal }: InputIo): Promise<InputText> {
   const maxBytes = limits.graphBodyBytes;
   try {
     if (file === '-') return { file, bytes: await readAll(io.stdin, { maxBytes, signal }) };
@@ -44,7 +44,7 @@ export async function readInput(file: string, { io, signal }: Place): Promise<In
 }
 
 /** Expands words to files. A directory becomes its files with one of these endings, in the order of their names. */
-export function filesOf(words: readonly string[], endings: readonly string[], { io }: Place): string[] {
+export function filesOf(words: readonly string[], endings: readonly string[], { io }: InputIo): string[] {
   return words.flatMap((word) => {
     if (word === '-' || !isDirectory(resolve(io.cwd, word))) return [word];
     const found = readdirSync(resolve(io.cwd, word))
@@ -56,7 +56,7 @@ export function filesOf(words: readonly string[], endings: readonly string[], { 
 }
 
 /** Returns whether the word names a file or a directory. */
-export const isThere = (word: string, { io }: Place): boolean =>
+export const isThere = (word: string, { io }: InputIo): boolean =>
   statSync(resolve(io.cwd, word), { throwIfNoEntry: false }) !== undefined;
 
 const isDirectory = (path: string): boolean =>

@@ -16,7 +16,7 @@ import type { Delivered } from './deliver.ts';
 import type { Progress } from './progress.ts';
 import type { ImportNote } from './source.ts';
 
-export interface Verdict {
+export interface EventVerdict {
   readonly line: number;
   readonly source: string;
   readonly status: 'accepted' | 'rejected';
@@ -45,7 +45,7 @@ export class Report {
   /** Writes to standard error, also with --quiet. */
   readonly #tell: (text: Safe) => Promise<void>;
   readonly #runs = new Set<string>();
-  readonly #results: Verdict[] = [];
+  readonly #results: EventVerdict[] = [];
   readonly #imports: ImportCount[] = [];
   readonly #changes = new Map<Change, number>();
   #conflicts = 0;
@@ -120,7 +120,7 @@ export class Report {
     if (this.#runs.size < limits.pushCountedRuns) this.#runs.add(runId);
   }
 
-  async #verdict(verdict: Verdict): Promise<void> {
+  async #verdict(verdict: EventVerdict): Promise<void> {
     if (verdict.status === 'accepted') this.accepted += 1;
     else {
       this.rejected += 1;
@@ -131,13 +131,13 @@ export class Report {
     await this.#print(verdict);
   }
 
-  async #listRejection({ source, line, reason, clientEventId }: Verdict): Promise<void> {
+  async #listRejection({ source, line, reason, clientEventId }: EventVerdict): Promise<void> {
     const which = clientEventId === undefined ? safe`` : safe` (${clientEventId})`;
     this.#progress.clear();
     await this.#tell(safe`${source}:${line}${which}: rejected: ${reason ?? 'no reason given'}`);
   }
 
-  #print(verdict: Verdict): Promise<void> {
+  #print(verdict: EventVerdict): Promise<void> {
     switch (this.#out.format) {
       case 'ndjson':
         return this.#write(() => this.#out.json(verdict, 0));

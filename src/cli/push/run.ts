@@ -16,7 +16,7 @@ import { counted } from './count.ts';
 import { Report } from './report.ts';
 import { findSources, isPipe } from './source.ts';
 import { explained, interrupted, transfer } from './transfer.ts';
-import { planOf, type PushIo, type PushOptions, type Work } from './work.ts';
+import { planOf, type PushIo, type PushOptions, type PushWork } from './work.ts';
 
 export type { PushIo, PushOptions } from './work.ts';
 
@@ -33,7 +33,7 @@ export async function eventsPush(options: PushOptions, io: PushIo): Promise<numb
     write: io.progress?.write ?? (() => {}),
   });
   const report = new Report(io.out, { progress, tell: io.tell });
-  const work: Work = { options, io, sources, progress, report };
+  const work: PushWork = { options, io, sources, progress, report };
   if (options.dryRun) await dryRun(work);
   else if (options.spool === undefined) await pushFromMemory(work);
   else {
@@ -43,7 +43,7 @@ export async function eventsPush(options: PushOptions, io: PushIo): Promise<numb
   return report.rejected > 0 && options.failOn === 'rejected' ? exit.partial : exit.ok;
 }
 
-async function dryRun(work: Work): Promise<void> {
+async function dryRun(work: PushWork): Promise<void> {
   const { io, sources, report } = work;
   const { loadCheck } = await import('./check.ts');
   const check = await loadCheck(io.now);
@@ -68,7 +68,7 @@ async function dryRun(work: Work): Promise<void> {
   if (failure !== undefined) throw failure;
 }
 
-async function pushFromMemory(work: Work): Promise<void> {
+async function pushFromMemory(work: PushWork): Promise<void> {
   const { options, report, progress, sources, io } = work;
   const queue = new MemoryQueue(options.concurrency);
   const failure = await transfer(work, { queue, plan: planOf(work, undefined) });

@@ -92,7 +92,7 @@ export async function* readRecords(
   const { name } = source;
   const { first, all } = await peek(chunks);
   const body = withoutMark(all, first);
-  const found = format === 'auto' ? tellFormat(name, first) : format;
+  const found = format === 'auto' ? detectFormatOf(name, first) : format;
   if (found === 'csv') {
     const { csvRecords } = await import('./csv.ts');
     yield* csvRecords(body, name);
@@ -103,7 +103,7 @@ export async function* readRecords(
 }
 
 /** JSON by its first character; CSV by the file's ending, or by a header that names an event's fields. */
-function tellFormat(name: string, first: Buffer): Exclude<InputFormat, 'auto'> {
+function detectFormatOf(name: string, first: Buffer): Exclude<InputFormat, 'auto'> {
   const text = first
     .toString('utf8', 0, 4096)
     .replace(/^\ufeff/, '')

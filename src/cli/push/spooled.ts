@@ -11,9 +11,9 @@ import { Spool, type Position } from './spool.ts';
 import { SpoolQueue } from './spool-queue.ts';
 import { counted } from './count.ts';
 import { explained, interrupted, transfer } from './transfer.ts';
-import { planOf, type Work } from './work.ts';
+import { planOf, type PushWork } from './work.ts';
 
-export async function pushThroughSpool(work: Work, directory: string): Promise<void> {
+export async function pushThroughSpool(work: PushWork, directory: string): Promise<void> {
   const { io, sources, report } = work;
   const spool = Spool.open(directory);
   try {
@@ -60,7 +60,10 @@ export async function pushThroughSpool(work: Work, directory: string): Promise<v
 }
 
 /** Returns where an earlier session stopped reading the same files; the end of the last file if it did not stop. */
-async function resumedPosition({ options, io, sources }: Work, spool: Spool): Promise<Position | undefined> {
+async function resumedPosition(
+  { options, io, sources }: PushWork,
+  spool: Spool,
+): Promise<Position | undefined> {
   if (!options.resume || sources.length === 0) return undefined;
   const given = sources.map(({ path }) => path ?? '-');
   if (given.includes('-')) throw usage('--resume: expected files, got a pipe, which cannot be read again');

@@ -8,7 +8,7 @@ import type { BatchQueue } from './queue.ts';
 import { readSources, type ReadPlan } from './reader.ts';
 import { counted } from './count.ts';
 import type { Report } from './report.ts';
-import type { Work } from './work.ts';
+import type { PushWork } from './work.ts';
 
 interface Transfer {
   readonly queue: BatchQueue;
@@ -18,7 +18,7 @@ interface Transfer {
 }
 
 /** Reads and sends until both have ended. Returns the failure, which the caller reports after the summary. */
-export async function transfer(work: Work, { queue, plan, inputRead }: Transfer): Promise<unknown> {
+export async function transfer(work: PushWork, { queue, plan, inputRead }: Transfer): Promise<unknown> {
   const { options, io, sources, report, progress } = work;
   const sink = await io.openSink();
   const reading = new AbortController();

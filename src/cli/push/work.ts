@@ -51,7 +51,7 @@ export interface PushIo {
   readonly openSink: () => Promise<Sink>;
 }
 
-export interface Work {
+export interface PushWork {
   readonly options: PushOptions;
   readonly io: PushIo;
   readonly sources: readonly InputSource[];
@@ -61,7 +61,7 @@ export interface Work {
 
 /** `position`: end of the input that an earlier session has queued. */
 export const planOf = (
-  { options, io, progress, report }: Work,
+  { options, io, progress, report }: PushWork,
   position: Position | undefined,
 ): ReadPlan => ({
   format: options.format,
@@ -85,7 +85,7 @@ export const planOf = (
 });
 
 /** Without a stored time, a second import would give different events under the same ids. */
-function rememberedTime(bytes: Buffer, { options, io }: Pick<Work, 'options' | 'io'>): number {
+function rememberedTime(bytes: Buffer, { options, io }: Pick<PushWork, 'options' | 'io'>): number {
   if (options.dryRun) return io.now();
   try {
     return importTime(io.stateDirectory, bytes, io.now());

@@ -11,7 +11,7 @@ import { checkLine, meaningOf } from './verdict.ts';
 import { plainView } from './view.ts';
 import { wrapped } from './width.ts';
 
-export interface ToldExport {
+export interface ShownExport {
   readonly verdict: ExportVerdict;
   readonly source: TrustSource | null;
   readonly explain: boolean;
@@ -32,10 +32,10 @@ const meant: Readonly<Record<ExportCheckId, string>> = {
 };
 
 /** Prints the verdict. Returns the exit code: 0 verified, 3 not verified, 2 could not be judged. */
-export async function tellExport(out: Out, told: ToldExport): Promise<number> {
-  const { verdict, source, explain } = told;
+export async function printExport(out: Out, shown: ShownExport): Promise<number> {
+  const { verdict, source, explain } = shown;
   out.verdict = exitOf(verdict);
-  if (out.isHuman || (out.format === 'tsv' && explain)) await out.lines(human(told, out));
+  if (out.isHuman || (out.format === 'tsv' && explain)) await out.lines(human(shown, out));
   else if (out.format === 'tsv' || out.format === 'csv') await out.lines(rows(verdict, out.format === 'csv'));
   else {
     const trust = { trustedOrigin: source?.trust.origin ?? null, trustFrom: source?.from ?? null };
@@ -82,7 +82,7 @@ function rows(verdict: ExportVerdict, asCsv: boolean): Safe[] {
   );
 }
 
-function human({ verdict, source, explain }: ToldExport, { styles, settings }: Out): Safe[] {
+function human({ verdict, source, explain }: ShownExport, { styles, settings }: Out): Safe[] {
   const { verified, code, exportId, resource, requestedBy, generatedAt, manifest, checks, notes } = verdict;
   const { bold, green, red, yellow } = styles;
   const of = `${manifest?.rowCount ?? '?'} rows of ${resource ?? '?'}, of the log at ${manifest?.treeSize ?? '?'} leaves`;

@@ -9,7 +9,7 @@ import { idTokenOf } from '../../auth/id-token.ts';
 import { identityAt, keep, serviceAt } from '../../auth/sign-in.ts';
 import type { Found } from '../../auth/sign-in.ts';
 import { checkFree, targetOf } from '../../auth/target.ts';
-import type { Place, Target } from '../../auth/target.ts';
+import type { TargetContext, Target } from '../../auth/target.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { readUserConfig } from '../../context/config.ts';
 import { personOf, readCredentials } from '../../context/credentials.ts';
@@ -150,7 +150,7 @@ async function withKey(call: Call, target: Target): Promise<SignedIn> {
 }
 
 /** Asks before it replaces a key, which may be stored nowhere else. */
-async function checkReplaced(call: Call, place: Place, token: string): Promise<void> {
+async function checkReplaced(call: Call, place: TargetContext, token: string): Promise<void> {
   const { io } = call;
   const { credential } = serviceAt(readUserConfig(io.env).contexts, place.name);
   const before = credential === undefined ? undefined : readCredentials(io.env)[credential];

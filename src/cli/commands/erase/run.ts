@@ -24,7 +24,7 @@ export const run: Run<typeof spec> = async (call) => {
   const { body: found } = await client.createErasure({ body: { ...asked, dryRun: true } });
   const what = `${found.complete ? '' : 'more than '}${found.fields} values of ${found.leaves} events and decisions`;
   const { keyDestroyed: ends } = found;
-  if (flags.dryRun || (found.fields === 0 && !ends)) return tellFound(call, found, what);
+  if (flags.dryRun || (found.fields === 0 && !ends)) return printFound(call, found, what);
   const key = ends ? ', and destroys the key of the subject' : '';
   await confirm(`this erases ${what} permanently${key}`, '--yes', call);
   const second = flags.request === undefined ? {} : { request: flags.request };
@@ -57,7 +57,7 @@ const destroyed = safe`  the key of the subject is destroyed: older copies of th
 const kept = safe`  no key was destroyed: these values stay readable in older copies, such as backups`;
 
 /** Prints the values that an erasure would erase, or that there are none. */
-async function tellFound({ flags, out }: Call, found: ErasureDone, what: string): Promise<void> {
+async function printFound({ flags, out }: Call, found: ErasureDone, what: string): Promise<void> {
   const { leaves, fields, keyDestroyed, request } = found;
   const second = flags.dryRun ? request : undefined;
   if (!out.isHuman) {

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
 import type { Run } from '../../program/command.ts';
 import { readInput } from '../../program/input.ts';
-import { askedOr, refusalOf, tellRefusal } from '../../context/plane-directory.ts';
+import { askOr, refusalOf, printRefusal } from '../../context/plane-directory.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeConfigApply as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
@@ -17,7 +17,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, io, sig
   const { older } = flags;
   const { bytes } = await readInput(args.file, { io, signal });
   try {
-    const applied = await askedOr(
+    const applied = await askOr(
       session,
       async (client) =>
         (await client.applyConfigBundle({ body: { parts: partsOf(bytes), ...(older ? { older } : {}) } }))
@@ -40,7 +40,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, io, sig
   } catch (error) {
     const refused = refusalOf(error);
     if (refused === null) throw error;
-    return tellRefusal(out, refused, 'the current configuration stays');
+    return printRefusal(out, refused, 'the current configuration stays');
   }
 };
 

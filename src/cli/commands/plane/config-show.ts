@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import type { HeldBundle } from '../../../contract/plane-config.ts';
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
-import { askedOr } from '../../context/plane-directory.ts';
+import { askOr } from '../../context/plane-directory.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
 import type { planeConfigShow as spec } from './spec.ts';
@@ -16,7 +16,7 @@ const columns = textColumns(['policyId', 'version', 'action', 'severity', 'name'
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
   session.usePlane(dataDir);
-  const held = await askedOr(
+  const held = await askOr(
     session,
     async (client) => (await client.getConfigBundle()).body,
     async () => {

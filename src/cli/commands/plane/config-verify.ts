@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { readInput } from '../../program/input.ts';
-import { refusalOf, tellRefusal } from '../../context/plane-directory.ts';
+import { refusalOf, printRefusal } from '../../context/plane-directory.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeConfigVerify as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
@@ -35,6 +35,6 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, io, sig
   } catch (error) {
     const refused = refusalOf(error);
     if (refused === null) throw error;
-    return tellRefusal(out, refused, 'a plane would not accept it');
+    return printRefusal(out, refused, 'a plane would not accept it');
   }
 };

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
-import { tellChecks } from '../../terminal/checks.ts';
+import { printChecks } from '../../terminal/checks.ts';
 import type { planeDoctor as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
@@ -12,6 +12,6 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const report = await planeDoctor({ ...options, dataDir, env: io.env });
   out.verdict = report.ok ? exit.ok : exit.checkFailed;
   // a failing check may concern reports only, so the note does not say "it cannot serve"
-  await tellChecks(report, out, '');
+  await printChecks(report, out, '');
   return out.verdict;
 };

@@ -34,7 +34,7 @@ interface Reached {
 }
 
 /** Clock difference that the command reports. The service refuses messages from five minutes on. */
-const tellSeconds = 30;
+const reportedSkewSeconds = 30;
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags, out, session, settings, io } = invocation;
@@ -60,7 +60,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   const { enrolment, ...enrolled } = await exchangeToken(invocation, { dataDir, service, ...reached });
   await show(invocation, enrolment, enrolled);
   const apart = enrolled.clockAheadSeconds;
-  if (Math.abs(apart) >= tellSeconds) {
+  if (Math.abs(apart) >= reportedSkewSeconds) {
     const way = apart < 0 ? 'behind' : 'ahead of';
     await out.warn(safe`this clock is ${Math.abs(apart)} s ${way} the service’s; set it`);
   }

@@ -39,7 +39,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   return out.verdict;
 };
 
-interface Told {
+interface ImpactReport {
   readonly whole: unknown;
   readonly rows: readonly Readonly<Record<string, unknown>>[];
   readonly columns: ReturnType<typeof textColumns>;
@@ -63,7 +63,7 @@ async function onSamples(
   invocation: Call,
   client: Client,
   { proposed, word }: { proposed: PolicyFile; word: string },
-): Promise<Told> {
+): Promise<ImpactReport> {
   const { io, signal, out } = invocation;
   const samples = [];
   for (const file of filesOf([word], ['.json', '.ndjson'], { io, signal })) {
@@ -97,7 +97,7 @@ async function onSamples(
   };
 }
 
-async function onHistory(invocation: Call, client: Client, proposed: PolicyFile): Promise<Told> {
+async function onHistory(invocation: Call, client: Client, proposed: PolicyFile): Promise<ImpactReport> {
   const { flags, out } = invocation;
   const { since, until } = flags;
   const { body } = await client.analyzePolicyHistory({

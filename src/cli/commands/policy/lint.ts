@@ -42,13 +42,13 @@ export const run: Run<typeof spec> = async (invocation) => {
   return out.verdict;
 };
 
-interface Told extends Omit<Finding, 'fix'> {
+interface FileFinding extends Omit<Finding, 'fix'> {
   readonly file: string;
   readonly fix?: string;
 }
 
 /** In the form of compilers: place, severity, text; below it a corrected condition. */
-function human(findings: readonly Told[], policies: number, { styles }: Out): Safe[] {
+function human(findings: readonly FileFinding[], policies: number, { styles }: Out): Safe[] {
   const paint = { error: styles.red, warning: styles.yellow, info: styles.dim };
   return [
     ...findings.flatMap(({ file, severity, detail, code, path, fix }) => [

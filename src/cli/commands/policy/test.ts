@@ -24,7 +24,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) =>
   // a constant clause, such as {}, has only one value
   const clauses = coverage.flatMap((each) => each.clauses).filter(({ text }) => !/^(true|false)$/.test(text));
   const covered = coverage.reduce((sum, each) => sum + each.covered, 0);
-  const told: Told = {
+  const report: TestReport = {
     passed: results.filter(({ passed }) => passed).length,
     failed: results.filter(({ passed }) => !passed).length,
     coverage: clauses.length === 0 ? 1 : covered / clauses.length,
@@ -32,14 +32,14 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) =>
     policies: coverage,
     mutants,
   };
-  out.verdict = told.failed > 0 || told.coverage < least ? exit.checkFailed : exit.ok;
-  if (out.isHuman) await human(told, least, out);
-  else if (out.format === 'tsv' || out.format === 'csv') await out.lines(kindLines(out, rows(told)));
-  else await out.one(told, plainView(['passed']));
+  out.verdict = report.failed > 0 || report.coverage < least ? exit.checkFailed : exit.ok;
+  if (out.isHuman) await human(report, least, out);
+  else if (out.format === 'tsv' || out.format === 'csv') await out.lines(kindLines(out, rows(report)));
+  else await out.one(report, plainView(['passed']));
   return out.verdict;
 };
 
-interface Told {
+interface TestReport {
   readonly passed: number;
   readonly failed: number;
   /** Share of clauses that one case saw true and one false. */
@@ -58,17 +58,17 @@ const missText = ({ misses, decidedBy }: CaseResult): string => {
   return `${texts.join('; ')}${by ? `, decided by ${decidedBy.join(', ')}` : ''}`;
 };
 
-async function human(told: Told, least: number, out: Out): Promise<void> {
+async function human(report: TestReport, least: number, out: Out): Promise<void> {
   const { styles } = out;
   const { green, red, bold, dim } = styles;
   await out.lines(
-    told.cases.map((each) =>
+    report.cases.map((each) =>
       each.passed ? safe`${green('✓')} ${each.name}` : safe`${red('✗')} ${each.name}  ${missText(each)}`,
     ),
   );
   await out.lines([safe``, bold('Clauses')]);
   await out.table(
-    told.policies.flatMap(({ policyId, clauses }) =>
+    report.policies.flatMap(({ policyId, clauses }) =>
       clauses.map((clause) => ({ ...clause, policyId, seen: seenText(clause) })),
     ),
     [
@@ -77,16 +77,16 @@ async function human(told: Told, least: number, out: Out): Promise<void> {
       ...textColumns(['seen', 'text']),
     ],
   );
-  const survivors = told.mutants?.filter(({ killed }) => !killed) ?? [];
+  const survivors = report.mutants?.filter(({ killed }) => !killed) ?? [];
   if (survivors.length > 0) await out.lines([safe``, bold('Mutants that no case notices')]);
   await out.lines(survivors.map(({ policyId, description }) => safe`  ${policyId}  ${description}`));
-  const total = told.mutants?.length ?? 0;
-  const killed = told.mutants === null ? '' : `, ${total - survivors.length} of ${total} mutants noticed`;
-  const tooLow = told.coverage < least ? red(safe` (expected ${shownPercent(least)})`) : dim('');
-  const verdict = told.failed > 0 ? red(`${told.failed} failed`) : green('all passed');
+  const total = report.mutants?.length ?? 0;
+  const killed = report.mutants === null ? '' : `, ${total - survivors.length} of ${total} mutants noticed`;
+  const tooLow = report.coverage < least ? red(safe` (expected ${shownPercent(least)})`) : dim('');
+  const verdict = report.failed > 0 ? red(`${report.failed} failed`) : green('all passed');
   await out.lines([
     safe``,
-    safe`${told.cases.length} cases, ${verdict}, ${shownPercent(told.coverage)} of clauses seen both ways${tooLow}${killed}`,
+    safe`${report.cases.length} cases, ${verdict}, ${shownPercent(report.coverage)} of clauses seen both ways${tooLow}${killed}`,
   ]);
 }
 
@@ -100,7 +100,7 @@ const seenText = (clause: { readonly true: number; readonly false: number }): st
         : 'never';
 
 /** One line each: `case name passed …`, `clause policyId text …`, `mutant policyId killed …`. */
-const rows = ({ cases, policies, mutants }: Told): (readonly (string | number)[])[] => [
+const rows = ({ cases, policies, mutants }: TestReport): (readonly (string | number)[])[] => [
   ...cases.map((each) => ['case', each.name, each.passed ? 'passed' : 'failed', missText(each)]),
   ...policies.flatMap(({ policyId, clauses }) =>
     clauses.map((each) => ['clause', policyId, each.text, each.true, each.false, each.indeterminate]),

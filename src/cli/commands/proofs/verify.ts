@@ -18,7 +18,7 @@ import { safe } from '../../terminal/safe.ts';
 import type { proofsVerify as spec } from './spec.ts';
 import { trustFrom } from '../../context/trust.ts';
 import { printVerdict } from '../../terminal/verdict.ts';
-import type { Told } from '../../terminal/verdict.ts';
+import type { ShownVerdict } from '../../terminal/verdict.ts';
 
 type Call = Invocation<typeof spec>;
 
@@ -105,12 +105,12 @@ async function read({ args }: Call, chunks: AsyncIterable<Uint8Array>): Promise<
 
 async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Array>): Promise<number> {
   const { out, session, flags } = invocation;
-  const [{ verifyExport }, { tellExport }] = await Promise.all([
+  const [{ verifyExport }, { printExport }] = await Promise.all([
     import('../../../core/export/verify.ts'),
     import('../../terminal/export-verdict.ts'),
   ]);
   const source = trustFrom(flags, session);
-  return tellExport(out, {
+  return printExport(out, {
     source,
     explain: flags.explain,
     verdict: await verifyExport(chunks, source?.trust ?? null),
@@ -161,14 +161,14 @@ async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> 
   const file = args.proof === '-' ? 'FILE' : args.proof;
   const explanations =
     flags.explain && verdict.code !== 'MALFORMED_BUNDLE' ? explained(bytes, file) : undefined;
-  const told: Told = {
+  const shown: ShownVerdict = {
     ...verdict,
     source: 'offline',
     trustedOrigin: source?.trust.origin ?? null,
     trustFrom: source?.from ?? null,
     ...(explanations === undefined ? {} : { explanations }),
   };
-  await printVerdict(out, told);
+  await printVerdict(out, shown);
   if (source === null && verdict.code !== 'MALFORMED_BUNDLE') {
     await out.warn(
       safe`no key is trusted here: give --key VKEY or --trust FILE from a source that you trust, not from the bundle`,

@@ -5,7 +5,7 @@
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import { told } from '../../terminal/checks.ts';
+import { checkLines } from '../../terminal/checks.ts';
 import type { serviceInit as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
@@ -37,7 +37,7 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const database = checks.filter(
     ({ name, status }) => ['database', 'tables'].includes(name) && status !== 'ok',
   );
-  for (const line of told(database, out.styles)) await out.note(line);
+  for (const line of checkLines(database, out.styles)) await out.note(line);
   return out.note(
     database.length === 0
       ? safe`next: gov service serve --data ${dataDir}`
