@@ -2,21 +2,21 @@
  * Builds dist/ from the sources with rolldown: `node scripts/build.ts` (Node >= 24, no other step before it).
  *
  *   gov.cjs       first file of the command line: version, Node check, compile cache   src/cli/entry.ts
- *   main.cjs      the command line; what it loads by `import()` stays in files apart   src/cli/main.ts
+ *   main.cjs      the command line; modules behind `import()` stay in files apart      src/cli/main.ts
  *   worker.js     the thread that computes beside the server                           src/host/process/worker.ts
  *   writer.cjs    the thread that writes for the server                                src/store/sqlite/write/thread.ts
  *   client.js     the client library; its declarations go to types/                    src/client/index.ts
- *   data-*.json   schemas of the contract and commands, parsed when asked for          scripts/frozen.ts
- *   NOTICE        licences of the packages that were bundled
+ *   data-*.json   schemas of the contract and commands, parsed on first use            scripts/frozen.ts
+ *   NOTICE        licences of the bundled packages
  *
- * Packages named in `dependencies` are native and stay outside. The result is made beside dist/ and renamed, so
- * that a failed build leaves the former one. Proved by test/package.test.ts.
+ * Packages in `dependencies` are native and stay outside. The build writes to a folder beside dist/ and renames it, so
+ * that a failed build keeps the old one. Tested by `test/package.test.ts`.
  */
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
-import { type ChunkingContext, type CodeSplittingGroup, type Plugin, rolldown } from 'rolldown';
+import { type Plugin, rolldown } from 'rolldown';
 import { declarations } from './declarations.ts';
 import { frozenData } from './frozen.ts';
 import { notice } from './notice.ts';
@@ -30,12 +30,11 @@ interface Target {
 const project = fileURLToPath(new URL('..', import.meta.url));
 const output = join(project, 'dist');
 
-/** CommonJS starts 5 ms quicker than an ES module, so the command line is built so; the library is an ES module. */
+/** The command line is CommonJS, which starts 5 ms faster than an ES module. The library is an ES module. */
 const client: Target = { source: 'src/client/index.ts', file: 'client.js', isRequired: false };
-const commands: Target = { source: 'src/cli/main.ts', file: 'main.cjs', isRequired: true };
 const targets: readonly Target[] = [
   { source: 'src/cli/entry.ts', file: 'gov.cjs', isRequired: true },
-  commands,
+  { source: 'src/cli/main.ts', file: 'main.cjs', isRequired: true },
   { source: 'src/host/process/worker.ts', file: 'worker.js', isRequired: false },
   { source: 'src/store/sqlite/write/thread.ts', file: 'writer.cjs', isRequired: false },
   client,
@@ -44,7 +43,8 @@ const targets: readonly Target[] = [
 async function build(): Promise<void> {
   const present = targets.filter(({ source, file, isRequired }) => {
     const exists = existsSync(join(project, source));
-    if (!exists && isRequired) throw new Error(`expected ${source} to make dist/${file} of, found none`);
+    if (!exists && isRequired)
+      throw new Error(`expected ${source} as the source of dist/${file}, found none`);
     return exists;
   });
   const { dependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
@@ -63,7 +63,7 @@ async function build(): Promise<void> {
   }
 }
 
-/** Writes one target with its chunks; the paths of all modules that went into it. */
+/** Writes one target with its chunks. Returns the paths of all its modules. */
 async function bundle(target: Target, folder: string, external: string[]): Promise<string[]> {
   const { source, file } = target;
   const [name = '', extension] = file.split('.');
@@ -71,9 +71,9 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     cwd: project,
     input: { [name]: source },
     platform: 'node',
-    preserveEntrySignatures: target === commands ? 'allow-extension' : 'exports-only',
+    preserveEntrySignatures: 'exports-only',
     external,
-    plugins: [references(), await frozenData(project, { beside: target !== client }), sparing],
+    plugins: [references(), commandFiles, await frozenData(project, { beside: target !== client })],
     transform: { target: 'node24', define: { 'process.env.NODE_ENV': '"production"' } },
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(`${source}: ${log.message}`);
@@ -83,11 +83,10 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     dir: folder,
     format: extension === 'cjs' ? 'cjs' : 'es',
     entryFileNames: file,
-    codeSplitting: target === commands ? { includeDependenciesRecursively: false, groups } : true,
     chunkFileNames: `${name}-[name].${extension}`,
-    // require() instead of import(): it does not start the ES module loader.
+    // require() instead of import(), which would start the ES module loader
     dynamicImportInCjs: false,
-    // Shorter code loads quicker; names and lines stay, for stack traces and for whoever reads what runs.
+    // shorter code loads faster; names and lines stay, for stack traces and readers
     minify: { compress: true, mangle: false, codegen: { removeWhitespace: false } },
     comments: false,
   });
@@ -95,32 +94,7 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
   return result.output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
 }
 
-/**
- * What every command loads goes into its first file, and what a proof is verified with into another: rolldown by itself
- * makes a file of whatever the same commands load, which would be a dozen and 30 of them. All else stays as it does that.
- */
-const groups: CodeSplittingGroup[] = [
-  { name: 'all', tags: ['$initial'], priority: 1 },
-  {
-    name: (id, context) =>
-      id.startsWith(join(project, 'src/core/')) && verifiers(context).has(id) ? 'verifiers' : null,
-    debugName: 'verifiers',
-  },
-];
-
-const reached = new Set<string>();
-/** The modules that `gov proofs verify` has loaded once it runs. */
-function verifiers(context: ChunkingContext): ReadonlySet<string> {
-  const reach = (id: string): void => {
-    if (reached.has(id)) return;
-    reached.add(id);
-    context.getModuleInfo(id)?.importedIds.forEach(reach);
-  };
-  reach(join(project, 'src/cli/commands/proofs/verify.ts'));
-  return reached;
-}
-
-/** Where a bundle loads another target, by `import()` or `new URL('….ts', import.meta.url)`, names the built file. */
+/** Replaces references to another target, by `import()` or `new URL('….ts', import.meta.url)`, by the built file. */
 function references(): Plugin {
   const builtFile = (specifier: string, importer: string): string | undefined => {
     const path = resolve(dirname(importer), specifier);
@@ -140,7 +114,7 @@ function references(): Plugin {
         /new URL\(\s*(['"])(\.[^'"]+\.ts)\1,\s*import\.meta\.url\s*,?\)/g,
         (_, _quote, specifier) => {
           const built = builtFile(specifier, id);
-          if (built === undefined) throw new Error(`${id}: expected ${specifier} among the build's targets`);
+          if (built === undefined) throw new Error(`${id}: expected a target of the build, got ${specifier}`);
           return `new URL('${built}', import.meta.url)`;
         },
       );
@@ -149,42 +123,21 @@ function references(): Plugin {
 }
 
 /**
- * Modules of Node that a package loads for what gov never does, or that hold what is a global anyway, and the code in
- * their place: each costs every start milliseconds.
+ * The sources load a command by a computed import() of its file. A bundle has no such files, so the import becomes a
+ * look-up in a table of all of them: `files['./erase/run.ts']()`. Tested by `test/launch.test.ts`.
  */
-const spared: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  commander: {
-    // for subcommands that are programs of their own
-    'node:child_process': 'export default {};',
-    'node:fs': 'export default {};',
-    'node:path': 'export default {};',
-    'node:process': 'export default process;',
-  },
-  fastify: {
-    // for servers of HTTP/2
-    'node:http2': 'export default {};',
-    // for routes with schemas, and tests without a socket
-    '@fastify/ajv-compiler': 'export default {};',
-    '@fastify/fast-json-stringify-compiler': 'export default {};',
-    'light-my-request': 'export default {};',
-    'node:perf_hooks': 'export const { performance } = globalThis;',
-  },
-};
-
-const sparing: Plugin = {
-  name: 'sparing',
-  resolveId: {
-    filter: { id: /^(?:node:|@fastify\/|light-my-request$)/ },
-    handler: (id, importer = '') => {
-      const name = /.*\/node_modules\/([^/]+)/.exec(importer)?.[1] ?? '';
-      return spared[name]?.[id] === undefined ? null : `\0spared:${name}:${id}`;
-    },
-  },
-  load: {
-    filter: { id: /^\0spared:/ },
-    handler: (id) => {
-      const [, name = '', ...module] = id.split(':');
-      return spared[name]?.[module.join(':')];
+const commandFiles: Plugin = {
+  name: 'command-files',
+  transform: {
+    filter: { id: /\/src\/cli\/commands\/loaders\.ts$/ },
+    handler(code, id) {
+      const computed = 'import(`./${noun}/${file}.ts`)';
+      if (!code.includes(computed)) throw new Error(`${id}: expected ${computed}`);
+      const rows = globSync('*/*.ts', { cwd: dirname(id) })
+        .filter((path) => !path.endsWith('spec.ts'))
+        .map((path) => `'./${path}': () => import('./${path}'),`);
+      const table = `const files = {\n${rows.sort().join('\n')}\n};`;
+      return `${table}\n${code.replace(computed, () => 'files[`./${noun}/${file}.ts`]()')}`;
     },
   },
 };

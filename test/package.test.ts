@@ -81,7 +81,7 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
     expect(files.filter((path) => /^dist\/data-[0-9a-f]{8}\.json$/.test(path))).toHaveLength(1);
     expect(readFileSync(join(projectRoot, 'dist/NOTICE'), 'utf8')).not.toMatch(/^typebox /m);
     expect(readFileSync(join(projectRoot, 'dist/main.cjs'), 'utf8')).not.toMatch(
-      /^\/\/ src\/cli\/specs\/events/m,
+      /^\/\/ src\/cli\/commands\/events\/spec/m,
     );
   });
 

@@ -1,7 +1,6 @@
 /**
- * The tool from words to exit code. Sets `process.exitCode` and lets the process end by itself, so that a
- * pipe gets all of its output. SIGINT and SIGTERM end the work by a signal; a second one ends the process.
- * `test/cli/main.test.ts` runs it as a child process.
+ * The tool from its words to an exit code. It sets `process.exitCode` and lets the process end by itself, so that a pipe
+ * gets all of its output. Tested by `test/cli/main.test.ts`, which runs it as a child process.
  */
 import { version } from '../client/version.ts';
 import { processIo } from './terminal/io.ts';

@@ -1,9 +1,9 @@
-/** One call of the tool: parse, resolve, run, report. `test/cli/main.test.ts` runs it as a child process. */
+/** One call of the tool: parse, resolve settings, run, report. Tested by `test/cli/main.test.ts` as a child process. */
 import type { ClientNote } from '../client/create.ts';
 import type { OperationId } from '../contract/table.ts';
 import type { Invocation } from './program/command.ts';
-import { loaders } from './commands/loaders.ts';
-import { CliError, exit } from './program/exit.ts';
+import { load } from './commands/loaders.ts';
+import { exit } from './program/exit.ts';
 import { OutputClosed, Writer } from './terminal/io.ts';
 import type { Io } from './terminal/io.ts';
 import { Out } from './terminal/out.ts';
@@ -13,7 +13,7 @@ import { safe, stylesFor } from './terminal/safe.ts';
 import { Session } from './context/session.ts';
 import { plainSettings, resolveSettings, wantsJsonErrors } from './context/settings.ts';
 
-/** Why the work was ended from outside. */
+/** A signal ended the work. */
 class Interrupted extends Error {
   override readonly name = 'Interrupted';
   readonly exit: number;
@@ -24,7 +24,7 @@ class Interrupted extends Error {
   }
 }
 
-/** SIGINT and SIGTERM fire the signal once; a second one meets the system's own handling. */
+/** SIGINT and SIGTERM fire the signal once. A second one ends the process, as the system does by default. */
 function onSignals(stop: AbortController): () => void {
   const names = ['SIGINT', 'SIGTERM'] as const;
   const handlers = names.map((name) => [name, () => stop.abort(new Interrupted(name))] as const);
@@ -34,7 +34,7 @@ function onSignals(stop: AbortController): () => void {
   };
 }
 
-/** Resolves to the exit code once all output has left. Total: failures are reported and become codes. */
+/** Returns the exit code after all output has left. Never throws: a failure is printed and becomes an exit code. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const streams = { stdout: new Writer(io.stdout), stderr: new Writer(io.stderr, 'ignore errors') };
   const stop = new AbortController();
@@ -79,7 +79,7 @@ async function execute(parsed: ParsedCommand, { out, io, signal }: Surroundings)
     observe: (note) => void observe(note, out),
     warn: (text) => void out.warn(safe`${text}`),
   });
-  // args and flags were read by this spec, which is also what types the command
+  // the spec that typed the command has also read args and flags
   const invocation = { ...parsed, settings, session, out, io, signal } as unknown as Invocation<never>;
   try {
     if (parsed.spec.changes !== undefined && session.unnamedProduction() !== null) {
@@ -93,9 +93,7 @@ async function execute(parsed: ParsedCommand, { out, io, signal }: Surroundings)
 }
 
 async function start({ spec }: ParsedCommand, invocation: Invocation<never>): Promise<number | void> {
-  const load = loaders[spec.name];
-  if (load !== undefined) return (await load()).run(invocation);
-  if (spec.operation === undefined) throw new CliError(exit.error, `nothing runs ${spec.name}`);
+  if (spec.operation === undefined) return (await load(spec.name)).run(invocation);
   const { runOperation } = await import('./commands/generated.ts');
   // generated specs carry the id of their row
   return runOperation(spec.operation as OperationId, invocation);

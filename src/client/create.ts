@@ -1,7 +1,7 @@
 /**
- * The typed client: one method for each row of the contract table, made at run time from the rows, typed
- * at compile time by them. Retries, idempotency keys, problems and bounds are the same for all.
- * `test/client/create.test.ts` proves it against a real server.
+ * The typed client. It has one method for each row of the contract table, created at run time and typed at compile time.
+ * All methods share retries, idempotency keys, problems and limits.
+ * Tested by `test/client/create.test.ts` against a real server.
  */
 import type { Agent } from 'node:http';
 import { projectHeader } from '../contract/auth-words.ts';
@@ -18,31 +18,31 @@ import type { Reply } from './transport.ts';
 import { version } from './version.ts';
 
 export interface ClientOptions {
-  /** Such as `http://127.0.0.1:7460/api/v1`. */
+  /** For example `http://127.0.0.1:7460/api/v1`. */
   readonly baseUrl: string;
-  /** Sent as `Authorization: Bearer`; only to the host of `baseUrl`. */
+  /** Sent as `Authorization: Bearer`, only to the host of `baseUrl`. */
   readonly apiKey?: string | undefined;
-  /** The project that calls act on, where `apiKey` is the token of a person; a key has its own. */
+  /** The project of a person's calls. Needed if `apiKey` is a person's token; a key has its own project. */
   readonly project?: string | undefined;
-  /** Deadline of one attempt; default `limits.clientTimeoutSeconds`. */
+  /** Time limit of one attempt; default `limits.clientTimeoutSeconds`. */
   readonly timeoutMs?: number;
-  /** Further attempts after the first; default `limits.clientRetries`. */
+  /** Attempts after the first; default `limits.clientRetries`. */
   readonly retries?: number;
   readonly userAgent?: string;
   readonly agent?: Agent;
-  /** PEM texts of authorities trusted beside the default ones. */
+  /** PEM texts of authorities to trust in addition to the default ones. */
   readonly ca?: readonly string[];
-  /** PEM texts of the client's own certificate and key, where the service asks for one. */
+  /** PEM texts of the client's certificate and key, for mutual TLS. */
   readonly certificate?: { readonly cert: string; readonly key: string } | undefined;
-  /** Ends every call of this client. */
+  /** Aborts every call of this client. */
   readonly signal?: AbortSignal;
-  /** Where proxies are read; default `process.env`. */
+  /** Variables that name proxies; default `process.env`. */
   readonly env?: Environment;
-  /** Told of each request, answer and retry. Never sees the credential. */
+  /** Called for each request, response and retry. Never receives the credential. */
   readonly observe?: (note: ClientNote) => void;
 }
 
-/** What happened on the wire, without header values that authenticate. */
+/** An event on the wire, without header values that authenticate. */
 export type ClientNote =
   | { readonly kind: 'request'; readonly method: string; readonly url: string; readonly bytes: number }
   | {
@@ -58,7 +58,7 @@ type Part<Key extends string, Value> = [Value] extends [undefined]
   : Record<never, never> extends Value
     ? { readonly [Name in Key]?: Loose<Value> }
     : { readonly [Name in Key]: Loose<Value> };
-/** Optional members may also be given as undefined. */
+/** Optional members may also be undefined. */
 type Loose<Value> = {
   readonly [Key in keyof Value]: undefined extends Value[Key] ? Value[Key] | undefined : Value[Key];
 };
@@ -66,16 +66,16 @@ type Loose<Value> = {
 export type CallInput<Row extends Operation> = Part<'params', Input<Row>['params']> &
   Part<'query', Input<Row>['query']> &
   ([Input<Row>['body']] extends [undefined] ? unknown : { readonly body: Input<Row>['body'] }) & {
-    /** For POST; a random one is made where none is given, and kept over retries. */
+    /** For POST. The client creates a random key if this is missing, and keeps it over retries. */
     readonly idempotencyKey?: string | undefined;
-    /** The ETag of an earlier answer: PRECONDITION_FAILED where the resource has another by now. */
+    /** The ETag of an earlier response: PRECONDITION_FAILED if the resource has changed since. */
     readonly ifMatch?: Row extends { ifMatch: true } ? string | undefined : never;
     readonly signal?: AbortSignal | undefined;
-    /** Deadline of one attempt of this call. */
+    /** Time limit of one attempt of this call. */
     readonly timeoutMs?: number | undefined;
   };
 
-/** One of the row's success statuses with its body; `bytes` is the body as it came. */
+/** One of the row's success statuses with its body; `bytes` is the unparsed body. */
 export type Answer<Row extends Operation> = Omit<Output<Row>, 'headers'> & {
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Uint8Array;
@@ -89,11 +89,11 @@ export type Method<Row extends Operation> =
 export type Client = { readonly [Id in OperationId]: Method<Table[Id]> } & {
   readonly connection: Connection;
   readonly options: ClientOptions;
-  /** Closes the sockets; needed only to end them before the process does. */
+  /** Closes the sockets. Needed only to close them before the process ends. */
   readonly close: () => void;
 };
 
-/** What any method takes, once its types are checked. */
+/** The input of any method after type checking. */
 export interface UncheckedInput {
   readonly params?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, unknown>>;
@@ -111,8 +111,8 @@ export interface UncheckedAnswer {
 }
 
 /**
- * A client for one base URL. Every method answers `{ status, body, headers, bytes }`, or throws
- * `GovApiError`, `GovNetworkError`, or the signal's reason. Nothing is sent before the first call.
+ * Creates a client for one base URL. Every method returns `{ status, body, headers, bytes }`, or throws `GovApiError`,
+ * `GovNetworkError` or the signal's reason. The client sends nothing before the first call.
  */
 export function createClient(options: ClientOptions): Client {
   const connection = new Connection(options);
@@ -121,7 +121,7 @@ export function createClient(options: ClientOptions): Client {
     methods[id] = (input = {}) => call({ connection, options, row }, input);
   }
   const own = { connection, options, close: () => connection.close() };
-  // the loop above makes exactly the members that the mapped type names
+  // the loop above creates exactly the members that the mapped type names
   return Object.assign(methods, own) as unknown as Client;
 }
 
@@ -163,7 +163,7 @@ async function attemptOnce(target: Target, attempt: Attempt): Promise<UncheckedA
   const { connection, options, row } = target;
   const url = connection.base.origin + connection.fullPath(attempt.path);
   options.observe?.({ kind: 'request', method: row.method, url, bytes: attempt.body?.length ?? 0 });
-  // not `performance`, whose first use loads a module
+  // not `performance`: its first use loads a module
   const startedAt = process.hrtime.bigint();
   const reply = await connection.exchange({ ...attempt, method: row.method, maxBytes: limits.responseBytes });
   const ms = Number(process.hrtime.bigint() - startedAt) / 1e6;
@@ -182,7 +182,7 @@ function headersOf(
     accept: 'application/json, application/problem+json, */*;q=0.1',
     'user-agent': options.userAgent ?? `gov/${version} node/${process.versions.node}`,
   };
-  // what is of the organization is reached, whatever has become of the project
+  // an operation on the organization must work even if the project is gone
   const isOfProject = accessOf(row) !== 'organization';
   Object.assign(headers, credentialHeaders(isOfProject ? options : { ...options, project: undefined }));
   if (body !== undefined) headers['content-type'] = 'application/json';
@@ -191,13 +191,13 @@ function headersOf(
   return headers;
 }
 
-/** Who calls, and for which project. */
+/** The caller's credential and project. */
 export const credentialHeaders = ({ apiKey, project }: ClientOptions): Record<string, string> => ({
   ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   ...(project === undefined ? {} : { [projectHeader]: project }),
 });
 
-/** Path with its parameters and the query. Throws where a parameter would change the path's shape. */
+/** Returns the path with its parameters and the query. Throws if a parameter would change the path's shape. */
 export function pathOf(row: Operation, input: UncheckedInput): string {
   const path = row.path.replace(/\{([^}]+)\}|\*/g, (whole, name: string | undefined) => {
     const value = String(input.params?.[name ?? whole] ?? '');
@@ -244,11 +244,11 @@ function jsonOf(reply: Reply): unknown {
 
 const notUnderstood = (got: string, cause: unknown): GovNetworkError =>
   new GovNetworkError('INVALID_RESPONSE', `expected JSON from the service, got ${got}`, {
-    hint: 'does the base URL end in /api/v1, and is there a proxy in between?',
+    hint: 'check that the base URL ends in /api/v1, and that no proxy answers in its place',
     cause,
   });
 
-/** What the service refused with. */
+/** Returns the service's error. */
 export function problemOf(reply: Reply): GovApiError {
   const isJson = /\bjson\b/.test(reply.headers['content-type'] ?? '');
   let problem: unknown;

@@ -1,8 +1,8 @@
 /**
- * Downloads the artifact of an export (contract K8), of any length: what was received is written as it comes, and where
- * the connection breaks the rest is asked for (RFC 9110 §14, If-Range), with the delays of other calls. An attempt that
- * brought bytes counts for nothing, so a line that is cut again and again ends with the whole.
- * `test/client/download.test.ts` cuts one.
+ * Downloads the artifact of an export of any length (contract K8). It writes bytes as they arrive. After a broken
+ * connection it asks for the rest (RFC 9110 section 14, If-Range), with the delays of other calls. An attempt that
+ * brought bytes does not count, so a line that breaks repeatedly still completes the download.
+ * Tested by `test/client/download.test.ts`.
  */
 import { createHash } from 'node:crypto';
 import { limits } from '../contract/limits.ts';
@@ -13,37 +13,39 @@ import { pause, retryDelayMs } from './retry.ts';
 import type { OpenReply } from './transport.ts';
 import { version } from './version.ts';
 
-/** Where bytes go. */
+/** The destination of the bytes. */
 export interface DownloadSink {
-  /** What is there already, from an earlier download. */
+  /** Bytes kept from an earlier download. */
   readonly held: number;
-  /** What is held, to be hashed. */
+  /** Reads the kept bytes, for the hash. */
   read(): AsyncIterable<Uint8Array>;
   write(chunk: Uint8Array): Promise<void>;
-  /** The artifact is another one: away with what is held. Throws where that cannot be. */
+  /** Discards the kept bytes, because the artifact has changed. Throws if it cannot. */
   restart(): Promise<void>;
 }
 
 export interface DownloadOptions {
   readonly exportId: string;
-  /** `sha256` of the export, `sha256:…`: what is held is continued only of an artifact with this hash. */
+  /** `sha256` of the export, `sha256:…`. Kept bytes are continued only from an artifact with this hash. */
   readonly sha256: string;
-  /** `sizeBytes` of the export: of an answer that tells no length more is not taken. */
+  /** `sizeBytes` of the export: the limit for a response without a length. */
   readonly sizeBytes: number;
   readonly signal?: AbortSignal | undefined;
-  /** How many bytes are there by now, and of how many. */
+  /** Receives the bytes so far, and the total. */
   readonly onProgress?: (received: number, total: number) => void;
 }
 
 export interface Downloaded {
   readonly sizeBytes: number;
-  /** Of all bytes, those held before too: what the service told with them, which may be a newer artifact than asked for. */
+  /**
+   * Hash of all bytes, including kept ones, as the service sent it. The artifact may be newer than the one asked for.
+   */
   readonly sha256: string;
 }
 
 /**
- * Errors: those of a call; `GovNetworkError` INTEGRITY where the bytes are not those that the service told the hash of,
- * and what `sink` throws. Cost: one SHA-256 of the artifact; memory of one piece of 64 KB.
+ * Errors: those of a call; `GovNetworkError` INTEGRITY if the bytes do not match the service's hash; any error of `sink`.
+ * Cost: one SHA-256 of the artifact; memory for one piece of 64 KB.
  */
 export async function downloadExport(
   client: Client,
@@ -73,7 +75,7 @@ class Download {
   readonly #sink: DownloadSink;
   readonly #options: DownloadOptions;
   #hash = createHash('sha256');
-  /** What the bytes so far are of. */
+  /** Identifies the artifact that the bytes so far belong to. */
   #etag: string;
   received = 0;
   #restarts = 0;
@@ -85,7 +87,7 @@ class Download {
     this.#etag = `"${hexOf(options.sha256)}"`;
   }
 
-  /** Hashes what is held; not null where that is all. */
+  /** Hashes the kept bytes. Returns a result if they are already complete, else null. */
   async begin(): Promise<Downloaded | null> {
     if (this.#sink.held === 0) return null;
     for await (const chunk of this.#sink.read()) this.#take(chunk);
@@ -93,13 +95,13 @@ class Download {
     return sha256 === this.#options.sha256 ? { sizeBytes: this.received, sha256 } : null;
   }
 
-  /** Asks for what is missing. */
+  /** Asks for the missing bytes. */
   async attempt(): Promise<Downloaded> {
     const reply = await this.#open();
     let total = totalOf(reply, this.received);
     const isOther = reply.status === 206 && (reply.headers['etag'] ?? this.#etag) !== this.#etag;
     if (total === null || isOther) {
-      // what is held is no part of it
+      // the kept bytes are not part of this artifact
       await this.#restart(reply);
       return this.attempt();
     }
@@ -126,7 +128,7 @@ class Download {
   async #restart(reply: OpenReply): Promise<void> {
     this.#restarts += 1;
     if (this.received === 0 || this.#restarts > mostRestarts)
-      throw integrity('a part of the artifact that can be read', `status ${reply.status}`);
+      throw integrity('a readable part of the artifact', `status ${reply.status}`);
     if (reply.status !== 200) for await (const _chunk of reply.chunks) break;
     await this.#sink.restart();
     this.#hash = createHash('sha256');
@@ -181,16 +183,16 @@ class Download {
   }
 }
 
-/** An artifact that changed while it came is asked for from the beginning so often. */
+/** Restarts from the beginning after an artifact that changed during the download, at most this many times. */
 const mostRestarts = 3;
 
 const hexOf = (sha256: string): string => sha256.replace(/^sha256:/, '');
 
-/** How long the artifact is, of an answer that goes on at `from`; null where it does not. */
+/** Returns the artifact's total length if the response continues at `from`; null if it does not. */
 function totalOf({ status, headers }: OpenReply, from: number): number | null {
   if (status === 200) {
     const length = headers['content-length'];
-    // what says no length ends where it ends
+    // a response without a length ends when the connection ends
     return length !== undefined && /^[0-9]{1,15}$/.test(length) ? Number(length) : 0;
   }
   const [, first, total] =
@@ -198,7 +200,7 @@ function totalOf({ status, headers }: OpenReply, from: number): number | null {
   return status === 206 && Number(first) === from ? Number(total) : null;
 }
 
-/** The SHA-256 of a Repr-Digest field (RFC 9530), base64; null where it tells none. */
+/** Returns the SHA-256 of a Repr-Digest field (RFC 9530) in base64; null if it has none. */
 const reprDigest = (field: string | undefined): string | null =>
   /(?:^|,\s*)sha-256=:([A-Za-z0-9+/]{43}=):/.exec(field ?? '')?.[1] ?? null;
 
@@ -224,5 +226,5 @@ const cutShort = (received: number, total: number): GovNetworkError =>
 
 const integrity = (expected: string, got: string): GovNetworkError =>
   new GovNetworkError('INTEGRITY', `expected ${expected}, got ${got}`, {
-    hint: 'something between here and the service changes what passes; download it again, by another way',
+    hint: 'a proxy or network device changes the bytes; download again over another route',
   });

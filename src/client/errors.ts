@@ -1,18 +1,18 @@
 /**
- * How a call fails: the service answered a problem (RFC 9457), or it was not reached or not understood.
- * `test/client/errors.test.ts` holds the sentences.
+ * The errors of a call: the service returned a problem (RFC 9457), or could not be reached or understood.
+ * Tested by `test/client/errors.test.ts`.
  */
 import type { FieldError } from '../contract/problems.ts';
 
-/** A problem body as it came, RFC 9457 members and extensions alike; nothing in it is trusted. */
+/** An unchecked problem body: RFC 9457 members and extensions. Trust nothing in it. */
 export type ProblemBody = Readonly<Record<string, unknown>>;
 
 const textOr = (value: unknown, fallback: string): string => (typeof value === 'string' ? value : fallback);
 
-/** The service answered, and the answer is a problem. `detail` is remote text: clean it before a terminal. */
+/** The service returned a problem. `detail` is remote text: clean it before printing it to a terminal. */
 export class GovApiError extends Error {
   override readonly name = 'GovApiError';
-  /** A code of the problem register, or `HTTP_<status>` where something else than `gov` answered. */
+  /** A code of the problem register, or `HTTP_<status>` if another server than `gov` answered. */
   readonly code: string;
   readonly status: number;
   readonly detail: string;
@@ -49,7 +49,7 @@ const isFieldError = (value: unknown): value is FieldError =>
   typeof (value as Partial<FieldError>).pointer === 'string' &&
   typeof (value as Partial<FieldError>).detail === 'string';
 
-/** Seconds to wait, from either form of Retry-After (RFC 9110, 10.2.3); undefined where it is neither. */
+/** Returns the seconds of Retry-After in either form (RFC 9110 section 10.2.3); undefined for any other text. */
 export function retryAfter(header: string | undefined, serverTimeMs: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^[0-9]{1,9}$/.test(header.trim())) return Number(header);
@@ -60,8 +60,8 @@ export function retryAfter(header: string | undefined, serverTimeMs: number): nu
 }
 
 /**
- * Seconds until no policy of a `RateLimit` field is spent (draft-ietf-httpapi-ratelimit-headers, contract D9);
- * undefined where none is, or the field is of another form.
+ * Returns the seconds until no policy of a `RateLimit` field is used up (draft-ietf-httpapi-ratelimit-headers, contract
+ * D9); undefined if none is used up, or for another form.
  */
 export function spentUntil(header: string | undefined): number | undefined {
   const waits = [...(header ?? '').matchAll(/"[^"]{0,128}"((?:;\s*[a-z*][a-z0-9_.*-]*=[^;,]+)*)/g)].flatMap(
@@ -79,10 +79,10 @@ interface NetworkErrorOptions {
   readonly cause?: unknown;
 }
 
-/** The service was not reached, or what answered could not be understood. */
+/** The service could not be reached, or its response could not be understood. */
 export class GovNetworkError extends Error {
   override readonly name = 'GovNetworkError';
-  /** The system's code, such as ECONNREFUSED, or TIMEOUT, RESPONSE_TOO_LARGE, INVALID_RESPONSE. */
+  /** The system's code, such as ECONNREFUSED; or TIMEOUT, RESPONSE_TOO_LARGE, INVALID_RESPONSE. */
   readonly code: string;
   readonly hint: string | undefined;
   /** Whether the same call may succeed later. */
@@ -103,10 +103,10 @@ interface Explanation {
 }
 
 const chain: Explanation = {
-  what: 'its certificate is not signed by an authority this machine trusts',
+  what: 'no authority that this machine trusts has signed its certificate',
   hint: 'give the authority’s certificate with --cacert FILE or GOV_CACERT',
 };
-const reset: Explanation = { what: 'the connection was closed before an answer came', retryable: true };
+const reset: Explanation = { what: 'the connection closed before a response came', retryable: true };
 const unreachable: Explanation = {
   what: 'there is no route to it',
   hint: 'check the network, a VPN or a firewall',
@@ -114,19 +114,19 @@ const unreachable: Explanation = {
 };
 
 const notTls: Explanation = {
-  what: 'what answers there does not speak TLS, or not a version of it that is still safe',
+  what: 'the server does not speak TLS, or only an unsafe version of it',
   hint: 'use http:// in the base URL or, if a proxy is configured, in HTTPS_PROXY',
 };
 
-/** What the codes of node:net, node:dns, node:tls and OpenSSL mean to a person. */
+/** Explanations of the codes of node:net, node:dns, node:tls and OpenSSL. */
 const explanations: Readonly<Record<string, Explanation>> = {
   ECONNREFUSED: {
-    what: 'nothing listens there',
-    hint: 'is it running? of a plane on this machine: gov plane status',
+    what: 'no process listens there',
+    hint: 'check that the service runs; for a plane on this machine: gov plane status',
     retryable: true,
   },
   ENOTFOUND: { what: 'the host name does not exist', hint: 'check the base URL' },
-  EAI_AGAIN: { what: 'the host name could not be looked up now', hint: 'check DNS', retryable: true },
+  EAI_AGAIN: { what: 'the host name could not be resolved', hint: 'check DNS', retryable: true },
   ECONNRESET: reset,
   EPIPE: reset,
   ERR_STREAM_PREMATURE_CLOSE: reset,
@@ -142,14 +142,14 @@ const explanations: Readonly<Record<string, Explanation>> = {
   CERT_NOT_YET_VALID: { what: 'its certificate is not valid yet', hint: 'check the clock of both machines' },
   ERR_TLS_CERT_ALTNAME_INVALID: {
     what: 'its certificate is for another host name',
-    hint: 'use the name that the certificate carries',
+    hint: 'use a name that is in the certificate',
   },
   ERR_SSL_WRONG_VERSION_NUMBER: notTls,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: notTls,
-  // how Node reports OpenSSL's "wrong version number" from a write
+  // Node reports OpenSSL's "wrong version number" this way after a write
   EPROTO: notTls,
   ERR_PROXY_TUNNEL: { what: 'the proxy refused the tunnel', hint: 'check HTTPS_PROXY and its credentials' },
-  HPE_INVALID_CONSTANT: { what: 'what answers there does not speak HTTP', hint: 'check the port and scheme' },
+  HPE_INVALID_CONSTANT: { what: 'the server does not speak HTTP', hint: 'check the port and scheme' },
 };
 
 const codeOf = (cause: unknown): string => {
@@ -160,21 +160,21 @@ const codeOf = (cause: unknown): string => {
   return 'UNKNOWN';
 };
 
-/** Codes that mean the chain ended at an authority unknown to Node's own list. */
+/** Returns whether the certificate chain ended at an authority that Node does not know. */
 export const isUnknownAuthority = (cause: unknown): boolean => explanations[codeOf(cause)] === chain;
 
-/** Rewrites a system error into a sentence. `place` is `scheme://host:port`; `proxy` the proxy used, if any. */
+/** Converts a system error to a sentence. `place` is `scheme://host:port`; `proxy` the proxy used, if any. */
 export function networkError(cause: unknown, place: string, proxy?: string): GovNetworkError {
   const code = codeOf(cause);
-  const told = explanations[code] ?? {
+  const explained = explanations[code] ?? {
     what: cause instanceof Error ? cause.message : 'the connection failed',
     retryable: true,
   };
   const through = proxy === undefined ? '' : ` through the proxy ${proxy}`;
-  const hint = proxy === undefined ? told.hint : 'check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
-  return new GovNetworkError(code, `could not reach ${place}${through}: ${told.what}`, {
+  const hint = proxy === undefined ? explained.hint : 'check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
+  return new GovNetworkError(code, `could not reach ${place}${through}: ${explained.what}`, {
     cause,
     ...(hint === undefined ? {} : { hint }),
-    retryable: told.retryable ?? false,
+    retryable: explained.retryable ?? false,
   });
 }

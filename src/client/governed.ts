@@ -1,9 +1,8 @@
 /**
- * `governedInvoke`: a tool call under governance (contract M11). It is evaluated, runs only where that allows it,
- * and leaves two events in the run: `tool.call`, durable before the tool starts, naming its evaluation and, where
- * a person approved it, the approval; and `tool.result`. What was refused leaves `tool.denied`. It fails closed:
- * without a decision, or without a recorded start, nothing runs.
- * Proven by `test/client/governed.test.ts` against a real plane.
+ * `governedInvoke`: a tool call under governance (contract M11). The policies evaluate the call, and the tool runs only
+ * if they allow it. The run then has two more events: `tool.call`, durable before the tool starts, with the evaluation
+ * and any approval; and `tool.result`. A refusal leaves `tool.denied`. It fails closed: without a decision, or without a
+ * recorded start, the tool does not run. Tested by `test/client/governed.test.ts` against a real plane.
  */
 import type { Approval } from '../contract/approvals.ts';
 import type { EventInput } from '../contract/events.ts';
@@ -13,26 +12,24 @@ import type { Client } from './create.ts';
 import { GovApiError } from './errors.ts';
 import { isTransient, pause } from './retry.ts';
 
-/** A call that belongs to a run; `actor` is who calls. */
+/** A call that belongs to a run; `actor` is the caller. */
 export type GovernedCall = Omit<ToolCall, 'dryRun'> & Required<Pick<ToolCall, 'runId' | 'actor'>>;
 
 export interface GovernedOptions {
   /**
-   * Names this invocation; random where absent. One id is evaluated once, whatever is retried, and run at most
-   * once by this process.
+   * Names this invocation; default: random. One id is evaluated once, over all retries, and this process runs it at
+   * most once.
    */
   readonly invocationId?: string;
-  /**
-   * `open`: a tool whose `readOnlyHint` is true runs also where no decision can be had. Default `closed`.
-   */
+  /** `open`: a tool whose `readOnlyHint` is true also runs if no decision is available. Default `closed`. */
   readonly failMode?: 'closed' | 'open';
-  /** How long to wait for a person where a policy escalates; 0, the default, refuses at once. */
+  /** Time to wait for a person after an escalation; 0, the default, refuses at once. */
   readonly approvalTimeoutMs?: number;
-  /** Ends the asking and waiting before the tool starts; what started is recorded to its end. */
+  /** Ends evaluation and waiting before the tool starts. A started call is recorded to its end. */
   readonly signal?: AbortSignal;
 }
 
-/** The tool did not run, and why: what was decided, and the approval it would have needed. */
+/** The tool did not run. Carries the decision and the approval that it would have needed. */
 export class GovToolRefused extends Error {
   override readonly name = 'GovToolRefused';
   readonly decision: ToolDecision;
@@ -45,7 +42,7 @@ export class GovToolRefused extends Error {
   }
 }
 
-/** The tool ran, but its outcome could not be recorded; `outcome` is what it gave. */
+/** The tool ran, and its outcome could not be recorded. `outcome` is the tool's result. */
 export class GovOutcomeUnrecorded extends Error {
   override readonly name = 'GovOutcomeUnrecorded';
   readonly outcome: { readonly value: unknown } | { readonly error: unknown };
@@ -58,11 +55,11 @@ export class GovOutcomeUnrecorded extends Error {
 
 const invocationIds = new RegExp(`^[A-Za-z0-9._:-]{1,${limits.invocationIdChars}}$`);
 
-/** Invocations that this process started, the newest ones, by the ids that callers gave them. */
+/** The newest invocations of this process, by the ids that callers gave them. */
 const started = new Set<string>();
 
 function claim(id: string): void {
-  if (started.has(id)) throw new TypeError(`expected an invocation id that did not run yet, got ${id} again`);
+  if (started.has(id)) throw new TypeError(`expected a new invocation id, got ${id} again`);
   started.add(id);
   for (const oldest of started) {
     if (started.size <= limits.invocationsHeld) break;
@@ -71,9 +68,8 @@ function claim(id: string): void {
 }
 
 /**
- * Runs `tool` if the policies allow it, and answers what it answers.
- * @throws GovToolRefused, GovOutcomeUnrecorded, what `tool` throws, and what the client throws where no decision
- * can be had.
+ * Runs `tool` if the policies allow it, and returns its result.
+ * @throws GovToolRefused; GovOutcomeUnrecorded; any error of `tool`; the client's error if no decision is available.
  */
 export async function governedInvoke<Value>(
   client: Client,
@@ -95,7 +91,7 @@ export async function governedInvoke<Value>(
   return value;
 }
 
-/** What a call may run on; no decision where it runs because `failMode` is open. */
+/** The grounds for a call; no decision if it runs because `failMode` is open. */
 interface Granted {
   readonly decision: ToolDecision | null;
   readonly approval: Approval | null;
@@ -119,7 +115,7 @@ class Invocation {
     }
   }
 
-  /** The decision that lets the call run, after a person's approval where it needs one. */
+  /** Returns the decision that lets the call run, after a person's approval if it needs one. */
   async grant(): Promise<Granted> {
     const { signal } = this.#options;
     const { body: decision } = await this.#client
@@ -135,7 +131,7 @@ class Invocation {
     return this.#refuse(decision, approval);
   }
 
-  /** Durable before the tool starts. A decision is not used after its time; an approval is a decision anew. */
+  /** Durable before the tool starts. An expired decision is not used; an approval counts as a new decision. */
   async begin({ decision, approval }: Granted): Promise<void> {
     if (decision !== null && approval === null && Date.now() >= Date.parse(decision.expiresAt)) {
       throw new GovToolRefused(
@@ -185,7 +181,7 @@ class Invocation {
     );
   }
 
-  /** The approval once it is decided or has expired, or as it stands when the time to wait is over. */
+  /** Returns the approval after it is decided or expired, or its current state when the waiting time ends. */
   async #approval(approvalId: string): Promise<Approval> {
     const { approvalTimeoutMs = 0, signal } = this.#options;
     const untilMs = Date.now() + approvalTimeoutMs;
@@ -197,7 +193,7 @@ class Invocation {
     }
   }
 
-  /** Only where the service cannot be asked; what it refuses it refuses. */
+  /** Applies only if the service cannot be reached. A refusal of the service stays a refusal. */
   #opensOn(failure: unknown): boolean {
     const { failMode = 'closed' } = this.#options;
     if (failMode !== 'open' || this.#call.tool.annotations?.readOnlyHint !== true) return false;
@@ -219,14 +215,14 @@ class Invocation {
   }
 }
 
-/** A text that can be recorded, whatever was thrown. */
+/** Returns a recordable text for any thrown value. */
 function messageOf(error: unknown): string {
-  let text = 'an error that cannot be shown';
+  let text = 'an error without a readable text';
   try {
     text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   } catch {
     // its toString throws
   }
-  // what I-JSON cannot hold: lone surrogates, also those that the cut makes, and U+0000
+  // I-JSON excludes lone surrogates, also those that the cut makes, and U+0000
   return text.slice(0, limits.actionChars).toWellFormed().replaceAll('\0', '\u{fffd}');
 }

@@ -1,4 +1,4 @@
-/** The client SDK: `import { createClient } from 'gov'`. */
+/** The client SDK: `import { createClient } from 'gov'`. Tested by `test/package.test.ts`. */
 export { createClient } from './create.ts';
 export type { Answer, CallInput, Client, ClientNote, ClientOptions, Method } from './create.ts';
 export { downloadExport } from './download.ts';

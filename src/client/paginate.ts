@@ -1,4 +1,4 @@
-/** Walks a list to its end (contract D1-D5). `test/client/paginate.test.ts` holds it. */
+/** Reads a list to its end (contract D1 to D5). Tested by `test/client/paginate.test.ts`. */
 
 interface Page<Item> {
   readonly body: {
@@ -12,7 +12,7 @@ interface ListInput {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The item type of a list method's answer. */
+/** The item type of a list method's response. */
 export type ItemOf<Answered> = Answered extends { body: { data: readonly (infer Item)[] } }
   ? Item
   : Answered extends { body: { events: readonly (infer Item)[] } }
@@ -22,8 +22,8 @@ export type ItemOf<Answered> = Answered extends { body: { data: readonly (infer 
 export const itemsOf = <Item>(body: Page<Item>['body']): readonly Item[] => body.data ?? body.events ?? [];
 
 /**
- * The items of every page from `input.query.cursor` on, one request for each page. A cursor that the
- * service repeats ends in an error, not in a loop.
+ * Yields the items of every page from `input.query.cursor` on, with one request for each page. Throws if the service
+ * repeats a cursor, so that the loop ends.
  */
 export async function* paginate<In extends ListInput, Answered extends Page<unknown>>(
   list: (input: In) => Promise<Answered>,

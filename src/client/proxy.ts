@@ -1,7 +1,7 @@
 /**
- * Which proxy a URL goes through, from HTTP_PROXY, HTTPS_PROXY and NO_PROXY in either case. Node's own
- * matcher ignores CIDR ranges for node:http, and `NODE_USE_ENV_PROXY` ends the process on a proxy without
- * a scheme, so both are read here. `test/client/proxy.test.ts` holds the forms curl and Go accept.
+ * The proxy of a URL, from HTTP_PROXY, HTTPS_PROXY and NO_PROXY in upper or lower case. Node's own matcher ignores CIDR
+ * ranges for node:http, and `NODE_USE_ENV_PROXY` ends the process on a proxy without a scheme. Therefore this file reads
+ * both. Tested by `test/client/proxy.test.ts` with the forms that curl and Go accept.
  */
 import { BlockList, isIP } from 'node:net';
 import { GovNetworkError } from './errors.ts';
@@ -10,7 +10,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const read = (env: Environment, name: string): string => (env[name.toLowerCase()] ?? env[name] ?? '').trim();
 
-/** The host without the brackets of an IPv6 literal. */
+/** Returns the host without the brackets of an IPv6 literal. */
 const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, '').toLowerCase();
 
 function inRange(host: string, range: string): boolean {
@@ -33,14 +33,14 @@ function matches(host: string, port: string, entry: string): boolean {
   return host === wanted || (isIP(host) === 0 && host.endsWith(`.${wanted}`));
 }
 
-/** Whether a host, without brackets, is this machine by its name. */
+/** Returns whether a host, without brackets, is this machine by its name. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || host === '::1' || inRange(host, '127.0.0.0/8');
 
-/** The proxy's URL, or undefined for a direct connection. Loopback is always direct. */
+/** Returns the proxy's URL, or undefined for a direct connection. Loopback is always direct. */
 export function proxyFor(url: URL, env: Environment): string | undefined {
   const secure = url.protocol === 'https:';
-  // HTTP_PROXY in capitals may be a request header inside CGI (CVE-2016-5385)
+  // inside CGI, HTTP_PROXY in capitals may come from a request header (CVE-2016-5385)
   const cgi = env['REQUEST_METHOD'] !== undefined;
   const given = secure ? read(env, 'HTTPS_PROXY') : cgi ? (env['http_proxy'] ?? '') : read(env, 'HTTP_PROXY');
   const host = bare(url.hostname);
@@ -60,14 +60,14 @@ function withScheme(given: string): string {
       'UNSUPPORTED_PROXY',
       'expected a proxy such as http://host:3128 in HTTPS_PROXY or HTTP_PROXY',
       {
-        hint: 'SOCKS proxies are not supported; use an HTTP proxy or add the host to NO_PROXY',
+        hint: 'SOCKS proxies do not work; use an HTTP proxy, or add the host to NO_PROXY',
       },
     );
   }
   return text;
 }
 
-/** The proxy without its credentials, for messages. */
+/** Returns the proxy without its credentials, for messages. */
 export function proxyName(proxy: string): string {
   const url = new URL(proxy);
   return `${url.protocol}//${url.host}`;

@@ -1,12 +1,12 @@
 /**
- * Whether and when a failed call is made again (contract D6, D8): transient statuses and broken
- * connections, never sooner than Retry-After, with full jitter so that clients do not return in step.
- * `test/client/retry.test.ts` holds the table.
+ * Decides whether and when to retry a failed call (contract D6, D8): transient statuses and broken connections, never
+ * sooner than Retry-After, with full jitter so that clients do not return in step.
+ * Tested by `test/client/retry.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
 import { GovApiError, GovNetworkError, transientStatuses } from './errors.ts';
 
-/** May this failure be followed by the same request? A spent quota (429, not retryable) may not. */
+/** Returns whether the same request may succeed later. A used-up quota (429, not retryable) does not allow a retry. */
 export function isTransient(failure: unknown): boolean {
   if (failure instanceof GovNetworkError) return failure.retryable;
   if (!(failure instanceof GovApiError)) return false;
@@ -15,9 +15,8 @@ export function isTransient(failure: unknown): boolean {
 }
 
 /**
- * Milliseconds to wait before attempt `attempt + 1` (the first attempt is 0), or null to give up: the
- * failure is final, or the service asks for more patience than `clientRetryAfterSeconds`.
- * `random` is in [0, 1).
+ * Returns the milliseconds to wait before attempt `attempt + 1` (the first attempt is 0). Returns null to give up: the
+ * failure is final, or Retry-After exceeds `clientRetryAfterSeconds`. `random` is in [0, 1).
  */
 export function retryDelayMs(failure: unknown, attempt: number, random: number): number | null {
   if (!isTransient(failure)) return null;
@@ -27,7 +26,7 @@ export function retryDelayMs(failure: unknown, attempt: number, random: number):
   return asked * 1000 + Math.floor(random * ceiling);
 }
 
-/** Resolves after `ms`, or rejects with the signal's reason as soon as it fires. */
+/** Resolves after `ms`; rejects with the signal's reason as soon as it fires. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason);

@@ -1,7 +1,7 @@
 /**
- * Live events over a WebSocket (contract O7, RFC 6455): resumes after the last sequence seen, whatever ended
- * the connection. A reader that is slower than the stream stops reading the socket; the service then closes
- * it with 1013 and the next connection goes on where the reader is. `test/client/tail.test.ts` proves it.
+ * Live events over a WebSocket (contract O7, RFC 6455). After any disconnect it resumes behind the last sequence. A reader
+ * slower than the stream stops reading the socket; the service then closes it with 1013, and the next connection
+ * continues at the reader's position. Tested by `test/client/tail.test.ts`.
  */
 import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
@@ -15,7 +15,7 @@ import { isTransient, pause, retryDelayMs } from './retry.ts';
 export interface TailOptions {
   readonly runId?: string | undefined;
   readonly eventType?: string | undefined;
-  /** Sequence after which to begin; without it, with the events to come. */
+  /** Sequence to begin after; without it, the stream begins with the next event. */
   readonly after?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly observe?: (note: TailNote) => void;
@@ -24,16 +24,16 @@ export type TailNote =
   | { readonly kind: 'connected' }
   | { readonly kind: 'reconnecting'; readonly delayMs: number; readonly reason: string };
 
-/** Close code by which the service says that it will not have this client (RFC 6455, 7.4.1). */
+/** The service closes with this code to refuse the client for good (RFC 6455 section 7.4.1). */
 const policyViolation = 1008;
 const pingEveryMs = 30_000;
 const steadyMs = 5000;
-/** Events read ahead of the consumer before the socket is paused. */
+/** Events to read ahead of the consumer before the socket pauses. */
 const readAhead = 256;
 
 /**
- * Events in the order of recording, without end; ends only by the signal (throws its reason), a refusal
- * (`GovApiError`) or `return()`. Each event comes once.
+ * Yields events in the order of recording, each once. Ends only by the signal (throws its reason), by a refusal
+ * (`GovApiError`) or by `return()`.
  */
 export async function* tailEvents(
   client: Client,
@@ -59,7 +59,7 @@ export async function* tailEvents(
     } finally {
       stream.close();
     }
-    // one that held for a while was no failed attempt
+    // a connection that lasted a while resets the backoff
     if (performance.now() - startedAt > steadyMs) attempt = 0;
     const unreachable = new GovNetworkError('ECONNRESET', reason, { retryable: true });
     const delayMs = retryDelayMs(unreachable, attempt, Math.random()) ?? limits.clientBackoffMaxMs;
@@ -68,7 +68,7 @@ export async function* tailEvents(
   }
 }
 
-/** One connection; messages wait here until the consumer takes them. */
+/** One connection. Messages wait here for the consumer. */
 class EventStream {
   readonly #waiting: AuditEvent[] = [];
   #socket: WebSocket | undefined;
@@ -94,7 +94,7 @@ class EventStream {
     const stop = (): void => this.#end(options.signal?.reason);
     options.signal?.addEventListener('abort', stop, { once: true });
     this.#release = () => options.signal?.removeEventListener('abort', stop);
-    // before `open`: the first message may come in the packet that completes the handshake
+    // before `open`: the first message may arrive in the packet that completes the handshake
     this.#listen(socket);
     await new Promise<void>((resolve, reject) => {
       socket.once('open', resolve);
@@ -115,7 +115,7 @@ class EventStream {
     socket.on('close', (code) => {
       const refused = code === policyViolation;
       this.#end(
-        refused ? new GovNetworkError('REFUSED', 'the service ended the stream for good') : undefined,
+        refused ? new GovNetworkError('REFUSED', 'the service ended the stream permanently') : undefined,
       );
     });
     let alive = true;
@@ -133,7 +133,7 @@ class EventStream {
   #take(text: string, isBinary: boolean): void {
     try {
       if (isBinary) throw new SyntaxError('expected a text message');
-      // remote data, shaped by the service that the caller chose; only `sequence` is relied on here
+      // remote data of the service that the caller chose; this code relies only on `sequence`
       const event = JSON.parse(text) as AuditEvent;
       if (!Number.isSafeInteger(event.sequence)) throw new SyntaxError('expected a sequence');
       this.#waiting.push(event);

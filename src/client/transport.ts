@@ -1,8 +1,8 @@
 /**
- * One HTTP/1.1 exchange over node:http or node:https (not fetch, which costs a command 30 ms): kept-alive
- * connections, one deadline over connect, upload and download, a bound on the answer, env proxies, further
- * authorities. Redirects are not followed: the credential goes to the configured host only.
- * `test/client/transport.test.ts` holds it against a real server.
+ * One HTTP/1.1 exchange over node:http or node:https; fetch would add 30 ms to a command. It has kept-alive connections,
+ * one time limit over connect, upload and download, a limit on the response, proxies and extra authorities. It does not
+ * follow redirects: the credential goes to the configured host only.
+ * Tested by `test/client/transport.test.ts` against a real server.
  */
 import type { Agent, AgentOptions, ClientRequest, IncomingMessage } from 'node:http';
 import type { AgentOptions as SecureAgentOptions } from 'node:https';
@@ -12,13 +12,13 @@ import type { Environment } from './proxy.ts';
 
 export interface ConnectionOptions {
   readonly baseUrl: string;
-  /** Replaces the built-in agent; proxies and `ca` are then its business. */
+  /** Replaces the built-in agent, which then handles proxies and `ca` itself. */
   readonly agent?: Agent;
-  /** PEM texts of authorities trusted beside the default ones. */
+  /** PEM texts of authorities to trust in addition to the default ones. */
   readonly ca?: readonly string[];
-  /** PEM texts of the client's own certificate and key, for mutual TLS. */
+  /** PEM texts of the client's certificate and key, for mutual TLS. */
   readonly certificate?: { readonly cert: string; readonly key: string } | undefined;
-  /** Where HTTP_PROXY, HTTPS_PROXY and NO_PROXY are read. */
+  /** Variables HTTP_PROXY, HTTPS_PROXY and NO_PROXY. */
   readonly env?: Environment;
 }
 
@@ -33,20 +33,20 @@ export interface Exchange {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Header names are in lower case; `bytes` is the whole body, at most `maxBytes`. */
+/** A response. Header names are in lower case; `bytes` is the whole body, at most `maxBytes`. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Uint8Array;
 }
 
-/** An answer whose body is still to come. */
+/** A response whose body is still arriving. */
 export interface OpenReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * The body as it comes, read no faster than it is taken; ends with `GovNetworkError` where the connection breaks, or
-   * stays silent for `timeoutMs` while somebody waits. Leaving the loop closes the connection.
+   * The body as it arrives, read no faster than the consumer takes it. Throws `GovNetworkError` if the connection breaks
+   * or stays silent for `timeoutMs` while the consumer waits. Leaving the loop closes the connection.
    */
   readonly chunks: AsyncIterable<Uint8Array>;
 }
@@ -73,23 +73,23 @@ export class Connection {
     return this.base.protocol === 'https:';
   }
 
-  /** Base path and `path`, without a slash doubled between them. */
+  /** Returns base path and `path`, with one slash between them. */
   fullPath(path: string): string {
     return this.base.pathname.replace(/\/+$/, '') + path;
   }
 
-  /** The agent for further protocols, such as a WebSocket, to the same host. */
+  /** The agent for other protocols to the same host, such as a WebSocket. */
   async agent(): Promise<Agent> {
     this.#agent ??= await this.#open();
     return this.#agent;
   }
 
-  /** Errors: `GovNetworkError`, or the signal's reason. Cost: one round trip; buffers the answer. */
+  /** Buffers the response. Errors: `GovNetworkError`, or the signal's reason. Cost: one round trip. */
   async exchange(request: Exchange): Promise<Reply> {
     return this.#trusting(request, () => this.#once(request, collected));
   }
 
-  /** The same, with a body of any length; `timeoutMs` is until its head, and then between two pieces of it. */
+  /** The same for a body of any length. `timeoutMs` applies to its head, then between two pieces of the body. */
   async stream(request: Omit<Exchange, 'maxBytes'>): Promise<OpenReply> {
     return this.#trusting(request, () =>
       this.#once({ ...request, maxBytes: Infinity }, (incoming) =>
@@ -120,7 +120,7 @@ export class Connection {
       if (cause instanceof GovNetworkError) throw cause;
       if (request.signal?.aborted === true) throw request.signal.reason;
       if (isUnknownAuthority(cause) && !this.#systemAuthorities && this.#options.agent === undefined) {
-        // the operating system may know the authority; loading its list costs 30 ms, so only now
+        // the operating system may know the authority; loading its list takes 30 ms, so only after a failure
         this.#systemAuthorities = true;
         this.close();
         return this.#trusting(request, send);
@@ -129,7 +129,7 @@ export class Connection {
     }
   }
 
-  /** The error with the place and the proxy it happened at. */
+  /** Returns the error with its address and proxy. */
   explain(cause: unknown): GovNetworkError {
     return networkError(
       cause,
@@ -138,7 +138,7 @@ export class Connection {
     );
   }
 
-  /** Closes idle and busy sockets; a later exchange opens new ones. */
+  /** Closes idle and busy sockets. A later exchange opens new ones. */
   close(): void {
     if (this.#options.agent !== undefined) return;
     this.#agent?.destroy();
@@ -193,11 +193,11 @@ export class Connection {
 
 const timedOut = (place: string, timeoutMs: number): GovNetworkError =>
   new GovNetworkError('TIMEOUT', `${place} did not answer within ${timeoutMs / 1000} s`, {
-    hint: 'raise --timeout, or check the service’s load',
+    hint: 'raise --timeout, or check the load of the service',
     retryable: true,
   });
 
-/** Ends the request at its deadline; the returned function stops the clock and settles. */
+/** Aborts the request at its time limit. The returned function stops the clock and settles. */
 function guard(outgoing: ClientRequest, timeoutMs: number, place: string): (settle: () => void) => void {
   const timer = setTimeout(() => outgoing.destroy(timedOut(place, timeoutMs)), timeoutMs);
   return (settle) => {
@@ -206,7 +206,7 @@ function guard(outgoing: ClientRequest, timeoutMs: number, place: string): (sett
   };
 }
 
-/** Takes the body in the time that the reader gives: its own pauses do not count. */
+/** Yields the body. Pauses of the consumer do not count towards the time limit. */
 async function* chunksOf(
   incoming: IncomingMessage,
   of: { readonly timeoutMs: number; readonly place: string; readonly explained: (cause: unknown) => unknown },
@@ -241,9 +241,9 @@ async function collect(incoming: IncomingMessage, maxBytes: number): Promise<Uin
       incoming.destroy();
       throw new GovNetworkError(
         'RESPONSE_TOO_LARGE',
-        `expected an answer of at most ${maxBytes} bytes, got more`,
+        `expected a response of at most ${maxBytes} bytes, got more`,
         {
-          hint: 'ask for less, or page through it',
+          hint: 'ask for less, or for one page at a time',
         },
       );
     }

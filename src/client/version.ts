@@ -1,2 +1,2 @@
-/** The release this client and tool belong to; `test/client/create.test.ts` holds it to package.json. */
+/** The release of this client and tool, the same as in package.json. Tested by `test/client/create.test.ts`. */
 export const version = '0.1.0';

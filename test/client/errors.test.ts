@@ -5,12 +5,12 @@ const coded = (code: string, message = 'raw'): Error => Object.assign(new Error(
 
 describe('a network error', () => {
   it.each([
-    ['ECONNREFUSED', 'nothing listens there', true],
+    ['ECONNREFUSED', 'no process listens there', true],
     ['ENOTFOUND', 'the host name does not exist', false],
-    ['EAI_AGAIN', 'the host name could not be looked up now', true],
-    ['ECONNRESET', 'the connection was closed before an answer came', true],
+    ['EAI_AGAIN', 'the host name could not be resolved', true],
+    ['ECONNRESET', 'the connection closed before a response came', true],
     ['EHOSTUNREACH', 'there is no route to it', true],
-    ['SELF_SIGNED_CERT_IN_CHAIN', 'not signed by an authority this machine trusts', false],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'no authority that this machine trusts has signed its certificate', false],
     ['CERT_HAS_EXPIRED', 'its certificate has expired', false],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'its certificate is for another host name', false],
     ['EPROTO', 'does not speak TLS', false],

@@ -83,7 +83,7 @@ describe('an exchange', () => {
     const refused = new Connection({ baseUrl: server.baseUrl, env: {} });
     await expect(refused.exchange(exchange())).rejects.toMatchObject({
       code: 'ECONNREFUSED',
-      message: `could not reach ${server.origin}: nothing listens there`,
+      message: `could not reach ${server.origin}: no process listens there`,
     });
     const other = createServer((socket) => socket.end('SSH-2.0-x\r\n'));
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));

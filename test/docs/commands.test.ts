@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { manifest } from '../../src/cli/commands/tool/list.ts';
+import { manifest } from '../../src/cli/commands/commands/run.ts';
 import { problems } from '../../src/contract/problems.ts';
 import { table } from '../../src/contract/table.ts';
 import { verdictCodes } from '../../src/core/proof/verdict.ts';

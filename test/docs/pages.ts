@@ -1,7 +1,7 @@
 /** The pages of the documentation, what stands in them as commands, and whether the tool knows those commands. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { manifest } from '../../src/cli/commands/tool/list.ts';
+import { manifest } from '../../src/cli/commands/commands/run.ts';
 import { projectRoot } from '../paths.ts';
 
 export interface Page {

@@ -1,15 +1,15 @@
 /**
- * The ID token that a CI job or a workload has of itself, for `gov auth login --ci`: a file (`GOV_ID_TOKEN_FILE`, as
- * Kubernetes projects one), a variable (`GOV_ID_TOKEN`, as GitLab's `id_tokens` sets one), or asked for at GitHub Actions
- * (`ACTIONS_ID_TOKEN_REQUEST_URL`). `test/cli/auth/id-token.test.ts` proves each.
+ * The ID token of a CI job or a workload, for `gov auth login --ci`. Sources: a file (`GOV_ID_TOKEN_FILE`, as Kubernetes
+ * projects one), a variable (`GOV_ID_TOKEN`, as GitLab's `id_tokens` sets one), or a request to GitHub Actions
+ * (`ACTIONS_ID_TOKEN_REQUEST_URL`). Tested by `test/cli/auth/id-token.test.ts`.
  */
 import { usage } from '../program/exit.ts';
 import { readText } from '../program/flags.ts';
 import type { Io } from '../terminal/io.ts';
-import { checkIdToken } from './id-token.ts';
+import { checkIdToken } from './id-token-shape.ts';
 import type { Web } from './web.ts';
 
-/** Errors: exit 2 where this is no such job, or what it has is no token. `audience`: for whom the token is asked. */
+/** `audience`: who the token is for. Errors: exit 2 if no source has a token, or if its text is not a token. */
 export async function ambientIdToken(env: Io['env'], audience: string, web: Web): Promise<string> {
   const file = env['GOV_ID_TOKEN_FILE'];
   if (file !== undefined && file !== '') return checkIdToken(`GOV_ID_TOKEN_FILE (${file})`, readText(file));
@@ -19,7 +19,7 @@ export async function ambientIdToken(env: Io['env'], audience: string, web: Web)
   const bearer = env['ACTIONS_ID_TOKEN_REQUEST_TOKEN'];
   if (address !== undefined && bearer !== undefined) return ofGitHub({ address, bearer, audience, web });
   throw usage(
-    '--ci: expected a job that has an ID token, found none',
+    '--ci: expected a job with an ID token, found no token',
     `GitHub Actions: permissions: id-token: write. GitLab: id_tokens: GOV_ID_TOKEN: aud: ${audience}. Elsewhere: GOV_ID_TOKEN_FILE`,
   );
 }
@@ -33,7 +33,8 @@ interface Asked {
 
 /** https://docs.github.com/actions/concepts/security/openid-connect */
 async function ofGitHub({ address, bearer, audience, web }: Asked): Promise<string> {
-  if (!URL.canParse(address)) throw usage('ACTIONS_ID_TOKEN_REQUEST_URL: expected an address');
+  if (!URL.canParse(address))
+    throw usage('ACTIONS_ID_TOKEN_REQUEST_URL: expected an address, got other text');
   const url = new URL(address);
   url.searchParams.set('audience', audience);
   const headers = { authorization: `Bearer ${bearer}`, accept: 'application/json' };

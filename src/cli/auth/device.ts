@@ -1,7 +1,7 @@
 /**
- * Signing in at the identity provider from a machine that shows no browser: the device authorization grant (RFC 8628)
- * of OpenID Connect, with the client that the service names. What the ID token says is checked by the service.
- * `test/cli/auth/device.long.test.ts` proves it against a real provider.
+ * Sign-in at the identity provider from a machine without a browser: the device authorization grant (RFC 8628) of OpenID
+ * Connect, with the client that the service names. The service checks the ID token, not this code.
+ * Tested by `test/cli/auth/device.long.test.ts` against a real provider.
  */
 import * as oauth from 'oauth4webapi';
 import { GovNetworkError } from '../../client/errors.ts';
@@ -12,10 +12,10 @@ import { limits } from '../../contract/limits.ts';
 import { CliError, exit } from '../program/exit.ts';
 import type { Web } from './web.ts';
 
-/** What a person is shown; texts of the provider. */
+/** The page and code to show to a person. The texts come from the provider. */
 export interface DevicePage {
   readonly address: string;
-  /** The address with the code in it, where the provider has one. */
+  /** The address that contains the code, if the provider has one. */
   readonly wholeAddress: string | undefined;
   readonly userCode: string;
   readonly expiresInSeconds: number;
@@ -32,8 +32,8 @@ const defaultIntervalSeconds = 5;
 const slowDownSeconds = 5;
 
 /**
- * The ID token, once the person has signed in. Errors: exit 2 where the provider has no device grant, 4 where the person
- * refuses, 8 where the code ends before they come, 10 where what answers is no such provider.
+ * Returns the ID token after the person has signed in. Errors: exit 2 if the provider has no device grant, 4 if the
+ * person refuses, 8 if the code expires first, 10 if the response is not that of an identity provider.
  */
 export async function deviceIdToken(options: DeviceOptions): Promise<string> {
   const { configuration, web, signal, show } = options;
@@ -41,7 +41,7 @@ export async function deviceIdToken(options: DeviceOptions): Promise<string> {
   const client = { client_id: configuration.clientId };
   const request = {
     signal,
-    // only what does not leave this machine may be read by others on the way
+    // an unencrypted request must not leave this machine
     [oauth.allowInsecureRequests]: isLoopback(issuer.hostname),
     [oauth.customFetch]: web.fetch.bind(web),
   };
@@ -55,7 +55,7 @@ export async function deviceIdToken(options: DeviceOptions): Promise<string> {
       server,
       client,
       oauth.None(),
-      // whoever signed in longer ago is to do so again: the service takes no older sign-in
+      // asks the person to sign in again after an older sign-in, which the service would reject
       { scope: configuration.scopes.join(' '), max_age: String(limits.signInAgeSeconds) },
       request,
     );
@@ -83,7 +83,7 @@ export async function deviceIdToken(options: DeviceOptions): Promise<string> {
 
 type TokenAnswer = Awaited<ReturnType<typeof oauth.processDeviceCodeResponse>>;
 
-/** Asks again until the person has answered (RFC 8628 §3.5). */
+/** Polls until the person has answered (RFC 8628 section 3.5). */
 async function poll(
   device: oauth.DeviceAuthorizationResponse,
   signal: AbortSignal,
@@ -98,10 +98,10 @@ async function poll(
       if (idToken !== undefined) return idToken;
       throw new CliError(
         exit.network,
-        'expected an ID token of the identity provider, got an answer without one',
+        'expected an ID token from the identity provider, got a response without one',
         {
           code: 'NO_ID_TOKEN',
-          hint: 'the client at the provider must be allowed the scope openid',
+          hint: 'allow the scope openid for this client at the provider',
         },
       );
     } catch (cause) {
@@ -111,7 +111,7 @@ async function poll(
   throw codeEnded();
 }
 
-/** Seconds by which the interval grows where asking again makes sense; else the error goes on. */
+/** Returns the seconds to add to the interval if the client should poll again; rethrows any other error. */
 function slowerBy(cause: unknown): number {
   if (cause instanceof GovNetworkError && cause.retryable) return slowDownSeconds;
   if (!(cause instanceof oauth.ResponseBodyError)) throw cause;
@@ -121,18 +121,18 @@ function slowerBy(cause: unknown): number {
 }
 
 const codeEnded = (): CliError =>
-  new CliError(exit.pending, 'nobody signed in before the code ended', {
+  new CliError(exit.pending, 'nobody signed in before the code expired', {
     code: 'PENDING',
     next: ['gov auth login'],
   });
 
 const noDeviceGrant = (issuer: string): CliError =>
-  new CliError(exit.usage, `the identity provider ${issuer} has no device grant`, {
+  new CliError(exit.usage, `the identity provider ${issuer} does not support the device grant`, {
     code: 'NO_DEVICE_GRANT',
-    hint: 'get an ID token in another way and give it with --id-token FILE, or use an API key: --api-key-stdin',
+    hint: 'get an ID token another way and pass it with --id-token FILE, or use an API key: --api-key-stdin',
   });
 
-/** What went wrong at the provider, in words; what is ours already as it is. */
+/** Describes an error of the provider. Returns the tool's own errors unchanged. */
 function explained(cause: unknown, issuer: string): unknown {
   if (cause instanceof oauth.ResponseBodyError) {
     if (cause.error === 'expired_token') return codeEnded();
@@ -154,10 +154,10 @@ function explained(cause: unknown, issuer: string): unknown {
   if (!isProtocol) return cause;
   return new CliError(
     exit.network,
-    `${issuer} does not answer as an identity provider does: ${cause.message}`,
+    `expected an identity provider at ${issuer}, got another response: ${cause.message}`,
     {
       code: 'INVALID_RESPONSE',
-      hint: 'the service names this issuer; is it the right one, and is there a proxy in between?',
+      hint: 'the service names this issuer; check the address and any proxy on the way',
       cause,
     },
   );

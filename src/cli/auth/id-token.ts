@@ -1,10 +1,9 @@
 /**
- * Where the ID token of a sign-in comes from: the provider's device grant, a file or standard input, or the CI job.
- * Never from the command line itself, which others on the machine can read. `test/cli/auth/id-token.test.ts` holds the forms.
+ * The ID token of a sign-in: from the provider's device grant, a file, standard input or the CI job. Never from the
+ * command line, which others on the machine can read. Tested by `test/cli/auth/id-token.test.ts`.
  */
 import type { Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
-import { limits } from '../../contract/limits.ts';
 import type { AuthConfiguration } from '../../contract/auth.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { readInput } from '../program/input.ts';
@@ -13,6 +12,7 @@ import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
 import type { Session } from '../context/session.ts';
 import type { DevicePage } from './device.ts';
+import { checkIdToken, isIdToken } from './id-token-shape.ts';
 import { Web } from './web.ts';
 
 export interface IdTokenFlags {
@@ -29,25 +29,14 @@ interface Surroundings {
   readonly signal: AbortSignal;
 }
 
-const shape = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
-
-/** The token without the white space around it. Errors: exit 2, naming where it came from and never the text. */
-export function checkIdToken(from: string, text: string): string {
-  const token = text.trim();
-  if (token.length <= limits.idTokenChars && shape.test(token)) return token;
-  throw usage(
-    `${from}: expected an ID token (a JWT of at most ${limits.idTokenChars} characters), got something else`,
-  );
-}
-
-/** The ID token as the flags say; without any, of whoever signs in at the provider's page. */
+/** Returns the ID token that the flags name. Without a flag, a person signs in at the provider's page. */
 export async function idTokenOf(client: Client, call: Surroundings): Promise<string> {
   const { flags, io, signal } = call;
   if (flags.idToken !== undefined && flags.ci) throw usage('expected one of --id-token and --ci, got both');
   if (flags.idToken !== undefined) {
-    if (shape.test(flags.idToken))
+    if (isIdToken(flags.idToken))
       throw usage(
-        '--id-token: expected a file, or - for standard input; what stands on the command line can be read by others',
+        '--id-token: expected a file, or - for standard input, got a token; others on this machine can read it',
         'treat that token as known to others',
       );
     const { bytes } = await readInput(flags.idToken, { io, signal });
@@ -63,7 +52,7 @@ export async function idTokenOf(client: Client, call: Surroundings): Promise<str
     if (call.out.settings.noInput)
       throw usage(
         'nobody can sign in here: this is a CI job, or --no-input was given',
-        'give --ci, --id-token FILE or --api-key-stdin',
+        'use --ci, --id-token FILE or --api-key-stdin',
       );
     const { deviceIdToken } = await import('./device.ts');
     return await deviceIdToken({ configuration, web, signal, show: (page) => show(page, call) });
@@ -77,7 +66,7 @@ async function configurationOf(client: Client): Promise<AuthConfiguration> {
     return (await client.getAuthConfiguration()).body;
   } catch (cause) {
     if (!(cause instanceof GovApiError) || cause.status !== 404) throw cause;
-    throw new CliError(exit.usage, 'people cannot sign in there: it has no identity provider', {
+    throw new CliError(exit.usage, 'people cannot sign in at this service: it has no identity provider', {
       code: 'NO_IDENTITY_PROVIDER',
       hint: 'use an API key: gov auth login --api-key-stdin',
       cause,

@@ -1,4 +1,7 @@
-/** Keeping what a sign-in gave: the credential, and contexts that refer to it. */
+/**
+ * Stores the result of a sign-in: the credential, and the contexts that refer to it.
+ * Tested by `test/cli/auth/commands.test.ts`.
+ */
 import { resolve } from 'node:path';
 import type { Identity } from '../../contract/auth.ts';
 import type { Environment } from '../../contract/auth-words.ts';
@@ -7,22 +10,22 @@ import type { Invocation } from '../program/command.ts';
 import { updateUserState } from '../context/config-write.ts';
 import type { Context, ServiceContext } from '../context/definition.ts';
 import type { StoredCredential } from '../context/credentials.ts';
-import type { Place } from './target.ts';
+import type { TargetContext } from './target.ts';
 
 type Call = Pick<Invocation<never>, 'session' | 'settings' | 'io'>;
 
-/** A context to be, with the credential it refers to. */
+/** A context to store, with its credential. */
 export interface Found {
-  readonly place: Place;
+  readonly place: TargetContext;
   readonly credential: string;
-  /** The project that a person's calls act on; a key has its own. */
+  /** The project of a person's calls; a key has its own. */
   readonly project?: string;
 }
 
-/** Who the credential belongs to there, and the project it acts on; null where either is not known there. */
+/** Returns the owner of the credential and its project; each is null if the service does not know it. */
 export async function identityAt(
   { session }: Call,
-  { baseUrl }: Place,
+  { baseUrl }: TargetContext,
   { token, project }: { token: string; project?: string | undefined },
 ): Promise<Identity | null> {
   const client = await session.clientAt(baseUrl, { token, project });
@@ -34,7 +37,7 @@ export async function identityAt(
   }
 }
 
-/** The current context from now on: what was current stays so. */
+/** Stores contexts and credential. The current context stays current; without one, the first becomes current. */
 export async function keep(
   { io, settings }: Call,
   {

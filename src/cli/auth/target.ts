@@ -1,6 +1,6 @@
 /**
- * Where somebody signs in, and what the contexts for it are called: NAME for production, NAME-sandbox for the sandbox.
- * Decided, and refused, before anybody is asked to sign in. `test/cli/auth/commands.test.ts` holds it.
+ * The address of a sign-in, and the names of its contexts: NAME for production, NAME-sandbox for the sandbox. All checks
+ * run before anybody has to sign in. Tested by `test/cli/auth/commands.test.ts`.
  */
 import type { Environment } from '../../contract/auth-words.ts';
 import { environments } from '../../contract/auth-words.ts';
@@ -14,7 +14,7 @@ import { usage } from '../program/exit.ts';
 
 type Call = Pick<Invocation<never>, 'session' | 'settings' | 'io'>;
 
-export interface Place {
+export interface TargetContext {
   readonly name: string;
   readonly environment: Environment;
   readonly baseUrl: string;
@@ -22,14 +22,14 @@ export interface Place {
 export interface Target {
   /** NAME. */
   readonly base: string;
-  /** As it was given. */
+  /** The address as the user gave it. */
   readonly baseUrl: string;
   readonly environment: Environment;
-  /** One for each environment whose address is known. */
-  readonly places: readonly Place[];
+  /** One for each environment with a known address. */
+  readonly places: readonly TargetContext[];
 }
 
-/** Errors: exit 2. `fallback`: the name where neither -C nor what is there already gives one. */
+/** Errors: exit 2. `fallback`: the name if neither -C nor an existing context gives one. */
 export function targetOf(call: Call, fallback?: string): Target {
   const { settings, io, session } = call;
   const { contexts } = readUserConfig(io.env);
@@ -40,7 +40,7 @@ export function targetOf(call: Call, fallback?: string): Target {
   const name = asked ?? fallback ?? signedInAt(contexts, origin) ?? host.replace(/[^A-Za-z0-9.-]+/g, '-');
   const base = pairOf(checkName(name)).production;
   const environment = environmentAt(baseUrl) ?? settings.environment?.value ?? 'production';
-  const places = environments.flatMap((each): Place[] => {
+  const places = environments.flatMap((each): TargetContext[] => {
     const address = each === environment ? baseUrl : addressIn(baseUrl, each);
     return address === undefined ? [] : [{ name: pairOf(base)[each], environment: each, baseUrl: address }];
   });
@@ -56,10 +56,10 @@ function addressOf({ session, settings }: Call): string {
   if (chosen === undefined || chosen?.context.kind === 'service') return session.baseUrl().value;
   const what =
     chosen === null ? 'there is no context' : `context ${chosen.name} is a data plane, which has keys`;
-  throw usage(`nothing says where to sign in: ${what}`, 'give --base-url https://…');
+  throw usage(`expected the address of a service to sign in to: ${what}`, 'give --base-url https://…');
 }
 
-/** NAME of contexts by which a person signed in there before. */
+/** Returns the NAME of contexts with an earlier sign-in of a person at this service. */
 function signedInAt(contexts: Readonly<Record<string, Context>>, origin: string): string | undefined {
   const found = Object.entries(contexts).find(
     ([, each]) =>
@@ -71,11 +71,11 @@ function signedInAt(contexts: Readonly<Record<string, Context>>, origin: string)
 }
 
 /**
- * Errors: exit 2 where one of these names is taken by a context of something else, or by a credential of another kind
- * than may be replaced, which might be kept nowhere else.
+ * Errors: exit 2 if a context of another service or plane has one of these names, or if a context has a credential of
+ * another kind. That credential may exist nowhere else.
  */
 export function checkFree(
-  places: readonly Place[],
+  places: readonly TargetContext[],
   replaceable: StoredCredential['kind'] | 'none',
   { io }: Pick<Call, 'io'>,
 ): void {
@@ -84,7 +84,7 @@ export function checkFree(
   for (const { name, baseUrl } of places) {
     const there = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
     if (there === undefined) continue;
-    const hint = 'give the contexts another name: -C NAME';
+    const hint = 'choose another name for the contexts: -C NAME';
     if (there.kind === 'plane') throw usage(`context ${name} is a data plane`, hint);
     if (new URL(there.baseUrl).origin !== new URL(baseUrl).origin)
       throw usage(`context ${name} is for ${there.baseUrl}`, hint);

@@ -1,6 +1,7 @@
 /**
- * `fetch` over the client's own connections, so that the identity provider is reached as the service is: by the same
- * proxies, authorities and deadlines. Redirects are not followed. Proved by `test/cli/auth/device.long.test.ts`.
+ * `fetch` over the client's own connections. It reaches the identity provider as the client reaches the service: with
+ * the same proxies, authorities and time limits. It does not follow redirects.
+ * Tested by `test/cli/auth/device.long.test.ts`.
  */
 import { Connection } from '../../client/transport.ts';
 import { limits } from '../../contract/limits.ts';
@@ -8,13 +9,13 @@ import type { Io } from '../terminal/io.ts';
 
 export interface WebOptions {
   readonly env: Io['env'];
-  /** PEM texts of authorities trusted beside the default ones. */
+  /** PEM texts of authorities to trust in addition to the default ones. */
   readonly ca: readonly string[];
   readonly timeoutMs: number | undefined;
   readonly signal: AbortSignal;
 }
 
-/** What is sent: a text, or a form. */
+/** The body is a text or a form. */
 export interface WebRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -30,7 +31,7 @@ export class Web {
     this.#options = options;
   }
 
-  /** Errors: `GovNetworkError`, or the signal's reason. At most `limits.bodyBytes` are read. */
+  /** Reads at most `limits.bodyBytes`. Errors: `GovNetworkError`, or the signal's reason. */
   async fetch(address: string, request: WebRequest = {}): Promise<Response> {
     const { env, ca, timeoutMs, signal } = this.#options;
     const url = new URL(address);
@@ -50,7 +51,7 @@ export class Web {
       maxBytes: limits.bodyBytes,
       signal,
     });
-    // a copy whose buffer is not shared
+    // a copy with a buffer of its own, as the type of Response requires
     return new Response(bytes.length === 0 ? null : new Uint8Array(bytes), { status, headers: answered });
   }
 

@@ -1,6 +1,6 @@
 /**
- * Runs a command made from a contract row: flags to query and body, answer to output, pages as asked.
- * `test/cli/terminal/out.test.ts` proves it against a real server.
+ * Runs a command of a contract row: flags become query and body, the response becomes output, with the pages asked for.
+ * Tested by `test/cli/terminal/out.test.ts` against a real server.
  */
 import type { UncheckedAnswer, UncheckedInput } from '../../client/create.ts';
 import { itemsOf } from '../../client/paginate.ts';
@@ -17,7 +17,7 @@ import { viewOf } from '../terminal/answer-view.ts';
 type Values = Readonly<Record<string, unknown>>;
 type Call = (input: UncheckedInput) => Promise<UncheckedAnswer>;
 
-/** The members of a row's query or body, from the flags that stand for them. */
+/** Returns the members of a row's query or body, from their flags. */
 function membersOf(schema: unknown, flags: Values): Record<string, unknown> {
   const members: Record<string, unknown> = {};
   for (const name of Object.keys(schemaOf(schema).properties ?? {})) {
@@ -28,13 +28,13 @@ function membersOf(schema: unknown, flags: Values): Record<string, unknown> {
   return members;
 }
 
-/** Runs the operation with the arguments and flags given to it. */
+/** Runs the operation with the given arguments and flags. Returns the exit code. */
 export async function runOperation(id: OperationId, invocation: Invocation): Promise<number> {
   const { args, out, settings, session } = invocation;
   const flags: Values = invocation.flags;
   const row: Operation = table[id];
   const client = await session.client();
-  // the row's own schemas made the flags, and the service checks what they hold
+  // the row's own schemas made the flags, and the service checks the values
   const call = client[id] as unknown as Call;
   const query = membersOf(row.query, flags);
   const body = row.body === undefined ? {} : { body: membersOf(row.body, flags) };
@@ -47,7 +47,7 @@ export async function runOperation(id: OperationId, invocation: Invocation): Pro
   }
   const answer = await call(input);
   await out.one(answer.body, view);
-  // a success status that says no, as 503 of a health probe
+  // a success status may mean no, such as 503 of a health check
   return answer.status >= 400 ? exit.checkFailed : exit.ok;
 }
 
@@ -56,14 +56,14 @@ interface Bounds {
   readonly all: boolean;
 }
 
-/** Pages until `limit` items are read; one page without a limit; every page with `all`. */
+/** Yields pages until `limit` items are read; one page without a limit; every page with `all`. */
 async function* pagesOf(call: Call, input: UncheckedInput, bounds: Bounds): AsyncGenerator<ListPage> {
   let left = typeof bounds.limit === 'number' ? bounds.limit : Infinity;
   let cursor = input.query?.['cursor'];
   for (;;) {
     const query = { ...input.query, cursor, limit: left === Infinity ? undefined : left };
     const { body } = await call({ ...input, query });
-    // a list row answers a page; its items are shown, not relied on
+    // a list row returns a page; this code shows its items and does not rely on their form
     const page = body as { data?: Row[]; events?: Row[]; nextCursor?: string | null };
     const { nextCursor = null } = page;
     const items = itemsOf({ ...page, nextCursor }).slice(0, left);

@@ -1,24 +1,24 @@
-/** The nouns that commands stand under. */
+/** The nouns of commands. Tested by `test/cli/program/manifest.test.ts`. */
 
-/** Nouns in the order of `gov --help`, under the headings they stand below. */
+/** Nouns with heading and summary, in the order of `gov --help`. */
 export const nouns: readonly (readonly [heading: string, noun: string, summary: string])[] = [
   ['Start', 'quickstart', ''],
   ['Record', 'events', 'Audit events: push, list, follow'],
   ['Record', 'runs', 'Runs of agents'],
   ['Decide', 'policy', 'Policies: what agents may do'],
-  ['Decide', 'risk', 'Risk of what they do'],
-  ['Decide', 'tools', 'Tool calls: decide, run what is allowed'],
-  ['Decide', 'approvals', 'What a person decides'],
+  ['Decide', 'risk', 'Risk of what agents do'],
+  ['Decide', 'tools', 'Tool calls: decide, and run allowed ones'],
+  ['Decide', 'approvals', 'Decisions of a person'],
   ['Prove', 'proofs', 'Compliance proofs: make, fetch, verify'],
   ['Prove', 'graphs', 'Causal graphs of runs'],
-  ['Prove', 'replay', 'Recorded decisions, made again'],
-  ['Prove', 'export', 'Files of all that was recorded, which prove themselves'],
+  ['Prove', 'replay', 'Repeat recorded decisions and compare'],
+  ['Prove', 'export', 'Files of recorded data, with proofs inside'],
   ['Prove', 'log', 'The log on disk'],
   ['Erase', 'erase', ''],
-  ['Erase', 'erasures', 'What was erased, and when'],
+  ['Erase', 'erasures', 'Erasures of recorded values'],
   ['Operate', 'plane', 'The data plane on this machine'],
   ['Operate', 'service', 'The hosted service on this machine'],
-  ['Operate', 'witness', 'A witness of logs, which cosigns their checkpoints'],
+  ['Operate', 'witness', 'A witness, which cosigns checkpoints of logs'],
   ['Operate', 'jobs', 'Jobs of the service'],
   ['Operate', 'health', ''],
   ['Account', 'auth', 'Sign up, sign in, sign out'],
@@ -26,15 +26,15 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Account', 'keys', 'API keys of a project'],
   ['Account', 'planes', 'Data planes that report to the service'],
   ['Account', 'usage', 'Metered operations and quotas'],
-  ['Account', 'billing', 'Billing, and how long bodies are kept'],
-  ['This tool', 'context', 'Services you talk to'],
+  ['Account', 'billing', 'Billing, and retention of event bodies'],
+  ['This tool', 'context', 'Services and planes you use'],
   ['This tool', 'completion', ''],
   ['This tool', 'commands', ''],
   ['This tool', 'help', ''],
   ['This tool', 'version', ''],
 ];
 
-/** The other number of a noun, accepted but not shown: event for events, policy for policies; plane and planes are two. */
+/** Returns the hidden singular or plural: event for events, policy for policies. plane and planes differ in meaning. */
 export const otherNumber = (noun: string): string | undefined => otherNumbers.get(noun);
 
 const otherNumbers: ReadonlyMap<string, string> = readOtherNumbers();

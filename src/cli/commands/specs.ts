@@ -1,5 +1,5 @@
-/** The commands under a noun, and all of them. */
-import type { CommandSpec } from '../program/command.ts';
+/** The commands of a noun, and all commands. Tested by `test/cli/program/manifest.test.ts`. */
+import type { CommandSpec } from '../program/spec.ts';
 import { specsByNoun } from './by-noun.ts';
 import { nouns } from './nouns.ts';
 

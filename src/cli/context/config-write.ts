@@ -1,7 +1,6 @@
 /**
- * Changing the files of the user's configuration: under one lock, so that two processes do not lose each other's
- * change. A crash leaves the old file, and a lock that the next process takes over.
- * `test/cli/context/config-write.test.ts` proves both.
+ * Changes the user's configuration files under one lock, so that two processes do not lose each other's change. A crash
+ * leaves the old file, and a lock that the next process takes over. Tested by `test/cli/context/config-write.test.ts`.
  */
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -16,19 +15,19 @@ import { takeLock } from './lock.ts';
 
 const lockWaitMs = 3000;
 
-/** Replaces the configuration by what `change` makes of it. Errors: exit 6 where the lock is held for long. */
+/** Replaces the configuration by the result of `change`. Errors: exit 6 if another process keeps the lock. */
 export const updateUserConfig = (env: Variables, change: (config: UserConfig) => UserConfig): Promise<void> =>
   locked(env, () => writeUserConfig(env, change(readUserConfig(env))));
 
-/** Contexts and the credentials they refer to, which change together. */
+/** Contexts and the credentials that they refer to. Both change together. */
 export interface UserState {
   readonly config: UserConfig;
   readonly credentials: Credentials;
 }
 
 /**
- * As above, for both files; what no context refers to any more is not kept. Credentials are written first: a crash in
- * between leaves one without a context.
+ * Changes both files, and drops credentials without a context. Writes the credentials first: a crash in between leaves
+ * a credential without a context.
  */
 export const updateUserState = (env: Variables, change: (state: UserState) => UserState): Promise<void> =>
   locked(env, () => {
@@ -49,7 +48,7 @@ const writeUserConfig = (env: Variables, config: UserConfig): void => write(conf
 const write = (path: string, value: unknown): void =>
   writeWhole(path, Buffer.from(`${JSON.stringify(value, null, 2)}\n`), 0o600);
 
-/** Runs `work` while no other process changes the files; waits `lockWaitMs` for that. */
+/** Runs `work` while no other process changes the files. Waits up to `lockWaitMs` for that. */
 export async function locked<Value>(env: Variables, work: () => Value): Promise<Value> {
   const directory = dirname(configPath(env));
   makeDirectory(directory);

@@ -1,8 +1,7 @@
 /**
- * The user's configuration (`config.json`: contexts) and the project's (`.gov.json`: defaults). A file in a
- * working copy comes from whoever wrote the repository, so it may not say where requests go or which
- * credential, authority or context they carry; one that tries is refused. Secret files that everybody can
- * read are refused. `test/cli/context/config.test.ts` holds the precedence and the refusals.
+ * The user's configuration (`config.json`: contexts) and the project's (`.gov.json`: defaults). The author of a repository
+ * controls `.gov.json`, so it must not set addresses, credentials, authorities or contexts. Secret files that every user
+ * can read are rejected. Tested by `test/cli/context/config.test.ts`.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -34,7 +33,7 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 const isMissing = (cause: unknown): boolean =>
   cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
 
-/** The parsed object, undefined where there is no file. Errors: exit 2. */
+/** Returns the parsed object; undefined if the file is missing. Errors: exit 2. */
 export function readObject(path: string): Readonly<Record<string, unknown>> | undefined {
   let text: string;
   try {
@@ -47,12 +46,12 @@ export function readObject(path: string): Readonly<Record<string, unknown>> | un
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // falls through to the one message for both
+    // one message below serves both errors
   }
-  throw usage(`${path}: expected a JSON object`, 'mend the file or move it away');
+  throw usage(`${path}: expected a JSON object, got other text`, 'correct the file or move it away');
 }
 
-/** Empty where the user has none yet. */
+/** Returns an empty configuration if the user has none. */
 export function readUserConfig(env: Variables): UserConfig {
   const path = configPath(env);
   const value = readObject(path);
@@ -65,17 +64,17 @@ export function readUserConfig(env: Variables): UserConfig {
   return typeof currentContext === 'string' ? { contexts: checked, currentContext } : { contexts: checked };
 }
 
-/** What a project file may set: how results look, never whom the tool talks to. */
+/** The members that a project file may set: the form of results, never the service or the credential. */
 export interface ProjectConfig {
   readonly output?: string;
   readonly project?: string;
   readonly env?: Environment;
-  /** The file, for messages. */
+  /** Path of the file, for messages. */
   readonly path?: string;
 }
 const allowed = new Set(['output', 'project', 'env', '$schema']);
 
-/** The nearest `.gov.json` from the working directory upward. Errors: exit 2 for any other member. */
+/** Reads the nearest `.gov.json` from the working directory upward. Errors: exit 2 for any other member. */
 export function readProjectConfig(cwd: string): ProjectConfig {
   for (let directory = cwd; ; directory = dirname(directory)) {
     const path = join(directory, '.gov.json');
@@ -89,8 +88,8 @@ function checkProject(path: string, value: Readonly<Record<string, unknown>>): P
   const refused = Object.keys(value).find((key) => !allowed.has(key));
   if (refused !== undefined) {
     throw usage(
-      `${path}: a project file may set output, project and env, not ${JSON.stringify(refused)}`,
-      'addresses, authorities, credentials and contexts belong into your own configuration (gov context show)',
+      `${path}: expected output, project and env only, got ${JSON.stringify(refused)}`,
+      'set addresses, authorities, credentials and contexts in your own configuration (gov context show)',
     );
   }
   const { output, project, env } = value;
@@ -107,13 +106,13 @@ function checkProject(path: string, value: Readonly<Record<string, unknown>>): P
   return { ...(value as ProjectConfig), path };
 }
 
-/** The one line of a secret file. Errors: exit 2 where it is missing, empty or readable by everybody. */
+/** Returns the one line of a secret file. Errors: exit 2 if it is missing or empty, or if every user can read it. */
 export function readSecret(path: string): string {
   let text: string;
   try {
     const { mode } = statSync(path);
     if (process.platform !== 'win32' && (mode & 0o006) !== 0) {
-      throw usage(`${path}: everybody on this machine can read this secret`, `chmod 600 ${path}`);
+      throw usage(`${path}: expected a secret, got a file that every user can read`, `chmod 600 ${path}`);
     }
     text = readFileSync(path, 'utf8').trim();
   } catch (cause) {

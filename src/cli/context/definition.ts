@@ -1,13 +1,13 @@
 /**
- * What a context says: which service or plane, in which environment, with which credential. A service has two
- * environments at two addresses (contract A17); its contexts are named NAME and NAME-sandbox.
- * `test/cli/context/definition.test.ts` holds them.
+ * The form of a context: service or plane, environment, credential. A service has two environments at two addresses
+ * (contract A17); their contexts are named NAME and NAME-sandbox.
+ * Tested by `test/cli/context/definition.test.ts`.
  */
 import { environments } from '../../contract/auth-words.ts';
 import type { Environment } from '../../contract/auth-words.ts';
 import { usage } from '../program/exit.ts';
 
-/** A plane on this machine: everything follows from its data directory. */
+/** A plane on this machine. Its data directory determines everything else. */
 export interface PlaneContext {
   readonly kind: 'plane';
   readonly dataDir: string;
@@ -15,13 +15,13 @@ export interface PlaneContext {
 export interface ServiceContext {
   readonly kind: 'service';
   readonly baseUrl: string;
-  /** Where the address does not say it. */
+  /** Set if the address does not show the environment. */
   readonly environment?: Environment;
-  /** The project that a person's calls act on; a key has its own. */
+  /** The project of a person's calls; a key has its own. */
   readonly project?: string;
   /** Name of the stored credential (`credentials.ts`). */
   readonly credential?: string;
-  /** A file that the user keeps; only where no credential is stored. */
+  /** A file that the user keeps. Used only if no credential is stored. */
   readonly apiKeyFile?: string;
   readonly trustFile?: string;
   readonly caFile?: string;
@@ -44,7 +44,7 @@ export function isContext(value: unknown): value is Context {
 
 const apiPath = /^(.*?)(\/sandbox)?\/api\/v1\/?$/;
 
-/** Which environment an address is of; undefined where its path does not say. */
+/** Returns the environment of an address; undefined if its path does not show it. */
 export function environmentAt(baseUrl: string): Environment | undefined {
   const path = apiPath.exec(new URL(baseUrl).pathname);
   if (path === null) return undefined;
@@ -54,7 +54,7 @@ export function environmentAt(baseUrl: string): Environment | undefined {
 export const environmentOf = (context: ServiceContext): Environment | undefined =>
   context.environment ?? (URL.canParse(context.baseUrl) ? environmentAt(context.baseUrl) : undefined);
 
-/** The address of the same service's other environment; undefined where the path does not tell it. */
+/** Returns the address of the service's other environment; undefined if the path does not show it. */
 export function addressIn(baseUrl: string, environment: Environment): string | undefined {
   const url = new URL(baseUrl);
   const path = apiPath.exec(url.pathname);
@@ -63,7 +63,7 @@ export function addressIn(baseUrl: string, environment: Environment): string | u
   return url.href;
 }
 
-/** An address as people type it, with the path of the interface where it has none. Errors: exit 2. */
+/** Returns an address with the path of the API, which people may leave out. Errors: exit 2. */
 export function fullAddress(text: string, environment: Environment = 'production'): string {
   if (!URL.canParse(text) || !/^https?:\/\//i.test(text)) {
     throw usage(
@@ -72,20 +72,20 @@ export function fullAddress(text: string, environment: Environment = 'production
   }
   const url = new URL(text);
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-    throw usage('--base-url: expected an address without credentials, query or fragment');
+    throw usage('--base-url: expected an address without credentials, query or fragment, got one with them');
   if (url.pathname === '/') url.pathname = environment === 'sandbox' ? '/sandbox/api/v1' : '/api/v1';
   return url.href;
 }
 
 const suffix = '-sandbox';
 
-/** `acme` and `acme-sandbox`, from either. */
+/** Returns `acme` and `acme-sandbox`, from either name. */
 export const pairOf = (name: string): Readonly<Record<Environment, string>> => {
   const production = name.endsWith(suffix) ? name.slice(0, -suffix.length) : name;
   return { production, sandbox: `${production}${suffix}` };
 };
 
-/** Errors: exit 2 for a name that a shell, a file or a member of JSON would stumble over. */
+/** Errors: exit 2 for a name with characters that need quoting in a shell, a file name or JSON. */
 export function checkName(name: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name;
   throw usage(
@@ -93,7 +93,7 @@ export function checkName(name: string): string {
   );
 }
 
-/** The context that stands for another environment of the same service, by its name. */
+/** Returns the name of the context for the other environment of the same service. */
 export function siblingOf(
   contexts: Readonly<Record<string, Context>>,
   { name, context }: { readonly name: string; readonly context: ServiceContext },

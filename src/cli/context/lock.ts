@@ -1,7 +1,7 @@
 /**
- * A lock that names its owner. An owner that is gone, on this machine and in this boot, has left it behind, and the
- * next process takes it over. Taking over happens under a second, momentary lock, so that of two that find the same
- * dead owner only one does it. Proven by `test/cli/push/spool.test.ts` and `test/cli/context/config-write.test.ts`.
+ * A lock file that names its owner. If the owner's process has ended, on this machine and in this boot, the next process
+ * takes the lock over. A second, momentary lock guards the takeover, so that only one of two processes does it.
+ * Tested by `test/cli/push/spool.test.ts` and `test/cli/context/config-write.test.ts`.
  */
 import { linkSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -9,14 +9,14 @@ import { hostname } from 'node:os';
 interface Owner {
   readonly pid: number;
   readonly host: string;
-  /** Tells this process from a later one with the same number; empty where the system does not say. */
+  /** Distinguishes this process from a later one with the same number; empty if the system does not say. */
   readonly started: string;
 }
 
-/** The error where another process holds the lock; `why` names it. */
+/** Makes the error for a lock that another process holds; `why` names that process. */
 type Busy = (why: string) => Error;
 
-/** Makes the file at `path` the lock of this process; the answer releases it. Throws `busy` at once, without waiting. */
+/** Makes the file at `path` the lock of this process. Returns its release. Throws `busy` at once, without waiting. */
 export function takeLock(path: string, busy: Busy): () => void {
   const mine = JSON.stringify({
     pid: process.pid,
@@ -29,7 +29,7 @@ export function takeLock(path: string, busy: Busy): () => void {
   };
 }
 
-/** The file appears with its text or not at all. */
+/** Creates the file with its whole text, or not at all. Returns whether it did. */
 function create(path: string, text: string): boolean {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, text, { mode: 0o600 });
@@ -50,15 +50,15 @@ function takeOver(path: string, mine: string, busy: Busy): void {
     mkdirSync(guard);
   } catch (cause) {
     if (!hasCode(cause, 'EEXIST')) throw cause;
-    throw busy(`another process is taking it over; if none is, remove ${guard}`);
+    throw busy(`another process is taking the lock over; if no process is, remove ${guard}`);
   }
   try {
     const text = read(path);
     const owner = text === undefined ? undefined : parseOwner(text);
     if (owner !== undefined && isAlive(owner)) throw busy(`process ${owner.pid} on ${owner.host} uses it`);
-    // where the owner has just let it go, what stands there by now is another one's
+    // if the owner has just released the lock, the file now belongs to another process
     if (text !== undefined) rmSync(path);
-    if (!create(path, mine)) throw busy('another process was faster');
+    if (!create(path, mine)) throw busy('another process took the lock first');
   } finally {
     rmdirSync(guard);
   }
@@ -73,7 +73,7 @@ function read(path: string): string | undefined {
   }
 }
 
-/** Undefined for a text that no version has written. */
+/** Returns undefined for a text that no version of gov writes. */
 function parseOwner(text: string): Owner | undefined {
   try {
     const { pid, host, started } = JSON.parse(text) as Partial<Owner>;
@@ -85,24 +85,24 @@ function parseOwner(text: string): Owner | undefined {
   }
 }
 
-/** On another host nothing can be known: it counts as alive. */
+/** A process on another host counts as alive, because this host cannot know. */
 function isAlive({ pid, host, started }: Owner): boolean {
   if (host !== hostname()) return true;
   try {
     process.kill(pid, 0);
   } catch (cause) {
-    // EPERM: alive, and another user's
+    // EPERM: the process lives, and belongs to another user
     return hasCode(cause, 'EPERM');
   }
   return startOf(pid) === started;
 }
 
-/** When the process began, in clock ticks since the boot that is named with it. Linux only. */
+/** Returns the start of the process in clock ticks, with the id of the boot. Linux only. */
 function startOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    // the second field may hold spaces; the 22nd of all is the start
+    // the second field may contain spaces; field 22 is the start time
     return `${boot}:${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''}`;
   } catch {
     return '';

@@ -1,6 +1,6 @@
 /**
- * Where a context leads: its address, its key file, its counterpart in the other environment. Read from the files of a
- * plane where the context is one. `test/cli/context/config.test.ts` holds them.
+ * The address, key file and counterpart of a context. For a plane they come from the files in its data directory.
+ * Tested by `test/cli/context/config.test.ts`.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,22 +14,22 @@ export interface NamedContext {
   readonly name: string;
   readonly context: Context;
 }
-/** A value with the place that decided it, for `gov context show`. */
+/** A value and its source, for `gov context show`. */
 export interface Decided<Value> {
   readonly value: Value;
   readonly from: string;
 }
 
-/** The key that asked may not decide, so approvals are decided as the approver. */
+/** The approver's key differs from the operator's: the key that asked may not decide. */
 export type Role = 'operator' | 'approver';
 
 export const unknownContext = (name: string, contexts: Readonly<Record<string, Context>>): CliError =>
   usage(
-    `no context is named ${JSON.stringify(name)}; there is: ${Object.keys(contexts).join(', ') || 'none yet'}`,
+    `expected the name of a context, got ${JSON.stringify(name)}; contexts: ${Object.keys(contexts).join(', ') || 'none yet'}`,
     'gov context list',
   );
 
-/** The context of the same service for this environment: the one that is named for it, else its address alone. */
+/** Returns the same service's context for this environment: the context with its name, else its address alone. */
 export function inEnvironment(
   contexts: Readonly<Record<string, Context>>,
   chosen: { readonly name: string; readonly context: ServiceContext },
@@ -41,8 +41,8 @@ export function inEnvironment(
   if (sibling !== undefined) return sibling;
   const baseUrl = addressIn(checkUrl(context.baseUrl), environment);
   if (baseUrl === undefined)
-    throw usage(`--env: the address of context ${name} does not tell where its ${environment} is`);
-  // its project is of the other environment
+    throw usage(`--env: the address of context ${name} does not show where its ${environment} is`);
+  // the project belongs to the other environment
   const { project: _project, environment: _environment, ...rest } = context;
   return { name, context: { ...rest, baseUrl } };
 }
@@ -57,7 +57,7 @@ const checkUrl = (text: string): string => {
   );
 };
 
-/** An address as it was typed, or the one of the same service for this environment. Errors: exit 2. */
+/** Returns the address as typed, or the same service's address for this environment. Errors: exit 2. */
 export function givenAddress(text: string, environment: Environment | undefined): string {
   const given = fullAddress(text, environment);
   const address = environment === undefined ? given : addressIn(given, environment);
@@ -65,14 +65,14 @@ export function givenAddress(text: string, environment: Environment | undefined)
   throw usage(`--env: expected an address that ends in /api/v1, got ${JSON.stringify(given)}`);
 }
 
-/** A plane that was made before there were approvers has the operator's key alone. */
+/** A plane made by an older version has no approver.key. Its operator's key then decides. */
 export function keyFile(context: Context, role: Role = 'operator'): string | undefined {
   if (context.kind === 'service') return context.apiKeyFile;
   const approver = join(context.dataDir, 'approver.key');
   return role === 'approver' && existsSync(approver) ? approver : join(context.dataDir, 'local.key');
 }
 
-/** A plane's address: where it serves now, else where it is configured to. */
+/** Returns a plane's current address, or its configured one if it does not serve. */
 export function ownBaseUrl({ name, context }: NamedContext): Decided<string> {
   const from = `context ${name}`;
   if (context.kind === 'service') return { value: checkUrl(context.baseUrl), from };
@@ -82,7 +82,7 @@ export function ownBaseUrl({ name, context }: NamedContext): Decided<string> {
   if (listen !== undefined)
     return { value: checkUrl(`http://${listen}/api/v1`), from: `${from} (plane.json)` };
   throw usage(
-    `context ${name}: ${context.dataDir} is not a data plane, or this user may not read it`,
+    `context ${name}: expected a data plane at ${context.dataDir}; it is missing, or this user may not read it`,
     'gov plane init --data DIR',
   );
 }
@@ -96,11 +96,11 @@ function member(path: string, name: string): string | undefined {
         : undefined;
     return typeof found?.[1] === 'string' ? found[1] : undefined;
   } catch {
-    // missing or unreadable: the caller tries the next place and names the directory
+    // missing or unreadable: the caller tries the next file, and names the directory in its error
     return undefined;
   }
 }
 
-/** Encrypted, or not leaving this machine. */
+/** Returns whether traffic to the address is encrypted or stays on this machine. */
 export const isPrivate = (url: URL): boolean =>
   url.protocol === 'https:' || /^(localhost|.*\.localhost|127\..*|\[::1\])$/.test(url.hostname);

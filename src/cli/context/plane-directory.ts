@@ -1,6 +1,6 @@
 /**
- * A plane by its data directory: asked where it serves, its directory opened where it does not. And what a refused
- * configuration is told as. `test/cli/context/plane-directory.test.ts` holds both ways.
+ * Reaches a plane by its data directory: asks the serving process, or opens the directory if no process serves. Also
+ * prints why a plane refused a configuration. Tested by `test/cli/context/plane-directory.test.ts`.
  */
 import type { Client } from '../../client/create.ts';
 import { GovApiError, GovNetworkError } from '../../client/errors.ts';
@@ -10,8 +10,8 @@ import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
 import type { Session } from './session.ts';
 
-/** The answer of the plane that serves; `otherwise` where none does. Other failures are thrown. */
-export async function askedOr<Answer>(
+/** Returns the response of the serving plane, or the result of `otherwise` if none serves. Rethrows other failures. */
+export async function askOr<Answer>(
   session: Session,
   ask: (client: Client) => Promise<Answer>,
   otherwise: () => Promise<Answer>,
@@ -30,7 +30,7 @@ export interface Refused {
   readonly detail: string;
 }
 
-/** Why a configuration is refused; null for another failure. */
+/** Returns why a configuration was refused; null for any other failure. */
 export function refusalOf(thrown: unknown): Refused | null {
   const reason =
     thrown instanceof GovApiError
@@ -42,8 +42,8 @@ export function refusalOf(thrown: unknown): Refused | null {
   return { reason, detail: thrown instanceof GovApiError ? thrown.detail : (thrown as Error).message };
 }
 
-/** Exit 3. */
-export async function tellRefusal(out: Out, refused: Refused, effect: string): Promise<number> {
+/** Prints the refusal. Returns exit code 3. */
+export async function printRefusal(out: Out, refused: Refused, effect: string): Promise<number> {
   out.verdict = exit.checkFailed;
   if (out.isHuman) {
     await out.lines([

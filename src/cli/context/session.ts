@@ -1,7 +1,7 @@
 /**
- * Whom a command talks to, as whom, and whom it trusts. A context's credential goes only to that context's
- * own address: with --base-url or GOV_BASE_URL pointing elsewhere, a key must come from the environment.
- * Everything is read when first asked for. `test/cli/context/config.test.ts` holds the order of credentials.
+ * The service, the credential and the trust of one call. A context's credential goes only to that context's address: if
+ * --base-url or GOV_BASE_URL names another one, the key must come from the environment. Values are read on first use.
+ * Tested by `test/cli/context/config.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ export interface SessionOptions {
   readonly settings: Settings;
   readonly io: Io;
   readonly signal: AbortSignal;
-  /** As whom a local plane is talked to where nothing else names a key; default the operator. */
+  /** Whose key file of a local plane to use if nothing else names a key; default: the operator's. */
   readonly role?: Role;
   readonly observe: (note: ClientNote) => void;
   readonly warn: (text: string) => void;
@@ -47,18 +47,18 @@ export class Session {
     this.#options = options;
   }
 
-  /** The chosen context, or null where there is none. Errors: exit 2 for an unknown name. */
+  /** Returns the chosen context, or null. Errors: exit 2 for an unknown name. */
   context(): NamedContext | null {
     if (this.#context === undefined) this.#context = this.#choose();
     return this.#context;
   }
 
-  /** From here on this one, whatever was chosen; null: none. */
+  /** Replaces the chosen context for the rest of the call; null: no context. */
   use(context: NamedContext | null): void {
     this.#context = context;
   }
 
-  /** From here on, the plane in this directory; for a flag --data. */
+  /** Uses the plane in this directory for the rest of the call; for a flag --data. */
   usePlane(dataDir: string): void {
     this.use({ name: dataDir, context: { kind: 'plane', dataDir } });
   }
@@ -75,10 +75,10 @@ export class Session {
     if (context.kind === 'service') return inEnvironment(contexts, { name, context }, environment.value);
     if (environment.from === 'project file' || environment.value === planeEnvironment(context))
       return { name, context };
-    throw usage(`context ${name} is a data plane, which has one environment: leave --env and GOV_ENV out`);
+    throw usage(`context ${name} is a data plane, which has one environment`, 'leave out --env and GOV_ENV');
   }
 
-  /** The data directory of the chosen context's plane. Errors: exit 2 where it is none. */
+  /** Returns the data directory of the chosen context. Errors: exit 2 if that is not a plane. */
   dataDir(): string {
     const chosen = this.context();
     if (chosen?.context.kind === 'plane') return chosen.context.dataDir;
@@ -88,7 +88,7 @@ export class Session {
     );
   }
 
-  /** Errors: exit 2 where nothing says where the service is. */
+  /** Errors: exit 2 if no flag, variable or context names the service. */
   baseUrl(): Decided<string> {
     const { settings, io } = this.#options;
     if (settings.baseUrl !== undefined) {
@@ -97,19 +97,19 @@ export class Session {
     }
     const chosen = this.context();
     if (chosen !== null) return ownBaseUrl(chosen);
-    throw new CliError(exit.usage, 'nothing says where the service is: there is no context', {
+    throw new CliError(exit.usage, 'expected the address of a service: there is no context', {
       hint: 'make a data plane here, or give --base-url and GOV_API_KEY',
       next: ['gov plane init --data DIR', 'gov context list'],
     });
   }
 
-  /** Of the address; undefined where nothing says it. */
+  /** Returns the environment of the address; undefined if nothing shows it. */
   environment(): Environment | undefined {
     const own = this.#options.settings.baseUrl === undefined ? this.context()?.context : undefined;
     return own?.kind === 'service' ? environmentOf(own) : environmentAt(this.baseUrl().value);
   }
 
-  /** The production context that nobody named, where its sandbox stands beside it; else null. */
+  /** Returns the production context that nobody named, if it has a sandbox; else null. */
   unnamedProduction(): { readonly name: string; readonly sandbox: string } | null {
     const { settings, io } = this.#options;
     if (settings.baseUrl !== undefined || settings.context !== undefined) return null;
@@ -121,7 +121,7 @@ export class Session {
     return sandbox === undefined ? null : { name, sandbox: sandbox.name };
   }
 
-  /** The project that calls name, if any: a person's must where they act on one. */
+  /** Returns the project to name in calls. A person's calls need one, unless they are about the account. */
   project(): Decided<string> | null {
     const { settings } = this.#options;
     const chosen = settings.baseUrl === undefined ? this.context() : null;
@@ -132,13 +132,13 @@ export class Session {
     return { value: chosen.context.project, from: `context ${chosen.name}` };
   }
 
-  /** Null where there is none. Errors: exit 2 for a secret file that is missing or open to everybody. */
+  /** Returns null without a key. Errors: exit 2 for a secret file that is missing or that every user can read. */
   apiKey(): Decided<string> | null {
     const { env } = this.#options.io;
     const direct = env['GOV_API_KEY'];
     if (direct !== undefined && direct !== '') {
       if (!/^[\u0021-\u007e]{1,4096}$/.test(direct))
-        throw usage('GOV_API_KEY: expected one word, got something else');
+        throw usage('GOV_API_KEY: expected one word, got other text');
       return { value: direct, from: 'GOV_API_KEY' };
     }
     const file = env['GOV_API_KEY_FILE'];
@@ -171,12 +171,12 @@ export class Session {
     if (stored.origin === target)
       return { value: stored.token, from: `context ${name} (${credentialsPath(env)})` };
     throw usage(
-      `context ${name} is at ${target} by now, and its credential is for ${stored.origin}`,
+      `context ${name} is now at ${target}, and its credential is for ${stored.origin}`,
       `sign in again: gov auth login -C ${name}`,
     );
   }
 
-  /** Texts of the trust files that apply without a flag: the context's own. */
+  /** Returns the text of the context's trust file, which applies without a flag. */
   trustFile(): string | undefined {
     const context = this.context()?.context;
     if (context === undefined) return undefined;
@@ -184,7 +184,7 @@ export class Session {
     return file !== undefined && existsSync(file) ? file : undefined;
   }
 
-  /** The client, made once. `retries`: where the user asked for none. */
+  /** Returns the client, created once. `retries`: the default if the user named no number. */
   client({ retries }: { readonly retries?: number } = {}): Promise<Client> {
     this.#client ??= this.#open(retries);
     return this.#client;
@@ -198,7 +198,7 @@ export class Session {
     });
   }
 
-  /** A client for an address and credential that no context holds yet, such as those of a sign-in. */
+  /** Returns a client for an address and credential without a context, such as those of a sign-in. */
   async clientAt(
     baseUrl: string,
     {
@@ -229,7 +229,7 @@ export class Session {
     return client;
   }
 
-  /** How anything is reached from here. */
+  /** Proxies, authorities and time limit of every connection. */
   webOptions(): Pick<WebOptions, 'env' | 'ca' | 'timeoutMs'> {
     const { settings, io } = this.#options;
     const caFile = settings.cacert ?? this.#contextCa() ?? (io.env['SSL_CERT_FILE'] || undefined);
@@ -245,7 +245,7 @@ export class Session {
     return context?.kind === 'service' ? context.caFile : undefined;
   }
 
-  /** Ends the sockets of the clients that were opened. */
+  /** Ends the sockets of all clients. */
   close(): void {
     for (const client of this.#opened) client.close();
   }

@@ -1,6 +1,6 @@
 /**
- * The global settings of one call: flag, else GOV_* variable, else project file, else default. What a
- * context decides (address, credential, trust) is in `session.ts`. `test/cli/context/config.test.ts` holds the order.
+ * The global settings of one call: flag, else GOV_* variable, else project file, else default. `session.ts` has the
+ * settings that a context decides (address, credential, trust). Tested by `test/cli/context/config.test.ts`.
  */
 import type { Environment } from '../../contract/auth-words.ts';
 import { readProjectConfig } from './config.ts';
@@ -11,13 +11,13 @@ import { formats, globalFlags } from '../program/globals.ts';
 import type { Io } from '../terminal/io.ts';
 
 export interface Settings {
-  /** A common format, or one of the command's own. */
+  /** A common format, or one of the command's own formats. */
   readonly format: string;
-  /** `default`: nobody chose; then a pipe gets tab-separated values. */
+  /** `default`: nobody chose a format; a pipe then gets tab-separated values. */
   readonly formatFrom: 'flag' | 'environment' | 'project file' | 'default';
   readonly context: string | undefined;
   readonly baseUrl: string | undefined;
-  /** The project file may set both. */
+  /** The project file may set project and environment. */
   readonly project: Chosen<string> | undefined;
   readonly environment: Chosen<Environment> | undefined;
   readonly cacert: string | undefined;
@@ -26,20 +26,20 @@ export interface Settings {
   readonly debug: 'off' | 'on' | 'http';
   readonly color: boolean;
   readonly colorErrors: boolean;
-  /** Nobody is to be asked anything. */
+  /** Never ask a person. */
   readonly noInput: boolean;
-  /** Somebody can be asked: standard input and error are terminals, and nothing forbids it. */
+  /** A person can answer: standard input and error are terminals, and no setting forbids questions. */
   readonly interactive: boolean;
   readonly yes: boolean;
   readonly timeoutMs: number | undefined;
   readonly retries: number | undefined;
   readonly idempotencyKey: string | undefined;
-  /** Standard output is a terminal, or is to be treated as one. */
+  /** Standard output is a terminal, or counts as one. */
   readonly tty: boolean;
   readonly columns: number;
 }
 
-/** A value, and where it was chosen. */
+/** A value and its source. */
 export interface Chosen<Value> {
   readonly value: Value;
   readonly from: 'flag' | 'environment' | 'project file';
@@ -84,7 +84,7 @@ class Source {
     return this.#given[name] === true;
   }
 
-  /** The checked value with where it came from; undefined where nobody gave one. */
+  /** Returns the checked value and its source; undefined if neither flag nor variable is set. */
   read(name: Name): { value: unknown; from: 'flag' | 'environment' } | undefined {
     const spec = globalFlags[name];
     const typed = this.#given[name];
@@ -109,7 +109,7 @@ class Source {
   }
 }
 
-/** Errors: exit 2, naming the flag, variable or file. `extra`: the command's own formats. */
+/** `extra`: the command's own formats. Errors: exit 2, naming the flag, variable or file. */
 export function resolveSettings(given: GivenFlags, io: Io, extra: readonly string[] = []): Settings {
   const source = new Source(given, io);
   const forced = source.variable('GOV_FORCE_TTY');
@@ -120,7 +120,7 @@ export function resolveSettings(given: GivenFlags, io: Io, extra: readonly strin
     ...chooseFormat(source, extra),
     context: source.text('context'),
     baseUrl: source.text('baseUrl'),
-    // asked late: few commands need the file
+    // read on first use: few commands need the file
     get project() {
       return choose<string>(source, 'project');
     },
@@ -134,7 +134,7 @@ export function resolveSettings(given: GivenFlags, io: Io, extra: readonly strin
     color: chooseColor(source, tty),
     colorErrors: chooseColor(source, io.stderr.isTTY === true),
     noInput,
-    // asked late, since it opens standard input
+    // read on first use, because it opens standard input
     get interactive() {
       return !noInput && io.stderr.isTTY === true && io.stdin.isTTY === true;
     },
@@ -147,16 +147,16 @@ export function resolveSettings(given: GivenFlags, io: Io, extra: readonly strin
   };
 }
 
-/** Flag, else variable, else project file: both checked by the flag's own declaration. */
+/** Flag, else variable, else project file. The flag's declaration checks the first two. */
 function choose<Value extends string>(source: Source, name: 'project' | 'env'): Chosen<Value> | undefined {
   const given = source.read(name);
-  // the declaration of the flag, and the check of the file, leave nothing else
+  // the flag's declaration and the check of the project file exclude other texts
   if (given !== undefined) return { value: given.value as Value, from: given.from };
   const value = source.projectFile[name];
   return value === undefined ? undefined : { value: value as Value, from: 'project file' };
 }
 
-/** What holds until the flags are read, and if they cannot be: nothing asked for. */
+/** Settings before the flags are read, and if reading them fails. */
 export function plainSettings(io: Io): Settings {
   // a view of io, not a copy: copying would open standard input
   const bare: Io = Object.create(io, { env: { value: {} } });
@@ -203,7 +203,7 @@ function columnsOf(forced: string | undefined, io: Io): number {
   return Math.max(20, io.stdout.columns ?? 80);
 }
 
-/** The format for errors before the flags are parsed: a loose look, good enough to answer in kind. */
+/** Returns whether errors before parsing should be JSON. Reads the words loosely. */
 export function wantsJsonErrors(argv: readonly string[], env: Io['env']): boolean {
   const at = argv.findLastIndex((arg) => /^(-o|--output)$/.test(arg));
   const joined = argv.findLast((arg) => /^(-o.|--output=)/.test(arg));

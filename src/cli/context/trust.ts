@@ -1,6 +1,6 @@
 /**
- * Whom `gov proofs verify` trusts: the keys and the file given, else the trust file of the chosen context.
- * Never what a bundle says. `test/cli/commands/proofs/verify.test.ts` proves the order.
+ * The trusted keys of `gov proofs verify`: those of the flags, else the trust file of the chosen context. A bundle never
+ * decides whom to trust. Tested by `test/cli/commands/proofs/verify.test.ts`.
  */
 import { parseTrust } from '../../core/note/trust.ts';
 import type { Trust } from '../../core/note/trust.ts';
@@ -12,7 +12,7 @@ import type { Session } from './session.ts';
 
 export interface TrustSource {
   readonly trust: Trust;
-  /** Where it came from, for people. */
+  /** Source of the trust, for people. */
   readonly from: string;
 }
 
@@ -25,7 +25,7 @@ function reading<Value>(what: string, read: () => Value): Value {
   }
 }
 
-/** Null where nobody is trusted. Errors: exit 2 for a key or file that cannot be read. */
+/** Returns null without a trusted key. Errors: exit 2 for an unreadable key or file. */
 export function trustFrom(
   given: { readonly key: readonly string[]; readonly trust: string | undefined },
   session: Session,

@@ -1,11 +1,11 @@
-/** An export that was asked for before, of which a part lies beside the file. `test/cli/download/deliver.test.ts`. */
+/** Finds an earlier export of the same request with a partial file. Tested by `test/cli/download/deliver.test.ts`. */
 import type { Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
 import type { ExportInput, ExportJob } from '../../contract/exports.ts';
 import { canonicalize } from '../../core/json/parse.ts';
 import { begunExports } from './file.ts';
 
-/** The export that goes on where the same request was cut; null where there is none, or it is of no use any more. */
+/** Returns the export to continue; null if there is none, or if it has failed or expired. */
 export async function begunExport(
   client: Client,
   target: string,

@@ -1,8 +1,9 @@
-/** Asks for an export and waits for it. `test/cli/download/run.test.ts` proves it against a real service. */
+/** Creates an export and waits for it. Tested by `test/cli/download/run.test.ts` against a real service. */
 import type { ExportFilters, ExportInput, ExportJob } from '../../contract/exports.ts';
 import type { Client } from '../../client/create.ts';
 import { pause } from '../../client/retry.ts';
-import type { FlagValues, Invocation } from '../program/command.ts';
+import type { Invocation } from '../program/command.ts';
+import type { FlagValues } from '../program/spec.ts';
 import { CliError, exit } from '../program/exit.ts';
 import type { exportCreate, exportDownload } from '../commands/export/spec.ts';
 import { defaultWaitMs } from '../terminal/waiting.ts';
@@ -10,7 +11,7 @@ import { progressOptions, WaitProgress } from './progress.ts';
 
 type Asked = Omit<FlagValues<typeof exportCreate>, 'wait'>;
 
-/** What the flags ask for. */
+/** Returns the request of the flags. */
 export function inputOf(flags: Asked): ExportInput {
   const { resource, format = 'json', run, eventType, status, since, until, proof } = flags;
   const filters: ExportFilters = {
@@ -27,13 +28,13 @@ export function inputOf(flags: Asked): ExportInput {
 const leastPauseMs = 100;
 const mostPauseMs = 2000;
 
-/** What waiting needs; the rest of an invocation is none of its business. */
+/** The parts of an invocation that waiting needs. */
 type Waiting = Pick<Invocation, 'out' | 'io' | 'settings' | 'signal'> & {
-  /** The command that brings it later. */
+  /** The command that downloads the export later. */
   readonly next?: string;
 };
 
-/** What brings an export to where it was going: a part that is there is one of that file. */
+/** Returns the command that continues the download to the same file. */
 export function againCommand(exportId: string, flags: Partial<Wanted> = {}): string {
   const to = flags.out === undefined ? '' : ` -O ${shellWord(flags.out)}`;
   const more = (['force', 'ndjson', 'verify'] as const).filter((name) => flags[name] === true);
@@ -45,7 +46,7 @@ type Wanted = FlagValues<typeof exportDownload>;
 const shellWord = (text: string): string =>
   /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** The export once it is complete. Errors: exit 1 where it failed, 5 where it expired, 8 at the deadline. */
+/** Returns the export after it is complete. Errors: exit 1 if it failed, 5 if it expired, 8 at the deadline. */
 export async function completed(client: Client, exportId: string, waiting: Waiting): Promise<ExportJob> {
   const { out, io, settings, signal, next = againCommand(exportId) } = waiting;
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
@@ -73,13 +74,13 @@ function refuseEnded({ exportId, status, errorSummary }: ExportJob): void {
   if (status === 'expired') {
     throw new CliError(exit.notFound, `export ${exportId} has expired`, {
       code: 'EXPORT_EXPIRED',
-      hint: 'ask for it again with gov export run',
+      hint: 'create it again with gov export run',
     });
   }
 }
 
 const stillPending = ({ exportId, status }: ExportJob, next: string): CliError =>
-  new CliError(exit.pending, `export ${exportId} is still ${status}; it goes on without us`, {
+  new CliError(exit.pending, `export ${exportId} is still ${status}; it continues at the service`, {
     code: 'PENDING',
     next: [next],
   });

@@ -1,15 +1,16 @@
 /**
- * Brings a completed export to a file or to standard output. `test/cli/download/deliver.test.ts` proves it against a server
- * that cuts, changes and refuses.
+ * Downloads a completed export to a file or to standard output.
+ * Tested by `test/cli/download/deliver.test.ts` with a server that breaks connections, changes bytes and refuses.
  */
 import type { Client } from '../../client/create.ts';
 import { downloadExport, type Downloaded, type DownloadSink } from '../../client/download.ts';
 import { GovNetworkError } from '../../client/errors.ts';
 import { exportFormats, exportResources, type ExportJob } from '../../contract/exports.ts';
 import { verifyExport } from '../../core/export/verify.ts';
-import type { FlagValues, Invocation } from '../program/command.ts';
+import type { Invocation } from '../program/command.ts';
+import type { FlagValues } from '../program/spec.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
-import { tellExport } from '../terminal/export-verdict.ts';
+import { printExport } from '../terminal/export-verdict.ts';
 import { isStdout, isStream, openOutput } from '../terminal/output-file.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
@@ -23,7 +24,7 @@ import { RowPipe } from './rows.ts';
 type Flags = FlagValues<typeof exportDownload>;
 export type Delivery = Pick<Invocation<typeof exportDownload>, 'flags' | 'out' | 'io' | 'session' | 'signal'>;
 
-/** What is wrong with the flags before anything is asked for: exit 2. */
+/** Checks the flags before any request. Errors: exit 2. */
 export function checkFlags(
   delivery: Delivery,
   known: { readonly format?: string | undefined; readonly isProved?: boolean } = {},
@@ -37,24 +38,24 @@ export function checkFlags(
   if (isPiped && verify)
     throw usage(
       `--verify: expected a file, got -O ${target}`,
-      'pipe it on instead: … -O - | gov proofs verify -',
+      'use a pipe instead: … -O - | gov proofs verify -',
     );
   if (verify && ndjson)
-    throw usage('expected --verify or --ndjson, got both: what is verified is the whole artifact');
+    throw usage('expected --verify or --ndjson, got both: --verify needs the whole artifact');
   if (ndjson && known.format === 'csv') throw usage('--ndjson: expected an export of json, got csv');
   if (verify && known.format === 'csv')
-    throw usage('--verify: expected an export of json, got csv, which holds no proof');
+    throw usage('--verify: expected an export of json, got csv, which has no proof');
   if (verify && known.isProved === false)
-    throw usage('--verify: expected an export with proof, got one without', 'ask for it with --proof');
+    throw usage('--verify: expected an export with proof, got one without', 'create it with --proof');
   if (verify && trustFrom(flags, session) === null)
     throw usage(
-      '--verify: nobody is trusted here',
+      '--verify: expected a trusted key, got none',
       'give --key VKEY or --trust FILE from a source you trust',
     );
   if (target !== undefined && !isPiped) requireFree(target, { force });
 }
 
-/** Downloads it, and answers the exit code. */
+/** Downloads the export. Returns the exit code. */
 export async function deliver(delivery: Delivery, exported: ExportJob): Promise<number> {
   const { flags, out, session } = delivery;
   const { exportId, format, includeProof, resource } = exported;
@@ -90,19 +91,19 @@ async function toFile(
   client: Client,
   { exported, file }: { readonly exported: ExportJob; readonly file: PartFile },
 ): Promise<Downloaded> {
-  if (file.held > 0) await delivery.out.note(safe`goes on with ${file.path}, ${file.held} bytes`);
+  if (file.held > 0) await delivery.out.note(safe`continues ${file.path} after ${file.held} bytes`);
   try {
     return await fetched(delivery, client, { exported, sink: file });
   } catch (failure) {
     const isStale = failure instanceof GovNetworkError && failure.code === 'INTEGRITY' && file.held > 0;
     if (!isStale) throw failure;
-    await delivery.out.note(safe`${file.path} was not the beginning of this export: from the beginning`);
+    await delivery.out.note(safe`${file.path} was not the beginning of this export; starting over`);
     await file.restart();
     return fetched(delivery, client, { exported, sink: file });
   }
 }
 
-/** The artifact, held against the metadata of the export as they are by then. */
+/** Downloads the artifact and compares it with the export's current metadata. */
 async function fetched(
   { out, io, signal }: Delivery,
   client: Client,
@@ -129,7 +130,7 @@ async function fetched(
   }
 }
 
-/** To standard output, a pipe or a device as it comes; its reader may go away. */
+/** Copies to standard output, a pipe or a device as bytes arrive. The reader may close it. */
 async function toPipe(
   delivery: Delivery,
   client: Client,
@@ -143,9 +144,9 @@ async function toPipe(
     write: (chunk) => (rows === null ? output.write(chunk) : rows.write(chunk)),
     restart: () =>
       Promise.reject(
-        new CliError(exit.error, 'the artifact changed while it was passed on', {
+        new CliError(exit.error, 'the artifact changed during the download', {
           code: 'CHANGED',
-          hint: 'run it again',
+          hint: 'run the command again',
         }),
       ),
   };
@@ -158,8 +159,8 @@ async function toPipe(
 
 async function verified(out: Out, file: PartFile, source: TrustSource): Promise<number> {
   const verdict = await verifyExport(file.read(), source.trust);
-  const code = await tellExport(out, { verdict, source, explain: false });
-  if (code !== exit.ok) await out.warn(safe`not verified: what was downloaded is ${file.path}`);
+  const code = await printExport(out, { verdict, source, explain: false });
+  if (code !== exit.ok) await out.warn(safe`not verified: the download is in ${file.path}`);
   return code;
 }
 
@@ -200,13 +201,13 @@ async function told(
     await out.note(safe`verify it: gov proofs verify ${target}`);
 }
 
-/** Refuses answers out of which no file can be named: a service names files of its own folder alone. Exit 10. */
+/** Rejects responses that cannot name a file. A service may only name files in the current folder. Errors: exit 10. */
 function requireNames({ exportId, resource, format }: ExportJob): void {
   const isKnown =
     isExportId(exportId) && exportResources.includes(resource) && exportFormats.includes(format);
   if (isKnown) return;
   const got = JSON.stringify({ exportId, resource, format });
-  throw new GovNetworkError('INVALID_ANSWER', `expected an export of the interface, got ${got}`);
+  throw new GovNetworkError('INVALID_ANSWER', `expected an export, got ${got}`);
 }
 
 function notReady({ exportId, status, errorSummary }: ExportJob): CliError {
@@ -219,7 +220,7 @@ function notReady({ exportId, status, errorSummary }: ExportJob): CliError {
       code: isPending ? 'EXPORT_NOT_READY' : status === 'failed' ? 'EXPORT_FAILED' : 'EXPORT_EXPIRED',
       ...(isPending
         ? { next: [`gov export get ${exportId}`] }
-        : { hint: 'ask for it again with gov export run' }),
+        : { hint: 'create it again with gov export run' }),
     },
   );
 }

@@ -1,7 +1,7 @@
 /**
- * The file of a download. Bytes go to FILE.EXPORT.part, which a later download of the same export continues; FILE appears
- * whole or not at all, and never in place of another one without `force`. Links are not followed, and what others could
- * write is not continued. Nobody but the user can read it. `test/cli/download/deliver.test.ts` proves it.
+ * The file of a download. Bytes go to FILE.EXPORT.part, which a later download of the same export continues. FILE appears
+ * whole or not at all, and replaces another file only with `force`. The code follows no links and continues no file that
+ * other users could write. Only the user can read it. Tested by `test/cli/download/deliver.test.ts`.
  */
 import { constants, lstatSync, readdirSync, statSync } from 'node:fs';
 import { link, open, rename, rm, type FileHandle } from 'node:fs/promises';
@@ -14,26 +14,26 @@ import { codeOf, whyUnwritable } from '../terminal/write-fault.ts';
 
 const pieceBytes = 64 * 1024;
 
-/** Refuses, before anything is asked for, what could not be written in the end: exit 2. */
+/** Rejects an unwritable target before any request. Errors: exit 2. */
 export function requireFree(path: string, { force }: { readonly force: boolean }): void {
   if (path === '') throw usage('-O: expected the name of a file, got an empty text');
   if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true)
     throw usage(
-      `${path}: expected a folder ${dirname(path)}, got none`,
+      `${path}: expected the folder ${dirname(path)}, found none`,
       'make it, or give another name with -O',
     );
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
   if (found.isSymbolicLink())
-    throw usage(`${path}: expected a file, got a symbolic link`, 'give where it leads to');
+    throw usage(`${path}: expected a file, got a symbolic link`, 'give the target of the link');
   if (!found.isFile()) throw usage(`${path}: expected a file, got something else`, 'give the name of a file');
-  if (!force) throw usage(`${path} is there already`, 'give another name with -O, or --force');
+  if (!force) throw usage(`${path} exists already`, 'give another name with -O, or --force');
 }
 
-/** Where the bytes of an export are gathered. */
+/** Returns the path for the bytes of an export. */
 export const partOf = (target: string, exportId: string): string => `${target}.${exportId}.part`;
 
-/** The exports of which parts of the file are there. */
+/** Returns the ids of exports with a partial file. */
 export function begunExports(target: string): string[] {
   const start = `${basename(target)}.`;
   return readdirSync(dirname(target)).flatMap((name) => {
@@ -43,7 +43,7 @@ export function begunExports(target: string): string[] {
 }
 
 const exportIdPattern = new RegExp(idPattern('exp'));
-/** Whether it may stand in the name of a file. */
+/** Returns whether a text is an export id, which is safe in the name of a file. */
 export const isExportId = (text: string): boolean => exportIdPattern.test(text);
 
 export class PartFile implements DownloadSink {
@@ -75,8 +75,8 @@ export class PartFile implements DownloadSink {
   }
 
   /**
-   * Opens the part at `path`, or makes it. Errors: exit 2 for what is no file of this user alone, exit 6 where another
-   * process is at it, exit 1.
+   * Opens the partial file at `path`, or creates it. Errors: exit 2 for anything but a file of this user alone, exit 6 if
+   * another process uses it, exit 1 with the reason.
    */
   static async open(
     target: string,
@@ -124,7 +124,7 @@ export class PartFile implements DownloadSink {
     await this.#file.truncate(0);
   }
 
-  /** Durable under its own name once this resolves. Errors: exit 2 where another file took the name meanwhile. */
+  /** The file is durable under its own name once this resolves. Errors: exit 2 if another file took the name. */
   async finish(): Promise<void> {
     try {
       await this.#file.sync();
@@ -133,7 +133,7 @@ export class PartFile implements DownloadSink {
       await folder.sync().finally(() => folder.close());
     } catch (cause) {
       if (codeOf(cause) === 'EEXIST')
-        throw usage(`${this.#target} is there by now`, `what was downloaded is ${this.path}`);
+        throw usage(`${this.#target} exists by now`, `the download is in ${this.path}`);
       throw unwritable(this.#target, cause);
     }
   }
@@ -144,14 +144,14 @@ export class PartFile implements DownloadSink {
       await link(this.path, this.#target);
     } catch (cause) {
       if (codeOf(cause) === 'EEXIST') throw cause;
-      // a file system without links
+      // this file system has no links
       requireFree(this.#target, { force: false });
       return rename(this.path, this.#target);
     }
     await rm(this.path);
   }
 
-  /** Away with it, once its bytes are elsewhere. */
+  /** Removes the file after its bytes are elsewhere. */
   async remove(): Promise<void> {
     await rm(this.path);
   }
@@ -162,7 +162,7 @@ export class PartFile implements DownloadSink {
   }
 }
 
-/** Made anew, or what a download before made: others could have put something there, or could still write to it. */
+/** Opens a new file, or the one of an earlier download if other users could not have changed it. */
 async function openOwn(path: string): Promise<{ readonly file: FileHandle; readonly size: number }> {
   const flags = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   try {
@@ -177,7 +177,7 @@ async function openOwn(path: string): Promise<{ readonly file: FileHandle; reado
   if (isOwn) return { file, size: found.size };
   await file.close();
   throw usage(
-    `${path}: expected a file of one name that this user alone can read and write, got another`,
+    `${path}: expected a file with one name that only this user can read and write, got another`,
     'remove it, or give another name with -O',
   );
 }
@@ -200,6 +200,6 @@ function unwritable(path: string, cause: unknown): CliError {
   return new CliError(exit.error, `cannot write ${path}: ${whyUnwritable(cause)}`, {
     code: 'WRITE_FAILED',
     cause,
-    ...(isFull ? { hint: 'make room and run it again: it goes on where it ended' } : {}),
+    ...(isFull ? { hint: 'make room and run the command again: it continues where it stopped' } : {}),
   });
 }

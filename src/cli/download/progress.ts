@@ -1,6 +1,6 @@
 /**
- * How far an export and its download are: one line on a terminal that is rewritten, from 300 ms on; elsewhere one line every ten seconds.
- * Numbers only. Proven by `test/cli/download/progress.test.ts`.
+ * Progress of an export and its download. On a terminal: one line, rewritten, after 300 ms. Elsewhere: one line every ten
+ * seconds. It prints numbers only. Tested by `test/cli/download/progress.test.ts`.
  */
 import type { ExportStatus } from '../../contract/exports.ts';
 import type { Io } from '../terminal/io.ts';
@@ -13,7 +13,7 @@ const plainMs = 10_000;
 
 type LineOptions = Omit<ProgressOptions, 'totalBytes'>;
 
-/** One line that tells how far something is, at most so often. */
+/** One line of progress with a least interval. */
 class ProgressLine {
   readonly #options: LineOptions;
   readonly #startedAt: number;
@@ -26,7 +26,7 @@ class ProgressLine {
     this.#shownAt = this.#startedAt - (options.tty ? terminalMs : 0);
   }
 
-  /** Shows where it is time to. */
+  /** Prints the line if the interval has passed. */
   show(text: (elapsedMs: number) => string): void {
     const { tty, now, write } = this.#options;
     const [nowMs, apart] = [now(), tty ? terminalMs : plainMs];
@@ -37,7 +37,7 @@ class ProgressLine {
     this.#isShown = true;
   }
 
-  /** Takes the line off a terminal, before anything else is written there. */
+  /** Removes the line from a terminal, before other output. */
   clear(): void {
     if (this.#isShown && this.#options.tty) this.#options.write(clearLine);
     this.#isShown = false;
@@ -46,7 +46,7 @@ class ProgressLine {
 
 export class DownloadProgress {
   readonly #line: ProgressLine;
-  /** What was there before this download is no part of its rate. */
+  /** Bytes from before this download, which do not count for its rate. */
   #first: number | undefined;
 
   constructor(options: LineOptions) {
@@ -63,7 +63,7 @@ export class DownloadProgress {
   }
 }
 
-/** How long an export has been waited for, and what it is: `processing, 00:12`. */
+/** The status of an export and the waiting time: `processing, 00:12`. */
 export class WaitProgress {
   readonly #line: ProgressLine;
 
@@ -80,7 +80,7 @@ export class WaitProgress {
   }
 }
 
-/** Where progress is shown. */
+/** The destination of progress lines. */
 export const progressOptions = (out: Out, io: Io): LineOptions => ({
   tty: io.stderr.isTTY === true,
   now: () => performance.now(),

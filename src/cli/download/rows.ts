@@ -1,4 +1,6 @@
-/** The rows of a JSON artifact as its bytes come, one a line. `test/cli/download/deliver.test.ts`. */
+/**
+ * Extracts the rows of a JSON artifact, one per line, as bytes arrive. Tested by `test/cli/download/deliver.test.ts`.
+ */
 import { limits } from '../../contract/limits.ts';
 import { CliError, exit } from '../program/exit.ts';
 
@@ -14,7 +16,7 @@ export class RowPipe {
     this.#pass = pass;
   }
 
-  /** The bytes are held against their hash elsewhere. Memory: one row. */
+  /** Another part checks the hash of the bytes. Memory: one row. */
   async write(chunk: Uint8Array): Promise<void> {
     const end = chunk.lastIndexOf(lineFeed);
     if (end >= 0) {
@@ -35,7 +37,7 @@ export class RowPipe {
   async #lines(lines: readonly string[]): Promise<void> {
     const rows: string[] = [];
     for (const line of lines) {
-      // the first line is what stands before the rows, the last what stands behind them
+      // the first line precedes the rows, the last one follows them
       const isRow = this.#isBegun && line.startsWith('{');
       if (!this.#isBegun && !line.endsWith('"data":[')) throw notRows('the beginning of an export');
       this.#isBegun = true;

@@ -1,13 +1,13 @@
 /**
- * Tool call ids within one run. Sources repeat ids for different calls (49 of the 200 τ-bench runs do) or have
- * none; the graph joins calls and results by id, so each call of a run gets an id of its own here.
- * Proven by `test/cli/import/chat.test.ts`.
+ * Tool call ids within one run. Sources repeat ids for different calls (49 of the 200 τ-bench runs do) or have none. The
+ * graph joins calls and results by id, so each call of a run gets its own id here.
+ * Tested by `test/cli/import/chat.test.ts`.
  */
 import type { Changes } from './fit.ts';
 
 export class CallIds {
   readonly #changes: Changes;
-  /** The newest own id of each id of the source. */
+  /** The newest own id for each id of the source. */
   readonly #current = new Map<string, string>();
   readonly #uses = new Map<string, number>();
   readonly #names = new Map<string, string>();
@@ -18,7 +18,7 @@ export class CallIds {
     this.#changes = changes;
   }
 
-  /** The id for a new call: the source's own, numbered where the run has used it before, made up where absent. */
+  /** Returns the id of a new call: the source's id, numbered if the run has used it before, or a generated one. */
   called(sourceId: string | undefined, name: string): string {
     const id = sourceId === undefined ? `import:call-${++this.#unnamed}` : this.#own(sourceId);
     if (sourceId !== undefined) this.#current.set(sourceId, id);
@@ -36,8 +36,8 @@ export class CallIds {
   }
 
   /**
-   * The call that a result answers: the nearest earlier one with the source's id or, where the source gives
-   * no id, the oldest that has no answer yet. Undefined where there is none.
+   * Returns the call that a result answers: the nearest earlier call with the source's id. Without an id, the oldest call
+   * without a result. Undefined if there is none.
    */
   answered(sourceId: string | undefined): string | undefined {
     const id = sourceId === undefined ? this.#open[0] : (this.#current.get(sourceId) ?? sourceId);
@@ -46,7 +46,7 @@ export class CallIds {
     return id;
   }
 
-  /** The tool that a call named. */
+  /** Returns the tool that a call named. */
   nameOf(id: string | undefined): string | undefined {
     return id === undefined ? undefined : this.#names.get(id);
   }

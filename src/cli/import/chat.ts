@@ -9,7 +9,7 @@
  * | assistant | model.invoked, then one tool.call per call, or output.delivered for its text |
  * | tool, function | tool.result |
  *
- * run.started and run.ended stand around them. Proven by `test/cli/import/chat.test.ts`.
+ * Each run begins with run.started and ends with run.ended. Tested by `test/cli/import/chat.test.ts`.
  */
 import { isMessage, messageTime, MessageWriter } from './message.ts';
 import {
@@ -25,7 +25,7 @@ import {
 
 const format = 'openai-chat';
 
-/** A conversation of the source and what is known about it as a whole. */
+/** A conversation of the source and its facts. */
 interface Conversation {
   readonly name: string;
   readonly messages: readonly Source[];
@@ -50,12 +50,12 @@ const isConversation = (value: unknown): boolean =>
   (isSource(value) && isMessages(value['messages'])) ||
   isMessages(value);
 
-/** Whether a document is of this format. */
+/** Returns whether a document has this format. */
 export const detectChat = (document: unknown): boolean =>
   isConversation(document) ||
   (Array.isArray(document) && document.length > 0 && document.every(isConversation));
 
-/** The runs of a document that `detectChat` accepts. The source controls all of it. */
+/** Yields the runs of a document that `detectChat` accepts. The source controls all of its content. */
 export function* importChat(document: unknown, context: ImportContext): Generator<ImportedRun> {
   const several = Array.isArray(document) && !isMessages(document);
   const entries: readonly unknown[] = several ? document : [document];
@@ -73,13 +73,13 @@ function readConversation(entry: unknown, number: number | undefined, context: I
   const { messages, ...rest } = entry as Source;
   return {
     ...plain,
-    messages: messages as readonly Source[], // the caller's detection has checked it
+    messages: messages as readonly Source[], // detectChat has checked it
     model: textOf(rest['model']),
     started: { source: rest },
   };
 }
 
-/** A τ-bench result; its files are called `<model>-<domain>.json`. */
+/** Reads a τ-bench result. Its files are called `<model>-<domain>.json`. */
 function readResult(
   entry: Source & { traj: readonly Source[] },
   fallbackName: string,
@@ -104,7 +104,7 @@ function readResult(
     },
     ended: {
       reward,
-      // runs that ended without a verdict have no reward_info; the task's own actions are the same list
+      // runs without a verdict have no reward_info; the task's own actions are the same list
       groundTruthActions: rewardInfo['actions'] ?? task['actions'],
       rewardInfo: rewardInfo['info'],
       userCost: facts['user_cost'],
@@ -113,7 +113,10 @@ function readResult(
   };
 }
 
-/** Messages of a display text: `role: content` at the beginning of a line, `None` where only a tool was called. */
+/**
+ * Reads the messages of a display text: `role: content` at the start of a line, `None` for a message with only tool
+ * calls.
+ */
 function readDisplay(display: string): Source[] {
   const parts = display.split(/^(system|user|assistant|tool): /m);
   const messages: Source[] = [];

@@ -1,13 +1,13 @@
 /**
- * Makes what other programs recorded fit the interface (contract A6, A7, E3-E5): content over a limit is
- * replaced by `{sha256, size, truncated: true, head}`, text that JSON cannot carry is repaired. Every change is
- * counted, so that an import can say what it did. Proven by `test/cli/import/fit.test.ts`.
+ * Fits recordings of other programs to the contract (A6, A7, E3 to E5). Content over a limit becomes
+ * `{sha256, size, truncated: true, head}`; text that JSON cannot carry is repaired. Each change is counted, so that an
+ * import can report it. Tested by `test/cli/import/fit.test.ts`.
  */
 import { hash } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/canonical.ts';
 
-/** What an importer may have to do to source content; the names are shown to people. */
+/** Changes to source content. People see these names. */
 export const changeLabels = {
   kept_by_hash: 'values over a limit, kept as hash, size and beginning',
   text_repaired: 'texts with lone surrogates or U+0000, repaired',
@@ -16,7 +16,7 @@ export const changeLabels = {
   call_id_renamed: 'tool call ids used twice in a run, numbered',
   cause_unknown: 'causes that the source does not contain',
   parent_unknown: 'parents that the source does not contain',
-  time_unreadable: 'times that could not be read',
+  time_unreadable: 'unreadable times',
 } as const;
 export type Change = keyof typeof changeLabels;
 
@@ -29,12 +29,12 @@ export class Changes {
 }
 
 const headChars = 1024;
-/** Containers below the event itself; one less than the limit, whichever way the root is counted. */
+/** Containers below the event itself: one less than the limit, however a reader counts the root. */
 const deepest = limits.metadataDepth - 1;
-/** Leaves room for the other members of an event within the limit for one body. */
+/** Leaves room for the other members of an event within the limit of one body. */
 const mostValues = limits.jsonValues - 200;
 
-/** `{sha256, size, truncated, head}` of a text's UTF-8 bytes, or of a value's canonical JSON (contract E5). */
+/** Returns `{sha256, size, truncated, head}` of a text's UTF-8 bytes, or of a value's canonical JSON (contract E5). */
 export function digest(value: Json): JsonObject {
   const text = typeof value === 'string' ? value : canonicalize(value);
   return {
@@ -45,23 +45,23 @@ export function digest(value: Json): JsonObject {
   };
 }
 
-/** The first `chars` UTF-16 units of a text, never half a character. */
+/** Returns the first `chars` UTF-16 units of a text, and never half a character. */
 export function beginning(text: string, chars: number): string {
   if (text.length <= chars) return text;
   const cut = text.slice(0, chars);
   return cut.isWellFormed() ? cut : cut.slice(0, -1);
 }
 
-/** Text without what I-JSON refuses: U+0000 becomes U+2400, a lone surrogate U+FFFD. */
+/** Returns text that I-JSON accepts: U+0000 becomes U+2400, a lone surrogate U+FFFD. */
 export function repair(text: string, changes: Changes): string {
   if (text.isWellFormed() && !text.includes('\0')) return text;
   changes.add('text_repaired');
   return text.toWellFormed().replaceAll('\0', '\u2400');
 }
 
-/** One line of at most `chars` without control characters; `fallback` where nothing is left. */
+/** Returns one line of at most `chars` without control characters; `fallback` if nothing remains. */
 export function line(text: string, chars: number, options: { fallback: string; changes: Changes }): string {
-  // C0 and C1 control characters are what contract E3 refuses
+  // contract E3 rejects C0 and C1 control characters
   const clean = repair(text, options.changes)
     .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ') // oxlint-disable-line no-control-regex
     .trim();
@@ -72,8 +72,8 @@ export function line(text: string, chars: number, options: { fallback: string; c
 }
 
 /**
- * Metadata within the limits of contract E5. Members that are undefined or null are left out: absence is what
- * they say. The source controls every value.
+ * Returns metadata within the limits of contract E5, without members that are undefined or null. The source controls every
+ * value.
  */
 export function fitMetadata(source: Readonly<Record<string, unknown>>, changes: Changes): JsonObject {
   const metadata: JsonObject = {};
@@ -110,7 +110,7 @@ function keepDearestByHash(
   cost.set(key, { bytes: Buffer.byteLength(JSON.stringify(replaced)) + key.length + 4, values: 5 });
 }
 
-/** A value as the interface can carry it. `level` counts the containers around it. */
+/** Returns a value that the contract accepts. `level` counts the containers around it. */
 function fit(value: unknown, level: number, changes: Changes): Json {
   switch (typeof value) {
     case 'string':
@@ -122,7 +122,7 @@ function fit(value: unknown, level: number, changes: Changes): Json {
     case 'object':
       return value === null ? null : fitContainer(value, level, changes);
     default:
-      // JSON has no other kinds; a bug of an importer
+      // JSON has no other types, so an importer has a bug
       throw new Error(`expected a JSON value, got ${typeof value}`);
   }
 }
@@ -141,7 +141,7 @@ function fitNumber(value: number, changes: Changes): Json {
 }
 
 function fitContainer(container: object, level: number, changes: Changes): Json {
-  // what lies too deep is fitted as if it stood at the top, so that it can be hashed, and then hashed
+  // content that is too deep is fitted as if it were at the top, and then hashed
   const tooDeep = level >= deepest;
   const inner = tooDeep ? 1 : level + 1;
   let unfit = tooDeep;
@@ -149,7 +149,7 @@ function fitContainer(container: object, level: number, changes: Changes): Json 
   if (Array.isArray(container)) {
     fitted = container.map((item) => fit(item, inner, changes));
   } else {
-    fitted = Object.create(null) as JsonObject; // `__proto__` is a name like any other
+    fitted = Object.create(null) as JsonObject; // `__proto__` is an ordinary name here
     for (const [name, member] of Object.entries(container)) {
       unfit ||= name.length > limits.memberNameChars;
       let clean = repair(name, changes);

@@ -1,8 +1,8 @@
 /**
- * Importer `langfuse`: exported traces, `{trace, observations}` or a trace with its observations inside. One run
- * per trace, whose id is the run's; one event per observation at its start, and for a tool a second at its end.
- * Ids come from the source alone, so the same trace in two files is the same run. Events stand in the order of time,
- * parents first. Proven by `test/cli/import/langfuse.test.ts`.
+ * Importer `langfuse`: exported traces, `{trace, observations}` or a trace that contains its observations. Each trace is
+ * one run with the trace's id. Each observation gives one event at its start, and a tool gives a second one at its end.
+ * Ids come from the source alone, so the same trace in two files is the same run. Events are ordered by time, parents
+ * first. Tested by `test/cli/import/langfuse.test.ts`.
  */
 import {
   callIdOf,
@@ -51,11 +51,11 @@ const isTrace = (value: unknown): value is Source => {
   );
 };
 
-/** Whether a document is of this format. */
+/** Returns whether a document has this format. */
 export const detectLangfuse = (document: unknown): boolean =>
   isTrace(document) || (Array.isArray(document) && document.length > 0 && document.every(isTrace));
 
-/** The runs of a document that `detectLangfuse` accepts. The source controls all of it. */
+/** Yields the runs of a document that `detectLangfuse` accepts. The source controls all of its content. */
 export function* importLangfuse(document: unknown, context: ImportContext): Generator<ImportedRun> {
   for (const entry of Array.isArray(document) ? document : [document]) {
     if (isTrace(entry)) yield importTrace(entry, context);
@@ -110,8 +110,8 @@ interface Surroundings {
 }
 
 /**
- * In one millisecond what contains comes first, then tools with their results, then the models that read these:
- * a graph takes only causes that were recorded before their effects.
+ * Order within one millisecond: first the container, then tools with their results, then the models that read them. A
+ * graph accepts only causes that were recorded before their effects.
  */
 type Order = readonly [unixMs: number, rank: number, depth: number];
 type Timed = Draft & { readonly key: string; readonly order: Order };
@@ -169,7 +169,7 @@ function describe(observation: Observation, { run, agent, asked }: Surroundings)
 const some = (ids: readonly string[] | undefined): readonly string[] | undefined =>
   ids === undefined || ids.length === 0 ? undefined : ids;
 
-/** What the observation says, without what other events or members say already. */
+/** Returns the content of an observation, without content that other events or members have. */
 function particulars(
   { source, metadata }: Observation,
   { kind, durationMs }: { kind: Kind; durationMs: number | undefined },
@@ -212,7 +212,7 @@ function particulars(
   };
 }
 
-/** The members of an object that hold something; undefined where none does. */
+/** Returns the non-empty members of an object; undefined if all are empty. */
 function present(value: unknown): Source | undefined {
   if (!isSource(value)) return undefined;
   const members = Object.entries(value).filter(
@@ -222,7 +222,7 @@ function present(value: unknown): Source | undefined {
   return members.length === 0 ? undefined : Object.fromEntries(members);
 }
 
-/** Who did it: the nearest agent above, else the service, else the trace. */
+/** Returns the actor: the nearest agent above, else the service, else the trace. */
 function actorOf(observation: Observation, fallback: Party): Party {
   for (const above of ancestors(observation)) {
     if (kindOf(above) === 'agent') return { name: calledName(above, 'agent'), role: 'agent' };

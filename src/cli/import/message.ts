@@ -1,6 +1,6 @@
 /**
- * Chat messages in the form of OpenAI, as events: the table at the head of `chat.ts`.
- * Proven by `test/cli/import/chat.test.ts`.
+ * Chat messages in OpenAI's form, as events. The header of `chat.ts` has the table.
+ * Tested by `test/cli/import/chat.test.ts`.
  */
 import { CallIds } from './call-ids.ts';
 import { isSource, textOf, type Party, type RunBuilder, type Source } from './run.ts';
@@ -12,11 +12,11 @@ export const isMessage = (value: unknown): value is Source =>
   typeof value['role'] === 'string' &&
   ('content' in value || 'tool_calls' in value || 'function_call' in value);
 
-/** The time of a message, where it has one. */
+/** Returns the time of a message, if it has one. */
 export const messageTime = (message: Source): SourceTime | null =>
   readTime(message['timestamp'] ?? message['created_at'] ?? message['created']);
 
-/** Turns the messages of a run into events, one after the other. */
+/** Converts the messages of a run to events, one by one. */
 export class MessageWriter {
   readonly #run: RunBuilder;
   readonly #agent: Party;
@@ -84,7 +84,7 @@ export class MessageWriter {
       action: 'inference',
       resource: model === undefined ? undefined : { name: model, type: 'model' },
       metadata: {
-        // the text stands once: with the delivery where there is one
+        // the text appears once: in the delivery, if there is one
         content: delivered ? undefined : message['content'],
         toolCallIds: calls.length === 0 ? undefined : calls.map((call) => call.id),
         toolResultIds: this.#unreadResults.length === 0 ? undefined : this.#unreadResults,
@@ -149,7 +149,7 @@ interface Call {
   readonly arguments: unknown;
 }
 
-/** The calls that an assistant message asks for, in today's form (`tool_calls`) or the old one (`function_call`). */
+/** Returns the calls of an assistant message, in the current form (`tool_calls`) or the old one (`function_call`). */
 export function readCalls(message: Source): Call[] {
   const calls = Array.isArray(message['tool_calls']) ? message['tool_calls'].filter(isSource) : [];
   const old = message['function_call'];
@@ -176,7 +176,7 @@ const known = new Set(
   'role content tool_calls function_call tool_call_id name timestamp created created_at model'.split(' '),
 );
 
-/** Members of a message that no event has a place for. */
+/** Returns members of a message that have no place in an event. */
 function extra(message: Source): Source | undefined {
   const members = Object.entries(message).filter(([name, value]) => !known.has(name) && value !== null);
   return members.length === 0 ? undefined : Object.fromEntries(members);

@@ -1,13 +1,12 @@
 /**
- * What a Langfuse observation is: its kind, its tool, the call ids it asks for and has read. The observation's own
- * type decides; spans that frameworks leave untyped are told by their OpenTelemetry attributes, then by name.
- * Proven by `test/cli/import/langfuse.test.ts`.
+ * The kind, tool and call ids of a Langfuse observation. Its own type decides. For spans that frameworks leave untyped,
+ * the OpenTelemetry attributes decide, then the name. Tested by `test/cli/import/langfuse.test.ts`.
  */
 import { isSource, textOf, type Source } from './run.ts';
 
 export type Kind = 'model' | 'embedding' | 'tool' | 'agent' | 'retrieval' | 'guardrail' | 'workflow' | 'step';
 
-/** An observation with its metadata read, in the tree of its trace. */
+/** An observation with its parsed metadata, in the tree of its trace. */
 export interface Observation {
   readonly id: string;
   readonly source: Source;
@@ -76,7 +75,7 @@ export function kindOf(observation: Observation): Kind {
   return isTool ? 'tool' : 'step';
 }
 
-/** LangGraph runs tools as untyped children of the node `tools`, among its own channel and branch spans. */
+/** LangGraph runs tools as untyped children of the node `tools`, among its channel and branch spans. */
 function isToolOfLangGraph({ parent, source }: Observation): boolean {
   if (parent === undefined || nameOf(parent) !== 'tools') return false;
   return (
@@ -89,7 +88,7 @@ function isToolOfLangGraph({ parent, source }: Observation): boolean {
 export const nameOf = (observation: Observation): string =>
   textOf(observation.source['name']) ?? observation.id;
 
-/** The name of the tool or agent without what instrumentations put before it. */
+/** Returns the name of the tool or agent without the prefix of instrumentations. */
 export function calledName(observation: Observation, kind: 'tool' | 'agent'): string {
   const attributes =
     kind === 'tool'
@@ -101,7 +100,7 @@ export function calledName(observation: Observation, kind: 'tool' | 'agent'): st
   return named ?? toolName.exec(nameOf(observation))?.[1] ?? nameOf(observation);
 }
 
-/** The id of the call that a tool observation is, where the source has it. */
+/** Returns the call id of a tool observation, if the source has it. */
 export function callIdOf({ attributes, source }: Observation): string | undefined {
   const named = ['gen_ai.tool.call.id', 'ai.toolCall.id', 'tool_call.id'].map((name) =>
     textOf(attributes[name]),
@@ -109,7 +108,7 @@ export function callIdOf({ attributes, source }: Observation): string | undefine
   return named.find((id) => id !== undefined) ?? [...findIds(parsed(source['output']), answers)][0];
 }
 
-/** The ids of the calls that a model observation asked for. */
+/** Returns the ids of the calls that a model observation asked for. */
 export function askedIds({ attributes, source }: Observation): string[] {
   const listed = Array.isArray(source['toolCalls']) ? source['toolCalls'].map(parsed) : [];
   const flattened = attributeIds(
@@ -120,7 +119,7 @@ export function askedIds({ attributes, source }: Observation): string[] {
   return [...new Set(ids)];
 }
 
-/** The ids of the results that a model observation was given. */
+/** Returns the ids of the results that a model observation read. */
 export function readIds({ attributes, source }: Observation): string[] {
   const flattened = attributeIds(attributes, /^llm\.input_messages\.\d+\.message\.tool_call_id$/);
   return [...new Set([...findIds(parsed(source['input']), answers), ...flattened])];
@@ -132,7 +131,7 @@ const attributeIds = (attributes: Source, name: RegExp): string[] =>
     .map((key) => textOf(attributes[key]))
     .filter((id) => id !== undefined);
 
-/** A call in the message formats in use: OpenAI, Responses, Anthropic, GenAI conventions, Vercel AI SDK. */
+/** Matches a call in the usual message formats: OpenAI, Responses, Anthropic, GenAI conventions, Vercel AI SDK. */
 const calls = (object: Source): boolean =>
   ['tool_call', 'tool_use', 'tool-call', 'function_call'].includes(String(object['type'])) ||
   isSource(object['function']) ||
@@ -145,7 +144,7 @@ const answers = (object: Source): boolean =>
   object['role'] === 'tool' ||
   textOf(object['tool_call_id']) !== undefined;
 
-/** Walks at most 20 containers deep; the source may nest as it likes. */
+/** Walks at most 20 containers deep, because the source may nest without limit. */
 function* findIds(value: unknown, wanted: (object: Source) => boolean, depth = 0): Generator<string> {
   if (depth > 20) return;
   // Koog writes the calls of a message as JSON text into its content
@@ -163,7 +162,7 @@ function* findIds(value: unknown, wanted: (object: Source) => boolean, depth = 0
   for (const member of Object.values(value)) yield* findIds(member, wanted, depth + 1);
 }
 
-/** A text that holds JSON, read; anything else as it is. Some exports encode twice. */
+/** Returns the parsed value of a JSON text; any other value unchanged. Some exports encode twice. */
 export function parsed(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*["{[]/.test(value)) return value;
   try {

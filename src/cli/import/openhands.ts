@@ -1,8 +1,8 @@
 /**
- * Importer `openhands`: event streams of OpenHands. Reads saved trajectories (a list of events) and the records
- * of its benchmarks and resolver (`{history, …}`), also old histories without ids and times, and lists of
- * [action, observation] pairs. A `cause` of the source becomes `causedBy`, and nothing else here claims a cause, so
- * the graph's `causes` edges are the source's own. Proven by `test/cli/import/openhands.test.ts`.
+ * Importer `openhands`: event streams of OpenHands. It reads saved trajectories (a list of events), records of its
+ * benchmarks and resolver (`{history, …}`), old histories without ids and times, and lists of [action, observation]
+ * pairs. A `cause` of the source becomes `causedBy`, and nothing else does, so the graph's `causes` edges are the source's
+ * own. Tested by `test/cli/import/openhands.test.ts`.
  */
 import {
   isSource,
@@ -19,7 +19,7 @@ import { readTime } from './time.ts';
 
 const format = 'openhands';
 
-/** Events of our own also have an action, but an eventType too. */
+/** The tool's own events also have an action, and in addition an eventType. */
 export const isOpenHandsEvent = (value: unknown): value is Source =>
   isSource(value) &&
   (typeof value['action'] === 'string' || typeof value['observation'] === 'string') &&
@@ -33,13 +33,13 @@ const isHistory = (value: unknown): value is readonly unknown[] =>
 const isRecord = (value: unknown): value is Source & { history: readonly unknown[] } =>
   isSource(value) && isHistory(value['history']) && !('trajectory' in value);
 
-/** Whether a document is of this format. */
+/** Returns whether a document has this format. */
 export const detectOpenHands = (document: unknown): boolean =>
   isHistory(document) ||
   isRecord(document) ||
   (Array.isArray(document) && document.length > 0 && document.every(isRecord));
 
-/** The runs of a document that `detectOpenHands` accepts. The source controls all of it. */
+/** Yields the runs of a document that `detectOpenHands` accepts. The source controls all of its content. */
 export function* importOpenHands(document: unknown, context: ImportContext): Generator<ImportedRun> {
   if (isHistory(document)) {
     const name = runName(document, context);
@@ -72,7 +72,7 @@ function importHistory(
   { name, record }: { name: string; record: Source },
   context: ImportContext,
 ): ImportedRun {
-  const events = history.flat() as Source[]; // the caller's detection has checked it
+  const events = history.flat() as Source[]; // detectOpenHands has checked it
   const run = new RunBuilder(format, name, context);
   const agent: Party = { name: agentName(record, events), role: 'agent' };
   const times = events.map((event) => readTime(event['timestamp']));
@@ -90,7 +90,7 @@ function importHistory(
       source: Object.keys(facts).length > 0 ? facts : null,
     },
   });
-  // forward references are possible in principle, so every id is known before the first event is written
+  // a cause may follow its effect, so all ids are known before the first event is written
   const keys = new Map(events.map((event, index) => [event['id'], String(index)]));
   const responses = new Set<string>();
   for (const [index, event] of events.entries()) {
@@ -120,7 +120,7 @@ function agentName(record: Source, events: readonly Source[]): string {
   return named ?? (isSource(system) ? textOf(system['agent_class']) : undefined) ?? 'openhands';
 }
 
-/** The event's `cause` as a clientEventId; a cause that the file lacks stays in the metadata alone. */
+/** Returns the event's `cause` as a clientEventId. A cause that the file lacks stays in the metadata alone. */
 function causeOf(
   event: Source,
   { run, keys }: { run: RunBuilder; keys: ReadonlyMap<unknown, string> },
@@ -134,7 +134,7 @@ function causeOf(
 
 interface Surroundings {
   readonly agent: Party;
-  /** Ids of model responses that an earlier event already carries in full. */
+  /** Ids of model responses that an earlier event contains in full. */
   readonly responses: Set<string>;
 }
 
@@ -143,7 +143,7 @@ function describe(event: Source, { agent, responses }: Surroundings): Draft {
   const kind = kindOf(event, call);
   const { id, timestamp, source, message, cause, action, observation, content, ...rest } = event;
   const { tool_call_metadata: _call, args, extras, ...others } = rest;
-  // old events hold their particulars beside the kind, new ones in `args` (actions) or `extras` (observations)
+  // old events have their details beside the kind, new ones in `args` (actions) or `extras` (observations)
   const old = args === undefined && extras === undefined;
   const { content: said, ...particulars } = toSource(old ? others : (args ?? extras));
   const text = content ?? said;
@@ -167,10 +167,10 @@ function describe(event: Source, { agent, responses }: Surroundings): Draft {
   };
 }
 
-/** A member that should be an object; anything else is kept under its own name. */
+/** Returns a member that should be an object; keeps any other value under the name `value`. */
 const toSource = (value: unknown): Source => (isSource(value) ? value : value === undefined ? {} : { value });
 
-/** A response of the model stands in full with the first event that it led to. */
+/** Keeps a model's response in full with the first event that it led to. */
 function callMetadata(call: Source | undefined, responses: Set<string>): Source {
   if (call === undefined) return {};
   const { tool_call_id: toolCallId, function_name: functionName, model_response: response, ...rest } = call;
@@ -203,7 +203,7 @@ interface Kind {
   readonly resource?: Party;
 }
 
-/** Actions that are calls of a tool even where the source names no function. */
+/** Actions that are tool calls even if the source names no function. */
 const toolActions = new Set(
   'run run_ipython read write edit browse browse_interactive call_tool_mcp mcp task_tracking'.split(' '),
 );
@@ -262,7 +262,7 @@ function observationKind(observation: string, tool: Party, call: Source | undefi
   }
 }
 
-/** `error` where the source says so: an exit code, `success: false`, or the editor's `ERROR:`. */
+/** Returns `error` if the source says so: an exit code, `success: false`, or the editor's `ERROR:`. */
 function outcomeOf(event: Source): 'ok' | 'error' {
   const extras = isSource(event['extras']) ? event['extras'] : {};
   const shell = isSource(extras['metadata']) ? extras['metadata'] : {};

@@ -1,7 +1,7 @@
 /**
- * The importers by name, and how the format of a document is told. Formats differ enough that at most one accepts
- * a document; the order below only decides for lists of chat messages, which mini-swe-agent marks.
- * Proven by `test/cli/import/registry.test.ts`.
+ * The importers by name, and the detection of a document's format. At most one importer accepts a document. The order
+ * below matters only for lists of chat messages, which mini-swe-agent marks.
+ * Tested by `test/cli/import/registry.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import { detectChat, importChat } from './chat.ts';
@@ -13,9 +13,9 @@ import type { SourceDocument } from './source.ts';
 import { acceptsSweAgent, detectSweAgent, importSweAgent } from './swe-agent.ts';
 
 interface Importer {
-  /** Safe to act on without being told the format. */
+  /** Recognises the format without a flag. */
   readonly detect: (document: unknown) => boolean;
-  /** What is read where the format was named. */
+  /** Accepts a document if a flag names the format. */
   readonly accepts?: (document: unknown) => boolean;
   readonly runs: (document: unknown, context: ImportContext) => Iterable<ImportedRun>;
   readonly expects: string;
@@ -47,20 +47,20 @@ export interface ImportOptions extends Omit<ImportContext, 'document'> {
   readonly format: ImportFormat | 'auto';
 }
 
-/** Whether a document is events as `POST /events` takes them, which are no recording to import. */
+/** Returns whether a document is events as `POST /events` accepts them. Those are not a recording to import. */
 export const isOwnEvents = (document: unknown): boolean =>
   Array.isArray(document) ? document.length > 0 && document.every(isOwnEvent) : isOwnEvent(document);
 
 const isOwnEvent = (value: unknown): boolean =>
   isSource(value) && typeof value['runId'] === 'string' && typeof value['eventType'] === 'string';
 
-/** The format of a document, or undefined where no importer takes it. */
+/** Returns the format of a document, or undefined if no importer accepts it. */
 export const detectFormat = (document: unknown): ImportFormat | undefined =>
   order.find((format) => importers[format].detect(document));
 
 /**
- * The runs of a file's documents, in order. Errors, naming file and line: VALIDATION_ERROR for a document of no known
- * or of another format, and for `runId` with a source of several runs, before any run is given.
+ * Yields the runs of a file's documents, in order. Errors before the first run, with file and line: VALIDATION_ERROR for a
+ * document of an unknown or another format, and for `runId` with a source of several runs.
  */
 export function* importRuns(
   documents: Iterable<SourceDocument>,
@@ -92,7 +92,7 @@ function* numberedRuns(documents: Iterable<SourceDocument>, options: ImportOptio
   }
 }
 
-/** Documents that are single messages or events are the lines of one run: they make one document together. */
+/** Joins documents that are single messages or events: they are the lines of one run. */
 function* wholeDocuments(documents: Iterable<SourceDocument>): Generator<SourceDocument> {
   let parts: SourceDocument[] = [];
   for (const document of documents) {
@@ -120,7 +120,7 @@ function formatOf(document: unknown, line: number, { format, sourceName }: Impor
     if (detected !== undefined) return detected;
     const got = isOwnEvents(document)
       ? 'events: push them without --from'
-      : 'none of them; say which with --from';
+      : 'none of them; name the format with --from';
     throw new GovError(
       'VALIDATION_ERROR',
       `${where}: expected one of ${importFormats.join(', ')}, got ${got}`,

@@ -1,7 +1,7 @@
 /**
- * One imported run: a list of events as `POST /events` takes them, made so that importing the same source twice
- * makes the same events with the same clientEventIds, and so that each fits the interface.
- * Proven by `test/cli/import/*.test.ts`, over every recorded run.
+ * One imported run: a list of events as `POST /events` accepts them. Importing the same source twice gives the same events
+ * with the same clientEventIds, and each event fits the contract.
+ * Tested by `test/cli/import/fit.test.ts` and the tests of each importer beside it.
  */
 import { hash } from 'node:crypto';
 import type { EventInput } from '../../contract/events.ts';
@@ -13,13 +13,13 @@ import type { SourceTime } from './time.ts';
 export const importFormats = ['openai-chat', 'openhands', 'swe-agent', 'langfuse'] as const;
 export type ImportFormat = (typeof importFormats)[number];
 
-/** What an importer is told; the same values for the same source make an import repeatable. */
+/** The input of an importer. The same values for the same source make an import repeatable. */
 export interface ImportContext {
-  /** Unix milliseconds given to events whose source has no time. */
+  /** Unix milliseconds for events without a time in the source. */
   readonly importedAt: number;
-  /** File name without folders; it names runs that the source itself does not name. Empty for a pipe. */
+  /** File name without folders. It names runs without a name in the source. Empty for a pipe. */
   readonly sourceName: string;
-  /** Which document of a file of several this is, from 1; it ends the names taken from the file's name. */
+  /** Number of this document in a file of several, from 1. It ends names that come from the file's name. */
   readonly document?: number | undefined;
   readonly runPrefix?: string | undefined;
   /** The run id to use, for a source of one run. */
@@ -30,7 +30,7 @@ export interface ImportedRun {
   readonly runId: string;
   readonly format: ImportFormat;
   readonly events: readonly EventInput[];
-  /** Messages, steps or observations that the source holds for the run. */
+  /** Messages, steps or observations of the run in the source. */
   readonly items: number;
   readonly changes: ReadonlyMap<Change, number>;
 }
@@ -41,7 +41,7 @@ export interface Party {
   readonly type?: string;
 }
 
-/** One event before its id and its time are settled. */
+/** An event before it has its id and time. */
 export interface Draft {
   readonly eventType: string;
   readonly actor: Party;
@@ -51,16 +51,16 @@ export interface Draft {
   readonly causedBy?: readonly string[] | undefined;
   /** Null or absent: the source has no time. */
   readonly at?: SourceTime | null | undefined;
-  /** What follows the run id in the clientEventId, where the source has ids of its own. */
+  /** The end of the clientEventId after the run id, if the source has ids of its own. */
   readonly key?: string;
 }
 
-/** Room that a run id leaves for `:<n>` within a clientEventId. */
+/** Longest run id that leaves room for `:<n>` in a clientEventId. */
 const runIdChars = limits.identifierChars - 36;
 
 /**
- * A run id from a name of any length and alphabet: what the pattern of contract A2 refuses becomes `-`, and a
- * name that is too long ends in 8 hex digits of its hash.
+ * Returns a run id from a name of any length and alphabet. Characters that contract A2 rejects become `-`. A name that is
+ * too long ends in 8 hex digits of its hash.
  */
 export function runIdFrom(name: string): string {
   const clean = name.replace(/[^A-Za-z0-9._:-]+/g, '-').replace(/^[^A-Za-z0-9]+|-+$/g, '');
@@ -70,8 +70,8 @@ export function runIdFrom(name: string): string {
 }
 
 /**
- * A name for a run that the source does not name: prefix or file name without its endings, else a hash of the
- * content; then the document's number and the entry's own, where there are several.
+ * Returns a name for a run without one: the prefix or the file name without its endings, else a hash of the content. If
+ * there are several, the numbers of document and entry follow.
  */
 export function runName(content: unknown, context: ImportContext, entry?: number): string {
   const fromFile = context.sourceName.replace(/(\.(jsonl?|ndjson|traj|trace))+$/i, '');
@@ -90,7 +90,7 @@ export class RunBuilder {
   readonly #events: EventInput[] = [];
   readonly #idBase: string;
 
-  /** `name` is the run's own name; `--run` replaces it, `--run-prefix` is handled by the importer. */
+  /** `name` is the run's own name. `--run` replaces it; the importer applies `--run-prefix`. */
   constructor(format: ImportFormat, name: string, context: ImportContext) {
     this.#format = format;
     this.#context = context;
@@ -101,7 +101,7 @@ export class RunBuilder {
         : `${this.runId.slice(0, runIdChars - 9)}-${hash('sha256', this.runId, 'hex').slice(0, 8)}`;
   }
 
-  /** The clientEventId that `add` gives to a draft with this key. */
+  /** Returns the clientEventId of a draft with this key. */
   idOf(key: string): string {
     const id = `${this.#idBase}:${key.replace(/[^A-Za-z0-9._:-]+/g, '-')}`;
     if (id.length <= limits.identifierChars) return id;
@@ -123,7 +123,7 @@ export class RunBuilder {
       actor: this.#party(draft.actor),
       ...(draft.resource === undefined ? {} : { resource: this.#party(draft.resource) }),
       action: line(draft.action, limits.actionChars, { fallback: 'unnamed', changes: this.changes }),
-      // without a time of its own an event gets the import's, a millisecond after the one before it
+      // an event without a time gets the import's, a millisecond after the event before it
       timestamp: time === null ? formatTimestamp(this.#context.importedAt + index) : time.timestamp,
       metadata: fitMetadata(metadata, this.changes),
       ...(draft.causedBy === undefined || draft.causedBy.length === 0
@@ -134,7 +134,7 @@ export class RunBuilder {
     return clientEventId;
   }
 
-  /** The finished run; `items` is the number of things that the source recorded. */
+  /** Returns the finished run. `items` is the number of things that the source recorded. */
   finish(items: number): ImportedRun {
     return {
       runId: this.runId,
@@ -160,6 +160,6 @@ export class RunBuilder {
 export type Source = Readonly<Record<string, unknown>>;
 export const isSource = (value: unknown): value is Source =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-/** A text of the source, or undefined for anything else and for ''. */
+/** Returns a text of the source; undefined for other values and for ''. */
 export const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;

@@ -1,24 +1,24 @@
 /**
- * The JSON documents of an imported file: one JSON value, or one per line. Files of other programs are not
- * always strict JSON: Python writes NaN and Infinity, and numbers beyond 2^53 lose digits when read as doubles.
- * Both are kept as text. Proven by `test/cli/import/source.test.ts`.
+ * The JSON documents of an imported file: one JSON value, or one per line. Other programs do not always write strict JSON:
+ * Python writes NaN and Infinity, and numbers beyond 2^53 lose digits as doubles. This reader keeps both as text.
+ * Tested by `test/cli/import/source.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import { parseJson } from '../../core/json/parse.ts';
 
 export interface SourceDocument {
   readonly value: unknown;
-  /** Line on which the document begins, from 1. */
+  /** Line where the document begins, from 1. */
   readonly line: number;
 }
 
 const token = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/gs;
-/** Numbers that may not survive as doubles: 16 or more digits, or an exponent of 3 digits. */
+/** Numbers that a double may not carry: 16 or more digits, or an exponent of 3 digits. */
 const risky = /\d{16}|[eE][+]?\d{3}/;
 
 /**
- * Parses JSON as programs write it. Throws SyntaxError. What strict JSON or a double cannot carry arrives as
- * text: NaN as "NaN", 12345678901234567890 as "12345678901234567890".
+ * Parses JSON as programs write it. Values beyond strict JSON or a double become text: NaN is "NaN", and
+ * 12345678901234567890 is "12345678901234567890". Throws SyntaxError.
  */
 export function parseLoose(text: string): unknown {
   try {
@@ -45,8 +45,8 @@ function keepDigits(_name: string, value: unknown, context?: { source?: string }
 }
 
 /**
- * The documents of a file's text, in order. Where the first line is a JSON value and more lines follow, the
- * file is read as one document per line. GovError INVALID_JSON names file and line.
+ * Yields the documents of a file's text, in order. If the first line is a JSON value and more lines follow, each line is a
+ * document. Errors: GovError INVALID_JSON with file and line.
  */
 export function* documents(text: string, sourceName: string): Generator<SourceDocument> {
   const body = text.startsWith('\ufeff') ? text.slice(1) : text;
@@ -89,7 +89,7 @@ function parseAt(text: string, sourceName: string, line: number): unknown {
 
 const generous = { depth: 10_000, values: Infinity, nameChars: Infinity, stringBytes: Infinity };
 
-/** Where a text stops being JSON; the engine's own message does not always say. */
+/** Returns where a text stops being JSON. The engine's own message does not always say. */
 function faultIn(text: string): { offset: number; detail: string } {
   try {
     parseJson(Buffer.from(quoteTokens(text)), generous);
@@ -97,5 +97,5 @@ function faultIn(text: string): { offset: number; detail: string } {
     if (!(error instanceof GovError)) throw error;
     return { offset: Number(error.extensions['offset'] ?? 0), detail: error.message };
   }
-  return { offset: 0, detail: 'expected JSON' };
+  return { offset: 0, detail: 'expected JSON, got other text' };
 }

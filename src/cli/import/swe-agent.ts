@@ -1,11 +1,11 @@
 /**
- * Importer `swe-agent`: `.traj` files of SWE-agent (`{trajectory, history, info}`, or a history alone) and
- * `.traj.json` files of mini-swe-agent (a list of messages, or `{messages, info}`). Step by step:
- * model.invoked, tool.call with the command, tool.result with the observation. `test/cli/import/swe-agent.test.ts`.
+ * Importer `swe-agent`: `.traj` files of SWE-agent (`{trajectory, history, info}`, or a history alone) and `.traj.json`
+ * files of mini-swe-agent (a list of messages, or `{messages, info}`). Each step gives model.invoked, tool.call with the
+ * command, and tool.result with the observation. Tested by `test/cli/import/swe-agent.test.ts`.
  *
- * A trajectory and its history tell the same story twice, not always alike: steps are missing from histories,
- * texts were edited. Each step becomes events that name the history messages they stand for (`historyIndex`),
- * keep their text where it differs, and every message that no step accounts for becomes an event of its own.
+ * Trajectory and history describe the same run, with differences: histories lack steps, and texts were edited. The events
+ * of a step name their history messages (`historyIndex`) and keep texts that differ. Each message without a step gives an
+ * event of its own.
  */
 import { alignHistory, type Aligned } from './swe-align.ts';
 import { readCalls } from './message.ts';
@@ -41,14 +41,14 @@ const isMini = (value: unknown): boolean => {
   return String(value['trajectory_format']).startsWith('mini-swe-agent') || isMini(value['messages']);
 };
 
-/** Whether a document is of this format. */
+/** Returns whether a document has this format. */
 export const detectSweAgent = (document: unknown): boolean => isTrajectory(document) || isMini(document);
 
-/** Whether a document can be read as this format: also a list of messages without mini-swe-agent's mark. */
+/** Returns whether a document can be read as this format; also a list of messages without mini-swe-agent's mark. */
 export const acceptsSweAgent = (document: unknown): boolean =>
   detectSweAgent(document) || hasRoles(document) || (isSource(document) && hasRoles(document['messages']));
 
-/** The one run of a document that `acceptsSweAgent` takes. The source controls it. */
+/** Yields the one run of a document that `acceptsSweAgent` accepts. The source controls its content. */
 export function* importSweAgent(document: unknown, context: ImportContext): Generator<ImportedRun> {
   const record: Source = isSource(document) ? document : { messages: document };
   const { trajectory, history, messages, info, replay_config: replayConfig, ...rest } = record;
@@ -89,7 +89,7 @@ export function* importSweAgent(document: unknown, context: ImportContext): Gene
   yield run.finish(steps.length > 0 ? steps.length : told.length);
 }
 
-/** The one command in a message's fenced block with this label; undefined where there is none or several. */
+/** Returns the only command in a message's fenced blocks with this label; undefined for none or several. */
 function commandIn(content: unknown, label: string): string | undefined {
   if (typeof content !== 'string') return undefined;
   const blocks = [...content.matchAll(/^```(\w+)\s*\n([^]*?)\n?^```/gm)].filter(
@@ -98,17 +98,17 @@ function commandIn(content: unknown, label: string): string | undefined {
   return blocks.length === 1 ? blocks[0]?.[2] : undefined;
 }
 
-/** The tool of a command line: its first word, as SWE-agent's own tools are commands of the shell. */
+/** Returns the tool of a command line: its first word, because SWE-agent's tools are shell commands. */
 const toolOf = (command: string): string => /^[A-Za-z_][\w.-]*/.exec(command.trim())?.[0] ?? 'shell';
 
-/** mini-swe-agent writes the exit code into what the model reads; SWE-agent does not record one. */
+/** mini-swe-agent writes the exit code into the text for the model; SWE-agent records none. */
 function outcomeOf(content: unknown): 'ok' | 'error' | undefined {
   const code =
     typeof content === 'string' ? /^<returncode>(-?\d+)<\/returncode>/.exec(content)?.[1] : undefined;
   return code === undefined ? undefined : code === '0' ? 'ok' : 'error';
 }
 
-/** What a message says beyond `role` and `content`. */
+/** Returns the members of a message other than the known ones. */
 const aside = (message: Source, known: readonly string[]): Source | undefined => {
   const members = Object.entries(message).filter(([name, value]) => !known.includes(name) && value !== null);
   return members.length === 0 ? undefined : Object.fromEntries(members);
@@ -120,7 +120,7 @@ class StepWriter {
   readonly #history: readonly Source[];
   readonly #callIds: CallIds;
   #unread: string[] = [];
-  /** Whether the last assistant message asked for a command that nothing has answered. */
+  /** The command of the last assistant message, until a message answers it. */
   #asked: { id: string; tool: Party } | undefined;
 
   constructor(run: RunBuilder, history: readonly Source[]) {
@@ -155,7 +155,7 @@ class StepWriter {
       historyIndex: saidAt,
       content: text,
       thought: typeof thought === 'string' && text?.includes(thought) ? undefined : thought,
-      // the whole conversation again, at every step
+      // repeats the whole conversation at every step
       inputMessages: given === undefined ? undefined : this.#byHash(given),
       historyContent: said === undefined || said['content'] === text ? undefined : said['content'],
       state: rest['state'],
@@ -174,7 +174,7 @@ class StepWriter {
     });
   }
 
-  /** A message of the history that no step accounts for, or any message where there are no steps. */
+  /** Writes a message of the history without a step, or any message if there are no steps. */
   #writeMessage(index: number): void {
     const message = this.#history[index] ?? {};
     if (message['role'] !== 'assistant') {
@@ -195,7 +195,7 @@ class StepWriter {
     this.#asked = calls[0];
   }
 
-  /** A message to the model: the system's, a demonstration, the task, or what came back from a command. */
+  /** Writes a message to the model: the system's, a demonstration, the task, or the output of a command. */
   #writeContext(index: number): void {
     const message = this.#history[index] ?? {};
     const ids = Array.isArray(message['tool_call_ids'])
@@ -264,7 +264,7 @@ class StepWriter {
     });
   }
 
-  /** What came back: the result of a call or, where the model named no command, what it was told. */
+  /** Writes an observation: the result of a call, or a message to the model if it named no command. */
   #observation(call: { id: string; tool: Party } | undefined, metadata: Source): void {
     if (call !== undefined) this.#unread.push(call.id);
     this.#run.add({

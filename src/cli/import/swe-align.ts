@@ -1,21 +1,21 @@
 /**
- * Which messages of a SWE-agent history stand for which step of the trajectory beside it. They follow each other
- * in the same order, but either side may lack what the other has. `test/cli/import/swe-agent.test.ts`.
+ * Matches the messages of a SWE-agent history to the steps of its trajectory. Both have the same order, and either may
+ * lack parts of the other. Tested by `test/cli/import/swe-agent.test.ts`.
  */
 import type { Source } from './run.ts';
 
 export interface Aligned {
   /** Messages before the first step: system prompt, demonstration, task. */
   readonly before: readonly number[];
-  /** Per step, the assistant message that it is, where the history has it. */
+  /** Per step: its assistant message, if the history has it. */
   readonly said: readonly (number | undefined)[];
-  /** Per step, the messages that showed its observation to the model. */
+  /** Per step: the messages that showed its observation to the model. */
   readonly shown: readonly (readonly number[])[];
-  /** Messages from the first assistant message on that belong to no step. */
+  /** Messages without a step, from the first assistant message on. */
   readonly after: readonly number[];
 }
 
-/** Cost: steps × messages in the worst case. Every index of the history is in exactly one place of the answer. */
+/** Each index of the history is in exactly one member of the result. Cost: steps × messages in the worst case. */
 export function alignHistory(steps: readonly Source[], history: readonly Source[]): Aligned {
   const roles = history.map((message) => message['role']);
   const assistants = [...history.keys()].filter((index) => roles[index] === 'assistant');
@@ -40,7 +40,7 @@ function matchInOrder(
   let next = 0;
   return steps.map((step, index) => {
     const equal = assistants.findIndex((at, position) => position >= next && isSame(step, history[at]));
-    // where as many messages are left as steps, an edited text still has its place
+    // if as many messages as steps remain, an edited text matches by its position
     const inPlace = assistants.length - next === steps.length - index ? next : -1;
     const position = equal === next || inPlace === -1 ? equal : inPlace;
     if (position === -1) return undefined;
@@ -54,7 +54,7 @@ const isSame = (step: Source, message: Source | undefined): boolean =>
   (message['content'] === step['response'] ||
     (message['thought'] === step['thought'] && message['action'] === step['action']));
 
-/** The step whose observation a message shows: of those since the last matched message, the one it quotes. */
+/** Returns the step whose observation a message shows: the quoted one among those since the last match. */
 function ownerOf(
   index: number,
   {

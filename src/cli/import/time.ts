@@ -1,6 +1,6 @@
 /**
- * Times as other programs write them, brought to RFC 3339 in the profile of contract A3 (decision O2).
- * Proven by `test/cli/import/time.test.ts`.
+ * Converts times of other programs to RFC 3339 in the profile of contract A3.
+ * Tested by `test/cli/import/time.test.ts`.
  */
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 
@@ -13,8 +13,8 @@ export interface SourceTime {
 const written = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(\.\d+)?\s*(Z|z|[+-]\d{2}(?::?\d{2})?)?$/;
 
 /**
- * The time that a source wrote: RFC 3339 stays as it is, a missing offset is taken as UTC and marked, plain
- * numbers are Unix seconds or, from 10^11, milliseconds. Null for what is not a time between 1970 and 9999.
+ * Returns the time that a source wrote. RFC 3339 text stays unchanged; a missing offset counts as UTC and is marked; plain
+ * numbers are Unix seconds or, from 10^11, milliseconds. Null for a value that is not a time between 1970 and 9999.
  */
 export function readTime(value: unknown): SourceTime | null {
   if (typeof value === 'number') return fromNumber(value);

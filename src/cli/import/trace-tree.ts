@@ -1,10 +1,10 @@
 /**
- * The tree of observations in a Langfuse trace. Proven by `test/cli/import/langfuse.test.ts`.
+ * The tree of observations in a Langfuse trace. Tested by `test/cli/import/langfuse.test.ts`.
  */
 import { askedIds, kindOf, parsed, type Observation } from './observation.ts';
 import { isSource, textOf, type Source } from './run.ts';
 
-/** Observations with their parents found; where ids repeat, the first stands. A parent never lies below its child. */
+/** Returns observations with their parents. The first of repeated ids wins. A parent is never below its child. */
 export function buildTree(sources: readonly Source[]): Observation[] {
   const byId = new Map(sources.map((source) => [String(source['id']), source]));
   const built = new Map<string, Observation>();
@@ -30,12 +30,12 @@ export function buildTree(sources: readonly Source[]): Observation[] {
   return sources.map((source) => build(source, new Set([String(source['id'])])));
 }
 
-/** The observations around one, from the inside out. */
+/** Yields the containers of an observation, from the inside out. */
 export function* ancestors(observation: Observation): Generator<Observation> {
   for (let above = observation.parent; above !== undefined; above = above.parent) yield above;
 }
 
-/** Calls per model observation. A wrapper around a model repeats its output; the innermost has asked. */
+/** Returns the calls of each model observation. A wrapper repeats its model's output, so the innermost one counts. */
 export function innermostCalls(observations: readonly Observation[]): Map<Observation, string[]> {
   const models = observations.filter((observation) => kindOf(observation) === 'model');
   const asked = new Map(models.map((model) => [model, askedIds(model)]));

@@ -1,4 +1,7 @@
-/** Prints what policies decided: a table with what decided, above it the combined decision. */
+/**
+ * Prints policy decisions: the combined decision, then a table of its reasons.
+ * Tested by `test/cli/commands/policy/create.test.ts`.
+ */
 import type { Client } from '../../client/create.ts';
 import type { PolicySummary, SimulatedDecision } from '../../contract/governance.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
@@ -12,12 +15,12 @@ import { safe } from '../terminal/safe.ts';
 import type { Safe, Styles } from '../terminal/safe.ts';
 import { findPolicy } from './stored.ts';
 
-/** The combined decision in one line. */
+/** Returns the combined decision in one line. */
 export function combinedLine(summary: PolicySummary, styles: Styles): Safe {
   const { combined, decidedBy, total, matched, indeterminate } = summary;
-  const by = decidedBy.length === 0 ? 'no policy has a say' : `by ${decidedBy.join(', ')}`;
+  const by = decidedBy.length === 0 ? 'no policy decided' : `by ${decidedBy.join(', ')}`;
   const open = indeterminate === 0 ? '' : `, ${indeterminate} could not be decided`;
-  const of = `${total} asked, ${matched} matched${open}`;
+  const of = `${total} evaluated, ${matched} matched${open}`;
   return safe`${painted(combined, styles)}  ${by} ${styles.dim(`(${of})`)}`;
 }
 
@@ -26,10 +29,10 @@ export function painted(decision: PolicyAction, styles: Styles): Safe {
   return styles.bold(paint[decision](decision));
 }
 
-/** Policies whose clauses are spelled out; of the others the place in the condition is named. */
+/** Policies whose clauses are printed in full. For others only the position in the condition is printed. */
 const spelledPolicies = 20;
 
-/** The clauses that decided, as texts, by policy: of those that have a say. */
+/** Returns the deciding clauses as texts, by policy, for policies that decided. */
 export async function decidingClauses(
   client: Client,
   decisions: readonly SimulatedDecision[],
@@ -49,7 +52,7 @@ async function clausesText(
   const policy = await findPolicy(client, policyId);
   const stored = [policy?.latest, policy?.active].find((each) => each?.version === version);
   if (!stored) return decisive.join(', ');
-  // it came out of a body
+  // the value was parsed from a response body
   const clauses = allOf(clausesOf(parseCondition(stored.normalized as Json)));
   const texts = decisive.map((path) => {
     const clause = clauses.find((each) => each.path === path);
@@ -58,7 +61,7 @@ async function clausesText(
   return texts.length === 0 ? stored.text : texts.join('; ');
 }
 
-/** Every clause with what it read, and the nearest change. */
+/** Returns every clause with the values it read, and the nearest change. */
 export function explanationLines(decision: SimulatedDecision, { styles }: Out): Safe[] {
   const { policyId, version, trace = [], nearest = [], reasoning } = decision;
   const marks = { true: '✓', false: '✗' } as Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 /**
- * Two versions of a policy, clause by clause: a condition laid out with one clause a line, and the lines that one
- * version has and the other has not (longest common subsequence). `test/cli/commands/policy/test.test.ts` proves it.
+ * Two versions of a policy, compared clause by clause: one line per clause, and the lines that only one version has
+ * (longest common subsequence). Tested by `test/cli/commands/policy/test.test.ts`.
  */
 import type { PolicyAction, PolicySeverity } from '../../contract/policy-words.ts';
 import type { Node } from '../../core/policy/language/ast.ts';
@@ -19,7 +19,7 @@ export interface DiffLine {
   readonly text: string;
 }
 
-/** Lines of `before` that went, of `after` that came, and what stayed. Cost: the product of their numbers. */
+/** Returns removed lines of `before`, added lines of `after`, and common lines. Cost: the product of their numbers. */
 export function diffLines(before: Ruling, after: Ruling): DiffLine[] {
   return merged(linesOf(before), linesOf(after));
 }
@@ -32,7 +32,7 @@ function linesOf({ action, severity, node }: Ruling): string[] {
 
 const titles: Readonly<Record<string, string>> = { and: 'all of', or: 'any of', '!': 'not' };
 
-/** A connective over its parts, each below it; any other clause on one line. */
+/** A connective with its parts below it; any other clause on one line. */
 function laidOut({ node, op, parts }: Clause, indent: string): string[] {
   const title = titles[op];
   const isGroup = title !== undefined && (parts.length > 1 || (parts[0]?.parts.length ?? 0) > 0);
@@ -62,7 +62,7 @@ function merged(before: readonly string[], after: readonly string[]): DiffLine[]
   return lines;
 }
 
-/** At [i][j] how many lines `before` from i on and `after` from j on have in common, in order. */
+/** At [i][j]: the length of the longest common subsequence of `before` from i on and `after` from j on. */
 function commonLengths(before: readonly string[], after: readonly string[]): Uint32Array[] {
   const table = Array.from({ length: before.length + 1 }, () => new Uint32Array(after.length + 1));
   for (let i = before.length - 1; i >= 0; i -= 1) {

@@ -1,7 +1,7 @@
 /**
- * Policies as files: `*.json` with {policyId, name, description?, condition, action, severity?}, whose condition is
- * JSON in any accepted spelling or a string in the text syntax; `*.policy` in the text form of `text-form.ts`. Any
- * other file, and standard input, is told by its first character. `test/cli/commands/policy/files.test.ts` proves it.
+ * Policies as files. `*.json`: {policyId, name, description?, condition, action, severity?}, with the condition as JSON
+ * in any accepted spelling or as a string in the text syntax. `*.policy`: the text form of `text-form.ts`. For other files
+ * and standard input the first character decides. Tested by `test/cli/commands/policy/files.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { policyId as policyIdSchema } from '../../contract/policies.ts';
@@ -16,7 +16,7 @@ import { policyHash } from '../../core/policy/language/hash.ts';
 import { parseText } from '../../core/policy/language/text.ts';
 import { usage } from '../program/exit.ts';
 import { filesOf, inFile, isObject, objectOf, readInput } from '../program/input.ts';
-import type { InputText, Place } from '../program/input.ts';
+import type { InputText, InputIo } from '../program/input.ts';
 import { schemaOf } from '../program/schema.ts';
 import { parsePolicyText } from './text-form.ts';
 import type { TextPolicy } from './text-form.ts';
@@ -24,17 +24,17 @@ import type { TextPolicy } from './text-form.ts';
 export interface PolicyFile extends TextPolicy {
   readonly file: string;
   readonly name: string;
-  /** As it is sent. */
+  /** The condition as sent to the service. */
   readonly condition: JsonObject;
-  /** Canonical, as it is hashed. */
+  /** The canonical condition, as it is hashed. */
   readonly normalized: Json;
 }
 
 const endings = ['.policy', '.json'];
 const casesEnding = '.cases.json';
 
-/** The policies of these files and directories. Errors: exit 2 for what is none, and for an id that comes twice. */
-export async function readPolicies(words: readonly string[], place: Place): Promise<PolicyFile[]> {
+/** Reads the policies of files and directories. Errors: exit 2 for a file without a policy, and for a repeated id. */
+export async function readPolicies(words: readonly string[], place: InputIo): Promise<PolicyFile[]> {
   const files = filesOf(words, endings, place).filter(
     (file) => !file.endsWith(casesEnding) || words.includes(file),
   );
@@ -50,7 +50,7 @@ export async function readPolicies(words: readonly string[], place: Place): Prom
   return policies;
 }
 
-export async function readPolicy(word: string, place: Place): Promise<PolicyFile> {
+export async function readPolicy(word: string, place: InputIo): Promise<PolicyFile> {
   const [policy, ...more] = await readPolicies([word], place);
   if (policy !== undefined && more.length === 0) return policy;
   throw usage(`${word}: expected one policy, got ${more.length + 1}`);
@@ -67,7 +67,7 @@ function policyOf(text: InputText): PolicyFile {
   const name = read.name ?? policyId;
   within(file, { name, description });
   const condition = read.json ?? wireOf(canonicalCondition(read.node));
-  // what the service will read of it
+  // parsed as the service will parse it
   const node = parseCondition(condition);
   const normalized = canonicalCondition(node);
   return { file, policyId, name, description, action, severity, node, condition, normalized };
@@ -89,7 +89,7 @@ function within(file: string, { name, description }: { name: string; description
   if (name === '') throw usage(`${file}: expected a name, got an empty one`);
 }
 
-/** A condition on the wire is an object, also where it is a bare truth. */
+/** On the wire a condition is an object, even if it is a plain true or false. */
 const wireOf = (normalized: Json): JsonObject =>
   isObject(normalized) ? normalized : normalized === true ? {} : { and: [normalized] };
 
@@ -99,7 +99,7 @@ function source({ file, bytes }: InputText): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw usage(`${file}: expected UTF-8`);
+    throw usage(`${file}: expected UTF-8, got other bytes`);
   }
 }
 
@@ -115,12 +115,12 @@ function fromJson(text: InputText): TextPolicy & { json: JsonObject | null } {
     const found = value[name];
     if (found === undefined || found === null) return null;
     if (typeof found === 'string') return found;
-    throw usage(`${file}: expected a string as ${name}`);
+    throw usage(`${file}: expected a string as ${name}, got another type`);
   };
   const policyId = string('policyId');
-  if (policyId === null) throw usage(`${file}: expected a policyId`);
+  if (policyId === null) throw usage(`${file}: expected a policyId, got none`);
   const { condition } = value;
-  if (condition === undefined) throw usage(`${file}: expected a condition; {} always matches`);
+  if (condition === undefined) throw usage(`${file}: expected a condition, got none; {} always matches`);
   const node = inFile(file, () =>
     typeof condition === 'string' ? parseText(condition) : parseCondition(condition),
   );
@@ -147,7 +147,7 @@ function oneOf<Word extends string>(
   throw usage(`${file}: expected ${name} to be one of ${words.join(', ')}, got ${JSON.stringify(value)}`);
 }
 
-/** A file as a version of its policy. */
+/** Returns a file as a version of its policy. */
 export function versionOf(policy: PolicyFile, version = 1): PolicyVersion {
   const { policyId, name, action, severity, normalized } = policy;
   return {
@@ -164,5 +164,5 @@ export function versionOf(policy: PolicyFile, version = 1): PolicyVersion {
 export const setOf = (policies: readonly PolicyFile[]): PolicySet =>
   PolicySet.of(policies.map((policy) => versionOf(policy)));
 
-/** Whether two conditions are the same one. */
+/** Returns whether two conditions are equal. */
 export const sameCondition = (one: Json, other: Json): boolean => canonicalize(one) === canonicalize(other);

@@ -1,14 +1,17 @@
-/** Checkpoints in files: `{step?, context}`, or without the member context the context itself (contract O5). */
+/**
+ * Policy inputs in files: `{step?, context}`, or the context alone (contract O5).
+ * Tested by `test/cli/commands/policy/create.test.ts`.
+ */
 import type { Json, JsonObject } from '../../core/json/parse.ts';
 import type { Checkpoint } from '../../core/policy/evaluate/compile.ts';
 import { usage } from '../program/exit.ts';
 import { isObject, objectOf, readInput } from '../program/input.ts';
-import type { Place } from '../program/input.ts';
+import type { InputIo } from '../program/input.ts';
 
-export const readCheckpoint = async (file: string, place: Place): Promise<Checkpoint> =>
+export const readCheckpoint = async (file: string, place: InputIo): Promise<Checkpoint> =>
   checkpointOf(objectOf(await readInput(file, place)), file);
 
-/** Errors: exit 2; `where` names the file or case. */
+/** `where` names the file or case. Errors: exit 2. */
 export function checkpointOf(value: Json | undefined, where: string): Checkpoint {
   if (!isObject(value)) throw usage(`${where}: expected a checkpoint, an object such as {"context": {…}}`);
   if (!Object.hasOwn(value, 'context')) return { context: value };
@@ -22,6 +25,6 @@ export function checkpointOf(value: Json | undefined, where: string): Checkpoint
   throw usage(`${where}: expected a whole number from 0 as step`);
 }
 
-/** As the service takes it. */
+/** Returns the form that the service accepts. */
 export const wireCheckpoint = ({ step, context }: Checkpoint): { step?: number; context: JsonObject } =>
   step === undefined ? { context } : { step, context };

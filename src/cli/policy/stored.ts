@@ -1,10 +1,10 @@
-/** Policies of the service, as commands ask for them. */
+/** Reads policies from the service. Tested by `test/cli/commands/policy/create.test.ts`. */
 import type { Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
 import type { Policy, PolicyVersion } from '../../contract/policies.ts';
 import { CliError, exit } from '../program/exit.ts';
 
-/** The policy, or null where there is none of that id. */
+/** Returns the policy, or null for an unknown id. */
 export async function findPolicy(client: Client, policyId: string): Promise<Policy | null> {
   try {
     return (await client.getPolicy({ params: { policyId } })).body;
@@ -14,7 +14,7 @@ export async function findPolicy(client: Client, policyId: string): Promise<Poli
   }
 }
 
-/** One version of a policy. Errors: exit 5 where there is none of that number. */
+/** Returns one version of a policy. Errors: exit 5 for an unknown number. */
 export async function findVersion(client: Client, policy: Policy, version: number): Promise<PolicyVersion> {
   const known = [policy.latest, policy.active].find((each) => each?.version === version);
   if (known) return known;

@@ -1,6 +1,7 @@
 /**
- * Cases for policies, run here, without a service: what each decides, which clauses the cases have seen both ways,
- * and which small changes to a condition (mutants) no case would notice. `test/cli/commands/policy/test.test.ts` proves it.
+ * Runs test cases of policies without a service: the decision of each case, the clauses that the cases have seen both
+ * ways, and small changes to a condition (mutants) that no case notices.
+ * Tested by `test/cli/commands/policy/test.test.ts`.
  */
 import { policyActions } from '../../contract/policy-words.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
@@ -13,7 +14,7 @@ import { counts, decide, restriction } from '../../core/policy/evaluate/decision
 import type { Decision } from '../../core/policy/evaluate/decision.ts';
 import { usage } from '../program/exit.ts';
 import { filesOf, isObject, readInput, valuesOf } from '../program/input.ts';
-import type { Place } from '../program/input.ts';
+import type { InputIo } from '../program/input.ts';
 import { checkpointOf } from './input.ts';
 import type { PolicyFile } from './file.ts';
 
@@ -25,8 +26,11 @@ export interface Case {
   readonly expect: PolicyAction | ReadonlyMap<string, PolicyAction>;
 }
 
-/** Cases of files, and of the `*.cases.json` and `*.cases.ndjson` of directories. Errors: exit 2 for what is none. */
-export async function readCases(words: readonly string[], place: Place): Promise<Case[]> {
+/**
+ * Reads cases from files, and from `*.cases.json` and `*.cases.ndjson` in directories. Errors: exit 2 for other
+ * content.
+ */
+export async function readCases(words: readonly string[], place: InputIo): Promise<Case[]> {
   const cases: Case[] = [];
   for (const file of filesOf(words, ['.cases.json', '.cases.ndjson'], place)) {
     const values = valuesOf(await readInput(file, place));
@@ -38,12 +42,12 @@ export async function readCases(words: readonly string[], place: Place): Promise
 
 function caseOf(value: Json, { file, at }: { file: string; at: number }): Case {
   const where = `${file} case ${at + 1}`;
-  if (!isObject(value)) throw usage(`${where}: expected {name, checkpoint, expect}`);
+  if (!isObject(value)) throw usage(`${where}: expected {name, checkpoint, expect}, got another type`);
   const other = Object.keys(value).find((name) => !['name', 'checkpoint', 'expect'].includes(name));
   if (other !== undefined)
     throw usage(`${where}: expected name, checkpoint and expect, got ${JSON.stringify(other)}`);
   const { name = `case ${at + 1}`, checkpoint, expect } = value;
-  if (typeof name !== 'string') throw usage(`${where}: expected a string as name`);
+  if (typeof name !== 'string') throw usage(`${where}: expected a string as name, got another type`);
   return { file, name, checkpoint: checkpointOf(checkpoint, where), expect: expectationOf(expect, where) };
 }
 
@@ -83,12 +87,12 @@ export interface PolicyMutant {
   readonly killed: boolean;
 }
 
-/** Policies with the decisions that each case got. */
+/** Policies with the decisions of each case. */
 export class Suite {
   readonly #policies: readonly PolicyFile[];
   readonly #ran: readonly Ran[];
 
-  /** Errors: exit 2 where a case names a policy that is not there. */
+  /** Errors: exit 2 if a case names an unknown policy. */
   constructor(policies: readonly PolicyFile[], cases: readonly Case[]) {
     this.#policies = policies;
     const known = new Set(policies.map(({ policyId }) => policyId));
@@ -117,7 +121,7 @@ export class Suite {
     return this.#policies.map(({ policyId, node }) => ({ policyId, ...coverage(node, checkpoints) }));
   }
 
-  /** Killed is a mutant that makes a case fail which passes. Cost: evaluates each mutant for each case. */
+  /** A mutant is killed if it makes a passing case fail. Cost: evaluates each mutant for each case. */
   *mutants(): Generator<PolicyMutant, void, undefined> {
     const passing = this.#ran.filter((each) => each.result().passed);
     for (const { policyId, action, node } of this.#policies) {
@@ -138,11 +142,11 @@ interface Asked {
   readonly condition: ReturnType<typeof compile>;
 }
 
-/** A case with what each policy decided in it. */
+/** A case with the decision of each policy. */
 class Ran {
   readonly case: Case;
   readonly #decisions: ReadonlyMap<string, Decision>;
-  /** How many policies that have a say decided each action, the mildest first. */
+  /** For each action, from the mildest: the number of policies that decided it. */
   readonly #votes: readonly number[];
 
   constructor(of: Case, policies: readonly Asked[]) {
@@ -178,7 +182,7 @@ class Ran {
     return { file, name, passed: missed.length === 0, combined, decidedBy, misses: missed };
   }
 
-  /** Whether the case, which passes, fails where this policy decides otherwise. */
+  /** Returns whether the passing case fails if this policy decides `changed`. */
   failsWith(policyId: string, changed: Decision): boolean {
     const { expect } = this.case;
     if (typeof expect !== 'string') {
@@ -196,6 +200,6 @@ class Ran {
   }
 }
 
-/** The strictest action with a vote; where there is none, allow. */
+/** Returns the strictest action with a vote; without a vote, allow. */
 const strictest = (votes: readonly number[]): PolicyAction =>
   policyActions.findLast((_, at) => (votes[at] ?? 0) > 0) ?? 'allow';

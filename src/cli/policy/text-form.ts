@@ -1,7 +1,7 @@
 /**
  * A policy as text, which people write and compare:
  *
- *     // comments stand where they may in conditions
+ *     // comments may appear wherever conditions allow them
  *     deny "no-shell" high
  *     name "No shell for agents"
  *     description "Runbook 4"
@@ -12,8 +12,8 @@
  *     Action = "allow" | "warn" | "escalate" | "deny" ;
  *     Severity = "low" | "medium" | "high" | "critical" ;
  *
- * The string after the action is the policy id; `Condition` is that of `src/core/policy/language/text.ts`; `when true` always
- * matches. `test/cli/commands/policy/files.test.ts` proves both ways.
+ * The string after the action is the policy id. `src/core/policy/language/text.ts` defines `Condition`; `when true` always
+ * matches. Tested by `test/cli/commands/policy/files.test.ts`, which parses and prints.
  */
 import { policyActions, policySeverities } from '../../contract/policy-words.ts';
 import type { PolicyAction, PolicySeverity } from '../../contract/policy-words.ts';
@@ -61,7 +61,7 @@ class Header {
     this.#tokens = tokenize(source);
   }
 
-  /** Where the token that was read last ends. */
+  /** The end of the last token read. */
   get end(): number {
     return this.#tokens[this.#at - 1]?.end ?? 0;
   }
@@ -93,7 +93,7 @@ class Header {
   }
 }
 
-/** The text of a policy; parsed again, it is the same policy. */
+/** Returns the text of a policy. Parsing it gives the same policy. */
 export function printPolicyText({ policyId, name, description, action, severity, node }: TextPolicy): string {
   return [
     [action, spelled(policyId), ...(severity === null ? [] : [severity])].join(' '),
@@ -105,7 +105,7 @@ export function printPolicyText({ policyId, name, description, action, severity,
   ].join('\n');
 }
 
-/** Each part of an outermost `and` or `or` on a line of its own. */
+/** Puts each part of an outermost `and` or `or` on a line of its own. */
 function onLines(node: Node): string {
   const whole = printText(node);
   if (node.kind !== 'call' || (node.op !== 'and' && node.op !== 'or')) return whole;
@@ -117,5 +117,5 @@ function onLines(node: Node): string {
   return isSame(text) ? text : whole;
 }
 
-/** Whether it binds less tightly than what it stands in. */
+/** Returns whether the operator binds less tightly than its surroundings. */
 const isLoose = (node: Node): boolean => node.kind === 'call' && ['and', 'or', 'if'].includes(node.op);

@@ -1,14 +1,14 @@
 /**
- * Completion scripts with the whole tree written into them, so that Tab costs no start of the tool.
- * `test/cli/program/completion.test.ts` runs each in its shell where that is installed.
+ * Completion scripts for bash, zsh and fish. They contain the whole command tree, so that Tab does not start the tool.
+ * Tested by `test/cli/program/completion.test.ts`, which runs each script in its shell if that is installed.
  */
 import { environments } from '../../contract/auth-words.ts';
-import type { CommandSpec } from './command.ts';
+import type { CommandSpec } from './spec.ts';
 import { kebab } from './flags.ts';
 import { formats, globalFlags } from './globals.ts';
 import { allSpecs } from '../commands/specs.ts';
 
-/** What may follow the words typed so far: `''` → nouns, `events` → verbs; with a dash, `events list` → flags. */
+/** The words that may follow: `''` → nouns, `events` → verbs; after a dash, `events list` → flags. */
 function tree(specs: readonly CommandSpec[]): { words: Map<string, string[]>; flags: Map<string, string[]> } {
   const words = new Map<string, string[]>();
   const add = (key: string, word: string): void => {
@@ -29,17 +29,17 @@ function tree(specs: readonly CommandSpec[]): { words: Map<string, string[]>; fl
 
 const globalWords = (): string[] => [...Object.keys(globalFlags).map((name) => `--${kebab(name)}`), '--help'];
 
-/** Flags of every command whose value is one of a few words. */
+/** Global flags that accept only a few words. */
 const globalChoices = new Map<string, readonly string[]>([
   ['--output', formats],
   ['--color', ['auto', 'always', 'never']],
   ['--env', environments],
 ]);
 
-/** A shell would take the scope `*` for the files that are there. */
+/** The shell would expand the scope `*` to the files of the folder. */
 const isPlain = (word: string): boolean => /^[\w.:-]+$/.test(word);
 
-/** The same for the flags of one command: `events list --order` → asc, desc. */
+/** Choices of a command's own flags: `events list --order` → asc, desc. */
 function choices(specs: readonly CommandSpec[]): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>();
   for (const { name, flags = {} } of specs) {
@@ -49,13 +49,13 @@ function choices(specs: readonly CommandSpec[]): Map<string, readonly string[]> 
   return found;
 }
 
-/** `case` branches that set the words for a key; the syntax is shared by bash and zsh. */
+/** `case` branches that set the words for a key, in the syntax that bash and zsh share. */
 const branches = (
   entries: ReadonlyMap<string, readonly string[]>,
   assign: (words: string) => string,
 ): string => [...entries].map(([key, words]) => `    '${key}') ${assign(words.join(' '))} ;;`).join('\n');
 
-/** The words after which another word of the command's name may stand, as the pattern of a `case`. */
+/** Prefixes that another word of a command's name may follow, as the pattern of a `case`. */
 const groups = (words: ReadonlyMap<string, readonly string[]>): string =>
   [...words.keys()].map((key) => `'${key}'`).join('|');
 
@@ -141,7 +141,7 @@ function fish(specs: readonly CommandSpec[]): string {
     for (const [at, word] of parts.entries()) {
       if (at === 0) continue;
       const isVerb = at === parts.length - 1;
-      // a verb that stands both below the noun and below one of its groups is offered in its own place
+      // fish offers a verb such as `set` below its noun, and not below the noun's groups
       const own = parts.length === 2 ? groupsOf(specs, parts[0] ?? '') : [];
       const apart = own.length === 0 ? '' : `; and not __fish_seen_subcommand_from ${own.join(' ')}`;
       const description = isVerb ? ` -d ${quoted(summary)}` : '';
@@ -167,7 +167,7 @@ function fish(specs: readonly CommandSpec[]): string {
   return lines.join('\n');
 }
 
-/** Words below a noun that have verbs of their own: `config` below `risk`. */
+/** Words below a noun that have verbs of their own, such as `config` below `risk`. */
 const groupsOf = (specs: readonly CommandSpec[], noun: string): string[] => [
   ...new Set(
     specs.flatMap(({ name }) => {
@@ -177,7 +177,7 @@ const groupsOf = (specs: readonly CommandSpec[], noun: string): string[] => [
   ),
 ];
 
-/** The script; undefined for a shell that is not known. */
+/** Returns the script, or undefined for an unknown shell. */
 export function completionFor(shell: string): string | undefined {
   const specs = allSpecs();
   switch (shell) {

@@ -1,7 +1,7 @@
 /**
- * Exit codes, and how a failure becomes one with a message. The table is also the text of
- * `gov help exit-codes`. A pipeline can tell "the answer is no" (3) from "could not ask" (10).
- * `test/cli/program/exit.test.ts` holds the mapping over the whole error register.
+ * Exit codes, and how a failure becomes one with a message. `gov help exit-codes` prints the same table. A pipeline can
+ * tell "the answer is no" (3) from "could not ask" (10).
+ * Tested by `test/cli/program/exit.test.ts` over the whole error register.
  */
 import { GovApiError, GovNetworkError } from '../../client/errors.ts';
 import { projectHeader } from '../../contract/auth-words.ts';
@@ -27,17 +27,17 @@ export const exit = {
 export type ExitCode = (typeof exit)[keyof typeof exit];
 
 export const exitMeanings: Readonly<Record<ExitCode, string>> = {
-  0: 'done, and the answer is yes; also when the reader of a pipe went away',
+  0: 'done, and the answer is yes; also if the reader of a pipe closed it',
   1: 'unexpected error, a failed job, or a server error that remained after retries',
-  2: 'usage or invalid input: flags, files, values the service refused',
-  3: 'the check failed: the request was fine, the answer is no (not verified, not ready)',
+  2: 'usage or invalid input: flags, files, values that the service rejected',
+  3: 'the check failed: the request worked, and the answer is no (not verified, not ready)',
   4: 'not authenticated, or not allowed',
   5: 'not found, or gone',
   6: 'conflict or illegal state',
   7: 'quota, rate limit or payment, after retries',
-  8: 'still pending when the time allowed by --timeout was over',
+  8: 'still pending at the end of --timeout',
   9: 'partial: some items were rejected',
-  10: 'the service was not reached: network, TLS, proxy or time-out',
+  10: 'could not reach the service: network, TLS, proxy or time-out',
   130: 'interrupted (SIGINT)',
   143: 'terminated (SIGTERM)',
 };
@@ -45,12 +45,12 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
 interface CliErrorOptions {
   readonly code?: string;
   readonly hint?: string;
-  /** Commands that help. */
+  /** Commands that may help. */
   readonly next?: readonly string[];
   readonly cause?: unknown;
 }
 
-/** A failure that a command found itself. `message`: expected, got. */
+/** A failure that a command found itself. `message` says what was expected and what came. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   readonly exit: ExitCode;
@@ -70,7 +70,7 @@ export class CliError extends Error {
 export const usage = (message: string, hint?: string): CliError =>
   new CliError(exit.usage, message, hint === undefined ? {} : { hint });
 
-/** What is told of a failure; the members of the JSON error object. */
+/** The report of a failure: the members of the JSON error object. */
 export interface Failure {
   readonly exit: ExitCode;
   readonly code: string;
@@ -104,24 +104,24 @@ export function exitOf(code: string, status: number): ExitCode {
   return byCode[code] ?? byStatus[status] ?? (status >= 400 && status < 500 ? exit.usage : exit.error);
 }
 
-/** Of a failure anywhere. */
+/** Hints for an error from any source. */
 const hints: Readonly<Record<string, string>> = {
-  RUN_TOO_LARGE_FOR_SYNC: 'add --wait to prove it as a job',
-  RUN_HAS_NO_EVENTS: 'list the runs that have: gov runs list',
+  RUN_TOO_LARGE_FOR_SYNC: 'add --wait to create the proof in a job',
+  RUN_HAS_NO_EVENTS: 'list runs with events: gov runs list',
   JOB_NOT_RETRYABLE: 'see its state: gov jobs get ID',
 };
 
-/** Of what a service answered to the credential of a context: a refusal on this machine is about a file. */
+/** Hints for the service's response to a context's credential. The same code from this machine is about a file. */
 const answerHints: Readonly<Record<string, string>> = {
   ...hints,
   UNAUTHENTICATED: 'sign in: gov auth login; or set GOV_API_KEY; or choose a context: gov context list',
   INVALID_CREDENTIAL: 'see which credential is used: gov context show; sign in again: gov auth login',
   ENVIRONMENT_MISMATCH: 'choose the environment with --env, or another context: gov context list',
-  INSUFFICIENT_SCOPE: 'use a key that carries the scope',
-  QUOTA_EXCEEDED: 'see what is left: gov usage show',
-  EXPORT_LIMIT: 'see them: gov export list; delete one: gov export delete ID',
+  INSUFFICIENT_SCOPE: 'use a key with this scope',
+  QUOTA_EXCEEDED: 'see what remains: gov usage show',
+  EXPORT_LIMIT: 'list exports: gov export list; delete one: gov export delete ID',
   USER_EXISTS: 'sign in: gov auth login',
-  FORBIDDEN: 'another key or person has to do this; an approver’s key is given with GOV_API_KEY_FILE',
+  FORBIDDEN: 'use another key or ask another person; GOV_API_KEY_FILE names an approver’s key',
   STORAGE_FULL: 'free disk space on the plane’s machine',
   RATE_LIMITED: 'try again later, or raise --retries',
 };
@@ -130,7 +130,7 @@ const present = <Key extends string, Value>(key: Key, value: Value | undefined):
   // the computed key is exactly Key
   (value === undefined ? {} : { [key]: value }) as { [K in Key]?: Value };
 
-/** Total: whatever was thrown becomes a failure. Messages may hold remote text. */
+/** Converts any thrown value to a failure. Never throws. Messages may contain remote text. */
 export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof CliError) {
     const { exit: exitCode, code, message, hint, next } = thrown;
@@ -163,20 +163,20 @@ export function failureOf(thrown: unknown): Failure {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   if (diskCodes.has(codeOf(thrown))) {
     const full = { code: 'STORAGE_FULL', message: `${whyUnwritable(thrown)} (${message})` };
-    const hint = 'make room, or choose another place, then run it again';
+    const hint = 'make room or choose another place, then run the command again';
     return { exit: exit.error, ...full, retryable: false, hint, next: [] };
   }
-  const hint = 'run it again with --debug and report what it prints';
+  const hint = 'run the command again with --debug and report its output';
   return { exit: exit.error, code: 'INTERNAL', message, retryable: false, hint, next: [] };
 }
 
-/** What a system says where a file of any command cannot be written. */
+/** System error codes that mean: no file of any command can be written there. */
 const diskCodes: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS']);
 
 const projectHint =
-  'name the project: --project ID, or gov context set NAME --project ID; see gov projects list';
+  'name the project: --project ID, or gov context set NAME --project ID; list them: gov projects list';
 
-/** A person has to say on which project they act. */
+/** The service asks which project a person acts on. */
 const isWithoutProject = (errors: readonly FieldError[]): boolean =>
   errors.some(
     ({ in: place, pointer, code }) =>
@@ -188,7 +188,9 @@ function apiFailure(thrown: GovApiError): Failure {
   const type =
     typeof problem['type'] === 'string' && problem['type'].startsWith('http') ? problem['type'] : undefined;
   const moved =
-    status >= 300 && status < 400 ? 'the base URL redirects; use the address it redirects to' : undefined;
+    status >= 300 && status < 400
+      ? 'the base URL redirects; use the address that it redirects to'
+      : undefined;
   return {
     exit: exitOf(code, status),
     code,

@@ -1,6 +1,9 @@
-/** `--fail-on`: from which word of an ordered list on the answer counts as no. */
+/**
+ * `--fail-on`: the first word of an ordered list that makes the command exit with 3.
+ * Tested by `test/cli/commands/policy/change.test.ts`.
+ */
 
-/** Whether `value` is one of `failOn` or a stricter word; `order` goes from the mildest to the strictest. */
+/** Returns whether `value` is one of `failOn` or stricter. `order` runs from the mildest word to the strictest. */
 export function failsOn<Word extends string>(
   failOn: readonly string[],
   value: Word,

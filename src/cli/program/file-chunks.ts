@@ -1,4 +1,4 @@
-/** The bytes of a file on this disk. `test/cli/commands/proofs/verify.test.ts` holds what may be given for one. */
+/** The bytes of a file, pipe or device, in pieces. Tested by `test/cli/commands/proofs/verify.test.ts`. */
 import { closeSync, createReadStream, openSync, read, statSync } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
 import { promisify } from 'node:util';
@@ -6,7 +6,9 @@ import { promisify } from 'node:util';
 const chunkBytes = 64 * 1024;
 const readInto = promisify(read);
 
-/** Errors: as `node:fs` has them; an `AbortError`. A regular file is read without a stream, which is 4 ms to load. */
+/**
+ * Errors: those of `node:fs`, and an `AbortError`. Reads a regular file without a stream: loading streams takes 4 ms.
+ */
 export async function* fileChunks(
   path: string,
   signal: AbortSignal,

@@ -1,17 +1,17 @@
 /**
- * Reads the text of a flag into its value, by its declaration. Every refusal names the flag, what was
- * expected and what came. `test/cli/program/flags.test.ts` holds the forms.
+ * Reads the text of a flag into its value. Every error names the flag, what it expected and what came.
+ * Tested by `test/cli/program/flags.test.ts`.
  */
 import { readFileSync } from 'node:fs';
-import type { FlagSpec } from './command.ts';
+import type { FlagSpec } from './spec.ts';
 import { CliError, exit, usage } from './exit.ts';
 
-/** `schemaVersion` is typed `--schema-version`. */
+/** Returns the flag's name as typed: `schemaVersion` is `--schema-version`. */
 export const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Milliseconds of `500ms`, `30s`, `5m`, `2h`, `1d`, or of plain seconds; undefined for anything else. */
+/** Returns the milliseconds of `500ms`, `30s`, `5m`, `2h`, `1d` or plain seconds; undefined for any other text. */
 export function parseDuration(text: string): number | undefined {
   const [, digits, unit] = /^([0-9]{1,9})(ms|s|m|h|d)?$/.exec(text.trim()) ?? [];
   if (digits === undefined) return undefined;
@@ -23,7 +23,7 @@ export function parseDuration(text: string): number | undefined {
 const rfc3339 =
   /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$/;
 
-/** RFC 3339 text as given, the start of a day (UTC), or the time that long before `now`. */
+/** Returns RFC 3339 text: the text itself, the start of a day (UTC), or the time that long before `now`. */
 function parseTime(text: string, now: number): string | undefined {
   if (rfc3339.test(text)) return text;
   if (/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text)) return `${text}T00:00:00Z`;
@@ -31,7 +31,7 @@ function parseTime(text: string, now: number): string | undefined {
   return ago === undefined || /^[0-9]+$/.test(text) ? undefined : new Date(now - ago).toISOString();
 }
 
-/** What a flag was given as; `flag` includes the dashes. */
+/** A flag and its text; `flag` includes the dashes. */
 interface Given {
   readonly flag: string;
   readonly spec: FlagSpec;
@@ -72,7 +72,7 @@ function asJson(given: Given): unknown {
   }
 }
 
-/** A file's text, or standard input for `-`. Errors: exit 2 with the reason. */
+/** Reads a file, or standard input for `-`. Errors: exit 2 with the reason. */
 export function readText(path: string): string {
   try {
     return readFileSync(path === '-' ? 0 : path, 'utf8');
@@ -84,14 +84,14 @@ export function readText(path: string): string {
 export function unreadable(path: string, cause: unknown): CliError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
   const reasons: Readonly<Record<string, string>> = {
-    ENOENT: 'there is no such file',
+    ENOENT: 'the file does not exist',
     EACCES: 'this user may not read it',
     EISDIR: 'it is a directory',
   };
   return new CliError(exit.usage, `cannot read ${path}: ${reasons[code] ?? code}`, { code, cause });
 }
 
-/** One value of the flag. Errors: `CliError` with exit 2. */
+/** Returns the value of the flag. Errors: `CliError` with exit 2. */
 export function readFlag(given: Given): unknown {
   const { spec, text, now } = given;
   switch (spec.type) {

@@ -1,14 +1,14 @@
 /**
- * Flags and environment variables that every command knows, as data: the parser, `--help`,
- * `gov help environment` and the manifest all read this list.
+ * Flags and environment variables of every command, as data. The parser, `--help`, `gov help environment` and the
+ * manifest read this list. Tested by `test/cli/program/manifest.test.ts`.
  */
 import { environments } from '../../contract/auth-words.ts';
-import type { FlagSpec } from './command.ts';
+import type { FlagSpec } from './spec.ts';
 
 export const formats = ['table', 'wide', 'json', 'ndjson', 'yaml', 'csv', 'id'] as const;
 export type Format = (typeof formats)[number];
 
-/** A project's id (contract A1). */
+/** The form of a project's id: a ULID in lower case after `prj_`. */
 export const projectPattern = '^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$';
 
 export const globalFlags = {
@@ -22,7 +22,7 @@ export const globalFlags = {
     type: 'string',
     value: 'ID',
     pattern: projectPattern,
-    description: 'Project that a signed-in person acts on; an API key has its own',
+    description: 'Project of a signed-in person; an API key has its own',
   },
   env: {
     type: 'string',
@@ -37,66 +37,66 @@ export const globalFlags = {
     value: 'FORMAT',
     description: `Output format: ${formats.join(', ')}`,
   },
-  quiet: { type: 'boolean', short: 'q', description: 'Print nothing but data and errors' },
-  verbose: { type: 'boolean', short: 'v', description: 'Say more on stderr, such as retries' },
+  quiet: { type: 'boolean', short: 'q', description: 'Print only data and errors' },
+  verbose: { type: 'boolean', short: 'v', description: 'Print more on stderr, such as retries' },
   debug: {
     type: 'string',
     value: 'http',
-    description: 'Trace on stderr; =http with requests, never with secrets',
+    description: 'Trace on stderr; =http traces requests, without secrets',
   },
   color: { type: 'string', value: 'WHEN', description: 'Colour: auto, always, never' },
-  noInput: { type: 'boolean', description: 'Never prompt; fail and name the flag instead' },
-  yes: { type: 'boolean', short: 'y', description: 'Answer yes to questions' },
+  noInput: { type: 'boolean', description: 'Never prompt; fail and name the missing flag' },
+  yes: { type: 'boolean', short: 'y', description: 'Answer yes to every question' },
   timeout: {
     type: 'duration',
     value: 'TIME',
-    description: 'Deadline, such as 30s: of a request or of --wait',
+    description: 'Time limit of a request or of --wait, such as 30s',
   },
   retries: {
     type: 'integer',
     minimum: 0,
     maximum: 20,
     value: 'N',
-    description: 'Further attempts after a passing failure',
+    description: 'Retries after a temporary failure',
   },
   idempotencyKey: {
     type: 'string',
     value: 'KEY',
     maxLength: 255,
     pattern: '^[\\u0021-\\u007e]+$',
-    description: 'Key under which a repeated write counts once',
+    description: 'Key that makes a repeated write count once',
   },
-  cacert: { type: 'string', value: 'FILE', description: 'Trust the authorities in this PEM file as well' },
+  cacert: { type: 'string', value: 'FILE', description: 'Also trust the authorities in this PEM file' },
 } as const satisfies Readonly<Record<string, FlagSpec>>;
 
-/** Variables beside the flags they stand for. */
+/** Environment variables and their descriptions. */
 export const environment: readonly (readonly [name: string, description: string])[] = [
-  ['GOV_API_KEY', 'Credential; before GOV_API_KEY_FILE, systemd’s gov-api-key credential and the context'],
-  ['GOV_API_KEY_FILE', 'File that holds the API key; must not be readable by everybody'],
-  ['GOV_BASE_URL', 'As --base-url'],
-  ['GOV_CONTEXT', 'As --context'],
-  ['GOV_PROJECT', 'As --project'],
-  ['GOV_ENV', 'As --env'],
-  ['GOV_OUTPUT', 'As --output'],
+  ['GOV_API_KEY', 'Credential; wins over GOV_API_KEY_FILE, systemd’s gov-api-key credential and the context'],
+  ['GOV_API_KEY_FILE', 'File with the API key; other users must not be able to read it'],
+  ['GOV_BASE_URL', 'Same as --base-url'],
+  ['GOV_CONTEXT', 'Same as --context'],
+  ['GOV_PROJECT', 'Same as --project'],
+  ['GOV_ENV', 'Same as --env'],
+  ['GOV_OUTPUT', 'Same as --output'],
   [
     'GOV_CONFIG_DIR',
-    'Directory of config.json and credentials.json; default $XDG_CONFIG_HOME/gov or ~/.config/gov',
+    'Directory of config.json and credentials.json; default: $XDG_CONFIG_HOME/gov or ~/.config/gov',
   ],
-  ['GOV_CACERT', 'As --cacert; SSL_CERT_FILE is read as well'],
-  ['GOV_CLIENT_CERT', 'Own certificate (PEM file), where a listener asks for one; with GOV_CLIENT_KEY'],
-  ['GOV_CLIENT_KEY', 'Its private key (PEM file); must not be readable by everybody'],
-  ['GOV_TIMEOUT', 'As --timeout'],
-  ['GOV_RETRIES', 'As --retries'],
-  ['GOV_DEBUG', 'As --debug: 1 or http'],
-  ['GOV_NO_INPUT', 'As --no-input'],
-  ['GOV_FORCE_TTY', 'Format for a terminal of that many columns, also into a pipe'],
+  ['GOV_CACERT', 'Same as --cacert; SSL_CERT_FILE works too'],
+  ['GOV_CLIENT_CERT', 'Client certificate (PEM file) for mutual TLS; needs GOV_CLIENT_KEY'],
+  ['GOV_CLIENT_KEY', 'Its private key (PEM file); other users must not be able to read it'],
+  ['GOV_TIMEOUT', 'Same as --timeout'],
+  ['GOV_RETRIES', 'Same as --retries'],
+  ['GOV_DEBUG', 'Same as --debug: 1 or http'],
+  ['GOV_NO_INPUT', 'Same as --no-input'],
+  ['GOV_FORCE_TTY', 'Format for a terminal with this many columns, also into a pipe'],
   ['NO_COLOR', 'No colour; wins over FORCE_COLOR, CLICOLOR_FORCE and CLICOLOR'],
   ['CI', 'Never prompt'],
   [
     'HTTPS_PROXY, HTTP_PROXY, NO_PROXY',
-    'Proxies, in capitals or not; NO_PROXY takes names, addresses and CIDR ranges',
+    'Proxies, in upper or lower case; NO_PROXY takes names, addresses and CIDR ranges',
   ],
   ['GOV_ID_TOKEN_FILE', 'File with the ID token for gov auth login --ci'],
-  ['GOV_ID_TOKEN', 'The token itself; after GOV_ID_TOKEN_FILE'],
-  ['CREDENTIALS_DIRECTORY', 'systemd’s credentials: gov-api-key is read'],
+  ['GOV_ID_TOKEN', 'The ID token itself; GOV_ID_TOKEN_FILE wins'],
+  ['CREDENTIALS_DIRECTORY', 'systemd’s credentials; gov reads gov-api-key'],
 ];

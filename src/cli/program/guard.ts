@@ -1,14 +1,13 @@
 /**
- * The sandbox guard: what is written to a log cannot be taken back. So a command that changes something asks before it
- * reaches production by a context that nobody named, where that context has a sandbox beside it.
- * `test/cli/program/guard.test.ts` proves it.
+ * The sandbox guard: a command that changes production asks first, if nobody named the context and the context has a
+ * sandbox. A write to a log cannot be undone. Tested by `test/cli/program/guard.test.ts`.
  */
 import { confirm } from '../terminal/ask.ts';
 import type { Asking } from '../terminal/ask.ts';
-import type { CommandSpec } from './command.ts';
+import type { CommandSpec } from './spec.ts';
 import type { Session } from '../context/session.ts';
 
-/** Whether a call changes something at the service, by its declaration and flags. */
+/** Returns whether this call changes data at the service. */
 export function isChange({ changes }: CommandSpec, flags: Readonly<Record<string, unknown>>): boolean {
   if (changes === undefined || changes === true) return changes === true;
   const given = (name: string): boolean => {
@@ -18,7 +17,7 @@ export function isChange({ changes }: CommandSpec, flags: Readonly<Record<string
   return 'with' in changes ? changes.with.some(given) : !given(changes.without);
 }
 
-/** Errors: exit 2 where the answer is no, or nobody can be asked. */
+/** Errors: exit 2 if the answer is no, or if nobody can answer. */
 export async function guardProduction(session: Session, asking: Asking): Promise<void> {
   const found = session.unnamedProduction();
   if (found === null) return;

@@ -1,9 +1,9 @@
 /**
- * `--help` of the tool, of a noun and of a command, and the help topics: all written from the same data
- * that the parser uses. `test/golden/help` holds the pages.
+ * `--help` of the tool, of a noun and of a command, and the help topics. They derive from the parser's own data.
+ * Tested by `test/cli/main.test.ts` against `test/golden/help`.
  */
 import { version } from '../../client/version.ts';
-import type { CommandSpec, FlagSpec } from './command.ts';
+import type { CommandSpec, FlagSpec } from './spec.ts';
 import { exitMeanings } from './exit.ts';
 import { kebab } from './flags.ts';
 import { environment, formats, globalFlags } from './globals.ts';
@@ -19,7 +19,7 @@ export interface HelpLayout {
 
 type Pair = readonly [left: string, right: string];
 
-/** Two columns; the right one is wrapped and stays to the right. */
+/** Two columns. The right one wraps and keeps its indent. */
 function pairs(entries: readonly Pair[], { styles, columns }: HelpLayout): Safe[] {
   const left = Math.min(34, Math.max(...entries.map(([name]) => name.length)));
   const room = Math.max(24, Math.min(columns, 110) - left - 4);
@@ -82,7 +82,7 @@ export function helpOfTool(specs: readonly CommandSpec[], layout: HelpLayout): S
 /** `gov events --help`. */
 export function helpOfNoun(noun: string, specs: readonly CommandSpec[], layout: HelpLayout): Safe {
   const { styles } = layout;
-  // of a group, such as risk config, the summary is its noun's
+  // a group, such as risk config, has the summary of its noun
   const summary = nouns.find(([, each]) => each === noun.split(' ')[0])?.[2] ?? '';
   const entries = specs.map((spec): Pair => [`${spec.name}${argText(spec)}`, spec.summary]);
   return page([
@@ -123,12 +123,12 @@ export function helpOf(spec: CommandSpec, layout: HelpLayout): Safe {
 }
 
 const formatting: readonly Pair[] = [
-  ['table', 'Default on a terminal: columns that fit it, times like “2 min ago”'],
+  ['table', 'Default on a terminal: fits its width, with times like “2 min ago”'],
   ['wide', 'Every column, full values'],
-  ['json', 'Exactly one JSON value, with the names of the interface; also for empty results'],
-  ['ndjson', 'One JSON value per line, each as soon as it is there'],
+  ['json', 'Exactly one JSON value, with the names of the API; also for empty results'],
+  ['ndjson', 'One JSON value per line, each as soon as it arrives'],
   ['yaml', 'The same as json, for people'],
-  ['csv', 'Every column, with a header; cells that a spreadsheet would run are prefixed with a quote'],
+  ['csv', 'Every column, with a header; a quote precedes cells that a spreadsheet would run'],
   ['id', 'Only identifiers, one per line'],
   ['(a pipe)', 'Without -o: tab-separated, no header, full values'],
 ];
@@ -140,7 +140,7 @@ export const topics: Readonly<Record<string, (layout: HelpLayout) => Safe>> = {
     page([
       [layout.styles.bold('Environment'), ...pairs(environment, layout)],
       paragraph(
-        'Order: flag, then GOV_* variable, then .gov.json of the project (output, project and env only), then the context, then the default.',
+        'Order: flag, GOV_* variable, .gov.json of the project (output, project and env only), context, default.',
         layout,
       ),
     ]),
@@ -148,7 +148,7 @@ export const topics: Readonly<Record<string, (layout: HelpLayout) => Safe>> = {
     page([
       [layout.styles.bold('Output formats (-o)'), ...pairs(formatting, layout)],
       paragraph(
-        'Standard output carries data only; everything else goes to standard error. With json and ndjson an error is one JSON object there. Text from elsewhere is shown with control, bidi and invisible characters written as \\u202e; in JSON they are escaped.',
+        'Standard output carries data only; all other text goes to standard error. With json and ndjson an error is one JSON object on standard error. In text from other sources, control, bidi and invisible characters appear as \\u202e; JSON escapes them.',
         layout,
       ),
     ]),

@@ -1,7 +1,7 @@
 /**
- * Reading what a user wrote: a file, standard input for `-`, or the files of a directory. JSON is read as strictly as the
- * service reads it (`src/core/json/parse.ts`), so that a file is refused here as it would be there.
- * `test/cli/commands/policy/files.test.ts` holds the refusals.
+ * Reads the user's input: a file, standard input for `-`, or the files of a directory. It reads JSON as strictly as the
+ * service does (`src/core/json/parse.ts`), so that both reject the same files.
+ * Tested by `test/cli/commands/policy/files.test.ts`.
  */
 import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -14,24 +14,27 @@ import { unreadable } from './flags.ts';
 import { readAll } from '../terminal/io.ts';
 import type { Io } from '../terminal/io.ts';
 
-/** Where words on the command line lead. */
-export interface Place {
+/** The streams and signal that reading needs. */
+export interface InputIo {
   readonly io: Io;
   readonly signal: AbortSignal;
 }
 
 export interface InputText {
-  /** As it is named to people: the path as given, `-` for standard input. */
+  /** The path as the user gave it; `-` for standard input. */
   readonly file: string;
   readonly bytes: Uint8Array;
 }
 
-/** One file, pipe or device, or standard input for `-`: at most `limits.graphBodyBytes` of it. Errors: exit 2 with the reason. */
-export async function readInput(file: string, { io, signal }: Place): Promise<InputText> {
+/**
+ * Reads one file, pipe, device or, for `-`, standard input: at most `limits.graphBodyBytes`. Errors: exit 2 with the
+ * reason.
+ */
+export async function readInput(file: string, { io, signal }: InputIo): Promise<InputText> {
   const maxBytes = limits.graphBodyBytes;
   try {
     if (file === '-') return { file, bytes: await readAll(io.stdin, { maxBytes, signal }) };
-    // a size says nothing where it is a pipe or a device
+    // the size of a pipe or a device means nothing
     const stream = createReadStream(resolve(io.cwd, file));
     return { file, bytes: await readAll(stream, { maxBytes, signal, name: file }) };
   } catch (cause) {
@@ -40,8 +43,8 @@ export async function readInput(file: string, { io, signal }: Place): Promise<In
   }
 }
 
-/** The files that words name; of a directory those with one of these endings, in the order of their names. */
-export function filesOf(words: readonly string[], endings: readonly string[], { io }: Place): string[] {
+/** Expands words to files. A directory becomes its files with one of these endings, in the order of their names. */
+export function filesOf(words: readonly string[], endings: readonly string[], { io }: InputIo): string[] {
   return words.flatMap((word) => {
     if (word === '-' || !isDirectory(resolve(io.cwd, word))) return [word];
     const found = readdirSync(resolve(io.cwd, word))
@@ -52,24 +55,24 @@ export function filesOf(words: readonly string[], endings: readonly string[], { 
   });
 }
 
-/** Whether a word names something on this disk. */
-export const isThere = (word: string, { io }: Place): boolean =>
+/** Returns whether the word names a file or a directory. */
+export const isThere = (word: string, { io }: InputIo): boolean =>
   statSync(resolve(io.cwd, word), { throwIfNoEntry: false }) !== undefined;
 
 const isDirectory = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** The JSON value of a text. Errors: exit 2, naming the file. */
+/** Returns the JSON value of a text. Errors: exit 2, naming the file. */
 export const jsonOf = ({ file, bytes }: InputText): Json => inFile(file, () => parseJson(bytes));
 
-/** The JSON object of a text. Errors: exit 2, naming the file. */
+/** Returns the JSON object of a text. Errors: exit 2, naming the file. */
 export function objectOf(text: InputText): JsonObject {
   const value = jsonOf(text);
   if (isObject(value)) return value;
   throw usage(`${text.file}: expected a JSON object`);
 }
 
-/** One JSON value, the items of a JSON array, or one value for each line (NDJSON). */
+/** Returns one JSON value, the items of a JSON array, or one value for each line (NDJSON). */
 export function valuesOf(text: InputText): readonly Json[] {
   const lines = Buffer.from(text.bytes).toString().trim().split('\n');
   if (lines.length > 1 && lines.every((line) => /^\s*\{.*\}\s*$/.test(line))) {
@@ -81,11 +84,11 @@ export function valuesOf(text: InputText): readonly Json[] {
   return Array.isArray(value) ? value : [value];
 }
 
-/** A member that a program's object has or has not. */
+/** Returns whether a value is a JSON object. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What `read` gives; what the core refuses becomes exit 2 with the file before it. */
+/** Calls `read`. An error of the core becomes exit 2 with the file's name before its message. */
 export function inFile<Value>(file: string, read: () => Value): Value {
   try {
     return read();

@@ -1,16 +1,16 @@
 /**
- * Commands made from contract rows: a row with a `command` becomes one, with its path parameters as
- * arguments and its query and body members as flags. Nothing of it is typed again here but the few names
- * that are shorter on a command line. `test/cli/program/manifest.test.ts` proves it for every row.
+ * Makes commands from contract rows. Path parameters become arguments; query and body members become flags. Only the few
+ * names that are shorter on a command line are declared here.
+ * Tested by `test/cli/program/manifest.test.ts` for every row.
  */
 import type { Operation } from '../../contract/operation.ts';
 import { table } from '../../contract/table.ts';
 import type { OperationId } from '../../contract/table.ts';
-import type { ArgSpec, CommandSpec, FlagSpec } from './command.ts';
+import type { ArgSpec, CommandSpec, FlagSpec } from './spec.ts';
 import { schemaOf } from './schema.ts';
 import type { Schema } from './schema.ts';
 
-/** Contract member → name of its flag, where that differs. */
+/** Contract member → its flag, if the names differ. */
 const shorter: Readonly<Record<string, string>> = {
   runId: 'run',
   eventType: 'type',
@@ -20,11 +20,11 @@ const shorter: Readonly<Record<string, string>> = {
 };
 export const flagName = (member: string): string => shorter[member] ?? member;
 
-/** What lists take beside the row's own query. */
+/** Flags of every list, added to those of the row's query. */
 const listFlags = {
-  limit: { type: 'integer', minimum: 1, value: 'N', description: 'At most this many; without it, one page' },
+  limit: { type: 'integer', minimum: 1, value: 'N', description: 'At most this many; default: one page' },
   all: { type: 'boolean', description: 'All pages' },
-  cursor: { type: 'string', value: 'CURSOR', description: 'Go on where an earlier page ended' },
+  cursor: { type: 'string', value: 'CURSOR', description: 'Continue after an earlier page' },
 } as const satisfies Record<string, FlagSpec>;
 
 const upper = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
@@ -77,7 +77,7 @@ const argsOf = (row: Operation): ArgSpec[] =>
     description: schema.description ?? '',
   }));
 
-/** A call with every required part, for `--help`. */
+/** A call with every required argument and flag, for `--help`. */
 function exampleOf(
   name: string,
   args: readonly ArgSpec[],
@@ -99,7 +99,7 @@ export function specOf(id: OperationId, name: string): CommandSpec {
   return { name, summary: row.summary, args, flags, operation: id, examples: [example, ...more], ...changes };
 }
 
-/** The commands that rows make under one noun. */
+/** Returns the commands that rows make under one noun. */
 export const generatedSpecs = (noun: string): CommandSpec[] =>
   Object.entries<Operation>(table).flatMap(([id, { command }]) =>
     // the key comes from the table

@@ -1,11 +1,10 @@
 /**
- * From words to a command: commander parses by the specs; what it found is returned, not run, so that a
- * usage error is told apart from a failure. Global flags count before and after the verb.
- * `test/cli/program/parse.test.ts` holds the grammar.
+ * From words to a command. commander parses by the specs; the caller runs the command, so that a usage error differs
+ * from a failure. Global flags count before and after the verb. Tested by `test/cli/program/parse.test.ts`.
  */
 import { Command, CommanderError, Option } from 'commander';
 import { version } from '../../client/version.ts';
-import type { CommandSpec, FlagSpec } from './command.ts';
+import type { CommandSpec, FlagSpec } from './spec.ts';
 import { CliError, usage } from './exit.ts';
 import { kebab, readFlag } from './flags.ts';
 import { globalFlags } from './globals.ts';
@@ -17,7 +16,7 @@ import type { GivenFlags } from '../context/settings.ts';
 import { allSpecs, specsOf } from '../commands/specs.ts';
 import { nouns, otherNumber } from '../commands/nouns.ts';
 
-/** What the words mean: a command with its values, or a text to print. */
+/** A command with its values. */
 export interface ParsedCommand {
   readonly kind: 'command';
   readonly spec: CommandSpec;
@@ -54,7 +53,7 @@ function optionOf(name: string, spec: FlagSpec): Option {
   return option;
 }
 
-/** Flags that may stand alone; without this they would take the next word as their value. */
+/** Flags that may have no value. Without this table they would take the next word as their value. */
 const alone = new Map([
   ['--debug', '--debug=on'],
   ['--spool', '--spool='],
@@ -76,10 +75,10 @@ class Tool {
   #found: Found | undefined;
   #takesVersion = false;
 
-  /** With `whole`, nouns and verbs that are not among the words stand there too, only to be suggested. */
+  /** With `whole`, also adds the nouns and verbs that the words do not name, so that commander can suggest them. */
   constructor(words: readonly string[], whole: boolean) {
     this.#words = words;
-    // settings of the root are those of every command below it
+    // every command below inherits the settings of the root
     this.root = new Command('gov')
       .exitOverride()
       .helpCommand(false)
@@ -93,7 +92,7 @@ class Tool {
       if (isMeant(words, noun)) this.#addNoun(noun, specsOf(noun), whole);
       else if (whole) this.#addNoun(noun, [], whole);
     }
-    // a verb's own --version is a number; everywhere else it asks for ours
+    // a verb's own --version is a number; without one, --version prints the tool's version
     if (!this.#takesVersion) this.root.version(version, '-V, --version', 'Version');
   }
 
@@ -109,7 +108,7 @@ class Tool {
     }
   }
 
-  /** The group for all but the last word below the noun: `config` of `risk config get`. */
+  /** Returns the group of a command's middle words, such as `config` of `risk config get`. */
   #groupOf(noun: Command, spec: CommandSpec, siblings: readonly CommandSpec[]): Command {
     const [, ...rest] = spec.name.split(' ');
     return rest.slice(0, -1).reduce((parent, word) => {
@@ -140,13 +139,13 @@ class Tool {
     });
   }
 
-  /** Keeps how to write the text: only when all flags are read is it known whether in colour. */
+  /** Keeps the writer for later: whether to use colour is known only after all flags are read. */
   #tell(writing: Writing): string {
     this.#writing = writing;
     return '';
   }
 
-  /** What the words mean, or the text that was asked for. Errors: `CliError` with exit 2. */
+  /** Returns the command that the words name, or the text that they ask for. Errors: `CliError` with exit 2. */
   parse(): Found | Writing {
     try {
       this.root.parse([...this.#words], { from: 'user' });
@@ -162,7 +161,7 @@ class Tool {
 
   #refusal(cause: CommanderError): CliError {
     const words = this.#words.filter((word) => !word.startsWith('-'));
-    // no verb was given: commander wrote the help of the noun
+    // the words have no verb, and commander wrote the noun's help
     if (cause.code === 'commander.help') {
       const [noun = ''] = words;
       const [, named = noun] = nouns.find(([, each]) => each === noun || otherNumber(each) === noun) ?? [];
@@ -188,8 +187,8 @@ class Tool {
 }
 
 /**
- * Making a command takes commander up to a millisecond. So those that the words do not name are left out at
- * first; where that finds no command, all are made, for help and refusals.
+ * commander takes up to a millisecond to add a command. Therefore the first attempt adds only commands that the words
+ * name. If that finds no command, the second adds all, for help and suggestions.
  */
 function readWords(words: readonly string[]): { tool: Tool; found: Found | Writing } {
   const tool = new Tool(words, false);
@@ -209,11 +208,11 @@ function commandIn(tool: Tool): Found | undefined {
   }
 }
 
-/** Reads the words. `now`: for times relative to it. Errors: `CliError` with exit 2. Cost: some milliseconds. */
+/** Reads the words. `now` is the base of relative times. Errors: `CliError` with exit 2. Cost: some milliseconds. */
 export function parse(argv: readonly string[], now: number): Parsed {
   const { tool, found } = readWords(prepared(argv));
   const { input, ...given } = tool.root.opts<Record<string, string | boolean | undefined>>();
-  // commander reads --no-input as the negation of an option input
+  // commander reads --no-input as the negation of an option named input
   const globals = { ...given, noInput: input === false };
   if (typeof found === 'function') return { kind: 'text', write: found, globals };
   const { spec, words, command } = found;

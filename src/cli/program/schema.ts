@@ -1,4 +1,4 @@
-/** The parts of JSON Schema that the contract uses, as the tool reads them. */
+/** The parts of JSON Schema that the contract uses. Tested by `test/cli/program/manifest.test.ts`. */
 
 export interface Schema {
   readonly type?: string;
@@ -15,6 +15,6 @@ export interface Schema {
   readonly maxLength?: number;
 }
 
-/** A schema of the contract *is* JSON Schema, with symbols of its library that are not looked at here. */
+/** A schema of the contract is JSON Schema, plus symbols of its library, which this ignores. */
 export const schemaOf = (value: unknown): Schema =>
   typeof value === 'object' && value !== null ? (value as Schema) : {};

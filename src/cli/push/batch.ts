@@ -1,8 +1,7 @@
 /**
- * Records gathered into batches as `POST /events/batch` takes them. Events of one run stay in one lane, and lanes are
- * sent one batch at a time, so each run arrives in the order of its file. The same input cut with the same options
- * gives the same batches with the same idempotency keys, so sending again after a crash records nothing twice.
- * Proven by `test/cli/push/batch.test.ts`.
+ * Gathers records into batches for `POST /events/batch`. Events of one run stay in one lane, and a lane sends one batch at
+ * a time, so each run arrives in the order of its file. The same input with the same options gives the same batches and
+ * idempotency keys, so sending again after a crash records nothing twice. Tested by `test/cli/push/batch.test.ts`.
  */
 import { hash } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
@@ -12,7 +11,7 @@ import type { SendableRecord } from './record.ts';
 export interface Batch {
   readonly key: string;
   readonly lane: number;
-  /** Index of the source among those of the command. */
+  /** Index of the source in the command's list. */
   readonly source: number;
   readonly sourceName: string;
   /** Line of each event. */
@@ -25,15 +24,15 @@ export interface Batch {
 export interface BatcherOptions {
   readonly batchSize: number;
   readonly lanes: number;
-  /** Put before each key. */
+  /** Prefix of each key. */
   readonly keyPrefix: string;
 }
 
-/** Bytes around the events of a body, and the JSON values it may hold beside theirs. */
+/** Bytes left for events in a body, and JSON values left for them. */
 const bodyBytes = limits.batchBodyBytes - '{"events":[]}'.length + 1; // each event is counted with a comma
 const bodyValues = limits.jsonValuesLarge - 2;
 
-/** Batches of one source, one growing per lane. */
+/** Batches of one source. One batch grows in each lane. */
 export class Batcher {
   readonly #options: BatcherOptions;
   readonly #source: { readonly index: number; readonly name: string };
@@ -44,12 +43,12 @@ export class Batcher {
     this.#options = options;
   }
 
-  /** Whether events wait for their batch to fill. */
+  /** Whether a batch that is not full has events. */
   get isPartial(): boolean {
     return this.#growing.size > 0;
   }
 
-  /** Adds a record; returns the batches that are complete now. `position` is its place among the source's records. */
+  /** Adds a record. Returns the batches that are now complete. `position` counts the source's records. */
   add(record: SendableRecord, position: number): Batch[] {
     const lane = laneOf(record.event, this.#options.lanes);
     const bytes = Buffer.byteLength(record.text) + 1;
@@ -75,7 +74,7 @@ export class Batcher {
     return complete;
   }
 
-  /** The batches that are not full, in the order of their first events. */
+  /** Returns the batches that are not full, in the order of their first events. */
   flush(): Batch[] {
     const growing = [...this.#growing].toSorted((a, b) => a[1].first - b[1].first);
     return growing.map(([lane, part]) => this.#finish(lane, part));
@@ -105,7 +104,7 @@ interface Growing {
   readonly records: SendableRecord[];
 }
 
-/** Up to this size half the bytes bound the number of values well enough: 500 such events stay below the limit. */
+/** Below this size, half of a body's bytes limit the number of values well enough: 500 such events fit. */
 const smallEventBytes = Math.floor((2 * bodyValues) / limits.batchEvents);
 
 function countValues(value: Json): number {
@@ -113,7 +112,7 @@ function countValues(value: Json): number {
   return Object.values(value).reduce((count: number, member) => count + countValues(member), 1);
 }
 
-/** The lane of an event: by its run, where it has one. */
+/** Returns the lane of an event, by its run. */
 export function laneOf(event: Json, lanes: number): number {
   if (lanes === 1 || typeof event !== 'object' || event === null || Array.isArray(event)) return 0;
   const { runId } = event;

@@ -1,7 +1,7 @@
 /**
- * Judges events without a service, for `--dry-run`: the contract's schema, times, depth and sizes, with the reasons of
- * contract E10. The service has the last word; only it knows which clientEventIds are taken.
- * Proven by `test/cli/push/check.test.ts`.
+ * Checks events without a service, for `--dry-run`: the contract's schema, times, depth and sizes, with the reasons of
+ * contract E10. Only the service knows which clientEventIds exist, so its decision may differ.
+ * Tested by `test/cli/push/check.test.ts`.
  */
 import type { ErrorObject } from 'ajv';
 import { eventReadOnly, EventInput } from '../../contract/events.ts';
@@ -13,7 +13,7 @@ import { futureRefusal, parseTimestamp } from '../../core/time.ts';
 
 const earliestMs = Date.UTC(2000, 0, 1);
 
-/** Loads the schema compiler and returns the check: null for an event the interface takes, else the reason. */
+/** Loads the schema compiler. Returns the check, which returns null for an acceptable event, else the reason. */
 export async function loadCheck(now: () => number): Promise<(event: Json) => string | null> {
   const { Ajv } = await import('ajv');
   const ajv = new Ajv({ strict: true, strictRequired: false, verbose: true });
@@ -29,7 +29,7 @@ export async function loadCheck(now: () => number): Promise<(event: Json) => str
 const cut = (reason: string): string => reason.slice(0, limits.batchReasonChars);
 
 function schemaReason(errors: readonly ErrorObject[]): string {
-  // a union reports the failures of all its members; the deepest says most
+  // a union reports the failures of all its members; the deepest one says most
   const error = errors.toSorted((a, b) => b.instancePath.length - a.instancePath.length)[0];
   if (error === undefined) throw new Error('a refused event without an error');
   const { keyword, instancePath, params, message } = error;

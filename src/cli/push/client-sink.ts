@@ -1,4 +1,7 @@
-/** The service as a sink: the typed client, which retries what is transient under the same idempotency key. */
+/**
+ * The service as a sink. The typed client retries temporary failures under the same idempotency key.
+ * Tested by `test/cli/push/run.test.ts`.
+ */
 import type { Client } from '../../client/create.ts';
 import type { Sink } from './deliver.ts';
 

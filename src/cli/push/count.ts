@@ -1,8 +1,8 @@
-/** Counts as people read them. */
+/** Numbers for people. Tested by `test/cli/push/progress.test.ts`. */
 
-/** `1,200`. An Intl formatter would cost 8 ms at the start. */
+/** Returns `1,200`. An Intl formatter would add 8 ms to the start. */
 export const number = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 
-/** `1 event`, `1,200 events`. */
+/** Returns `1 event` or `1,200 events`. */
 export const counted = (count: number, one: string): string =>
   `${number(count)} ${one}${count === 1 ? '' : 's'}`;

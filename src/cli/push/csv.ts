@@ -1,8 +1,8 @@
 /**
- * Events from CSV (RFC 4180). The header names fields: `runId`, `actor`, dotted members such as `actor.name`,
- * `resource.type` and `metadata.<name>`, where <name> may hold further dots. Cells are text; a cell of actor,
- * resource or metadata that begins with { or [ is read as JSON, and causedBy takes a JSON array or words. An empty
- * cell leaves its field out. Proven by `test/cli/push/records.test.ts`.
+ * Events from CSV (RFC 4180). The header names fields: `runId`, `actor`, dotted members such as `actor.name` and
+ * `resource.type`, and `metadata.<name>`, where <name> may contain dots. Cells are text. A cell of actor, resource or
+ * metadata that begins with { or [ is JSON; causedBy takes a JSON array or words. An empty cell leaves its field out.
+ * Tested by `test/cli/push/records.test.ts`.
  */
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
@@ -16,10 +16,10 @@ type Fill = (event: JsonObject, cell: string) => void;
 const fields = Object.keys(EventInput.properties);
 const nested = ['actor', 'resource', 'metadata'];
 
-/** The records of a CSV text. CliError (exit 2) names the line where it is not CSV, or a column is not known. */
+/** Yields the records of a CSV text. Errors: exit 2 with the line, for text that is not CSV and for unknown columns. */
 export async function* csvRecords(chunks: Chunks, sourceName: string): AsyncGenerator<InputRecord> {
   const parser = parse({ bom: true, info: true, skip_empty_lines: true, max_record_size: mostEventBytes });
-  // a failure of the source destroys the parser, whose reader below throws it
+  // a failing source destroys the parser, and the reader below throws the failure
   pipeline(Readable.from(decoded(chunks, sourceName)), parser, () => {});
   let columns: readonly Fill[] | undefined;
   try {
@@ -29,7 +29,7 @@ export async function* csvRecords(chunks: Chunks, sourceName: string): AsyncGene
         columns = readHeader(record, sourceName);
         continue;
       }
-      // the count is of the record's last line; cells may hold line breaks
+      // the parser counts to the record's last line, because cells may contain line breaks
       const line = info.lines - record.reduce((breaks, cell) => breaks + cell.split('\n').length - 1, 0);
       const event: JsonObject = {};
       for (const [index, fill] of columns.entries()) fill(event, record[index] ?? '');
@@ -80,7 +80,7 @@ function readHeader(names: readonly string[], sourceName: string): Fill[] {
 function wholeField(field: string): Fill {
   return (event, cell) => {
     if (cell === '') return;
-    // a member of the same object may have come before it
+    // another column may have set a member of the same object
     const value = field === 'causedBy' ? causes(cell) : nested.includes(field) ? jsonOr(cell) : cell;
     event[field] = isObject(event[field]) && isObject(value) ? { ...value, ...event[field] } : value;
   };

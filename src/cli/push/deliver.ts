@@ -1,7 +1,7 @@
 /**
- * One batch to the service and its verdicts back. Retries with the same key are the client's; here a 500 is tried
- * again as well, and a batch that the service refuses as a body is halved until the event at fault stands alone, so
- * that one event cannot hold up 499. Proven by `test/cli/push/deliver.test.ts`.
+ * Sends one batch to the service and returns its verdicts. The client retries with the same key; this file also retries
+ * after a 500. If the service rejects the body of a batch, it halves the batch until one event remains, so that one
+ * event cannot hold up 499. Tested by `test/cli/push/deliver.test.ts`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GovApiError, GovNetworkError } from '../../client/errors.ts';
@@ -10,7 +10,7 @@ import { limits } from '../../contract/limits.ts';
 import type { Json } from '../../core/json/parse.ts';
 import type { Batch } from './batch.ts';
 
-/** Where batches go. Implementations retry what is transient and throw GovApiError or GovNetworkError otherwise. */
+/** The destination of batches. It retries temporary failures, and throws GovApiError or GovNetworkError for others. */
 export interface Sink {
   push(
     batch: { readonly key: string; readonly events: readonly Json[] },
@@ -20,24 +20,24 @@ export interface Sink {
 export interface Receipt {
   /** In the order of the events. */
   readonly results: readonly BatchResult[];
-  /** The service had answered this key before. */
+  /** The service had already answered this key. */
   readonly replayed: boolean;
 }
 
 export interface Delivered {
   readonly results: readonly BatchResult[];
-  /** Accepted events that an earlier request with the same key had recorded already. */
+  /** Accepted events that an earlier request with the same key had recorded. */
   readonly duplicates: number;
 }
 
 export interface DeliverOptions {
   readonly sink: Sink;
   readonly signal: AbortSignal;
-  /** Further attempts after a 500. */
+  /** Retries after a 500. */
   readonly retries: number;
 }
 
-/** Delivers a batch. Throws what the sink throws, and INVALID_RESPONSE where verdicts do not match the events. */
+/** Delivers a batch. Throws the sink's errors, and INVALID_RESPONSE if the verdicts do not match the events. */
 export async function deliver(
   { key, events }: Pick<Batch, 'key' | 'events'>,
   options: DeliverOptions,
@@ -58,7 +58,7 @@ export async function deliver(
     if (events.length === 1)
       return { results: [{ eventId: null, status: 'rejected', reason }], duplicates: 0 };
     const middle = Math.ceil(events.length / 2);
-    // in order, and with keys of their own that a repetition makes again
+    // in order, with keys that a repeated delivery derives again
     const left = await deliver({ key: `${key}.0`, events: events.slice(0, middle) }, options);
     const right = await deliver({ key: `${key}.1`, events: events.slice(middle) }, options);
     return { results: [...left.results, ...right.results], duplicates: left.duplicates + right.duplicates };
@@ -74,14 +74,14 @@ async function pushPatiently(
     try {
       return await sink.push({ key, events }, signal);
     } catch (failure) {
-      // nothing is stored under a key by a 500 (contract D6), and every other status is the client's to repeat
+      // the service stores nothing under a key that got a 500 (contract D6); the client retries all other statuses
       if (!(failure instanceof GovApiError) || failure.status !== 500 || attempt >= retries) throw failure;
       await sleep(Math.random() * backoffMs(attempt), undefined, { signal });
     }
   }
 }
 
-/** The ceiling of the wait before attempt `attempt + 1`. */
+/** Returns the longest wait before attempt `attempt + 1`. */
 export const backoffMs = (attempt: number): number =>
   Math.min(limits.clientBackoffMaxMs, limits.clientBackoffMs * 2 ** attempt);
 
@@ -91,7 +91,7 @@ const bodyFaults: Readonly<Record<string, string>> = {
   INVALID_JSON: 'unsafe_json',
 };
 
-/** The verdict for an event that alone makes the service refuse the body; undefined for every other failure. */
+/** Returns the verdict for a single event whose body the service rejects; undefined for any other failure. */
 function faultOfBody(failure: unknown): string | undefined {
   if (!(failure instanceof GovApiError)) return undefined;
   const code = bodyFaults[failure.code] ?? (failure.status === 413 ? 'event_too_large' : undefined);

@@ -1,8 +1,7 @@
 /**
- * When a recording was imported. Events without times of their own carry the time of the import; importing the same
- * bytes again must make the same events, or the service would see other content under the same clientEventIds. So
- * the first import notes its time under the hash of the bytes, and later ones read it.
- * Proven by `test/cli/push/import-time.test.ts`.
+ * The time of a recording's first import. Events without times carry it. A second import of the same bytes must give the
+ * same events; otherwise the service would see different content under the same clientEventIds. So the first import
+ * stores its time under the hash of the bytes. Tested by `test/cli/push/import-time.test.ts`.
  */
 import { hash } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,15 +10,15 @@ import { join } from 'node:path';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Io } from '../terminal/io.ts';
 
-/** Where the tool keeps what it must remember: `$XDG_STATE_HOME/gov`, else `~/.local/state/gov`. */
+/** Returns the directory of the tool's state: `$XDG_STATE_HOME/gov`, else `~/.local/state/gov`. */
 export function stateDirectory(env: Io['env']): string {
   const base = env['XDG_STATE_HOME'] || join(env['HOME'] || homedir(), '.local', 'state');
   return join(base, 'gov');
 }
 
 /**
- * Unix milliseconds of the first import of these bytes, which is `now` where there was none; it is noted then. Throws
- * the system's error where it cannot be noted.
+ * Returns the Unix milliseconds of the first import of these bytes. The first call stores `now`. Throws the system's error
+ * if it cannot store the time.
  */
 export function importTime(directory: string, bytes: Buffer, now: number): number {
   const folder = join(directory, 'imports');
@@ -33,7 +32,7 @@ export function importTime(directory: string, bytes: Buffer, now: number): numbe
     linkSync(draft, path);
     return now;
   } catch (cause) {
-    // another import of the same bytes was faster
+    // another import of the same bytes stored its time first
     const noted = readNote(path);
     if (noted === undefined) throw cause;
     return noted;
@@ -46,7 +45,7 @@ function readNote(path: string): number | undefined {
   try {
     return parseTimestamp(readFileSync(path, 'utf8').trim()) ?? undefined;
   } catch {
-    // not there, or not readable, in which case writing it says why
+    // missing or unreadable; if it is unreadable, writing it reports the reason
     return undefined;
   }
 }

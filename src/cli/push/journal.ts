@@ -1,8 +1,8 @@
 /**
- * Append-only files of records, each on a line of its own: 16 hex digits of the SHA-256 of the JSON, its length in
- * bytes, the JSON. `append` returns once the record is on the disk. A crash leaves at most one torn record, at the end, which
- * was never acknowledged: reading leaves it out, opening cuts it off. A damaged record with others after it cannot
- * come from a crash and is an error. Proven by `test/cli/push/journal.test.ts` (cut at every byte).
+ * Append-only files of records. Each line has 16 hex digits of the SHA-256 of the JSON, its length in bytes, and the JSON.
+ * `append` returns after the record is on disk. A crash leaves at most one torn record, at the end, which was never
+ * acknowledged: reading skips it and opening cuts it off. A damaged record before others is an error.
+ * Tested by `test/cli/push/journal.test.ts`, which cuts a file at every byte.
  */
 import { hash } from 'node:crypto';
 import {
@@ -23,7 +23,7 @@ import { CliError, exit } from '../program/exit.ts';
 export interface Entry {
   /** Byte offset of the record's line. */
   readonly offset: number;
-  /** Bytes of the line, with its newline. */
+  /** Bytes of the line, including its newline. */
   readonly length: number;
   readonly value: unknown;
 }
@@ -38,7 +38,7 @@ function lineOf(value: unknown): Buffer {
   return Buffer.from(`${sumOf(json)} ${Buffer.byteLength(json)} ${json}\n`);
 }
 
-/** The record at an offset, with its end as its heading says it; undefined value where it is torn or damaged. */
+/** Returns the record at an offset and its end. The value of a torn or damaged record is undefined. */
 function recordAt(bytes: Buffer, offset: number): { value: unknown; end: number } {
   const match = heading.exec(bytes.toString('latin1', offset, offset + headingChars));
   if (match === null) return { value: undefined, end: bytes.length };
@@ -49,7 +49,7 @@ function recordAt(bytes: Buffer, offset: number): { value: unknown; end: number 
   return { value: isWhole ? JSON.parse(json.toString('utf8')) : undefined, end: end + 1 };
 }
 
-/** The records of a journal, and where the last of them ends. CliError where the file is damaged. */
+/** Returns the records of a journal and the end of the last one. Errors: `CliError` if the file is damaged. */
 export function readJournal(path: string): { entries: Entry[]; end: number } {
   const bytes = readFileSync(path);
   const entries: Entry[] = [];
@@ -57,7 +57,7 @@ export function readJournal(path: string): { entries: Entry[]; end: number } {
   while (offset < bytes.length) {
     const { value, end } = recordAt(bytes, offset);
     if (value === undefined) {
-      // a torn record is the last, and has no line break but its own
+      // a torn record is the last one, and its line break ends the file
       const newline = bytes.indexOf(NEWLINE, offset);
       if (end < bytes.length || (newline !== -1 && newline + 1 < bytes.length)) throw damaged(path, offset);
       break;
@@ -69,16 +69,12 @@ export function readJournal(path: string): { entries: Entry[]; end: number } {
 }
 
 const damaged = (path: string, offset: number): CliError =>
-  new CliError(
-    exit.error,
-    `${path}: expected the record that was written at byte ${offset}, got other bytes`,
-    {
-      code: 'SPOOL_DAMAGED',
-      hint: 'the disk or another program has changed the file; keep a copy, and move it out of the spool to go on',
-    },
-  );
+  new CliError(exit.error, `${path}: expected the record that gov wrote at byte ${offset}, got other bytes`, {
+    code: 'SPOOL_DAMAGED',
+    hint: 'a disk error or another program has changed the file; keep a copy and move it out of the spool',
+  });
 
-/** One record by its place. */
+/** Reads one record at its offset. */
 export function readEntry(path: string, { offset, length }: { offset: number; length: number }): unknown {
   const file = openSync(path, 'r');
   try {
@@ -92,7 +88,7 @@ export function readEntry(path: string, { offset, length }: { offset: number; le
   }
 }
 
-/** A journal open for appending. */
+/** A journal that is open for appending. */
 export class Journal {
   readonly path: string;
   readonly #file: number;
@@ -105,14 +101,14 @@ export class Journal {
     this.#size = size;
   }
 
-  /** A new file, its name durable as well. Throws where it exists. */
+  /** Creates a file and makes its name durable. Throws if it exists. */
   static create(path: string): Journal {
     const file = openSync(path, 'ax', 0o600);
     syncDirectory(dirname(path));
     return new Journal(path, file, 0);
   }
 
-  /** An existing file, cut to its whole records, or a new one. */
+  /** Opens a file and cuts it to its whole records, or creates it. */
   static open(path: string): Journal {
     const file = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, 0o600);
     const { end } = readJournal(path);
@@ -127,17 +123,17 @@ export class Journal {
   }
 
   /**
-   * Appends a record; durable when it returns. Throws the system's error where it could not be written; what was
-   * written of it is cut off again, and where even that fails nothing is appended any more.
+   * Appends a record; durable when it returns. Throws the system's error if the write fails, after cutting off the partial
+   * record. If that fails too, the journal accepts no more records.
    */
   append(value: unknown): Entry {
-    if (this.#broken) throw new Error(`${this.path} could not be written before`);
+    if (this.#broken) throw new Error(`expected a writable journal at ${this.path}, an earlier write failed`);
     const line = lineOf(value);
     try {
       for (let written = 0; written < line.length;) written += writeSync(this.#file, line, written);
       fsyncSync(this.#file);
     } catch (failure) {
-      // after a failed fsync nobody knows what is on the disk; a next record must not follow it
+      // after a failed fsync the content of the disk is unknown, so no record may follow
       this.#broken = true;
       ftruncateSync(this.#file, this.#size);
       throw failure;
@@ -162,7 +158,7 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** Removes a file where it exists. */
+/** Removes a file if it exists. */
 export function remove(path: string): void {
   try {
     unlinkSync(path);

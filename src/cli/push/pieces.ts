@@ -1,7 +1,7 @@
 /**
- * Cuts a stream of bytes into records, one per line or one per element of a JSON array, in memory for one record.
- * Newlines, brackets and quotes are ASCII, and no byte of a longer UTF-8 sequence is, so bytes are enough.
- * Proven by `test/cli/push/records.test.ts`.
+ * Cuts a stream of bytes into records: one per line, or one per element of a JSON array. It keeps one record in memory.
+ * Newlines, brackets and quotes are ASCII, and longer UTF-8 sequences contain no ASCII byte, so the code compares bytes.
+ * Tested by `test/cli/push/records.test.ts`.
  */
 import { inputError, mostEventBytes, type Piece } from './record.ts';
 
@@ -16,7 +16,7 @@ const CLOSE_ARRAY = 0x5d;
 const isSpace = (byte: number): boolean =>
   byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === NEWLINE;
 
-/** Collects the bytes of one record across chunks; forgets them where they become too many. */
+/** Collects the bytes of one record across chunks, and drops them if there are too many. */
 class Collector {
   #parts: Buffer[] = [];
   #size = 0;
@@ -39,7 +39,7 @@ class Collector {
 
 const isBlank = (bytes: Buffer | null): boolean => bytes !== null && bytes.every(isSpace);
 
-/** The lines that are not blank. */
+/** Yields the lines that are not blank. */
 export async function* lines(chunks: Chunks): AsyncGenerator<Piece> {
   const collector = new Collector();
   let line = 1;
@@ -62,8 +62,8 @@ export async function* lines(chunks: Chunks): AsyncGenerator<Piece> {
 const asBuffer = (chunk: Uint8Array): Buffer => Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 
 /**
- * The elements of a JSON array. What stands between commas is not looked into beyond strings and brackets; the
- * reader of each element does that. CliError (exit 2) where the array does not end, or something follows it.
+ * Yields the elements of a JSON array. Between commas it looks only at strings and brackets; the reader of each element
+ * checks the rest. Errors: exit 2 if the array does not end, or if text follows it.
  */
 export async function* elements(chunks: Chunks, sourceName: string): AsyncGenerator<Piece> {
   const cutter = new ArrayCutter(sourceName);
@@ -87,7 +87,7 @@ class ArrayCutter {
   }
 
   *cut(bytes: Buffer): Generator<Piece> {
-    let from = 0; // of the element that is open in this chunk
+    let from = 0; // start of the current element in this chunk
     for (let at = 0; at < bytes.length; at++) {
       const byte = bytes[at] ?? 0;
       if (byte === NEWLINE) this.#line += 1;

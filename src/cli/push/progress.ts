@@ -1,16 +1,16 @@
 /**
- * How far a push is: one line on a terminal that is rewritten, from 300 ms on; elsewhere one line every ten seconds.
- * Numbers only, so nothing that was read can reach the terminal. Proven by `test/cli/push/progress.test.ts`.
+ * Progress of a push. On a terminal: one line, rewritten, after 300 ms. Elsewhere: one line every ten seconds. It prints
+ * numbers only, so no input reaches the terminal. Tested by `test/cli/push/progress.test.ts`.
  */
 import { number } from './count.ts';
 
 export interface ProgressOptions {
-  /** Null where the input's size is not known. */
+  /** Null if the size of the input is unknown. */
   readonly totalBytes: number | null;
   readonly tty: boolean;
-  /** Milliseconds of any steady clock. */
+  /** Milliseconds of any monotonic clock. */
   readonly now: () => number;
-  /** Takes text for standard error. */
+  /** Writes text to standard error. */
   readonly write: (text: string) => void;
 }
 
@@ -33,7 +33,7 @@ export class Progress {
     this.#startedAt = options.now();
   }
 
-  /** Begins to show; the timer does not keep the process alive. */
+  /** Starts the display. The timer does not keep the process alive. */
   start(): void {
     this.#timer = setInterval(() => this.show(), this.#options.tty ? terminalMs : plainMs).unref();
   }
@@ -48,7 +48,7 @@ export class Progress {
     this.#sentEvents += events;
   }
 
-  /** Events read and not judged. */
+  /** Events read and not yet judged. */
   get unsent(): number {
     return this.#readEvents - this.#sentEvents;
   }
@@ -75,7 +75,7 @@ export class Progress {
     return parts.join(', ');
   }
 
-  /** Takes the line off a terminal, before anything else is written there. */
+  /** Removes the line from a terminal, before other output. */
   clear(): void {
     if (this.#shown && this.#options.tty) this.#options.write(clearLine);
     this.#shown = false;
@@ -87,7 +87,7 @@ export class Progress {
   }
 }
 
-/** `00:12`, or `01:00:12`. */
+/** Returns `00:12`, or `01:00:12`. */
 export function clock(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
   const pair = (value: number): string => String(value).padStart(2, '0');

@@ -1,7 +1,7 @@
 /**
- * Sends what a queue holds, lane by lane. When the service cannot be reached, a queue in memory gives up at once;
- * a durable one waits and tries again for as long as input keeps coming, and gives up after one more attempt.
- * Proven by `test/cli/push/pump.test.ts`.
+ * Sends the batches of a queue, lane by lane. If the service cannot be reached, a queue in memory gives up at once. A
+ * durable queue retries while input arrives, and gives up after one more attempt.
+ * Tested by `test/cli/push/pump.test.ts`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isTransient } from '../../client/retry.ts';
@@ -13,15 +13,15 @@ import type { BatchQueue } from './queue.ts';
 export interface PumpOptions extends DeliverOptions {
   readonly queue: BatchQueue;
   readonly lanes: number;
-  /** Told after the queue has settled the batch. */
+  /** Called after the queue has settled the batch. */
   readonly delivered: (batch: Batch, delivered: Delivered) => Promise<void>;
-  /** Told when the service cannot be reached and the batches wait. */
+  /** Called if the service cannot be reached and the batches wait. */
   readonly waiting: (failure: unknown) => void;
   /** Fires when the input has ended. */
   readonly inputEnded: AbortSignal;
 }
 
-/** Resolves when the queue is closed and empty. Throws the first failure that stopped a lane; the others end then. */
+/** Resolves after the queue is closed and empty. Throws the first failure that stopped a lane; other lanes then end. */
 export async function pump(options: PumpOptions): Promise<void> {
   const stop = new AbortController();
   const signal = AbortSignal.any([options.signal, stop.signal]);
@@ -67,7 +67,7 @@ async function deliverOrWait(batch: Batch, options: PumpOptions): Promise<Delive
   }
 }
 
-/** Waits longer after each failure, but no longer than the input lasts. */
+/** Waits longer after each failure, and not longer than the input lasts. */
 async function pauseOrEnd(attempt: number, { signal, inputEnded }: PumpOptions): Promise<void> {
   const most = Math.min(limits.pushRetrySeconds * 1000, 1000 * 2 ** attempt);
   const ms = most / 2 + (Math.random() * most) / 2;

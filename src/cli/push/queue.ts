@@ -1,28 +1,28 @@
 /**
- * Batches on their way from the reader to the lanes. In memory a lane holds few, and the reader waits; the spool
- * (`spool-queue.ts`) holds as many as the disk, and the reader never waits for the service.
- * Proven by `test/cli/push/pump.test.ts`.
+ * Batches between the reader and the lanes. In memory a lane keeps few batches, and the reader waits. The spool
+ * (`spool-queue.ts`) keeps as many as fit on disk, and the reader never waits for the service.
+ * Tested by `test/cli/push/pump.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { Batch } from './batch.ts';
 import type { Delivered } from './deliver.ts';
 
 export interface BatchQueue {
-  /** Whether what is in the queue outlives this process. */
+  /** Whether the content of the queue survives this process. */
   readonly durable: boolean;
-  /** Resolves when the queue has taken the batch. A durable queue has it on disk by then. */
+  /** Resolves after the queue has taken the batch. A durable queue has it on disk then. */
   put(batch: Batch): Promise<void>;
-  /** The lane's next batch, again if it was taken but not settled; null where the lane has ended. */
+  /** Returns the lane's next batch. Repeats a taken batch that is not settled. Null after the lane has ended. */
   take(lane: number): Promise<Batch | null>;
-  /** The batch that `take` gave for this lane is dealt with. */
+  /** Marks the lane's taken batch as done. */
   settle(lane: number, batch: Batch, delivered: Delivered): Promise<void>;
-  /** Nothing will be put any more: lanes end when they are empty. */
+  /** No batch follows: lanes end when they are empty. */
   close(): void;
-  /** Nothing will be sent any more: lanes end now, and `put` no longer waits. */
+  /** Sends no more: lanes end now, and `put` no longer waits. */
   stop(): void;
 }
 
-/** Wakes whoever waits for something to change. */
+/** Wakes all waiters when a state changes. */
 export class Bell {
   #waiting: (() => void)[] = [];
 

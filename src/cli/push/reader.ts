@@ -1,7 +1,6 @@
 /**
- * Reads the sources of a push, cuts them into batches and puts these into a queue. A pipe that pauses does not hold
- * back what has come: after a second without input its events go out as a smaller batch.
- * Proven by `test/cli/push/run.test.ts`.
+ * Reads the sources of a push, cuts them into batches and puts these into a queue. After a second without input from a
+ * pipe, its events leave as a smaller batch. Tested by `test/cli/push/run.test.ts`.
  */
 import type { Readable } from 'node:stream';
 import { limits } from '../../contract/limits.ts';
@@ -25,7 +24,7 @@ export interface ReadPlan {
   /** Set for recordings. */
   readonly imports: ImportReading | undefined;
   readonly batcher: BatcherOptions;
-  /** What an earlier session has queued already. */
+  /** End of the input that an earlier session has queued. */
   readonly position: Position | undefined;
   readonly stdin: Readable;
   readonly progress: Pick<Progress, 'bytes' | 'read'>;
@@ -39,8 +38,8 @@ interface Reading {
 }
 
 /**
- * Reads all sources in order. Throws what reading threw, or the signal's reason; what had been read of a source that
- * can be read again is dropped then, and of any other it is in the queue.
+ * Reads all sources in order. Throws an error of reading, or the signal's reason. It then drops partial batches of a file,
+ * which can be read again, and queues those of a pipe.
  */
 export async function readSources(sources: readonly InputSource[], reading: Reading): Promise<void> {
   const from = reading.plan.position?.source ?? 0;
@@ -59,7 +58,7 @@ async function readSource(source: InputSource, index: number, reading: Reading):
     await fill(source, index, { ...reading, filler });
   } catch (failure) {
     if (fromPipe) await filler.flush();
-    // a pipe that was left in the middle of a line ends in what is no record
+    // an interrupted pipe may end in the middle of a record
     reading.signal.throwIfAborted();
     throw failure;
   } finally {
@@ -99,7 +98,7 @@ async function fill(
   }
 }
 
-/** Puts batches into the queue one after the other, also those that a timer has found waiting. */
+/** Puts batches into the queue one after another, also those that its timer flushes. */
 class Filler {
   readonly #batcher: Batcher;
   readonly #queue: Pick<BatchQueue, 'put'>;
@@ -115,7 +114,7 @@ class Filler {
   async add(...record: Parameters<Batcher['add']>): Promise<void> {
     this.#addedAt = performance.now();
     const complete = this.#batcher.add(...record);
-    // the timer may be putting what came before
+    // the timer may still be putting earlier batches
     if (complete.length > 0 || this.#busy) await this.#put(complete);
   }
 
@@ -123,7 +122,7 @@ class Filler {
     return this.#put(this.#batcher.flush());
   }
 
-  /** Sends what has waited for a second. A failure to do so is met by whoever puts next. */
+  /** Sends events that have waited for a second. The next `put` throws a failure of this. */
   linger(): void {
     if (this.#busy || !this.#batcher.isPartial || performance.now() - this.#addedAt < limits.pushLingerMs)
       return;

@@ -1,7 +1,7 @@
 /**
- * One record of pushed input: an event to send, or one that cannot be sent and why. What is not JSON at all ends
- * the reading with file and line (exit 2); what is JSON but not I-JSON would make the service refuse the whole batch
- * around it, so it is judged here, alone. Proven by `test/cli/push/records.test.ts`.
+ * One record of pushed input: an event to send, or the reason why it cannot be sent. Text that is not JSON ends the
+ * reading with file and line (exit 2). JSON that is not I-JSON would make the service reject the whole batch, so only
+ * this record is rejected. Tested by `test/cli/push/records.test.ts`.
  */
 import { isUtf8 } from 'node:buffer';
 import { limits } from '../../contract/limits.ts';
@@ -10,7 +10,7 @@ import { parseJson, type Json } from '../../core/json/parse.ts';
 import { CliError, exit } from '../program/exit.ts';
 
 export interface SendableRecord {
-  /** Line of the source on which the event begins, from 1. */
+  /** Line of the source where the event begins, from 1. */
   readonly line: number;
   readonly event: Json;
   /** The event's JSON as it is sent. */
@@ -18,21 +18,21 @@ export interface SendableRecord {
 }
 export interface RefusedRecord {
   readonly line: number;
-  /** A reason as the service would give it (contract E10). */
+  /** A reason in the form of the service (contract E10). */
   readonly reason: string;
 }
 export type InputRecord = SendableRecord | RefusedRecord;
 
-/** A stretch of the input that holds one record; null where it is longer than can be sent. */
+/** The part of the input that contains one record; null if it is too long to send. */
 export interface Piece {
   readonly line: number;
   readonly bytes: Buffer | null;
 }
 
-/** Most bytes of one event: what fits into a batch by itself. */
+/** Largest event in bytes: one that fits into a batch alone. */
 export const mostEventBytes = limits.batchBodyBytes - 64;
 
-/** Bounds of an event inside `{"events":[…]}`. */
+/** Limits of an event inside `{"events":[…]}`. */
 const bounds = {
   depth: limits.jsonDepth - 2,
   values: limits.jsonValuesLarge - 2,
@@ -43,7 +43,7 @@ const bounds = {
 export const inputError = (where: string, detail: string, cause?: unknown): CliError =>
   new CliError(exit.usage, `${where}: ${detail}`, { code: 'INVALID_INPUT', cause });
 
-/** Reads one record. The input is whatever the user has. CliError (exit 2) where it is not JSON. */
+/** Reads one record of untrusted input. Errors: exit 2 if it is not JSON. */
 export function readPiece(piece: Piece, sourceName: string): InputRecord {
   const { line, bytes } = piece;
   if (bytes === null) {
@@ -60,7 +60,7 @@ export function readPiece(piece: Piece, sourceName: string): InputRecord {
   }
 }
 
-/** A record of a value that is JSON already. */
+/** Returns a record of a value that is JSON already. */
 export const sendable = (line: number, event: Json): SendableRecord => ({
   line,
   event,

@@ -1,7 +1,7 @@
 /**
- * What a push tells: verdicts on standard output in the chosen format, remarks and the summary on standard error.
- * `json` is one value at the end, `ndjson` and `csv` one verdict per line as they come, `id` the accepted eventIds.
- * A reader that goes away ends the output, not the push. Proven by `test/cli/push/run.test.ts`.
+ * The output of a push: verdicts on standard output in the chosen format, remarks and the summary on standard error.
+ * `json` prints one value at the end, `ndjson` and `csv` one verdict per line as it arrives, `id` the accepted eventIds.
+ * If the reader closes the output, the push continues. Tested by `test/cli/push/run.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { changeLabels, type Change } from '../import/fit.ts';
@@ -16,7 +16,7 @@ import type { Delivered } from './deliver.ts';
 import type { Progress } from './progress.ts';
 import type { ImportNote } from './source.ts';
 
-export interface Verdict {
+export interface EventVerdict {
   readonly line: number;
   readonly source: string;
   readonly status: 'accepted' | 'rejected';
@@ -38,14 +38,14 @@ export class Report {
   accepted = 0;
   rejected = 0;
   duplicates = 0;
-  /** Last line of each source whose event was judged; exact where there is one lane. */
+  /** Last judged line of each source; exact with one lane. */
   readonly lastLine = new Map<string, number>();
   readonly #out: Out;
   readonly #progress: Progress;
-  /** Writes to standard error whatever --quiet says. */
+  /** Writes to standard error, also with --quiet. */
   readonly #tell: (text: Safe) => Promise<void>;
   readonly #runs = new Set<string>();
-  readonly #results: Verdict[] = [];
+  readonly #results: EventVerdict[] = [];
   readonly #imports: ImportCount[] = [];
   readonly #changes = new Map<Change, number>();
   #conflicts = 0;
@@ -61,7 +61,7 @@ export class Report {
     this.#tell = tell;
   }
 
-  /** Takes the verdicts of a batch. */
+  /** Counts and prints the verdicts of a batch. */
   async judged({ sourceName, lines, events }: Batch, { results, duplicates }: Delivered): Promise<void> {
     this.duplicates += duplicates;
     this.#progress.sent(results.length);
@@ -85,7 +85,7 @@ export class Report {
     if (last !== undefined) this.lastLine.set(sourceName, last);
   }
 
-  /** Takes a record that was refused before it could be sent. */
+  /** Counts and prints a record that was rejected before sending. */
   async refused(source: string, { line, reason }: { line: number; reason: string }): Promise<void> {
     this.#progress.sent(1);
     await this.#verdict({ line, source, status: 'rejected', eventId: null, reason });
@@ -93,9 +93,7 @@ export class Report {
 
   async imported(note: ImportNote): Promise<void> {
     if (note.kind === 'not UTF-8') {
-      await this.#remark(
-        safe`${note.source}: not UTF-8 throughout; bytes that could not be read became U+FFFD`,
-      );
+      await this.#remark(safe`${note.source}: not UTF-8 throughout; unreadable bytes became U+FFFD`);
       return;
     }
     const { runId, format, items, events, changes } = note.run;
@@ -122,7 +120,7 @@ export class Report {
     if (this.#runs.size < limits.pushCountedRuns) this.#runs.add(runId);
   }
 
-  async #verdict(verdict: Verdict): Promise<void> {
+  async #verdict(verdict: EventVerdict): Promise<void> {
     if (verdict.status === 'accepted') this.accepted += 1;
     else {
       this.rejected += 1;
@@ -133,13 +131,13 @@ export class Report {
     await this.#print(verdict);
   }
 
-  async #listRejection({ source, line, reason, clientEventId }: Verdict): Promise<void> {
+  async #listRejection({ source, line, reason, clientEventId }: EventVerdict): Promise<void> {
     const which = clientEventId === undefined ? safe`` : safe` (${clientEventId})`;
     this.#progress.clear();
     await this.#tell(safe`${source}:${line}${which}: rejected: ${reason ?? 'no reason given'}`);
   }
 
-  #print(verdict: Verdict): Promise<void> {
+  #print(verdict: EventVerdict): Promise<void> {
     switch (this.#out.format) {
       case 'ndjson':
         return this.#write(() => this.#out.json(verdict, 0));
@@ -158,7 +156,7 @@ export class Report {
     }
   }
 
-  /** Evidence goes on to the service when nobody reads the verdicts any more. */
+  /** Sending continues if nobody reads the verdicts any more. */
   async #write(write: () => Promise<void>): Promise<void> {
     if (this.#muted) return;
     try {
@@ -174,7 +172,7 @@ export class Report {
     await this.#out.note(text);
   }
 
-  /** The one value of `json` and `yaml`, and the summary for people. `more`: further members and sentences. */
+  /** Prints the one value of `json` and `yaml`, and the summary for people. `more`: extra members and sentences. */
   async finish(more: {
     readonly members?: object;
     readonly sentences?: readonly Safe[];
@@ -184,7 +182,7 @@ export class Report {
     this.#progress.stop();
     const unlisted = rejected - limits.pushListedRejections;
     if (unlisted > 0)
-      await this.#tell(safe`and ${number(unlisted)} more rejected; -o ndjson gives every verdict`);
+      await this.#tell(safe`${number(unlisted)} more rejected; -o ndjson prints every verdict`);
     const value = {
       accepted,
       rejected,
@@ -209,13 +207,13 @@ export class Report {
   #importSentences(): Safe[] {
     if (this.#importedRuns === 0) return [];
     const [runs, events] = [counted(this.#importedRuns, 'run'), counted(this.#importedEvents, 'event')];
-    const read = safe`read ${runs}: ${number(this.#importedItems)} messages, steps or observations made ${events}`;
+    const read = safe`read ${runs}: ${events} from ${number(this.#importedItems)} messages, steps or observations`;
     const changes = [...this.#changes].map(
       ([change, count]) => safe`  ${number(count)} ${changeLabels[change]}`,
     );
     if (this.#conflicts === 0) return [read, ...changes];
-    const found = safe`${counted(this.#conflicts, 'event')} recorded before with other content`;
-    const advice = safe`if this recording was imported elsewhere, give the time of that import: --import-time`;
+    const found = safe`${counted(this.#conflicts, 'event')} exist with other content`;
+    const advice = safe`if another machine imported this recording, repeat the time of that import: --import-time`;
     return [read, ...changes, found, advice];
   }
 }

@@ -1,11 +1,11 @@
 /**
- * `gov events push`: reads events, or recordings of other programs, and records them in batches. With a spool every
- * batch is on the disk before it is sent, and reading never waits for the service.
+ * `gov events push`: reads events, or recordings of other programs, and records them in batches. With a spool every batch
+ * is on disk before it is sent, and reading never waits for the service.
  *
- * What repeats nothing: batches of a file are cut by its content alone, so the same command gives the same
- * idempotency keys. What a failure leaves unsent is therefore either in the spool, or sent again by the same command.
- * Of a file that cannot be read to its end only full batches are sent, as their keys hold after it is mended; what
- * came through a pipe cannot come again and is sent as far as it was read. Proven by `test/cli/push/run.test.ts`.
+ * Repeating a command records nothing twice: the content of a file alone decides its batches, so the same command gives
+ * the same idempotency keys. After a failure, unsent events are in the spool, or the same command sends them again. Of a
+ * file that cannot be read to its end, only full batches are sent: their keys stay valid after a correction. Input from a
+ * pipe cannot be read again, so all of it is sent. Tested by `test/cli/push/run.test.ts`.
  */
 import { exit, failureOf } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
@@ -16,11 +16,11 @@ import { counted } from './count.ts';
 import { Report } from './report.ts';
 import { findSources, isPipe } from './source.ts';
 import { explained, interrupted, transfer } from './transfer.ts';
-import { planOf, type PushIo, type PushOptions, type Work } from './work.ts';
+import { planOf, type PushIo, type PushOptions, type PushWork } from './work.ts';
 
 export type { PushIo, PushOptions } from './work.ts';
 
-/** Pushes; answers the exit code 0 or 9. Every other outcome is thrown, after the summary. */
+/** Pushes. Returns exit code 0 or 9; throws any other outcome after the summary. */
 export async function eventsPush(options: PushOptions, io: PushIo): Promise<number> {
   const sources = findSources(options.files, io.cwd);
   const progress = new Progress({
@@ -33,7 +33,7 @@ export async function eventsPush(options: PushOptions, io: PushIo): Promise<numb
     write: io.progress?.write ?? (() => {}),
   });
   const report = new Report(io.out, { progress, tell: io.tell });
-  const work: Work = { options, io, sources, progress, report };
+  const work: PushWork = { options, io, sources, progress, report };
   if (options.dryRun) await dryRun(work);
   else if (options.spool === undefined) await pushFromMemory(work);
   else {
@@ -43,7 +43,7 @@ export async function eventsPush(options: PushOptions, io: PushIo): Promise<numb
   return report.rejected > 0 && options.failOn === 'rejected' ? exit.partial : exit.ok;
 }
 
-async function dryRun(work: Work): Promise<void> {
+async function dryRun(work: PushWork): Promise<void> {
   const { io, sources, report } = work;
   const { loadCheck } = await import('./check.ts');
   const check = await loadCheck(io.now);
@@ -68,7 +68,7 @@ async function dryRun(work: Work): Promise<void> {
   if (failure !== undefined) throw failure;
 }
 
-async function pushFromMemory(work: Work): Promise<void> {
+async function pushFromMemory(work: PushWork): Promise<void> {
   const { options, report, progress, sources, io } = work;
   const queue = new MemoryQueue(options.concurrency);
   const failure = await transfer(work, { queue, plan: planOf(work, undefined) });
@@ -76,14 +76,14 @@ async function pushFromMemory(work: Work): Promise<void> {
   const sentences = [
     ...(io.signal.aborted ? [interrupted(report)] : []),
     ...(lost > 0
-      ? [safe`${counted(lost, 'event')} read and not acknowledged; from a pipe they are lost without --spool`]
+      ? [safe`${counted(lost, 'event')} read and not acknowledged; without --spool they are lost from a pipe`]
       : []),
   ];
   await report.finish({ dryRun: false, sentences });
   if (failure === undefined) return;
   const again =
     failureOf(failure).exit === exit.usage
-      ? 'correct the input and run it again'
+      ? 'correct the input and run the command again'
       : 'run the same command again';
-  throw explained(failure, `${again}: what was recorded is known for 24 hours`);
+  throw explained(failure, `${again}: the service recognises recorded events for 24 hours`);
 }

@@ -1,6 +1,6 @@
 /**
- * Where pushed events come from: files and standard input, as records. The format is told by name and first bytes
- * unless it is given. Bytes are counted for the progress. Proven by `test/cli/push/records.test.ts`.
+ * The sources of pushed events: files and standard input, as records. Name and first bytes decide the format unless a flag
+ * does. It counts bytes for the progress. Tested by `test/cli/push/records.test.ts`.
  */
 import { isUtf8 } from 'node:buffer';
 import { createReadStream, statSync, type Stats } from 'node:fs';
@@ -19,15 +19,15 @@ export const inputFormats = ['auto', 'ndjson', 'json', 'csv'] as const;
 export type InputFormat = (typeof inputFormats)[number];
 
 export interface InputSource {
-  /** As people are told. */
+  /** The name to show to people. */
   readonly name: string;
   /** Null for standard input. */
   readonly path: string | null;
-  /** Null where it is not known before the end. */
+  /** Null if the size is unknown before the end. */
   readonly size: number | null;
 }
 
-/** The sources of the words on the command line, `-` for standard input. CliError (exit 2) before anything is read. */
+/** Returns the sources of the words on the command line, `-` for standard input. Errors: exit 2 before reading. */
 export function findSources(words: readonly string[], cwd: string): InputSource[] {
   if (words.filter((word) => word === '-').length > 1)
     throw usage('expected standard input once, got - twice');
@@ -55,8 +55,8 @@ export interface Reading {
 }
 
 /**
- * The bytes of a source until the signal fires. Then a file throws the signal's reason, and a pipe ends, so that
- * what was taken out of it is still read.
+ * Yields the bytes of a source until the signal fires. A file then throws the signal's reason. A pipe then ends, so that
+ * the bytes already taken from it are still processed.
  */
 export async function* readChunks(
   source: InputSource,
@@ -80,10 +80,10 @@ export async function* readChunks(
   if (!isPipe(source)) signal.throwIfAborted();
 }
 
-/** Whether what was read cannot be read again. */
+/** Returns whether the source cannot be read a second time. */
 export const isPipe = ({ size }: InputSource): boolean => size === null;
 
-/** The records of a source that holds events. */
+/** Yields the records of a source of events. */
 export async function* readRecords(
   source: InputSource,
   chunks: Chunks,
@@ -92,7 +92,7 @@ export async function* readRecords(
   const { name } = source;
   const { first, all } = await peek(chunks);
   const body = withoutMark(all, first);
-  const found = format === 'auto' ? tellFormat(name, first) : format;
+  const found = format === 'auto' ? detectFormatOf(name, first) : format;
   if (found === 'csv') {
     const { csvRecords } = await import('./csv.ts');
     yield* csvRecords(body, name);
@@ -102,8 +102,8 @@ export async function* readRecords(
   }
 }
 
-/** JSON by its first character; CSV by the file's ending or a header that names an event's fields. */
-function tellFormat(name: string, first: Buffer): Exclude<InputFormat, 'auto'> {
+/** JSON by its first character; CSV by the file's ending, or by a header that names an event's fields. */
+function detectFormatOf(name: string, first: Buffer): Exclude<InputFormat, 'auto'> {
   const text = first
     .toString('utf8', 0, 4096)
     .replace(/^\ufeff/, '')
@@ -133,7 +133,7 @@ async function peek(chunks: Chunks): Promise<{ first: Buffer; all: Chunks }> {
   return { first, all };
 }
 
-/** Editors on Windows put a byte order mark before UTF-8; it is no part of the events. */
+/** Removes the byte order mark that editors on Windows put before UTF-8. */
 async function* withoutMark(chunks: Chunks, first: Buffer): AsyncGenerator<Uint8Array> {
   let skip = first[0] === 0xef && first[1] === 0xbb && first[2] === 0xbf ? 3 : 0;
   for await (const chunk of chunks) {
@@ -144,7 +144,7 @@ async function* withoutMark(chunks: Chunks, first: Buffer): AsyncGenerator<Uint8
 
 export interface ImportReading {
   readonly options: Omit<ImportOptions, 'sourceName' | 'importedAt'>;
-  /** The time given to events without one, for these bytes. */
+  /** Returns the time for events without one, for these bytes. */
   readonly importedAt: (bytes: Buffer) => number;
   readonly told: (note: ImportNote) => void;
 }
@@ -152,7 +152,7 @@ export type ImportNote =
   | { readonly kind: 'run'; readonly source: string; readonly run: ImportedRun }
   | { readonly kind: 'not UTF-8'; readonly source: string };
 
-/** The records of a source that another program wrote. It is read whole, at most `limits.importBytes`. */
+/** Yields the records of another program's recording. Reads the source whole, at most `limits.importBytes`. */
 export async function* readImport(
   source: InputSource,
   chunks: Chunks,
@@ -182,7 +182,7 @@ export async function* readImport(
   });
   for (const run of runs) {
     told({ kind: 'run', source: source.name, run });
-    // an imported event is JSON: its builder has made it from JSON
+    // an imported event is JSON: its builder made it from JSON
     for (const event of run.events) yield sendable(1, event as unknown as Json);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The spool as the queue between reader and lanes. What earlier sessions left goes first, in order and through one
- * lane; then every lane its own. Proven by `test/cli/push/spool.test.ts`.
+ * The spool as the queue between reader and lanes. Batches of earlier sessions go first, in order, through one lane; then
+ * each lane sends its own. Tested by `test/cli/push/spool.test.ts`.
  */
 import type { Batch } from './batch.ts';
 import type { Delivered } from './deliver.ts';
@@ -23,7 +23,7 @@ export class SpoolQueue implements BatchQueue {
     this.#lanes = Array.from({ length: lanes }, () => []);
   }
 
-  /** Events on the disk that are not acknowledged yet. */
+  /** Events on disk without an acknowledgement. */
   get waitingEvents(): number {
     return [this.#earlier, ...this.#lanes].flat().reduce((sum, { events }) => sum + events, 0);
   }
@@ -48,7 +48,7 @@ export class SpoolQueue implements BatchQueue {
     }
   }
 
-  /** While earlier batches wait, lane 0 sends these and the others have nothing to do. */
+  /** While earlier batches wait, lane 0 sends them and the other lanes wait. */
   #queueOf(lane: number): Waiting[] | undefined {
     if (this.#earlier.length > 0) return lane === 0 ? this.#earlier : undefined;
     return this.#lanes[lane];

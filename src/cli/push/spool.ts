@@ -1,16 +1,16 @@
 /**
- * The spool of `events push --spool`: a directory in which batches wait until the service has acknowledged them.
+ * The spool of `events push --spool`: a directory where batches wait until the service has acknowledged them.
  *
- *   NNNNNNNN.queue   a journal: the session that writes it, then its batches, then `ended` once all input is in it
- *   NNNNNNNN.acks    a journal: which batches (by offset) were acknowledged
- *   rejected.ndjson  events that the service refused, with its reasons
- *   lock             the process that uses it
+ *   NNNNNNNN.queue   a journal: its session, the batches of the session, then `ended` after the last input
+ *   NNNNNNNN.acks    a journal: offsets of acknowledged batches
+ *   rejected.ndjson  events that the service rejected, with its reasons
+ *   lock             the process that uses the spool
  *
- * `append` and `acknowledge` return when the disk has it. What a crash leaves at each step: before `append` returns,
- * a torn record that counts as never queued; after it, a batch that is sent; between the service's answer and the
- * acknowledgement, a batch that is sent again under the same idempotency key; between the removal of a queue and of
- * its acks, acks without a queue, which the next opening removes. Proven by `test/cli/push/spool.test.ts` and, with
- * processes killed at any moment, by `test/cli/push/kill.test.ts`.
+ * `append` and `acknowledge` return after the disk has the record. A crash leaves, at each step: before `append` returns,
+ * a torn record, which counts as never queued; after it, a batch that the next push sends; between the service's response
+ * and the acknowledgement, a batch that is sent again under the same idempotency key; between the removal of a queue and
+ * of its acks, acks without a queue, which the next opening removes. Tested by `test/cli/push/spool.test.ts`, and by
+ * `test/cli/push/kill.test.ts`, which kills processes at random moments.
  */
 import { appendFileSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,18 +21,18 @@ import type { Delivered } from './deliver.ts';
 import { Journal, readEntry, readJournal, remove, syncDirectory } from './journal.ts';
 import { lockDirectory } from './lock.ts';
 
-/** How far the input of a session is in the spool. */
+/** The part of a session's input that is in the spool. */
 export interface Position {
-  /** Index of the source that is being read; those before it are in the spool whole. */
+  /** Index of the current source. All earlier sources are in the spool whole. */
   readonly source: number;
-  /** Per lane, the position of the last record of that source in the spool; −1 for none. */
+  /** Per lane: the position of that source's last record in the spool; −1 for none. */
   readonly lanes: readonly number[];
 }
 
 /** One call of the command. */
 export interface SpoolSession {
   readonly id: string;
-  /** Where the batches go; those of another target are never sent there. */
+  /** Name of the service. Batches go to no other service. */
   readonly target: string;
   /** Absolute paths, `-` for standard input. */
   readonly sources: readonly string[];
@@ -56,7 +56,7 @@ export interface Waiting {
 interface Segment {
   readonly path: string;
   readonly session: SpoolSession;
-  /** Where this segment's last batch leaves the session's input. */
+  /** Position of the session's input after this segment's last batch. */
   readonly position: Position;
   ended: boolean;
   readonly unacknowledged: Set<number>;
@@ -83,8 +83,8 @@ export class Spool {
   }
 
   /**
-   * Opens a directory, made where it is missing (0700), for this process alone. CliError: exit 6 where another
-   * process uses it, exit 1 where a file is damaged. `segmentBytes`: size at which the next file begins.
+   * Opens a directory for this process alone, and creates it with mode 0700 if it is missing. Errors: exit 6 if another
+   * process uses it, exit 1 if a file is damaged. `segmentBytes`: size at which the next file begins.
    */
   static open(directory: string, segmentBytes: number = limits.pushSegmentBytes): Spool {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -107,13 +107,13 @@ export class Spool {
       this.#next = Number.parseInt(name, 10) + 1;
       const path = join(this.directory, name);
       const segment = loadSegment(path);
-      // a crash came before the segment had its first record
+      // a crash happened before the segment's first record
       if (segment === undefined) remove(path);
       else this.#segments.set(path, segment);
     }
   }
 
-  /** The batches left by earlier sessions, in the order in which they were queued. */
+  /** Returns the batches of earlier sessions, in the order of queueing. */
   waiting(): Waiting[] {
     return [...this.#segments.values()].flatMap((segment) => {
       if (segment.unacknowledged.size === 0) return [];
@@ -121,7 +121,7 @@ export class Spool {
     });
   }
 
-  /** The newest session that left something, with how far its input is in the spool. */
+  /** Returns the newest session with remaining batches, and the position of its input. */
   newest(): (SpoolSession & { readonly ended: boolean }) | undefined {
     const newest = [...this.#segments.values()].at(-1);
     return newest === undefined
@@ -129,16 +129,16 @@ export class Spool {
       : { ...newest.session, position: newest.position, ended: newest.ended };
   }
 
-  /** CliError (exit 2) where batches wait that belong elsewhere. */
+  /** Errors: exit 2 if batches for another service wait. */
   requireTarget(target: string): void {
     for (const { session, unacknowledged } of this.#segments.values()) {
       if (unacknowledged.size === 0 || session.target === target) continue;
       const message = `${this.directory} holds events for ${session.target}, and this command goes to ${target}`;
-      throw usage(message, 'use the context they were meant for, or another spool: --spool DIR');
+      throw usage(message, 'use the context of those events, or another spool: --spool=DIR');
     }
   }
 
-  /** Begins to queue the batches of a session. Segments that wait for nothing are removed. */
+  /** Starts a session. Removes segments without waiting batches. */
   begin(session: SpoolSession): void {
     this.#startSegment(session, session.position);
     for (const segment of this.#segments.values()) this.#discard(segment);
@@ -164,9 +164,9 @@ export class Spool {
     if (before !== undefined) this.#discard(before.segment);
   }
 
-  /** Puts a batch on the disk. Throws the system's error, after which nothing more can be queued. */
+  /** Puts a batch on disk. Throws the system's error, after which the spool accepts no more batches. */
   append(batch: Batch): Waiting {
-    if (this.#active === undefined) throw new Error('expected a session to have begun');
+    if (this.#active === undefined) throw new Error('expected begin() before append()');
     if (this.#active.journal.size >= this.#segmentBytes) {
       this.#startSegment(this.#active.segment.session, this.#active.position);
     }
@@ -177,7 +177,7 @@ export class Spool {
     return { segment: active.segment, offset, length, lane: batch.lane, events: batch.events.length };
   }
 
-  /** All input is in the spool: there is nothing to read again. */
+  /** All input is in the spool: a later push has nothing to read again. */
   end(): void {
     if (this.#active === undefined) return;
     this.#active.journal.append({ kind: 'ended' } satisfies QueueRecord);
@@ -185,12 +185,12 @@ export class Spool {
   }
 
   read({ segment, offset, length }: Waiting): Batch {
-    // the journal's checksum has just matched what `append` wrote
+    // the journal's checksum matches, so this is a record that `append` wrote
     const { kind: _kind, ...batch } = readEntry(segment.path, { offset, length }) as QueueRecord & Batch;
     return batch;
   }
 
-  /** Notes that the service has judged a batch; removes the segment that it was the last of. */
+  /** Notes that the service has judged a batch. Removes the segment after its last batch. */
   acknowledge({ segment, offset }: Waiting, batch: Batch, { results }: Delivered): void {
     this.#keepRejected(batch, results);
     segment.acks ??= Journal.open(acksOf(segment.path));
@@ -199,7 +199,7 @@ export class Spool {
     this.#discard(segment);
   }
 
-  /** Events that the service refused would exist nowhere any more, had they come from a pipe. */
+  /** Keeps rejected events: from a pipe they would otherwise be lost. */
   #keepRejected(batch: Batch, results: Delivered['results']): void {
     const rejected = results.flatMap(({ status, reason }, index) => {
       const { sourceName: source, lines, events } = batch;
@@ -221,8 +221,8 @@ export class Spool {
   }
 
   /**
-   * Removes a segment that neither is written to nor waits for anything: the queue first, then its acks. The newest
-   * stays as long as nothing newer knows how far its session has read.
+   * Removes a segment without waiting batches that is not being written: first the queue, then its acks. Keeps the newest
+   * segment until a newer one knows how far its session has read.
    */
   #discard(segment: Segment): void {
     if (segment === this.#active?.segment || segment.unacknowledged.size > 0) return;
@@ -236,7 +236,7 @@ export class Spool {
     remove(acksOf(segment.path));
   }
 
-  /** Ends the use; what waits stays for the next. */
+  /** Releases the spool. Waiting batches stay for the next push. */
   close(): void {
     const active = this.#active;
     this.#active = undefined;
@@ -254,7 +254,7 @@ const advance = (position: Position, { source, lane, last }: Batch): Position =>
 
 function loadSegment(path: string): Segment | undefined {
   const { entries } = readJournal(path);
-  // records of this file are ours: the journal's checksums have matched
+  // the journal's checksums match, so these are records of this program
   const [first, ...records] = entries.map(({ value, offset }) => ({ record: value as QueueRecord, offset }));
   if (first === undefined || first.record.kind !== 'session') return undefined;
   const { kind: _kind, ...session } = first.record;

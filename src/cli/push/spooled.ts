@@ -1,6 +1,7 @@
 /**
- * A push through the spool: every batch is on the disk before it is sent, reading never waits for the service, and
- * what is not acknowledged stays for the next push. Proven by `test/cli/push/away.test.ts` and `test/cli/push/kill.test.ts`.
+ * A push through the spool: every batch is on disk before it is sent, and reading never waits for the service. Batches
+ * without an acknowledgement stay for the next push.
+ * Tested by `test/cli/push/away.test.ts` and `test/cli/push/kill.test.ts`.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -10,9 +11,9 @@ import { Spool, type Position } from './spool.ts';
 import { SpoolQueue } from './spool-queue.ts';
 import { counted } from './count.ts';
 import { explained, interrupted, transfer } from './transfer.ts';
-import { planOf, type Work } from './work.ts';
+import { planOf, type PushWork } from './work.ts';
 
-export async function pushThroughSpool(work: Work, directory: string): Promise<void> {
+export async function pushThroughSpool(work: PushWork, directory: string): Promise<void> {
   const { io, sources, report } = work;
   const spool = Spool.open(directory);
   try {
@@ -24,7 +25,7 @@ export async function pushThroughSpool(work: Work, directory: string): Promise<v
     const queue = new SpoolQueue(spool, lanes);
     if (queue.waitingEvents > 0) {
       await io.out.note(
-        safe`sending first what was left in ${directory}: ${counted(queue.waitingEvents, 'event')}`,
+        safe`sending the events left in ${directory} first: ${counted(queue.waitingEvents, 'event')}`,
       );
     }
     if (sources.length > 0) {
@@ -46,34 +47,35 @@ export async function pushThroughSpool(work: Work, directory: string): Promise<v
         ? [safe`${counted(waiting, 'event')} safe in ${directory}; to send them: ${resume}`]
         : []),
       ...(unread.length > 0 && !unread.includes('-')
-        ? [safe`the input was not read to its end; to go on: ${resume} ${unread.join(' ')}`]
+        ? [safe`the input was not read to its end; to continue: ${resume} ${unread.join(' ')}`]
         : []),
-      ...(existsSync(spool.rejectedPath)
-        ? [safe`events that were rejected are kept in ${spool.rejectedPath}`]
-        : []),
+      ...(existsSync(spool.rejectedPath) ? [safe`rejected events are in ${spool.rejectedPath}`] : []),
     ];
     await report.finish({ dryRun: false, members: { spool: { directory, waiting } }, sentences });
     if (failure !== undefined)
-      throw explained(failure, `what is in the spool is safe; to send it: ${resume}`);
+      throw explained(failure, `the events in the spool are safe; to send them: ${resume}`);
   } finally {
     spool.close();
   }
 }
 
-/** Where an earlier session stopped reading the same files, behind the last where it did not stop. */
-async function resumedPosition({ options, io, sources }: Work, spool: Spool): Promise<Position | undefined> {
+/** Returns where an earlier session stopped reading the same files; the end of the last file if it did not stop. */
+async function resumedPosition(
+  { options, io, sources }: PushWork,
+  spool: Spool,
+): Promise<Position | undefined> {
   if (!options.resume || sources.length === 0) return undefined;
   const given = sources.map(({ path }) => path ?? '-');
   if (given.includes('-')) throw usage('--resume: expected files, got a pipe, which cannot be read again');
   const earlier = spool.newest();
   if (earlier === undefined) {
-    await io.out.note(safe`${spool.directory} holds nothing to resume; the input is read from its beginning`);
+    await io.out.note(safe`${spool.directory} has nothing to resume; reading the input from its beginning`);
     return undefined;
   }
   if (given.length !== earlier.sources.length || given.some((path, at) => path !== earlier.sources[at])) {
     throw usage(
-      `--resume: expected the files of the session that stopped, ${earlier.sources.join(' ')}; got ${given.join(' ')}`,
-      'leave --resume out to send what waits and then to read these files from the beginning',
+      `--resume: expected the files of the stopped session, ${earlier.sources.join(' ')}; got ${given.join(' ')}`,
+      'leave out --resume to send the waiting events and then read these files from the beginning',
     );
   }
   return earlier.ended ? { ...earlier.position, source: given.length } : earlier.position;

@@ -1,5 +1,5 @@
 /**
- * Reading and sending at the same time, and what is told of how it ended. Proven by `test/cli/push/run.test.ts`.
+ * Reads and sends at the same time, and explains a failure. Tested by `test/cli/push/run.test.ts`.
  */
 import { CliError, failureOf } from '../program/exit.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
@@ -8,17 +8,17 @@ import type { BatchQueue } from './queue.ts';
 import { readSources, type ReadPlan } from './reader.ts';
 import { counted } from './count.ts';
 import type { Report } from './report.ts';
-import type { Work } from './work.ts';
+import type { PushWork } from './work.ts';
 
 interface Transfer {
   readonly queue: BatchQueue;
   readonly plan: ReadPlan;
-  /** Called when all input is in the queue, before the queue is closed. */
+  /** Called after all input is in the queue, before the queue closes. */
   readonly inputRead?: () => void;
 }
 
-/** Reads and sends at the same time until both have ended; answers what went wrong, which is told after the summary. */
-export async function transfer(work: Work, { queue, plan, inputRead }: Transfer): Promise<unknown> {
+/** Reads and sends until both have ended. Returns the failure, which the caller reports after the summary. */
+export async function transfer(work: PushWork, { queue, plan, inputRead }: Transfer): Promise<unknown> {
   const { options, io, sources, report, progress } = work;
   const sink = await io.openSink();
   const reading = new AbortController();
@@ -48,11 +48,11 @@ export async function transfer(work: Work, { queue, plan, inputRead }: Transfer)
           if (waits) return;
           waits = true;
           progress.clear();
-          void io.out.note(safe`${failureOf(failure).message}; events are queued meanwhile`);
+          void io.out.note(safe`${failureOf(failure).message}; gov queues further events`);
         },
       });
     } catch (failure) {
-      // what is on the disk is safe, so reading goes on; what is in memory would only pile up
+      // events on disk are safe, so reading continues; in memory they would only pile up
       if (!queue.durable) reading.abort(failure);
       throw failure;
     }
@@ -63,7 +63,7 @@ export async function transfer(work: Work, { queue, plan, inputRead }: Transfer)
   return sendEnd.status === 'rejected' ? sendEnd.reason : undefined;
 }
 
-/** The same failure with advice on how to go on. */
+/** Returns the same failure with advice. */
 export function explained(failure: unknown, advice: string): unknown {
   const { exit: code, code: name, message, requestId, hint, next } = failureOf(failure);
   const request = requestId === undefined ? '' : ` (request id ${requestId})`;
@@ -75,7 +75,7 @@ export function explained(failure: unknown, advice: string): unknown {
   });
 }
 
-/** What was acknowledged before the signal. */
+/** Returns the events acknowledged before the signal. */
 export function interrupted({ accepted, rejected, lastLine }: Report): Safe {
   const lines = [...lastLine].map(([source, line]) => `${source} up to line ${line}`).join(', ');
   const where = lines === '' ? '' : ` (${lines})`;

@@ -1,4 +1,4 @@
-/** What a push works with: its options, the world around it, and the plan of its reading made from both. */
+/** The options, streams and reading plan of a push. Tested by `test/cli/push/run.test.ts`. */
 import type { Readable } from 'node:stream';
 import type { ImportFormat } from '../import/run.ts';
 import type { Out } from '../terminal/out.ts';
@@ -12,25 +12,25 @@ import type { InputFormat, InputSource } from './source.ts';
 import type { Position } from './spool.ts';
 
 export interface PushOptions {
-  /** Paths, `-` for standard input. Empty: only what the spool holds is sent. */
+  /** Paths, `-` for standard input. Empty: send only the content of the spool. */
   readonly files: readonly string[];
   readonly format: InputFormat;
   /** Read recordings of this format instead of events. */
   readonly from: ImportFormat | 'auto' | undefined;
   readonly run: string | undefined;
   readonly runPrefix: string | undefined;
-  /** Unix milliseconds for events without a time; by default when their recording was first imported. */
+  /** Unix milliseconds for events without a time; default: the time of the recording's first import. */
   readonly importedAt: number | undefined;
   readonly batchSize: number;
   readonly concurrency: number;
-  /** Directory, or undefined to keep batches in memory. */
+  /** Directory; undefined keeps batches in memory. */
   readonly spool: string | undefined;
-  /** Go on where the spool's last session stopped reading. */
+  /** Continue where the spool's last session stopped reading. */
   readonly resume: boolean;
   readonly dryRun: boolean;
   readonly failOn: 'rejected' | 'none';
   readonly retries: number;
-  /** Put before each idempotency key. */
+  /** Prefix of each idempotency key. */
   readonly keyPrefix: string;
 }
 
@@ -40,18 +40,18 @@ export interface PushIo {
   readonly cwd: string;
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** Writes to standard error whatever --quiet says. */
+  /** Writes to standard error, also with --quiet. */
   readonly tell: (text: Safe) => Promise<void>;
   /** The progress on standard error; undefined with --quiet. */
   readonly progress: { readonly tty: boolean; readonly write: (text: string) => void } | undefined;
-  /** Where the tool keeps state of its own. */
+  /** Directory of the tool's own state. */
   readonly stateDirectory: string;
-  /** Names the service, so that a spool is not sent to another one. */
+  /** Names the service, so that a spool goes to no other one. */
   readonly target: () => string;
   readonly openSink: () => Promise<Sink>;
 }
 
-export interface Work {
+export interface PushWork {
   readonly options: PushOptions;
   readonly io: PushIo;
   readonly sources: readonly InputSource[];
@@ -59,9 +59,9 @@ export interface Work {
   readonly report: Report;
 }
 
-/** `position`: what an earlier session has queued already. */
+/** `position`: end of the input that an earlier session has queued. */
 export const planOf = (
-  { options, io, progress, report }: Work,
+  { options, io, progress, report }: PushWork,
   position: Position | undefined,
 ): ReadPlan => ({
   format: options.format,
@@ -84,16 +84,14 @@ export const planOf = (
   refused: (source, record) => report.refused(source, record),
 });
 
-/** Without a note of the first import, a second one would look like other events under the same ids. */
-function rememberedTime(bytes: Buffer, { options, io }: Pick<Work, 'options' | 'io'>): number {
+/** Without a stored time, a second import would give different events under the same ids. */
+function rememberedTime(bytes: Buffer, { options, io }: Pick<PushWork, 'options' | 'io'>): number {
   if (options.dryRun) return io.now();
   try {
     return importTime(io.stateDirectory, bytes, io.now());
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    void io.out.warn(
-      safe`the time of this import cannot be kept (${reason}); to repeat it, give --import-time`,
-    );
+    void io.out.warn(safe`cannot keep the time of this import (${reason}); to repeat it, give --import-time`);
     return io.now();
   }
 }

@@ -1,7 +1,6 @@
 /**
- * The view of what an operation answers. Read from the answer's schema in the contract, so a new member needs nothing
- * here; `preferred` only says which columns fit a terminal, and in which order. `test/cli/program/manifest.test.ts` holds every
- * row to it.
+ * The table view of an operation's response, derived from its schema in the contract. A new member needs no change here.
+ * `preferred` lists the columns that fit a terminal, in order. Tested by `test/cli/program/manifest.test.ts` for each row.
  */
 import type { Answer } from '../../client/create.ts';
 import type { ItemOf } from '../../client/paginate.ts';
@@ -64,7 +63,7 @@ function kindOf(name: string, schema: Schema): Kind {
   return /^id$|Id$/.test(name) ? 'id' : 'text';
 }
 
-/** The view of an operation's first success answer. */
+/** Returns the view of an operation's first success response. */
 export function viewOf(id: OperationId): View {
   const [body] = Object.values<unknown>(table[id].success);
   const schema = schemaOf(body);
@@ -79,7 +78,7 @@ export function viewOf(id: OperationId): View {
   return { columns, wide, items, id: wide.find((column) => /^id$|Id$/.test(column.name))?.name };
 }
 
-/** Lists that are never long have no `nextCursor` beside `data`. */
+/** Short lists have no `nextCursor` beside `data`. */
 function listMember({ properties = {} }: Schema): View['items'] {
   if (properties['data']?.type === 'array') return 'data';
   return properties['nextCursor'] === undefined ? undefined : 'events';

@@ -1,6 +1,6 @@
 /**
- * Questions to whoever sits at the terminal. Where nobody can be asked, the refusal names the flag that answers.
- * `test/cli/terminal/ask.test.ts` holds both.
+ * Questions at the terminal. If no person can answer, the error names the flag that does.
+ * Tested by `test/cli/terminal/ask.test.ts`.
  */
 import { createInterface } from 'node:readline';
 import { CliError, exit, usage } from '../program/exit.ts';
@@ -14,17 +14,20 @@ export interface Asking {
   readonly signal: AbortSignal;
 }
 
-/** Resolves on --yes, or on a yes. Errors: exit 2 otherwise. `fact`: what is so; `flags`: how to answer without a person. */
+/**
+ * Resolves on --yes or on a yes. `fact`: what will happen; `flags`: how to answer without a person. Errors: exit 2
+ * otherwise.
+ */
 export async function confirm(fact: string, flags: string, asking: Asking): Promise<void> {
   const { out } = asking;
   if (out.settings.yes) return;
-  if (!out.settings.interactive) throw usage(fact, `nobody can be asked here: give ${flags}`);
-  await out.prompt(safe`${fact}. Go on? [y/N] `);
+  if (!out.settings.interactive) throw usage(fact, `nobody can answer here: give ${flags}`);
+  await out.prompt(safe`${fact}. Continue? [y/N] `);
   if (/^y(es)?$/i.test((await readLine(asking)).trim())) return;
   throw declined();
 }
 
-/** As `confirm`, for what cannot be undone: the name of what goes has to be typed, or given by --confirm. */
+/** As `confirm`, for a change that cannot be undone: the person types the name, or --confirm gives it. */
 export async function confirmName(
   { fact, name, given }: { fact: string; name: string; given: string | undefined },
   asking: Asking,
@@ -34,14 +37,14 @@ export async function confirmName(
   if (given !== undefined)
     throw usage(`--confirm: expected ${JSON.stringify(name)}, got ${JSON.stringify(given)}`);
   if (!out.settings.interactive)
-    throw usage(fact, `nobody can be asked here: give --confirm ${JSON.stringify(name)}, or --yes`);
-  await out.prompt(safe`${fact}. Type its name to go on (${name}): `);
+    throw usage(fact, `nobody can answer here: give --confirm ${JSON.stringify(name)}, or --yes`);
+  await out.prompt(safe`${fact}. Type its name to continue (${name}): `);
   if ((await readLine(asking)).trim() !== name) throw declined();
 }
 
 const declined = (): CliError => new CliError(exit.usage, 'nothing was changed', { code: 'DECLINED' });
 
-/** One line; empty where the input ends. The terminal stays as it is, so that Ctrl-C is a signal. */
+/** Returns one line; empty at the end of input. The terminal keeps its mode, so that Ctrl-C sends a signal. */
 async function readLine({ io, signal }: Asking): Promise<string> {
   signal.throwIfAborted();
   const lines = createInterface({ input: io.stdin, terminal: false });

@@ -1,12 +1,12 @@
-/** Opens a page in the user's browser. `test/cli/commands/usage/show.test.ts` runs it with an opener of its own. */
+/** Opens a page in the user's browser. Tested by `test/cli/commands/usage/show.test.ts` with an opener of its own. */
 import { spawn } from 'node:child_process';
 import { CliError, exit } from '../program/exit.ts';
 import type { Io } from './io.ts';
 
-/** An opener that has not failed by then goes on for as long as the browser does. */
+/** An opener that runs longer has succeeded: it ends with the browser. */
 const patienceMs = 1000;
 
-/** Resolves once the opener has taken the address. Errors: exit 1 where there is none, or the address is no page. */
+/** Resolves once the opener has the address. Errors: exit 1 without an opener, or for an address that is not a page. */
 export async function openPage(address: string, env: Io['env']): Promise<void> {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
@@ -23,7 +23,7 @@ export async function openPage(address: string, env: Io['env']): Promise<void> {
   });
   child.unref();
   if (code === 0) return;
-  throw new CliError(exit.error, `no browser was opened: ${program} ended with ${code ?? 'a signal'}`, {
+  throw new CliError(exit.error, `cannot open a browser: ${program} ended with ${code ?? 'a signal'}`, {
     hint: `open it yourself: ${url.href}`,
   });
 }

@@ -1,4 +1,6 @@
-/** Prints what the verification of an export found, and what it cannot say. `test/cli/commands/export/verify.test.ts`. */
+/**
+ * Prints the result of an export's verification, and its limits. Tested by `test/cli/commands/export/verify.test.ts`.
+ */
 import type { ExportCheckId, ExportVerdict } from '../../core/export/verify.ts';
 import { exit } from '../program/exit.ts';
 import type { Out } from './out.ts';
@@ -9,32 +11,31 @@ import { checkLine, meaningOf } from './verdict.ts';
 import { plainView } from './view.ts';
 import { wrapped } from './width.ts';
 
-export interface ToldExport {
+export interface ShownExport {
   readonly verdict: ExportVerdict;
   readonly source: TrustSource | null;
   readonly explain: boolean;
 }
 
-/** What each check is, in the order in which they are told. */
+/** The meaning of each check, in the order of output. */
 const meant: Readonly<Record<ExportCheckId, string>> = {
-  format: 'each line is, byte for byte, the one that is written of what it says',
-  rows: 'each row is what the record of its leaf and the disclosed values give; each value hashes, with its salt, to a digest in that record; each row fits the filters',
+  format: 'each line has the exact bytes that its content serializes to',
+  rows: 'each row equals the record of its leaf and the disclosed values; each value hashes, with its salt, to a digest in that record; each row fits the filters',
   manifest:
-    'the leaf hashes of the rows, SHA-256(0x00 || record), with the hashes of the subtrees between them, have the root that the manifest names (RFC 6962), and it counts the rows as they are',
+    'the leaf hashes of the rows, SHA-256(0x00 || record), and the hashes of the subtrees between them give the root in the manifest (RFC 6962); the manifest counts the same rows',
   checkpoint_signatures: 'a key that you trust signed the checkpoint (C2SP tlog-checkpoint)',
   consistency: 'the tree of the checkpoint extends the tree of the manifest (RFC 9162 §2.1.4)',
-  witnesses: 'as many witnesses cosigned the checkpoint as your trust asks for',
+  witnesses: 'as many witnesses cosigned the checkpoint as your trust file requires',
   request:
     'the log holds the event export.created with this resource, these filters, this time and this tree size',
-  disclosures:
-    'each committed value is in its row, or a gov.erasure/1 leaf of the log says that it was erased',
+  disclosures: 'each committed value is in its row, or a gov.erasure/1 leaf of the log records its erasure',
 };
 
-/** Prints it, and answers the exit code: 0 verified, 3 not, 2 where it could not be judged. */
-export async function tellExport(out: Out, told: ToldExport): Promise<number> {
-  const { verdict, source, explain } = told;
+/** Prints the verdict. Returns the exit code: 0 verified, 3 not verified, 2 could not be judged. */
+export async function printExport(out: Out, shown: ShownExport): Promise<number> {
+  const { verdict, source, explain } = shown;
   out.verdict = exitOf(verdict);
-  if (out.isHuman || (out.format === 'tsv' && explain)) await out.lines(human(told, out));
+  if (out.isHuman || (out.format === 'tsv' && explain)) await out.lines(human(shown, out));
   else if (out.format === 'tsv' || out.format === 'csv') await out.lines(rows(verdict, out.format === 'csv'));
   else {
     const trust = { trustedOrigin: source?.trust.origin ?? null, trustFrom: source?.from ?? null };
@@ -46,7 +47,7 @@ export async function tellExport(out: Out, told: ToldExport): Promise<number> {
   }
   if (source === null && verdict.code !== 'MALFORMED_EXPORT') {
     await out.warn(
-      safe`no key is trusted here: give --key VKEY or --trust FILE from a source you trust, not from the export`,
+      safe`no key is trusted here: give --key VKEY or --trust FILE from a source that you trust, not from the export`,
     );
   }
   return out.verdict;
@@ -63,7 +64,7 @@ function exitOf({ verified, code }: ExportVerdict): number {
   return notJudged.has(code) ? exit.usage : exit.checkFailed;
 }
 
-/** `kind name result …`, one line each. */
+/** One line each: `kind name result …`. */
 function rows(verdict: ExportVerdict, asCsv: boolean): Safe[] {
   const { exportId, verified, code, checks, notes } = verdict;
   const lines = [
@@ -81,7 +82,7 @@ function rows(verdict: ExportVerdict, asCsv: boolean): Safe[] {
   );
 }
 
-function human({ verdict, source, explain }: ToldExport, { styles, settings }: Out): Safe[] {
+function human({ verdict, source, explain }: ShownExport, { styles, settings }: Out): Safe[] {
   const { verified, code, exportId, resource, requestedBy, generatedAt, manifest, checks, notes } = verdict;
   const { bold, green, red, yellow } = styles;
   const of = `${manifest?.rowCount ?? '?'} rows of ${resource ?? '?'}, of the log at ${manifest?.treeSize ?? '?'} leaves`;

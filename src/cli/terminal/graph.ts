@@ -1,4 +1,7 @@
-/** Prints a graph in any format; shared by `graphs get` and `graphs lineage`. */
+/**
+ * Prints a graph in any format, for `graphs get` and `graphs lineage`.
+ * Tested by `test/cli/commands/graphs/get.test.ts`.
+ */
 import type { Out } from './out.ts';
 import { Safe } from './safe.ts';
 import { csvLine, tabbed } from './table.ts';
@@ -6,7 +9,7 @@ import { dotLines, mermaidLines, treeLines } from './tree.ts';
 import type { Graph } from './tree.ts';
 import { plainView } from './view.ts';
 
-/** Lines written together: few enough to stay small, many enough to be quick. */
+/** Lines in one write: few enough to need little memory, many enough to be fast. */
 const chunk = 500;
 
 async function printLines(out: Out, lines: Iterable<Safe>): Promise<void> {
@@ -32,7 +35,7 @@ function* edgeLines({ edges }: Graph, format: string): Generator<Safe, void, und
   }
 }
 
-/** `whole`: the answer as it came, for JSON and YAML. */
+/** `whole`: the unchanged response, for JSON and YAML. */
 export async function printGraph(out: Out, graph: Graph, whole: unknown): Promise<void> {
   switch (out.format) {
     case 'json':

@@ -1,7 +1,7 @@
 /**
- * The streams, environment and clock a command runs in, so that tests and other hosts can give their own.
- * Writing waits for a slow reader; a reader that went away (EPIPE) ends the command quietly, and any other
- * write error, such as a full disk behind `>`, is a failure. `test/cli/pipes.test.ts` proves it.
+ * The streams, environment and clock of a command, which tests replace. Writing waits for a slow reader. If the reader
+ * closes the pipe (EPIPE), the command ends quietly; any other write error, such as a full disk, is a failure.
+ * Tested by `test/cli/pipes.test.ts`.
  */
 import { addAbortSignal } from 'node:stream';
 import type { Readable, Writable } from 'node:stream';
@@ -26,7 +26,7 @@ export interface Io {
   readonly now: () => number;
 }
 
-/** Standard input is opened when first read: opening it takes 5 ms, and few commands do. */
+/** Opens standard input on first use: that takes 5 ms, and few commands read it. */
 export const processIo = (): Io => ({
   get stdin() {
     return process.stdin;
@@ -38,7 +38,7 @@ export const processIo = (): Io => ({
   now: Date.now,
 });
 
-/** The reader of our output went away: not an error, only the end. */
+/** The reader closed the pipe. This ends the output and is not an error. */
 export class OutputClosed extends Error {
   override readonly name = 'OutputClosed';
 }
@@ -48,20 +48,20 @@ const isBrokenPipe = (cause: unknown): boolean =>
   'code' in cause &&
   (cause.code === 'EPIPE' || cause.code === 'ERR_STREAM_DESTROYED');
 
-/** Writes to one stream in order, waiting where its reader is slow. */
+/** Writes to one stream in order, and waits for a slow reader. */
 export class Writer {
   readonly #stream: OutputStream;
   #failure: Error | undefined;
   #waiting: (() => void)[] = [];
   #dropping = false;
 
-  /** With `ignore errors`, what cannot be written is dropped: remarks must not end the work. */
+  /** With `ignore errors`, a failed write is dropped: a remark must not end the work. */
   constructor(stream: OutputStream, errors: 'report' | 'ignore errors' = 'report') {
     this.#stream = stream;
     stream.on('error', (cause: Error) => {
       if (errors === 'ignore errors') return this.#drop();
       this.#failure ??= isBrokenPipe(cause)
-        ? new OutputClosed('the reader went away', { cause })
+        ? new OutputClosed('the reader closed the pipe', { cause })
         : new CliError(exit.error, `standard output: ${whyUnwritable(cause)}`, {
             code: 'WRITE_FAILED',
             cause,
@@ -76,7 +76,7 @@ export class Writer {
     this.#wake();
   }
 
-  /** Rejects with `OutputClosed`, or exit 1 where what is behind it takes no more. */
+  /** Rejects with `OutputClosed`, or with exit 1 for any other write error. */
   async write(chunk: string | Uint8Array): Promise<void> {
     this.#check();
     if (this.#dropping) return;
@@ -85,7 +85,7 @@ export class Writer {
     this.#check();
   }
 
-  /** Resolves when all that was written has left the process. */
+  /** Resolves after everything written has left the process. */
   async flush(): Promise<void> {
     this.#check();
     if (this.#dropping) return;
@@ -107,13 +107,13 @@ export class Writer {
 
 export interface ReadOptions {
   readonly maxBytes: number;
-  /** What is read, for messages; default standard input. */
+  /** Name of the stream for messages; default: standard input. */
   readonly name?: string;
-  /** Ends the reading; a terminal would be waited on for ever. */
+  /** Ends the reading. Without it a terminal could block permanently. */
   readonly signal: AbortSignal;
 }
 
-/** All of a stream. Throws a RangeError beyond `maxBytes`, an AbortError when the signal fires. */
+/** Reads a whole stream. Throws a RangeError beyond `maxBytes`, an AbortError if the signal fires. */
 export async function readAll(
   stream: Readable,
   { maxBytes, signal, name = 'standard input' }: ReadOptions,

@@ -1,4 +1,7 @@
-/** How keys of logs are shown, and what `gov plane keys rotate` and `retire` show. */
+/**
+ * Prints the keys of logs, and the result of `gov plane keys rotate` and `retire`.
+ * Tested by `test/cli/commands/plane/keys.test.ts`.
+ */
 import type { Out } from './out.ts';
 import { safe } from './safe.ts';
 import { plainView } from './view.ts';
@@ -13,11 +16,11 @@ interface Changed {
   readonly warning: string | null;
 }
 
-/** A verifier key without most of its public half: enough to tell it from others. */
+/** A verifier key without most of its public half: enough to tell keys apart. */
 export const shortKey = (vkey: string): string =>
   vkey.replace(/^([^+]*\+[^+]*\+.{8}).*$/s, (_, start: string) => `${start}…`);
 
-/** What a signature names its key by: name and key id (C2SP signed-note). */
+/** Name and key id, as a signature refers to its key (C2SP signed-note). */
 const keyName = (vkey: string): string => vkey.split('+', 2).join('+');
 
 const withNamedKeys = (changed: Changed): Changed => ({
@@ -30,7 +33,7 @@ const withNamedKeys = (changed: Changed): Changed => ({
 export async function changedKeys(out: Out, changed: Changed): Promise<void> {
   if (changed.warning !== null) await out.warn(safe`${changed.warning}`);
   const view = plainView(Object.keys(changed));
-  // a post-quantum key has 2.6 KB: whoever wants it whole takes it from the trust file, or by -o json
+  // a post-quantum key has 2.6 KB; the trust file and -o json have the whole key
   if (out.format === 'tsv') return out.one(withNamedKeys(changed), view);
   if (!out.isHuman) return out.one(changed, view);
   const { change, keys, leaf, trustFile } = changed;
@@ -42,6 +45,6 @@ export async function changedKeys(out: Out, changed: Changed): Promise<void> {
   return out.note(
     change === 'add'
       ? safe`next: give the trust file to verifiers and the keys to witnesses; then gov plane keys retire`
-      : safe`proofs of before are verified with the old keys, which the trust file still has`,
+      : safe`the old keys, which the trust file still has, verify earlier proofs`,
   );
 }

@@ -1,7 +1,7 @@
 /**
- * Everything a command prints. Standard output carries data only, in the chosen format; all else goes to
- * standard error. Only `Safe` text and JSON get out, so remote text cannot drive a terminal.
- * `test/cli/terminal/out.test.ts` and `test/cli/pipes.test.ts` hold the rules.
+ * All output of a command. Standard output carries only data, in the chosen format; everything else goes to standard
+ * error. It accepts only `Safe` text and JSON, so that remote text cannot control a terminal.
+ * Tested by `test/cli/terminal/out.test.ts` and `test/cli/pipes.test.ts`.
  */
 import { failureOf } from '../program/exit.ts';
 import type { Failure } from '../program/exit.ts';
@@ -15,7 +15,7 @@ import type { Column, View } from './view.ts';
 import { yamlLines } from './yaml.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
-/** One page of a list: its items, and where the next one begins. */
+/** One page of a list, and the cursor of the next. */
 export interface ListPage {
   readonly items: readonly Row[];
   readonly nextCursor: string | null;
@@ -28,9 +28,9 @@ export interface Streams {
 
 export class Out {
   readonly settings: Settings;
-  /** Exit code that stands where the reader goes away: a check sets it before it prints. */
+  /** Exit code if the reader closes the pipe. A check sets it before it prints. */
   verdict = 0;
-  /** For standard output. */
+  /** Styles of standard output. */
   readonly styles: Styles;
   readonly #errorStyles: Styles;
   readonly #stdout: Writer;
@@ -46,7 +46,7 @@ export class Out {
     this.#now = now;
   }
 
-  /** The format that applies: `tsv` where nobody chose one and the output is not a terminal. */
+  /** The format in use: `tsv` if nobody chose one and the output is not a terminal. */
   get format(): string {
     const { format, formatFrom, tty } = this.settings;
     return formatFrom === 'default' && !tty ? 'tsv' : format;
@@ -56,12 +56,12 @@ export class Out {
     return this.format === 'json' || this.format === 'ndjson';
   }
 
-  /** A person reads: labels, colours and advice are welcome on standard output. */
+  /** A person reads: labels, colours and advice may appear on standard output. */
   get isHuman(): boolean {
     return this.format === 'table' || this.format === 'wide';
   }
 
-  /** One line of data. */
+  /** Prints one line of data. */
   line(text: Safe): Promise<void> {
     return this.#stdout.write(`${text}\n`);
   }
@@ -70,22 +70,22 @@ export class Out {
     return texts.length === 0 ? Promise.resolve() : this.line(Safe.join(texts, '\n'));
   }
 
-  /** One JSON value on a line of its own; `indent` as for JSON.stringify. */
+  /** Prints one JSON value on a line of its own; `indent` as for JSON.stringify. */
   json(value: unknown, indent = this.format === 'json' ? 2 : 0): Promise<void> {
     return this.line(Safe.json(value, indent));
   }
 
-  /** Bytes that the user asked for as they are. Only where standard output is no terminal. */
+  /** Prints bytes unchanged. Only if standard output is not a terminal. */
   raw(bytes: Uint8Array): Promise<void> {
     return this.#stdout.write(bytes);
   }
 
-  /** A question, or what somebody has to do now, on standard error; also with --quiet. */
+  /** Prints a question or an instruction on standard error, also with --quiet. */
   prompt(text: Safe): Promise<void> {
     return this.#stderr.write(String(text));
   }
 
-  /** A remark on standard error, silenced by --quiet. */
+  /** Prints a remark on standard error, unless --quiet is set. */
   async note(text: Safe): Promise<void> {
     if (!this.settings.quiet) await this.#stderr.write(`${text}\n`);
   }
@@ -94,17 +94,17 @@ export class Out {
     return this.note(safe`${this.#errorStyles.yellow('warning:')} ${text}`);
   }
 
-  /** A remark for --verbose. */
+  /** Prints a remark of --verbose. */
   async detail(text: Safe): Promise<void> {
     if (this.settings.verbose || this.settings.debug !== 'off') await this.#stderr.write(`${text}\n`);
   }
 
-  /** A line of --debug; given only where that is on. */
+  /** Prints a line of --debug, if that is on. */
   async debug(text: Safe): Promise<void> {
     if (this.settings.debug !== 'off') await this.#stderr.write(`${this.#errorStyles.dim(text)}\n`);
   }
 
-  /** One resource. */
+  /** Prints one resource. */
   async one(value: unknown, view: View): Promise<void> {
     const row = (typeof value === 'object' && value !== null ? value : {}) as Row;
     switch (this.format) {
@@ -127,7 +127,7 @@ export class Out {
     }
   }
 
-  /** Names to the left, values to the right, nested values below. */
+  /** Names on the left, values on the right, nested values below. */
   #card(row: Row): Safe[] {
     const entries = Object.entries(row);
     const width = entries.reduce((most, [name]) => Math.max(most, name.length), 0);
@@ -144,7 +144,7 @@ export class Out {
     return lines;
   }
 
-  /** Pages of resources as they come; `wrapper` names the list member in JSON, as in the API. */
+  /** Prints pages of resources as they arrive; `wrapper` names the list member in JSON, as in the API. */
   async list(pages: AsyncIterable<ListPage>, view: View, wrapper: string): Promise<void> {
     if (this.format === 'json' || this.format === 'yaml') return this.#whole(pages, wrapper);
     const table = new Table(this.format === 'wide' ? view.wide : view.columns, this.#layout());
@@ -163,7 +163,7 @@ export class Out {
     }
   }
 
-  /** Rows of a table that is a part of an answer: for people, or in the formats of a pipe. */
+  /** Prints rows of a table that is part of a larger response. */
   async table(rows: readonly Row[], columns: readonly Column[]): Promise<void> {
     if (this.isHuman) {
       return rows.length === 0 ? undefined : this.lines(new Table(columns, this.#layout()).lines(rows));
@@ -180,7 +180,7 @@ export class Out {
     return tabbed(view.columns, item);
   }
 
-  /** Collected first: a JSON value must be whole or not there. */
+  /** Collects all pages first: JSON output must be whole or absent. */
   async #whole(pages: AsyncIterable<ListPage>, wrapper: string): Promise<void> {
     const items: Row[] = [];
     let nextCursor: string | null = null;
@@ -198,7 +198,7 @@ export class Out {
     return { width: short ? columns : Infinity, short, now: this.#now(), styles: this.styles };
   }
 
-  /** Tells of a failure on standard error: an object for JSON formats, else what, why and what to do. */
+  /** Reports a failure on standard error: an object for JSON formats, else what, why and what to do. */
   async fail(thrown: unknown, asJson: boolean): Promise<Failure> {
     const failure = failureOf(thrown);
     if (asJson) {
@@ -218,7 +218,7 @@ export class Out {
     const lines = [safe`${red('error:')} ${failure.message}`];
     for (const { pointer, in: place, detail } of failure.errors ?? []) {
       const fault = `${place} ${pointer === '' ? '/' : pointer}: ${detail}`;
-      // the message often ends with the first one
+      // the message often ends with the first fault
       if (!failure.message.endsWith(fault)) lines.push(safe`  ${fault}`);
     }
     if (failure.hint !== undefined) lines.push(safe`  ${failure.hint}`);
@@ -227,7 +227,7 @@ export class Out {
     return lines;
   }
 
-  /** Resolves when both streams have passed everything on. */
+  /** Resolves after both streams have passed everything on. */
   async flush(): Promise<void> {
     await this.#stdout.flush();
     await this.#stderr.flush();

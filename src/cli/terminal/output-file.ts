@@ -1,8 +1,7 @@
 /**
- * Writing where the user says with `-O` and its like, the same for every command. A file is replaced as a whole: a crash
- * leaves the old one or the new one, never half of one; a symbolic link to a file is replaced itself. What is no file (a
- * pipe, a device, standard output by its name) is written to, and never replaced.
- * `test/cli/terminal/output-file.test.ts` proves it.
+ * Writes to the place that `-O` and similar flags name. A file is replaced as a whole: after a crash it is the old one or
+ * the new one. A symbolic link to a file is itself replaced. A pipe, a device or standard output by its name is written
+ * to, and never replaced. Tested by `test/cli/terminal/output-file.test.ts`.
  */
 import {
   closeSync,
@@ -27,32 +26,32 @@ import { codeOf, whyUnwritable } from './write-fault.ts';
 
 type Call = Pick<Invocation, 'io' | 'out' | 'signal'>;
 
-/** Where bytes go, once they are there. */
+/** An open destination. */
 export interface Output {
-  /** Of a file all at once, and durable once it resolves; of anything else piece by piece. Errors: exit 1 with the reason. */
+  /** Writes a file all at once, durable once it resolves; a stream piece by piece. Errors: exit 1 with the reason. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Ends it; a file that was not written stays as it was. */
+  /** Ends it. A file without a write keeps its old content. */
   close(): void;
 }
 
-/** A pipe is asked again so often whether somebody reads it, or has room. */
+/** Pause between two attempts to open a pipe without a reader, or to write to a full one. */
 const retryMs = 20;
 const pieceBytes = 64 * 1024;
 
-/** Whether it is `-`, or a name of standard output such as `/dev/stdout`. */
+/** Returns whether the word is `-`, or a name of standard output such as `/dev/stdout`. */
 export const isStdout = (word: string, { io }: Pick<Call, 'io'>): boolean =>
   word === '-' || descriptorAt(resolve(io.cwd, word)) === 1;
 
-/** Whether it is written to as it comes: nothing of it is replaced, continued or read again. */
+/** Returns whether the word names a stream: bytes that are neither replaced, continued nor read again. */
 export const isStream = (word: string, { io }: Pick<Call, 'io'>): boolean =>
   word === '-' || isStreamAt(resolve(io.cwd, word));
 
-/** The same of a path. */
+/** The same for a path. */
 export const isStreamAt = (path: string): boolean => streamAt(path) !== null;
 
 /**
- * Opens it before there is anything to write, so that no answer is lost to a place that takes none. Waits for the reader
- * of a pipe. Errors: exit 2 for what takes no bytes, such as a directory; exit 1 with the reason.
+ * Opens the destination before there are bytes, so that no response is lost to an unwritable place. Waits for the reader
+ * of a pipe. Errors: exit 2 for a place that accepts no bytes, such as a directory; exit 1 with the reason.
  */
 export async function openOutput(word: string, call: Call, mode = 0o644): Promise<Output> {
   if (isStdout(word, call)) return { write: (bytes) => call.out.raw(bytes), close: () => {} };
@@ -65,7 +64,7 @@ export async function openOutput(word: string, call: Call, mode = 0o644): Promis
   }
 }
 
-/** Writes all of it. Errors: as above. */
+/** Opens, writes everything and closes. Errors: those of `openOutput`. */
 export async function writeOutput(word: string, bytes: Uint8Array, call: Call, mode = 0o644): Promise<void> {
   const output = await openOutput(word, call, mode);
   try {
@@ -75,7 +74,7 @@ export async function writeOutput(word: string, bytes: Uint8Array, call: Call, m
   }
 }
 
-/** Writes a file of the tool's own. Errors: exit 1 with the reason. */
+/** Writes a file of the tool itself. Errors: exit 1 with the reason. */
 export function writeWhole(path: string, bytes: Uint8Array, mode = 0o644): void {
   try {
     const file = partOf(path, mode);
@@ -89,7 +88,7 @@ export function writeWhole(path: string, bytes: Uint8Array, mode = 0o644): void 
   }
 }
 
-/** Refuses, with exit 2, to write over what is read. */
+/** Errors: exit 2 if the output would replace one of the inputs. */
 export function refuseSame(
   [flag, written]: readonly [flag: string, word: string],
   read: readonly string[],
@@ -109,10 +108,10 @@ function isSame(path: string, other: string): boolean {
   return one !== undefined && two !== undefined && one.ino === two.ino && one.dev === two.dev;
 }
 
-/** Beside the target, then synced and renamed. */
+/** Writes beside the target, then syncs and renames. */
 function partOf(path: string, mode: number) {
   const part = `${path}.part`;
-  // what an earlier process left has the mode of then
+  // a file of an earlier process has that process's mode
   rmSync(part, { force: true });
   const file = openSync(part, 'wx', mode);
   let isPlaced = false;
@@ -144,19 +143,19 @@ function wholeFile(path: string, mode: number): Output {
   };
 }
 
-/** A descriptor that this process was given, or null where the path is to be opened. */
+/** The process's own descriptor, or null if the path must be opened. */
 interface Stream {
   readonly descriptor: number | null;
 }
 
-/** Null where a file is there, or nothing. Errors: exit 2 for what is neither that nor takes bytes as they come. */
+/** Returns null for a file or a missing path. Errors: exit 2 for a place that is neither a file nor a stream. */
 function streamAt(path: string): Stream | null {
   const link = statOf(path, lstatSync);
   if (link === undefined || link.isFile()) return null;
   const descriptor = descriptorAt(path);
   const found = link.isSymbolicLink() ? statOf(path, statSync) : link;
   if (found?.isFIFO() === true || found?.isCharacterDevice() === true) return { descriptor: null };
-  // opened anew, a file would lose what stands in it, and a socket cannot be
+  // opening the path again would truncate a file, and cannot open a socket
   if (descriptor !== null && found?.isDirectory() !== true) return { descriptor };
   if (found === undefined || found.isFile()) return null;
   throw usage(
@@ -165,7 +164,7 @@ function streamAt(path: string): Stream | null {
   );
 }
 
-/** Undefined where nothing is there, or nothing that this user may see, as opening it will say. */
+/** Returns undefined for a missing path, and for one that this user may not see: opening it will report that. */
 function statOf(path: string, look: typeof lstatSync): Stats | undefined {
   try {
     return look(path);
@@ -177,7 +176,7 @@ function statOf(path: string, look: typeof lstatSync): Stats | undefined {
 const kindOf = (found: Stats): string =>
   found.isDirectory() ? 'a directory' : found.isSocket() ? 'a socket' : 'a disk';
 
-/** The descriptor of this process that a path names, such as 1 for `/dev/stdout`; null where it names none. */
+/** Returns the descriptor of this process that a path names, such as 1 for `/dev/stdout`; null for other paths. */
 function descriptorAt(path: string): number | null {
   const folders = new Set([`/proc/${process.pid}/fd`, '/dev/fd']);
   const steps = 8;
@@ -188,7 +187,7 @@ function descriptorAt(path: string): number | null {
       at = resolve(dirname(at), readlinkSync(at));
     }
   } catch {
-    // no link, or no folder
+    // not a link, or no such folder
   }
   return null;
 }
@@ -210,17 +209,17 @@ async function openStream(path: string, { descriptor }: Stream, signal: AbortSig
   };
 }
 
-/** Opened without waiting in the system, where no signal would end it. */
+/** Opens without waiting inside the system, where no signal would end it. */
 async function openWaiting(path: string, signal: AbortSignal): Promise<number> {
   const flags = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
   const file = await unlessBusy('ENXIO', signal, () => openSync(path, flags));
   const found = fstatSync(file);
   if (found.isFIFO() || found.isCharacterDevice()) return file;
   closeSync(file);
-  throw new Error('something else stands there by now');
+  throw new Error(`expected the pipe or device at ${path}, got another file`);
 }
 
-/** Tries until it is not refused with this code. */
+/** Retries as long as the call fails with this code. */
 async function unlessBusy(code: string, signal: AbortSignal, work: () => number): Promise<number> {
   for (;;) {
     try {

@@ -1,7 +1,7 @@
-/** Shares on the command line: `5%`, or a fraction such as `0.05`. */
+/** Shares on the command line: `5%`, or a fraction such as `0.05`. Tested by `test/cli/commands/usage/show.test.ts`. */
 import { usage } from '../program/exit.ts';
 
-/** From 0 to 1. Errors: exit 2, naming the flag. */
+/** Returns a share from 0 to 1. Errors: exit 2, naming the flag. */
 export function percentOf(flag: string, text: string): number {
   const [, digits = '', sign] = /^([0-9]{1,3}(?:\.[0-9]{1,6})?)(%)?$/.exec(text) ?? [];
   const share = digits === '' ? Number.NaN : Number(digits) / (sign === undefined ? 1 : 100);

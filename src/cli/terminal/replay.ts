@@ -1,4 +1,6 @@
-/** Waits for a replay, and prints what it found: what drifted, and the steps that do not match. */
+/**
+ * Waits for a replay and prints its drift and its mismatched steps. Tested by `test/cli/commands/replay/run.test.ts`.
+ */
 import type { Client } from '../../client/create.ts';
 import type { ReplayResult } from '../../contract/replay.ts';
 import { driftSeverities } from '../../contract/replay-words.ts';
@@ -15,7 +17,7 @@ import { defaultWaitMs, jobError, waitForJob } from './waiting.ts';
 
 type Waiting = Pick<Invocation<typeof replayGraph>, 'flags' | 'out' | 'settings' | 'signal'>;
 
-/** The job's id at once, or its result where the user waits. Errors: exit 1 where it failed, 8 at the deadline. */
+/** Returns the job's id at once, or its result with --wait. Errors: exit 1 if the job failed, 8 at the deadline. */
 export async function replayed(
   { flags, out, settings, signal }: Waiting,
   client: Client,
@@ -51,7 +53,7 @@ function isBad({ summary, driftDiagnostics }: ReplayResult, failOn: readonly str
   return driftDiagnostics.some(({ severity }) => failsOn(severities, severity, driftSeverities));
 }
 
-/** Steps shown to people; the rest is counted. */
+/** Steps to show to people; the output counts the rest. */
 const shownSteps = 50;
 
 export async function printReplay(out: Out, result: ReplayResult): Promise<void> {
@@ -83,11 +85,11 @@ async function human(out: Out, result: ReplayResult): Promise<void> {
   const rest: Safe[] = [];
   if (other.length > shownSteps) rest.push(safe`${other.length - shownSteps} more: -o json`);
   if (result.truncated === true)
-    rest.push(yellow('the result is larger than one answer: the rest is left out'));
+    rest.push(yellow('the result is larger than one response: this output leaves out the rest'));
   await out.lines([...rest, ...warnings.map((text) => safe`${yellow('warning:')} ${text}`)]);
 }
 
-/** `drift severity field …`, `step index status …`, `warning text`, one line each. */
+/** One line each: `drift severity field …`, `step index status …`, `warning text`. */
 const rows = ({ steps, driftDiagnostics, warnings }: ReplayResult): (readonly (string | number)[])[] => [
   ...driftDiagnostics.map(({ severity, field, expected, actual }) => [
     'drift',

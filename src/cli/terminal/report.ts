@@ -1,6 +1,6 @@
 /**
- * Prints an answer whose heart is a table: as one value in the JSON formats, as rows in a pipe, and for people with
- * what stands above and below it. `test/cli/commands/policy/create.test.ts` holds the formats.
+ * Prints a response that consists mainly of a table: one value in JSON formats, rows in a pipe, and for people also the
+ * lines above and below the table. Tested by `test/cli/commands/policy/create.test.ts`.
  */
 import type { Out, Row } from './out.ts';
 import { Safe } from './safe.ts';
@@ -9,7 +9,7 @@ import type { Column } from './view.ts';
 import { plainView } from './view.ts';
 
 export interface Report {
-  /** The answer as it came. */
+  /** The unchanged response. */
   readonly whole: unknown;
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
@@ -29,11 +29,11 @@ export async function printReport(out: Out, report: Report): Promise<void> {
   if (out.isHuman) await out.lines(foot);
 }
 
-/** Columns of kind text; a name that ends in `Id` is never cut. */
+/** Returns text columns. A column whose name ends in `Id` is never cut. */
 export const textColumns = (names: readonly string[]): Column[] =>
   names.map((name) => ({ name, kind: /^id$|Id$/.test(name) ? 'id' : 'text' }));
 
-/** Lines of several kinds for a pipe, each beginning with its kind: tab-separated, or CSV. */
+/** Lines of several kinds for a pipe: each begins with its kind, tab-separated or CSV. */
 export const kindLines = (out: Out, lines: readonly (readonly (string | number)[])[]): Safe[] =>
   lines.map((cells) => {
     if (out.format === 'csv') return csvLine(cells);

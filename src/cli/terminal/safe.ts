@@ -1,13 +1,12 @@
 /**
- * Text that may go to a terminal. Events carry text written by agents and by whoever talks to them; an
- * escape sequence in it could rewrite the screen, and a bidi control could reorder what a reviewer reads.
- * So `Out` takes only `Safe`, and a `Safe` is made only here: literal parts of a template are ours, every
- * value put into one is cleaned. JSON is the one exception, where the same characters are escaped.
- * `test/cli/terminal/safe.test.ts` holds the corpus.
+ * Text that may go to a terminal. Events contain text from agents and from their users: an escape sequence could rewrite
+ * the screen, a bidi control could reorder the text that a reviewer reads. `Out` accepts only `Safe`, and only this file
+ * makes it: the literal parts of a template are ours, every value in it is cleaned. JSON escapes the same characters.
+ * Tested by `test/cli/terminal/safe.test.ts`.
  */
 
 /**
- * C0 but newline and tab, DEL and C1; bidi controls and marks; zero-width characters; line and paragraph
+ * C0 except newline and tab, DEL and C1; bidi controls and marks; zero-width characters; line and paragraph
  * separators; interlinear annotations; tag characters, which spell hidden text.
  */
 const unsafeRanges =
@@ -16,23 +15,23 @@ const unsafe = new RegExp(`[\\u0000-\\u0008\\u000b-\\u001f${unsafeRanges}]`, 'gu
 const unsafeInCell = new RegExp(`[\\u0000-\\u001f${unsafeRanges}]`, 'gu');
 const unsafeInJson = new RegExp(`[${unsafeRanges}]`, 'gu');
 
-/** `::set-output …` at the start of a line, as GitHub's runner reads it. */
+/** `::set-output …` at the start of a line is a command to GitHub's runner. */
 const runnerCommand = /^([ \t]*)::/gm;
 
 const named: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r' };
 const hex = (code: number): string => code.toString(16).padStart(4, '0');
 
-/** `\u202e` for U+202E, `\u{e0041}` beyond the basic plane. */
+/** Returns `\u202e` for U+202E, `\u{e0041}` beyond the basic plane. */
 function shown(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   return named[character] ?? (code > 0xffff ? `\\u{${hex(code)}}` : `\\u${hex(code)}`);
 }
 
-/** Inside JSON a character beyond the basic plane is two escapes. */
+/** JSON spells a character beyond the basic plane as two escapes. */
 const escaped = (character: string): string =>
   Array.from({ length: character.length }, (_, at) => `\\u${hex(character.charCodeAt(at))}`).join('');
 
-/** Text fit for a terminal, with styles where they were added. */
+/** Text fit for a terminal, with styles in some places. */
 export class Safe {
   readonly #text: string;
 
@@ -44,22 +43,22 @@ export class Safe {
     return this.#text;
   }
 
-  /** Remote or user text of several lines. A line that a CI runner would take as its command shows a colon. */
+  /** Cleans text of several lines. A line that a CI runner would read as a command gets an escaped colon. */
   static clean(text: string): Safe {
     return new Safe(text.toWellFormed().replace(unsafe, shown).replace(runnerCommand, '$1\\u003a:'));
   }
 
-  /** The same on one line: newlines and tabs show as `\n` and `\t`. */
+  /** Cleans text to one line: newlines and tabs become `\n` and `\t`. */
   static cell(text: string): Safe {
     return new Safe(text.toWellFormed().replace(unsafeInCell, shown));
   }
 
-  /** Exactly one JSON value that reads back unchanged. `indent` 0: on one line. */
+  /** Returns one JSON value that parses to the same value. `indent` 0: on one line. */
   static json(value: unknown, indent = 0): Safe {
     return new Safe((JSON.stringify(value, null, indent) ?? 'null').replace(unsafeInJson, escaped));
   }
 
-  /** The template tag: strings among the values are cleaned to one line each. */
+  /** The template tag. Cleans each string value to one line. */
   static template(parts: TemplateStringsArray, ...values: readonly (Safe | string | number)[]): Safe {
     const text = parts.reduce((before, part, at) => {
       const value = values[at - 1];
@@ -72,13 +71,13 @@ export class Safe {
     return new Safe(texts.map((text) => text.#text).join(separator));
   }
 
-  /** Wraps in SGR codes, which are numbers and therefore ours. */
+  /** Wraps text in SGR codes. They are numbers from this program. */
   static styled(text: Safe, open: number, close: number): Safe {
     return new Safe(`\u001b[${open}m${text.#text}\u001b[${close}m`);
   }
 }
 
-/** safe`proof ${id}`: the only way to mix our words with anything else. */
+/** safe`proof ${id}`: the only way to combine the tool's own words with other text. */
 export const safe = Safe.template;
 
 export type Paint = (text: Safe | string) => Safe;
@@ -91,7 +90,7 @@ export interface Styles {
   readonly cyan: Paint;
 }
 
-/** Colour is never the only signal, so `enabled: false` loses nothing. */
+/** With `enabled: false` nothing is lost: colour is never the only signal. */
 export function stylesFor(enabled: boolean): Styles {
   const paint =
     (open: number, close: number): Paint =>

@@ -1,6 +1,6 @@
 /**
- * Tables for a terminal, cut to its width, and tab-separated lines for a pipe, with full values.
- * `test/cli/terminal/table.test.ts` holds both.
+ * Tables that fit the terminal's width, and tab-separated lines with full values for a pipe.
+ * Tested by `test/cli/terminal/table.test.ts`.
  */
 import { marked } from '../../core/export/csv.ts';
 import { Safe } from './safe.ts';
@@ -9,9 +9,9 @@ import type { Column } from './view.ts';
 import { cut, pad, widthOf } from './width.ts';
 
 export interface Layout {
-  /** Terminal columns; Infinity: nothing is cut. */
+  /** Terminal columns; Infinity: cut nothing. */
   readonly width: number;
-  /** Short times and hashes. */
+  /** Shorten times and hashes. */
   readonly short: boolean;
   /** Milliseconds since the epoch, for "2 min ago". */
   readonly now: number;
@@ -20,7 +20,7 @@ export interface Layout {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** `3 min ago`; beyond a month the date. */
+/** Returns `3 min ago`; beyond a month the date. */
 export function relativeTime(text: string, now: number): string {
   const at = Date.parse(text);
   if (Number.isNaN(at)) return text;
@@ -43,7 +43,7 @@ export function relativeTime(text: string, now: number): string {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What names an object or list to a reader who sees one cell of it. */
+/** Returns the name of an object or list, for a reader who sees one cell of it. */
 function brief(value: unknown): string {
   if (Array.isArray(value)) return value.map(brief).join(', ');
   if (!isObject(value)) return String(value);
@@ -51,7 +51,7 @@ function brief(value: unknown): string {
   return typeof name === 'string' ? name : JSON.stringify(value);
 }
 
-/** The full value on one line: texts as they are, the rest as JSON. */
+/** Returns the full value on one line: text unchanged, other values as JSON. */
 export function fullText(value: unknown): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
@@ -66,15 +66,15 @@ function cellText(value: unknown, kind: Column['kind'], layout: Layout): string 
   return typeof value === 'string' ? value : brief(value);
 }
 
-/** `lastServerTimestamp` is headed LAST SERVER TIMESTAMP. */
+/** `lastServerTimestamp` has the heading LAST SERVER TIMESTAMP. */
 const heading = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter}`).toUpperCase();
 
 const gap = 2;
-/** Free text is cut to this before an identifier at the end is left out, and to the second after that. */
+/** Least width of free text before the table drops an identifier at the end. Below is the width after that. */
 const comfortable = 16;
 const leastWidth = 8;
 
-/** Takes width from the widest free texts, none below `least`. */
+/** Takes width from the widest free texts; none gets narrower than `least`. */
 function shrink(
   widths: number[],
   columns: readonly Column[],
@@ -92,8 +92,8 @@ function shrink(
 }
 
 /**
- * Widths that fit: free text is cut, widest first; an identifier at the end gives way before text gets too
- * short to read; at last columns fall off the end. Identifiers, times and counts are never cut.
+ * Returns widths that fit. Free text shrinks first, the widest column first; then an identifier at the end is dropped;
+ * then more columns at the end. Identifiers, times and counts are never cut.
  */
 export function fit(natural: readonly number[], columns: readonly Column[], width: number): number[] {
   const excess = (widths: readonly number[]): number =>
@@ -106,7 +106,7 @@ export function fit(natural: readonly number[], columns: readonly Column[], widt
   }
 }
 
-/** Lines of a table; keeps its widths, so that further pages line up with the first. */
+/** Lines of a table. It keeps its widths, so that later pages line up with the first. */
 export class Table {
   readonly #columns: readonly Column[];
   readonly #layout: Layout;
@@ -117,7 +117,7 @@ export class Table {
     this.#layout = layout;
   }
 
-  /** The header comes with the first call. */
+  /** The first call also returns the header. */
   lines(rows: readonly Row[]): Safe[] {
     const cells = rows.map((row) =>
       this.#columns.map((column) => Safe.cell(cellText(row[column.name], column.kind, this.#layout))),
@@ -143,7 +143,7 @@ export class Table {
   }
 }
 
-/** One line of a pipe: full values between tabs; tabs and newlines inside them show as `\t`, `\n`. */
+/** One line for a pipe: full values between tabs; a tab or newline inside a value becomes `\t` or `\n`. */
 export const tabbed = (columns: readonly Column[], row: Row): Safe =>
   Safe.join(
     columns.map((column) => Safe.cell(fullText(row[column.name]))),
@@ -151,8 +151,8 @@ export const tabbed = (columns: readonly Column[], row: Row): Safe =>
   );
 
 /**
- * One CSV line (RFC 4180). What a spreadsheet would run as a formula has a `'` before it, as in exports (`src/core/export/csv.ts`,
- * contract K10); numbers are left as they are.
+ * One CSV line (RFC 4180). A `'` precedes text that a spreadsheet would run as a formula, as in exports
+ * (`src/core/export/csv.ts`, contract K10). Numbers stay unchanged.
  */
 export function csvLine(values: readonly unknown[]): Safe {
   const cells = values.map((value) => {

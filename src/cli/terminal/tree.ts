@@ -1,8 +1,8 @@
 /**
- * A causal graph as an indented tree: each event below the one that caused it, else that produced it, else
- * that contains it. Actors and resources stand beside their events. Edges that a tree cannot show (second
- * causes, `feeds`, `sequence`) are left to dot, mermaid and json. Graphs come from elsewhere, so cycles and
- * chains of any length are met: no recursion, each node once. `test/cli/commands/graphs/get.test.ts` holds it.
+ * A causal graph as an indented tree: each event below the event that caused it, else produced it, else contains it.
+ * Actors and resources appear in the lines of their events. Only dot, mermaid and json show second causes, `feeds` and
+ * `sequence`. Graphs are untrusted: cycles and chains of any length occur, so the code does not recurse.
+ * Tested by `test/cli/commands/graphs/get.test.ts`.
  */
 import type { GraphEdge, GraphNode } from '../../contract/graphs.ts';
 import { Safe, safe } from './safe.ts';
@@ -15,12 +15,12 @@ export interface Graph {
   readonly edges: readonly GraphEdge[];
 }
 
-/** Columns an action is given, however deep it stands. */
+/** Least columns of an action, at any depth. */
 const leastAction = 16;
-/** Beyond this depth, children stand beside their parent. */
+/** Deeper children appear beside their parent. */
 const deepest = 24;
 const parties = new Set(['agent', 'human', 'tool', 'model', 'data']);
-/** Types of edges that make the target a child, the strongest first. */
+/** Types of edges that make the target a child, the strongest type first. */
 const parentTypes = ['causes', 'produces', 'contains', 'delegates', 'approves'];
 
 interface Shape {
@@ -93,14 +93,14 @@ interface Visit {
   readonly depth: number;
 }
 
-/** One line for each node but the parties beside events; actions are cut to `width` columns. */
+/** One line for each node, except actors and resources of events; actions are cut to `width` columns. */
 export function* treeLines(
   graph: Graph,
   { styles, width }: { styles: Styles; width: number },
 ): Generator<Safe, void, undefined> {
   const shape = shapeOf(graph);
   const seen = new Set<string>();
-  // nodes of a cycle have no root above them: they follow as roots of their own
+  // a cycle has no root, so each of its nodes may start a tree
   const starts = [...shape.roots, ...shape.children.keys()];
   for (const start of starts) {
     const stack: Visit[] = [{ id: start, indent: '', last: true, depth: 0 }];
@@ -127,7 +127,7 @@ export function* treeLines(
   }
 }
 
-/** A DOT string: quotes and backslashes escaped, nothing unsafe left (Graphviz reads `\` sequences). */
+/** A DOT string: quotes and backslashes escaped, unsafe characters cleaned (Graphviz reads `\` sequences). */
 const dotText = (text: string): Safe => Safe.cell(`"${String(Safe.cell(text)).replace(/["\\]/g, '\\$&')}"`);
 
 const shapes: Readonly<Record<string, string>> = {
@@ -160,17 +160,17 @@ export function* dotLines({ runId, nodes, edges }: Graph): Generator<Safe, void,
   yield safe`}`;
 }
 
-/** The same as `dotText`, with the one line break of a caption kept as DOT's `\n`. */
+/** As `dotText`, with the one line break of a caption as DOT's `\n`. */
 const dotLabel = (text: string): Safe => {
   const lines = text.split('\n').map((line) => String(dotText(line)).slice(1, -1));
   return Safe.cell(`"${lines.join('\\n')}"`);
 };
 
-/** Mermaid reads HTML entities in quoted labels, and nothing else needs an escape there. */
+/** Mermaid reads HTML entities in quoted labels; no other escape is needed. */
 const mermaidText = (text: string): Safe =>
   Safe.cell(`"${String(Safe.cell(text)).replace(/["#&<>\\`]/g, (each) => `#${each.charCodeAt(0)};`)}"`);
 
-/** A Mermaid flow chart; nodes are numbered, since their ids are not Mermaid's. */
+/** A Mermaid flow chart. Nodes get numbers, because their ids are not valid in Mermaid. */
 export function* mermaidLines({ nodes, edges }: Graph): Generator<Safe, void, undefined> {
   const numbers = new Map(nodes.map((node, at) => [node.id, `n${at}`]));
   yield safe`flowchart LR`;

@@ -1,4 +1,7 @@
-/** Prints what a verification found: loudly where nothing was governed, plainly what was not re-derived. */
+/**
+ * Prints the result of a proof's verification, and warns about vacuous layers.
+ * Tested by `test/cli/commands/proofs/verify.test.ts`.
+ */
 import type { Explanation } from '../../core/proof/bundle.ts';
 import { isVacuous, vacuousCodes, verdictCodes } from '../../core/proof/verdict.ts';
 import type { CheckResult, VacuousCode, Verdict } from '../../core/proof/verdict.ts';
@@ -16,8 +19,8 @@ interface Layer {
   readonly code?: string | undefined;
 }
 
-/** A verdict of this machine, or the service's answer, which has fewer members. */
-export interface Told extends Partial<Omit<Verdict, 'layers' | 'code'>> {
+/** A verdict of this machine, or the service's response, which has fewer members. */
+export interface ShownVerdict extends Partial<Omit<Verdict, 'layers' | 'code'>> {
   readonly source: 'offline' | 'service';
   readonly verified: boolean;
   readonly proofId: string | null;
@@ -35,14 +38,14 @@ export const meaningOf = (code: string | undefined): string =>
     ? verdictCodes[code as keyof typeof verdictCodes]
     : (code ?? '');
 
-export async function printVerdict(out: Out, told: Told): Promise<void> {
-  const has = (vacuous: VacuousCode): boolean => told.layers.some(({ code }) => code === vacuous);
-  // preimages are texts of several lines, which tab-separated output could only spell
-  const asText = out.isHuman || (out.format === 'tsv' && told.explanations !== undefined);
-  if (asText) await out.lines(human(told, out));
-  else if (out.format === 'tsv' || out.format === 'csv') await out.lines(rows(told, out.format === 'csv'));
-  else await out.one(told, plainView(['proofId'], 'proofId'));
-  if (asText && told.notes.length > 0) return;
+export async function printVerdict(out: Out, shown: ShownVerdict): Promise<void> {
+  const has = (vacuous: VacuousCode): boolean => shown.layers.some(({ code }) => code === vacuous);
+  // a preimage has several lines, which tab-separated output could only escape
+  const asText = out.isHuman || (out.format === 'tsv' && shown.explanations !== undefined);
+  if (asText) await out.lines(human(shown, out));
+  else if (out.format === 'tsv' || out.format === 'csv') await out.lines(rows(shown, out.format === 'csv'));
+  else await out.one(shown, plainView(['proofId'], 'proofId'));
+  if (asText && shown.notes.length > 0) return;
   if (has('NO_POLICY_ACTIVE')) {
     await out.warn(
       safe`NO POLICY WAS ACTIVE during this run: policy_compliance holds because nothing was governed`,
@@ -55,18 +58,18 @@ export async function printVerdict(out: Out, told: Told): Promise<void> {
   }
 }
 
-/** `kind name result …`, one line each. */
-function rows(told: Told, asCsv: boolean): Safe[] {
+/** One line each: `kind name result …`. */
+function rows(shown: ShownVerdict, asCsv: boolean): Safe[] {
   const cells: (readonly (string | null | undefined)[])[] = [
-    ['proof', told.proofId, told.verified ? 'verified' : 'not verified', told.code],
-    ...told.layers.map(({ name, passed, basis, code }) => [
+    ['proof', shown.proofId, shown.verified ? 'verified' : 'not verified', shown.code],
+    ...shown.layers.map(({ name, passed, basis, code }) => [
       'layer',
       name,
       passed ? 'passed' : 'failed',
       basis,
       code,
     ]),
-    ...told.checks.map(({ id, result, code, detail }) => ['check', id, result, code, detail]),
+    ...shown.checks.map(({ id, result, code, detail }) => ['check', id, result, code, detail]),
   ];
   return cells.map((line) =>
     asCsv
@@ -78,31 +81,33 @@ function rows(told: Told, asCsv: boolean): Safe[] {
   );
 }
 
-function human(told: Told, { styles, settings }: Out): Safe[] {
-  const checks = told.checks.filter(({ result, detail }) => result !== 'not_checked' || detail !== undefined);
+function human(shown: ShownVerdict, { styles, settings }: Out): Safe[] {
+  const checks = shown.checks.filter(
+    ({ result, detail }) => result !== 'not_checked' || detail !== undefined,
+  );
   const { bold, green, red, yellow, dim } = styles;
-  const head = told.verified ? green('✓ verified') : red('✗ NOT VERIFIED');
+  const head = shown.verified ? green('✓ verified') : red('✗ NOT VERIFIED');
   const facts: readonly (readonly [string, string | null | undefined])[] = [
-    ['why', told.verified ? null : meaningOf(told.code ?? undefined)],
-    ['run', told.runId],
-    ['trust', told.trustedOrigin ? `${told.trustedOrigin} (${told.trustFrom ?? ''})` : null],
+    ['why', shown.verified ? null : meaningOf(shown.code ?? undefined)],
+    ['run', shown.runId],
+    ['trust', shown.trustedOrigin ? `${shown.trustedOrigin} (${shown.trustFrom ?? ''})` : null],
   ];
   const width = Math.max(
     0,
-    ...[...told.layers.map(({ name }) => name), ...checks.map(({ id }) => id)].map((name) => name.length),
+    ...[...shown.layers.map(({ name }) => name), ...checks.map(({ id }) => id)].map((name) => name.length),
   );
   return [
-    safe`${bold(head)}  ${told.proofId ?? ''}`,
+    safe`${bold(head)}  ${shown.proofId ?? ''}`,
     ...facts.flatMap(([name, value]) => (!value ? [] : [safe`  ${name.padEnd(6)} ${value}`])),
-    ...(told.layers.length === 0
+    ...(shown.layers.length === 0
       ? []
-      : [bold('Layers'), ...told.layers.map((layer) => layerLine(layer, width, styles))]),
+      : [bold('Layers'), ...shown.layers.map((layer) => layerLine(layer, width, styles))]),
     ...(checks.length === 0
       ? []
       : [bold('Checks'), ...checks.map((check) => checkLine(check, width, styles))]),
-    ...legend(told).map((text) => dim(text)),
-    ...told.notes.flatMap((text) => wrapped(text, settings.columns).map((line) => yellow(line))),
-    ...(told.explanations ?? []).flatMap((each) => explanationLines(each, styles)),
+    ...legend(shown).map((text) => dim(text)),
+    ...shown.notes.flatMap((text) => wrapped(text, settings.columns).map((line) => yellow(line))),
+    ...(shown.explanations ?? []).flatMap((each) => explanationLines(each, styles)),
   ];
 }
 
@@ -129,14 +134,14 @@ export function checkLine(
   return safe`  ${mark(result, styles)} ${id.padEnd(width)}  ${styles.dim(note)}`;
 }
 
-function legend({ layers, source }: Told): string[] {
+function legend({ layers, source }: ShownVerdict): string[] {
   const has = (basis: Layer['basis']): boolean => layers.some((layer) => layer.basis === basis);
   const where =
     source === 'offline' ? 'on this machine from what the bundle encloses' : 'by the service from its store';
   return [
-    ...(has('recomputed') ? [`recomputed: derived again ${where}`] : []),
+    ...(has('recomputed') ? [`recomputed: computed again ${where}`] : []),
     ...(has('attested')
-      ? ['attested: the signed word of the log; the events to derive it from are not enclosed']
+      ? ['attested: the signed word of the log; the bundle does not enclose the events behind it']
       : []),
   ];
 }

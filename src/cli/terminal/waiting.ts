@@ -1,6 +1,6 @@
 /**
- * Waiting for a job (contract H1-H7): asks again as the service says in Retry-After, within one deadline.
- * `test/cli/commands/jobs/wait.test.ts` proves it against a real server.
+ * Waits for a job (contract H1 to H7). It polls at the interval of Retry-After, within one time limit.
+ * Tested by `test/cli/commands/jobs/wait.test.ts` against a real server.
  */
 import type { Answer, Client } from '../../client/create.ts';
 import { pause } from '../../client/retry.ts';
@@ -20,7 +20,7 @@ export interface WaitOptions {
   readonly signal: AbortSignal;
 }
 
-/** The job once it has ended, well or not. Errors: exit 8 at the deadline; the job goes on then. */
+/** Returns the job after it has completed or failed. Errors: exit 8 at the deadline; the job continues. */
 export async function waitForJob(client: Client, { jobId, deadline, signal }: WaitOptions): Promise<Job> {
   for (let asked = 0; ; asked += 1) {
     const { body, headers } = await client.getJob({ params: { jobId } });
@@ -30,7 +30,7 @@ export async function waitForJob(client: Client, { jobId, deadline, signal }: Wa
     const delay = Math.min(mostPauseMs, Math.max(growing, Number.isFinite(advised) ? advised : 0));
     const left = deadline - performance.now();
     if (left <= 0) {
-      throw new CliError(exit.pending, `job ${jobId} is still ${body.status}; it goes on without us`, {
+      throw new CliError(exit.pending, `job ${jobId} is still ${body.status}; it continues at the service`, {
         code: 'PENDING',
         next: [`gov jobs wait ${jobId}`],
       });
@@ -39,7 +39,7 @@ export async function waitForJob(client: Client, { jobId, deadline, signal }: Wa
   }
 }
 
-/** What went wrong with a job, from the only answer that carries it: the list. Empty where it is gone. */
+/** Returns the error of a job, which only the list contains; empty if the list no longer has the job. */
 export async function jobError(client: Client, job: Job): Promise<string> {
   const { body } = await client.listJobs({ query: { runId: job.runId, status: 'failed' } });
   return body.data.find(({ jobId }) => jobId === job.jobId)?.errorSummary ?? '';

@@ -1,10 +1,10 @@
 /**
- * How many terminal columns a text takes: 2 for East Asian wide and emoji, 0 for combining marks, after
- * UAX #11. Styles count nothing. `test/cli/terminal/table.test.ts` holds samples.
+ * The terminal columns of a text: 2 for East Asian wide and emoji, 0 for combining marks (UAX #11). Styles count zero.
+ * Tested by `test/cli/terminal/table.test.ts`.
  */
 import { Safe } from './safe.ts';
 
-// oxlint-disable-next-line no-control-regex -- our own SGR codes, the only escapes that a Safe can hold
+// oxlint-disable-next-line no-control-regex -- our own SGR codes, the only escapes in a Safe
 const style = /\u001b\[[0-9]+m/g;
 const zero = /^\p{M}$/u;
 const wideRanges: readonly (readonly [number, number])[] = [
@@ -52,14 +52,14 @@ function characterWidth(character: string): number {
   return wideRanges.some(([from, to]) => code >= from && code <= to) ? 2 : 1;
 }
 
-/** Columns that the text takes on one line. */
+/** Returns the columns of the text on one line. */
 export function widthOf(text: Safe): number {
   let width = 0;
   for (const character of String(text).replace(style, '')) width += characterWidth(character);
   return width;
 }
 
-/** At most `columns` wide; a cut text ends in `…`. For texts without styles. */
+/** Cuts to `columns`; a cut text ends in `…`. For texts without styles. */
 export function cut(text: Safe, columns: number): Safe {
   if (widthOf(text) <= columns) return text;
   let kept = '';
@@ -72,11 +72,11 @@ export function cut(text: Safe, columns: number): Safe {
   return Safe.cell(`${kept}…`);
 }
 
-/** Filled with blanks up to `columns`. */
+/** Fills with blanks up to `columns`. */
 export const pad = (text: Safe, columns: number): Safe =>
   Safe.join([text, Safe.cell(' '.repeat(Math.max(0, columns - widthOf(text))))], '');
 
-/** Broken at blanks so that no line is longer than `columns`. */
+/** Breaks at blanks, so that no line is longer than `columns`. */
 export function wrapped(text: string, columns: number): string[] {
   const lines: string[] = [''];
   for (const word of text.split(' ')) {

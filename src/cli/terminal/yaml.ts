@@ -1,7 +1,6 @@
 /**
- * YAML 1.2 for people: block style, and every text that is not plainly a word in double quotes, whose JSON
- * escapes YAML shares. Written without recursion limits in mind: answers nest at most `limits.jsonDepth`.
- * `test/cli/terminal/out.test.ts` holds samples.
+ * YAML 1.2 for people: block style; every text that is not a plain word is in double quotes, with JSON escapes. The code
+ * recurses: responses nest at most `limits.jsonDepth`. Tested by `test/cli/terminal/out.test.ts`.
  */
 import { Safe } from './safe.ts';
 
@@ -15,7 +14,7 @@ function scalar(value: unknown): Safe {
 
 const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
 
-/** Lines without newlines at their ends; no line for undefined members. */
+/** Lines without newlines at their ends. Undefined members have no line. */
 export function yamlLines(value: unknown, indent = ''): Safe[] {
   if (typeof value !== 'object' || value === null) return [Safe.join([Safe.cell(indent), scalar(value)], '')];
   if (isEmpty(value)) return [Safe.cell(`${indent}${Array.isArray(value) ? '[]' : '{}'}`)];
@@ -35,7 +34,7 @@ function mapMember(key: string, member: unknown, indent: string): Safe[] {
 
 function listItem(item: unknown, indent: string): Safe[] {
   const [first, ...rest] = yamlLines(item, `${indent}  `);
-  // "  - " takes the place of the first line's last two blanks
+  // "  - " replaces the last two blanks of the first line
   const begun = String(first ?? '').slice(indent.length + 2);
   return [Safe.clean(`${indent}- ${begun}`), ...rest];
 }

@@ -71,7 +71,10 @@ describe('gov auth signup', () => {
     const name = someone();
     writeFileSync(join(account.folder, 'keys.json'), 'precious');
     const taken = await signUp(account, name, ['--out', 'keys.json']);
-    expect([taken.code, taken.stderr]).toEqual([2, expect.stringMatching(/is there already.*\n.*--force/)]);
+    expect([taken.code, taken.stderr]).toEqual([
+      2,
+      expect.stringMatching(/exists and may hold a secret\n.*--force/),
+    ]);
     expect(account.file('keys.json').text).toBe('precious');
     expect((await signUp(account, name, ['--out', 'absent/keys.json'])).code).toBe(1);
     // nobody has signed up so far
@@ -196,7 +199,9 @@ describe('gov auth login', () => {
     expect(Object.keys(account.contexts)).toEqual(['acme-sandbox', 'acme']);
     // another key takes its place only where that is meant
     const other = await service.signUp(someone());
-    expect((await account.gov(login, { input: other.keys.sandbox })).stderr).toContain('has another API key');
+    expect((await account.gov(login, { input: other.keys.sandbox })).stderr).toContain(
+      'will forget the other API key',
+    );
     expect((await account.gov([...login, '--yes'], { input: other.keys.sandbox })).code).toBe(0);
     expect(account.credentials['acme-sandbox']?.token).toBe(other.keys.sandbox);
   });
@@ -249,7 +254,11 @@ describe('gov auth login', () => {
   });
 
   it.each([
-    [['auth', 'login'], {}, /nothing says where to sign in: there is no context\n.*--base-url/],
+    [
+      ['auth', 'login'],
+      {},
+      /expected the address of a service to sign in to: there is no context\n.*--base-url/,
+    ],
     [['auth', 'login', '--base-url', 'gov'], {}, /--base-url: expected an address/],
     [['auth', 'login', '--ci', '--id-token', '-', '--base-url', 'ORIGIN'], {}, /one of --id-token and --ci/],
     [

@@ -108,7 +108,7 @@ describe.concurrent('with a real provider', () => {
     const { issuer: url, clientId } = hasty;
     const impatient = await startService({ file: { issuer: { url, clientId } } });
     const outcome = await new Account().gov(['auth', 'login', '--base-url', impatient.origin]);
-    expect(outcome).toMatchObject({ code: 8, stderr: expect.stringContaining('before the code ended') });
+    expect(outcome).toMatchObject({ code: 8, stderr: expect.stringContaining('before the code expired') });
     await impatient.end();
     await hasty.close();
   });
@@ -120,7 +120,7 @@ describe.concurrent('with a real provider', () => {
     const outcome = await new Account().gov(['auth', 'login', '--base-url', without.origin]);
     expect(outcome).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/no device grant\n.*--id-token FILE/),
+      stderr: expect.stringMatching(/does not support the device grant\n.*--id-token FILE/),
     });
     await without.end();
     await plain.close();

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ambientIdToken } from '../../../src/cli/auth/ambient.ts';
-import { checkIdToken } from '../../../src/cli/auth/id-token.ts';
+import { checkIdToken } from '../../../src/cli/auth/id-token-shape.ts';
 import { Web } from '../../../src/cli/auth/web.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { json, startServer, type TestServer } from '../../client/server.ts';
@@ -56,7 +56,7 @@ describe('of the job', () => {
     expect(await of({ GOV_ID_TOKEN_FILE: file, GOV_ID_TOKEN: 'x' })).toBe(token);
     expect(await of({ GOV_ID_TOKEN: token })).toBe(token);
     await expect(of({ GOV_ID_TOKEN: 'x' })).rejects.toThrow(/^GOV_ID_TOKEN: expected an ID token/);
-    await expect(of({ GOV_ID_TOKEN_FILE: `${file}s` })).rejects.toThrow(/there is no such file/);
+    await expect(of({ GOV_ID_TOKEN_FILE: `${file}s` })).rejects.toThrow(/the file does not exist/);
   });
 
   it('is asked for at GitHub Actions, for the service alone', async () => {

@@ -81,7 +81,7 @@ describe('the address', () => {
     const { session } = setUp();
     expect(() => session({ baseUrl: 'localhost:80' }).session.baseUrl()).toThrow(/expected an address/);
     expect(() => session({ context: 'nope' }).session.baseUrl()).toThrow(
-      /no context is named "nope"; there is: local/,
+      /expected the name of a context, got "nope"; contexts: local/,
     );
   });
 });
@@ -118,7 +118,7 @@ describe('the credential', () => {
     const { session, plane } = setUp();
     for (const mode of [0o644, 0o604, 0o602]) {
       chmodSync(join(plane, 'local.key'), mode);
-      expect(() => session().session.apiKey()).toThrow(/everybody on this machine can read this secret/);
+      expect(() => session().session.apiKey()).toThrow(/every user can read/);
     }
     for (const mode of [0o600, 0o400, 0o640]) {
       chmodSync(join(plane, 'local.key'), mode);
@@ -129,7 +129,7 @@ describe('the credential', () => {
   it('is one line', () => {
     const path = secret(join(emptyDirectory(), 'k'), 'two words');
     expect(() => readSecret(path)).toThrow(/expected one line with a key/);
-    expect(() => readSecret(join(emptyDirectory(), 'absent'))).toThrow(/there is no such file/);
+    expect(() => readSecret(join(emptyDirectory(), 'absent'))).toThrow(/the file does not exist/);
   });
 
   it('is never shown', async () => {
@@ -232,9 +232,7 @@ describe('a project file', () => {
     writeFileSync(join(cwd, '.gov.json'), JSON.stringify({ [member]: 'x' }));
     const { code, stderr } = await govHere(['context', 'list'], { cwd });
     expect(code).toBe(2);
-    expect(stderr).toContain(
-      `${cwd}/.gov.json: a project file may set output, project and env, not "${member}"`,
-    );
+    expect(stderr).toContain(`${cwd}/.gov.json: expected output, project and env only, got "${member}"`);
   });
 
   it('is the nearest one upward', () => {
@@ -270,7 +268,7 @@ describe('contexts', () => {
     const unknown = await govHere(['context', 'use', 'nope'], { env });
     expect(unknown).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('there is: local, second, cloud'),
+      stderr: expect.stringContaining('contexts: local, second, cloud'),
     });
   });
 

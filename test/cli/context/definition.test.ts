@@ -155,7 +155,7 @@ describe('stored credentials', () => {
     expect(statSync(env.GOV_CONFIG_DIR).mode & 0o777).toBe(0o700);
     for (const mode of [0o640, 0o604, 0o660]) {
       chmodSync(path, mode);
-      expect(() => readCredentials(env)).toThrow(/others on this machine can read these credentials/);
+      expect(() => readCredentials(env)).toThrow(/other users can read/);
     }
     chmodSync(path, 0o400);
     expect(readCredentials(env)['acme']?.token).toBe(live);
@@ -168,7 +168,7 @@ describe('stored credentials', () => {
     const { code, stderr } = await govHere(['events', 'count'], { env });
     expect(code).toBe(2);
     expect(stderr).toContain(
-      'is at https://evil.example.test by now, and its credential is for http://127.0.0.1:1',
+      'is now at https://evil.example.test, and its credential is for http://127.0.0.1:1',
     );
     expect(stderr).toContain('gov auth login -C acme');
   });
@@ -212,7 +212,7 @@ describe('stored credentials', () => {
     expect(readUserConfig(env).currentContext).toBeUndefined();
     const rest = await govHere(['context', 'delete', 'acme-sandbox', '-y'], { env });
     expect([rest.code, readCredentials(env)]).toEqual([0, {}]);
-    expect((await govHere(['context', 'delete', 'acme'], { env })).stderr).toContain('there is: none yet');
+    expect((await govHere(['context', 'delete', 'acme'], { env })).stderr).toContain('contexts: none yet');
   });
 });
 
@@ -266,14 +266,14 @@ describe('gov context set', () => {
   });
 
   it.each([
-    [['acme'], /there is no context acme yet: expected --base-url/],
+    [['acme'], /context acme does not exist yet: expected --base-url/],
     [['a b', '--base-url', 'https://h'], /expected a name of at most 64 letters/],
     [[`${'a'.repeat(65)}`, '--base-url', 'https://h'], /expected a name of at most 64 letters/],
     [['acme', '--base-url', 'h'], /--base-url: expected an address/],
-    [['acme', '--base-url', 'https://h', '--trust', 'absent'], /absent: there is no such file/],
+    [['acme', '--base-url', 'https://h', '--trust', 'absent'], /absent: the file does not exist/],
     [['acme', '--base-url', 'https://h/api/v1', '--env', 'sandbox'], /is that of production/],
-    [['acme', '--data', '.'], /is not a data plane/],
-    [['acme', '--data', '.', '--project', projectId], /nothing else goes with it/],
+    [['acme', '--data', '.'], /expected a data plane/],
+    [['acme', '--data', '.', '--project', projectId], /expected no other flag/],
     [['acme', '--unset', 'baseUrl'], /--unset: expected one of project/],
   ])('refuses %j', async (words, message) => {
     const { env, set } = setUp();

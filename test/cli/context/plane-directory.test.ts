@@ -108,7 +108,7 @@ describe('gov plane config', () => {
         cwd: folder,
         input: textOf(second),
       });
-      expect(again.stdout).toContain('1 added, 0 changed, 1 archived, 0 as before');
+      expect(again.stdout).toContain('1 added, 0 changed, 1 archived, 0 unchanged');
       expect(await plane.inForce()).toEqual(['no-mail 1']);
       const shown = await run(['plane', 'config', 'show', ...data, '-o', 'table']);
       expect(shown.code).toBe(0);
@@ -147,7 +147,7 @@ describe('gov plane config', () => {
     }
     expect((await json(['plane', 'config', 'show', ...data])).body.bundleVersion).toBe(4);
     const told = await run(['plane', 'config', 'apply', 'older.json', ...data, '-o', 'table']);
-    expect(told.stdout).toContain('✗ refused: outdated; what was in force stays');
+    expect(told.stdout).toContain('✗ refused: outdated; the current configuration stays');
   });
 
   it('is set in plane.json: whom to trust, and what the policies of the service count for', async () => {

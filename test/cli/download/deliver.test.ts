@@ -114,7 +114,7 @@ describe('export download', () => {
 
   it.each([
     ['', 'name of a file'],
-    ['nowhere/events.json', 'expected a folder'],
+    ['nowhere/events.json', 'expected the folder'],
   ])('knows before it asks that %j cannot be written', async (name, told) => {
     const argv = ['export', 'run', '--resource', 'jobs', '-O', name === '' ? '' : join(folder, name)];
     const { code, stderr } = await govHere(argv, { env: env() });
@@ -133,7 +133,7 @@ describe('export download', () => {
     server.metadata = metadata;
     const { code, stderr } = await shell(`gov export download ${exportId}`, { env: env(), cwd: folder });
     expect(code).toBe(10);
-    expect(stderr).toContain('expected an export of the interface');
+    expect(stderr).toContain('expected an export, got');
     expect(files()).toEqual([]);
     expect(server.ranges).toEqual([]);
   });
@@ -347,15 +347,15 @@ describe('export run', () => {
     expect(readFileSync(file()).equals(artifact)).toBe(true);
   });
 
-  it('says what goes on where it is cut: a part is one of its file', async () => {
+  it('prints the command that continues an interrupted download to the same file', async () => {
     const argv = ['export', 'run', '--resource', 'audit_events', '--proof', '-O'];
-    const again = (to: string) => `where this is cut, gov export download ${exportId} -O ${to}`;
+    const again = (to: string) => `after an interruption gov export download ${exportId} -O ${to}`;
     const cut = await govHere([...argv, file(), '--force'], { env: env() });
-    expect(cut.stderr).toContain(`${again(file())} --force goes on`);
+    expect(cut.stderr).toContain(`${again(file())} --force continues`);
     const quoted = await govHere([...argv, `${file()} 'x`], { env: env() });
-    expect(quoted.stderr).toContain(`${again(`'${file()} '\\''x'`)} goes on`);
+    expect(quoted.stderr).toContain(`${again(`'${file()} '\\''x'`)} continues`);
     const piped = await govHere([...argv, '-', '--ndjson'], { env: env() });
-    expect(piped.stderr).toContain(`${again('-')} --ndjson begins anew`);
+    expect(piped.stderr).toContain(`${again('-')} --ndjson starts over`);
     const none = await govHere([...argv, ''], { env: env() });
     expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('got an empty text') });
   });
@@ -365,7 +365,7 @@ describe('export run', () => {
     writeFileSync(part(), artifact.subarray(0, 100_000), { mode: 0o600 });
     const { code, stderr } = await govHere(argv, { env: env() });
     expect([code, server.seen.map(({ method }) => method)]).toEqual([0, ['GET', 'GET', 'GET']]);
-    expect(stderr).toContain(`goes on with ${exportId}`);
+    expect(stderr).toContain(`continues ${exportId}`);
     expect(server.ranges).toEqual(['bytes=100000-']);
     expect(readFileSync(file()).equals(artifact)).toBe(true);
     for (const metadata of [{ status: 'expired' }, { filters: { runId: 'r' } }, { includeProof: false }]) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { kebab, parseDuration, readFlag } from '../../../src/cli/program/flags.ts';
-import type { FlagSpec } from '../../../src/cli/program/command.ts';
+import type { FlagSpec } from '../../../src/cli/program/spec.ts';
 import { emptyDirectory } from '../support/tool.ts';
 
 const now = Date.parse('2026-03-01T12:00:00Z');
@@ -60,7 +60,7 @@ describe('flags', () => {
     expect(() => read({ type: 'json' }, '{a}')).toThrow(/a JSON value/);
     const absent = join(emptyDirectory(), 'absent');
     expect(() => read({ type: 'json' }, `@${absent}`)).toThrow(
-      `cannot read ${absent}: there is no such file`,
+      `cannot read ${absent}: the file does not exist`,
     );
   });
 });

@@ -67,7 +67,7 @@ describe('the sandbox guard', () => {
     for (const no of ['n\n', '\n', '', 'yess\n']) expect((await answer(no)).code).toBe(2);
     expect(server.seen).toHaveLength(0);
     const yes = await answer('y\n');
-    expect(yes).toMatchObject({ code: 0, stderr: expect.stringMatching(/Go on\? \[y\/N\] /) });
+    expect(yes).toMatchObject({ code: 0, stderr: expect.stringMatching(/Continue\? \[y\/N\] /) });
     expect(server.seen).toHaveLength(1);
     await server.close();
   });

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { kebab } from '../../../src/cli/program/flags.ts';
 import { globalFlags } from '../../../src/cli/program/globals.ts';
 import { flagName, generatedSpecs } from '../../../src/cli/program/manifest.ts';
-import { loaders } from '../../../src/cli/commands/loaders.ts';
-import { manifest } from '../../../src/cli/commands/tool/list.ts';
+import { manifest } from '../../../src/cli/commands/commands/run.ts';
 import { allSpecs } from '../../../src/cli/commands/specs.ts';
 import { nouns } from '../../../src/cli/commands/nouns.ts';
 import { viewOf } from '../../../src/cli/terminal/answer-view.ts';
@@ -58,14 +57,6 @@ describe('every command', () => {
     const globals = Object.keys(globalFlags).map(kebab);
     for (const { flags = {} } of specs) {
       for (const flag of Object.keys(flags)) expect(globals).not.toContain(kebab(flag));
-    }
-  });
-
-  it('has something that runs it', async () => {
-    for (const { name, operation } of specs) {
-      const load = loaders[name];
-      if (load === undefined) expect(operation, name).toBeDefined();
-      else expect(await load()).toHaveProperty('run', expect.any(Function));
     }
   });
 });

@@ -35,7 +35,7 @@ describe('a service that is away', () => {
     };
     const { code, stderr } = await push({ files: ['-'] }, { folder, service, stdin: events(35) });
     expect(code).toBe(10);
-    expect(stderr).toMatch(/\d+ events read and not acknowledged; from a pipe they are lost without --spool/);
+    expect(stderr).toMatch(/\d+ events read and not acknowledged; without --spool they are lost from a pipe/);
   });
 
   it('leaves everything in the spool, and --resume sends it', async () => {
@@ -53,7 +53,7 @@ describe('a service that is away', () => {
     service.before = () => {};
     const resumed = await push({ spool, resume: true }, { folder, service });
     expect(resumed.code).toBe(0);
-    expect(resumed.stderr).toContain('sending first what was left in');
+    expect(resumed.stderr).toContain('sending the events left in');
     expect(sequence()).toEqual(numbers(35));
     expect(readdirSync(spool)).toEqual([]);
   });
@@ -125,7 +125,7 @@ describe('a push that is interrupted', () => {
     const first = await push({ files: ['in.ndjson'], spool }, { folder, service, signal: stop.signal });
     expect(first.stderr).toContain('events safe in');
     expect(first.stderr).toContain(
-      `the input was not read to its end; to go on: gov events push --resume --spool=${spool}`,
+      `the input was not read to its end; to continue: gov events push --resume --spool=${spool}`,
     );
     service.before = () => {};
     const pipe = await push({ files: ['-'], spool, resume: true }, { folder, service });
@@ -159,7 +159,7 @@ describe('a push that is interrupted', () => {
     const other = await push({ files: ['other.ndjson'], spool, resume: true }, { folder, service });
     expect(other).toMatchObject({
       code: 2,
-      failure: expect.stringMatching(/expected the files of the session/),
+      failure: expect.stringMatching(/expected the files of the stopped session/),
     });
     folder.write('in.ndjson', events(30));
     service.keys.length = 0;

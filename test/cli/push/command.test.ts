@@ -190,7 +190,7 @@ describe.skipIf(!hasData)(
         expect(first.code).toBe(0);
         expect(JSON.parse(first.stdout)).toMatchObject({ accepted: 8162, rejected: 0, runs: 200 });
         expect(first.stderr).toContain(
-          'read 200 runs: 5,308 messages, steps or observations made 8,162 events',
+          'read 200 runs: 8,162 events from 5,308 messages, steps or observations',
         );
         const later = await govHere([...words, '--batch-size', '499'], {
           env,
@@ -207,7 +207,7 @@ describe.skipIf(!hasData)(
         });
         expect(conflict.code).toBe(9);
         expect(conflict.stderr).toContain('client_event_id_conflict');
-        expect(conflict.stderr).toContain('give the time of that import: --import-time');
+        expect(conflict.stderr).toContain('repeat the time of that import: --import-time');
       },
     );
 

@@ -65,7 +65,7 @@ describe('a journal', () => {
       copy[place]! ^= 1 << (place % 8);
       writeFileSync(at('changed'), copy);
       expect(() => readJournal(at('changed'))).toThrow(
-        /changed: expected the record that was written at byte \d+/,
+        /changed: expected the record that gov wrote at byte \d+/,
       );
     }
     writeFileSync(path, Buffer.concat([bytes.subarray(0, -3), Buffer.from('xxx')]));

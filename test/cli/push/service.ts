@@ -11,7 +11,7 @@ export const apiError = (code: string, status: number, more: object = {}): GovAp
   new GovApiError(status, { code, status, title: code, detail: `${code} happened`, ...more }, {});
 
 export const unreachable = (): GovNetworkError =>
-  new GovNetworkError('ECONNREFUSED', 'nothing listens there', { retryable: true });
+  new GovNetworkError('ECONNREFUSED', 'no process listens there', { retryable: true });
 
 const asObject = (event: Json): JsonObject =>
   typeof event === 'object' && event !== null && !Array.isArray(event) ? event : {};

@@ -243,6 +243,6 @@ describe('the lock', () => {
     writeFileSync(join(directory, 'lock'), JSON.stringify({ pid: 1, host: 'elsewhere', started: '' }));
     expect(() => lockDirectory(directory)).toThrow(/process 1 on elsewhere/);
     mkdirSync(join(directory, 'lock.takeover'));
-    expect(() => lockDirectory(directory)).toThrow(/if none is, remove/);
+    expect(() => lockDirectory(directory)).toThrow(/if no process is, remove/);
   });
 });

@@ -32,7 +32,7 @@ const asked = async (sitting: Sitting) => {
 
 describe('a question', () => {
   it.each(['y\n', 'Y\n', 'yes\n', ' yes \n', 'y'])('is answered with yes by %j', async (typed) => {
-    expect(await asked({ typed })).toBe('this deletes \\u001b[2Jeverything. Go on? [y/N] ');
+    expect(await asked({ typed })).toBe('this deletes \\u001b[2Jeverything. Continue? [y/N] ');
   });
 
   it.each(['\n', 'n\n', 'no\n', 'yess\n', '', 'y y\n', '\ny\n'])(
@@ -54,12 +54,12 @@ describe('a question', () => {
   ])('is not asked with %j, and what to give is named', async (sitting) => {
     await expect(asked({ typed: 'y\n', ...sitting } as Sitting)).rejects.toMatchObject({
       exit: 2,
-      hint: 'nobody can be asked here: give --yes',
+      hint: 'nobody can answer here: give --yes',
     });
   });
 
   it('is asked also with --quiet', async () => {
-    expect(await asked({ typed: 'y\n', flags: { quiet: true } })).toContain('Go on?');
+    expect(await asked({ typed: 'y\n', flags: { quiet: true } })).toContain('Continue?');
   });
 
   it('ends with the signal, and reads nothing after it', async () => {
@@ -85,7 +85,7 @@ describe('a name', () => {
       /--confirm: expected "acme", got "other"/,
     );
     await expect(named({ terminal: false })).rejects.toMatchObject({
-      hint: 'nobody can be asked here: give --confirm "acme", or --yes',
+      hint: 'nobody can answer here: give --confirm "acme", or --yes',
     });
   });
 });

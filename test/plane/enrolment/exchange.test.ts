@@ -294,7 +294,7 @@ describe('a plane behind a proxy, with an authority of its own and mutual TLS', 
   });
 
   it.each([
-    ['without the authority', { caFile: undefined }, {}, /not signed by an authority this machine trusts/],
+    ['without the authority', { caFile: undefined }, {}, /no authority that this machine trusts/],
     [
       'without a certificate',
       { certificateFile: undefined, certificateKeyFile: undefined },

@@ -228,7 +228,7 @@ describe('the way to the service', () => {
     expect(lastOf(untrusted)).toMatchObject({
       name: 'service',
       status: 'fail',
-      detail: expect.stringContaining('not signed by an authority this machine trusts'),
+      detail: expect.stringContaining('no authority that this machine trusts'),
     });
   });
 
@@ -239,7 +239,7 @@ describe('the way to the service', () => {
     expect(lastOf(await examine())).toMatchObject({
       name: 'service connection',
       status: 'fail',
-      detail: expect.stringContaining('nothing listens there'),
+      detail: expect.stringContaining('no process listens there'),
     });
     const plain = await listen(createHttp((_request, response) => response.end('hello')));
     enrol(`http://127.0.0.1:${plain}/api/v1`);

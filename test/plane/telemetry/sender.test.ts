@@ -27,7 +27,7 @@ const afterWaits = () => setClock(Date.now() + 3_600_001);
 
 describe('a service that is away', () => {
   it.each([
-    ['refuses connections', 'refuse', /unreachable: could not reach .*: the connection was closed/],
+    ['refuses connections', 'refuse', /unreachable: could not reach .*: the connection closed/],
     ['hangs', 'hang', /unreachable: .* did not answer within 0\.3 s/],
     ['answers 503', answer(503), /answered: HTTP status 503/],
     [

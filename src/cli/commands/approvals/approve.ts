@@ -1,6 +1,6 @@
-/** `gov approvals approve ID`. */
+/** `gov approvals approve ID`. Tested by `test/cli/commands/tools/exec.test.ts`. */
 import type { Run } from '../../program/command.ts';
-import { decideApproval } from './deciding.ts';
+import { decideApproval } from '../../approvals/decide.ts';
 import type { approvalsApprove as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = (invocation) => decideApproval(invocation, 'approved');

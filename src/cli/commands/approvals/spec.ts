@@ -1,22 +1,22 @@
-/** Hand-made commands of the noun approvals, as data. */
+/** Commands of the noun approvals, as data. Tested by `test/cli/commands/tools/exec.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/command.ts';
-import type { FlagSpec } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
+import type { FlagSpec } from '../../program/spec.ts';
 
 const approvalId = { name: 'approvalId', description: 'Approval, such as apr_…' } as const;
 const comment = {
   type: 'string',
   value: 'TEXT',
   maxLength: limits.reasonChars,
-  description: 'Why; kept in the record',
+  description: 'Reason; stored in the log',
 } as const satisfies FlagSpec;
 const details = [
-  'The key that asked may not decide. For a plane on this machine the key in its approver.key is used, unless GOV_API_KEY or GOV_API_KEY_FILE names another.',
+  'The key that asked may not decide. For a plane on this machine gov uses the key in its approver.key, unless GOV_API_KEY or GOV_API_KEY_FILE names another.',
 ];
 
 export const approvalsApprove = command({
   name: 'approvals approve',
-  summary: 'Approve what a policy escalated',
+  summary: 'Approve an escalated decision',
   changes: true,
   details,
   args: [approvalId],
@@ -27,7 +27,7 @@ export const approvalsApprove = command({
 
 export const approvalsDeny = command({
   name: 'approvals deny',
-  summary: 'Deny what a policy escalated',
+  summary: 'Deny an escalated decision',
   changes: true,
   details,
   args: [approvalId],
@@ -38,7 +38,7 @@ export const approvalsDeny = command({
 
 export const approvalsWait = command({
   name: 'approvals wait',
-  summary: 'Wait until an approval is decided',
+  summary: 'Wait until somebody decides an approval',
   details: ['Waits at most --timeout, default 10m.'],
   args: [approvalId],
   examples: ['gov approvals wait apr_01jq3v5k8hf7wb3c9x2m4n6p8r --timeout 1h'],

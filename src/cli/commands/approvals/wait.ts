@@ -1,7 +1,10 @@
-/** `gov approvals wait ID`: exit 0 approved, 3 denied or expired, 8 at the deadline. */
+/**
+ * `gov approvals wait ID`: exit 0 approved, 3 denied or expired, 8 at the deadline.
+ * Tested by `test/cli/commands/tools/exec.test.ts`.
+ */
 import { pause } from '../../../client/retry.ts';
 import type { Run } from '../../program/command.ts';
-import { printApproval } from './deciding.ts';
+import { printApproval } from '../../approvals/decide.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import type { approvalsWait as spec } from './spec.ts';
 import { defaultWaitMs } from '../../terminal/waiting.ts';

@@ -1,4 +1,7 @@
-/** `gov auth login`: as a person, by an ID token of theirs; or with an API key. */
+/**
+ * `gov auth login`: signs a person in by their ID token, or stores an API key.
+ * Tested by `test/cli/auth/commands.test.ts`.
+ */
 import { GovApiError } from '../../../client/errors.ts';
 import type { Identity } from '../../../contract/auth.ts';
 import { confirm } from '../../terminal/ask.ts';
@@ -6,7 +9,7 @@ import { idTokenOf } from '../../auth/id-token.ts';
 import { identityAt, keep, serviceAt } from '../../auth/sign-in.ts';
 import type { Found } from '../../auth/sign-in.ts';
 import { checkFree, targetOf } from '../../auth/target.ts';
-import type { Place, Target } from '../../auth/target.ts';
+import type { TargetContext, Target } from '../../auth/target.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { readUserConfig } from '../../context/config.ts';
 import { personOf, readCredentials } from '../../context/credentials.ts';
@@ -74,13 +77,13 @@ async function asPerson(call: Call, target: Target): Promise<SignedIn> {
     if (before !== undefined) await endQuietly(call, target, before.token);
     return { identity, expiresAt: body.expiresAt, found, current };
   } catch (cause) {
-    // nobody would know of it any more
+    // without a context nobody would know of the token
     await endQuietly(call, target, body.token);
     throw cause;
   }
 }
 
-/** The person in each environment, with the project that was set there, else the first one of the organization. */
+/** Returns the person's context in each environment, with its earlier project or the organization's first one. */
 async function placesOf(
   call: Call,
   { places, environment }: Target,
@@ -98,17 +101,17 @@ async function placesOf(
     found.push({ place, credential, project: identity.projectId });
   }
   if (mine !== undefined) return { identity: mine, found };
-  throw new CliError(exit.denied, 'the service does not know the token that it has just given', {
+  throw new CliError(exit.denied, 'expected a valid token from the service, which does not know it', {
     code: 'REFUSED',
   });
 }
 
-/** A token that nobody needs any more; it ends by itself where this fails. */
+/** Ends a token that nobody needs. If this fails, the token expires by itself. */
 async function endQuietly({ session, out }: Call, { baseUrl }: Target, token: string): Promise<void> {
   const client = await session.clientAt(baseUrl, { token, retries: 0 });
   await client
     .revokeCliToken()
-    .catch(() => out.detail(safe`an earlier token was not ended; it ends by itself`));
+    .catch(() => out.detail(safe`could not end an earlier token; it expires by itself`));
 }
 
 function refusedSignIn(cause: unknown): unknown {
@@ -120,7 +123,7 @@ function refusedSignIn(cause: unknown): unknown {
   });
 }
 
-/** Which environment a key is of stands in it (contract B3). */
+/** The key contains its environment (contract B3). */
 const kinds = { live: 'production', test: 'sandbox' } as const;
 
 async function withKey(call: Call, target: Target): Promise<SignedIn> {
@@ -129,7 +132,7 @@ async function withKey(call: Call, target: Target): Promise<SignedIn> {
   const token = Buffer.from(bytes).toString().trim();
   const kind = /^gov_(live|test)_[0-9A-Za-z]{38}$/.exec(token)?.[1];
   if (kind !== 'live' && kind !== 'test')
-    throw usage('standard input: expected an API key such as gov_live_…, got something else');
+    throw usage('standard input: expected an API key such as gov_live_…, got other text');
   const place = target.places.find(({ environment }) => environment === kinds[kind]);
   if (place === undefined)
     throw usage(`standard input: expected a key of ${target.environment}, got a gov_${kind}_ key`);
@@ -146,12 +149,12 @@ async function withKey(call: Call, target: Target): Promise<SignedIn> {
   return { identity, expiresAt, found, current: await keep(call, { found, credentials }) };
 }
 
-/** A key that is replaced may be kept nowhere else. */
-async function checkReplaced(call: Call, place: Place, token: string): Promise<void> {
+/** Asks before it replaces a key, which may be stored nowhere else. */
+async function checkReplaced(call: Call, place: TargetContext, token: string): Promise<void> {
   const { io } = call;
   const { credential } = serviceAt(readUserConfig(io.env).contexts, place.name);
   const before = credential === undefined ? undefined : readCredentials(io.env)[credential];
   checkFree([place], before?.kind ?? 'none', call);
   if (before?.kind !== 'api_key' || before.token === token) return;
-  await confirm(`context ${place.name} has another API key, which this machine then forgets`, '--yes', call);
+  await confirm(`this machine will forget the other API key of context ${place.name}`, '--yes', call);
 }

@@ -1,4 +1,7 @@
-/** `gov auth logout`: the sign-in ends at the service first, so that one that is still valid is not lost sight of. */
+/**
+ * `gov auth logout`: ends the sign-in at the service first, so that no valid token remains unnoticed.
+ * Tested by `test/cli/auth/commands.test.ts`.
+ */
 import { GovApiError, GovNetworkError } from '../../../client/errors.ts';
 import { confirm } from '../../terminal/ask.ts';
 import type { Invocation, Run } from '../../program/command.ts';
@@ -14,14 +17,14 @@ type Call = Invocation<typeof spec>;
 export const run: Run<typeof spec> = async (call) => {
   const { out, io, session } = call;
   const chosen = session.context();
-  if (chosen === null) throw usage('expected a context to sign out of, there is none', 'gov context list');
+  if (chosen === null) throw usage('expected a context to sign out of, found none', 'gov context list');
   const { name, context } = chosen;
   const credential = context.kind === 'service' ? context.credential : undefined;
   const stored = credential === undefined ? undefined : readCredentials(io.env)[credential];
   if (credential === undefined || stored === undefined)
     return out.note(safe`nobody is signed in: context ${name}`);
   if (stored.kind === 'person') await end(call, stored);
-  else await confirm(`context ${name} has an API key, which this machine then forgets`, '--yes', call);
+  else await confirm(`this machine will forget the API key of context ${name}`, '--yes', call);
   await updateUserState(io.env, ({ config, credentials }) => {
     const { [credential]: _gone, ...rest } = credentials;
     return { config, credentials: rest };
@@ -29,7 +32,7 @@ export const run: Run<typeof spec> = async (call) => {
   await out.note(safe`signed out: context ${name}`);
 };
 
-/** Errors: exit 10 where the service is not reached, unless --force. One that has ended already is no error. */
+/** Errors: exit 10 if the service cannot be reached, unless --force. A sign-in that has already ended is fine. */
 async function end(
   { flags, out, session }: Call,
   { token, origin, expiresAt }: StoredCredential,

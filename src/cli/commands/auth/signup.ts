@@ -1,6 +1,7 @@
 /**
- * `gov auth signup`: the keys are shown, or in the file of --out, before anything else can fail; then they are kept for
- * two contexts.
+ * `gov auth signup`: shows the keys, or writes them to the file of --out, before any other step can fail. Then it stores
+ * them for two contexts.
+ * Tested by `test/cli/auth/commands.test.ts`.
  */
 import { resolve } from 'node:path';
 import type { SignedUp } from '../../../contract/auth.ts';
@@ -35,7 +36,7 @@ export const run: Run<typeof spec> = async (call) => {
   await show(call, { body, target });
   const current = await keep(call, keptOf(body, target));
   await out.note(
-    safe`kept as contexts ${target.places.map(({ name }) => name).join(' and ')}; current context: ${current}`,
+    safe`stored as contexts ${target.places.map(({ name }) => name).join(' and ')}; current context: ${current}`,
   );
 };
 
@@ -64,7 +65,7 @@ async function show(
       ? [safe`  sandbox key     ${apiKeys.sandbox}`, safe`  production key  ${apiKeys.production}`]
       : [safe`  keys          in ${flags.out}`]),
   ]);
-  if (flags.out === undefined) await out.note(safe`the keys are shown this once`);
+  if (flags.out === undefined) await out.note(safe`gov shows the keys only this once`);
 }
 
 function keptOf(
@@ -83,7 +84,7 @@ function keptOf(
   };
 }
 
-/** `Acme Ltd.` is kept as acme-ltd; a name of other letters alone gives none. */
+/** Returns a context name: `Acme Ltd.` becomes acme-ltd. Undefined for a name without usable letters. */
 function nameFor(organization: string): string | undefined {
   const name = organization
     .normalize('NFKD')

@@ -1,6 +1,6 @@
-/** Hand-made commands of the noun auth, as data. */
+/** Commands of the noun auth, as data. Tested by `test/cli/auth/commands.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 const idToken = {
   type: 'string',
@@ -17,7 +17,7 @@ export const authSignup = command({
   name: 'auth signup',
   summary: 'Create an organization with a sandbox and a production project, and a key for each',
   details: [
-    'You sign in at the identity provider that the service names. The two keys are shown this once, and kept for the contexts NAME and NAME-sandbox; -C gives NAME, which else follows from the organization.',
+    'You sign in at the identity provider that the service names. gov shows the two keys only this once, and stores them for the contexts NAME and NAME-sandbox. -C sets NAME; by default it follows from the organization.',
   ],
   flags: {
     name: {
@@ -40,7 +40,7 @@ export const authSignup = command({
     out: {
       type: 'string',
       value: 'FILE',
-      description: 'Write the keys to this file, for you alone, in place of showing them',
+      description: 'Write the keys to this file, readable by you alone, instead of showing them',
     },
     force: { type: 'boolean', description: 'Replace the file of --out' },
   },
@@ -55,13 +55,13 @@ export const authLogin = command({
   name: 'auth login',
   summary: 'Sign in to a service, or give this tool an API key for it',
   details: [
-    'Shows a page of the identity provider and a code, and waits until somebody signs in there. What is kept is a token of the service, in credentials.json beside config.json, readable by you alone; there is no use of a keychain.',
-    'Makes or refreshes the contexts NAME and NAME-sandbox, and sets the first project of the organization where none is set.',
+    'Shows a page of the identity provider and a code, and waits for the sign-in there. gov stores a token of the service in credentials.json beside config.json, readable by you alone. It uses no keychain.',
+    'Creates or updates the contexts NAME and NAME-sandbox. If a context has no project, it gets the first one of the organization.',
   ],
   flags: {
     idToken,
     ci,
-    apiKeyStdin: { type: 'boolean', description: 'Keep the API key on standard input' },
+    apiKeyStdin: { type: 'boolean', description: 'Store the API key from standard input' },
     open,
   },
   examples: [
@@ -69,29 +69,29 @@ export const authLogin = command({
     'gov auth login --ci --base-url https://gov.example.com',
     'gov auth login --api-key-stdin -C acme --base-url https://gov.example.com < api.key',
   ],
-  exitCodes: { 4: 'the sign-in was refused', 8: 'nobody signed in before the code ended' },
+  exitCodes: { 4: 'the sign-in was refused', 8: 'nobody signed in before the code expired' },
 });
 
 export const authStatus = command({
   name: 'auth status',
-  summary: 'Say who is signed in, where, and until when',
+  summary: 'Show who is signed in, where, and until when',
   examples: ['gov auth status', 'gov auth status -C acme -o json'],
-  exitCodes: { 0: 'signed in', 4: 'not signed in, or no longer' },
+  exitCodes: { 0: 'signed in', 4: 'not signed in, or the sign-in has ended' },
 });
 
 export const authToken = command({
   name: 'auth token',
-  summary: 'Print the credential that calls are made with, for scripts',
+  summary: 'Print the credential of calls, for scripts',
   examples: ['gov auth token', 'GOV_API_KEY=$(gov auth token -C acme) ./my-agent'],
-  exitCodes: { 4: 'there is none' },
+  exitCodes: { 4: 'no credential is stored' },
 });
 
 export const authLogout = command({
   name: 'auth logout',
   summary: 'End the sign-in at the service, and remove the credential from this machine',
   details: [
-    'An API key is only removed here; gov keys revoke ends it. Where the service is not reached, nothing is removed unless --force.',
+    'For an API key, this only removes the local copy; gov keys revoke ends the key. If gov cannot reach the service, it removes nothing without --force.',
   ],
-  flags: { force: { type: 'boolean', description: 'Remove it also where the service is not reached' } },
+  flags: { force: { type: 'boolean', description: 'Remove it even if the service cannot be reached' } },
   examples: ['gov auth logout', 'gov auth logout -C acme --force'],
 });

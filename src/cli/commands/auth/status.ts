@@ -1,4 +1,4 @@
-/** `gov auth status`: asks the service, so that what it says is so. */
+/** `gov auth status`: asks the service about the credential. Tested by `test/cli/auth/commands.test.ts`. */
 import { GovApiError } from '../../../client/errors.ts';
 import type { Run } from '../../program/command.ts';
 import { masked } from '../../context/credentials.ts';

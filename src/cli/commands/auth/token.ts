@@ -1,4 +1,4 @@
-/** `gov auth token`: the one command that prints a credential. */
+/** `gov auth token`: the only command that prints a credential. Tested by `test/cli/auth/commands.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { Safe } from '../../terminal/safe.ts';
@@ -7,7 +7,7 @@ import type { authToken as spec } from './spec.ts';
 export const run: Run<typeof spec> = async ({ out, session }) => {
   const credential = session.apiKey();
   if (credential === null)
-    throw new CliError(exit.denied, 'there is no credential for this address', {
+    throw new CliError(exit.denied, 'expected a credential for this address, found none', {
       code: 'NOT_SIGNED_IN',
       next: ['gov auth login', 'gov context show'],
     });

@@ -1,18 +1,18 @@
-/** `gov billing portal [--open]`. */
+/** `gov billing portal [--open]`. Tested by `test/cli/commands/usage/show.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
 import { Safe } from '../../terminal/safe.ts';
-import type { billingPortal as spec } from '../usage/spec.ts';
+import type { billingPortal as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, io, out, session }) => {
   const service = new URL('/', session.baseUrl().value);
   if (flags.returnUrl === undefined && service.protocol !== 'https:')
-    throw usage(`expected --return-url https://…: the service itself is at ${service.href}`);
+    throw usage(`expected --return-url https://…, because the service itself is at ${service.href}`);
   const returnUrl = flags.returnUrl ?? service.href;
   const client = await session.client();
   const { body } = await client.openBillingPortal({ body: { returnUrl } });
-  // alone on its line, for whoever copies it
+  // alone on its line, for copying
   await (out.isHuman || out.format === 'tsv'
     ? out.line(Safe.cell(body.url))
     : out.one(body, viewOf('openBillingPortal')));

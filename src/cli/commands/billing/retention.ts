@@ -1,8 +1,11 @@
-/** `gov billing retention [--days N|forever] [--legal-hold on|off]`: what is not named stays. */
+/**
+ * `gov billing retention [--days N|forever] [--legal-hold on|off]`: settings without a flag stay.
+ * Tested by `test/cli/commands/usage/show.test.ts`.
+ */
 import { limits } from '../../../contract/limits.ts';
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
-import type { billingRetention as spec } from '../usage/spec.ts';
+import type { billingRetention as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session }) => {

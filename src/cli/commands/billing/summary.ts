@@ -1,9 +1,12 @@
-/** `gov billing summary`: one row for each project, also where it was deleted and had been used. */
+/**
+ * `gov billing summary`: one row for each project, including deleted projects with usage.
+ * Tested by `test/cli/commands/usage/show.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { meteredTypes } from '../../../contract/operation.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { billingSummary as spec } from '../usage/spec.ts';
+import type { billingSummary as spec } from './spec.ts';
 
 const columns = [
   { name: 'projectId', kind: 'id' },
@@ -18,7 +21,7 @@ export const run: Run<typeof spec> = async ({ out, session }) => {
   const { body } = await client.getBillingSummary();
   const { organizationId, period, hasCustomer, complete, projects } = body;
   const payment = hasCustomer ? 'known to the payment provider' : 'not known to the payment provider';
-  if (!complete) await out.note(safe`more projects were deleted than can be listed: the oldest are missing`);
+  if (!complete) await out.note(safe`too many projects were deleted to list all: the oldest are missing`);
   await printReport(out, {
     whole: body,
     columns,

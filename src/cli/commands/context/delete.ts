@@ -1,4 +1,7 @@
-/** `gov context delete NAME`: asks where a credential goes with it. */
+/**
+ * `gov context delete NAME`: asks first if this also deletes a credential.
+ * Tested by `test/cli/context/config.test.ts`.
+ */
 import { confirmName } from '../../terminal/ask.ts';
 import type { Run } from '../../program/command.ts';
 import { readUserConfig } from '../../context/config.ts';
@@ -7,7 +10,7 @@ import type { Context } from '../../context/definition.ts';
 import { readCredentials } from '../../context/credentials.ts';
 import { unknownContext } from '../../context/place.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { contextDelete as spec } from '../tool/spec.ts';
+import type { contextDelete as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, io, out } = call;
@@ -35,7 +38,7 @@ export const run: Run<typeof spec> = async (call) => {
   if (currentContext === undefined) await out.note(safe`no context is current: gov context use NAME`);
 };
 
-/** The credential that no other context refers to. */
+/** Returns the credential of this context if no other context refers to it. */
 function lastHolder(contexts: Readonly<Record<string, Context>>, name: string): string | undefined {
   const credentialOf = (each: Context | undefined): string | undefined =>
     each?.kind === 'service' ? each.credential : undefined;

@@ -1,4 +1,4 @@
-/** `gov context list`. Never shows a secret. */
+/** `gov context list`. Never shows a secret. Tested by `test/cli/context/config.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { readUserConfig } from '../../context/config.ts';
 import { environmentOf } from '../../context/definition.ts';
@@ -6,7 +6,7 @@ import type { Context } from '../../context/definition.ts';
 import { readCredentials } from '../../context/credentials.ts';
 import type { Credentials } from '../../context/credentials.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { contextList as spec } from '../tool/spec.ts';
+import type { contextList as spec } from './spec.ts';
 import type { Kind, View } from '../../terminal/view.ts';
 
 const kinds: Readonly<Record<string, Kind>> = { name: 'id', current: 'flag', project: 'id' };

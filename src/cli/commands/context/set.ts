@@ -1,4 +1,7 @@
-/** `gov context set NAME`: flags alone say what is kept, not variables or files of a working copy. */
+/**
+ * `gov context set NAME`: stores flags only, never variables or files of a working copy.
+ * Tested by `test/cli/context/config.test.ts`.
+ */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Environment } from '../../../contract/auth-words.ts';
@@ -8,7 +11,7 @@ import { checkName, environmentAt, fullAddress } from '../../context/definition.
 import type { Context, ServiceContext } from '../../context/definition.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { contextSet as spec } from '../tool/spec.ts';
+import type { contextSet as spec } from './spec.ts';
 
 type Call = Invocation<typeof spec>;
 
@@ -35,7 +38,7 @@ export const run: Run<typeof spec> = async (call) => {
   );
 };
 
-/** Errors: exit 2 where what is asked for does not go together. */
+/** Errors: exit 2 for flags that do not go together. */
 function changed(call: Call, before: Context | undefined): Context {
   const { args, flags, io } = call;
   const given = givenOf(call);
@@ -49,15 +52,17 @@ function changed(call: Call, before: Context | undefined): Context {
   ];
   if (flags.data !== undefined) {
     if (forService.some((each) => each !== undefined))
-      throw usage('--data: a data plane says its own address, keys and trust; nothing else goes with it');
+      throw usage('--data: expected no other flag, because the plane sets its address, keys and trust');
     const dataDir = resolve(io.cwd, flags.data);
     if (!existsSync(join(dataDir, 'plane.json')))
-      throw usage(`${dataDir} is not a data plane`, 'gov plane init');
+      throw usage(`--data: expected a data plane, got ${dataDir}`, 'gov plane init');
     return { kind: 'plane', dataDir };
   }
   if (before?.kind === 'plane') throw usage(`context ${args.name} is a data plane: expected --data DIR`);
   if (before === undefined && given.baseUrl === undefined)
-    throw usage(`there is no context ${args.name} yet: expected --base-url URL, or --data DIR for a plane`);
+    throw usage(
+      `context ${args.name} does not exist yet: expected --base-url URL, or --data DIR for a plane`,
+    );
   return service(call, before, given);
 }
 
@@ -68,7 +73,7 @@ interface Given {
   readonly environment: Environment | undefined;
 }
 
-/** Only what flags say; their texts were checked when the settings were made. */
+/** Returns values of flags only. Resolving the settings has checked them. */
 function givenOf({ globals, settings }: Call): Given {
   const { environment } = settings;
   return {
@@ -87,9 +92,9 @@ function service(
   const file = (path: string): string => {
     const whole = resolve(io.cwd, path);
     if (existsSync(whole)) return whole;
-    throw usage(`${whole}: there is no such file`);
+    throw usage(`${whole}: the file does not exist`);
   };
-  // one credential or none: a file takes the place of one that is gone
+  // one credential or none: a file replaces a credential that no longer exists
   const dropped: readonly string[] =
     flags.apiKeyFile === undefined ? flags.unset : [...flags.unset, 'credential'];
   const kept = Object.fromEntries(Object.entries(before ?? {}).filter(([key]) => !dropped.includes(key)));

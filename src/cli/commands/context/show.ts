@@ -1,11 +1,14 @@
-/** `gov context show`: what applies here and what decided it. Never shows a secret. */
+/**
+ * `gov context show`: the settings in use and their sources. Never shows a secret.
+ * Tested by `test/cli/context/config.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { configPath } from '../../context/config.ts';
 import { masked } from '../../context/credentials.ts';
 import { failureOf } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { Session } from '../../context/session.ts';
-import type { contextShow as spec } from '../tool/spec.ts';
+import type { contextShow as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
 function told<Value>(read: () => Value): Value | { error: string } {
@@ -40,7 +43,7 @@ export const run: Run<typeof spec> = async ({ out, io, session }) => {
   const rows: readonly (readonly [string, string])[] = [
     ['context', name === null ? 'none' : `${name} (${kind ?? ''})`],
     ['address', 'error' in baseUrl ? baseUrl.error : `${baseUrl.value}, from ${baseUrl.from}`],
-    ['environment', typeof environment === 'string' ? environment : (environment?.error ?? 'not said')],
+    ['environment', typeof environment === 'string' ? environment : (environment?.error ?? 'unknown')],
     [
       'project',
       project === null

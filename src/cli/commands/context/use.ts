@@ -1,9 +1,9 @@
-/** `gov context use NAME`. */
+/** `gov context use NAME`. Tested by `test/cli/context/config.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
 import { unknownContext } from '../../context/place.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { contextUse as spec } from '../tool/spec.ts';
+import type { contextUse as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async ({ args, out, io }) => {
   await updateUserConfig(io.env, (config) => {

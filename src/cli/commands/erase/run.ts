@@ -1,4 +1,7 @@
-/** `gov erase --event ID [--field POINTER…] | --subject VALUE`: asks for erasures until nothing of it is left. */
+/**
+ * `gov erase --event ID [--field POINTER…] | --subject VALUE`: repeats erasures until none of the values is left.
+ * Tested by `test/cli/commands/erase/run.test.ts`.
+ */
 import type { ErasureDone, ErasureInput } from '../../../contract/erasure.ts';
 import { limits } from '../../../contract/limits.ts';
 import { isTypeId } from '../../../core/id.ts';
@@ -21,9 +24,9 @@ export const run: Run<typeof spec> = async (call) => {
   const { body: found } = await client.createErasure({ body: { ...asked, dryRun: true } });
   const what = `${found.complete ? '' : 'more than '}${found.fields} values of ${found.leaves} events and decisions`;
   const { keyDestroyed: ends } = found;
-  if (flags.dryRun || (found.fields === 0 && !ends)) return tellFound(call, found, what);
+  if (flags.dryRun || (found.fields === 0 && !ends)) return printFound(call, found, what);
   const key = ends ? ', and destroys the key of the subject' : '';
-  await confirm(`this erases ${what} for good${key}`, '--yes', call);
+  await confirm(`this erases ${what} permanently${key}`, '--yes', call);
   const second = flags.request === undefined ? {} : { request: flags.request };
   const erasureIds: string[] = [];
   let leaves = 0;
@@ -31,7 +34,7 @@ export const run: Run<typeof spec> = async (call) => {
   let keyDestroyed = false;
   for (let complete = false; !complete;) {
     signal.throwIfAborted();
-    // one key for one request: what follows the first is another
+    // one key for one request; each further request is another one
     const once = erasureIds.length === 0 ? settings.idempotencyKey : undefined;
     const { body } = await client.createErasure({
       body: { ...asked, ...second },
@@ -50,11 +53,11 @@ export const run: Run<typeof spec> = async (call) => {
   ]);
 };
 
-const destroyed = safe`  the key of the subject is destroyed: older copies of these values cannot be read any more`;
-const kept = safe`  no key was destroyed: older copies, such as backups, can be read as long as they are kept`;
+const destroyed = safe`  the key of the subject is destroyed: older copies of these values are now unreadable`;
+const kept = safe`  no key was destroyed: these values stay readable in older copies, such as backups`;
 
-/** What would go, or that nothing would. */
-async function tellFound({ flags, out }: Call, found: ErasureDone, what: string): Promise<void> {
+/** Prints the values that an erasure would erase, or that there are none. */
+async function printFound({ flags, out }: Call, found: ErasureDone, what: string): Promise<void> {
   const { leaves, fields, keyDestroyed, request } = found;
   const second = flags.dryRun ? request : undefined;
   if (!out.isHuman) {
@@ -62,12 +65,12 @@ async function tellFound({ flags, out }: Call, found: ErasureDone, what: string)
     return out.one({ erasureIds: [], leaves, fields, dryRun: flags.dryRun, keyDestroyed, ...shown }, view);
   }
   await out.lines([
-    safe`${what}${flags.dryRun ? ' would go' : ': nothing to erase'}${keyDestroyed ? ', and the key of the subject' : ''}`,
+    safe`${what}${flags.dryRun ? ' would be erased' : ': nothing to erase'}${keyDestroyed ? ', and the key of the subject' : ''}`,
     ...(second === undefined ? [] : [safe`  another person carries it out with --request ${second}`]),
   ]);
 }
 
-/** Errors: exit 2 where not exactly one of --event and --subject is given. */
+/** Errors: exit 2 unless exactly one of --event and --subject is given. */
 async function askedFor({ flags, io, signal }: Call): Promise<ErasureInput> {
   const { event, subject, field, reason } = flags;
   const reasoned = reason === undefined ? {} : { reasonCode: reason };
@@ -77,9 +80,9 @@ async function askedFor({ flags, io, signal }: Call): Promise<ErasureInput> {
     const fields = field.length === 0 ? {} : { fields: [...new Set(field)] };
     return { [memberOf(event)]: event, ...fields, ...reasoned };
   }
-  if (field.length > 0) throw usage('--field: expected none with --subject: all about it goes');
+  if (field.length > 0) throw usage('--field: expected none with --subject, which erases all its data');
   const value = subject === '-' ? await typed({ io, signal }) : (subject ?? '');
-  // as the interface counts them: characters, not UTF-16 units
+  // as the service counts them: characters, not UTF-16 units
   const { length } = [...value];
   if (length === 0 || length > limits.subjectValueChars) {
     throw usage(`--subject: expected 1 to ${limits.subjectValueChars} characters, got ${length}`);
@@ -96,7 +99,7 @@ function memberOf(id: string): 'eventId' | 'evaluationId' | 'decisionId' {
   );
 }
 
-/** One line. */
+/** Reads one line from standard input. */
 async function typed(place: Pick<Call, 'io' | 'signal'>): Promise<string> {
   const { bytes } = await readInput('-', place);
   return Buffer.from(bytes)

@@ -1,15 +1,15 @@
-/** `gov erase`, as data. */
+/** `gov erase`, as data. Tested by `test/cli/commands/erase/run.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 export const erase = command({
   name: 'erase',
-  summary: 'Erase values of an event or decision, or all about a subject; hashes and proofs stay',
+  summary: 'Erase values of an event or decision, or all data about a subject; hashes and proofs stay',
   changes: { without: 'dryRun' },
   details: [
-    'What is erased is gone for good. The log keeps the digests and says which erasure took them; proofs verify as before.',
-    'With a master key a subject has a key, which goes with its last values: then no older copy of them can be read.',
-    'A subject is found where the project has subjectPointers, in what was recorded since they were set.',
+    'Erasure is permanent. The log keeps the digests and records the erasure; proofs still verify.',
+    'With a master key each subject has a key. gov deletes it with the subject’s last values, so that older copies become unreadable.',
+    'gov finds a subject if the project has subjectPointers, in events recorded since then.',
   ],
   flags: {
     event: {
@@ -20,24 +20,24 @@ export const erase = command({
     field: {
       type: 'strings',
       value: 'POINTER',
-      description: 'Only this member of it, such as /actor/id or /metadata; repeatable',
+      description: 'Only this member, such as /actor/id or /metadata; repeatable',
     },
     subject: {
       type: 'string',
       value: 'VALUE',
-      description: `All about this subject; - reads it from standard input. At most ${limits.subjectValueChars} characters`,
+      description: `All data about this subject; - reads it from standard input. At most ${limits.subjectValueChars} characters`,
     },
     reason: {
       type: 'string',
       value: 'CODE',
       pattern: '^[a-z][a-z0-9_]{0,63}$',
-      description: 'A word that stands in the log in clear, such as subject_request',
+      description: 'Reason code, which the log stores in clear, such as subject_request',
     },
-    dryRun: { type: 'boolean', description: 'Count what would go, erase nothing' },
+    dryRun: { type: 'boolean', description: 'Count the values, and erase nothing' },
     request: {
       type: 'string',
       value: 'TEXT',
-      description: 'What a dry run of another person gave, where the project asks for two',
+      description: 'Output of another person’s dry run, if the project requires two people',
     },
   },
   examples: [
@@ -46,7 +46,7 @@ export const erase = command({
     'printf %s "$CUSTOMER" | gov erase --subject - --reason subject_request --yes',
   ],
   exitCodes: {
-    4: 'the project asks for two people',
-    6: 'a legal hold is set, or the project names no subjects',
+    4: 'the project requires two people',
+    6: 'a legal hold is set, or the project has no subjectPointers',
   },
 });

@@ -1,6 +1,6 @@
 /**
- * `gov events push`: words and flags into a push, and the service as its sink.
- * `test/cli/push/command.test.ts` proves it against a real plane.
+ * `gov events push`: converts words and flags to a push, with the service as its sink.
+ * Tested by `test/cli/push/command.test.ts` against a real plane.
  */
 import { join, resolve } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
@@ -14,7 +14,7 @@ import type { eventsPush as spec } from './spec.ts';
 
 type Given = Invocation<typeof spec>;
 
-/** Longest --idempotency-key here: each batch adds a hash, and its halves their numbers. */
+/** Longest --idempotency-key of this command: each batch appends a hash, and its halves append numbers. */
 const keyPrefixChars = 180;
 
 export const run: Run<typeof spec> = (given) => {
@@ -70,13 +70,14 @@ function requireFrom({ from, format, run, runPrefix, importTime }: Given['flags'
     ].find(([, value]) => value !== undefined)?.[0];
     if (flag !== undefined) throw usage(`${flag}: expected together with --from, which imports recordings`);
   } else if (format !== undefined) {
-    throw usage('--format: expected without --from, whose recordings have their own');
+    throw usage('--format: expected without --from, because each recording has its own format');
   }
 }
 
 function filesOf(words: readonly string[], resume: boolean, isTerminal: boolean): readonly string[] {
   if (words.length > 0 || resume) return words;
-  if (isTerminal) throw usage('expected FILE, or events on standard input', 'gov events push --help');
+  if (isTerminal)
+    throw usage('expected FILE or events on standard input, got a terminal', 'gov events push --help');
   return ['-'];
 }
 
@@ -86,7 +87,7 @@ function keyPrefixOf(key: string | undefined): string {
   throw usage(`--idempotency-key: expected at most ${keyPrefixChars} characters here, got ${key.length}`);
 }
 
-/** A plane is known by its directory, as its address may change; a service by its address. */
+/** A plane is known by its directory, because its address may change; a service by its address. */
 function targetOf({ session, settings }: Given): string {
   const context = settings.baseUrl === undefined ? session.context()?.context : undefined;
   return context?.kind === 'plane' ? `the data plane in ${context.dataDir}` : session.baseUrl().value;

@@ -1,16 +1,19 @@
-/** Hand-made commands of the nouns events and runs, as data. */
+/**
+ * Commands of the noun events, as data.
+ * Tested by `test/cli/push/command.test.ts` and `test/cli/commands/events/tail.test.ts`.
+ */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 export const eventsPush = command({
   name: 'events push',
   summary: 'Record events, or recordings of other programs, from files or standard input',
   changes: { without: 'dryRun' },
   details: [
-    'Events come as NDJSON (one object per line), a JSON array, or CSV whose header names fields (runId, actor.name, metadata.amount). Each event is judged alone; events of one run arrive in the order of the input.',
-    'A repeated push records nothing twice: batches are cut by the content of a file, and a batch counts once within 24 hours. Events with a clientEventId count once for ever.',
-    'With --spool every batch is on the disk before it is sent, so nothing is lost when the service is away or this process dies; --resume sends what is left and goes on in the files where it stopped. A directory of your own is given as --spool=DIR.',
-    'With --from recordings of agents are imported: chat messages with tool calls and τ-bench results, OpenHands, SWE-agent and mini-swe-agent, Langfuse traces. Content over a limit is kept as hash, size and beginning, and counted.',
+    'Events come as NDJSON (one object per line), a JSON array, or CSV whose header names fields (runId, actor.name, metadata.amount). The service judges each event alone. Events of one run arrive in the order of the input.',
+    'A repeated push records nothing twice: the content of a file decides its batches, and a batch counts once within 24 hours. An event with a clientEventId counts once permanently.',
+    'With --spool every batch is on disk before it is sent, so nothing is lost if the service is down or this process dies. --resume sends the remaining batches and continues in the files where it stopped. --spool=DIR names another directory.',
+    'With --from gov imports recordings of agents: chat messages with tool calls and τ-bench results, OpenHands, SWE-agent and mini-swe-agent, Langfuse traces. It replaces content over a limit by hash, size and beginning, and counts it.',
   ],
   args: [
     { name: 'file', description: 'Files; - or none for standard input', optional: true, variadic: true },
@@ -20,54 +23,54 @@ export const eventsPush = command({
       type: 'string',
       choices: ['auto', 'ndjson', 'json', 'csv'],
       value: 'FORMAT',
-      description: 'Format of the events; default auto',
+      description: 'Format of the events; default: auto',
     },
     from: {
       type: 'string',
       choices: ['auto', 'openai-chat', 'openhands', 'swe-agent', 'langfuse'],
       value: 'SOURCE',
-      description: 'Import recordings made by',
+      description: 'Import recordings of this program',
     },
     run: { type: 'string', value: 'RUN', description: 'Run id for a recording of one run' },
-    runPrefix: { type: 'string', value: 'TEXT', description: 'Beginning of the run ids of recordings' },
+    runPrefix: { type: 'string', value: 'TEXT', description: 'Prefix of the run ids of recordings' },
     importTime: {
       type: 'time',
       value: 'TIME',
-      description: 'Time of events whose recording has none; default when it was first imported here',
+      description: 'Time of events without one; default: the time of the first import on this machine',
     },
     batchSize: {
       type: 'integer',
       minimum: 1,
       maximum: limits.batchEvents,
       value: 'N',
-      description: `Events per request; default and most ${limits.batchEvents}`,
+      description: `Events per request; default and maximum: ${limits.batchEvents}`,
     },
     concurrency: {
       type: 'integer',
       minimum: 1,
       maximum: limits.pushConcurrency,
       value: 'N',
-      description: 'Requests at a time; default 1',
+      description: 'Parallel requests; default: 1',
     },
     spool: {
       type: 'string',
       value: 'DIR',
-      description: 'Keep batches on disk until they are recorded; alone, in the state directory',
+      description: 'Keep batches on disk until they are recorded; default DIR: in the state directory',
     },
-    resume: { type: 'boolean', description: 'Send what the spool holds, and go on in its files' },
-    dryRun: { type: 'boolean', description: 'Judge the events here and send nothing' },
+    resume: { type: 'boolean', description: 'Send the batches of the spool, and continue in its files' },
+    dryRun: { type: 'boolean', description: 'Check the events here, and send nothing' },
     failOn: {
       type: 'string',
       choices: ['rejected', 'none'],
       value: 'WHAT',
-      description: 'What ends with exit code 9; default rejected',
+      description: 'Outcome that exits with 9; default: rejected',
     },
   },
   exitCodes: {
     0: 'all events were recorded',
     2: 'the input cannot be read; the message names file and line',
     9: 'some events were rejected, all others recorded',
-    10: 'the service was not reached; with --spool the events are safe on disk',
+    10: 'could not reach the service; with --spool the events are safe on disk',
   },
   examples: [
     'gov events push events.ndjson',
@@ -82,7 +85,7 @@ export const eventsTail = command({
   name: 'events tail',
   summary: 'Follow events as they are recorded',
   details: [
-    'Into a pipe: one JSON object per line. After a broken connection it goes on where it was. Ends with Ctrl-C.',
+    'Prints one JSON object per line into a pipe. After a broken connection it continues at the same event. Ctrl-C ends it.',
   ],
   flags: {
     run: { type: 'string', value: 'RUN', description: 'Only events of this run' },
@@ -90,9 +93,9 @@ export const eventsTail = command({
     after: {
       type: 'integer',
       value: 'N',
-      description: 'Begin after this sequence; without it, with what comes next',
+      description: 'Begin after this sequence; default: at the next event',
     },
-    count: { type: 'integer', minimum: 1, value: 'N', description: 'End after this many events' },
+    count: { type: 'integer', minimum: 1, value: 'N', description: 'Stop after this many events' },
   },
   examples: [
     'gov events tail',

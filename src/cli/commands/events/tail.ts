@@ -1,6 +1,6 @@
 /**
- * `gov events tail`: live events until interrupted, one JSON object per line into a pipe, one coloured line
- * each on a terminal. `test/cli/commands/events/tail.test.ts` proves it against a real WebSocket server.
+ * `gov events tail`: prints live events until interrupted: JSON lines into a pipe, coloured lines on a terminal.
+ * Tested by `test/cli/commands/events/tail.test.ts` against a real WebSocket server.
  */
 import { tailEvents } from '../../../client/tail.ts';
 import type { AuditEvent } from '../../../contract/events.ts';
@@ -43,7 +43,7 @@ async function print(event: AuditEvent, out: Out): Promise<void> {
     case 'id':
       return out.line(Safe.cell(event.eventId));
     default:
-      // a stream has no end at which one JSON value could be whole
+      // a stream has no end, so it cannot be one JSON value
       return out.json(event, 0);
   }
 }
@@ -51,7 +51,7 @@ async function print(event: AuditEvent, out: Out): Promise<void> {
 export const run: Run<typeof spec> = async ({ flags, out, session, signal }) => {
   if (out.format === 'json' || out.format === 'csv') {
     throw usage(
-      '--output: a stream has no end, so expected ndjson, table, yaml or id',
+      `--output: expected ndjson, table, yaml or id for a stream, got ${out.format}`,
       'gov events tail -o ndjson',
     );
   }

@@ -1,4 +1,7 @@
-/** `gov export create`: at once, or once it is complete. */
+/**
+ * `gov export create`: returns at once, or with --wait after the export is complete.
+ * Tested by `test/cli/download/run.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { completed, inputOf } from '../../download/created.ts';
 import { safe } from '../../terminal/safe.ts';
@@ -19,6 +22,6 @@ export const run: Run<typeof spec> = async (invocation) => {
   if (flags.wait) await out.note(safe`download it: gov export download ${exportId}`);
   else
     await out.note(
-      safe`see how far it is: gov export get ${exportId}; download it: gov export download ${exportId}`,
+      safe`see its progress: gov export get ${exportId}; download it: gov export download ${exportId}`,
     );
 };

@@ -1,4 +1,7 @@
-/** `gov export run`: asks for an export, waits for it, downloads it; or goes on with what was cut. */
+/**
+ * `gov export run`: creates an export, waits for it and downloads it; or continues an interrupted download.
+ * Tested by `test/cli/download/run.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { begunExport } from '../../download/begun.ts';
 import { againCommand, completed, inputOf } from '../../download/created.ts';
@@ -18,13 +21,13 @@ export const run: Run<typeof spec> = async (invocation) => {
   const begun = target === undefined || isPiped ? null : await begunExport(client, target, body);
   if (begun !== null) {
     const { exportId, createdAt } = begun;
-    await out.note(safe`goes on with ${exportId}, asked for at ${createdAt}`);
+    await out.note(safe`continues ${exportId}, created at ${createdAt}`);
     return deliver(invocation, await completed(client, exportId, { ...invocation, next: again(exportId) }));
   }
   const created = await client.createExport({ body, idempotencyKey: settings.idempotencyKey });
   const { exportId } = created.body;
-  // what a pipe got cannot be continued
-  const how = isPiped ? 'begins anew' : 'goes on';
-  await out.note(safe`export ${exportId}; where this is cut, ${again(exportId)} ${how}`);
+  // bytes sent to a pipe cannot be continued
+  const how = isPiped ? 'starts over' : 'continues';
+  await out.note(safe`export ${exportId}; after an interruption ${again(exportId)} ${how}`);
   return deliver(invocation, await completed(client, exportId, { ...invocation, next: again(exportId) }));
 };

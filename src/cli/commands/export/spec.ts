@@ -1,5 +1,5 @@
-/** Hand-made commands of the noun export, as data. */
-import { command } from '../../program/command.ts';
+/** Commands of the noun export, as data. Tested by `test/cli/download/run.test.ts`. */
+import { command } from '../../program/spec.ts';
 import { exportFormats, exportResources } from '../../../contract/exports.ts';
 
 const exportId = { name: 'exportId', description: 'Export, such as exp_…' } as const;
@@ -10,22 +10,22 @@ const asked = {
     choices: exportResources,
     value: 'WHAT',
     required: true,
-    description: 'What to export',
+    description: 'Resource to export',
   },
   format: {
     type: 'string',
     choices: exportFormats,
     value: 'FORMAT',
-    description: 'json (default) or csv, which spreadsheets open without running anything',
+    description: 'json (default), or csv, which is safe in spreadsheets',
   },
-  run: { type: 'string', value: 'RUN', description: 'Of this run alone' },
-  eventType: { type: 'string', value: 'TYPE', description: 'Events of this type alone; audit_events alone' },
-  status: { type: 'string', value: 'STATUS', description: 'Of this status alone; jobs and replays alone' },
+  run: { type: 'string', value: 'RUN', description: 'Only this run' },
+  eventType: { type: 'string', value: 'TYPE', description: 'Only events of this type (audit_events)' },
+  status: { type: 'string', value: 'STATUS', description: 'Only this status (jobs and replays)' },
   since: { type: 'time', value: 'TIME', description: 'From this time on: 2026-01-31T09:00:00Z, or 24h ago' },
   until: { type: 'time', value: 'TIME', description: 'Up to this time' },
   proof: {
     type: 'boolean',
-    description: 'Each row with what proves it, so that gov proofs verify needs nobody else; json alone',
+    description: 'Include a proof of each row, for gov proofs verify without the service (json)',
   },
 } as const;
 
@@ -34,17 +34,16 @@ const output = {
     type: 'string',
     short: 'O',
     value: 'FILE',
-    description:
-      'Write to this file; - is standard output. Without it, RESOURCE-EXPORT.FORMAT in this folder',
+    description: 'Write to this file; - is standard output. Default: RESOURCE-EXPORT.FORMAT in this folder',
   },
-  force: { type: 'boolean', description: 'Replace the file where it is there already' },
+  force: { type: 'boolean', description: 'Replace an existing file' },
   ndjson: {
     type: 'boolean',
-    description: 'One row per line, without what stands around the rows; of json alone',
+    description: 'Only the rows, one per line (json)',
   },
   verify: {
     type: 'boolean',
-    description: 'Verify what was downloaded, as gov proofs verify does, before it gets its name',
+    description: 'Verify the download, as gov proofs verify does, before it gets its name',
   },
   key: {
     type: 'strings',
@@ -55,19 +54,19 @@ const output = {
 } as const;
 
 const downloading =
-  'What is received goes to FILE.EXPORT.part. A download that was cut is continued, by itself and when it is run again; the file gets its name once all of it is there and its SHA-256 is the one that the service told. A file that is there is never replaced without --force.';
+  'The download goes to FILE.EXPORT.part. gov continues an interrupted download by itself, and after a new start. The file gets its name once it is complete and has the SHA-256 that the service sent. gov replaces an existing file only with --force.';
 
 const exitCodes = {
-  2: 'the file is there already, or nobody is trusted for --verify',
-  3: 'not verified; what was downloaded is FILE.EXPORT.part',
+  2: 'the file exists, or no key is trusted for --verify',
+  3: 'not verified; the download is in FILE.EXPORT.part',
   6: 'not complete yet, failed, or expired',
 } as const;
 
 export const exportCreate = command({
   name: 'export create',
-  summary: 'Ask for a file of all rows of a resource, as the log stands now',
+  summary: 'Create an export of all rows of a resource, as of now',
   changes: true,
-  details: ['With --wait it answers once the export is complete, at most --timeout later.'],
+  details: ['With --wait the command returns after the export is complete, at most after --timeout.'],
   flags: {
     ...asked,
     wait: { type: 'boolean', description: 'Wait until it is complete, at most --timeout' },
@@ -76,14 +75,14 @@ export const exportCreate = command({
     'gov export create --resource audit_events --run checkout-42 --proof',
     'gov export create --resource policy_evaluations --format csv --since 24h --wait',
   ],
-  exitCodes: { 1: 'the export failed', 8: 'it was not complete within --timeout; it goes on' },
+  exitCodes: { 1: 'the export failed', 8: 'not complete within --timeout; it continues at the service' },
 });
 
 export const exportDelete = command({
   name: 'export delete',
-  summary: 'End an export before its time: its file is removed from the service',
+  summary: 'Delete an export and its file from the service',
   details: [
-    'What a project keeps is bounded, in number and bytes; what is deleted makes room. Files that were downloaded stay.',
+    'A project may keep a limited number and size of exports; deleting one makes room. Downloaded files stay.',
   ],
   changes: true,
   args: [exportId],
@@ -107,7 +106,7 @@ export const exportDownload = command({
 
 export const exportRun = command({
   name: 'export run',
-  summary: 'Ask for an export, wait for it, download it',
+  summary: 'Create an export, wait for it and download it',
   changes: true,
   details: [downloading],
   flags: { ...asked, ...output },
@@ -115,5 +114,9 @@ export const exportRun = command({
     'gov export run --resource audit_events --proof --verify -O events.json',
     'gov export run --resource jobs --format csv -O -',
   ],
-  exitCodes: { ...exitCodes, 1: 'the export failed', 8: 'it was not complete within --timeout; it goes on' },
+  exitCodes: {
+    ...exitCodes,
+    1: 'the export failed',
+    8: 'not complete within --timeout; it continues at the service',
+  },
 });

@@ -1,4 +1,4 @@
-/** `gov graphs get RUN`. */
+/** `gov graphs get RUN`. Tested by `test/cli/commands/graphs/get.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { printGraph } from '../../terminal/graph.ts';
 import { safe } from '../../terminal/safe.ts';
@@ -12,5 +12,5 @@ export const run: Run<typeof spec> = async ({ args, out, session }) => {
   const seal = body.rootHash === null ? 'not sealed' : `sealed as ${body.rootHash}`;
   await out.note(safe`${body.nodes.length} nodes, ${body.edges.length} edges, ${seal}`);
   if (body.truncated === true)
-    await out.warn(safe`the graph is larger than one answer: the rest is left out`);
+    await out.warn(safe`the graph is larger than one response: this output leaves out the rest`);
 };

@@ -1,4 +1,4 @@
-/** `gov graphs lineage RUN [--node NODE]`. */
+/** `gov graphs lineage RUN [--node NODE]`. Tested by `test/cli/commands/graphs/get.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { printGraph } from '../../terminal/graph.ts';
 import { safe } from '../../terminal/safe.ts';
@@ -10,5 +10,5 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session }) => {
   await printGraph(out, body, body);
   if (out.isHuman) await out.note(safe`${body.nodes.length} nodes, ${body.edges.length} edges`);
   if (body.truncated === true)
-    await out.warn(safe`the lineage is larger than one answer: the rest is left out`);
+    await out.warn(safe`the lineage is larger than one response: this output leaves out the rest`);
 };

@@ -1,5 +1,5 @@
-/** Hand-made commands of the noun graphs, as data. */
-import { command } from '../../program/command.ts';
+/** Commands of the noun graphs, as data. Tested by `test/cli/commands/graphs/get.test.ts`. */
+import { command } from '../../program/spec.ts';
 
 const runId = { name: 'runId', description: 'Run' } as const;
 const formats = ['dot', 'mermaid'] as const;
@@ -8,7 +8,7 @@ export const graphsGet = command({
   name: 'graphs get',
   summary: 'Show the causal graph of a run',
   details: [
-    'On a terminal: a tree, indented by what contains or causes what. Into a pipe: one edge per line.',
+    'On a terminal: a tree, in which containers and causes are above their effects. Into a pipe: one edge per line.',
   ],
   args: [runId],
   formats,
@@ -17,13 +17,13 @@ export const graphsGet = command({
 
 export const graphsLineage = command({
   name: 'graphs lineage',
-  summary: 'Show what led to a node and what followed from it',
+  summary: 'Show the ancestors and descendants of a node',
   args: [runId],
   flags: {
     node: {
       type: 'string',
       value: 'NODE',
-      description: 'Node whose ancestors and descendants are shown; default all',
+      description: 'Node whose ancestors and descendants to show; default: all nodes',
     },
   },
   formats,

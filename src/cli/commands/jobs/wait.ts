@@ -1,4 +1,7 @@
-/** `gov jobs wait JOB…`: exit 0 when all are completed, 1 when one failed, 8 at the deadline. */
+/**
+ * `gov jobs wait JOB…`: exit 0 if all jobs completed, 1 if one failed, 8 at the deadline.
+ * Tested by `test/cli/commands/jobs/wait.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
 import type { ListPage } from '../../terminal/out.ts';

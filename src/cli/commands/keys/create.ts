@@ -1,6 +1,6 @@
-/** `gov keys create NAME`. */
+/** `gov keys create NAME`. Tested by `test/cli/commands/keys/create.test.ts`. */
 import type { Run } from '../../program/command.ts';
-import { expiryOf, issueKey } from './issued.ts';
+import { expiryOf, issueKey } from '../../keys/issue.ts';
 import type { keysCreate as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async (call) => {

@@ -1,4 +1,4 @@
-/** `gov keys revoke ID`. */
+/** `gov keys revoke ID`. Tested by `test/cli/commands/keys/create.test.ts`. */
 import { confirm } from '../../terminal/ask.ts';
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';
@@ -6,7 +6,7 @@ import type { keysRevoke as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, out, session } = call;
-  await confirm(`this revokes the API key ${args.keyId} for good`, '--yes', call);
+  await confirm(`this revokes the API key ${args.keyId} permanently`, '--yes', call);
   const client = await session.client();
   await client.revokeApiKey({ params: args });
   await out.note(safe`revoked ${args.keyId}`);

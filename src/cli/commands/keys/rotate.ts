@@ -1,9 +1,12 @@
-/** `gov keys rotate ID`: keeps whoever rotates their own key signed in. */
+/**
+ * `gov keys rotate ID`: after rotating its own key, the context uses the new one.
+ * Tested by `test/cli/commands/keys/create.test.ts`.
+ */
 import type { Client } from '../../../client/create.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { updateUserState } from '../../context/config-write.ts';
 import { isPersonal, readCredentials } from '../../context/credentials.ts';
-import { issueKey } from './issued.ts';
+import { issueKey } from '../../keys/issue.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { keysRotate as spec } from './spec.ts';
 
@@ -21,7 +24,7 @@ export const run: Run<typeof spec> = async (call) => {
   if (mine) await keepInstead(call, { key, expiresAt: record.expiresAt });
 };
 
-/** Whether the call is made with the key that is rotated: asked before, since it may not work after. */
+/** Returns whether the call uses the key to rotate. Asked before, because that key may not work after. */
 async function isOwnKey({ args, session }: Call, client: Client): Promise<boolean> {
   const credential = session.apiKey();
   if (credential === null || isPersonal(credential.value)) return false;
@@ -37,7 +40,7 @@ async function keepInstead(
   const name = context?.context.kind === 'service' ? context.context.credential : undefined;
   const stored = name === undefined ? undefined : readCredentials(io.env)[name];
   if (name === undefined || stored === undefined || stored.token !== credential?.value)
-    return out.warn(safe`${credential?.from ?? 'the credential'} still holds the old key`);
+    return out.warn(safe`${credential?.from ?? 'the credential'} still has the old key`);
   await updateUserState(io.env, ({ config, credentials }) => ({
     config,
     credentials: { ...credentials, [name]: { ...stored, token: key, expiresAt } },

@@ -1,7 +1,7 @@
-/** Hand-made commands of the noun keys, as data. */
+/** Commands of the noun keys, as data. Tested by `test/cli/commands/keys/create.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
 import { scopes } from '../../../contract/operation.ts';
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 const keyId = { name: 'keyId', description: 'API key, such as key_…' } as const;
 const scopeFlag = {
@@ -9,32 +9,32 @@ const scopeFlag = {
   separator: ',',
   choices: scopes,
   value: 'A,B',
-  description: 'What it may do, separated by commas; exports:* lets it read all that can be exported',
+  description: 'Scopes, separated by commas; exports:* allows all exports',
 } as const;
 const description = {
   type: 'string',
   value: 'TEXT',
   maxLength: limits.keyDescriptionChars,
-  description: 'More about it',
+  description: 'Longer description',
 } as const;
 const out = {
   type: 'string',
   value: 'FILE',
-  description: 'Write the key to this file, for you alone, in place of showing it',
+  description: 'Write the key to this file, readable by you alone, instead of showing it',
 } as const;
 const force = { type: 'boolean', description: 'Replace the file of --out' } as const;
 
 export const keysCreate = command({
   name: 'keys create',
-  summary: 'Create an API key of the project; it is shown this once',
+  summary: 'Create an API key of the project; gov shows it only this once',
   changes: true,
-  args: [{ name: 'name', description: 'What it is for' }],
+  args: [{ name: 'name', description: 'Purpose of the key' }],
   flags: {
     scopes: scopeFlag,
     expires: {
       type: 'string',
       value: 'TIME',
-      description: 'When it ends: 90d, 2027-01-31, or RFC 3339; default never',
+      description: 'Expiry: 90d, 2027-01-31, or RFC 3339; default: never',
     },
     description,
     out,
@@ -48,16 +48,21 @@ export const keysCreate = command({
 
 export const keysUpdate = command({
   name: 'keys update',
-  summary: 'Change name, description, scopes or end of an API key',
+  summary: 'Change name, description, scopes or expiry of an API key',
   changes: true,
   args: [keyId],
   flags: {
-    name: { type: 'string', value: 'NAME', maxLength: limits.keyNameChars, description: 'What it is for' },
+    name: {
+      type: 'string',
+      value: 'NAME',
+      maxLength: limits.keyNameChars,
+      description: 'Purpose of the key',
+    },
     scopes: scopeFlag,
     expires: {
       type: 'string',
       value: 'TIME',
-      description: 'When it ends: 90d, 2027-01-31, RFC 3339, or never',
+      description: 'Expiry: 90d, 2027-01-31, RFC 3339, or never',
     },
     description,
   },
@@ -74,9 +79,9 @@ export const keysRevoke = command({
 
 export const keysRotate = command({
   name: 'keys rotate',
-  summary: 'Replace an API key by a new one of the same name and scopes',
+  summary: 'Replace an API key by a new one with the same name and scopes',
   details: [
-    'The old key stops at once, or after --overlap. Where it is the one that the context keeps, the new one is kept in its place.',
+    'The old key stops at once, or after --overlap. If the context stores the old key, gov stores the new one in its place.',
   ],
   changes: true,
   args: [keyId],
@@ -84,7 +89,7 @@ export const keysRotate = command({
     overlap: {
       type: 'duration',
       value: 'TIME',
-      description: `How long the old key still works, at most ${limits.keyOverlapSeconds / 86_400}d; default 0`,
+      description: `Time that the old key still works, at most ${limits.keyOverlapSeconds / 86_400}d; default: 0`,
     },
     out,
     force,

@@ -1,7 +1,7 @@
-/** `gov keys update ID`. */
+/** `gov keys update ID`. Tested by `test/cli/commands/keys/create.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
-import { expiryOf } from './issued.ts';
+import { expiryOf } from '../../keys/issue.ts';
 import type { keysUpdate as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
@@ -14,7 +14,7 @@ export const run: Run<typeof spec> = async ({ args, flags, io, out, session }) =
     ...(description === undefined ? {} : { description: description === '' ? null : description }),
   };
   if (Object.keys(body).length === 0)
-    throw usage('expected something to change: --name, --scopes, --expires or --description');
+    throw usage('expected a change: --name, --scopes, --expires or --description');
   const client = await session.client();
   const { body: record } = await client.updateApiKey({ params: args, body });
   await out.one(record, viewOf('updateApiKey'));

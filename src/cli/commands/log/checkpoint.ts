@@ -1,8 +1,8 @@
-/** `gov log checkpoint`: the bytes that were signed, as they are. */
+/** `gov log checkpoint`: prints the exact signed bytes. Tested by `test/plane/data/recover.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { isStdout, writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { logCheckpoint as spec } from '../plane/operate-spec.ts';
+import type { logCheckpoint as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { flags, out, session, io } = call;

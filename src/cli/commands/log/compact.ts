@@ -1,4 +1,4 @@
-/** `gov log compact`: writes the database anew. `test/store/sqlite/upkeep/rewrite.long.test.ts` proves it. */
+/** `gov log compact`: rewrites the database. Tested by `test/store/sqlite/upkeep/rewrite.long.test.ts`. */
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';
@@ -22,5 +22,5 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   if (!out.isHuman) return out.one(compacted, plainView(Object.keys(compacted)));
   const { beforeBytes, afterBytes } = compacted;
   const sizes = `${mebibytes(beforeBytes)} MiB before, ${mebibytes(afterBytes)} MiB now`;
-  return out.line(safe`${out.styles.green('✓')} written anew: ${sizes}, in ${dataDir}`);
+  return out.line(safe`${out.styles.green('✓')} rewritten: ${sizes}, in ${dataDir}`);
 };

@@ -1,6 +1,6 @@
 /**
- * `gov log fsck`: whether what is on disk is what was recorded and signed. Reads only, also beside a serving
- * plane. Exit 0 whole, 3 broken, 2 not readable. `test/cli/commands/log/fsck.test.ts` runs it on an altered store.
+ * `gov log fsck`: checks that the disk has exactly the recorded and signed data. It only reads, also while a plane serves.
+ * Exit 0 whole, 3 broken, 2 unreadable. Tested by `test/cli/commands/log/fsck.test.ts` on an altered store.
  */
 import { resolve } from 'node:path';
 import { GovError } from '../../../contract/problems.ts';
@@ -9,13 +9,13 @@ import { CliError, exit } from '../../program/exit.ts';
 import type { Io } from '../../terminal/io.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { Safe, Styles } from '../../terminal/safe.ts';
-import type { logFsck as spec } from '../plane/spec.ts';
+import type { logFsck as spec } from './spec.ts';
 import { tabbed } from '../../terminal/table.ts';
 import { plainView } from '../../terminal/view.ts';
 
 const tellEveryMs = 10_000;
 
-/** The parts of the host's options and report that are used here; the host is loaded only when this runs. */
+/** The used parts of the host's options and report. The host is loaded only when this command runs. */
 interface Options {
   readonly dataDir: string;
   readonly env: Io['env'];
@@ -77,9 +77,7 @@ function told(report: Report, dataDir: string, { bold, green, red, dim }: Styles
   return [
     safe`${bold(head)}  ${dataDir}`,
     safe`  read ${leaves} leaves and ${checkpoints} checkpoints (${depth})`,
-    ...(unopened === 0
-      ? []
-      : [safe`  not looked into ${unopened} bodies about subjects: their keys are not here`]),
+    ...(unopened === 0 ? [] : [safe`  skipped ${unopened} bodies about subjects: their keys are not here`]),
     ...problems.map((problem) => problemLine(problem, dim)),
     ...(found > problems.length ? [safe`  and ${found - problems.length} more`] : []),
   ];

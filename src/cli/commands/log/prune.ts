@@ -1,4 +1,7 @@
-/** `gov log prune --before TIME --archive FILE`: of a plane on this machine, or of a project of a service on it. */
+/**
+ * `gov log prune --before TIME --archive FILE`: of a plane on this machine, or of a project of a service on it.
+ * Tested by `test/cli/commands/log/prune.test.ts`.
+ */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { confirm } from '../../terminal/ask.ts';
@@ -10,7 +13,7 @@ import { plainView } from '../../terminal/view.ts';
 
 type Call = Invocation<typeof spec>;
 
-/** What of the host's answer is used here; the host is loaded only when this runs. */
+/** The used parts of the host's result. The host is loaded only when this command runs. */
 interface Pruned {
   readonly projectId: string;
   readonly from: number;
@@ -24,12 +27,12 @@ export const run: Run<typeof spec> = async (call) => {
   const { flags, out } = call;
   const would = await prune(call, true);
   if (flags.dryRun || would.to === would.from) {
-    if (!flags.dryRun) await prune(call, false); // what a crash left
+    if (!flags.dryRun) await prune(call, false); // finishes a prune that a crash interrupted
     if (!out.isHuman) return out.one(would, plainView(Object.keys(would)));
     const what =
       would.to === would.from
         ? 'nothing to prune'
-        : `events of leaves ${would.from} to ${would.to - 1} would go`;
+        : `events of leaves ${would.from} to ${would.to - 1} would move to the archive`;
     return out.lines([safe`${what}`]);
   }
   await confirm(
@@ -50,13 +53,13 @@ async function prune({ flags, io, session }: Call, dryRun: boolean): Promise<Pru
   const archive = resolve(io.cwd, flags.archive);
   const options = { beforeMs: Date.parse(flags.before), archive, dryRun };
   if (!existsSync(join(dataDir, 'service.json'))) {
-    if (flags.projectId !== undefined) throw usage('--project-id: expected none on a plane, which has one');
+    if (flags.projectId !== undefined)
+      throw usage('--project-id: expected no id for a plane, which has one project');
     const { planePrune } = await import('../../../../plane/data/prune.ts');
     return planePrune({ dataDir, env: io.env }, options);
   }
   const { projectId: project } = flags;
-  if (project === undefined)
-    throw usage('--project-id: expected the project of the service whose log is pruned');
+  if (project === undefined) throw usage('--project-id: expected the project whose log to prune');
   const [{ operate }, { pruneLog }] = await Promise.all([
     import('../../../host/identity/operator.ts'),
     import('../../../host/data/prune.ts'),

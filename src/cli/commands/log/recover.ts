@@ -1,8 +1,11 @@
-/** `gov log recover`: a new log of the same project, and what it follows. */
+/**
+ * `gov log recover`: starts new logs of the same project, and prints which logs they follow.
+ * Tested by `test/plane/data/recover.test.ts`.
+ */
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { logRecover as spec } from '../plane/operate-spec.ts';
+import type { logRecover as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
@@ -19,12 +22,12 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
     safe`  ${made.meteringOrigin}`,
     ...made.previous.map(
       ({ origin, size, lastKnownCheckpoint }) =>
-        safe`  follows ${origin}: ${size} leaves are left of ${lastKnownCheckpoint?.size ?? size}`,
+        safe`  follows ${origin}: ${size} leaves of ${lastKnownCheckpoint?.size ?? size} are left`,
     ),
   ]);
   const { hasSubjectKeys } = made.archive;
   await out.warn(
-    safe`no erasure reaches the archive ${args.from}: for people whose data has to go there, ${hasSubjectKeys ? 'delete its subjects.db (then nothing about anybody can be read, and all can be verified), or all of it' : 'delete it'}`,
+    safe`erasures do not reach the archive ${args.from}; to erase people’s data there, ${hasSubjectKeys ? 'delete its subjects.db (then no data about people is readable, and everything still verifies), or the whole archive' : 'delete it'}`,
   );
   return out.note(safe`next: gov plane serve --data ${flags.data}; keep ${args.from} as the archive`);
 };

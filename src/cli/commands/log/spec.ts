@@ -1,42 +1,100 @@
-/** `gov log prune` and `gov log compact`, as data. */
-import { command } from '../../program/command.ts';
+/**
+ * Commands of the log on disk, as data.
+ * Tested by `test/cli/commands/log/fsck.test.ts` and `test/cli/commands/log/prune.test.ts`.
+ */
+import { command } from '../../program/spec.ts';
+import { data } from '../../program/data-flag.ts';
+
+export const logCheckpoint = command({
+  name: 'log checkpoint',
+  summary: 'Print the newest signed checkpoint of the log, to store on another machine',
+  details: [
+    'A stored checkpoint can prove later that a log lost entries: gov plane restore --last-checkpoint.',
+  ],
+  flags: {
+    out: {
+      type: 'string',
+      value: 'FILE',
+      short: 'O',
+      description: 'Write to this file, replaced as a whole',
+    },
+  },
+  examples: ['gov log checkpoint --out newest.txt', 'gov log checkpoint | ssh elsewhere tee newest.txt'],
+});
+
+export const logRecover = command({
+  name: 'log recover',
+  summary: 'Start a new log if the old one is behind a signed checkpoint and no newer copy exists',
+  details: [
+    'Makes a plane with the same project and keys. The first leaves of its new logs name the old logs and the reason. ' +
+      'Events, policies and API keys of the old plane stay in its directory. Keep it as an archive: verify and prove ' +
+      'from it, but never serve it. Then publish policies, create keys and enrol again.',
+  ],
+  args: [{ name: 'from', description: 'Data directory whose log is behind, as gov plane restore leaves it' }],
+  flags: {
+    data: { type: 'string', value: 'DIR', required: true, description: 'Data directory to make' },
+    reason: {
+      type: 'string',
+      value: 'TEXT',
+      required: true,
+      maxLength: 1000,
+      description: 'Reason, which the log stores',
+    },
+  },
+  exitCodes: { 6: 'the old log can continue, or the directory is not empty' },
+  examples: ['gov log recover ./restored --data ./gov-data-2 --reason "disk lost on 20 November"'],
+});
+
+export const logFsck = command({
+  name: 'log fsck',
+  summary: 'Check the whole log on disk: records, hashes, tree, checkpoints',
+  flags: {
+    data,
+    deep: {
+      type: 'boolean',
+      description: 'Also check every disclosure, metering reference and signature, and the database file',
+    },
+  },
+  examples: ['gov log fsck', 'gov log fsck --deep -o json'],
+  exitCodes: { 0: 'whole', 2: 'it could not be read', 3: 'broken' },
+});
 
 export const logPrune = command({
   name: 'log prune',
-  summary: 'Move old events out of the store into an archive; hashes stay, and proofs verify as before',
+  summary: 'Move old events from the store to an archive; hashes stay, and proofs still verify',
   details: [
-    'The archive is written, read back and checked against a signed checkpoint before anything goes. Keep it: what is pruned is nowhere else.',
-    'A plane must not be serving. Of a service --project-id names the log; on SQLite it must not be serving either.',
+    'gov writes the archive, reads it back and checks it against a signed checkpoint before it removes events. Keep the archive: it is the only copy.',
+    'Stop a plane first. For a service, --project-id names the log; stop a service on SQLite first.',
   ],
   flags: {
-    data: { type: 'string', value: 'DIR', description: 'Data directory; default that of the chosen context' },
+    data,
     projectId: { type: 'string', value: 'ID', description: 'Project of a service' },
     before: {
       type: 'time',
       value: 'TIME',
       required: true,
-      description: 'Events recorded before it go; in production at least 183 days ago',
+      description: 'Remove events recorded before this time; in production at least 183 days ago',
     },
-    archive: { type: 'string', value: 'FILE', required: true, description: 'New file that they go to' },
-    dryRun: { type: 'boolean', description: 'Say what would go, change nothing' },
+    archive: { type: 'string', value: 'FILE', required: true, description: 'New file for the events' },
+    dryRun: { type: 'boolean', description: 'Show what would be removed, and change nothing' },
   },
   examples: [
     'gov log prune --before 2026-01-01T00:00:00Z --archive audit-2025.ndjson.gz',
     'gov log prune --before 400d --archive old.ndjson.gz --dry-run',
   ],
-  exitCodes: { 6: 'it is served, a legal hold is set, or the file exists' },
+  exitCodes: { 6: 'it is being served, a legal hold is set, or the file exists' },
 });
 
 export const logCompact = command({
   name: 'log compact',
-  summary: 'Write the database anew, so that no page of it keeps copies of what was erased or pruned',
+  summary: 'Rewrite the database, so that no page keeps copies of erased or pruned data',
   details: [
-    'A stop after an erasure, and gov log prune, do that by themselves; after an erasure only up to 512 MiB. It needs twice the size of the database as free space, in its folder and in the one for temporary files (SQLITE_TMPDIR).',
-    'A plane must not be serving, nor a service. A service on PostgreSQL has VACUUM FULL instead.',
+    'gov log prune does this itself, and so does a stop after an erasure, up to 512 MiB. It needs free space of twice the size of the database, in its folder and in the one for temporary files (SQLITE_TMPDIR).',
+    'Stop the plane or service first. A service on PostgreSQL uses VACUUM FULL instead.',
   ],
   flags: {
-    data: { type: 'string', value: 'DIR', description: 'Data directory; default that of the chosen context' },
+    data,
   },
   examples: ['gov log compact', 'gov log compact --data /var/lib/gov'],
-  exitCodes: { 6: 'it is served' },
+  exitCodes: { 6: 'it is being served' },
 });

@@ -1,8 +1,11 @@
-/** `gov plane backup`: what it wrote, and loudly what it left out. */
+/**
+ * `gov plane backup`: prints the copied files, and warns about the missing ones.
+ * Tested by `test/cli/commands/plane/places.test.ts`.
+ */
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeBackup as spec } from './operate-spec.ts';
+import type { planeBackup as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
@@ -18,17 +21,17 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
     ]);
   } else await out.one(made, plainView(['out', 'bytes', 'createdAt', 'withKeys']));
   if (made.removed.length > 0)
-    await out.note(safe`removed what copies that were killed had left: ${made.removed.join(', ')}`);
+    await out.note(safe`removed parts of killed backups: ${made.removed.join(', ')}`);
   if (withKeys) {
-    return out.warn(safe`the copy holds the plane’s keys: whoever reads it can sign in the plane’s name`);
+    return out.warn(safe`the copy contains the plane’s keys: its readers can sign in the plane’s name`);
   }
   const left = made.left.filter((path) => path !== 'subjects.db').join(', ');
   if (made.left.includes('subjects.db')) {
     await out.warn(
-      safe`not in the copy: subjects.db, the keys of subjects; keep its newest copies alone: what was erased can be read as long as an older one is kept`,
+      safe`not in the copy: subjects.db, the keys of subjects; keep only its newest copy: an older one makes erased values readable`,
     );
   }
   return out.warn(
-    safe`not in the copy: ${left}; keep them apart, once: without keys/ nobody can serve this plane`,
+    safe`not in the copy: ${left}; keep one copy of them apart: without keys/ nobody can serve this plane`,
   );
 };

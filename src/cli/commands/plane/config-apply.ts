@@ -1,11 +1,14 @@
-/** `gov plane config apply FILE`: by a serving plane, else in its data directory. Exit 3 where it is refused. */
+/**
+ * `gov plane config apply FILE`: by the serving process, else in the data directory. Exit 3 after a refusal.
+ * Tested by `test/cli/context/plane-directory.test.ts`.
+ */
 import { resolve } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
 import type { Run } from '../../program/command.ts';
 import { readInput } from '../../program/input.ts';
-import { askedOr, refusalOf, tellRefusal } from '../../context/plane-directory.ts';
+import { askOr, refusalOf, printRefusal } from '../../context/plane-directory.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeConfigApply as spec } from './config-spec.ts';
+import type { planeConfigApply as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, io, signal }) => {
@@ -14,7 +17,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, io, sig
   const { older } = flags;
   const { bytes } = await readInput(args.file, { io, signal });
   try {
-    const applied = await askedOr(
+    const applied = await askOr(
       session,
       async (client) =>
         (await client.applyConfigBundle({ body: { parts: partsOf(bytes), ...(older ? { older } : {}) } }))
@@ -30,18 +33,18 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, io, sig
     const what = applied.applied ? 'is in force' : 'was in force already';
     await out.lines([
       safe`${out.styles.green('✓')} configuration ${bundleVersion} ${what}  ${bundleHash}`,
-      safe`  policies  ${added} added, ${changed} changed, ${archived} archived, ${unchanged} as before`,
-      ...(riskConfig ? [safe`  risk      the router is configured anew`] : []),
+      safe`  policies  ${added} added, ${changed} changed, ${archived} archived, ${unchanged} unchanged`,
+      ...(riskConfig ? [safe`  risk      the router has a new configuration`] : []),
     ]);
-    if (findings > 0) await out.warn(safe`${findings} certain faults in its conditions: see gov policy lint`);
+    if (findings > 0) await out.warn(safe`${findings} certain errors in its conditions: see gov policy lint`);
   } catch (error) {
     const refused = refusalOf(error);
     if (refused === null) throw error;
-    return tellRefusal(out, refused, 'what was in force stays');
+    return printRefusal(out, refused, 'the current configuration stays');
   }
 };
 
-/** In parts that no character is torn by. */
+/** Splits the bytes at character boundaries. */
 function partsOf(bytes: Uint8Array): string[] {
   const text = Buffer.from(bytes).toString();
   const parts: string[] = [];

@@ -1,9 +1,12 @@
-/** `gov plane config set`: whose configurations a plane takes, and what they count for. */
+/**
+ * `gov plane config set`: whose configurations a plane accepts, and how their policies apply.
+ * Tested by `test/cli/context/plane-directory.test.ts`.
+ */
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeConfigSet as spec } from './config-spec.ts';
+import type { planeConfigSet as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
@@ -15,12 +18,12 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
     ...(every === undefined ? {} : { intervalSeconds: Math.round(every / 1000) }),
   };
   if (Object.keys(given).length === 0) {
-    throw usage('nothing to set', 'give --policies, --project-id with --key, or --every');
+    throw usage('expected a setting to change', 'give --policies, --project-id with --key, or --every');
   }
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
   const { setPlaneConfig } = await import('../../../../plane/config/set.ts');
   const config = setPlaneConfig(dataDir, given);
   if (!out.isHuman) return out.one(config, plainView(Object.keys(config)));
   await out.lines(Object.entries(config).map(([name, value]) => safe`${name.padEnd(16)} ${String(value)}`));
-  return out.note(safe`a plane that serves has it from its next start on`);
+  return out.note(safe`a serving plane uses this after its next start`);
 };

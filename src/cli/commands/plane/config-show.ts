@@ -1,19 +1,22 @@
-/** `gov plane config show`: exit 3 where the newest configuration of the service is refused. */
+/**
+ * `gov plane config show`: exit 3 if the plane refuses the newest configuration of the service.
+ * Tested by `test/cli/context/plane-directory.test.ts`.
+ */
 import { resolve } from 'node:path';
 import type { HeldBundle } from '../../../contract/plane-config.ts';
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
-import { askedOr } from '../../context/plane-directory.ts';
+import { askOr } from '../../context/plane-directory.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
-import type { planeConfigShow as spec } from './config-spec.ts';
+import type { planeConfigShow as spec } from './spec.ts';
 
 const columns = textColumns(['policyId', 'version', 'action', 'severity', 'name']);
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
   session.usePlane(dataDir);
-  const held = await askedOr(
+  const held = await askOr(
     session,
     async (client) => (await client.getConfigBundle()).body,
     async () => {
@@ -29,7 +32,9 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
     rows: held.signed?.bundle.policies.map((policy) => ({ ...policy })) ?? [],
     head: told(held),
     foot:
-      held.signed === null ? [safe`the copy of what is in force is lost; the service gives it again`] : [],
+      held.signed === null
+        ? [safe`the copy of the current configuration is lost; the service sends it again`]
+        : [],
   });
   return out.verdict;
 };

@@ -1,10 +1,13 @@
-/** `gov plane config verify FILE`: whether a plane would take it. Exit 3 where it would not. */
+/**
+ * `gov plane config verify FILE`: checks whether a plane would accept it. Exit 3 if not.
+ * Tested by `test/cli/context/plane-directory.test.ts`.
+ */
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { readInput } from '../../program/input.ts';
-import { refusalOf, tellRefusal } from '../../context/plane-directory.ts';
+import { refusalOf, printRefusal } from '../../context/plane-directory.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeConfigVerify as spec } from './config-spec.ts';
+import type { planeConfigVerify as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, io, signal }) => {
@@ -24,14 +27,14 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, io, sig
     const whole = { taken: true, ...told, policies: policies.length, findings };
     if (!out.isHuman) return await out.one(whole, plainView(Object.keys(whole)));
     await out.lines([
-      safe`${out.styles.green('✓ would be taken')}  configuration ${bundleVersion}  ${hash}`,
+      safe`${out.styles.green('✓ acceptable')}  configuration ${bundleVersion}  ${hash}`,
       safe`  of        ${projectId} (${environment}), changed ${issuedAt}`,
       safe`  signed    by ${signedBy}`,
-      safe`  policies  ${policies.length}${findings === 0 ? '' : `, with ${findings} certain faults`}`,
+      safe`  policies  ${policies.length}${findings === 0 ? '' : `, with ${findings} certain errors`}`,
     ]);
   } catch (error) {
     const refused = refusalOf(error);
     if (refused === null) throw error;
-    return tellRefusal(out, refused, 'a plane would not take it');
+    return printRefusal(out, refused, 'a plane would not accept it');
   }
 };

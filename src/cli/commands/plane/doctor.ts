@@ -1,9 +1,9 @@
-/** `gov plane doctor`: exit 3 where a check failed. */
+/** `gov plane doctor`: exit 3 if a check failed. Tested by `test/cli/commands/plane/init.test.ts`. */
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
-import { tellChecks } from '../../terminal/checks.ts';
-import type { planeDoctor as spec } from './operate-spec.ts';
+import { printChecks } from '../../terminal/checks.ts';
+import type { planeDoctor as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const { data, ...options } = flags;
@@ -11,7 +11,7 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const { planeDoctor } = await import('../../../../plane/serve/doctor.ts');
   const report = await planeDoctor({ ...options, dataDir, env: io.env });
   out.verdict = report.ok ? exit.ok : exit.checkFailed;
-  // what stops reports stops nothing else
-  await tellChecks(report, out, '');
+  // a failing check may concern reports only, so the note does not say "it cannot serve"
+  await printChecks(report, out, '');
   return out.verdict;
 };

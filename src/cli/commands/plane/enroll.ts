@@ -1,9 +1,12 @@
-/** `gov plane enroll`: a one-time token for credentials. `test/cli/commands/plane/telemetry.test.ts` proves it. */
+/**
+ * `gov plane enroll`: exchanges a one-time token for credentials.
+ * Tested by `test/cli/commands/plane/telemetry.test.ts`.
+ */
 import { resolve } from 'node:path';
 import type { Invocation, Run } from '../../program/command.ts';
 import { readSecret } from '../../context/config.ts';
-import { refuseMixed, takeAnswer, writeRequest } from './enroll-by-file.ts';
-import { hintedBy } from '../planes/enrolment-token.ts';
+import { refuseMixed, takeAnswer, writeRequest } from '../../enrolment/by-file.ts';
+import { hintedBy } from '../../enrolment/token.ts';
 import { usage } from '../../program/exit.ts';
 import { readInput } from '../../program/input.ts';
 import { isPrivate } from '../../context/place.ts';
@@ -11,7 +14,7 @@ import { safe } from '../../terminal/safe.ts';
 import type { planeEnroll as spec } from './telemetry-spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
-/** What of an enrolment is shown; the plane's own code is loaded only where it is of use. */
+/** The printed parts of an enrolment. The plane's code is loaded only when needed. */
 interface Shown {
   readonly dataPlaneId: string;
   readonly projectId: string;
@@ -21,7 +24,7 @@ interface Shown {
   readonly previous: unknown;
 }
 
-/** How a service is reached. */
+/** The data directory, and how to reach the service. */
 interface Reached {
   readonly dataDir: string;
   readonly service: string;
@@ -30,8 +33,8 @@ interface Reached {
   readonly certificateKeyFile: string | undefined;
 }
 
-/** How far clocks may be apart before it is said; messages are refused from five minutes on. */
-const tellSeconds = 30;
+/** Clock difference that the command reports. The service refuses messages from five minutes on. */
+const reportedSkewSeconds = 30;
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags, out, session, settings, io } = invocation;
@@ -51,17 +54,17 @@ export const run: Run<typeof spec> = async (invocation) => {
     const { enrolment, mode, held } = await takeAnswer(invocation, { dataDir, file: answer, ...reached });
     await show(invocation, enrolment, { mode });
     if (held !== null) await out.warn(safe`${held}`);
-    return out.note(safe`what it reports, by file: gov plane usage export -O usage.ndjson`);
+    return out.note(safe`send its reports by file: gov plane usage export -O usage.ndjson`);
   }
-  if (service === undefined) throw new Error('one of the flags is there, as was looked at before');
+  if (service === undefined) throw new Error('expected --service: refuseMixed has checked the flags');
   const { enrolment, ...enrolled } = await exchangeToken(invocation, { dataDir, service, ...reached });
   await show(invocation, enrolment, enrolled);
   const apart = enrolled.clockAheadSeconds;
-  if (Math.abs(apart) >= tellSeconds) {
+  if (Math.abs(apart) >= reportedSkewSeconds) {
     const way = apart < 0 ? 'behind' : 'ahead of';
     await out.warn(safe`this clock is ${Math.abs(apart)} s ${way} the service’s; set it`);
   }
-  return out.note(safe`what it sends: gov plane telemetry show --pending`);
+  return out.note(safe`see its messages: gov plane telemetry show --pending`);
 };
 
 async function exchangeToken(invocation: Invocation<typeof spec>, reached: Reached) {
@@ -92,7 +95,7 @@ async function show(
 }
 
 const another =
-  'a token works once and for a while: ask who runs the service for another one, ' +
+  'a token works once, for a limited time: ask the operator of the service for another one, with ' +
   'gov planes create, or gov planes token ID for a data plane that it knows';
 
 async function tokenOf(call: Invocation<typeof spec>): Promise<string> {
@@ -100,7 +103,10 @@ async function tokenOf(call: Invocation<typeof spec>): Promise<string> {
   const { token = io.env['GOV_ENROLMENT_TOKEN'], tokenFile } = flags;
   const found = tokenFile === undefined ? (token ?? '') : await tokenIn(tokenFile, call);
   if (/^gov_enr_[0-9A-Za-z]{38}$/.test(found)) return found;
-  throw usage('expected an enrolment token, gov_enr_…', 'give --token, --token-file or GOV_ENROLMENT_TOKEN');
+  throw usage(
+    'expected an enrolment token, gov_enr_…, got none',
+    'give --token, --token-file or GOV_ENROLMENT_TOKEN',
+  );
 }
 
 async function tokenIn(file: string, place: Invocation<typeof spec>): Promise<string> {

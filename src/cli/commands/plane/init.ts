@@ -1,4 +1,7 @@
-/** `gov plane init`: makes the plane, then a context for it, which becomes the current one if there is none. */
+/**
+ * `gov plane init`: makes the plane and its context, which becomes the current one if there is none.
+ * Tested by `test/cli/commands/plane/init.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { readUserConfig } from '../../context/config.ts';
 import type { Variables } from '../../context/config.ts';
@@ -17,7 +20,7 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   });
   const context = await addContext(io.env, { dataDir: made.dataDir, name: flags.name ?? made.name });
   if (!out.isHuman) return out.one({ ...made, context }, plainView(Object.keys(made)));
-  const what = made.created ? 'made' : 'it is there already, nothing was changed:';
+  const what = made.created ? 'made' : 'exists already, unchanged:';
   await out.lines([
     safe`${out.styles.green(what)} data plane ${out.styles.bold(made.name)} in ${made.dataDir}`,
     safe`  context  ${context}`,
@@ -31,7 +34,7 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   );
 };
 
-/** What the system refused, in words that name the directory; anything else as it is. */
+/** Explains a system error with the name of the directory; returns other errors unchanged. */
 function unmakeable(dataDir: string, cause: unknown): unknown {
   if (!(cause instanceof Error) || !('syscall' in cause) || !('code' in cause)) return cause;
   return new CliError(exit.usage, `cannot make a data plane in ${dataDir}: ${whyUnwritable(cause)}`, {
@@ -40,7 +43,7 @@ function unmakeable(dataDir: string, cause: unknown): unknown {
   });
 }
 
-/** The name of the context for this directory: the one that is there, else a new one. */
+/** Returns the name of the directory's context; adds a context if it has none. */
 async function addContext(
   env: Variables,
   { dataDir, name }: { dataDir: string; name: string },
@@ -52,7 +55,7 @@ async function addContext(
   if (known !== undefined) return known[0];
   if (Object.hasOwn(contexts, name)) {
     throw usage(
-      `a context named ${JSON.stringify(name)} is there already`,
+      `a context named ${JSON.stringify(name)} exists already`,
       'the plane was made; give --name for its context',
     );
   }

@@ -1,19 +1,22 @@
-/** `gov plane restore`: exit 3 where the backup is behind a checkpoint that is known elsewhere. */
+/**
+ * `gov plane restore`: exit 3 if the backup is behind a known checkpoint.
+ * Tested by `test/cli/commands/plane/places.test.ts`.
+ */
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { readText } from '../../program/flags.ts';
 import { readInput } from '../../program/input.ts';
 import { safe, type Safe, type Styles } from '../../terminal/safe.ts';
-import type { planeRestore as spec } from './operate-spec.ts';
+import type { planeRestore as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) => {
   const { lastCheckpoint: names, unproven } = flags;
   if ((names.length === 0) !== unproven) {
     throw usage(
-      'expected --last-checkpoint FILE or --unproven, one of them',
-      'give the newest checkpoint that a client, a witness or the service has; --unproven where nobody has one',
+      'expected one of --last-checkpoint FILE and --unproven',
+      'give the newest checkpoint of a client, a witness or the service; --unproven if nobody has one',
     );
   }
   const lastCheckpoints = await Promise.all(
@@ -35,7 +38,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) =>
   const { unopened, lacksSubjects, withKeys } = restored;
   if (lacksSubjects) {
     await out.warn(
-      safe`${unopened} bodies about subjects cannot be read without subjects.db, which the backup leaves out; what was erased since the backup stays unreadable, and is missing until it is erased here as well`,
+      safe`${unopened} bodies about subjects are unreadable without subjects.db, which is not in the backup; values erased since the backup stay unreadable, and fsck reports them until you erase them here too`,
     );
   }
   const needed = [
@@ -66,9 +69,9 @@ interface Restored {
 function told({ verdict, dataDir, createdAt, logs, known }: Restored, styles: Styles): Safe[] {
   const { bold, green, red, yellow } = styles;
   const heads = {
-    proven: green('✓ restored; nothing that is signed elsewhere is missing'),
-    unproven: yellow('! restored; whether something is missing that was signed later is not proven'),
-    behind: red('✗ restored, but BEHIND what is signed elsewhere: it does not serve'),
+    proven: green('✓ restored; no entry of the given checkpoints is missing'),
+    unproven: yellow('! restored; entries signed later may be missing: nothing proves the opposite'),
+    behind: red('✗ restored, but BEHIND a signed checkpoint: it does not serve'),
   } as const;
   return [
     safe`${bold(heads[verdict])}  ${dataDir}`,
@@ -81,7 +84,7 @@ function told({ verdict, dataDir, createdAt, logs, known }: Restored, styles: St
     ),
     ...(verdict === 'behind'
       ? [
-          safe`  find a newer backup. Where there is none, begin a new log with gov log recover, and keep this one to`,
+          safe`  find a newer backup. If there is none, start a new log with gov log recover, and keep this one to`,
           safe`  verify and to read: gov log fsck --data ${dataDir}`,
         ]
       : []),

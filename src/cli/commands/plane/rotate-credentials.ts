@@ -1,7 +1,10 @@
-/** `gov plane rotate-credentials`: new credentials beside those in use. `test/cli/commands/plane/telemetry.test.ts` proves it. */
+/**
+ * `gov plane rotate-credentials`: gets new credentials; the old ones work for a while.
+ * Tested by `test/cli/commands/plane/telemetry.test.ts`.
+ */
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
-import { hintedBy } from '../planes/enrolment-token.ts';
+import { hintedBy } from '../../enrolment/token.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeRotateCredentials as spec } from './telemetry-spec.ts';
 import { plainView } from '../../terminal/view.ts';
@@ -25,5 +28,5 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const result = { dataPlaneId, keyLast4, previousValidUntil };
   if (!out.isHuman) return out.one(result, plainView(Object.keys(result)));
   const until = previousValidUntil === null ? 'have ended' : `work until ${previousValidUntil}`;
-  return out.line(safe`${out.styles.green('✓')} new credentials (…${keyLast4}); the ones before ${until}`);
+  return out.line(safe`${out.styles.green('✓')} new credentials (…${keyLast4}); the old ones ${until}`);
 };

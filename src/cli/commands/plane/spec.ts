@@ -1,10 +1,13 @@
-/** Hand-made commands of the nouns plane and log, as data. */
-import { command } from '../../program/command.ts';
+/**
+ * Commands of a data plane on this machine, as data; `telemetry-spec.ts` has those that report usage.
+ * Tested by `test/cli/commands/plane/init.test.ts` and the files beside it.
+ */
+import { command } from '../../program/spec.ts';
+import { data } from '../../program/data-flag.ts';
 
-const data = {
-  type: 'string',
-  value: 'DIR',
-  description: 'Data directory; default that of the chosen context',
+const file = {
+  name: 'file',
+  description: 'Signed configuration (gov planes bundle), or - for standard input',
 } as const;
 
 export const planeInit = command({
@@ -15,19 +18,19 @@ export const planeInit = command({
     name: {
       type: 'string',
       value: 'NAME',
-      description: 'Name of the plane and its context; default the directory’s',
+      description: 'Name of the plane and its context; default: that of the directory',
     },
     listen: {
       type: 'string',
       value: 'HOST:PORT',
-      description: 'Address to serve at; default 127.0.0.1:7460',
+      description: 'Address to serve at; default: 127.0.0.1:7460',
     },
     metricsListen: { type: 'string', value: 'HOST:PORT', description: 'Address of the metrics, or off' },
     environment: {
       type: 'string',
       choices: ['production', 'sandbox'],
       value: 'ENV',
-      description: 'What its keys are for; default production',
+      description: 'Environment of its keys; default: production',
     },
   },
   examples: ['gov plane init --data ./gov-data'],
@@ -35,7 +38,7 @@ export const planeInit = command({
 
 export const planeServe = command({
   name: 'plane serve',
-  summary: 'Serve a data plane until it is told to stop',
+  summary: 'Serve a data plane until a signal stops it',
   flags: {
     data,
     listen: {
@@ -44,7 +47,7 @@ export const planeServe = command({
       description: 'Address to serve at instead of the configured one',
     },
     metricsListen: { type: 'string', value: 'HOST:PORT', description: 'Address of the metrics, or off' },
-    logLevel: { type: 'string', value: 'LEVEL', description: 'Least level that is logged; default info' },
+    logLevel: { type: 'string', value: 'LEVEL', description: 'Lowest level to log; default: info' },
     tlsCert: {
       type: 'string',
       value: 'FILE',
@@ -53,31 +56,31 @@ export const planeServe = command({
     tlsKey: {
       type: 'string',
       value: 'FILE',
-      description: 'Its private key (PEM), a file that only its owner reads',
+      description: 'Its private key (PEM), a file that only its owner can read',
     },
     tlsClientCa: {
       type: 'string',
       value: 'FILE',
-      description: 'Authorities (PEM) of which every client needs a certificate',
+      description: 'Require a client certificate of these authorities (PEM)',
     },
     witness: {
       type: 'strings',
       value: 'VKEY@URL',
-      description: 'Witness that cosigns checkpoints, instead of those in plane.json; may be repeated',
+      description: 'Witness that cosigns checkpoints, instead of those in plane.json; repeatable',
     },
     rebuildHeads: {
       type: 'boolean',
-      description: 'Make a lost heads.db again from gov.db, which must be the newest copy',
+      description: 'Rebuild a lost heads.db from gov.db, which must be the newest copy',
     },
   },
-  exitCodes: { 0: 'stopped by a signal', 6: 'another process serves it', 74: 'stopped by a storage fault' },
+  exitCodes: { 0: 'a signal stopped it', 6: 'another process serves it', 74: 'a disk error stopped it' },
   ownsSignals: true,
   examples: ['gov plane serve', 'gov plane serve --data /var/lib/gov'],
 });
 
 export const planeStatus = command({
   name: 'plane status',
-  summary: 'Say whether a data plane serves, and how it is',
+  summary: 'Show whether a data plane serves, and its state',
   flags: { data },
   examples: ['gov plane status', 'gov plane status -o json'],
   exitCodes: {
@@ -87,16 +90,184 @@ export const planeStatus = command({
   },
 });
 
-export const logFsck = command({
-  name: 'log fsck',
-  summary: 'Check the whole log on disk: records, hashes, tree, checkpoints',
+export const planeConfigShow = command({
+  name: 'plane config show',
+  summary: 'Show the current configuration from the service: version, hash, policies',
+  details: ['gov asks a serving plane; otherwise it reads the data directory.'],
+  flags: { data },
+  examples: ['gov plane config show', 'gov plane config show -o json | jq -r .bundleHash'],
+  exitCodes: { 3: 'the plane refuses the newest one of the service', 5: 'the plane has none' },
+});
+
+export const planeConfigApply = command({
+  name: 'plane config apply',
+  summary: 'Apply a signed configuration from a file, on a plane that cannot reach its service',
+  details: [
+    'gov first checks signature, project, version and every policy; the version must be newer than the current one. It applies all or nothing: after a refusal the current configuration stays.',
+    'A serving plane applies it at once; another one when it starts.',
+  ],
+  args: [file],
   flags: {
     data,
-    deep: {
+    older: {
       type: 'boolean',
-      description: 'Also every disclosure, metering reference, signature, and the file itself',
+      description: 'Accept an older version, for a service restored from a backup',
     },
   },
-  examples: ['gov log fsck', 'gov log fsck --deep -o json'],
-  exitCodes: { 0: 'whole', 2: 'it could not be read', 3: 'broken' },
+  changes: true,
+  examples: ['gov plane config apply ward-7.govconfig.json'],
+  exitCodes: { 3: 'the plane refuses it; the current one stays' },
+});
+
+export const planeConfigVerify = command({
+  name: 'plane config verify',
+  summary: 'Check a signed configuration, and change nothing',
+  details: ['The enrolment or plane.json names the trusted key. Elsewhere give --key and --project-id.'],
+  args: [file],
+  flags: {
+    data,
+    key: {
+      type: 'strings',
+      value: 'VKEY',
+      description: 'Verifier key of the service (C2SP vkey); repeatable',
+    },
+    projectId: {
+      type: 'string',
+      value: 'PROJECT',
+      description: 'Expected project of the service',
+    },
+    environment: {
+      type: 'string',
+      choices: ['production', 'sandbox'],
+      value: 'ENV',
+      description: 'Expected environment; default: that of the plane, or production',
+    },
+  },
+  examples: [
+    'gov plane config verify ward-7.govconfig.json',
+    'gov plane config verify ward-7.govconfig.json --key gov.example/config+2f1c8a90+AUj… --project-id prj_01jq3v5k8hf7wb3c9x2m4n6p8r',
+  ],
+  exitCodes: { 0: 'a plane would accept it', 3: 'a plane would refuse it' },
+});
+
+export const planeConfigSet = command({
+  name: 'plane config set',
+  summary: 'Set whose configurations a plane accepts, and how its policies combine',
+  details: [
+    'An enrolled plane knows its service. For a plane that cannot reach its service, set project and verifier key; gov planes bundle prints both.',
+    'beside: the policies of service and plane both apply. service: only those of the service apply. off: the plane accepts no configuration, and may change the policies it has.',
+  ],
+  flags: {
+    data,
+    policies: {
+      type: 'string',
+      choices: ['beside', 'service', 'off'],
+      value: 'MODE',
+      // the same words as in src/contract/plane-config.ts
+      description: 'How the policies of the service apply; default: beside',
+    },
+    projectId: { type: 'string', value: 'PROJECT', description: 'Project of the service' },
+    key: { type: 'strings', value: 'VKEY', description: 'Verifier key of the service; repeatable' },
+    every: { type: 'duration', value: 'TIME', description: 'Interval of asking the service; default: 5m' },
+  },
+  changes: true,
+  examples: [
+    'gov plane config set --policies service',
+    'gov plane config set --project-id prj_01jq3v5k8hf7wb3c9x2m4n6p8r --key gov.example/config+2f1c8a90+AUj…',
+  ],
+});
+
+export const planeBackup = command({
+  name: 'plane backup',
+  summary: 'Copy a data plane to a directory, also while it serves, and verify the copy',
+  details: [
+    'The copy shows one moment: log, database, configuration and trust, with a signed manifest of sizes, hashes and ' +
+      'the newest checkpoints. It has no keys without --with-keys: with them, others can sign.',
+  ],
+  flags: {
+    data,
+    out: { type: 'string', value: 'DIR', short: 'O', required: true, description: 'Directory to make' },
+    withKeys: {
+      type: 'boolean',
+      description: 'Also copy keys/, the keys of subjects and the local API keys; keep the copy secret',
+    },
+  },
+  exitCodes: { 6: 'the directory is not empty, or the plane itself is an older copy' },
+  examples: [
+    'gov plane backup -O /backup/2026-11-20',
+    'gov plane backup --data /var/lib/gov -O ./copy --with-keys',
+  ],
+});
+
+export const planeRestore = command({
+  name: 'plane restore',
+  summary: 'Make a data plane from a backup, and prove that it is not behind a signed checkpoint',
+  details: [
+    'Give the newest known checkpoints: files that clients or a witness stored, a receipt of the service, or the ' +
+      'heads.db of the lost machine. If one is beyond the backup, the new plane never signs on that log, because ' +
+      'the owner of the checkpoint could prove two histories. The output names the missing entries.',
+  ],
+  args: [{ name: 'from', description: 'Directory of the backup' }],
+  flags: {
+    data: { type: 'string', value: 'DIR', required: true, description: 'Data directory to make' },
+    lastCheckpoint: {
+      type: 'strings',
+      value: 'FILE|-',
+      description: 'Newest signed checkpoint from another machine, or a stored heads.db; repeatable',
+    },
+    unproven: { type: 'boolean', description: 'No other checkpoint is known; proves nothing' },
+    trust: {
+      type: 'string',
+      value: 'FILE',
+      description: 'Trust file of the plane instead of the one in the backup',
+    },
+  },
+  exitCodes: {
+    0: 'restored, with all entries of the checkpoints',
+    3: 'restored, but behind a checkpoint: it does not serve',
+    6: 'the directory is not empty, or a checkpoint belongs to another history',
+  },
+  examples: [
+    'gov plane restore /backup/2026-11-20 --data ./gov-data --last-checkpoint newest.txt',
+    'gov plane restore ./copy --data ./gov-data --unproven',
+  ],
+});
+
+export const planeDoctor = command({
+  name: 'plane doctor',
+  summary: 'Check whether a data plane can serve, and show what to do if it cannot',
+  flags: {
+    data,
+    listen: {
+      type: 'string',
+      value: 'HOST:PORT',
+      description: 'Address to check instead of the configured one',
+    },
+    metricsListen: { type: 'string', value: 'HOST:PORT', description: 'Address of the metrics, or off' },
+  },
+  exitCodes: { 0: 'no check failed; there may be warnings', 3: 'a check failed' },
+  examples: ['gov plane doctor', 'gov plane doctor --data /var/lib/gov -o json'],
+});
+
+export const planeKeysRotate = command({
+  name: 'plane keys rotate',
+  summary: 'Make new keys for the log of a plane; old and new sign until gov plane keys retire',
+  details: [
+    'A leaf of the log, signed by both keys, records the change. The trust file gets the new keys. Before gov plane keys retire, give the trust file to all verifiers and the new keys to witnesses.',
+    'A serving process uses the new keys at once, without a restart.',
+  ],
+  flags: { data },
+  exitCodes: { 6: 'the keys before the last rotation still sign, or the serving process did not answer' },
+  examples: ['gov plane keys rotate --data ./gov-data'],
+});
+
+export const planeKeysRetire = command({
+  name: 'plane keys retire',
+  summary: 'Sign with the new keys only; the old keys still verify earlier proofs',
+  details: [
+    'The private keys move to keys/retired, where no process reads them. The service of an enrolled plane knows it by the old key until it enrols again.',
+  ],
+  flags: { data },
+  exitCodes: { 6: 'there is only one pair of keys, or the serving process did not answer' },
+  examples: ['gov plane keys retire --data ./gov-data'],
 });

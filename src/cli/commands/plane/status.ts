@@ -1,6 +1,6 @@
 /**
- * `gov plane status`: does it serve, does it take writes, how long does its disk last, and how does it stand with its
- * service. Exit 0 ok, 3 degraded or blocked, 10 not serving. `test/cli/commands/plane/init.test.ts` proves it against a real server.
+ * `gov plane status`: whether the plane serves and accepts writes, its disk, and its reports to the service. Exit 0 ok,
+ * 3 degraded or blocked, 10 not serving. Tested by `test/cli/commands/plane/init.test.ts` against a real server.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -26,7 +26,7 @@ interface Running {
   readonly configHash?: string;
 }
 
-/** The parts of the plane's own overview that are shown; it is loaded only when this runs. */
+/** The used parts of the plane's own overview, which is loaded only when this command runs. */
 interface Disk {
   readonly freeBytes: number;
   readonly databaseBytes: number;
@@ -46,7 +46,7 @@ interface Telemetry {
 }
 
 export interface PlaneStatus {
-  /** `degraded`: writes are durable, and something else is wrong. `blocked`: it takes no writes. */
+  /** `degraded`: writes are durable, and another check fails. `blocked`: the plane accepts no writes. */
   readonly state: 'ok' | 'degraded' | 'blocked' | 'not serving';
   readonly reasons: readonly string[];
   readonly dataDir: string | null;
@@ -54,17 +54,17 @@ export interface PlaneStatus {
   readonly pid: number | null;
   readonly version: string | null;
   readonly startedAt: string | null;
-  /** SHA-256 of the configuration by which it serves. */
+  /** SHA-256 of the configuration of the serving process. */
   readonly configHash: string | null;
-  /** The newest signed checkpoint of the audit log; null where this key may not read it. */
+  /** The newest signed checkpoint of the audit log; null if this key may not read it. */
   readonly chain: { readonly size: number; readonly root: string; readonly signedAt: string | null } | null;
   /** Leaves of the log at that checkpoint. */
   readonly treeSize: number | null;
   readonly databaseBytes: number | null;
-  /** Null for a plane elsewhere. */
+  /** Null for a plane on another machine. */
   readonly disk: Disk | null;
   readonly telemetry: Telemetry | null;
-  /** Writes waiting, from the metrics of a plane on this machine. */
+  /** Waiting writes, from the metrics of a plane on this machine. */
   readonly queueDepth: number | null;
 }
 
@@ -73,12 +73,12 @@ function readRunning(dataDir: string): Running {
     const value: unknown = JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8'));
     return typeof value === 'object' && value !== null ? value : {};
   } catch {
-    // it does not serve, or not as this user
+    // the plane does not serve, or this user may not read the file
     return {};
   }
 }
 
-/** The newest checkpoint; without a trust file beside it, what it says and not when it was signed. */
+/** Returns the newest checkpoint. Without a trust file, the time of signing is unknown. */
 async function chainOf(client: Client, trust: string | undefined): Promise<PlaneStatus['chain']> {
   try {
     const { body } = await client.getCheckpoint();
@@ -92,7 +92,7 @@ async function chainOf(client: Client, trust: string | undefined): Promise<Plane
   }
 }
 
-/** When it was signed, by a signature of the trust that binds a time; null where there is none. */
+/** Returns the time of a trusted signature that includes one; null if there is none. */
 function signedAt(note: string, file: string): string | null {
   try {
     const { keys, origin } = parseTrust(readText(file));
@@ -116,14 +116,14 @@ async function queueDepth(metricsUrl: string | null | undefined, env: Record<str
     const found = /^gov_\w*queue\w*(?:\{[^}]*\})? ([0-9.e+]+)$/m.exec(Buffer.from(bytes).toString());
     return found === null ? null : Number(found[1]);
   } catch {
-    // metrics are an extra: without them the depth is unknown
+    // metrics are optional: without them the depth is unknown
     return null;
   } finally {
     connection.close();
   }
 }
 
-/** The health answer with the readiness of writes folded in. */
+/** Returns the health response, with the readiness for writes included. */
 async function healthOf(client: Client): Promise<Pick<PlaneStatus, 'state' | 'reasons' | 'version'>> {
   const overall = await client.getHealth();
   const ready = await client.getReadiness();
@@ -140,10 +140,10 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const running = dataDir === null ? {} : readRunning(dataDir);
   const baseUrl = session.baseUrl().value;
   const { disk, telemetry, reasons } = dataDir === null ? nowhere : await overview(dataDir);
-  // the system chooses the port when it serves: there is nobody to ask
+  // port 0: the system chooses the port when the plane serves, so nobody can be asked now
   const isNowhere = dataDir !== null && running.baseUrl === undefined && new URL(baseUrl).port === '0';
   const served = isNowhere
-    ? { reasons: [`not running: nothing serves ${dataDir}`] }
+    ? { reasons: [`not running: no process serves ${dataDir}`] }
     : await serving(await session.client({ retries: 0 }), {
         running,
         env: io.env,
@@ -185,7 +185,7 @@ interface Asking {
   readonly trust: string | undefined;
 }
 
-/** What only a serving plane tells; the reason where it does not serve. Other failures are thrown. */
+/** Returns data of the serving plane, or the reason why it does not serve. Rethrows other failures. */
 async function serving(
   client: Client,
   { running, env, trust }: Asking,

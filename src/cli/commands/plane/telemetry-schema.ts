@@ -1,4 +1,7 @@
-/** `gov plane telemetry schema`: what a plane may send, as JSON Schema. `test/cli/commands/plane/telemetry.test.ts` proves it. */
+/**
+ * `gov plane telemetry schema`: the messages of a plane, as JSON Schema.
+ * Tested by `test/cli/commands/plane/telemetry.test.ts`.
+ */
 import { AttestationProof, EnrolmentRequest, telemetry, UsageReport } from '../../../contract/telemetry.ts';
 import type { Run } from '../../program/command.ts';
 import type { planeTelemetrySchema as spec } from './telemetry-spec.ts';

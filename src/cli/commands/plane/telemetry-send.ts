@@ -1,4 +1,7 @@
-/** `gov plane telemetry send`: reports now and sends what waits. `test/plane/telemetry/send-now.test.ts` proves it. */
+/**
+ * `gov plane telemetry send`: creates a report and sends waiting messages.
+ * Tested by `test/plane/telemetry/send-now.test.ts`.
+ */
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { exit, type ExitCode } from '../../program/exit.ts';
@@ -14,12 +17,13 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   out.verdict = failure !== null ? exitOf(failure) : refused > 0 ? exit.checkFailed : exit.ok;
   if (!out.isHuman) await out.one(sent, plainView(Object.keys(sent)));
   else if (failure === null) await out.line(safe`${out.styles.green('✓')} ${settled} messages settled`);
-  if (refused > 0) await out.warn(safe`${refused} were refused; gov plane telemetry show --last says why`);
+  if (refused > 0)
+    await out.warn(safe`the service refused ${refused}; reasons: gov plane telemetry show --last`);
   if (failure !== null)
-    await out.warn(safe`${reportsWaiting} reports and ${challengesOpen} answers wait: ${failure}`);
+    await out.warn(safe`${reportsWaiting} reports and ${challengesOpen} responses wait: ${failure}`);
   return out.verdict;
 };
 
-/** By the word that a failure begins with (`plane/telemetry/settle.ts`). */
+/** The first word of a failure decides (`plane/telemetry/settle.ts`). */
 const exitOf = (failure: string): ExitCode =>
   failure.startsWith('credential_refused') ? exit.denied : exit.network;

@@ -1,4 +1,7 @@
-/** `gov plane telemetry show`: the exact bytes, one message a line. `test/cli/commands/plane/telemetry.test.ts` proves it. */
+/**
+ * `gov plane telemetry show`: the exact bytes, one message per line.
+ * Tested by `test/cli/commands/plane/telemetry.test.ts`.
+ */
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
@@ -16,5 +19,6 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
     messages += 1;
     await (out.settings.tty ? out.line(Safe.clean(text)) : out.raw(Buffer.from(`${text}\n`)));
   }
-  if (messages === 0) await out.note(what === 'pending' ? safe`nothing waits` : safe`nothing was sent yet`);
+  if (messages === 0)
+    await out.note(what === 'pending' ? safe`no message waits` : safe`no message was sent yet`);
 };

@@ -1,19 +1,17 @@
-/** Hand-made commands of a plane that reports usage to a service, as data. */
-import { command } from '../../program/command.ts';
-
-const data = {
-  type: 'string',
-  value: 'DIR',
-  description: 'Data directory; default that of the chosen context',
-} as const;
+/**
+ * Commands that enrol a data plane with a service and report its usage, as data.
+ * Tested by `test/cli/commands/plane/telemetry.test.ts`.
+ */
+import { command } from '../../program/spec.ts';
+import { data } from '../../program/data-flag.ts';
 
 export const planeEnroll = command({
   name: 'plane enroll',
-  summary: 'Enrol a data plane with a service, to which it then reports counts',
+  summary: 'Enrol a data plane with a service, and report usage counts to it',
   details: [
-    'What crosses is counts, times and hashes: gov plane telemetry schema says which, gov plane telemetry show prints the bytes. A plane that is served takes the enrolment up within seconds.',
-    'The service is reached through HTTPS_PROXY, HTTP_PROXY and NO_PROXY; --cacert names its authority. Paths of certificates are kept, and read again when the plane starts.',
-    'A plane without a way to the service asks by file: --request writes what is carried there, gov planes enroll answers it, --answer takes the answer in. Neither file has the token or a secret in the clear.',
+    'The plane sends counts, times and hashes only: gov plane telemetry schema prints their schema, gov plane telemetry show the bytes. A serving plane starts reporting within seconds.',
+    'The plane reaches the service through HTTPS_PROXY, HTTP_PROXY and NO_PROXY; --cacert names its authority. gov stores the paths of certificates, and reads the files when the plane starts.',
+    'A plane that cannot reach the service enrols by file: --request writes a request, gov planes enroll answers it, --answer reads the answer. Neither file contains the token or a secret in the clear.',
   ],
   flags: {
     data,
@@ -25,22 +23,22 @@ export const planeEnroll = command({
     request: {
       type: 'string',
       value: 'FILE',
-      description: 'Ask by file: write the request for gov planes enroll, or - for standard output',
+      description: 'Write a request for gov planes enroll to this file; - for standard output',
     },
     answer: {
       type: 'string',
       value: 'FILE',
-      description: 'Take in the answer of gov planes enroll, or - for standard input',
+      description: 'Read the answer of gov planes enroll; - for standard input',
     },
     token: {
       type: 'string',
       value: 'TOKEN',
-      description: 'One-time enrolment token; others on this machine can see it: better GOV_ENROLMENT_TOKEN',
+      description: 'One-time enrolment token; others on this machine can see it, unlike GOV_ENROLMENT_TOKEN',
     },
     tokenFile: {
       type: 'string',
       value: 'FILE',
-      description: 'File with the token, which only its owner may read, or - for standard input',
+      description: 'File with the token, which only its owner can read; - for standard input',
     },
     clientCert: {
       type: 'string',
@@ -52,9 +50,9 @@ export const planeEnroll = command({
       type: 'string',
       choices: ['auto', 'manual-file', 'off'],
       value: 'MODE',
-      // as in plane/enrolment/stored.ts
+      // the same words as in plane/enrolment/stored.ts
       description:
-        'How reports leave: by themselves, by gov plane usage export, or not; default auto, and manual-file with --answer',
+        'Who sends reports: the plane (auto), you with gov plane usage export (manual-file), nobody (off); default: auto, and manual-file with --answer',
     },
     force: { type: 'boolean', description: 'Replace an enrolment' },
   },
@@ -69,13 +67,13 @@ export const planeEnroll = command({
 
 export const planeRotateCredentials = command({
   name: 'plane rotate-credentials',
-  summary: 'Get a new hybrid key and signing secret; the ones before work on for a while',
+  summary: 'Get a new hybrid key and signing secret; the old ones work for a while',
   flags: {
     data,
     overlap: {
       type: 'duration',
       value: 'TIME',
-      description: 'How long the ones before work on; default and most 24h',
+      description: 'Time that the old ones still work; default and maximum: 24h',
     },
   },
   examples: ['gov plane rotate-credentials', 'gov plane rotate-credentials --overlap 1h'],
@@ -83,18 +81,18 @@ export const planeRotateCredentials = command({
 
 export const planeTelemetryShow = command({
   name: 'plane telemetry show',
-  summary: 'Print the exact bytes of what waits to be sent, or of what was sent last',
+  summary: 'Print the exact bytes of waiting or sent messages',
   details: [
-    'One message a line, as its signature covers it. With --last and --all the answers of the service follow.',
+    'One message per line, as its signature covers it. With --last and --all the responses of the service follow.',
   ],
   flags: {
     data,
-    pending: { type: 'boolean', description: 'What waits; the default' },
+    pending: { type: 'boolean', description: 'Waiting messages; the default' },
     last: {
       type: 'boolean',
-      description: 'The newest report that left, its receipt, and the answer to its challenge',
+      description: 'The newest report sent, its receipt, and the response to its challenge',
     },
-    all: { type: 'boolean', description: 'The same of every report, oldest first: what an auditor checks' },
+    all: { type: 'boolean', description: 'The same for every report, oldest first, for an auditor' },
   },
   examples: [
     'gov plane telemetry show --pending',
@@ -105,35 +103,40 @@ export const planeTelemetryShow = command({
 
 export const planeTelemetrySend = command({
   name: 'plane telemetry send',
-  summary: 'Report now, and send what waits',
+  summary: 'Create a report now, and send all waiting messages',
   details: [
-    'A serving plane reports by itself; this is for an end of a month, an audit, or after the service was away. What was recorded in the last second may have to wait for the next report.',
+    'A serving plane reports by itself. Use this at the end of a month, before an audit, or after an outage of the service. Events of the last second may follow in the next report.',
   ],
   flags: { data },
   exitCodes: {
-    3: 'the service refused a message, which gov plane telemetry show --last prints',
-    4: 'the credentials are refused: the plane was revoked, or enrolled elsewhere',
+    3: 'the service refused a message; gov plane telemetry show --last prints it',
+    4: 'the service refused the credentials: the plane was revoked, or enrolled elsewhere',
     6: 'the mode is manual-file or off',
-    10: 'the service was not reached: what waits goes by itself when it is',
+    10: 'could not reach the service; waiting messages leave once it is back',
   },
   examples: ['gov plane telemetry send'],
 });
 
 export const planeTelemetrySchema = command({
   name: 'plane telemetry schema',
-  summary: 'Print the JSON Schema of everything that a plane sends',
+  summary: 'Print the JSON Schema of all messages of a plane',
   examples: ['gov plane telemetry schema'],
 });
 
 export const planeUsageExport = command({
   name: 'plane usage export',
-  summary: 'Write out signed usage reports, for a service that is reached by hand',
+  summary: 'Write signed usage reports to a file, for a service that the plane cannot reach',
   details: [
-    'NDJSON: one signed message a line, which gov usage import takes. A message is written out again until its receipt was taken in, which does no harm.',
+    'NDJSON: one signed message per line, for gov usage import. Each export repeats messages without a receipt, which is harmless.',
   ],
   flags: {
     data,
-    out: { type: 'string', value: 'FILE', short: 'O', description: 'File to write; default standard output' },
+    out: {
+      type: 'string',
+      value: 'FILE',
+      short: 'O',
+      description: 'File to write; default: standard output',
+    },
   },
   exitCodes: { 6: 'the mode is off' },
   examples: ['gov plane usage export -O usage.ndjson'],
@@ -141,8 +144,8 @@ export const planeUsageExport = command({
 
 export const planeUsageReceipts = command({
   name: 'plane usage receipts',
-  summary: 'Take in the receipts that a service gave for what was exported',
-  details: ['Challenges come with receipts; the next gov plane usage export answers them.'],
+  summary: 'Read the service’s receipts for exported reports',
+  details: ['Receipts bring challenges; the next gov plane usage export answers them.'],
   args: [{ name: 'file', description: 'File of receipts (NDJSON), or - for standard input' }],
   flags: { data },
   examples: ['gov plane usage receipts receipts.ndjson'],

@@ -1,4 +1,7 @@
-/** `gov plane usage export`: signed messages for a service that is reached by hand. */
+/**
+ * `gov plane usage export`: signed messages for a service that the plane cannot reach.
+ * Tested by `test/cli/commands/plane/telemetry.test.ts`.
+ */
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { isStdout, writeOutput } from '../../terminal/output-file.ts';

@@ -1,4 +1,7 @@
-/** `gov plane usage receipts FILE`: what a service said of exported messages. */
+/**
+ * `gov plane usage receipts FILE`: reads the service's responses to exported messages.
+ * Tested by `test/cli/commands/plane/telemetry.test.ts`.
+ */
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
@@ -15,8 +18,8 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, io, sig
   out.verdict = taken.refused > 0 ? exit.checkFailed : exit.ok;
   if (out.isHuman) {
     const { accepted, refused, unsettled, challenges } = taken;
-    await out.line(safe`${accepted} accepted, ${refused} refused, ${unsettled} to be sent again`);
-    if (challenges > 0) await out.note(safe`${challenges} challenges came; the next export answers them`);
+    await out.line(safe`${accepted} accepted, ${refused} refused, ${unsettled} to send again`);
+    if (challenges > 0) await out.note(safe`${challenges} challenges arrived; the next export answers them`);
   } else await out.one(taken, plainView(Object.keys(taken)));
   if (taken.held !== null) await out.warn(safe`${taken.held}`);
   return out.verdict;

@@ -1,10 +1,13 @@
-/** `gov planes cosigner`: by which key the service signs receipts. `test/cli/commands/planes/create.test.ts` proves it. */
+/**
+ * `gov planes cosigner`: prints the key that signs the service's receipts.
+ * Tested by `test/cli/commands/planes/create.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planesCosigner as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
-/** As a trust file calls it. */
+/** Name of the service in the trust file. */
 const witness = 'service';
 
 export const run: Run<typeof spec> = async ({ flags, out, session }) => {

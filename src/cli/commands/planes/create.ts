@@ -1,6 +1,9 @@
-/** `gov planes create NAME`: the token once, and the command that exchanges it on the plane. */
+/**
+ * `gov planes create NAME`: shows the token once, with the command that exchanges it on the plane.
+ * Tested by `test/cli/commands/planes/create.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
-import { showToken } from './enrolment-token.ts';
+import { showToken } from '../../enrolment/token.ts';
 import type { planesCreate as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async (call) => {

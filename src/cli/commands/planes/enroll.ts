@@ -1,4 +1,7 @@
-/** `gov planes enroll ID FILE`: what a data plane asked by file is answered by file. `test/cli/commands/plane/enroll-by-file.test.ts` proves it. */
+/**
+ * `gov planes enroll ID FILE`: answers an enrolment request by file.
+ * Tested by `test/cli/commands/plane/enroll-by-file.test.ts`.
+ */
 import type { EnrolmentRequest } from '../../../contract/telemetry.ts';
 import { canonicalize, parseJson } from '../../../core/json/parse.ts';
 import type { Run } from '../../program/command.ts';
@@ -15,22 +18,22 @@ export const run: Run<typeof spec> = async (call) => {
   const target = flags.out ?? '-';
   const request = {
     params: { dataPlaneId },
-    // what is in it is the service's to judge
+    // the service checks its content
     body: requestIn(file, bytes),
     idempotencyKey: settings.idempotencyKey,
   };
-  // before the service ends what the plane had
+  // opened first: the request ends the plane's earlier credentials
   const output = await openOutput(target, call);
   try {
     const client = await session.client();
     const { body } = await client.enrollDataPlaneByFile(request);
-    // JSON by its type; it is sealed, so whoever carries it may read it
+    // the schema makes it JSON; it is encrypted, so its carrier may read the file
     await output.write(Buffer.from(`${canonicalize(body)}\n`)).catch(lost(dataPlaneId, file));
   } finally {
     output.close();
   }
   if (isStdout(target, call)) return;
-  await out.note(safe`wrote ${target} for data plane ${dataPlaneId}, which alone can open it`);
+  await out.note(safe`wrote ${target}; only data plane ${dataPlaneId} can open it`);
   return out.note(safe`on the plane: gov plane enroll --answer ${target}`);
 };
 
@@ -38,7 +41,7 @@ const lost =
   (dataPlaneId: string, file: string) =>
   (cause: unknown): never => {
     if (!(cause instanceof CliError)) throw cause;
-    const message = `the service has answered data plane ${dataPlaneId}, and the answer is lost: ${cause.message}`;
+    const message = `the service answered data plane ${dataPlaneId}, and the answer is lost: ${cause.message}`;
     const next = [`gov planes enroll ${dataPlaneId} ${file} -O FILE`];
     throw new CliError(exit.error, message, { code: cause.code, next, cause });
   };

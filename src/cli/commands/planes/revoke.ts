@@ -1,4 +1,4 @@
-/** `gov planes revoke ID`. */
+/** `gov planes revoke ID`. Tested by `test/cli/commands/planes/create.test.ts`. */
 import { confirm } from '../../terminal/ask.ts';
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';

@@ -1,24 +1,27 @@
-/** Hand-made commands of the noun planes, as data: data planes that report to the service. */
+/**
+ * Commands of the noun planes, as data: data planes that report to the service.
+ * Tested by `test/cli/commands/planes/create.test.ts`.
+ */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 const tokenFlags = {
   out: {
     type: 'string',
     value: 'FILE',
-    description: 'Write the token to this file, for you alone, in place of showing it',
+    description: 'Write the token to this file, readable by you alone, instead of showing it',
   },
   force: { type: 'boolean', description: 'Replace the file of --out' },
 } as const;
 
 export const planesCreate = command({
   name: 'planes create',
-  summary: 'Register a data plane; the token for its enrolment is shown this once',
+  summary: 'Register a data plane; gov shows its enrolment token only this once',
   details: [
-    `The token is good for one data plane, for ${limits.enrolmentHours} hours. The command to run on the plane is printed with it.`,
+    `The token works once, for ${limits.enrolmentHours} hours. gov also prints the command to run on the plane.`,
   ],
   changes: true,
-  args: [{ name: 'name', description: 'What people call it' }],
+  args: [{ name: 'name', description: 'Name for people' }],
   flags: tokenFlags,
   examples: [
     'gov planes create ward-7',
@@ -29,10 +32,10 @@ export const planesCreate = command({
 
 export const planesToken = command({
   name: 'planes token',
-  summary: 'Give a data plane another token for its enrolment; it is shown this once',
+  summary: 'Issue another enrolment token for a data plane; gov shows it only this once',
   details: [
-    'For a plane that lost its credentials, was restored or recovered, has new keys, or was revoked: it enrols again and stays the same data plane, with what it reported, so nothing is billed twice.',
-    `The token is good for the log of that plane alone, for ${limits.enrolmentHours} hours; one that was issued before ends. Until it is exchanged the plane's credentials work as before.`,
+    'For a plane that lost its credentials, was restored or recovered, has new keys, or was revoked. It enrols again and stays the same data plane with its reports, so the service bills nothing twice.',
+    `The token works only for the log of that plane, for ${limits.enrolmentHours} hours; an earlier token ends. The plane's credentials work until it exchanges the token.`,
   ],
   changes: true,
   args: [{ name: 'dataPlaneId', description: 'Data plane, such as dpl_…' }],
@@ -42,10 +45,10 @@ export const planesToken = command({
 
 export const planesEnroll = command({
   name: 'planes enroll',
-  summary: 'Answer the enrolment request of a data plane that reaches no service',
+  summary: 'Answer the enrolment request of a data plane that cannot reach the service',
   details: [
-    'The request comes from gov plane enroll --request, with a token of gov planes create or gov planes token. The answer goes back by whatever way: it is sealed, and no one but that data plane can open it.',
-    'The data plane has credentials from then on, and what it had before has ended. A request that is answered again gets other ones: carry the newest answer.',
+    'gov plane enroll --request makes the request, with a token of gov planes create or gov planes token. Carry the answer back by any means: it is encrypted, and only that data plane can open it.',
+    'From then on the data plane has credentials, and its earlier ones end. Answering a request again gives other credentials: carry the newest answer.',
   ],
   changes: true,
   args: [
@@ -53,25 +56,30 @@ export const planesEnroll = command({
     { name: 'file', description: 'Request, or - for standard input' },
   ],
   flags: {
-    out: { type: 'string', value: 'FILE', short: 'O', description: 'File to write; default standard output' },
+    out: {
+      type: 'string',
+      value: 'FILE',
+      short: 'O',
+      description: 'File to write; default: standard output',
+    },
   },
   exitCodes: {
-    2: 'the file is no request, or one of another token',
-    6: 'the token has ended or was used, or the log is of another data plane',
+    2: 'the file is not a request, or belongs to another token',
+    6: 'the token has expired or was used, or the log belongs to another data plane',
   },
   examples: ['gov planes enroll dpl_01jq3v5k8hf7wb3c9x2m4n6p8r request.json -O answer.json'],
 });
 
 export const planesCosigner = command({
   name: 'planes cosigner',
-  summary: 'Print the verifier key of the service, by which receipts of data planes are checked',
+  summary: 'Print the service’s verifier key, which checks the receipts of data planes',
   details: [
-    'Anybody may ask. Whoever checks what a data plane shows takes the key from here, and not from the plane.',
+    'No credential is needed. To check the receipts of a data plane, take the key from the service and not from the plane.',
   ],
   flags: {
     trust: {
       type: 'boolean',
-      description: 'As lines of a trust file (C2SP tlog-policy): the service as a witness that is required',
+      description: 'As lines of a trust file (C2SP tlog-policy) that require the service as a witness',
     },
   },
   examples: ['gov planes cosigner', 'gov planes cosigner --trust'],
@@ -81,9 +89,23 @@ export const planesRevoke = command({
   name: 'planes revoke',
   summary: 'Revoke a data plane: at once here, within five seconds everywhere',
   details: [
-    'What it reported stays, and is billed. It goes on recording; it can report no more, until it enrols again with a token of gov planes token.',
+    'Its reports stay, and are billed. The plane still records events. It reports again after enrolling with a token of gov planes token.',
   ],
   changes: true,
   args: [{ name: 'dataPlaneId', description: 'Data plane, such as dpl_…' }],
   examples: ['gov planes revoke dpl_01jq3v5k8hf7wb3c9x2m4n6p8r --yes'],
+});
+
+export const planesBundle = command({
+  name: 'planes bundle',
+  summary: 'Get the signed configuration of the project, to carry it to its data planes',
+  flags: {
+    out: {
+      type: 'string',
+      value: 'FILE',
+      short: 'O',
+      description: 'File to write; default: standard output',
+    },
+  },
+  examples: ['gov planes bundle -O ward-7.govconfig.json', 'gov planes bundle | sha256sum'],
 });

@@ -1,6 +1,9 @@
-/** `gov planes token ID`: another token for a plane that is there, and the command that exchanges it on the plane. */
+/**
+ * `gov planes token ID`: issues another token for a known plane, with the command that exchanges it.
+ * Tested by `test/cli/commands/planes/create.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
-import { showToken } from './enrolment-token.ts';
+import { showToken } from '../../enrolment/token.ts';
 import type { planesToken as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async (call) => {

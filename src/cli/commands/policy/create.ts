@@ -1,7 +1,7 @@
 /**
- * `gov policy create FILES`: makes what is missing, adds a version where a file differs from the newest, and does
- * nothing where it does not. Files are all read first; a crash in between leaves some policies done, which the
- * next call finds equal.
+ * `gov policy create FILES`: creates missing policies, adds a version if a file differs from the newest, and leaves equal
+ * ones unchanged. It reads all files first. After a crash some policies are done, and the next call finds them equal.
+ * Tested by `test/cli/commands/policy/create.test.ts`.
  */
 import type { Client } from '../../../client/create.ts';
 import type { Policy } from '../../../contract/policies.ts';
@@ -21,7 +21,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   const policies = await readPolicies(args.file, { io, signal });
   const client = await session.client();
   const done = async function* (): AsyncGenerator<ListPage> {
-    // people see one table, also of what was done before a failure
+    // people see one table, including policies done before a failure
     const rows: Row[] = [];
     try {
       for (const policy of policies) {
@@ -41,7 +41,7 @@ async function apply(file: PolicyFile, client: Client, { flags, out }: Invocatio
   const found = await findPolicy(client, policyId);
   const { did, policy } = found === null ? await create(file, client) : await update(file, found, client);
   if (policy.name !== file.name || policy.description !== file.description) {
-    await out.warn(safe`${policyId}: name and description stay as they were when it was created`);
+    await out.warn(safe`${policyId}: name and description keep their values from creation`);
   }
   const { latestVersion: version } = policy;
   const standing = { policyId, did, version, status: policy.status, activeVersion: policy.activeVersion };
@@ -77,7 +77,7 @@ async function create(file: PolicyFile, client: Client): Promise<Done> {
   return { did: 'created', policy: (await client.createPolicy({ body })).body };
 }
 
-/** Equal is what gives the hash of the newest version: condition, action and severity. */
+/** A file is equal if it gives the hash of the newest version, from condition, action and severity. */
 async function update(file: PolicyFile, found: Policy, client: Client): Promise<Done> {
   const { latestVersion, latest } = found;
   if (versionOf(file, latestVersion).policyHash === latest.policyHash)
@@ -86,7 +86,7 @@ async function update(file: PolicyFile, found: Policy, client: Client): Promise<
   const { body } = await client.addPolicyVersion({
     params: { policyId },
     body: proposed(file),
-    // another change since it was read may have made this very version
+    // another process may have added this same version since the policy was read
     ifMatch: `"${found.revision}"`,
   });
   return { did: 'version added', policy: { ...found, latestVersion: body.version, latest: body } };

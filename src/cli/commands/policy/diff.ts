@@ -1,4 +1,7 @@
-/** `gov policy diff ID [V1] [V2]` and `gov policy diff FILE`: two versions, clause by clause. */
+/**
+ * `gov policy diff ID [V1] [V2]` and `gov policy diff FILE`: compares two versions by clause.
+ * Tested by `test/cli/commands/policy/test.test.ts`.
+ */
 import type { Client } from '../../../client/create.ts';
 import type { Policy, PolicyVersion } from '../../../contract/policies.ts';
 import type { Json } from '../../../core/json/parse.ts';
@@ -36,16 +39,16 @@ export const run: Run<typeof spec> = async (invocation) => {
 
 interface Diff {
   readonly policyId: string;
-  /** Null where the policy does not exist yet. */
+  /** Null if the policy does not exist yet. */
   readonly from: number | null;
   readonly to: number | string;
   readonly changed: boolean;
   readonly lines: readonly DiffLine[];
 }
 
-/** What `policy create` would do: the newest version against the file. */
+/** Compares as `policy create` does: the newest version with the file. */
 async function filesDiff({ args, io, session, signal }: Invocation<typeof spec>): Promise<Diff[]> {
-  if (args.from !== undefined) throw usage('expected no versions beside a file');
+  if (args.from !== undefined) throw usage('expected no version numbers together with a file');
   const files = await readPolicies([args.policy], { io, signal });
   const client = await session.client();
   const diffs: Diff[] = [];
@@ -73,7 +76,7 @@ async function versionsDiff({ args, session }: Invocation<typeof spec>): Promise
   return { policyId: policy.id, from, to, changed: isChanged(lines), lines };
 }
 
-/** Without numbers what is in force, or the version before the newest, against the newest. */
+/** Without numbers: the active version, or the one before the newest, and the newest. */
 function numbersOf(policy: Policy, { from, to }: Invocation<typeof spec>['args']): [number, number] {
   const newest = policy.latestVersion;
   const other = policy.activeVersion ?? newest;
@@ -86,7 +89,7 @@ function numberOf(text: string): number {
   throw usage(`expected a version such as 2, got ${JSON.stringify(text.slice(0, 64))}`);
 }
 
-// conditions came out of bodies
+// conditions come from response bodies
 const rulingOf = ({ action, severity, condition }: PolicyVersion): Ruling => ({
   action,
   severity,

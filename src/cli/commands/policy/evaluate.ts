@@ -1,4 +1,7 @@
-/** `gov policy evaluate --run R --checkpoint FILE`: decides and records. */
+/**
+ * `gov policy evaluate --run R --checkpoint FILE`: decides and records.
+ * Tested by `test/cli/commands/policy/create.test.ts`.
+ */
 import { policyActions } from '../../../contract/policy-words.ts';
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
@@ -27,6 +30,6 @@ export const run: Run<typeof spec> = async ({ flags, out, io, session, settings,
   });
   await out.detail(safe`recorded as ${body.evaluationId}`);
   if (body.approvalId !== null)
-    await out.note(safe`a person decides it: gov approvals approve ${body.approvalId}`);
+    await out.note(safe`a person must decide: gov approvals approve ${body.approvalId}`);
   return out.verdict;
 };

@@ -1,4 +1,7 @@
-/** `gov policy get ID`: the policy; with -o policy the file that makes it. */
+/**
+ * `gov policy get ID`: shows the policy; -o policy prints its file.
+ * Tested by `test/cli/commands/policy/create.test.ts`.
+ */
 import type { Policy, PolicyVersion } from '../../../contract/policies.ts';
 import type { Json } from '../../../core/json/parse.ts';
 import { parseCondition } from '../../../core/policy/language/parse.ts';
@@ -25,7 +28,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session }) => {
 };
 
 function fileText({ id, name, description }: Policy, { condition, action, severity }: PolicyVersion): string {
-  // it came out of a body
+  // the condition comes from a response body
   const node = parseCondition(condition as Json);
   return printPolicyText({ policyId: id, name, description, action, severity, node });
 }
@@ -44,7 +47,7 @@ function card(policy: Policy, { styles }: Out): Safe[] {
     safe`${styles.bold(id)}  ${status === 'active' ? styles.green(status) : styles.yellow(status)}  ${name === id ? '' : name}`,
     ...(description === null ? [] : [safe`${description}`]),
     styles.dim(safe`revision ${revision}, changed ${updatedAt}`),
-    ...(active === null ? [] : shown(status === 'active' ? 'in force:' : 'last in force:', active)),
+    ...(active === null ? [] : shown(status === 'active' ? 'active:' : 'last active:', active)),
     ...(active?.version === latest.version ? [] : shown('newest:', latest)),
   ];
 }

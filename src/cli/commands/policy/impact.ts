@@ -1,6 +1,7 @@
 /**
- * `gov policy impact [ID] --proposed FILE`: what a proposed version would decide otherwise, on samples or on the
- * decisions that were recorded. Exit 3 where that is more, or other, than was allowed.
+ * `gov policy impact [ID] --proposed FILE`: compares a proposed version with decisions on samples, or with recorded
+ * decisions. Exit 3 if more changes than the flags allow.
+ * Tested by `test/cli/commands/policy/change.test.ts`.
  */
 import type { Client } from '../../../client/create.ts';
 import { limits } from '../../../contract/limits.ts';
@@ -38,7 +39,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   return out.verdict;
 };
 
-interface Told {
+interface ImpactReport {
   readonly whole: unknown;
   readonly rows: readonly Readonly<Record<string, unknown>>[];
   readonly columns: ReturnType<typeof textColumns>;
@@ -62,7 +63,7 @@ async function onSamples(
   invocation: Call,
   client: Client,
   { proposed, word }: { proposed: PolicyFile; word: string },
-): Promise<Told> {
+): Promise<ImpactReport> {
   const { io, signal, out } = invocation;
   const samples = [];
   for (const file of filesOf([word], ['.json', '.ndjson'], { io, signal })) {
@@ -96,7 +97,7 @@ async function onSamples(
   };
 }
 
-async function onHistory(invocation: Call, client: Client, proposed: PolicyFile): Promise<Told> {
+async function onHistory(invocation: Call, client: Client, proposed: PolicyFile): Promise<ImpactReport> {
   const { flags, out } = invocation;
   const { since, until } = flags;
   const { body } = await client.analyzePolicyHistory({
@@ -160,9 +161,9 @@ function remarks({
   return [
     ...(count === 0
       ? []
-      : [safe`${count} could not be decided again: the record has not ${paths.slice(0, 5).join(', ')}`]),
+      : [safe`${count} could not be repeated: their records lack ${paths.slice(0, 5).join(', ')}`]),
     ...(window.complete
       ? []
-      : [safe`only the newest ${limits.historyEvaluations} of the period were looked at`]),
+      : [safe`only the newest ${limits.historyEvaluations} of the period were checked`]),
   ];
 }

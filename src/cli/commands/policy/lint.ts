@@ -1,4 +1,7 @@
-/** `gov policy lint FILES`: what an author should look at; offline, but for `--seen RUN`. */
+/**
+ * `gov policy lint FILES`: finds errors in policies; offline, except for `--seen RUN`.
+ * Tested by `test/cli/commands/policy/files.test.ts`.
+ */
 import type { Json } from '../../../core/json/parse.ts';
 import type { Checkpoint } from '../../../core/policy/evaluate/compile.ts';
 import { lint, seenPaths } from '../../../core/policy/lint/check.ts';
@@ -39,13 +42,13 @@ export const run: Run<typeof spec> = async (invocation) => {
   return out.verdict;
 };
 
-interface Told extends Omit<Finding, 'fix'> {
+interface FileFinding extends Omit<Finding, 'fix'> {
   readonly file: string;
   readonly fix?: string;
 }
 
-/** As compilers tell: place, severity, what; below it the condition repaired. */
-function human(findings: readonly Told[], policies: number, { styles }: Out): Safe[] {
+/** In the form of compilers: place, severity, text; below it a corrected condition. */
+function human(findings: readonly FileFinding[], policies: number, { styles }: Out): Safe[] {
   const paint = { error: styles.red, warning: styles.yellow, info: styles.dim };
   return [
     ...findings.flatMap(({ file, severity, detail, code, path, fix }) => [
@@ -56,7 +59,7 @@ function human(findings: readonly Told[], policies: number, { styles }: Out): Sa
   ];
 }
 
-/** Recorded checkpoints: of a file, else of the evaluations of a run. */
+/** Returns recorded inputs of a file, else of a run's evaluations. */
 async function checkpoints(
   { io, session, signal }: Invocation<typeof spec>,
   word: string,
@@ -72,7 +75,7 @@ async function checkpoints(
   do {
     const { body } = await client.listPolicyEvaluations({ query: { runId: word, cursor, limit: 100 } });
     for (const { id, checkpoint } of body.data) {
-      // erased ones are null; what is there came out of a body
+      // erased inputs are null; others come from a response body
       if (isObject(checkpoint)) found.push(checkpointOf(checkpoint, id));
     }
     cursor = body.nextCursor ?? undefined;
@@ -81,6 +84,6 @@ async function checkpoints(
   throw usage(`--seen: expected a file, or a run with evaluations, got ${JSON.stringify(word)}`);
 }
 
-/** A checkpoint, or the recorded evaluation that has one. */
+/** Returns a checkpoint, or the checkpoint of a recorded evaluation. */
 const recorded = (value: Json): Json =>
   isObject(value) && isObject(value['checkpoint']) ? value['checkpoint'] : value;

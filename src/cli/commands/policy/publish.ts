@@ -1,6 +1,6 @@
-/** `gov policy publish ID [--version N]`. */
+/** `gov policy publish ID [--version N]`. Tested by `test/cli/commands/policy/change.test.ts`. */
 import type { Run } from '../../program/command.ts';
-import { moved } from '../../policy/moved.ts';
+import { printTransition } from '../../policy/transition.ts';
 import type { policyPublish as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, settings }) => {
@@ -17,5 +17,5 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, setting
   const { previousVersion, activeVersion } = body;
   const instead =
     previousVersion === null || previousVersion === activeVersion ? '' : `, was ${previousVersion}`;
-  return moved(out, body, `version ${activeVersion} is in force${instead}`);
+  return printTransition(out, body, `version ${activeVersion} is active${instead}`);
 };

@@ -1,6 +1,6 @@
-/** `gov policy rollback ID --to-version N`. */
+/** `gov policy rollback ID --to-version N`. Tested by `test/cli/commands/policy/change.test.ts`. */
 import type { Run } from '../../program/command.ts';
-import { moved } from '../../policy/moved.ts';
+import { printTransition } from '../../policy/transition.ts';
 import type { policyRollback as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, settings }) => {
@@ -12,5 +12,5 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, setting
     idempotencyKey: settings.idempotencyKey,
   });
   const was = body.previousVersion === null ? '' : `, was ${body.previousVersion}`;
-  return moved(out, body, `version ${body.activeVersion} is in force again${was}`);
+  return printTransition(out, body, `version ${body.activeVersion} is active again${was}`);
 };

@@ -1,4 +1,7 @@
-/** `gov policy simulate [ID] --checkpoint FILE`: what would be decided, and by which clause. */
+/**
+ * `gov policy simulate [ID] --checkpoint FILE`: shows decisions and deciding clauses without recording.
+ * Tested by `test/cli/commands/policy/create.test.ts`.
+ */
 import type { Client } from '../../../client/create.ts';
 import { policyActions } from '../../../contract/policy-words.ts';
 import { counts } from '../../../core/policy/evaluate/decision.ts';
@@ -18,7 +21,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   const body = await simulated(invocation, client);
   out.verdict = failsOn(flags.failOn, body.summary.combined, policyActions) ? exit.checkFailed : exit.ok;
   const clauses = out.isJson ? new Map<string, string>() : await decidingClauses(client, body.decisions);
-  // what raised no objection is counted above the table, and listed where one policy was asked for
+  // with many policies, the line above the table counts those that allow, and the table lists the others
   const told =
     out.isHuman && out.format === 'table' && body.decisions.length > 20
       ? body.decisions.filter(({ outcome }) => counts(outcome))
@@ -36,7 +39,7 @@ export const run: Run<typeof spec> = async (invocation) => {
 async function simulated({ args, flags, out, io, signal }: Invocation<typeof spec>, client: Client) {
   const checkpoint = wireCheckpoint(await readCheckpoint(flags.checkpoint, { io, signal }));
   const policyIds = [...flags.policy];
-  // a table names the clause that decided, which the trace tells
+  // the table names the deciding clause, which only the trace contains
   const body = { checkpoint, policyIds, explain: flags.explain || !out.isJson };
   const { policyId } = args;
   const answer =

@@ -1,8 +1,10 @@
-/** Hand-made commands of the noun policy, as data. */
+/**
+ * Commands of the noun policy, as data. Tested by `test/cli/commands/policy/create.test.ts` and the files beside it.
+ */
 import { limits } from '../../../contract/limits.ts';
 import { policyActions, policyStatuses } from '../../../contract/policy-words.ts';
-import { command } from '../../program/command.ts';
-import type { FlagSpec } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
+import type { FlagSpec } from '../../program/spec.ts';
 
 const policyId = { name: 'policyId', description: 'Policy' } as const;
 const files = {
@@ -14,26 +16,26 @@ const checkpoint = {
   type: 'string',
   value: 'FILE',
   required: true,
-  description: 'JSON file with the moment to decide: {step?, context}, or the context itself; - for stdin',
+  description: 'JSON file with the input to decide: {step?, context}, or the context itself; - for stdin',
 } as const satisfies FlagSpec;
 const policyFlag = {
   type: 'strings',
   separator: ',',
   value: 'ID',
-  description: 'Ask these policies; default all that are active',
+  description: 'Evaluate these policies; default: all active ones',
 } as const satisfies FlagSpec;
 const failOn = {
   type: 'strings',
   separator: ',',
   choices: policyActions,
   value: 'DECISION',
-  description: 'Exit with 3 where the combined decision is this one or a stricter one',
+  description: 'Exit with 3 if the combined decision is this one or stricter',
 } as const satisfies FlagSpec;
 const reason = {
   type: 'string',
   value: 'TEXT',
   maxLength: limits.reasonChars,
-  description: 'Why; kept in the audit trail',
+  description: 'Reason; stored in the audit trail',
 } as const satisfies FlagSpec;
 const failed = { 3: 'the combined decision is at least as strict as --fail-on' } as const;
 
@@ -42,15 +44,15 @@ const fileForm =
 
 export const policyCreate = command({
   name: 'policy create',
-  summary: 'Create policies from files, or add a version where a policy exists and differs',
+  summary: 'Create policies from files, or add a version if an existing policy differs',
   changes: true,
   details: [
     fileForm,
-    'What is equal to the newest version is left alone, so the command can be repeated. All files are read before the first policy is written.',
+    'A policy equal to its newest version stays unchanged, so you can repeat the command. gov reads all files before it writes the first policy.',
   ],
   args: [files],
   flags: {
-    publish: { type: 'boolean', description: 'Put the newest version of each in force' },
+    publish: { type: 'boolean', description: 'Activate the newest version of each policy' },
     reason,
   },
   examples: [
@@ -62,14 +64,14 @@ export const policyCreate = command({
 export const policyGet = command({
   name: 'policy get',
   summary: 'Get a policy with its active and its newest version',
-  details: ['With -o policy: the file that policy create reads.'],
+  details: ['-o policy prints the file that policy create reads.'],
   args: [policyId],
   flags: {
     version: {
       type: 'integer',
       minimum: 1,
       value: 'N',
-      description: 'With -o policy: this version; default the newest',
+      description: 'Print this version with -o policy; default: the newest',
     },
   },
   formats: ['policy'],
@@ -78,11 +80,11 @@ export const policyGet = command({
 
 export const policyPublish = command({
   name: 'policy publish',
-  summary: 'Put a version of a policy in force, by default the newest',
+  summary: 'Activate a version of a policy, by default the newest',
   changes: true,
   args: [policyId],
   flags: {
-    version: { type: 'integer', minimum: 1, value: 'N', description: 'Version; default the newest' },
+    version: { type: 'integer', minimum: 1, value: 'N', description: 'Version; default: the newest' },
     reason,
   },
   examples: ['gov policy publish no-shell', 'gov policy publish no-shell --version 2'],
@@ -107,7 +109,7 @@ export const policyTransition = command({
 
 export const policyRollback = command({
   name: 'policy rollback',
-  summary: 'Put an earlier version of a policy in force again',
+  summary: 'Activate an earlier version of a policy again',
   changes: true,
   args: [policyId],
   flags: {
@@ -120,7 +122,7 @@ export const policyRollback = command({
 
 export const policyEvaluate = command({
   name: 'policy evaluate',
-  summary: 'Decide a moment of a run by the policies in force, and record it',
+  summary: 'Evaluate the active policies for an input of a run, and record the decision',
   changes: true,
   flags: {
     run: { type: 'string', value: 'RUN', required: true, description: 'The run' },
@@ -137,15 +139,15 @@ export const policyEvaluate = command({
 
 export const policySimulate = command({
   name: 'policy simulate',
-  summary: 'Say what policies would decide, and which clause decides it; nothing is recorded',
-  details: ['With a policy its newest version is asked; without one, all that are active.'],
+  summary: 'Show what policies would decide and which clause decides it, without recording',
+  details: ['With a policy, evaluates its newest version; without one, all active policies.'],
   args: [{ ...policyId, optional: true }],
   flags: {
     checkpoint,
     policy: policyFlag,
     explain: {
       type: 'boolean',
-      description: 'Show every clause with what it read, and the nearest change that would decide otherwise',
+      description: 'Show every clause with the values it read, and the nearest change with another decision',
     },
     failOn,
   },
@@ -158,37 +160,36 @@ export const policySimulate = command({
 
 export const policyLint = command({
   name: 'policy lint',
-  summary:
-    'Find what is wrong in policy files: clauses that never match, missing guards, types that conflict',
+  summary: 'Find errors in policy files: clauses that never match, missing guards, conflicting types',
   details: ['Works offline; only --seen with a run asks the service.'],
   args: [files],
   flags: {
     seen: {
       type: 'string',
       value: 'RUN|FILE',
-      description: 'Recorded checkpoints, of a run or a file: tells of paths that none of them has',
+      description: 'Recorded inputs of a run or a file: also report paths that none of them has',
     },
     failOn: {
       type: 'string',
-      // from the mildest to the gravest
+      // from the mildest to the most severe
       choices: ['info', 'warning', 'error'],
       value: 'SEVERITY',
-      description: 'Exit with 3 on findings from this severity on; default error',
+      description: 'Exit with 3 on findings of this severity or a higher one; default: error',
     },
   },
   examples: [
     'gov policy lint policies/',
     'gov policy lint no-shell.policy --seen checkout-42 --fail-on warning',
   ],
-  exitCodes: { 3: 'there is a finding of the severity of --fail-on, or a graver one' },
+  exitCodes: { 3: 'there is a finding of the severity of --fail-on, or a higher one' },
 });
 
 export const policyTest = command({
   name: 'policy test',
-  summary: 'Run cases against policy files, without a service, and say what the cases do not test',
+  summary: 'Run test cases against policy files, without a service, and show what they do not test',
   details: [
-    'Cases are JSON: [{"name": "…", "checkpoint": {…}, "expect": "deny"}], where expect is the combined decision, or decisions by policy id: {"no-shell": "deny"}. In a directory they are the files that end in .cases.json or .cases.ndjson.',
-    'A clause is covered once one case has seen it true and one false. A mutant is the condition with one small change; one that no case notices is a change nobody would see.',
+    'Cases are JSON: [{"name": "…", "checkpoint": {…}, "expect": "deny"}]. expect is the combined decision, or decisions by policy id: {"no-shell": "deny"}. In a directory, cases are the files that end in .cases.json or .cases.ndjson.',
+    'A clause is covered after one case has seen it true and one false. A mutant is the condition with one small change. If no case notices a mutant, no case would notice that mistake.',
   ],
   args: [files],
   flags: {
@@ -196,7 +197,7 @@ export const policyTest = command({
     minCoverage: {
       type: 'string',
       value: 'SHARE',
-      description: 'Exit with 3 where fewer clauses are covered, such as 80%',
+      description: 'Exit with 3 below this share of covered clauses, such as 80%',
     },
     mutants: { type: 'boolean', description: 'Try mutants, and show those that no case notices' },
   },
@@ -209,13 +210,12 @@ export const policyTest = command({
 
 export const policyDiff = command({
   name: 'policy diff',
-  summary:
-    'Show what differs between two versions, or between the newest version and a file, clause by clause',
-  details: ['Without versions: what is in force against the newest.'],
+  summary: 'Show the differences between two versions, or between the newest version and a file, by clause',
+  details: ['Without versions: compares the active version with the newest.'],
   args: [
     { name: 'policy', description: 'Policy, or a policy file or directory' },
     { name: 'from', description: 'Version', optional: true },
-    { name: 'to', description: 'Version; default the newest', optional: true },
+    { name: 'to', description: 'Version; default: the newest', optional: true },
   ],
   flags: {
     failOn: {
@@ -231,9 +231,9 @@ export const policyDiff = command({
 
 export const policyImpact = command({
   name: 'policy impact',
-  summary: 'Say what a proposed version would decide otherwise, on samples or on what was recorded',
+  summary: 'Show which decisions a proposed version would change, on samples or recorded decisions',
   details: [
-    'With --samples at most 50 checkpoints of a file; without, the recorded decisions, of a period where --since or --until is given. Those that are loosened are the calls that would have passed.',
+    '--samples takes at most 50 checkpoints of a file. Without it, gov uses recorded decisions, of a period with --since or --until. A loosened decision is a call that would have passed.',
   ],
   args: [{ ...policyId, optional: true }],
   flags: {
@@ -241,27 +241,31 @@ export const policyImpact = command({
       type: 'string',
       value: 'FILE',
       required: true,
-      description: 'Policy file with the proposed version; its id counts where none is given',
+      description: 'Policy file with the proposed version; its id is the default policy',
     },
     samples: {
       type: 'string',
       value: 'FILE',
       description: 'Checkpoints: a JSON array, NDJSON, or a directory',
     },
-    since: { type: 'time', value: 'TIME', description: 'Decisions from here on, such as 30d' },
-    until: { type: 'time', value: 'TIME', description: 'Decisions up to here' },
-    maxChange: { type: 'string', value: 'SHARE', description: 'Exit with 3 where more changes, such as 5%' },
+    since: { type: 'time', value: 'TIME', description: 'Decisions from this time on, such as 30d' },
+    until: { type: 'time', value: 'TIME', description: 'Decisions up to this time' },
+    maxChange: {
+      type: 'string',
+      value: 'SHARE',
+      description: 'Exit with 3 if a larger share changes, such as 5%',
+    },
     failOn: {
       type: 'strings',
       separator: ',',
       choices: ['loosened', 'tightened', 'changed'],
       value: 'WHAT',
-      description: 'Exit with 3 where a decision is loosened, tightened, or either',
+      description: 'Exit with 3 if a decision gets looser, stricter, or either',
     },
   },
   examples: [
     'gov policy impact --proposed no-shell.policy --since 30d --fail-on loosened',
     'gov policy impact no-shell --proposed looser.policy --samples moments.json --max-change 5%',
   ],
-  exitCodes: { 3: 'more changed than --max-change, or what --fail-on names' },
+  exitCodes: { 3: 'more changed than --max-change, or a change that --fail-on names' },
 });

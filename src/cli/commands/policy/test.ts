@@ -1,4 +1,7 @@
-/** `gov policy test FILES --cases FILES`: runs cases here, without a service. Exit 3 where one fails. */
+/**
+ * `gov policy test FILES --cases FILES`: runs cases without a service. Exit 3 if one fails.
+ * Tested by `test/cli/commands/policy/test.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
 import type { Out } from '../../terminal/out.ts';
@@ -18,10 +21,10 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) =>
   const results = suite.results();
   const coverage = suite.coverage();
   const mutants = flags.mutants ? [...suite.mutants()] : null;
-  // a clause that is written as true, such as {}, can be seen one way only
+  // a constant clause, such as {}, has only one value
   const clauses = coverage.flatMap((each) => each.clauses).filter(({ text }) => !/^(true|false)$/.test(text));
   const covered = coverage.reduce((sum, each) => sum + each.covered, 0);
-  const told: Told = {
+  const report: TestReport = {
     passed: results.filter(({ passed }) => passed).length,
     failed: results.filter(({ passed }) => !passed).length,
     coverage: clauses.length === 0 ? 1 : covered / clauses.length,
@@ -29,17 +32,17 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) =>
     policies: coverage,
     mutants,
   };
-  out.verdict = told.failed > 0 || told.coverage < least ? exit.checkFailed : exit.ok;
-  if (out.isHuman) await human(told, least, out);
-  else if (out.format === 'tsv' || out.format === 'csv') await out.lines(kindLines(out, rows(told)));
-  else await out.one(told, plainView(['passed']));
+  out.verdict = report.failed > 0 || report.coverage < least ? exit.checkFailed : exit.ok;
+  if (out.isHuman) await human(report, least, out);
+  else if (out.format === 'tsv' || out.format === 'csv') await out.lines(kindLines(out, rows(report)));
+  else await out.one(report, plainView(['passed']));
   return out.verdict;
 };
 
-interface Told {
+interface TestReport {
   readonly passed: number;
   readonly failed: number;
-  /** Share of clauses that some case saw true and some saw false. */
+  /** Share of clauses that one case saw true and one false. */
   readonly coverage: number;
   readonly cases: readonly CaseResult[];
   readonly policies: readonly PolicyCoverage[];
@@ -55,17 +58,17 @@ const missText = ({ misses, decidedBy }: CaseResult): string => {
   return `${texts.join('; ')}${by ? `, decided by ${decidedBy.join(', ')}` : ''}`;
 };
 
-async function human(told: Told, least: number, out: Out): Promise<void> {
+async function human(report: TestReport, least: number, out: Out): Promise<void> {
   const { styles } = out;
   const { green, red, bold, dim } = styles;
   await out.lines(
-    told.cases.map((each) =>
+    report.cases.map((each) =>
       each.passed ? safe`${green('✓')} ${each.name}` : safe`${red('✗')} ${each.name}  ${missText(each)}`,
     ),
   );
   await out.lines([safe``, bold('Clauses')]);
   await out.table(
-    told.policies.flatMap(({ policyId, clauses }) =>
+    report.policies.flatMap(({ policyId, clauses }) =>
       clauses.map((clause) => ({ ...clause, policyId, seen: seenText(clause) })),
     ),
     [
@@ -74,16 +77,16 @@ async function human(told: Told, least: number, out: Out): Promise<void> {
       ...textColumns(['seen', 'text']),
     ],
   );
-  const survivors = told.mutants?.filter(({ killed }) => !killed) ?? [];
+  const survivors = report.mutants?.filter(({ killed }) => !killed) ?? [];
   if (survivors.length > 0) await out.lines([safe``, bold('Mutants that no case notices')]);
   await out.lines(survivors.map(({ policyId, description }) => safe`  ${policyId}  ${description}`));
-  const total = told.mutants?.length ?? 0;
-  const killed = told.mutants === null ? '' : `, ${total - survivors.length} of ${total} mutants noticed`;
-  const tooLow = told.coverage < least ? red(safe` (expected ${shownPercent(least)})`) : dim('');
-  const verdict = told.failed > 0 ? red(`${told.failed} failed`) : green('all passed');
+  const total = report.mutants?.length ?? 0;
+  const killed = report.mutants === null ? '' : `, ${total - survivors.length} of ${total} mutants noticed`;
+  const tooLow = report.coverage < least ? red(safe` (expected ${shownPercent(least)})`) : dim('');
+  const verdict = report.failed > 0 ? red(`${report.failed} failed`) : green('all passed');
   await out.lines([
     safe``,
-    safe`${told.cases.length} cases, ${verdict}, ${shownPercent(told.coverage)} of clauses seen both ways${tooLow}${killed}`,
+    safe`${report.cases.length} cases, ${verdict}, ${shownPercent(report.coverage)} of clauses seen both ways${tooLow}${killed}`,
   ]);
 }
 
@@ -96,8 +99,8 @@ const seenText = (clause: { readonly true: number; readonly false: number }): st
         ? 'only false'
         : 'never';
 
-/** `case name passed …`, `clause policyId text …`, `mutant policyId killed …`, one line each. */
-const rows = ({ cases, policies, mutants }: Told): (readonly (string | number)[])[] => [
+/** One line each: `case name passed …`, `clause policyId text …`, `mutant policyId killed …`. */
+const rows = ({ cases, policies, mutants }: TestReport): (readonly (string | number)[])[] => [
   ...cases.map((each) => ['case', each.name, each.passed ? 'passed' : 'failed', missText(each)]),
   ...policies.flatMap(({ policyId, clauses }) =>
     clauses.map((each) => ['clause', policyId, each.text, each.true, each.false, each.indeterminate]),

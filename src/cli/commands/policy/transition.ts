@@ -1,6 +1,6 @@
-/** `gov policy transition ID --to STATUS`. */
+/** `gov policy transition ID --to STATUS`. Tested by `test/cli/commands/policy/change.test.ts`. */
 import type { Run } from '../../program/command.ts';
-import { moved } from '../../policy/moved.ts';
+import { printTransition } from '../../policy/transition.ts';
 import type { policyTransition as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, settings }) => {
@@ -11,5 +11,5 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, setting
     body: { targetStatus: to, ...(reason === undefined ? {} : { reason }) },
     idempotencyKey: settings.idempotencyKey,
   });
-  return moved(out, body, `${body.status}, was ${body.previousStatus}`);
+  return printTransition(out, body, `${body.status}, was ${body.previousStatus}`);
 };

@@ -1,4 +1,4 @@
-/** `gov projects create NAME`. */
+/** `gov projects create NAME`. Tested by `test/cli/commands/projects/create.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
 import type { projectsCreate as spec } from './spec.ts';
@@ -8,7 +8,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, setting
   const environment = flags.environment ?? session.environment();
   if (environment === undefined)
     throw usage(
-      'the address does not say which environment it is of',
+      'expected an environment: the address does not show it',
       'give --environment sandbox or production',
     );
   const client = await session.client();

@@ -1,4 +1,6 @@
-/** `gov projects delete ID`: asks for the project's name first. */
+/**
+ * `gov projects delete ID`: asks for the project's name first. Tested by `test/cli/commands/projects/create.test.ts`.
+ */
 import { confirmName } from '../../terminal/ask.ts';
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';
@@ -14,5 +16,5 @@ export const run: Run<typeof spec> = async (call) => {
   await confirmName({ fact, name, given: flags.confirm }, call);
   const { body } = await client.deleteProject({ params: args });
   await out.one({ id: project.id, ...body }, viewOf('deleteProject'));
-  await out.note(safe`deleted ${project.id}; its data are kept`);
+  await out.note(safe`deleted ${project.id}; its data stay`);
 };

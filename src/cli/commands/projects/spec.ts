@@ -1,7 +1,7 @@
-/** Hand-made commands of the noun projects, as data. */
+/** Commands of the noun projects, as data. Tested by `test/cli/commands/projects/create.test.ts`. */
 import { environments } from '../../../contract/auth-words.ts';
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 const projectId = { name: 'projectId', description: 'Project, such as prj_…' } as const;
 
@@ -15,7 +15,7 @@ export const projectsCreate = command({
       type: 'string',
       choices: environments,
       value: 'ENV',
-      description: 'Environment of the project; default that of the address',
+      description: 'Environment of the project; default: that of the address',
     },
   },
   examples: ['gov projects create checkout', 'gov projects create checkout --environment sandbox -o id'],
@@ -23,7 +23,7 @@ export const projectsCreate = command({
 
 export const projectsUpdate = command({
   name: 'projects update',
-  summary: 'Change the name or settings of a project; settings that are not named stay',
+  summary: 'Change the name or settings of a project; other settings stay',
   changes: true,
   args: [projectId],
   flags: {
@@ -31,7 +31,7 @@ export const projectsUpdate = command({
     set: {
       type: 'strings',
       value: 'KEY=VALUE',
-      description: 'Set a setting, to a word, a number, true, false, null or JSON; repeatable',
+      description: 'Set a setting to a word, a number, true, false, null or JSON; repeatable',
     },
   },
   examples: [
@@ -42,14 +42,14 @@ export const projectsUpdate = command({
 
 export const projectsDelete = command({
   name: 'projects delete',
-  summary: 'Delete a project: its keys stop working, its data are kept',
+  summary: 'Delete a project: its keys stop working, its data stay',
   changes: true,
   args: [projectId],
   flags: {
     confirm: {
       type: 'string',
       value: 'NAME',
-      description: 'Name of the project, in place of being asked for it',
+      description: 'Name of the project, instead of a question',
     },
   },
   examples: ['gov projects delete prj_01jq3v5k8hf7wb3c9x2m4n6p8r --confirm checkout'],

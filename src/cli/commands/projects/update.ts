@@ -1,4 +1,7 @@
-/** `gov projects update ID`: what may be set, and of which type, is read from the contract. */
+/**
+ * `gov projects update ID`: the contract defines settings and their types.
+ * Tested by `test/cli/commands/projects/create.test.ts`.
+ */
 import type { CallInput } from '../../../client/create.ts';
 import { table } from '../../../contract/table.ts';
 import type { Table } from '../../../contract/table.ts';
@@ -14,13 +17,13 @@ type Body = CallInput<Table['updateProject']>['body'];
 export const run: Run<typeof spec> = async ({ args, flags, out, session }) => {
   const { name, set } = flags;
   if (name === undefined && set.length === 0)
-    throw usage('expected something to change: --name NAME or --set KEY=VALUE');
+    throw usage('expected a change: --name NAME or --set KEY=VALUE');
   const body = {
     ...(name === undefined ? {} : { name }),
     ...(set.length === 0 ? {} : { settings: settingsOf(set) }),
   };
   const client = await session.client();
-  // of these names by the check below; the service checks what they hold, and says where
+  // the check below covers the names; the service checks the values and says where an error is
   const { body: project } = await client.updateProject({ params: args, body: body as Body });
   await out.one(project, viewOf('updateProject'));
 };
@@ -41,7 +44,7 @@ function settingsOf(assignments: readonly string[]): Record<string, unknown> {
   return settings;
 }
 
-/** Text where the setting is one; else JSON, of which words and numbers are the simplest. */
+/** Returns text if the setting accepts text; else parses JSON, including plain words and numbers. */
 function valueOf(key: string, text: string, schema: Schema): unknown {
   const isText =
     schema.type === 'string' || schema.anyOf?.some(({ const: word }) => typeof word === 'string');

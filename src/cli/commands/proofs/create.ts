@@ -1,4 +1,7 @@
-/** `gov proofs create`: at once, as a job, or as a job that is waited for. */
+/**
+ * `gov proofs create`: creates a proof at once, in a job, or in a job that it waits for.
+ * Tested by `test/cli/commands/proofs/verify.test.ts`.
+ */
 import type { ProofRequest } from '../../../contract/proofs.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
@@ -48,9 +51,9 @@ async function awaited(
   });
 }
 
-/** A layer can hold because nothing was governed; only a verification says so. */
+/** A layer can pass because nothing was governed; only a verification shows that. */
 async function printProof(out: Out, proof: unknown): Promise<void> {
   await out.one(proof, viewOf('getProof'));
   if (!out.isHuman || typeof proof !== 'object' || proof === null || !('proofId' in proof)) return;
-  await out.note(safe`what each layer rests on: gov proofs verify ${String(proof.proofId)}`);
+  await out.note(safe`see the basis of each layer: gov proofs verify ${String(proof.proofId)}`);
 }

@@ -1,4 +1,7 @@
-/** `gov proofs get ID`: the proof, or its bundle for verification without the service. */
+/**
+ * `gov proofs get ID`: gets the proof, or its bundle for verification without the service.
+ * Tested by `test/cli/commands/proofs/verify.test.ts`.
+ */
 import { createHash } from 'node:crypto';
 import { bundleTlogProof } from '../../../core/proof/bundle.ts';
 import { readBundle } from '../../../core/proof/read-bundle.ts';
@@ -27,7 +30,7 @@ export const run: Run<typeof spec> = async (invocation) => {
 
 type Format = 'govproof' | 'tlog-proof' | 'dsse';
 
-/** The bundle in the form asked for. Errors: exit 5 where the bundle has no such part. */
+/** Returns the bundle in the given form. Errors: exit 5 if the bundle lacks that part. */
 function convert(bytes: Uint8Array, format: Format): Uint8Array {
   switch (format) {
     case 'govproof':
@@ -39,7 +42,7 @@ function convert(bytes: Uint8Array, format: Format): Uint8Array {
       if (dsse !== undefined) return Buffer.from(`${JSON.stringify(dsse)}\n`);
       throw new CliError(exit.notFound, 'the bundle has no DSSE envelope', {
         code: 'NO_ATTESTATION',
-        hint: 'the tlog-proof form is signed by the log: --format tlog-proof',
+        hint: 'use the tlog-proof form, which the log signs: --format tlog-proof',
       });
     }
   }

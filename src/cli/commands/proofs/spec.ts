@@ -1,14 +1,14 @@
-/** Hand-made commands of the noun proofs, as data. */
-import { command } from '../../program/command.ts';
+/** Commands of the noun proofs, as data. Tested by `test/cli/commands/proofs/verify.test.ts`. */
+import { command } from '../../program/spec.ts';
 
 const proofId = { name: 'proofId', description: 'Proof, such as prf_…' } as const;
 
 export const proofsCreate = command({
   name: 'proofs create',
-  summary: 'Prove a run',
+  summary: 'Create a proof of a run',
   changes: true,
   details: [
-    'Without --async or --wait the proof is made while you wait, up to 10,000 events. --wait makes it as a job and waits for it; --async answers with the job at once.',
+    'Without --async or --wait the service creates the proof at once, for up to 10,000 events. --wait creates it in a job and waits; --async returns the job at once.',
   ],
   flags: {
     run: { type: 'string', value: 'RUN', required: true, description: 'The run to prove' },
@@ -19,19 +19,19 @@ export const proofsCreate = command({
       description: 'Layers to prove, separated by commas',
     },
     schemaVersion: { type: 'string', value: 'V', description: '1.0, or its alias v1' },
-    async: { type: 'boolean', description: 'Answer with the job at once' },
-    wait: { type: 'boolean', description: 'Make it as a job and wait for it, at most --timeout' },
+    async: { type: 'boolean', description: 'Return the job at once' },
+    wait: { type: 'boolean', description: 'Create the proof in a job and wait, at most --timeout' },
   },
   examples: [
     'gov proofs create --run checkout-42',
     'gov proofs create --run checkout-42 --layers event_integrity,log_inclusion --wait --timeout 10m',
   ],
-  exitCodes: { 1: 'the job failed', 8: 'the job was not done within --timeout; it goes on' },
+  exitCodes: { 1: 'the job failed', 8: 'the job did not end within --timeout; it continues' },
 });
 
 export const proofsGet = command({
   name: 'proofs get',
-  summary: 'Get one proof, or everything needed to verify it without the service',
+  summary: 'Get a proof, or everything needed to verify it without the service',
   args: [proofId],
   flags: {
     bundle: { type: 'boolean', description: 'The whole bundle (*.govproof.json), for offline verification' },
@@ -59,9 +59,9 @@ export const proofsVerify = command({
   name: 'proofs verify',
   summary: 'Verify a proof by its id, or a bundle or export without the service',
   details: [
-    'A file, or - for standard input, is verified on this machine alone: no network, no store. Whose signature counts is said by --key, --trust, or the trust file of the chosen context; never by the bundle.',
-    'The JSON artifact of an export that was made with --proof is verified the same way, whatever its size: each row against its leaf in the log, and all of them against a signed checkpoint.',
-    'Each layer says whether it was recomputed from the enclosed events or attested, which is the log’s word for it.',
+    'gov verifies a file, or standard input with -, on this machine alone: without network or store. Trusted keys come from --key, --trust or the trust file of the chosen context; never from the bundle.',
+    'The JSON artifact of an export with --proof verifies the same way, at any size: each row against its leaf in the log, and all rows against a signed checkpoint.',
+    'Each layer says whether gov recomputed it from the enclosed events, or whether it is attested, which is the log’s word.',
   ],
   args: [{ name: 'proof', description: 'Proof id, file of a bundle or an export, or - for standard input' }],
   flags: {
@@ -75,7 +75,7 @@ export const proofsVerify = command({
     explain: {
       type: 'boolean',
       description:
-        'Show every hashed text and how to repeat its hash by hand; of an export, what each check is',
+        'Show every hashed text and how to repeat its hash by hand; for an export, the meaning of each check',
     },
   },
   examples: [
@@ -86,7 +86,7 @@ export const proofsVerify = command({
   ],
   exitCodes: {
     0: 'verified',
-    2: 'no trusted key was given, or the bundle or export could not be read',
+    2: 'no key is trusted, or the bundle or export could not be read',
     3: 'not verified',
     5: 'the service does not know the id',
   },

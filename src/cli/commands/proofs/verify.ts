@@ -1,7 +1,7 @@
 /**
- * `gov proofs verify`: by id the service is asked; a bundle or an export is verified here, with no network and no store.
- * Exit 0 verified, 3 not, 2 nobody trusted or unreadable, 5 unknown id. The exit code is settled before
- * anything is printed, so a reader that goes away cannot turn a no into a yes. `test/cli/commands/proofs/verify.test.ts`.
+ * `gov proofs verify`: asks the service about an id; verifies a bundle or an export here, without network or store. Exit 0
+ * verified, 3 not verified, 2 no trusted key or unreadable, 5 unknown id. The exit code is set before any output, so that
+ * a reader that closes the pipe cannot turn a no into a yes. Tested by `test/cli/commands/proofs/verify.test.ts`.
  */
 import { addAbortSignal } from 'node:stream';
 import { limits } from '../../../contract/limits.ts';
@@ -18,7 +18,7 @@ import { safe } from '../../terminal/safe.ts';
 import type { proofsVerify as spec } from './spec.ts';
 import { trustFrom } from '../../context/trust.ts';
 import { printVerdict } from '../../terminal/verdict.ts';
-import type { Told } from '../../terminal/verdict.ts';
+import type { ShownVerdict } from '../../terminal/verdict.ts';
 
 type Call = Invocation<typeof spec>;
 
@@ -40,7 +40,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   return artifact === null ? verifyHere(invocation, bytes) : verifyByService(invocation, artifact);
 };
 
-/** What an export's artifact begins with; a bundle begins with another name. */
+/** First bytes of an export's artifact. A bundle begins differently. */
 const exportBegin = '{"schemaVersion":';
 
 interface Given {
@@ -48,7 +48,7 @@ interface Given {
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** The file or standard input, of which only the beginning is read. Errors: exit 2 where it cannot be. */
+/** Opens the file or standard input and reads only its beginning. Errors: exit 2 if that fails. */
 async function openGiven({ args, io, signal }: Call): Promise<Given> {
   const source: AsyncIterable<Buffer | string> =
     args.proof === '-' ? addAbortSignal(signal, io.stdin) : fileChunks(args.proof, signal);
@@ -79,12 +79,12 @@ async function openGiven({ args, io, signal }: Call): Promise<Given> {
   return { isExport: begin.toString('latin1', 0, exportBegin.length) === exportBegin, chunks: all() };
 }
 
-/** Exit 2 for what begins as an export of CSV does, with names of columns. */
+/** Errors: exit 2 for text that begins like an export of CSV, with names of columns. */
 function refuseCsv(begin: string): void {
   if (!/^[A-Za-z]+(?:,[A-Za-z]+)+\r\n/.test(begin)) return;
   throw usage(
     'expected a proof or an export of JSON, got CSV, which proves nothing',
-    'compare its SHA-256 with that of gov export get ID, or ask for one with: gov export run --proof',
+    'compare its SHA-256 with gov export get ID, or create another: gov export run --proof',
   );
 }
 
@@ -93,7 +93,7 @@ async function read({ args }: Call, chunks: AsyncIterable<Uint8Array>): Promise<
   let size = 0;
   for await (const chunk of chunks) {
     size += chunk.length;
-    // the verifier says so of a file
+    // for a file the verifier reports this
     if (size > limits.bundleBytes && args.proof === '-') {
       throw usage(`expected at most ${limits.bundleBytes} bytes on standard input, got more`);
     }
@@ -105,12 +105,12 @@ async function read({ args }: Call, chunks: AsyncIterable<Uint8Array>): Promise<
 
 async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Array>): Promise<number> {
   const { out, session, flags } = invocation;
-  const [{ verifyExport }, { tellExport }] = await Promise.all([
+  const [{ verifyExport }, { printExport }] = await Promise.all([
     import('../../../core/export/verify.ts'),
     import('../../terminal/export-verdict.ts'),
   ]);
   const source = trustFrom(flags, session);
-  return tellExport(out, {
+  return printExport(out, {
     source,
     explain: flags.explain,
     verdict: await verifyExport(chunks, source?.trust ?? null),
@@ -121,7 +121,7 @@ interface Artifact {
   readonly proofId: string;
 }
 
-/** A bare proof, as `proofs get` answers: it has no preimages, so only the service can judge it. */
+/** Recognises a proof as `proofs get` prints it. It has no preimages, so only the service can verify it. */
 function artifactIn(bytes: Uint8Array): Artifact | null {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (text.length > limits.bodyBytes || text.includes('"mediaType"')) return null;
@@ -133,7 +133,7 @@ function artifactIn(bytes: Uint8Array): Artifact | null {
       ? { ...value, proofId: value.proofId }
       : null;
   } catch {
-    // not JSON: the verifier says so
+    // not JSON: the verifier reports it
     return null;
   }
 }
@@ -146,10 +146,10 @@ async function verifyByService(invocation: Call, artifact: Artifact): Promise<nu
   await printVerdict(out, { ...body, source: 'service', checks: [], notes: [] });
   if (out.isHuman) {
     await out.note(
-      safe`this is the service’s word. Without it: gov proofs get ${body.proofId} --bundle --out FILE`,
+      safe`this is the service’s word. To verify without it: gov proofs get ${body.proofId} --bundle --out FILE`,
     );
   }
-  if (flags.explain) await out.warn(safe`--explain needs a bundle: the service answers with no preimages`);
+  if (flags.explain) await out.warn(safe`--explain needs a bundle: the service’s response has no preimages`);
   return out.verdict;
 }
 
@@ -161,17 +161,17 @@ async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> 
   const file = args.proof === '-' ? 'FILE' : args.proof;
   const explanations =
     flags.explain && verdict.code !== 'MALFORMED_BUNDLE' ? explained(bytes, file) : undefined;
-  const told: Told = {
+  const shown: ShownVerdict = {
     ...verdict,
     source: 'offline',
     trustedOrigin: source?.trust.origin ?? null,
     trustFrom: source?.from ?? null,
     ...(explanations === undefined ? {} : { explanations }),
   };
-  await printVerdict(out, told);
+  await printVerdict(out, shown);
   if (source === null && verdict.code !== 'MALFORMED_BUNDLE') {
     await out.warn(
-      safe`no key is trusted here: give --key VKEY or --trust FILE from a source you trust, not from the bundle`,
+      safe`no key is trusted here: give --key VKEY or --trust FILE from a source that you trust, not from the bundle`,
     );
   }
   return out.verdict;
@@ -182,7 +182,7 @@ function exitOf({ verified, code }: Verdict): number {
   return code === 'NO_TRUSTED_KEY' || code === 'MALFORMED_BUNDLE' ? exit.usage : exit.checkFailed;
 }
 
-/** A path as one word of a shell line. */
+/** Returns a path as one word of a shell line. */
 const quoted = (path: string): string =>
   /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 

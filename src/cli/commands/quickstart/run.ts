@@ -1,6 +1,6 @@
 /**
- * `gov quickstart`: the main job in one line, for real: a plane in a process of its own, a run recorded over
- * HTTP, its proof signed and verified offline, a tampered copy refused. `test/cli/commands/quickstart/run.test.ts` runs it.
+ * `gov quickstart`: runs the main job: starts a plane as a child process, records a run over HTTP, creates its signed
+ * proof, verifies it offline, and rejects a tampered copy. Tested by `test/cli/commands/quickstart/run.test.ts`.
  */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,9 +15,9 @@ import type { Invocation, Run } from '../../program/command.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import type { Out } from '../../terminal/out.ts';
-import { startPlane, type DemoPlane } from './plane.ts';
-import { runsOf, shippedRun, type SourceRun } from './source.ts';
-import { tamper } from './tamper.ts';
+import { startPlane, type DemoPlane } from '../../quickstart/plane.ts';
+import { runsOf, shippedRun, type SourceRun } from '../../quickstart/source.ts';
+import { tamper } from '../../quickstart/tamper.ts';
 import { safe, Safe } from '../../terminal/safe.ts';
 import type { quickstart as spec } from './spec.ts';
 import { treeLines } from '../../terminal/tree.ts';
@@ -25,7 +25,7 @@ import { plainView } from '../../terminal/view.ts';
 
 type Call = Invocation<typeof spec>;
 
-/** Lines of a stream or tree that are shown; the rest is counted. */
+/** Lines of a stream or tree to show; the output counts the rest. */
 const shownLines = 40;
 
 export const run: Run<typeof spec> = async (call) => {
@@ -160,7 +160,7 @@ async function verdictOf(out: Out, { bytes, trust, file }: Offline & { file: str
   if (out.isJson) return verdict;
   const { green, red, yellow, bold } = out.styles;
   const head = verdict.verified ? green('✓ verified') : red(`✗ not verified: ${verdict.code ?? ''}`);
-  await heading(out)('Checked offline', `${file}, with no network and no store`);
+  await heading(out)('Verified offline', `${file}, without network or store`);
   await out.line(safe`  ${bold(head)}`);
   for (const { name, passed, basis, code } of verdict.layers) {
     const vacuous = isVacuous(code);
@@ -171,10 +171,10 @@ async function verdictOf(out: Out, { bytes, trust, file }: Offline & { file: str
   return verdict;
 }
 
-/** True when the tampered copy is refused, as it must be. */
+/** Returns whether verification rejects the tampered copy, as it must. */
 async function refusal(out: Out, { bytes, trust, folder }: Offline & { folder: string }): Promise<boolean> {
   const tampered = tamper(bytes);
-  if (tampered === null) throw new CliError(exit.error, 'the bundle discloses nothing that could be changed');
+  if (tampered === null) throw new CliError(exit.error, 'expected a disclosed value to change, found none');
   const file = join(folder, 'tampered.govproof.json');
   writeFileSync(file, tampered.bytes, { mode: 0o600 });
   const verdict = verifyBundle(tampered.bytes, trust);
@@ -224,12 +224,12 @@ async function next(call: Call, scene: { folder: string; dataDir: string; runId:
   const typed = lines.map((line) => safe`  ${Safe.clean(line.replace(/^gov/, () => tool))}`);
   await out.lines([safe``, out.styles.bold('Next'), ...typed]);
   const state = flags.keep
-    ? `the plane keeps running; stop it with SIGTERM, see gov plane status`
-    : 'nothing is left running';
-  await out.note(safe`${state}; everything is in ${folder}`);
+    ? `the plane keeps running; see gov plane status; SIGTERM stops it`
+    : 'no process is left running';
+  await out.note(safe`${state}; all files are in ${folder}`);
 }
 
-/** How this tool can be called here: by its name where PATH has it, else by its path. */
+/** Returns how to call this tool: its name if it is on PATH, else its path. */
 function toolName({ env, cwd }: Call['io']): string {
   const onPath = (env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'gov')));
   const launcher = resolve(dirname(process.argv[1] ?? ''), '../bin/gov');

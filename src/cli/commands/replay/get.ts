@@ -1,4 +1,4 @@
-/** `gov replay get ID`. */
+/** `gov replay get ID`. Tested by `test/cli/commands/replay/run.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { printReplay } from '../../terminal/replay.ts';
 import type { replayGet as spec } from './spec.ts';

@@ -1,4 +1,7 @@
-/** `gov replay graph FILE`: a declared graph against the one that events give. */
+/**
+ * `gov replay graph FILE`: compares a declared graph with the graph of the events.
+ * Tested by `test/cli/commands/replay/run.test.ts`.
+ */
 import type { GraphReplayRequest } from '../../../contract/replay.ts';
 import type { Run } from '../../program/command.ts';
 import { objectOf, readInput } from '../../program/input.ts';
@@ -7,11 +10,11 @@ import type { replayGraph as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { args, io, session, settings, signal } = invocation;
-  // what `graphs get -o json` says beside these is left out
+  // drops the other members of `graphs get -o json`
   const { runId, nodes, edges } = objectOf(await readInput(args.file, { io, signal }));
   const client = await session.client();
   const { body } = await client.createGraphReplay({
-    // the service checks the members against its schema, and says where
+    // the service checks the members against its schema
     body: { runId, nodes, edges } as unknown as GraphReplayRequest,
     idempotencyKey: settings.idempotencyKey,
   });

@@ -1,4 +1,4 @@
-/** `gov replay run --run R`: as a job, or waited for. */
+/** `gov replay run --run R`: starts a job, or waits for it. Tested by `test/cli/commands/replay/run.test.ts`. */
 import type { SnapshotInput } from '../../../contract/governance.ts';
 import type { Run } from '../../program/command.ts';
 import { objectOf, readInput } from '../../program/input.ts';
@@ -8,7 +8,7 @@ import type { replayRun as spec } from './spec.ts';
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags, io, session, settings, signal } = invocation;
   const { against, snapshot } = flags;
-  // the service checks its members against its schema, and says where
+  // the service checks its members against its schema
   const replaySnapshot =
     snapshot === undefined
       ? undefined

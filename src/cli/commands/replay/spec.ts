@@ -1,11 +1,11 @@
-/** Hand-made commands of the noun replay, as data. */
+/** Commands of the noun replay, as data. Tested by `test/cli/commands/replay/run.test.ts`. */
 import { driftSeverities } from '../../../contract/replay-words.ts';
-import { command } from '../../program/command.ts';
-import type { FlagSpec } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
+import type { FlagSpec } from '../../program/spec.ts';
 
 const wait = {
   type: 'boolean',
-  description: 'Wait for the result, at most --timeout; default: answer with the job at once',
+  description: 'Wait for the result, at most --timeout; default: return the job at once',
 } as const satisfies FlagSpec;
 const failOn = {
   type: 'strings',
@@ -13,20 +13,20 @@ const failOn = {
   choices: ['mismatch', 'drift', ...driftSeverities.map((severity) => `drift=${severity}`)],
   value: 'WHAT',
   description:
-    'Wait, and exit with 3 where a step does not match, or where anything drifted, of this severity or a graver one',
+    'Wait, and exit with 3 if a step does not match, or for drift of this severity or a higher one',
 } as const satisfies FlagSpec;
 const exitCodes = {
   1: 'the job failed',
-  3: 'there is what --fail-on names',
-  8: 'the job was not done within --timeout; it goes on',
+  3: 'a mismatch or drift that --fail-on names',
+  8: 'the job did not end within --timeout; it continues',
 } as const;
 
 export const replayRun = command({
   name: 'replay run',
-  summary: 'Verify the recorded decisions of a run again',
+  summary: 'Repeat the recorded decisions of a run and compare them',
   changes: true,
   details: [
-    'Policies, risk scores and what else was recorded with its inputs is decided again with the versions recorded then, and compared step by step. No model and no tool is run again.',
+    'gov repeats policy and risk decisions from their recorded inputs with the recorded versions, and compares each step. It runs no model and no tool.',
   ],
   flags: {
     run: { type: 'string', value: 'RUN', required: true, description: 'The run' },
@@ -34,9 +34,9 @@ export const replayRun = command({
       type: 'string',
       value: 'FILE',
       description:
-        'JSON with policyHash, modelRoute, toolRegistryHash and configStateHash to hold the run against',
+        'JSON with policyHash, modelRoute, toolRegistryHash and configStateHash to compare the run with',
     },
-    against: { type: 'string', value: 'RUN', description: 'Another run, whose steps are the expectation' },
+    against: { type: 'string', value: 'RUN', description: 'Another run with the expected steps' },
     wait,
     failOn,
   },
@@ -49,7 +49,7 @@ export const replayRun = command({
 
 export const replayGraph = command({
   name: 'replay graph',
-  summary: 'Compare a declared causal graph with the one that the events give',
+  summary: 'Compare a declared causal graph with the graph of the events',
   changes: true,
   args: [{ name: 'file', description: 'JSON file with runId, nodes and edges, or - for standard input' }],
   flags: { wait, failOn },

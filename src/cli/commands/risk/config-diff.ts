@@ -1,4 +1,7 @@
-/** `gov risk config diff FILE`: setting by setting, what a file would change. Signals that are absent are the built-in ones. */
+/**
+ * `gov risk config diff FILE`: shows changes by setting. Missing signals have their built-in rules.
+ * Tested by `test/cli/commands/policy/change.test.ts`.
+ */
 import { defaultRiskConfig, effectiveConfig } from '../../../core/risk/config.ts';
 import type { RiskSettings } from '../../../core/risk/config.ts';
 import type { Run } from '../../program/command.ts';
@@ -35,7 +38,7 @@ const ruleDefaults = { direction: 'higher_is_riskier', min: 0, max: 1 } satisfie
   NonNullable<RiskSettings['signals']>[string]
 >;
 
-/** Every setting by its path, as JSON; what the router fills in is filled in. */
+/** Returns every setting by its path, as JSON, with the router's defaults. */
 function settingsOf(config: Readonly<Record<string, unknown>>): Map<string, string> {
   const settings = new Map<string, string>();
   const walk = (value: unknown, path: readonly string[]): void => {

@@ -1,4 +1,4 @@
-/** `gov risk config set FILE`. */
+/** `gov risk config set FILE`. Tested by `test/cli/commands/policy/change.test.ts`. */
 import type { RiskConfigInput } from '../../../contract/risk.ts';
 import type { Run } from '../../program/command.ts';
 import { objectOf, readInput } from '../../program/input.ts';
@@ -8,7 +8,7 @@ import { viewOf } from '../../terminal/answer-view.ts';
 export const run: Run<typeof spec> = async ({ args, out, io, session, signal }) => {
   const config = objectOf(await readInput(args.file, { io, signal }));
   const client = await session.client();
-  // the service checks it against its schema, and says where
+  // the service checks the configuration against its schema
   const { body } = await client.putRiskConfig({ body: config as unknown as RiskConfigInput });
   await out.one(body, viewOf('getRiskConfig'));
 };

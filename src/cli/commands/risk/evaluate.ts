@@ -1,4 +1,7 @@
-/** `gov risk evaluate [FILE]`: scores a moment, and shows what the score is made of. */
+/**
+ * `gov risk evaluate [FILE]`: scores an input, and shows the parts of the score.
+ * Tested by `test/cli/commands/policy/change.test.ts`.
+ */
 import type { RiskDecision, RiskInput } from '../../../contract/risk.ts';
 import { riskActions } from '../../../contract/risk-words.ts';
 import type { Invocation, Run } from '../../program/command.ts';
@@ -37,7 +40,7 @@ export const run: Run<typeof spec> = async (invocation) => {
 async function inputOf({ args, flags, io, signal }: Invocation<typeof spec>): Promise<RiskInput> {
   const given = args.file === undefined ? {} : objectOf(await readInput(args.file, { io, signal }));
   const { evaluationSignals = [] } = given;
-  if (!Array.isArray(evaluationSignals)) throw usage('expected a list as evaluationSignals');
+  if (!Array.isArray(evaluationSignals)) throw usage('evaluationSignals: expected a list, got another type');
   const signals = [...evaluationSignals, ...flags.signal.map(signalOf)];
   const merged = {
     ...given,
@@ -45,7 +48,7 @@ async function inputOf({ args, flags, io, signal }: Invocation<typeof spec>): Pr
     ...(signals.length === 0 ? {} : { evaluationSignals: signals }),
   };
   if (!('runId' in merged)) throw usage('expected --run, or a file that names runId');
-  // the service checks the members against its schema, and says where
+  // the service checks the members against its schema
   return merged as unknown as RiskInput;
 }
 

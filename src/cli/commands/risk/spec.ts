@@ -1,30 +1,30 @@
-/** Hand-made commands of the noun risk, as data. */
+/** Commands of the noun risk, as data. Tested by `test/cli/commands/policy/create.test.ts`. */
 import { riskActions } from '../../../contract/risk-words.ts';
-import { command } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
 
 const configFile = { name: 'file', description: 'JSON file, or - for standard input' } as const;
 
 export const riskEvaluate = command({
   name: 'risk evaluate',
-  summary: 'Score a moment of a run and route it: allow, flag, escalate or block; it is recorded',
+  summary: 'Score an input of a run, record it, and route it: allow, flag, escalate or block',
   changes: true,
   details: [
-    'The file holds what the interface takes: runId, policyDecisions, quotaState, evaluationSignals, explicitSignals. Flags add to it.',
+    'The file has the members of the API: runId, policyDecisions, quotaState, evaluationSignals, explicitSignals. Flags add to it.',
   ],
   args: [{ ...configFile, optional: true }],
   flags: {
-    run: { type: 'string', value: 'RUN', description: 'The run, where the file does not name it' },
+    run: { type: 'string', value: 'RUN', description: 'The run, if the file does not name it' },
     signal: {
       type: 'strings',
       value: 'NAME=NUMBER',
-      description: 'A signal of an evaluation, such as pii=0.8; repeatable',
+      description: 'Evaluation signal, such as pii=0.8; repeatable',
     },
     failOn: {
       type: 'strings',
       separator: ',',
       choices: riskActions,
       value: 'ACTION',
-      description: 'Exit with 3 where the action is this one or a stricter one',
+      description: 'Exit with 3 if the action is this one or stricter',
     },
   },
   examples: [

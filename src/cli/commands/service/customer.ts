@@ -1,4 +1,7 @@
-/** `gov service customer`: without a customer the billing portal answers 404. */
+/**
+ * `gov service customer`: sets the payment provider's customer. Without one the billing portal returns 404.
+ * Tested by `test/cli/commands/service/serve.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
@@ -15,6 +18,6 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
   if (!out.isHuman) return out.one(done, plainView(Object.keys(done)));
   const who = done.customerId === null ? 'no customer' : `customer ${done.customerId}`;
   return out.line(
-    safe`${out.styles.green('✓')} ${done.name} (${done.organizationId}) is ${who}${done.changed ? '' : ', as before'}`,
+    safe`${out.styles.green('✓')} ${done.name} (${done.organizationId}) is ${who}${done.changed ? '' : ', unchanged'}`,
   );
 };

@@ -1,7 +1,7 @@
-/** `gov service doctor`: exit 3 where a check failed. */
+/** `gov service doctor`: exit 3 if a check failed. Tested by `test/cli/commands/service/serve.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
-import { tellChecks } from '../../terminal/checks.ts';
+import { printChecks } from '../../terminal/checks.ts';
 import type { serviceDoctor as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, io }) => {
@@ -9,6 +9,6 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const { doctor } = await import('../../../host/data/doctor.ts');
   const report = await doctor({ ...options, dataDir, env: io.env });
   out.verdict = report.ok ? exit.ok : exit.checkFailed;
-  await tellChecks(report, out);
+  await printChecks(report, out);
   return out.verdict;
 };

@@ -1,8 +1,11 @@
-/** `gov service init`: makes the directory; with PostgreSQL it then says whether the database is ready. */
+/**
+ * `gov service init`: makes the directory; with PostgreSQL it also checks the database.
+ * Tested by `test/cli/commands/service/serve.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import { told } from '../../terminal/checks.ts';
+import { checkLines } from '../../terminal/checks.ts';
 import type { serviceInit as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
@@ -19,7 +22,7 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
     issuer === undefined || clientId === undefined ? {} : { issuer: { url: issuer, clientId } };
   const made = await serviceInit({ ...options, ...provider, dataDir, env: io.env });
   if (out.isHuman) {
-    const what = made.created ? 'made' : 'it is there already, nothing was changed:';
+    const what = made.created ? 'made' : 'exists already, unchanged:';
     await out.lines([
       safe`${out.styles.green(what)} hosted service in ${made.dataDir}`,
       safe`  logs     ${made.name}/…`,
@@ -34,7 +37,7 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const database = checks.filter(
     ({ name, status }) => ['database', 'tables'].includes(name) && status !== 'ok',
   );
-  for (const line of told(database, out.styles)) await out.note(line);
+  for (const line of checkLines(database, out.styles)) await out.note(line);
   return out.note(
     database.length === 0
       ? safe`next: gov service serve --data ${dataDir}`

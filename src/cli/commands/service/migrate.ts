@@ -1,4 +1,7 @@
-/** `gov service migrate`: says which version the tables had, which they have, and what is left to do for the role. */
+/**
+ * `gov service migrate`: prints the old and new version of the tables, and the next step for the role.
+ * Tested by `test/cli/commands/service/serve.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { serviceMigrate as spec } from './spec.ts';

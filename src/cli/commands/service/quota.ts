@@ -1,4 +1,7 @@
-/** `gov service quota`: holds at once, on PostgreSQL within five seconds. */
+/**
+ * `gov service quota`: applies at once, on PostgreSQL within five seconds.
+ * Tested by `test/cli/commands/service/serve.test.ts`.
+ */
 import { meteredTypes } from '../../../contract/operation.ts';
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
@@ -16,7 +19,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
   if (!out.isHuman) return out.one({ changed, ...project }, plainView(['changed', ...Object.keys(project)]));
   const quotas = Object.entries(project.quotas).map(([type, units]) => `${type} ${units ?? 'unlimited'}`);
   const set = quotas.length === 0 ? 'those of its environment' : quotas.join(', ');
-  const done = changed ? 'set' : 'as they were';
+  const done = changed ? 'set' : 'unchanged';
   return out.line(
     safe`${out.styles.green('✓')} quotas of ${project.name} (${project.projectId}) ${done}: ${set}`,
   );

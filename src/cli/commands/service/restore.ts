@@ -1,4 +1,7 @@
-/** `gov service restore`: as soon as it is back its keys work, on PostgreSQL within five seconds. */
+/**
+ * `gov service restore`: the project's keys work again at once, on PostgreSQL within five seconds.
+ * Tested by `test/cli/commands/service/serve.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { serviceRestore as spec } from './spec.ts';
@@ -9,6 +12,6 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
   const options = { dataDir: flags.data, env: io.env, logLevel: 'warn' };
   const { changed, project } = await operate(options, (services) => restoreProject(services, args.project));
   if (!out.isHuman) return out.one({ changed, ...project }, plainView(['changed', ...Object.keys(project)]));
-  const what = changed ? 'is back' : 'was not deleted; nothing was changed';
+  const what = changed ? 'is restored' : 'was not deleted; unchanged';
   return out.line(safe`${out.styles.green('✓')} project ${project.name} (${project.projectId}) ${what}`);
 };

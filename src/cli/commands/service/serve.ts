@@ -1,4 +1,7 @@
-/** `gov service serve`: runs until a signal or a storage fault (exit 74, EX_IOERR). Logs go to standard error. */
+/**
+ * `gov service serve`: runs until a signal or a disk error (exit 74, EX_IOERR). Logs go to standard error.
+ * Tested by `test/cli/commands/service/serve.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
@@ -8,8 +11,8 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const { data: dataDir, devIssuer, devIssuerListen, ...options } = flags;
   if (devIssuerListen !== undefined && !devIssuer) {
     throw usage(
-      'expected --dev-issuer beside --dev-issuer-listen',
-      'it lets anybody sign in, so it is asked for by name',
+      '--dev-issuer-listen: expected together with --dev-issuer',
+      'it lets anybody sign in, so it needs a flag of its own',
     );
   }
   const { serviceServe } = await import('../../../host/service/serve.ts');

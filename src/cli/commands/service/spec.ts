@@ -1,5 +1,5 @@
-/** Hand-made commands of the noun service, as data. */
-import { command } from '../../program/command.ts';
+/** Commands of the noun service, as data. Tested by `test/cli/commands/service/serve.test.ts`. */
+import { command } from '../../program/spec.ts';
 
 const data = {
   type: 'string',
@@ -11,13 +11,14 @@ const listen = { type: 'string', value: 'HOST:PORT' } as const;
 const database = {
   type: 'string',
   value: 'URL',
-  description: 'postgres://ROLE@HOST/DATABASE, without a password; that stands in GOV_DATABASE or PGPASSWORD',
+  description:
+    'postgres://ROLE@HOST/DATABASE without a password; set the password in GOV_DATABASE or PGPASSWORD',
 } as const;
 const metricsListen = { ...listen, description: 'Address of the metrics, or off' } as const;
 const publicUrl = {
   type: 'string',
   value: 'URL',
-  description: 'Address by which clients reach the service, such as https://gov.example.com',
+  description: 'Public address of the service, such as https://gov.example.com',
 } as const;
 const broken = { 6: 'the service runs on SQLite: stop it first' } as const;
 
@@ -25,21 +26,21 @@ export const serviceInit = command({
   name: 'service init',
   summary: 'Make the data directory of a hosted service: keys and configuration',
   details: [
-    'Offline, but for a look at the database where one is named. Every process of one service has the same directory, copied or mounted.',
+    'Works offline, except for a look at the database of --database. All processes of one service need the same directory, copied or mounted.',
   ],
   flags: {
     data: { ...data, description: 'Data directory to make' },
     name: {
       type: 'string',
       value: 'NAME',
-      description: 'Begins the name of every log; default the host of --public-url, else gov.local',
+      description: 'Prefix of every log’s name; default: the host of --public-url, else gov.local',
     },
     database,
-    listen: { ...listen, description: 'Address to serve at; default 127.0.0.1:7470' },
+    listen: { ...listen, description: 'Address to serve at; default: 127.0.0.1:7470' },
     metricsListen,
     publicUrl,
-    issuer: { type: 'string', value: 'URL', description: 'OpenID provider by which people sign in' },
-    clientId: { type: 'string', value: 'ID', description: 'Name of this service at --issuer' },
+    issuer: { type: 'string', value: 'URL', description: 'OpenID provider for the sign-in of people' },
+    clientId: { type: 'string', value: 'ID', description: 'Client id of this service at --issuer' },
   },
   examples: [
     'gov service init --data ./gov-service',
@@ -49,16 +50,16 @@ export const serviceInit = command({
 
 export const serviceMigrate = command({
   name: 'service migrate',
-  summary: 'Make the tables of a PostgreSQL database, or bring them to this release',
+  summary: 'Create the tables of a PostgreSQL database, or update them to this release',
   details: [
-    'Runs as the role that owns the tables, which no process that serves may be; grants the role that serves what it needs. Again without effect. SQLite is migrated when the service starts.',
+    'Run it as the role that owns the tables; no serving process may use that role. It grants the serving role its rights. Repeating it changes nothing. For SQLite, the service migrates when it starts.',
   ],
   flags: {
     database: { ...database, description: `${database.description}; as the owner of the tables` },
     role: {
       type: 'string',
       value: 'ROLE',
-      description: 'Role that processes serve as, made where it is absent; default gov_serving',
+      description: 'Role of serving processes, created if it is missing; default: gov_serving',
     },
   },
   exitCodes: { 4: 'the role may not do this', 6: 'a newer release made the tables' },
@@ -70,15 +71,19 @@ export const serviceMigrate = command({
 
 export const serviceServe = command({
   name: 'service serve',
-  summary: 'Serve the hosted service until it is told to stop',
+  summary: 'Serve the hosted service until a signal stops it',
   flags: {
     data,
     listen: { ...listen, description: 'Address to serve at instead of the configured one' },
     metricsListen,
     publicUrl,
     database,
-    connections: { type: 'string', value: 'N', description: 'Most connections to the database; default 8' },
-    logLevel: { type: 'string', value: 'LEVEL', description: 'Least level that is logged; default info' },
+    connections: {
+      type: 'string',
+      value: 'N',
+      description: 'Largest number of database connections; default: 8',
+    },
+    logLevel: { type: 'string', value: 'LEVEL', description: 'Lowest level to log; default: info' },
     tlsCert: {
       type: 'string',
       value: 'FILE',
@@ -87,31 +92,31 @@ export const serviceServe = command({
     tlsKey: {
       type: 'string',
       value: 'FILE',
-      description: 'Its private key (PEM), a file that only its owner reads',
+      description: 'Its private key (PEM), a file that only its owner can read',
     },
     tlsClientCa: {
       type: 'string',
       value: 'FILE',
-      description: 'Authorities (PEM) of which every client needs a certificate',
+      description: 'Require a client certificate of these authorities (PEM)',
     },
     rebuildHeads: {
       type: 'boolean',
       description:
-        'Make heads.db again from the database, which must be the newest copy, or all that is left after an investigation',
+        'Rebuild heads.db from the database, which must be the newest copy, or the only one after an investigation',
     },
     devIssuer: {
       type: 'boolean',
-      description: 'Let anybody on this machine sign in as anybody: for development, on loopback alone',
+      description: 'Let every user of this machine sign in as anybody: for development, on loopback only',
     },
     devIssuerListen: {
       ...listen,
-      description: 'Address of the development issuer; default 127.0.0.1:7472',
+      description: 'Address of the development issuer; default: 127.0.0.1:7472',
     },
   },
   exitCodes: {
-    0: 'stopped by a signal',
-    6: 'another process serves the directory, or the tables are of another release',
-    74: 'stopped by a storage fault',
+    0: 'a signal stopped it',
+    6: 'another process serves the directory, or the tables belong to another release',
+    74: 'a disk error stopped it',
   },
   ownsSignals: true,
   examples: [
@@ -122,23 +127,23 @@ export const serviceServe = command({
 
 export const serviceDoctor = command({
   name: 'service doctor',
-  summary: 'Check whether the service could serve as it is configured, and say what to do',
-  details: ['Looks, and changes nothing. Also while the service serves.'],
+  summary: 'Check whether the service can serve as configured, and show what to do',
+  details: ['Changes nothing. Works while the service serves.'],
   flags: {
     data,
     listen: { ...listen, description: 'Address to check instead of the configured one' },
     database,
   },
-  exitCodes: { 0: 'it could serve; what should be better is listed', 3: 'it could not' },
+  exitCodes: { 0: 'it can serve; warnings are listed', 3: 'it cannot serve' },
   examples: ['gov service doctor --data ./gov-service', 'gov service doctor --data ./gov-service -o json'],
 });
 
 export const serviceProjects = command({
   name: 'service projects',
-  summary: 'List the projects of every organization, deleted ones too',
+  summary: 'List the projects of all organizations, including deleted ones',
   flags: {
     data,
-    organization: { type: 'string', value: 'ORG', description: 'Those of this organization alone' },
+    organization: { type: 'string', value: 'ORG', description: 'Only projects of this organization' },
   },
   exitCodes: broken,
   examples: [
@@ -149,10 +154,10 @@ export const serviceProjects = command({
 
 export const serviceRestore = command({
   name: 'service restore',
-  summary: 'Bring a deleted project back, with its keys',
+  summary: 'Restore a deleted project with its keys',
   args: [{ name: 'project', description: 'Project id' }],
   flags: { data },
-  exitCodes: { 2: 'another project has its name by now', 5: 'no such project', ...broken },
+  exitCodes: { 2: 'another project has its name now', 5: 'no such project', ...broken },
   examples: ['gov service restore prj_01jq3v5k8hf7wb3c9x2m4n6p8r --data ./gov-service'],
 });
 
@@ -160,7 +165,7 @@ export const serviceQuota = command({
   name: 'service quota',
   summary: 'Set monthly quotas of a project',
   details: [
-    'TYPE is audit_event, compliance_proof, risk_decision or replay_verification. A number of units a month; none: unlimited; default: that of the environment. What is not named stays.',
+    'TYPE is audit_event, compliance_proof, risk_decision or replay_verification. The value is units per month, none (unlimited) or default (that of the environment). Other types stay.',
   ],
   args: [{ name: 'project', description: 'Project id' }],
   flags: {
@@ -182,7 +187,7 @@ export const serviceQuota = command({
 
 export const serviceCustomer = command({
   name: 'service customer',
-  summary: 'Say who an organization is at the payment provider',
+  summary: 'Set the payment provider’s customer of an organization',
   args: [{ name: 'organization', description: 'Organization id' }],
   flags: {
     data,
@@ -190,9 +195,9 @@ export const serviceCustomer = command({
       type: 'string',
       value: 'cus_…',
       pattern: '^cus_[A-Za-z0-9]{1,251}$',
-      description: 'Customer there',
+      description: 'Customer id at the payment provider',
     },
-    clear: { type: 'boolean', description: 'It is no customer there' },
+    clear: { type: 'boolean', description: 'Remove the customer id' },
   },
   exitCodes: { 5: 'no such organization', ...broken },
   examples: [

@@ -1,4 +1,7 @@
-/** `gov tools evaluate [FILE]`: decides a tool call, and records it. */
+/**
+ * `gov tools evaluate [FILE]`: decides a tool call and records the decision.
+ * Tested by `test/cli/commands/tools/exec.test.ts`.
+ */
 import { policyActions } from '../../../contract/policy-words.ts';
 import type { ToolCall } from '../../../contract/tools.ts';
 import type { Invocation, Run } from '../../program/command.ts';
@@ -28,7 +31,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   if (!out.isHuman && !out.isJson && body.matchedPolicies.length === 0)
     await out.note(safe`${body.decision}: ${body.reason}`);
   if (body.approvalId !== null)
-    await out.note(safe`a person decides it: gov approvals approve ${body.approvalId}`);
+    await out.note(safe`a person must decide: gov approvals approve ${body.approvalId}`);
   return out.verdict;
 };
 
@@ -55,6 +58,6 @@ async function callOf({ args, flags, io, signal }: Invocation<typeof spec>): Pro
     ...(flags.policy.length === 0 ? {} : { policyIds: [...flags.policy] }),
     ...(flags.dryRun ? { dryRun: true } : {}),
   };
-  // the service checks the members against its schema, and says where
+  // the service checks the members against its schema
   return call as unknown as ToolCall;
 }

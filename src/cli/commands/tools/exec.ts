@@ -1,7 +1,7 @@
 /**
- * `gov tools exec --tool NAME --run R -- COMMAND…`: a command as a governed tool call. The command is started with
- * its arguments as they are, never by a shell; a crash of this process while it runs leaves the recorded call
- * without an outcome. Our standard input is not touched: opening it would make it non-blocking for the command too. `test/cli/commands/tools/exec.test.ts` proves it against a real plane.
+ * `gov tools exec --tool NAME --run R -- COMMAND…`: runs a command as a governed tool call, directly and without a shell.
+ * If this process crashes meanwhile, the recorded call has no outcome. It never opens standard input: that would make
+ * the stream non-blocking for the command too. Tested by `test/cli/commands/tools/exec.test.ts` against a real plane.
  */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
@@ -63,12 +63,12 @@ function refusal({ message, approval, decision }: GovToolRefused): CliError {
   const isOpen = approval?.status === 'pending';
   return new CliError(exit.checkFailed, `nothing ran: ${message.replace(/; approve it with: .*$/, '')}`, {
     code: 'TOOL_REFUSED',
-    ...(isOpen ? { hint: 'wait for the person who decides with --wait-approval 10m' } : {}),
+    ...(isOpen ? { hint: 'wait for a person’s decision with --wait-approval 10m' } : {}),
     next: isOpen ? [`gov approvals approve ${approvalId}`] : [],
   });
 }
 
-/** The command ran: its own exit code, but 1 where it did well and that could not be recorded. */
+/** The command ran: returns its exit code, but 1 if a success could not be recorded. */
 async function codeAfter(failure: unknown, ended: Ended, { out }: Invocation<typeof spec>): Promise<number> {
   if (failure instanceof GovOutcomeUnrecorded) {
     const { cause } = failure;
@@ -81,11 +81,11 @@ async function codeAfter(failure: unknown, ended: Ended, { out }: Invocation<typ
 
 interface Ended {
   readonly code: number;
-  /** Why it could not be started. */
+  /** Why the command could not start. */
   readonly cause?: CliError;
 }
 
-/** The command did not do well; recorded as the outcome of the call. */
+/** The command failed. The outcome of the call records this. */
 class CommandFailed extends Error {
   override readonly name = 'CommandFailed';
 }
@@ -93,7 +93,7 @@ class CommandFailed extends Error {
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 type Name = (typeof names)[number];
 
-/** Signals end the asking, and go on to the command once it runs. */
+/** Signals end the waiting for a decision; once the command runs, it gets them. */
 class Relay {
   /** How the command ended; null before that. */
   ended: Ended | null = null;
@@ -109,7 +109,7 @@ class Relay {
     for (const [name, handler] of this.#handlers) process.on(name, handler);
   }
 
-  /** Fires when a signal comes before the command runs. */
+  /** Fires if a signal comes before the command runs. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
@@ -121,11 +121,11 @@ class Relay {
   #on(name: Name): void {
     this.#first ??= name;
     if (this.#child === undefined) return this.#stop.abort(new Error(`ended by ${name}`));
-    // a terminal sends these to all of its foreground processes, the command among them
+    // a terminal sends these to all its foreground processes, including the command
     if (!this.#isTerminal || name === 'SIGTERM') this.#child.kill(name);
   }
 
-  /** Runs the command to its end. Throws where it did not do well, so that the outcome says so. */
+  /** Runs the command to its end. Throws if it failed, so that the outcome records it. */
   async run({ args, io }: Invocation<typeof spec>): Promise<void> {
     const [command = '', ...more] = args.command;
     this.ended = await new Promise<Ended>((resolve) => {
@@ -145,10 +145,10 @@ class Relay {
   }
 }
 
-/** As shells have it: 127 not found, 126 not to be started. */
+/** Exit codes of shells: 127 not found, 126 could not start. */
 function unstarted(command: string, cause: Error): Ended {
   const code = 'code' in cause ? String(cause.code) : '';
-  const why = code === 'ENOENT' ? 'there is no such command' : code || cause.message;
+  const why = code === 'ENOENT' ? 'the command does not exist' : code || cause.message;
   const message = `cannot start ${command}: ${why}`;
   return { code: code === 'ENOENT' ? 127 : 126, cause: new CliError(exit.error, message, { code, cause }) };
 }

@@ -1,7 +1,7 @@
-/** Hand-made commands of the noun tools, as data. */
+/** Commands of the noun tools, as data. Tested by `test/cli/commands/tools/exec.test.ts`. */
 import { policyActions } from '../../../contract/policy-words.ts';
-import { command } from '../../program/command.ts';
-import type { FlagSpec } from '../../program/command.ts';
+import { command } from '../../program/spec.ts';
+import type { FlagSpec } from '../../program/spec.ts';
 
 const server = {
   type: 'string',
@@ -11,38 +11,38 @@ const server = {
 const callContext = {
   type: 'json',
   value: 'JSON|@FILE',
-  description: 'What policies see beside tool, arguments, actor and runId',
+  description: 'Further input of policies, besides tool, arguments, actor and runId',
 } as const satisfies FlagSpec;
 const policy = {
   type: 'strings',
   separator: ',',
   value: 'ID',
-  description: 'Ask these policies; default all that are active',
+  description: 'Evaluate these policies; default: all active ones',
 } as const satisfies FlagSpec;
 
 export const toolsEvaluate = command({
   name: 'tools evaluate',
-  summary: 'Decide whether a tool call may run, and record it',
+  summary: 'Decide whether a tool call may run, and record the decision',
   changes: { without: 'dryRun' },
   details: [
-    'The call comes from a JSON file in the form of the interface ({tool: {name}, arguments, runId, actor, context}), from flags, or from both.',
+    'The call comes from a JSON file in the form of the API ({tool: {name}, arguments, runId, actor, context}), from flags, or from both.',
   ],
   args: [{ name: 'file', description: 'JSON file, or - for standard input', optional: true }],
   flags: {
     tool: { type: 'string', value: 'NAME', description: 'Name of the tool' },
     server,
     arguments: { type: 'json', value: 'JSON|@FILE', description: 'Arguments of the call, an object' },
-    run: { type: 'string', value: 'RUN', description: 'Run that the call belongs to' },
-    actor: { type: 'string', value: 'NAME', description: 'Who calls' },
+    run: { type: 'string', value: 'RUN', description: 'Run of the call' },
+    actor: { type: 'string', value: 'NAME', description: 'Name of the caller' },
     callContext,
     policy,
-    dryRun: { type: 'boolean', description: 'Decide, record nothing' },
+    dryRun: { type: 'boolean', description: 'Decide, and record nothing' },
     failOn: {
       type: 'strings',
       separator: ',',
       choices: policyActions,
       value: 'DECISION',
-      description: 'Exit with 3 where the decision is this one or a stricter one',
+      description: 'Exit with 3 if the decision is this one or stricter',
     },
   },
   examples: [
@@ -57,8 +57,8 @@ export const toolsExec = command({
   summary: 'Run a command only if the policies allow it, and record call and outcome',
   changes: true,
   details: [
-    'Policies see it as a tool call with the arguments {"command": …, "args": […]}. The command is started directly, never by a shell. It has our standard streams; signals go on to it, and its exit code is ours.',
-    'Without a decision, or where the call cannot be recorded, nothing runs.',
+    'Policies see a tool call with the arguments {"command": …, "args": […]}. gov starts the command directly, without a shell, on its own standard streams. It forwards signals and returns the exit code of the command.',
+    'Without a decision, or if the call cannot be recorded, gov does not run the command.',
   ],
   args: [{ name: 'command', description: 'The command and its arguments, after --', variadic: true }],
   flags: {
@@ -66,17 +66,17 @@ export const toolsExec = command({
       type: 'string',
       value: 'NAME',
       required: true,
-      description: 'Name that policies know the tool by',
+      description: 'Name of the tool in policies',
     },
-    run: { type: 'string', value: 'RUN', required: true, description: 'Run that the call belongs to' },
-    actor: { type: 'string', value: 'NAME', description: 'Who calls; default gov tools exec' },
+    run: { type: 'string', value: 'RUN', required: true, description: 'Run of the call' },
+    actor: { type: 'string', value: 'NAME', description: 'Name of the caller; default: gov tools exec' },
     server,
     callContext,
     policy,
     waitApproval: {
       type: 'duration',
       value: 'TIME',
-      description: 'Where a policy escalates, wait this long for a person; default: refuse at once',
+      description: 'After an escalation, wait this long for a person; default: refuse at once',
     },
   },
   ownsSignals: true,
@@ -85,7 +85,7 @@ export const toolsExec = command({
     'gov tools exec --tool deploy --run release-9 --wait-approval 15m -- ./deploy.sh production',
   ],
   exitCodes: {
-    3: 'refused: nothing ran (or the exit code of the command)',
+    3: 'refused: the command did not run (or the exit code of the command)',
     126: 'the command could not be started',
     127: 'the command was not found',
   },

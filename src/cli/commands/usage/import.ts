@@ -1,7 +1,7 @@
 /**
- * `gov usage import FILE…`: messages that data planes wrote to files (`gov plane usage export`), one JSON object a line,
- * are brought to the service; what each was answered with goes back by file (`gov plane usage receipts`). A file that is
- * brought again changes nothing. `test/cli/commands/planes/create.test.ts` proves it.
+ * `gov usage import FILE…`: sends messages of data planes from files (`gov plane usage export`, one JSON object per line)
+ * to the service, and writes its responses to a file (`gov plane usage receipts`). Sending a file again changes nothing.
+ * Tested by `test/cli/commands/planes/create.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import type { Message, Receipt } from '../../../contract/telemetry.ts';
@@ -58,24 +58,24 @@ export const run: Run<typeof spec> = async (call) => {
       outcome: outcomeOf(answer),
     })),
     head: [],
-    foot: [safe`${receipts.length - refused} taken, ${refused} refused`],
+    foot: [safe`${receipts.length - refused} accepted, ${refused} refused`],
   });
   return out.verdict;
 };
 
-/** Status of a report or an answer, or the code of what refused it. */
+/** Returns the status of a report or an attestation, or the code of a refusal. */
 function outcomeOf(answer: unknown): string {
   const { status, code, detail } = (answer ?? {}) as Readonly<Record<string, unknown>>;
   return typeof code === 'string' ? `${code}: ${String(detail)}` : String(status);
 }
 
-/** Errors: exit 2 with the line that is no message. */
+/** Errors: exit 2 with the line that is not a message. */
 function messagesOf(file: string, bytes: Uint8Array): Message[] {
   const lines = Buffer.from(bytes).toString('utf8').split('\n');
   return lines.flatMap((line, at) => {
     if (line.trim() === '') return [];
     try {
-      // what is in it is the service's to judge
+      // the service checks its content
       return [parseJson(Buffer.from(line)) as unknown as Message];
     } catch (cause) {
       throw usage(
@@ -85,7 +85,7 @@ function messagesOf(file: string, bytes: Uint8Array): Message[] {
   });
 }
 
-/** As many at once as one request may bring. */
+/** Groups messages into requests of the largest allowed size. */
 function partsOf(messages: readonly Message[]): Message[][] {
   const most = limits.importTelemetryBytes - 1024;
   const parts: Message[][] = [];

@@ -1,4 +1,7 @@
-/** `gov usage show`: a bar for each quota on a terminal; with --fail-over a check for pipelines. */
+/**
+ * `gov usage show`: prints a bar for each quota on a terminal; with --fail-over it is a check for pipelines.
+ * Tested by `test/cli/commands/usage/show.test.ts`.
+ */
 import type { Usage } from '../../../contract/metering.ts';
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
@@ -24,7 +27,7 @@ const rest = [
 const resetAt = { name: 'resetAt', kind: 'time' } as const;
 const forPrograms = [...used, hybrid, ...rest, resetAt] as const;
 
-/** People see what data planes reported where any did. */
+/** Adds the column of data planes if any of them reported. */
 const forPeople = (items: readonly Item[]) =>
   [
     ...used,
@@ -34,7 +37,7 @@ const forPeople = (items: readonly Item[]) =>
     resetAt,
   ] as const;
 
-/** Null where there is no limit. A limit of nothing is used up. */
+/** Returns null without a limit. A limit of zero counts as used up. */
 const shareOf = ({ used, limit }: Item): number | null =>
   limit === null ? null : limit === 0 ? 1 : used / limit;
 
@@ -69,7 +72,7 @@ function rowOf(item: Item, out: Out): Record<string, unknown> {
 const width = 20;
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/** Twenty columns, in eighths of one. */
+/** Returns a bar of twenty columns, drawn in eighths of a column. */
 function bar(share: number): string {
   const units = Math.min(width * 8, Math.max(0, Math.round(share * width * 8)));
   const filled = '█'.repeat(Math.floor(units / 8)) + (eighths[units % 8] ?? '');

@@ -1,4 +1,4 @@
-/** `gov usage thresholds [--set A,B]`. */
+/** `gov usage thresholds [--set A,B]`. Tested by `test/cli/commands/usage/show.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';

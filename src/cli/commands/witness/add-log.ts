@@ -1,4 +1,7 @@
-/** `gov witness add-log`: keys of logs as arguments, out of a trust file, or both. */
+/**
+ * `gov witness add-log`: takes keys of logs from arguments, a trust file, or both.
+ * Tested by `test/docs/witness.test.ts`.
+ */
 import { parseTrust } from '../../../core/note/trust.ts';
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
@@ -15,5 +18,5 @@ export const run: Run<typeof spec> = async ({ args, flags, out }) => {
   const added = addLogKeys(flags.data, keys);
   if (!out.isHuman)
     return out.one({ added, known: keys.length - added.length }, plainView(['added', 'known']));
-  return out.note(safe`${added.length} of ${keys.length} keys are new; they count from now on`);
+  return out.note(safe`added ${added.length} of ${keys.length} keys`);
 };

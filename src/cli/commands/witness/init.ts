@@ -1,4 +1,7 @@
-/** `gov witness init`: shows the verifier keys, which planes and verifiers are given. */
+/**
+ * `gov witness init`: makes the directory and prints the verifier keys for planes and verifiers.
+ * Tested by `test/docs/witness.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { shortKey } from '../../terminal/keys.ts';
 import { safe } from '../../terminal/safe.ts';
@@ -10,7 +13,7 @@ export const run: Run<typeof spec> = async ({ flags, out }) => {
   const { witnessInit } = await import('../../../host/witness/server.ts');
   const made = await witnessInit({ ...options, dataDir });
   if (!out.isHuman) return out.one(made, plainView(Object.keys(made)));
-  const what = made.created ? 'made' : 'it is there already, nothing was changed:';
+  const what = made.created ? 'made' : 'exists already, unchanged:';
   const [first = '', ...others] = made.verifierKeys;
   await out.lines([
     safe`${out.styles.green(what)} witness ${out.styles.bold(made.name)} in ${made.dataDir}`,

@@ -1,4 +1,4 @@
-/** `gov witness logs`: the logs that are witnessed, with the newest size that was cosigned of each. */
+/** `gov witness logs`: lists witnessed logs with their newest cosigned size. Tested by `test/docs/witness.test.ts`. */
 import { formatTimestamp } from '../../../core/time.ts';
 import type { Run } from '../../program/command.ts';
 import type { ListPage } from '../../terminal/out.ts';

@@ -1,4 +1,7 @@
-/** `gov witness remove-log`: what was cosigned is kept, so that a log that comes back cannot begin anew. */
+/**
+ * `gov witness remove-log`: keeps the cosigned sizes, so that a log that is added again cannot start over.
+ * Tested by `test/docs/witness.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { witnessRemoveLog as spec } from './spec.ts';

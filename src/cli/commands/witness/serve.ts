@@ -1,4 +1,7 @@
-/** `gov witness serve`: runs until a signal or a storage fault (exit 74, EX_IOERR). Logs go to standard error. */
+/**
+ * `gov witness serve`: runs until a signal or a disk error (exit 74, EX_IOERR). Logs go to standard error.
+ * Tested by `test/docs/witness.test.ts`.
+ */
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { witnessServe as spec } from './spec.ts';

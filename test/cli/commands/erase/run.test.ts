@@ -31,7 +31,7 @@ describe('gov erase', () => {
     const refused = await erase('--event', eventId);
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      expect.stringContaining('this erases 7 values of 1 events and decisions for good'),
+      expect.stringContaining('this erases 7 values of 1 events and decisions permanently'),
     ]);
     expect((await erase('--event', eventId, '--dry-run')).code).toBe(0);
     expect((await read(eventId)).erased).toBeUndefined();

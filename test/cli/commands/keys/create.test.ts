@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expiryOf } from '../../../../src/cli/commands/keys/issued.ts';
+import { expiryOf } from '../../../../src/cli/keys/issue.ts';
 import { limits } from '../../../../src/contract/limits.ts';
 import { startService, type Tenant, type TestService } from '../../../support/hosted.ts';
 import { Account } from '../../support/account.ts';
@@ -40,7 +40,7 @@ describe('gov keys create', () => {
     const human = await account.gov(['keys', 'create', 'another'], { columns: 100 });
     expect([human.stdout, human.stderr]).toEqual([
       expect.stringMatching(/gov_test_[0-9A-Za-z]{38}/),
-      'the key is shown this once\n',
+      'gov shows the key only this once\n',
     ]);
   });
 
@@ -104,7 +104,7 @@ describe('gov keys create', () => {
     for (const [words, message] of [
       [['--scopes', 'events:reed'], /--scopes: expected one of events:read/],
       [['--expires', 'soon'], /--expires: expected a time/],
-      [['--expires', '2020-01-01'], /--expires: expected a time to come/],
+      [['--expires', '2020-01-01'], /--expires: expected a future time/],
     ] as const) {
       const { code, stderr } = await account.gov(['keys', 'create', 'ci', ...words]);
       expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
@@ -163,10 +163,7 @@ describe('gov keys update', () => {
       scopes: ['events:read'],
     });
     const nothing = await account.gov(update);
-    expect([nothing.code, nothing.stderr]).toEqual([
-      2,
-      expect.stringContaining('expected something to change'),
-    ]);
+    expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('expected a change')]);
   });
 });
 
@@ -242,7 +239,7 @@ describe('gov keys rotate', () => {
     });
     expect([code, stderr]).toEqual([
       0,
-      expect.stringMatching(/warning: GOV_API_KEY_FILE .* still holds the old key/),
+      expect.stringMatching(/warning: GOV_API_KEY_FILE .* still has the old key/),
     ]);
   });
 });

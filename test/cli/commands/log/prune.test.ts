@@ -50,7 +50,7 @@ describe('gov log prune', () => {
     const would = await prune('--dry-run');
     expect([would.code, would.stdout]).toEqual([
       0,
-      expect.stringMatching(/events of leaves 0 to \d+ would go/),
+      expect.stringMatching(/events of leaves 0 to \d+ would move to the archive/),
     ]);
     const unasked = await prune();
     expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining(`into ${archive}`)]);

@@ -82,7 +82,7 @@ describe('gov plane enroll by file', () => {
     const { key } = readEnrolment(dataDir)!.current;
     const known = async () => (await ada.call('GET', `/telemetry/planes/${dataPlaneId}`)).body.keyLast4;
     const nowhere = await operator.gov(['planes', 'enroll', dataPlaneId, 'r.json', '-O', 'none/a.json']);
-    expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining('there is no such folder')]);
+    expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining('the folder does not exist')]);
     expect(await known()).toBe(key.slice(-4));
     const answer = await operator.gov(['planes', 'enroll', dataPlaneId, 'r.json', '-O', 'a.json']);
     expect([answer.code, answer.stderr]).toEqual([

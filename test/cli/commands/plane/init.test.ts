@@ -61,7 +61,7 @@ describe('a plane on this machine', () => {
     const outcome = await govHere(['plane', 'init', '--data', '/dev/null/plane'], { env });
     expect(outcome).toMatchObject({
       code: 2,
-      stderr: 'error: cannot make a data plane in /dev/null/plane: a file is in its way\n',
+      stderr: 'error: cannot make a data plane in /dev/null/plane: a file blocks the path\n',
     });
   });
 
@@ -113,7 +113,7 @@ describe('a plane on this machine', () => {
     expect([named.code, JSON.parse(named.stdout)]).toMatchObject([0, { state: 'ok', dataDir }]);
     expect(await govHere(['plane', 'status', '--data', root])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/is not a data plane/),
+      stderr: expect.stringMatching(/expected a data plane at/),
     });
   });
 

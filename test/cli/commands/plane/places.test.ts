@@ -25,7 +25,7 @@ it('a plane that is stopped and has no port of its own is not running', async ()
   const { code, stdout } = await gov('plane', 'status', '-o', 'json');
   expect([code, JSON.parse(stdout)]).toMatchObject([
     10,
-    { state: 'not serving', reasons: [`not running: nothing serves ${plane.dataDir}`] },
+    { state: 'not serving', reasons: [`not running: no process serves ${plane.dataDir}`] },
   ]);
 });
 

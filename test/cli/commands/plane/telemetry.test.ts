@@ -115,7 +115,7 @@ describe('gov plane enroll', () => {
 describe('usage by hand', () => {
   it('goes out, in and back, and shows the bytes that the signature covers', async () => {
     const shown = await gov(['telemetry', 'show', '--pending']);
-    expect(shown).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('nothing waits') });
+    expect(shown).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('no message waits') });
     const out = join(folder, 'usage.ndjson');
     expect(await gov(['usage', 'export', '-O', out])).toMatchObject({ code: 0, stdout: '' });
     expect(statSync(out).mode & 0o777).toBe(0o600);

@@ -143,7 +143,7 @@ describe('gov usage import', () => {
       expect.stringContaining('--receipts: expected another file'),
     ]);
     const nowhere = await account.gov(['usage', 'import', 'one.ndjson', '--receipts', 'none/receipts']);
-    expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining('there is no such folder')]);
+    expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining('the folder does not exist')]);
     const bring = ['usage', 'import', 'one.ndjson', 'two.ndjson', '--receipts', 'receipts.ndjson'];
     const first = await account.gov(bring);
     expect([first.code, first.stdout.match(/accepted/g)?.length]).toEqual([0, 3]);

@@ -74,7 +74,7 @@ describe('policy get', () => {
   it('shows people what is in force and what is newest', async () => {
     const { stdout } = await plane.gov('policy get no-shell', { columns: 100 });
     expect(stdout).toMatch(/^no-shell {2}active {2}No shell\n/);
-    expect(stdout).toContain('in force: version 1, sha256:');
+    expect(stdout).toContain('active: version 1, sha256:');
     expect(stdout).toContain('newest: version 3');
   });
 
@@ -103,7 +103,7 @@ describe('policy simulate', () => {
     const { stdout } = await plane.gov('policy simulate no-shell --checkpoint shell.json --explain', {
       columns: 120,
     });
-    expect(stdout).toContain('deny  by no-shell (1 asked, 1 matched)');
+    expect(stdout).toContain('deny  by no-shell (1 evaluated, 1 matched)');
     expect(stdout).toContain('✓ $.and[1].>  context.n = 5  decided');
     expect(stdout).toContain('nearest change: context.');
   });

@@ -147,7 +147,7 @@ describe('policy files', () => {
       'expected each policy once, got "p" in a.json and b.json',
     );
     expect(await refusal(folder, 'nowhere.policy')).toContain(
-      'cannot read nowhere.policy: there is no such file',
+      'cannot read nowhere.policy: the file does not exist',
     );
     writeInto(folder, 'empty/x.txt', '');
     expect(await refusal(folder, 'empty')).toContain('expected files that end in .policy or .json');

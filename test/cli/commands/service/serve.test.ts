@@ -56,7 +56,10 @@ describe('gov service serve', () => {
     const own = ['--listen', '127.0.0.1:0', '--metrics-listen', 'off'];
     await govHere(['service', 'init', '--data', dataDir, ...own]);
     const half = await govHere(['service', 'serve', '--data', dataDir, '--dev-issuer-listen', '127.0.0.1:0']);
-    expect([half.code, half.stderr]).toEqual([2, expect.stringContaining('expected --dev-issuer beside')]);
+    expect([half.code, half.stderr]).toEqual([
+      2,
+      expect.stringContaining('expected together with --dev-issuer'),
+    ]);
     const words = [
       'service',
       'serve',

@@ -1,4 +1,7 @@
-/** `gov completion SHELL`: a script that needs no call to gov while completing. */
+/**
+ * `gov completion SHELL`: prints a script that completes without a call to gov.
+ * Tested by `test/cli/program/completion.test.ts`.
+ */
 import { completionFor } from '../../program/completion.ts';
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';

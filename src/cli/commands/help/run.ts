@@ -1,4 +1,4 @@
-/** `gov help`, `gov help events list`, `gov help exit-codes`. */
+/** `gov help`, `gov help events list`, `gov help exit-codes`. Tested by `test/cli/main.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
 import { helpOf, helpOfNoun, helpOfTool, topics } from '../../program/help.ts';
@@ -21,7 +21,7 @@ export const run: Run<typeof spec> = async ({ args, out }) => {
   if (found !== undefined) return out.line(helpOf(found, layout));
   if (named !== undefined && verb.length === 0) return out.line(helpOfNoun(named, mine, layout));
   throw usage(
-    `no help on ${JSON.stringify(words.join(' '))}`,
+    `expected a command or a topic, got ${JSON.stringify(words.join(' '))}`,
     `commands: gov commands; topics: ${Object.keys(topics).join(', ')}`,
   );
 };

@@ -1,9 +1,12 @@
-/** The plane of `gov quickstart`: a process of its own, as `gov plane serve` runs it, on a free port. */
+/**
+ * The plane of `gov quickstart`: a child process like `gov plane serve`, on a free port.
+ * Tested by `test/cli/commands/quickstart/run.test.ts`.
+ */
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { CliError, exit } from '../../program/exit.ts';
+import { CliError, exit } from '../program/exit.ts';
 
 const startDeadlineMs = 15_000;
 const pollMs = 10;
@@ -11,18 +14,18 @@ const pollMs = 10;
 export interface DemoPlane {
   readonly baseUrl: string;
   readonly startedInMs: number;
-  /** Ends it in order; resolves when it is gone. */
+  /** Stops it in order; resolves after it has ended. */
   stop(): Promise<void>;
   /** Lets it outlive this process. */
   release(): void;
 }
 
-/** Starts the plane made in `dataDir`. Errors: exit 1 with the plane's own last words. */
+/** Starts the plane in `dataDir`. Errors: exit 1 with the last lines of the plane's log. */
 export async function startPlane(dataDir: string, signal: AbortSignal): Promise<DemoPlane> {
   const logFile = `${dataDir}.log`;
   const log = openSync(logFile, 'a', 0o600);
   const startedAt = performance.now();
-  // process.argv[1] is this tool, however it was started
+  // process.argv[1] is this tool, in every way of starting it
   const args = [process.argv[1] ?? '', 'plane', 'serve', '--data', dataDir, '--listen', '127.0.0.1:0'];
   const child = spawn(process.execPath, [...process.execArgv, ...args], {
     stdio: ['ignore', log, log],
@@ -53,7 +56,7 @@ export async function startPlane(dataDir: string, signal: AbortSignal): Promise<
   throw new CliError(exit.error, `the plane did not start: ${words}`, { hint: `its log is ${logFile}` });
 }
 
-/** The address in run.json, once this process has written it. */
+/** Returns the address in run.json, once this child process has written it. */
 function announced(dataDir: string, pid: number | undefined): string | undefined {
   try {
     const run = JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8')) as {
@@ -62,7 +65,7 @@ function announced(dataDir: string, pid: number | undefined): string | undefined
     };
     return run.pid === pid ? run.baseUrl : undefined;
   } catch {
-    // not there yet, or half written: the next look finds it whole
+    // missing or incomplete: the caller tries again
     return undefined;
   }
 }

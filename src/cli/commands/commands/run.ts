@@ -1,8 +1,12 @@
-/** `gov commands`: the tool described for people in a list, for programs as one JSON value. */
+/**
+ * `gov commands`: a list of commands for people, one JSON value for programs.
+ * Tested by `test/cli/program/manifest.test.ts`.
+ */
 import { version } from '../../../client/version.ts';
 import type { Operation } from '../../../contract/operation.ts';
 import { table } from '../../../contract/table.ts';
-import type { CommandSpec, FlagSpec, Run } from '../../program/command.ts';
+import type { Run } from '../../program/command.ts';
+import type { CommandSpec, FlagSpec } from '../../program/spec.ts';
 import { exitMeanings } from '../../program/exit.ts';
 import { kebab } from '../../program/flags.ts';
 import { environment, formats, globalFlags } from '../../program/globals.ts';
@@ -35,7 +39,7 @@ function described(each: CommandSpec) {
   };
 }
 
-/** Additive changes only: programs read it. */
+/** The manifest. Programs read it, so change it only by additions. */
 export const manifest = () => ({
   name: 'gov',
   version,

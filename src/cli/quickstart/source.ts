@@ -1,11 +1,14 @@
-/** The runs that `gov quickstart` records: the shipped recording, or those of a file in any importer's format. */
+/**
+ * The runs that `gov quickstart` records: the shipped recording, or a file in any importer's format.
+ * Tested by `test/cli/commands/quickstart/run.test.ts`.
+ */
 import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { EventInput } from '../../../contract/events.ts';
-import { unreadable } from '../../program/flags.ts';
-import { importRuns, isOwnEvents } from '../../import/registry.ts';
-import type { ImportFormat } from '../../import/run.ts';
-import { documents } from '../../import/source.ts';
+import type { EventInput } from '../../contract/events.ts';
+import { unreadable } from '../program/flags.ts';
+import { importRuns, isOwnEvents } from '../import/registry.ts';
+import type { ImportFormat } from '../import/run.ts';
+import { documents } from '../import/source.ts';
 import recording from './recording.json' with { type: 'json' };
 
 export interface SourceRun {
@@ -15,12 +18,12 @@ export interface SourceRun {
 
 /** The shipped recording; `examples/payables/run.ts` made it. */
 export function shippedRun(): SourceRun {
-  // checked by the plane like any other input
+  // the plane checks it like any other input
   const events = recording as readonly EventInput[];
   return { runId: events[0]?.runId ?? '', events };
 }
 
-/** The runs of a file. Errors: exit 2 naming file and line. */
+/** Returns the runs of a file. Errors: exit 2 naming file and line. */
 export function runsOf(path: string, format: ImportFormat | 'auto'): SourceRun[] {
   let text: string;
   let importedAt: number;
@@ -36,9 +39,9 @@ export function runsOf(path: string, format: ImportFormat | 'auto'): SourceRun[]
   return [...importRuns(values, { format, sourceName: basename(path), importedAt })];
 }
 
-/** Events as `events push` takes them, each run apart. */
+/** Groups events, as `events push` accepts them, by run. */
 function byRun(documents: readonly unknown[]): SourceRun[] {
-  // that they have a runId was just seen; the plane checks the rest
+  // isOwnEvents has checked runId; the plane checks the rest
   const events = documents.flat() as EventInput[];
   return [...Map.groupBy(events, ({ runId }) => runId)].map(([runId, of]) => ({ runId, events: of }));
 }

@@ -1,4 +1,4 @@
-/** `gov version`. */
+/** `gov version`. Tested by `test/cli/main.test.ts`. */
 import { version } from '../../../client/version.ts';
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';

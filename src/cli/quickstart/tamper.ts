@@ -1,23 +1,26 @@
-/** What a dishonest keeper of a bundle might try: change one recorded value and leave everything else. */
-import { parseDisclosure } from '../../../core/event/disclosure.ts';
-import { parseJson, type Json, type JsonObject } from '../../../core/json/parse.ts';
+/**
+ * Changes one recorded value in a bundle, as a dishonest keeper might.
+ * Tested by `test/cli/commands/quickstart/run.test.ts`.
+ */
+import { parseDisclosure } from '../../core/event/disclosure.ts';
+import { parseJson, type Json, type JsonObject } from '../../core/json/parse.ts';
 
 export interface Tampered {
   readonly bytes: Uint8Array;
-  /** What was changed, for people. */
+  /** Describes the change for people. */
   readonly change: string;
 }
 
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Ways to change one disclosed value, the most tempting first; each gives null where it finds nothing. */
+/** Edits of one disclosed value, the most tempting first. Each returns null if it does not apply. */
 const edits: readonly ((pointer: string, value: string) => string | null)[] = [
   (_pointer, value) => (/"amount":\d/.test(value) ? value.replace(/"amount":(\d+)/, '"amount":$10') : null),
   (pointer, value) => (pointer === '/action' ? `${value.slice(0, -1)} (edited)"` : null),
 ];
 
-/** A copy of a bundle with one disclosed value changed; null where nothing is disclosed. */
+/** Returns a copy of the bundle with one disclosed value changed; null if it discloses nothing. */
 export function tamper(bundle: Uint8Array): Tampered | null {
   const value = parseJson(bundle, {
     depth: 64,
@@ -38,7 +41,7 @@ export function tamper(bundle: Uint8Array): Tampered | null {
   return null;
 }
 
-/** Puts a changed disclosure in the place of the first one that `edit` takes; says what was changed. */
+/** Replaces the first disclosure that `edit` applies to. Describes the change. */
 function changeOne(disclosures: Json[], edit: (typeof edits)[number]): string | null {
   for (const [at, text] of disclosures.entries()) {
     const parsed = typeof text === 'string' ? parseDisclosure(text) : null;

@@ -1,15 +1,15 @@
-/** A person's decision on an approval, and how an approval is printed. */
-import type { Approval, ApprovalOutcome } from '../../../contract/approvals.ts';
-import type { Invocation } from '../../program/command.ts';
-import type { Out } from '../../terminal/out.ts';
-import { safe } from '../../terminal/safe.ts';
-import type { approvalsApprove } from './spec.ts';
-import { viewOf } from '../../terminal/answer-view.ts';
+/** A person's decision on an approval, and its output. Tested by `test/cli/commands/tools/exec.test.ts`. */
+import type { Approval, ApprovalOutcome } from '../../contract/approvals.ts';
+import type { Invocation } from '../program/command.ts';
+import type { Out } from '../terminal/out.ts';
+import { safe } from '../terminal/safe.ts';
+import type { approvalsApprove } from '../commands/approvals/spec.ts';
+import { viewOf } from '../terminal/answer-view.ts';
 
-/** What both verbs are given. */
+/** The input that `approve` and `deny` share. */
 type Deciding = Pick<Invocation<typeof approvalsApprove>, 'args' | 'flags' | 'out' | 'session' | 'settings'>;
 
-/** Errors: exit 4 for the key that asked, 6 where it was decided before. */
+/** Errors: exit 4 for the key that asked, 6 if the approval was decided before. */
 export async function decideApproval(
   { args, flags, out, session, settings }: Deciding,
   outcome: ApprovalOutcome,

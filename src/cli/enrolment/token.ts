@@ -1,14 +1,14 @@
-/** An enrolment token as `gov planes create` and `gov planes token` show it: once, or in a file, with what comes next. */
+/** Shows an enrolment token once, or writes it to a file. Tested by `test/cli/commands/planes/create.test.ts`. */
 import { resolve } from 'node:path';
-import type { Client } from '../../../client/create.ts';
-import { GovError } from '../../../contract/problems.ts';
-import { CliError, exit, exitOf } from '../../program/exit.ts';
-import type { Io } from '../../terminal/io.ts';
-import type { Out } from '../../terminal/out.ts';
-import { safe } from '../../terminal/safe.ts';
-import { refuseIdAlone, reserveSecretFile } from '../../context/secret-file.ts';
-import type { Session } from '../../context/session.ts';
-import { plainView } from '../../terminal/view.ts';
+import type { Client } from '../../client/create.ts';
+import { GovError } from '../../contract/problems.ts';
+import { CliError, exit, exitOf } from '../program/exit.ts';
+import type { Io } from '../terminal/io.ts';
+import type { Out } from '../terminal/out.ts';
+import { safe } from '../terminal/safe.ts';
+import { refuseIdAlone, reserveSecretFile } from '../context/secret-file.ts';
+import type { Session } from '../context/session.ts';
+import { plainView } from '../terminal/view.ts';
 
 interface Call {
   readonly flags: { readonly out: string | undefined; readonly force: boolean };
@@ -17,12 +17,12 @@ interface Call {
   readonly session: Session;
 }
 
-/** What both operations answer. */
+/** The response of both operations. */
 type Issued = Awaited<ReturnType<Client['createDataPlane']>>['body'];
 
 /**
- * Asks for a token once there is a place for it, and shows it. Exit 1 where it was issued and is lost; `undo`: what is to
- * be run then.
+ * Reserves a place for the token, asks for it and shows it. `undo`: the command to run after exit 1, when the service has
+ * issued the token and gov could not write it.
  */
 export async function showToken(
   { flags, io, out, session }: Call,
@@ -42,7 +42,7 @@ export async function showToken(
   try {
     file?.write(`${enrolmentToken}\n`);
   } catch (cause) {
-    const message = `the token of data plane ${dataPlaneId} was issued, and is lost: ${String(cause)}`;
+    const message = `the token of data plane ${dataPlaneId} was issued and is lost: ${String(cause)}`;
     throw new CliError(exit.error, message, { code: 'WRITE_FAILED', next: [undo(dataPlaneId)], cause });
   }
   const token = path === undefined ? { enrolmentToken } : { tokenFile: path };
@@ -56,13 +56,13 @@ export async function showToken(
   }
   const shown = { dataPlaneId, name: dataPlane.name, ...token, expiresAt };
   await out.one(shown, plainView(Object.keys(shown), 'dataPlaneId'));
-  await out.note(safe`the token is shown this once; run on the data plane: ${next}`);
+  await out.note(safe`gov shows the token only this once; run on the data plane: ${next}`);
   await out.note(
-    safe`where it has no way here: gov plane enroll --request request.json --token-file FILE${again}`,
+    safe`if it cannot reach the service: gov plane enroll --request request.json --token-file FILE${again}`,
   );
 }
 
-/** Rethrows: what the service says against a token or the credentials of a plane is not answered by signing in. */
+/** Rethrows with `hint`: signing in does not help if the service rejects a token or a plane's credentials. */
 export const hintedBy =
   (hint: string) =>
   (cause: unknown): never => {

@@ -1,39 +1,40 @@
 /**
- * `gov plane enroll --request` and `--answer`: an enrolment that is carried by hand. No secret is printed, and none stands
- * in the files. `test/cli/commands/plane/enroll-by-file.test.ts` proves it.
+ * `gov plane enroll --request` and `--answer`: enrolment by files that a person carries. Neither the output nor the files
+ * contain a secret in the clear. Tested by `test/cli/commands/plane/enroll-by-file.test.ts`.
  */
-import { canonicalize } from '../../../core/json/parse.ts';
-import type { Invocation } from '../../program/command.ts';
-import { usage } from '../../program/exit.ts';
-import { isStdout, openOutput, refuseSame } from '../../terminal/output-file.ts';
-import { readInput } from '../../program/input.ts';
-import { safe } from '../../terminal/safe.ts';
-import type { planeEnroll as spec } from './telemetry-spec.ts';
+import { canonicalize } from '../../core/json/parse.ts';
+import type { Invocation } from '../program/command.ts';
+import { usage } from '../program/exit.ts';
+import { isStdout, openOutput, refuseSame } from '../terminal/output-file.ts';
+import { readInput } from '../program/input.ts';
+import { safe } from '../terminal/safe.ts';
+import type { planeEnroll as spec } from '../commands/plane/telemetry-spec.ts';
 
 type Call = Invocation<typeof spec>;
 
-/** Exit 2 where the flags do not say one way to enrol. */
+/** Errors: exit 2 if the flags do not name exactly one way to enrol. */
 export function refuseMixed({ flags, io }: Pick<Call, 'flags' | 'io'>): void {
   const { service, request, answer, token, tokenFile } = flags;
-  const hint = 'give --service, or --request FILE and later --answer FILE where there is no way to it';
+  const hint =
+    'give --service; or --request FILE and later --answer FILE if the plane cannot reach the service';
   if (request !== undefined && (answer !== undefined || service !== undefined))
-    throw usage('expected --request without --service and --answer', hint);
+    throw usage('expected --request without --service and --answer, got both', hint);
   if (answer !== undefined && (token !== undefined || tokenFile !== undefined))
-    throw usage('expected --answer without a token, which the request had', hint);
+    throw usage('expected --answer without a token: the request had it', hint);
   if (service === undefined && request === undefined && answer === undefined)
-    throw usage('expected the address of a service', hint);
+    throw usage('expected the address of a service, got none', hint);
   if (request !== undefined && tokenFile !== undefined)
     refuseSame(['--request', request], [tokenFile], { io });
 }
 
-/** Writes the request. `token`: read where it is asked for. */
+/** Writes the request with the enrolment token `token`. */
 export async function writeRequest(
   call: Call,
   { dataDir, file, token }: { readonly dataDir: string; readonly file: string; readonly token: string },
 ): Promise<void> {
   const { flags, out } = call;
-  const { askByFile } = await import('../../../../plane/enrolment/by-file.ts');
-  // before a request that is on its way is replaced by this one
+  const { askByFile } = await import('../../../plane/enrolment/by-file.ts');
+  // opened first: if this fails, a request already on its way stays valid
   const output = await openOutput(file, call);
   try {
     const request = askByFile({ dataDir, token, force: flags.force });
@@ -45,7 +46,7 @@ export async function writeRequest(
   await out.note(safe`wrote ${file}; at the service: gov planes enroll ID ${file} -O answer.json`);
 }
 
-/** What is kept of an answer. `reached`: how the service would be, as online. */
+/** Stores the answer. The other options say how to reach the service, as for online enrolment. */
 export async function takeAnswer(
   { flags, io, signal }: Call,
   {
@@ -61,7 +62,7 @@ export async function takeAnswer(
   },
 ) {
   const { bytes } = await readInput(file, { io, signal });
-  const { takeEnrolmentAnswer } = await import('../../../../plane/enrolment/by-file.ts');
+  const { takeEnrolmentAnswer } = await import('../../../plane/enrolment/by-file.ts');
   const { service = null, mode, force } = flags;
   return takeEnrolmentAnswer({ dataDir, answer: bytes, service, mode, force, now: io.now, ...reached });
 }

@@ -1,12 +1,15 @@
-/** Keys as they are made: shown once, or written to a file that was made before. `test/cli/commands/keys/create.test.ts` proves it. */
+/**
+ * Issues an API key: shows it once, or writes it to a file made beforehand.
+ * Tested by `test/cli/commands/keys/create.test.ts`.
+ */
 import { resolve } from 'node:path';
-import type { ApiKeyRecord } from '../../../contract/keys.ts';
-import type { Invocation } from '../../program/command.ts';
-import { CliError, exit, usage } from '../../program/exit.ts';
-import { parseDuration, readFlag } from '../../program/flags.ts';
-import { safe } from '../../terminal/safe.ts';
-import { refuseIdAlone, reserveSecretFile } from '../../context/secret-file.ts';
-import { plainView } from '../../terminal/view.ts';
+import type { ApiKeyRecord } from '../../contract/keys.ts';
+import type { Invocation } from '../program/command.ts';
+import { CliError, exit, usage } from '../program/exit.ts';
+import { parseDuration, readFlag } from '../program/flags.ts';
+import { safe } from '../terminal/safe.ts';
+import { refuseIdAlone, reserveSecretFile } from '../context/secret-file.ts';
+import { plainView } from '../terminal/view.ts';
 
 interface Issued {
   readonly key: string;
@@ -14,7 +17,7 @@ interface Issued {
 }
 type Call = Pick<Invocation, 'out' | 'io'>;
 
-/** Makes the key and delivers it; the answer is that of `make`. */
+/** Makes the key and delivers it. Returns the result of `make`. */
 export async function issueKey(
   { out, io }: Call,
   target: { readonly file: string | undefined; readonly force: boolean },
@@ -31,7 +34,7 @@ export async function issueKey(
   try {
     file?.write(`${key}\n`);
   } catch (cause) {
-    throw new CliError(exit.error, `key ${record.keyId} was made, and is lost: ${String(cause)}`, {
+    throw new CliError(exit.error, `key ${record.keyId} was made and is lost: ${String(cause)}`, {
       code: 'WRITE_FAILED',
       next: [`gov keys revoke ${record.keyId}`],
       cause,
@@ -43,11 +46,11 @@ export async function issueKey(
   } else {
     await out.one(value, plainView(Object.keys(value), 'keyId'));
   }
-  if (path === undefined) await out.note(safe`the key is shown this once`);
+  if (path === undefined) await out.note(safe`gov shows the key only this once`);
   return issued;
 }
 
-/** RFC 3339 of a time to come: `90d`, a day, or itself; null for `never`. Errors: exit 2. */
+/** Returns RFC 3339 text of a future time: from `90d`, a day, or itself; null for `never`. Errors: exit 2. */
 export function expiryOf(text: string, now: number): string | null {
   if (text === 'never') return null;
   const ahead = parseDuration(text);
@@ -55,5 +58,5 @@ export function expiryOf(text: string, now: number): string | null {
   const spec = { type: 'time', description: '' } as const;
   const time = String(readFlag({ flag: '--expires', spec, text, now }));
   if (Date.parse(time) > now) return time;
-  throw usage(`--expires: expected a time to come, got ${JSON.stringify(text.slice(0, 64))}`);
+  throw usage(`--expires: expected a future time, got ${JSON.stringify(text.slice(0, 64))}`);
 }

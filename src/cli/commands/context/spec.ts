@@ -1,0 +1,70 @@
+/** Commands of the noun context, as data. Tested by `test/cli/context/config.test.ts`. */
+import { command } from '../../program/spec.ts';
+
+export const contextList = command({
+  name: 'context list',
+  summary: 'List the contexts: the services and planes of this user',
+  examples: ['gov context list'],
+});
+
+export const contextUse = command({
+  name: 'context use',
+  summary: 'Make a context the current one',
+  args: [{ name: 'name', description: 'Context' }],
+  examples: ['gov context use production'],
+});
+
+export const contextShow = command({
+  name: 'context show',
+  summary: 'Show the service, credential and trust in use, and the source of each',
+  examples: ['gov context show', 'gov context show -C production -o json'],
+});
+
+export const contextSet = command({
+  name: 'context set',
+  summary: 'Create a context, or change one',
+  details: [
+    'Stores the global flags --base-url, --env, --project and --cacert in the context. Settings without a flag stay. An address without a path gets the path of the API.',
+  ],
+  args: [{ name: 'name', description: 'Context' }],
+  flags: {
+    apiKeyFile: {
+      type: 'string',
+      value: 'FILE',
+      description: 'Read the API key from this file, which gov does not change; see also gov auth login',
+    },
+    trust: { type: 'string', value: 'FILE', description: 'Trust file for proofs of this service' },
+    data: {
+      type: 'string',
+      value: 'DIR',
+      description: 'The context is for the data plane in this directory',
+    },
+    unset: {
+      type: 'strings',
+      separator: ',',
+      choices: ['project', 'apiKeyFile', 'trustFile', 'caFile', 'environment'],
+      value: 'A,B',
+      description: 'Remove these settings',
+    },
+  },
+  examples: [
+    'gov context set acme --base-url https://gov.example.com',
+    'gov context set acme --project prj_01jq3v5k8hf7wb3c9x2m4n6p8r --cacert ./ca.pem',
+    'gov context set local --data /var/lib/gov',
+  ],
+});
+
+export const contextDelete = command({
+  name: 'context delete',
+  summary: 'Delete a context, and its stored credential unless another context uses it',
+  details: ['The service does not learn of it: gov auth logout ends a sign-in, gov keys revoke a key.'],
+  args: [{ name: 'name', description: 'Context' }],
+  flags: {
+    confirm: {
+      type: 'string',
+      value: 'NAME',
+      description: 'Name of the context, instead of a question',
+    },
+  },
+  examples: ['gov context delete acme-sandbox'],
+});

@@ -1,0 +1,9 @@
+/** `gov help`, as data. Tested by `test/cli/main.test.ts`. */
+import { command } from '../../program/spec.ts';
+
+export const help = command({
+  name: 'help',
+  summary: 'Show help on a command or a topic: environment, exit-codes, formatting',
+  args: [{ name: 'topic', description: 'Words of a command, or a topic', optional: true, variadic: true }],
+  examples: ['gov help events list', 'gov help exit-codes'],
+});

@@ -1,0 +1,26 @@
+/** A command is one entry in the folder of its noun: `spec.ts` declares it and the file of its verb runs it. */
+import { globSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { load } from '../../../src/cli/commands/loaders.ts';
+import { allSpecs } from '../../../src/cli/commands/specs.ts';
+import { projectRoot } from '../../paths.ts';
+
+const handMade = allSpecs().filter(({ operation }) => operation === undefined);
+
+/** File of a command below `src/cli/commands/`. */
+function fileOf(name: string): string {
+  const [noun = '', ...verb] = name.split(' ');
+  return `${noun}/${verb.join('-') || 'run'}.ts`;
+}
+
+describe('the folder of commands', () => {
+  it('holds a file for each hand-made command and no other file beside the specs', () => {
+    const files = globSync('*/*.ts', { cwd: `${projectRoot}/src/cli/commands` });
+    const verbs = files.filter((path) => !/(?:\/|-)spec\.ts$/.test(path));
+    expect(verbs.sort()).toEqual(handMade.map(({ name }) => fileOf(name)).sort());
+  });
+
+  it.each(handMade.map(({ name }) => name))('loads a module with a run function for gov %s', async (name) => {
+    expect(await load(name)).toHaveProperty('run', expect.any(Function));
+  });
+});
