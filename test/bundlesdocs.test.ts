@@ -1,4 +1,4 @@
-/** `docs/bundles.md` is followed line by line, with a service on loopback in place of the reader's. */
+/** `docs/how-to/take-configuration-from-a-service.md` is followed line by line, with a service on loopback in place of the reader's. */
 import { writeFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,9 +7,9 @@ import { emptyDirectory, shell } from './cli/tool.ts';
 import { blocks, page, promisedExit, withoutComment } from './docs.ts';
 import { startService, type Tenant, type TestService } from './hosted.ts';
 
-const of = page('docs/bundles.md');
+const of = page('docs/how-to/take-configuration-from-a-service.md');
 
-describe('docs/bundles.md', () => {
+describe('docs/how-to/take-configuration-from-a-service.md', () => {
   const folder = emptyDirectory();
   let service: TestService;
   let tenant: Tenant;

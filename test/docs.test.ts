@@ -1,6 +1,6 @@
 /**
  * The documentation does what it says: every command in it exists with its flags, every link and name leads
- * somewhere, and README, docs/plane.md, docs/proofs.md and the pages on deciding are followed line by line against
+ * somewhere, and README, docs/tutorials/plane-in-production.md, docs/explanation/what-a-proof-says.md and the pages on deciding are followed line by line against
  * planes of their own.
  * "Checking without our software" is followed by `test/interop/shell.test.ts`.
  */
@@ -9,11 +9,13 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { manifest } from '../src/cli/commands/commands.ts';
+import { streams } from '../src/contract/events.ts';
 import { problems } from '../src/contract/problems.ts';
 import { table } from '../src/contract/table.ts';
 import { verdictCodes } from '../src/core/verdict.ts';
 import { cleanEnv, emptyDirectory, ended, gov, type Result, runner, shell } from './cli/tool.ts';
 import {
+  anchorsOf,
   blocks,
   type Command,
   commandsOf,
@@ -38,13 +40,17 @@ describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each
   });
 
   it('has no link that leads nowhere', () => {
-    const links = [...each.text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = '']) => target);
-    const folder = dirname(join(projectRoot, name));
-    expect(links.filter((target) => !existsSync(join(folder, target)))).toEqual([]);
+    const links = [...each.text.matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)];
+    const broken = links.filter(([, target = '', anchor = '']) => {
+      const file = target === '' ? join(projectRoot, name) : join(projectRoot, dirname(name), target);
+      if (!existsSync(file)) return true;
+      return anchor !== '' && !anchorsOf(readFileSync(file, 'utf8')).includes(anchor);
+    });
+    expect(broken.map(([link]) => link)).toEqual([]);
   });
 
   it('names no operation, code or variable that does not exist', () => {
-    const rows = Object.values(table).map(({ method, path }) => `${method} ${path}`);
+    const rows = Object.values({ ...table, ...streams }).map(({ method, path }) => `${method} ${path}`);
     const isServed = (text: string): boolean =>
       text.endsWith('…') ? rows.some((row) => row.startsWith(text.slice(0, -1))) : rows.includes(text);
     const operations = [...each.text.matchAll(/`((?:GET|POST|PUT|DELETE|PATCH) \/[^\s`]*)`/g)]
@@ -256,17 +262,21 @@ describe('README, ten minutes', () => {
     expect(JSON.parse(listed.stdout).events).toMatchObject([{ eventType: 'tool.call', action: 'execute' }]);
   });
 
-  it('goes on in docs/proofs.md, "Checking offline"', { timeout: 300_000 }, async () => {
-    const [block = ''] = blocks(page('docs/proofs.md'), 'sh', 'Checking offline');
-    const vkey = /^log (\S+)$/m.exec(readFileSync(join(reader.folder, 'plane/trust'), 'utf8'))?.[1] ?? '';
-    reader.fill.set('gov.local/…+…+…', vkey);
-    const results = await reader.follow(block);
-    expect(results.length).toBe(4);
-    expect(results[3]?.stdout).toContain('layer event_integrity');
-  });
+  it(
+    'goes on in docs/explanation/what-a-proof-says.md, "Checking offline"',
+    { timeout: 300_000 },
+    async () => {
+      const [block = ''] = blocks(page('docs/explanation/what-a-proof-says.md'), 'sh', 'Checking offline');
+      const vkey = /^log (\S+)$/m.exec(readFileSync(join(reader.folder, 'plane/trust'), 'utf8'))?.[1] ?? '';
+      reader.fill.set('gov.local/…+…+…', vkey);
+      const results = await reader.follow(block);
+      expect(results.length).toBe(4);
+      expect(results[3]?.stdout).toContain('layer event_integrity');
+    },
+  );
 });
 
-describe('docs/plane.md', () => {
+describe('docs/tutorials/plane-in-production.md', () => {
   const reader = new Reader();
   afterAll(() => reader.end());
 
@@ -275,8 +285,11 @@ describe('docs/plane.md', () => {
     { timeout: 300_000 },
     async () => {
       reader.fill.set('/var/lib/gov', './gov');
-      for (const block of blocks(page('docs/plane.md'), 'sh')) await reader.follow(block);
-      const [, directory = ''] = page('docs/plane.md').text.split('## What is in the directory');
+      for (const block of blocks(page('docs/tutorials/plane-in-production.md'), 'sh'))
+        await reader.follow(block);
+      const [, directory = ''] = page('docs/tutorials/plane-in-production.md').text.split(
+        '## What is in the directory',
+      );
       const rows = [...(directory.split('\n## ')[0] ?? '').matchAll(/^\| (`[^|]+) \|/gm)];
       const files = rows.flatMap(([, cell = '']) =>
         [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
@@ -287,7 +300,12 @@ describe('docs/plane.md', () => {
   );
 });
 
-describe.each(['policies', 'tools', 'risk', 'replay'])('docs/%s.md', (name) => {
+describe.each([
+  'how-to/write-policies',
+  'tutorials/govern-an-agent',
+  'how-to/score-risk',
+  'how-to/replay-a-run',
+])('docs/%s.md', (name) => {
   const reader = new Reader();
   const of = page(`docs/${name}.md`);
   afterAll(() => reader.end());
@@ -303,9 +321,9 @@ describe.each(['policies', 'tools', 'risk', 'replay'])('docs/%s.md', (name) => {
   });
 });
 
-describe('docs/erasure.md', () => {
+describe('docs/how-to/erase-a-person.md', () => {
   const reader = new Reader();
-  const of = page('docs/erasure.md');
+  const of = page('docs/how-to/erase-a-person.md');
   afterAll(() => reader.end());
 
   it('is followed line by line, with the plane stopped where it says so', { timeout: 300_000 }, async () => {
@@ -328,9 +346,9 @@ describe('docs/erasure.md', () => {
   });
 });
 
-describe('docs/exports.md', () => {
+describe('docs/how-to/export-data.md', () => {
   const reader = new Reader();
-  const of = page('docs/exports.md');
+  const of = page('docs/how-to/export-data.md');
   afterAll(() => reader.end());
 
   it(
@@ -338,7 +356,7 @@ describe('docs/exports.md', () => {
     { timeout: 300_000 },
     async () => {
       reader.write(of);
-      copyFileSync(join(projectRoot, 'docs/checkexport.py'), join(reader.folder, 'checkexport.py'));
+      copyFileSync(join(projectRoot, 'docs/how-to/check-export.py'), join(reader.folder, 'check-export.py'));
       await reader.follow('gov plane init --data ./plane\ngov plane serve --data ./plane');
       const [asking = '', verifying = '', byHand = '', byProgram = ''] = blocks(of, 'sh');
       const asked = await reader.follow(asking);
@@ -350,7 +368,7 @@ describe('docs/exports.md', () => {
       const [checked] = await reader.follow(byProgram);
       expect(checked?.stdout).toMatch(/^5 rows, each what its leaf says/);
       for (const name of ['changed.json', 'shorter.json', 'plain.json']) {
-        const refused = await shell(`python3 checkexport.py ${name} plane/trust`, { cwd: reader.folder });
+        const refused = await shell(`python3 check-export.py ${name} plane/trust`, { cwd: reader.folder });
         expect([name, refused.code]).toEqual([name, 1]);
       }
     },

@@ -1,5 +1,5 @@
 /**
- * docs/story.md, followed line by line: two processes on a real PostgreSQL, two organizations that sign up at a real
+ * docs/tutorials/two-organizations.md, followed line by line: two processes on a real PostgreSQL, two organizations that sign up at a real
  * OpenID provider, recorded runs, a quota, keys that end, kill -9 under load. GOV_STORY=all takes every run.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { event, send, type Answer } from './serving.ts';
 import { data, hasData } from './shared.ts';
 import { missing, server } from './store/postgres/described.ts';
 
-const text = page('docs/story.md');
+const text = page('docs/tutorials/two-organizations.md');
 const takesAll = process.env['GOV_STORY'] === 'all';
 /** Lines of the blocks below a heading. */
 const linesOf = (heading: string): string => blocks(text, 'sh', heading).join('');
@@ -22,7 +22,7 @@ const loadEvents = 8000;
 const writers = 8;
 const slow = { timeout: takesAll ? 600_000 : 120_000 };
 
-describe.skipIf(missing !== null || !hasData)('docs/story.md (skipped without the recorded runs)', () => {
+describe.skipIf(missing !== null || !hasData)('docs/tutorials/two-organizations.md (skipped without the recorded runs)', () => {
   const database = `gov_story_${process.pid}`;
   let provider: TestProvider;
   let story: Story;

@@ -1,5 +1,5 @@
 /**
- * docs/hybrid.md, followed line by line: a service on a real PostgreSQL, planes that report to it, kill -9 and revocation.
+ * docs/tutorials/planes-that-report.md, followed line by line: a service on a real PostgreSQL, planes that report to it, kill -9 and revocation.
  * A proxy between planes and service keeps every byte, in which nothing stands but counts. GOV_STORY=all takes every run.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { event, send, type Answer } from './serving.ts';
 import { data, hasData } from './shared.ts';
 import { missing, server } from './store/postgres/described.ts';
 
-const text = page('docs/hybrid.md');
+const text = page('docs/tutorials/planes-that-report.md');
 const takesAll = process.env['GOV_STORY'] === 'all';
 const blocksOf = (heading: string): string[] => blocks(text, 'sh', heading);
 const fewRuns = 6;
@@ -27,7 +27,7 @@ const canary = 'Mrs-Canary-Penicillin-4711';
 
 type Ward = 'ward-7' | 'ward-8' | 'ward-9';
 
-describe.skipIf(missing !== null || !hasData)('docs/hybrid.md (skipped without the recorded runs)', () => {
+describe.skipIf(missing !== null || !hasData)('docs/tutorials/planes-that-report.md (skipped without the recorded runs)', () => {
   const database = `gov_hybrid_${process.pid}`;
   let provider: TestProvider;
   let story: Story;

@@ -1,4 +1,4 @@
-/** docs/witness.md is followed line by line: two planes, two witnesses, a quorum, and other keys. */
+/** docs/how-to/use-witnesses.md is followed line by line: two planes, two witnesses, a quorum, and other keys. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { blocks, page, withoutComment } from './docs.ts';
 import { has } from './interop/exported.ts';
 import { event } from './serving.ts';
 
-const of = page('docs/witness.md');
+const of = page('docs/how-to/use-witnesses.md');
 const folder = emptyDirectory();
 const env = { GOV_CONFIG_DIR: join(folder, 'config'), XDG_STATE_HOME: join(folder, 'state') };
 const at = { env, cwd: folder };
@@ -59,7 +59,7 @@ async function follow(block: string): Promise<string> {
   return said;
 }
 
-describe('docs/witness.md', { timeout: 300_000 }, () => {
+describe('docs/how-to/use-witnesses.md', { timeout: 300_000 }, () => {
   it('makes two planes witness each other, and a proof that needs a cosignature', async () => {
     const [init = '', one = '', other = ''] = blocks(of, 'sh', 'Two planes that witness each other');
     await follow(init);

@@ -1,4 +1,4 @@
-/** What to do about each problem, in a sentence: shown on its page and in `docs/problems.md`. */
+/** What to do about each problem, in a sentence: shown on its page and in `docs/reference/problems.md`. */
 import { problems, problemSlug, type ProblemCode } from './problems.ts';
 
 export const problemHelp: Readonly<Record<ProblemCode, string>> = {
@@ -65,7 +65,7 @@ export const problemHelp: Readonly<Record<ProblemCode, string>> = {
   AUDIT_UNAVAILABLE: 'Nothing is done that cannot be recorded; see `/health/ready`.',
 };
 
-/** `docs/problems.md`, of which every line comes from the register. */
+/** `docs/reference/problems.md`, of which every line comes from the register. */
 export function problemsPage(): string {
   const sections = Object.entries(problems).map(([code, { status, title, retryable }]) =>
     [

@@ -1,5 +1,5 @@
 /**
- * Signs the heads of both trees of a project (docs/proofs.md): when a proof asks for it, and otherwise
+ * Signs the heads of both trees of a project (docs/reference/proof-format.md): when a proof asks for it, and otherwise
  * at most every second if the log grew. Signing is serialised per tree, so that a tree never gets two heads
  * out of order; the store keeps the head durably before it is signed. What a process left unsigned that ended is
  * looked for at the start and once a minute, by whichever process serves the store. Two processes may sign one head:

@@ -1,5 +1,5 @@
 /**
- * Erasure (contract I11; docs/erasure.md): salts and values of an event or decision go, or all about a subject; digests,
+ * Erasure (contract I11; docs/explanation/how-erasure-works.md): salts and values of an event or decision go, or all about a subject; digests,
  * leaves and proofs stay. One append of the `gov.erasure/1` leaf, the audit event and the changed bodies; a crash before
  * the store answers leaves all of it or none. Proven by `test/service/erasures.test.ts`.
  */

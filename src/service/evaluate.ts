@@ -1,5 +1,5 @@
 /**
- * Task: computes the layers of a run at tree size S from the leaves below it (docs/proofs.md). The same
+ * Task: computes the layers of a run at tree size S from the leaves below it (docs/reference/proof-format.md). The same
  * function makes a proof and checks one later: with the nonces of the first time it gives the same texts.
  * Proven by `test/service/proofs.test.ts`.
  */

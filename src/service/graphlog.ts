@@ -1,6 +1,6 @@
 /**
  * Logs the graph of a run: derives it beside the recording thread, stages its rows, appends the `gov.graph/1`
- * leaf under the condition that the run did not grow meanwhile (docs/proofs.md). A second attempt holds
+ * leaf under the condition that the run did not grow meanwhile (docs/reference/proof-format.md). A second attempt holds
  * the run's events for the last step. A crash leaves staged rows that no leaf names, and nothing else.
  * Proven by `test/service/graphs.test.ts`.
  */

@@ -1,5 +1,5 @@
 /**
- * Makes a compliance proof (docs/proofs.md). The order is what makes it sound: the run's graph is
+ * Makes a compliance proof (docs/reference/proof-format.md). The order is what makes it sound: the run's graph is
  * logged, checkpoint S is signed, the layers are computed at S, the `gov.proof/1` leaf is appended at an index
  * ≥ S, and checkpoint S′ that covers it is signed; no statement refers to its own leaf.
  *

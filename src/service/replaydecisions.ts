@@ -1,5 +1,5 @@
 /**
- * The replay of a run's recorded decisions (docs/replay.md): each event against its leaf hash, each evaluation
+ * The replay of a run's recorded decisions (docs/how-to/replay-a-run.md): each event against its leaf hash, each evaluation
  * with the policies then in force, each risk decision with the configuration recorded with it. Where a snapshot
  * names other policies, every evaluation is made with them too, which only grades the drift.
  * Proven by `test/service/replays.test.ts`.

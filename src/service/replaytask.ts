@@ -1,5 +1,5 @@
 /**
- * Task: replays a run at the size that the log has now (interface §4.4; contract F10-F16; docs/replay.md). No side
+ * Task: replays a run at the size that the log has now (interface §4.4; contract F10-F16; docs/how-to/replay-a-run.md). No side
  * effects and no models: what was recorded is held against what comes out when it is evaluated again.
  * Proven by `test/service/replays.test.ts`.
  */

@@ -1,5 +1,5 @@
 /**
- * Retention (contract I11; docs/erasure.md): bodies older than a project keeps them are erased, a bounded batch at a time,
+ * Retention (contract I11; docs/how-to/keep-and-prune.md): bodies older than a project keeps them are erased, a bounded batch at a time,
  * each by a `gov.erasure/1` leaf with reason `retention`. Records, hashes and proofs stay; a legal hold stops it. Several
  * processes may sweep at once: what one has erased the store refuses to the other, which goes on behind it. A crash
  * between two batches leaves the rest to the next sweep. Proven by `test/service/retention.test.ts`.

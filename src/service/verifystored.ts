@@ -1,5 +1,5 @@
 /**
- * `POST /proofs/verify` (contract F6, docs/proofs.md): an artifact, or a stored proof by its id, is held
+ * `POST /proofs/verify` (contract F6, docs/reference/proof-format.md): an artifact, or a stored proof by its id, is held
  * against what the log holds now: every layer is computed again at the recorded tree size, checkpoint S is
  * opened with the log's own keys, the proof's leaf is looked up in the tree.
  * Proven by `test/service/proofs.test.ts`.

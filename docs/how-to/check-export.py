@@ -2,7 +2,7 @@
 """Checks an export of events that was made with its proof, without any code of this project: Python's standard library,
 and openssl for the signature. What is checked is in exports.md.
 
-    python3 checkexport.py FILE TRUST
+    python3 check-export.py FILE TRUST
 
 FILE is the JSON artifact of `gov export run --resource audit_events --proof`, TRUST the trust file of its log. One line
 for each thing that was checked; exit status 1 at the first that does not hold.

@@ -2,7 +2,7 @@
 """Checks what a data plane reported, without any code of this project: Python's standard library, and openssl for
 the signatures. What is checked is in checkreport.md.
 
-    python3 checktelemetry.py TRUST TELEMETRY [SERVICE-KEY]
+    python3 check-telemetry.py TRUST TELEMETRY [SERVICE-KEY]
 
 TRUST is the plane's file of that name. TELEMETRY is what `gov plane telemetry show --all` prints: reports, receipts,
 and answers to challenges, a line each. SERVICE-KEY is the verifier key of the service, for its cosignatures.
