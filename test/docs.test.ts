@@ -262,18 +262,14 @@ describe('README, ten minutes', () => {
     expect(JSON.parse(listed.stdout).events).toMatchObject([{ eventType: 'tool.call', action: 'execute' }]);
   });
 
-  it(
-    'goes on in docs/explanation/what-a-proof-says.md, "Checking offline"',
-    { timeout: 300_000 },
-    async () => {
-      const [block = ''] = blocks(page('docs/explanation/what-a-proof-says.md'), 'sh', 'Checking offline');
-      const vkey = /^log (\S+)$/m.exec(readFileSync(join(reader.folder, 'plane/trust'), 'utf8'))?.[1] ?? '';
-      reader.fill.set('gov.local/…+…+…', vkey);
-      const results = await reader.follow(block);
-      expect(results.length).toBe(4);
-      expect(results[3]?.stdout).toContain('layer event_integrity');
-    },
-  );
+  it('goes on in docs/how-to/verify-a-proof.md, "Verify offline"', { timeout: 300_000 }, async () => {
+    const [block = ''] = blocks(page('docs/how-to/verify-a-proof.md'), 'sh', 'Verify offline');
+    const vkey = /^log (\S+)$/m.exec(readFileSync(join(reader.folder, 'plane/trust'), 'utf8'))?.[1] ?? '';
+    reader.fill.set('gov.local/…+…+…', vkey);
+    const results = await reader.follow(block);
+    expect(results.length).toBe(4);
+    expect(results[3]?.stdout).toContain('layer event_integrity');
+  });
 });
 
 describe('docs/tutorials/plane-in-production.md', () => {
