@@ -1,8 +1,7 @@
 /**
  * The documentation does what it says: every command in it exists with its flags, every link and name leads
- * somewhere, and README, docs/tutorials/plane-in-production.md, docs/explanation/what-a-proof-says.md and the pages on deciding are followed line by line against
- * planes of their own.
- * "Checking without our software" is followed by `test/interop/shell.test.ts`.
+ * somewhere, and README and the pages that run on a plane alone are followed line by line against planes of
+ * their own. Other tests follow the rest, such as `test/interop/shell.test.ts` the commands without our software.
  */
 import { spawn } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -272,32 +271,60 @@ describe('README, ten minutes', () => {
   });
 });
 
-describe('docs/tutorials/plane-in-production.md', () => {
+describe('docs/tutorials/first-proof.md', () => {
   const reader = new Reader();
   afterAll(() => reader.end());
 
-  it(
-    'is followed line by line, and the directory holds what its table says',
-    { timeout: 300_000 },
-    async () => {
-      reader.fill.set('/var/lib/gov', './gov');
-      for (const block of blocks(page('docs/tutorials/plane-in-production.md'), 'sh'))
-        await reader.follow(block);
-      const [, directory = ''] = page('docs/tutorials/plane-in-production.md').text.split(
-        '## What is in the directory',
-      );
-      const rows = [...(directory.split('\n## ')[0] ?? '').matchAll(/^\| (`[^|]+) \|/gm)];
-      const files = rows.flatMap(([, cell = '']) =>
-        [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
-      );
-      expect(files.length).toBeGreaterThan(8);
-      expect(files.filter((name) => !existsSync(join(reader.folder, 'gov', name)))).toEqual([]);
-    },
+  it('is followed line by line, with the exit codes it says', { timeout: 300_000 }, async () => {
+    const of = page('docs/tutorials/first-proof.md');
+    const [, events = ''] = /as `run\.ndjson`:\n\n```json\n([^]*?)```/.exec(of.text) ?? [];
+    writeFileSync(join(reader.folder, 'run.ndjson'), events);
+    const said: string[] = [];
+    for (const block of blocks(of, 'sh')) {
+      for (const { stdout, stderr } of await reader.follow(block)) said.push(stdout + stderr);
+    }
+    expect(said.join('\n')).toContain('3 events accepted in 1 run');
+    expect(said.join('\n')).toContain('NO POLICY WAS ACTIVE');
+  });
+});
+
+describe('pages on running a plane', () => {
+  const reader = new Reader();
+  reader.fill.set('/var/lib/gov', './gov');
+  afterAll(() => reader.end());
+  const follow = async (name: string): Promise<void> => {
+    for (const block of blocks(page(name), 'sh')) await reader.follow(block);
+  };
+
+  it('docs/tutorials/plane-in-production.md is followed line by line', { timeout: 300_000 }, () =>
+    follow('docs/tutorials/plane-in-production.md'),
   );
+
+  it('docs/reference/files.md names what is in the directory', () => {
+    const [, directory = ''] = page('docs/reference/files.md').text.split('## Directory of a data plane');
+    const rows = [...(directory.split('\n## ')[0] ?? '').matchAll(/^\| (`[^|]+) \|/gm)];
+    const files = rows.flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+    );
+    expect(files.length).toBeGreaterThan(8);
+    expect(files.filter((name) => !existsSync(join(reader.folder, 'gov', name)))).toEqual([]);
+  });
+
+  it('docs/how-to/check-a-log.md is followed line by line', { timeout: 300_000 }, () =>
+    follow('docs/how-to/check-a-log.md'),
+  );
+
+  it('docs/how-to/back-up-and-restore.md is followed line by line', { timeout: 300_000 }, async () => {
+    // the tutorial made folders of the same names
+    for (const name of ['backup-1', 'restored']) rmSync(join(reader.folder, name), { recursive: true });
+    await follow('docs/how-to/back-up-and-restore.md');
+  });
 });
 
 describe.each([
   'how-to/write-policies',
+  'how-to/gate-ci-on-a-policy',
+  'how-to/find-out-why-a-call-was-denied',
   'tutorials/govern-an-agent',
   'how-to/score-risk',
   'how-to/replay-a-run',
@@ -326,18 +353,18 @@ describe('docs/how-to/erase-a-person.md', () => {
     reader.write(of);
     await reader.follow('gov plane init --data ./plane');
     const file = join(reader.folder, 'plane/plane.json');
-    const [, subjects = ''] = blocks(of, 'json');
+    const [subjects = ''] = blocks(of, 'json');
     const set = { ...JSON.parse(readFileSync(file, 'utf8')), ...JSON.parse(subjects) };
     writeFileSync(file, JSON.stringify(set));
     await reader.follow('gov plane serve --data ./plane');
-    const [erasing = ''] = blocks(of, 'sh', 'Erasing');
+    const [erasing = ''] = blocks(of, 'sh', 'Erase');
     const results = await reader.follow(erasing);
     const said = results.map(({ stdout }) => stdout);
     expect(said[3]).toContain('evt_');
     expect(said[6]).not.toContain('4111');
     expect(said[7]).toContain('leaves\t1');
     await reader.stop();
-    const [pruning = ''] = blocks(of, 'sh', 'Pruning');
+    const [pruning = ''] = blocks(page('docs/how-to/keep-and-prune.md'), 'sh', 'Prune');
     await reader.follow(pruning);
   });
 });
