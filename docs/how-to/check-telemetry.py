@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks what a data plane reported, without any code of this project: Python's standard library, and openssl for
-the signatures. What is checked is in checkreport.md.
+the signatures. What is checked is in check-a-usage-report.md.
 
     python3 check-telemetry.py TRUST TELEMETRY [SERVICE-KEY]
 
