@@ -90,6 +90,13 @@ const otherVariables = [
   'NODE_EXTRA_CA_CERTS',
 ];
 
+it('has every page in the index, docs/README.md', () => {
+  const index = page('docs/README.md').text;
+  const linked = [...index.matchAll(/\]\(([^)#]+)\)/g)].map(([, target = '']) => `docs/${target}`);
+  const names = pages.map(({ name }) => name).filter((name) => name.startsWith('docs/'));
+  expect(names.filter((name) => name !== 'docs/README.md' && !linked.includes(name))).toEqual([]);
+});
+
 it('knows a wrong command when it sees one', () => {
   const fault = (text: string, complete = true): string | null =>
     faultOf({ words: text.split(' '), complete, where: '' } satisfies Command);
