@@ -52,7 +52,7 @@ export const filesIn = ({ text }: Page): { readonly name: string; readonly conte
 
 /** The exit code that a comment of the line promises first; 0 where it promises none. */
 export const promisedExit = (line: string): number =>
-  Number(/#.*?\bexit (\d+)(?! where)/.exec(line)?.[1] ?? 0);
+  Number(/#.*?\bexit (\d+)(?! (?:where|if))/.exec(line)?.[1] ?? 0);
 
 /** A line of a block without its comment. */
 export const withoutComment = (line: string): string => line.replace(/(^|\s)#.*$/, '').trimEnd();

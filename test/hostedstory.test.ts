@@ -22,7 +22,7 @@ const loadEvents = 8000;
 const writers = 8;
 const slow = { timeout: takesAll ? 600_000 : 120_000 };
 
-describe.skipIf(missing !== null || !hasData)('docs/tutorials/two-organizations.md (skipped without the recorded runs)', () => {
+describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the recorded runs)`, () => {
   const database = `gov_story_${process.pid}`;
   let provider: TestProvider;
   let story: Story;
@@ -157,7 +157,7 @@ describe.skipIf(missing !== null || !hasData)('docs/tutorials/two-organizations.
   });
 
   it('leaves logs that are whole', slow, async () => {
-    const lines = linesOf('What is left behind');
+    const lines = linesOf('Check every log');
     await story.follow(lines.replace('--deep', '--deep -o json > whole.json'));
     const report = JSON.parse(readFileSync(join(story.folder, 'whole.json'), 'utf8'));
     expect(report).toMatchObject({ found: 0, problems: [] });

@@ -27,7 +27,7 @@ const canary = 'Mrs-Canary-Penicillin-4711';
 
 type Ward = 'ward-7' | 'ward-8' | 'ward-9';
 
-describe.skipIf(missing !== null || !hasData)('docs/tutorials/planes-that-report.md (skipped without the recorded runs)', () => {
+describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the recorded runs)`, () => {
   const database = `gov_hybrid_${process.pid}`;
   let provider: TestProvider;
   let story: Story;
@@ -289,8 +289,6 @@ describe.skipIf(missing !== null || !hasData)('docs/tutorials/planes-that-report
   });
 
   it('leaves logs that are whole', slow, async () => {
-    await Promise.all(
-      (blocksOf('What is left behind')[0] ?? '').trim().split('\n').map(story.line.bind(story)),
-    );
+    await Promise.all((blocksOf('Check every log')[0] ?? '').trim().split('\n').map(story.line.bind(story)));
   });
 });
