@@ -4,7 +4,7 @@
  * their own. Other tests follow the rest, such as `test/interop/shell.test.ts` the commands without our software.
  */
 import { spawn } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { manifest } from '../src/cli/commands/commands.ts';
@@ -12,21 +12,9 @@ import { streams } from '../src/contract/events.ts';
 import { problems } from '../src/contract/problems.ts';
 import { table } from '../src/contract/table.ts';
 import { verdictCodes } from '../src/core/verdict.ts';
-import { cleanEnv, emptyDirectory, ended, gov, type Result, runner, shell } from './cli/tool.ts';
-import {
-  anchorsOf,
-  blocks,
-  type Command,
-  commandsOf,
-  faultOf,
-  filesIn,
-  type Page,
-  page,
-  pages,
-  promisedExit,
-  withoutComment,
-} from './docs.ts';
-import { servePlane } from './real/plane.ts';
+import { cleanEnv, ended, gov, shell } from './cli/tool.ts';
+import { Reader } from './docs-reader.ts';
+import { anchorsOf, blocks, type Command, commandsOf, faultOf, page, pages } from './docs.ts';
 import { projectRoot } from './shared.ts';
 
 describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each) => {
@@ -110,102 +98,6 @@ it('knows a wrong command when it sees one', () => {
   expect(fault('proofs verify')).toBe('expected 1 arguments, got 0');
   expect(fault('events push --from nowhere x')).toBe('--from has no choice nowhere');
 });
-
-/** Follows blocks of commands in a folder: the lines as they stand, with what a reader has to fill in. */
-class Reader {
-  readonly folder = emptyDirectory();
-  readonly env = { GOV_CONFIG_DIR: join(this.folder, 'config'), XDG_STATE_HOME: join(this.folder, 'state') };
-  readonly fill = new Map<string | RegExp, string>();
-  #stop: (() => Promise<void>) | undefined;
-
-  async follow(block: string): Promise<Result[]> {
-    const results: Result[] = [];
-    for (const line of block.split('\n')) {
-      if (withoutComment(line) !== '')
-        results.push(await this.#line(withoutComment(line), promisedExit(line)));
-    }
-    return results;
-  }
-
-  async #line(line: string, code: number): Promise<Result> {
-    const filled = [...this.fill].reduce((text, [gap, value]) => text.replaceAll(gap, value), line);
-    const words = filled.split(' ').slice(1);
-    if (words.join(' ').startsWith('plane serve')) {
-      const dataDir = words[3] ?? '';
-      const { stop } = await servePlane(join(this.folder, dataDir), { env: this.env, cwd: this.folder });
-      this.#stop = stop;
-      return { code: 0, signal: null, stdout: '', stderr: '' };
-    }
-    // other planes may run on this machine
-    const ports = words.join(' ').startsWith('plane init')
-      ? ' --listen 127.0.0.1:0 --metrics-listen off'
-      : '';
-    const result = words.join(' ') === 'events tail' ? await this.#tail() : await this.#shell(filled + ports);
-    expect(result, filled).toMatchObject({ code, signal: null });
-    for (const [id] of result.stdout.matchAll(/\b(?:prf|apr|rpl|evt|ers|exp)_[0-9a-z]{26}\b/g)) {
-      this.fill.set(`${id.slice(0, 4)}…`, id);
-    }
-    return result;
-  }
-
-  #shell = (line: string): Promise<Result> => shell(line, { env: this.env, cwd: this.folder });
-
-  /** Follows until an event comes, then Ctrl-C. */
-  async #tail(): Promise<Result> {
-    const tail = spawn(process.execPath, [runner, 'events', 'tail'], {
-      env: cleanEnv(this.env),
-      cwd: this.folder,
-    });
-    const end = ended(tail);
-    const seen = new Promise<boolean>((resolve) => tail.stdout.once('data', () => resolve(true)));
-    // a tail shows what is recorded from its beginning on, and does not say when that is
-    for (let n = 0; !(await Promise.race([seen, Promise.resolve(false)])); n++) {
-      await this.#shell(`gov events push again.ndjson --idempotency-key tail-${n}`);
-    }
-    tail.kill('SIGINT');
-    return { ...(await end), code: 0, signal: null };
-  }
-
-  /** Writes the files that the page shows. */
-  write(of: Page): void {
-    for (const { name, content } of filesIn(of)) {
-      mkdirSync(dirname(join(this.folder, name)), { recursive: true });
-      writeFileSync(join(this.folder, name), content);
-    }
-  }
-
-  /** Writes a program that talks to the plane of this reader; its path. */
-  writeProgram(program: string): string {
-    const { baseUrl } = JSON.parse(readFileSync(join(this.folder, 'plane/run.json'), 'utf8')) as {
-      baseUrl: string;
-    };
-    const text = program
-      .replace("from 'gov'", `from ${JSON.stringify(join(projectRoot, 'src/client/index.ts'))}`)
-      .replace('http://127.0.0.1:7460/api/v1', baseUrl);
-    const file = join(this.folder, 'program.ts');
-    writeFileSync(file, text);
-    writeFileSync(join(this.folder, 'package.json'), '{"type":"module"}');
-    return file;
-  }
-
-  /** Runs a program with the operator's key. */
-  program(program: string): Promise<Result> {
-    const apiKey = readFileSync(join(this.folder, 'plane/local.key'), 'utf8').trim();
-    const env = cleanEnv({ GOV_API_KEY: apiKey });
-    return ended(spawn(process.execPath, [this.writeProgram(program)], { env }));
-  }
-
-  /** Stops the plane. */
-  async stop(): Promise<void> {
-    await this.#stop?.();
-    this.#stop = undefined;
-  }
-
-  async end(): Promise<void> {
-    await this.stop();
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-}
 
 const event = (runId: string): string =>
   JSON.stringify({
