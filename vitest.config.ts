@@ -8,79 +8,17 @@ const report = process.env['GOV_TEST_REPORT'];
 // Threads and child processes load TypeScript, which takes most of their start where it is stripped and compiled anew.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
 
-// What a plane does on SQLite, a hosted service does on PostgreSQL: these run a second time with test/onpostgres.ts.
-const onBoth = [
-  'service/events',
-  'service/proofs',
-  'service/graphs',
-  'service/logread',
-  'service/policies',
-  'service/policylists',
-  'service/evaluate',
-  'service/simulate',
-  'service/snapshots',
-  'service/risk',
-  'service/tools',
-  'service/approvals',
-  'service/compliance',
-  'service/replays',
-  'service/jobs',
-  'http/idempotency',
-  'http/stream',
-];
-
-// These begin in a process of their own: they measure its memory, look at the statements that it has prepared, or load
-// tests that every engine is put to. All others share two processes, since loading the project anew takes longer than most
-// of them run.
-const alone = [
-  'core/replay/collector',
-  'http/unsent',
-  'store/tenantstatements',
-  'store/sqlite',
-  'store/thread',
-  'store/sealed',
-  'store/postgres',
-  'store/postgres/sealed',
-  'store/postgres/statements',
-];
-
-// What takes longest: each step of a commit, a build, a rotation failing or killed, disks filled, ninety days without the
-// service, each byte of a bundle flipped, each row altered, each export of all real runs, downloads cut after seconds.
-// `npm run test:long` runs these alone; .ci/run has not the time on a slow machine.
-const long = [
-  'cli/device',
-  'host/tamperreceipts',
-  'host/tampertenants',
-  'http/downloadended',
-  'plane/configcrash',
-  'plane/exportsfull',
-  'plane/full',
-  'plane/rotatecrash',
-  'plane/rotateserving',
-  'plane/telemetrykill',
-  'plane/telemetryoutage',
-  'plane/witnessed',
-  'real/airline',
-  'real/bytes',
-  'real/exports',
-  'service/exportaltered',
-  'service/exportfull',
-  'service/exportkilled',
-  'service/exportpruned',
-  'service/exportsnapshot',
-  'service/policylimits',
-  'store/faults',
-  'store/faultserased',
-  'store/faultssubjects',
-  'store/recentlogs',
-  'store/rewrite',
-];
+// Groups by file suffix:
+//   *.engines.test.ts  runs twice: on SQLite, and on PostgreSQL by test/support/on-postgres.ts
+//   *.alone.test.ts    runs in a process of its own: it measures memory, reads prepared statements, or loads a whole suite
+//   *.long.test.ts     takes minutes (every step of a commit fails, disks fill): `npm run test:long` runs these alone
+// All other files share two processes, since loading the project takes longer than most of them run.
 const isLong = process.env['GOV_TEST_LONG'] !== undefined;
-const files = (names: readonly string[]) => names.map((name) => `test/${name}.test.ts`);
+const setup = 'test/support/setup.ts';
 
 const longProject = {
   extends: true as const,
-  test: { name: 'long', include: files(long), setupFiles: ['test/setup.ts'] },
+  test: { name: 'long', include: ['test/**/*.long.test.ts'], setupFiles: [setup] },
 };
 
 export default defineConfig({
@@ -91,7 +29,7 @@ export default defineConfig({
     // a thousand; in Node 24 that now and then frees what another thread has freed, and the process ends with SIGSEGV.
     // What is published is bundled JavaScript and has no part in it.
     execArgv: ['--wasm-wrapper-tiering-budget=2000000000'],
-    globalSetup: ['test/built.ts', 'test/store/postgres/shared.ts'],
+    globalSetup: ['test/support/built.ts', 'test/store/postgres/support/shared.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
@@ -104,20 +42,25 @@ export default defineConfig({
             test: {
               name: 'own',
               include: ['test/**/*.test.ts'],
-              exclude: files([...alone, ...long]),
-              setupFiles: ['test/setup.ts'],
+              exclude: ['test/**/*.{alone,long}.test.ts'],
+              setupFiles: [setup],
             },
           },
           {
             extends: true,
-            test: { name: 'alone', include: files(alone), isolate: true, setupFiles: ['test/setup.ts'] },
+            test: {
+              name: 'alone',
+              include: ['test/**/*.alone.test.ts'],
+              isolate: true,
+              setupFiles: [setup],
+            },
           },
           {
             extends: true,
             test: {
               name: 'postgres',
-              include: files(onBoth),
-              setupFiles: ['test/setup.ts', 'test/onpostgres.ts'],
+              include: ['test/**/*.engines.test.ts'],
+              setupFiles: [setup, 'test/support/on-postgres.ts'],
             },
           },
         ],

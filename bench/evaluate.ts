@@ -7,10 +7,19 @@ import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { governedCalls, policies } from './governed.ts';
-import { cpuSeconds, discard, freePort, median, report, scratch, share, startPlane } from './harness.ts';
-import type { LoadResult } from './load.ts';
-import { load } from './recorded.ts';
+import { governedCalls, policies } from './support/governed.ts';
+import {
+  cpuSeconds,
+  discard,
+  freePort,
+  median,
+  report,
+  scratch,
+  share,
+  startPlane,
+} from './support/harness.ts';
+import type { LoadResult } from './support/load.ts';
+import { load } from './support/recorded.ts';
 
 const rounds = Number(process.argv[2] ?? 5);
 const seconds = Number(process.argv[3] ?? 4);
@@ -52,9 +61,13 @@ for (const { policyId, name, condition, action, severity } of policies) {
 }
 
 const barePort = await freePort();
-const bare = spawn(process.execPath, [fileURLToPath(new URL('bare.ts', import.meta.url)), String(barePort)], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-});
+const bare = spawn(
+  process.execPath,
+  [fileURLToPath(new URL('./support/bare.ts', import.meta.url)), String(barePort)],
+  {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  },
+);
 await new Promise((resolve) => bare.stdout.once('data', resolve));
 
 const targets = {

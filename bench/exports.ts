@@ -7,10 +7,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { openReader } from '../src/store/sqlite/reader.ts';
-import { discard, median, report, residentMb, scratch, share, startPlane } from './harness.ts';
-import type { LoadResult } from './load.ts';
-import { load, recordedEvents } from './recorded.ts';
+import { openReader } from '../src/store/sqlite/store.ts';
+import { discard, median, report, residentMb, scratch, share, startPlane } from './support/harness.ts';
+import type { LoadResult } from './support/load.ts';
+import { load, recordedEvents } from './support/recorded.ts';
 
 const events = Number(process.argv[2] ?? 1_000_000);
 const folder = scratch();

@@ -4,9 +4,9 @@
  */
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
-import { inclusionPlan, inclusionProof, TileCache, TileEdge } from '../src/core/tile.ts';
-import { leafHash, verifyInclusion } from '../src/core/merkle.ts';
-import { discard, percentile, report, scratch } from './harness.ts';
+import { inclusionPlan, inclusionProof, TileCache, TileEdge } from '../src/core/merkle/tile.ts';
+import { leafHash, verifyInclusion } from '../src/core/merkle/tree.ts';
+import { discard, percentile, report, scratch } from './support/harness.ts';
 
 const leaves = Number(process.argv[2] ?? 10_000_000);
 const folder = scratch();

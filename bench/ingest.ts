@@ -7,10 +7,10 @@ import { createRequire } from 'node:module';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventInput } from '../src/contract/events.ts';
-import { Bare } from './floor.ts';
-import { cpuSeconds, discard, median, peer, report, scratch, share, startPlane } from './harness.ts';
-import type { LoadResult } from './load.ts';
-import { load, recordedEvents } from './recorded.ts';
+import { Bare } from './support/floor.ts';
+import { cpuSeconds, discard, median, peer, report, scratch, share, startPlane } from './support/harness.ts';
+import type { LoadResult } from './support/load.ts';
+import { load, recordedEvents } from './support/recorded.ts';
 
 const rounds = Number(process.argv[2] ?? 5);
 const connections = Number(process.argv[3] ?? 4);

@@ -6,9 +6,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import peer from 'canonicalize';
-import { canonicalize, largeBounds, parseJson } from '../src/core/json.ts';
-import type { Json } from '../src/core/json.ts';
-import { alternate, dataRoot, milliseconds, report, share } from './harness.ts';
+import { canonicalize, largeBounds, parseJson } from '../src/core/json/parse.ts';
+import type { Json } from '../src/core/json/parse.ts';
+import { alternate, dataRoot, milliseconds, report, share } from './support/harness.ts';
 
 interface Message {
   role: string;

@@ -4,13 +4,13 @@
  * its body, checked against the tree). `node bench/lists.ts [events] [sqlite|postgres]`; 5,000,000 take some minutes.
  */
 import { randomBytes } from 'node:crypto';
-import { saltPool } from '../src/core/disclosure.ts';
-import { draftEvent, draftLeaf, type EventDraft } from '../src/core/record.ts';
-import type { EventFilter, Leaf, Store } from '../src/store/port.ts';
-import { openPostgres } from '../src/store/postgres/index.ts';
-import { openStore } from '../src/store/sqlite/index.ts';
-import { startServer } from '../test/store/postgres/server.ts';
-import { alternate, discard, milliseconds, report, scratch } from './harness.ts';
+import { saltPool } from '../src/core/event/disclosure.ts';
+import { draftEvent, draftLeaf, type EventDraft } from '../src/core/event/record.ts';
+import type { EventFilter, Leaf, Store } from '../src/store/port/store.ts';
+import { openPostgres } from '../src/store/postgres/store.ts';
+import { openStore } from '../src/store/sqlite/store.ts';
+import { startServer } from '../test/store/postgres/support/server.ts';
+import { alternate, discard, milliseconds, report, scratch } from './support/harness.ts';
 
 const total = Number(process.argv[2] ?? 5_000_000);
 const engines = process.argv[3] === undefined ? ['sqlite', 'postgres'] : [process.argv[3]];

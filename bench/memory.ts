@@ -1,8 +1,8 @@
 /** Resident memory of a plane: idle, and over minutes of ingest. `node bench/memory.ts [minutes]` */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { discard, report, residentMb, scratch, startPlane } from './harness.ts';
-import { load, recordedEvents } from './recorded.ts';
+import { discard, report, residentMb, scratch, startPlane } from './support/harness.ts';
+import { load, recordedEvents } from './support/recorded.ts';
 
 const minutes = Number(process.argv[2] ?? 10);
 const folder = scratch();

@@ -4,10 +4,10 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createClient } from '../src/client/client.ts';
-import { discard, report, residentMb, scratch, startPlane } from './harness.ts';
-import type { LoadResult } from './load.ts';
-import { load, recordedEvents } from './recorded.ts';
+import { createClient } from '../src/client/create.ts';
+import { discard, report, residentMb, scratch, startPlane } from './support/harness.ts';
+import type { LoadResult } from './support/load.ts';
+import { load, recordedEvents } from './support/recorded.ts';
 
 const events = Number(process.argv[2] ?? 1_000_000);
 const folder = scratch();

@@ -9,25 +9,25 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { enrolPlane } from '../plane/enrol.ts';
-import { planeInit, projectOf as planeProject } from '../plane/init.ts';
-import { ServiceLink, type LinkMessage } from '../plane/link.ts';
-import { openOutbox, type Outbox } from '../plane/outbox.ts';
-import { makeReports, type Maker } from '../plane/report.ts';
-import { Sender } from '../plane/sender.ts';
+import { enrolPlane } from '../plane/enrolment/exchange.ts';
+import { planeInit, projectOf as planeProject } from '../plane/data/init.ts';
+import { ServiceLink, type LinkMessage } from '../plane/enrolment/link.ts';
+import { openOutbox, type Outbox } from '../plane/telemetry/outbox.ts';
+import { makeReports, type Maker } from '../plane/telemetry/report.ts';
+import { Sender } from '../plane/telemetry/sender.ts';
 import { typeId } from '../src/core/id.ts';
-import { readPlaneFile } from '../src/host/config.ts';
-import { genesisLeaf } from '../src/host/genesis.ts';
-import { readKeys } from '../src/host/keys.ts';
-import { openEngine } from '../src/host/service.ts';
-import { serviceInit } from '../src/host/serviceinit.ts';
-import { unmetered } from '../src/service/append.ts';
-import { createToken, keyDigest } from '../src/service/keys.ts';
-import { silentLog } from '../src/service/log.ts';
-import { Sequencer } from '../src/store/sequencer.ts';
-import { openStore, type SqliteStore } from '../src/store/sqlite/index.ts';
-import { event, genesis, projectOf as testProject, request } from '../test/store/fixture.ts';
-import { storedProject, tenant } from '../test/store/tenants.ts';
+import { readPlaneFile } from '../src/host/data/config.ts';
+import { genesisLeaf } from '../src/host/data/genesis.ts';
+import { readKeys } from '../src/host/data/keys.ts';
+import { openEngine } from '../src/host/service/serve.ts';
+import { serviceInit } from '../src/host/service/init.ts';
+import { unmetered } from '../src/service/events/append.ts';
+import { createToken, keyDigest } from '../src/service/access/token-format.ts';
+import { silentLog } from '../src/service/call/log.ts';
+import { Sequencer } from '../src/store/append/sequencer.ts';
+import { openStore, type SqliteStore } from '../src/store/sqlite/store.ts';
+import { event, genesis, projectOf as testProject, request } from '../test/store/support/fixture.ts';
+import { storedProject, tenant } from '../test/store/support/tenants.ts';
 import {
   alternate,
   discard,
@@ -39,7 +39,7 @@ import {
   residentMb,
   scratch,
   share,
-} from './harness.ts';
+} from './support/harness.ts';
 
 const rounds = Number(process.argv[2] ?? 7);
 const days = Number(process.argv[3] ?? 90);

@@ -11,20 +11,20 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { newSigningSecret, parseSigningSecret } from '../src/core/telemetrysignature.ts';
+import { newSigningSecret, parseSigningSecret } from '../src/core/plane/signature.ts';
 import { typeId } from '../src/core/id.ts';
-import { genesisLeaf } from '../src/host/genesis.ts';
-import { createSeal } from '../src/host/hosting.ts';
-import { readKeys } from '../src/host/keys.ts';
-import { openEngine } from '../src/host/service.ts';
-import { serviceInit } from '../src/host/serviceinit.ts';
-import { createToken, keyDigest } from '../src/service/keys.ts';
-import { silentLog } from '../src/service/log.ts';
-import { unmetered } from '../src/service/append.ts';
-import type { Store, StoredPlane } from '../src/store/port.ts';
-import { startServer } from '../test/store/postgres/server.ts';
-import { storedProject, tenant } from '../test/store/tenants.ts';
-import { canonical, ReportingPlane } from '../test/telemetryplane.ts';
+import { genesisLeaf } from '../src/host/data/genesis.ts';
+import { createSeal } from '../src/host/process/hosting.ts';
+import { readKeys } from '../src/host/data/keys.ts';
+import { openEngine } from '../src/host/service/serve.ts';
+import { serviceInit } from '../src/host/service/init.ts';
+import { createToken, keyDigest } from '../src/service/access/token-format.ts';
+import { silentLog } from '../src/service/call/log.ts';
+import { unmetered } from '../src/service/events/append.ts';
+import type { Store, StoredPlane } from '../src/store/port/store.ts';
+import { startServer } from '../test/store/postgres/support/server.ts';
+import { storedProject, tenant } from '../test/store/support/tenants.ts';
+import { canonical, ReportingPlane } from '../test/support/telemetry-plane.ts';
 import {
   cpuSeconds,
   discard,
@@ -35,8 +35,8 @@ import {
   residentMb,
   scratch,
   share,
-} from './harness.ts';
-import type { PlaneReport, PlanesLoad, PlanesLoaded } from './planesload.ts';
+} from './support/harness.ts';
+import type { PlaneReport, PlanesLoad, PlanesLoaded } from './support/planes-load.ts';
 
 const planes = Number(process.argv[2] ?? 10_000);
 const seconds = Number(process.argv[3] ?? 60);
@@ -138,7 +138,7 @@ function reportsOf(senders: readonly Sender[], name: string, count = senders.len
 }
 
 function load(options: PlanesLoad): Promise<PlanesLoaded> {
-  const script = fileURLToPath(new URL('planesload.ts', import.meta.url));
+  const script = fileURLToPath(new URL('./support/planes-load.ts', import.meta.url));
   const child = spawn(process.execPath, [script, JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -223,7 +223,7 @@ const saturated = await measure(service, { file: reportsOf(senders, 'saturated')
 const memory = residentMb(service.pid);
 await service.stop();
 const floor = await started(
-  (port) => [fileURLToPath(new URL('bareplanes.ts', import.meta.url)), String(port)],
+  (port) => [fileURLToPath(new URL('./support/bare-planes.ts', import.meta.url)), String(port)],
   async (port) => (await fetch(`http://127.0.0.1:${port}/`)).status === 404,
 );
 const bare = await measure(floor, { file: join(folder, 'saturated.json'), connections });

@@ -4,15 +4,15 @@
  * index, beside asking every policy, and the risk router. CPU of this thread, variants in turn.
  * `node bench/policy.ts [rounds]`
  */
-import { canonicalCondition } from '../src/core/policy/canonical.ts';
-import { counts } from '../src/core/policy/decision.ts';
-import { PolicySet } from '../src/core/policy/set.ts';
-import { parseText } from '../src/core/policy/text.ts';
+import { canonicalCondition } from '../src/core/policy/language/canonical.ts';
+import { counts } from '../src/core/policy/evaluate/decision.ts';
+import { PolicySet } from '../src/core/policy/set/in-force.ts';
+import { parseText } from '../src/core/policy/language/text.ts';
 import { defaultRiskConfig, riskRouter } from '../src/core/risk/config.ts';
 import { evaluateRisk } from '../src/core/risk/router.ts';
-import { governedCalls, policyOf } from './governed.ts';
-import { alternate, report } from './harness.ts';
-import { engines } from './peers.ts';
+import { governedCalls, policyOf } from './support/governed.ts';
+import { alternate, report } from './support/harness.ts';
+import { engines } from './support/peers.ts';
 
 const rounds = Number(process.argv[2] ?? 15);
 const calls = governedCalls('policy');

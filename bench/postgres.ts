@@ -3,15 +3,15 @@
  * indexes, on one server, in alternation. The server and its client share the machine. `node bench/postgres.ts [rounds]`
  */
 import { randomBytes } from 'node:crypto';
-import { saltPool } from '../src/core/disclosure.ts';
-import { draftEvent, draftLeaf, type EventDraft } from '../src/core/record.ts';
+import { saltPool } from '../src/core/event/disclosure.ts';
+import { draftEvent, draftLeaf, type EventDraft } from '../src/core/event/record.ts';
 import type { EventInput } from '../src/contract/events.ts';
-import type { AppendRequest, Store } from '../src/store/port.ts';
-import { openPostgres } from '../src/store/postgres/index.ts';
-import { startServer } from '../test/store/postgres/server.ts';
-import { BarePostgres } from './barepostgres.ts';
-import { alternate, milliseconds, report, scratch, share } from './harness.ts';
-import { recordedEvents } from './recorded.ts';
+import type { AppendRequest, Store } from '../src/store/port/store.ts';
+import { openPostgres } from '../src/store/postgres/store.ts';
+import { startServer } from '../test/store/postgres/support/server.ts';
+import { BarePostgres } from './support/bare-postgres.ts';
+import { alternate, milliseconds, report, scratch, share } from './support/harness.ts';
+import { recordedEvents } from './support/recorded.ts';
 
 const rounds = Number(process.argv[2] ?? 7);
 const size = 500;

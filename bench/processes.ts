@@ -7,13 +7,13 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { genesisLeaf } from '../src/host/genesis.ts';
-import { readKeys } from '../src/host/keys.ts';
-import { serviceInit } from '../src/host/serviceinit.ts';
-import { createKey } from '../src/service/keys.ts';
-import { openPostgres } from '../src/store/postgres/index.ts';
-import { startServer } from '../test/store/postgres/server.ts';
-import { storedProject, tenant } from '../test/store/tenants.ts';
+import { genesisLeaf } from '../src/host/data/genesis.ts';
+import { readKeys } from '../src/host/data/keys.ts';
+import { serviceInit } from '../src/host/service/init.ts';
+import { createKey } from '../src/service/access/token-format.ts';
+import { openPostgres } from '../src/store/postgres/store.ts';
+import { startServer } from '../test/store/postgres/support/server.ts';
+import { storedProject, tenant } from '../test/store/support/tenants.ts';
 import {
   cpuSeconds,
   discard,
@@ -24,8 +24,8 @@ import {
   report,
   scratch,
   share,
-} from './harness.ts';
-import { load, recordedEvents } from './recorded.ts';
+} from './support/harness.ts';
+import { load, recordedEvents } from './support/recorded.ts';
 
 const rounds = Number(process.argv[2] ?? 7);
 const connections = Number(process.argv[3] ?? 4);

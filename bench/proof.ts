@@ -4,15 +4,15 @@
  * Run: `node bench/proof.ts [events]`.
  */
 import { hash } from 'node:crypto';
-import { bundleText } from '../src/core/bundle.ts';
-import { GraphBuilder } from '../src/core/graphbuilder.ts';
-import { GraphUnion } from '../src/core/graphunion.ts';
-import { EventIntegrity } from '../src/core/integrity.ts';
-import { RunGraph } from '../src/core/lineage.ts';
-import { readRunEvent, type RunEvent, type RunLeaf } from '../src/core/runevent.ts';
-import { verifyBundle } from '../src/core/verify.ts';
-import { ProofLog, trust } from '../test/core/prooflog.ts';
-import { alternate, milliseconds, report } from './harness.ts';
+import { bundleText } from '../src/core/proof/bundle.ts';
+import { GraphBuilder } from '../src/core/graph/builder.ts';
+import { GraphUnion } from '../src/core/graph/union.ts';
+import { EventIntegrity } from '../src/core/proof/integrity.ts';
+import { RunGraph } from '../src/core/graph/lineage.ts';
+import { readRunEvent, type RunEvent, type RunLeaf } from '../src/core/event/run-entry.ts';
+import { verifyBundle } from '../src/core/proof/verify.ts';
+import { ProofLog, trust } from '../test/core/proof/log.ts';
+import { alternate, milliseconds, report } from './support/harness.ts';
 
 const events = Number(process.argv[2] ?? 20_000);
 const rounds = 7;

@@ -4,10 +4,10 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createClient } from '../src/client/client.ts';
+import { createClient } from '../src/client/create.ts';
 import { limits } from '../src/contract/limits.ts';
-import { discard, report, residentMb, scratch, startPlane } from './harness.ts';
-import { load, recordedEvents } from './recorded.ts';
+import { discard, report, residentMb, scratch, startPlane } from './support/harness.ts';
+import { load, recordedEvents } from './support/recorded.ts';
 
 const events = Number(process.argv[2] ?? 100_000);
 const evaluations = Number(process.argv[3] ?? 10_000);

@@ -16,9 +16,9 @@ import {
   scratch,
   share,
   startPlane,
-} from './harness.ts';
-import type { LoadResult } from './load.ts';
-import { load, recordedEvents } from './recorded.ts';
+} from './support/harness.ts';
+import type { LoadResult } from './support/load.ts';
+import { load, recordedEvents } from './support/recorded.ts';
 
 const rounds = Number(process.argv[2] ?? 5);
 const seconds = Number(process.argv[3] ?? 4);
@@ -28,9 +28,13 @@ writeFileSync(bodies, JSON.stringify(recordedEvents('single').map((event) => JSO
 
 const plane = await startPlane();
 const barePort = await freePort();
-const bare = spawn(process.execPath, [fileURLToPath(new URL('bare.ts', import.meta.url)), String(barePort)], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-});
+const bare = spawn(
+  process.execPath,
+  [fileURLToPath(new URL('./support/bare.ts', import.meta.url)), String(barePort)],
+  {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  },
+);
 await new Promise((resolve) => bare.stdout.once('data', resolve));
 
 const shared = { key: plane.apiKey, connections: 64, seconds, bodies, path: '/api/v1/events' };

@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { alternate, discard, entry, milliseconds, report, scratch, startPlane } from './harness.ts';
+import { alternate, discard, entry, milliseconds, report, scratch, startPlane } from './support/harness.ts';
 
 const home = scratch();
 const env = { PATH: process.env['PATH'], HOME: home, XDG_CACHE_HOME: join(home, 'cache') };

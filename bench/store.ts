@@ -6,13 +6,23 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Bare } from './floor.ts';
-import { saltPool } from '../src/core/disclosure.ts';
-import { draftEvent, draftLeaf, type EventDraft } from '../src/core/record.ts';
+import { Bare } from './support/floor.ts';
+import { saltPool } from '../src/core/event/disclosure.ts';
+import { draftEvent, draftLeaf, type EventDraft } from '../src/core/event/record.ts';
 import type { EventInput } from '../src/contract/events.ts';
-import type { AppendRequest } from '../src/store/port.ts';
-import { openStore, storeFiles, type SqliteStore } from '../src/store/sqlite/index.ts';
-import { alternate, dataRoot, discard, milliseconds, percentile, report, scratch, share } from './harness.ts';
+import type { AppendRequest } from '../src/store/port/store.ts';
+import { openStore, type SqliteStore } from '../src/store/sqlite/store.ts';
+import { storeFiles } from '../src/store/file/paths.ts';
+import {
+  alternate,
+  dataRoot,
+  discard,
+  milliseconds,
+  percentile,
+  report,
+  scratch,
+  share,
+} from './support/harness.ts';
 
 interface Message {
   role: string;

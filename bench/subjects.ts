@@ -5,11 +5,11 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { saltPool } from '../src/core/disclosure.ts';
-import { draftEvent, draftLeaf, type EventDraft } from '../src/core/record.ts';
-import { openStore } from '../src/store/sqlite/index.ts';
-import { discard, median, report, scratch } from './harness.ts';
-import { recordedEvents } from './recorded.ts';
+import { saltPool } from '../src/core/event/disclosure.ts';
+import { draftEvent, draftLeaf, type EventDraft } from '../src/core/event/record.ts';
+import { openStore } from '../src/store/sqlite/store.ts';
+import { discard, median, report, scratch } from './support/harness.ts';
+import { recordedEvents } from './support/recorded.ts';
 
 const rounds = Number(process.argv[2] ?? 3);
 const batchSize = 500;

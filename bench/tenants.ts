@@ -7,16 +7,17 @@
 import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
 import { Client } from 'pg';
-import type { Store } from '../src/store/port.ts';
-import { openPostgres } from '../src/store/postgres/index.ts';
-import { openStore, storeFiles } from '../src/store/sqlite/index.ts';
-import { positionBits } from '../src/store/sqlite/position.ts';
-import { event, request } from '../test/store/fixture.ts';
-import { startServer, type Server } from '../test/store/postgres/server.ts';
-import { plannedStatements, strayed } from '../test/store/postgres/plans.ts';
-import { apply, session, storedProject, tenant, moreProjects } from '../test/store/tenants.ts';
-import { alternate, discard, milliseconds, report, scratch } from './harness.ts';
-import { otherTenants, postgresDialect, sqliteDialect, type OtherTenants } from './othertenants.ts';
+import type { Store } from '../src/store/port/store.ts';
+import { openPostgres } from '../src/store/postgres/store.ts';
+import { openStore } from '../src/store/sqlite/store.ts';
+import { storeFiles } from '../src/store/file/paths.ts';
+import { positionBits } from '../src/store/file/position.ts';
+import { event, request } from '../test/store/support/fixture.ts';
+import { startServer, type Server } from '../test/store/postgres/support/server.ts';
+import { plannedStatements, strayed } from '../test/store/postgres/support/plans.ts';
+import { apply, session, storedProject, tenant, moreProjects } from '../test/store/support/tenants.ts';
+import { alternate, discard, milliseconds, report, scratch } from './support/harness.ts';
+import { otherTenants, postgresDialect, sqliteDialect, type OtherTenants } from './support/other-tenants.ts';
 
 const [organizations, projectsEach] = [Number(process.argv[2] ?? 1000), Number(process.argv[3] ?? 1000)];
 const engines = process.argv[4] === undefined ? ['sqlite', 'postgres'] : [process.argv[4]];

@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createClient } from '../src/client/client.ts';
+import { createClient } from '../src/client/create.ts';
 import {
   alternate,
   discard,
@@ -15,8 +15,8 @@ import {
   report,
   scratch,
   startPlane,
-} from './harness.ts';
-import { recordedEvents } from './recorded.ts';
+} from './support/harness.ts';
+import { recordedEvents } from './support/recorded.ts';
 
 const rounds = Number(process.argv[2] ?? 31);
 const folder = scratch();

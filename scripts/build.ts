@@ -3,8 +3,8 @@
  *
  *   gov.cjs       first file of the command line: version, Node check, compile cache   src/cli/entry.ts
  *   main.cjs      the command line; what it loads by `import()` stays in files apart   src/cli/main.ts
- *   worker.js     the thread that computes beside the server                           src/host/worker.ts
- *   writer.cjs    the thread that writes for the server                                src/store/sqlite/thread.ts
+ *   worker.js     the thread that computes beside the server                           src/host/process/worker.ts
+ *   writer.cjs    the thread that writes for the server                                src/store/sqlite/write/thread.ts
  *   client.js     the client library; its declarations go to types/                    src/client/index.ts
  *   data-*.json   schemas of the contract and commands, parsed when asked for          scripts/frozen.ts
  *   NOTICE        licences of the packages that were bundled
@@ -36,8 +36,8 @@ const commands: Target = { source: 'src/cli/main.ts', file: 'main.cjs', isRequir
 const targets: readonly Target[] = [
   { source: 'src/cli/entry.ts', file: 'gov.cjs', isRequired: true },
   commands,
-  { source: 'src/host/worker.ts', file: 'worker.js', isRequired: false },
-  { source: 'src/store/sqlite/thread.ts', file: 'writer.cjs', isRequired: false },
+  { source: 'src/host/process/worker.ts', file: 'worker.js', isRequired: false },
+  { source: 'src/store/sqlite/write/thread.ts', file: 'writer.cjs', isRequired: false },
   client,
 ];
 
@@ -116,7 +116,7 @@ function verifiers(context: ChunkingContext): ReadonlySet<string> {
     reached.add(id);
     context.getModuleInfo(id)?.importedIds.forEach(reach);
   };
-  reach(join(project, 'src/cli/commands/proofs-verify.ts'));
+  reach(join(project, 'src/cli/commands/proofs/verify.ts'));
   return reached;
 }
 

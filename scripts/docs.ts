@@ -1,18 +1,18 @@
 /**
  * Writes the reference pages that the code knows: problems, verdicts, limits, HTTP operations and the
  * command line.
- * `npm run docs` runs it; `test/reference.test.ts` compares the pages with what this module returns.
+ * `npm run docs` runs it; `test/docs/reference.test.ts` compares the pages with what this module returns.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { manifest } from '../src/cli/commands/commands.ts';
-import { formats as commonFormats } from '../src/cli/globals.ts';
+import { manifest } from '../src/cli/commands/tool/list.ts';
+import { formats as commonFormats } from '../src/cli/program/globals.ts';
 import { limits } from '../src/contract/limits.ts';
 import { streams } from '../src/contract/events.ts';
 import type { Operation } from '../src/contract/operation.ts';
-import { problemsPage } from '../src/contract/problemhelp.ts';
+import { problemsPage } from '../src/contract/problem-help.ts';
 import { table } from '../src/contract/table.ts';
-import { verdictCodes } from '../src/core/verdict.ts';
+import { verdictCodes } from '../src/core/proof/verdict.ts';
 
 type Manifest = ReturnType<typeof manifest>;
 type Command = Manifest['commands'][number];

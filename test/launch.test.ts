@@ -21,7 +21,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { projectRoot } from './shared.ts';
+import { projectRoot } from './paths.ts';
 
 const entry = join(projectRoot, 'dist/gov.cjs');
 const version = `gov ${JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')).version}\n`;

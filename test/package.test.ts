@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { projectRoot } from './shared.ts';
+import { projectRoot } from './paths.ts';
 
 const run = promisify(execFile);
 const isBuilt = existsSync(join(projectRoot, 'dist/gov.cjs'));

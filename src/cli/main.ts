@@ -4,8 +4,8 @@
  * `test/cli/main.test.ts` runs it as a child process.
  */
 import { version } from '../client/version.ts';
-import { processIo } from './io.ts';
-import type { Io } from './io.ts';
+import { processIo } from './terminal/io.ts';
+import type { Io } from './terminal/io.ts';
 import { run } from './run.ts';
 
 /** Runs the tool on these words (without `node` and the script). Never throws. */

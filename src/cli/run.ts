@@ -1,17 +1,17 @@
 /** One call of the tool: parse, resolve, run, report. `test/cli/main.test.ts` runs it as a child process. */
-import type { ClientNote } from '../client/client.ts';
+import type { ClientNote } from '../client/create.ts';
 import type { OperationId } from '../contract/table.ts';
-import type { Invocation } from './command.ts';
-import { loaders } from './commands/index.ts';
-import { CliError, exit } from './exit.ts';
-import { OutputClosed, Writer } from './io.ts';
-import type { Io } from './io.ts';
-import { Out } from './out.ts';
-import { parse } from './program.ts';
-import type { ParsedCommand } from './program.ts';
-import { safe, stylesFor } from './safe.ts';
-import { Session } from './session.ts';
-import { plainSettings, resolveSettings, wantsJsonErrors } from './settings.ts';
+import type { Invocation } from './program/command.ts';
+import { loaders } from './commands/loaders.ts';
+import { CliError, exit } from './program/exit.ts';
+import { OutputClosed, Writer } from './terminal/io.ts';
+import type { Io } from './terminal/io.ts';
+import { Out } from './terminal/out.ts';
+import { parse } from './program/parse.ts';
+import type { ParsedCommand } from './program/parse.ts';
+import { safe, stylesFor } from './terminal/safe.ts';
+import { Session } from './context/session.ts';
+import { plainSettings, resolveSettings, wantsJsonErrors } from './context/settings.ts';
 
 /** Why the work was ended from outside. */
 class Interrupted extends Error {
@@ -83,7 +83,7 @@ async function execute(parsed: ParsedCommand, { out, io, signal }: Surroundings)
   const invocation = { ...parsed, settings, session, out, io, signal } as unknown as Invocation<never>;
   try {
     if (parsed.spec.changes !== undefined && session.unnamedProduction() !== null) {
-      const { guardProduction, isChange } = await import('./guard.ts');
+      const { guardProduction, isChange } = await import('./program/guard.ts');
       if (isChange(parsed.spec, parsed.flags)) await guardProduction(session, { out, io, signal });
     }
     return (await start(parsed, invocation)) ?? exit.ok;

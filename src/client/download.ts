@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { limits } from '../contract/limits.ts';
 import { table } from '../contract/table.ts';
-import { credentialHeaders, pathOf, problemOf, type Client } from './client.ts';
+import { credentialHeaders, pathOf, problemOf, type Client } from './create.ts';
 import { type GovApiError, GovNetworkError } from './errors.ts';
 import { pause, retryDelayMs } from './retry.ts';
 import type { OpenReply } from './transport.ts';

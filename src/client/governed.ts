@@ -9,7 +9,7 @@ import type { Approval } from '../contract/approvals.ts';
 import type { EventInput } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import type { ToolCall, ToolDecision } from '../contract/tools.ts';
-import type { Client } from './client.ts';
+import type { Client } from './create.ts';
 import { GovApiError } from './errors.ts';
 import { isTransient, pause } from './retry.ts';
 

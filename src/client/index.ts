@@ -1,6 +1,6 @@
 /** The client SDK: `import { createClient } from 'gov'`. */
-export { createClient } from './client.ts';
-export type { Answer, CallInput, Client, ClientNote, ClientOptions, Method } from './client.ts';
+export { createClient } from './create.ts';
+export type { Answer, CallInput, Client, ClientNote, ClientOptions, Method } from './create.ts';
 export { downloadExport } from './download.ts';
 export type { Downloaded, DownloadOptions, DownloadSink } from './download.ts';
 export { GovApiError, GovNetworkError } from './errors.ts';

@@ -7,8 +7,8 @@ import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
 import type { AuditEvent } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
-import { credentialHeaders } from './client.ts';
-import type { Client } from './client.ts';
+import { credentialHeaders } from './create.ts';
+import type { Client } from './create.ts';
 import { GovApiError, GovNetworkError } from './errors.ts';
 import { isTransient, pause, retryDelayMs } from './retry.ts';
 

@@ -1,14 +1,14 @@
 /** Auth: sign-up, sessions, tokens of the command line (interface §4.8; decisions A15, B14-B16, I1, I2). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { environments } from './authwords.ts';
+import { environments } from './auth-words.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { exact, nullable, oneOf, serviceId, timestamp } from './shapes.ts';
-import { namePattern } from './textpatterns.ts';
+import { namePattern } from './text-patterns.ts';
 
-export { environments, projectHeader, sessionCookie } from './authwords.ts';
-export type { Environment } from './authwords.ts';
+export { environments, projectHeader, sessionCookie } from './auth-words.ts';
+export type { Environment } from './auth-words.ts';
 
 /** A name for people to read. */
 export const displayName = (maxLength: number, description: string) =>

@@ -7,7 +7,7 @@ import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { action, policyId, policyParams, proposedVersion, severity, version } from './policies.ts';
-import { policyOutcomes } from './policywords.ts';
+import { policyOutcomes } from './policy-words.ts';
 import {
   clientId,
   cursorQuery,

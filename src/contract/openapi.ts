@@ -20,7 +20,7 @@ import {
   tagText,
   type JsonRecord,
   type JsonValue,
-} from './openapiparts.ts';
+} from './openapi-parts.ts';
 import { accessOf, type Operation } from './operation.ts';
 import { table } from './table.ts';
 

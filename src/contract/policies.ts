@@ -1,12 +1,12 @@
 /**
  * Policies and their life cycle (interface §3.1, §4.6; decisions G1-G4, G9). The semantics are in
- * `core/policy/lifecycle.ts`.
+ * `src/core/policy/set/lifecycle.ts`.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import { policyActions, policySeverities, policyStatuses } from './policywords.ts';
+import { policyActions, policySeverities, policyStatuses } from './policy-words.ts';
 import {
   clientId,
   cursorQuery,

@@ -6,7 +6,7 @@ import { Edge, Node } from './graphs.ts';
 import { jobStatuses } from './jobs.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import { driftSeverities, stepStatuses } from './replaywords.ts';
+import { driftSeverities, stepStatuses } from './replay-words.ts';
 import {
   clientId,
   cursorQuery,

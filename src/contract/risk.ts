@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import { riskActions, riskModes } from './riskwords.ts';
+import { riskActions, riskModes } from './risk-words.ts';
 import {
   clientId,
   cursorQuery,

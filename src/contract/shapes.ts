@@ -4,7 +4,7 @@
 import { Type } from 'typebox';
 import type { TLiteral, TProperties, TSchema, TUnion } from 'typebox';
 import { limits } from './limits.ts';
-import { idPattern } from './textpatterns.ts';
+import { idPattern } from './text-patterns.ts';
 
 /** An object that refuses unknown members; the only way in which inputs are declared. */
 export const exact = <Properties extends TProperties>(properties: Properties) =>
@@ -25,7 +25,7 @@ export const serviceId = (prefix: string) =>
     description: `TypeID with prefix ${prefix}`,
   });
 
-/** RFC 3339 with offset; calendar and range are checked by `core/time.ts`. */
+/** RFC 3339 with offset; calendar and range are checked by `src/core/time.ts`. */
 export const timestamp = (description: string) => Type.String({ format: 'date-time', description });
 
 /** One of these words. */

@@ -4,8 +4,8 @@
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { environments } from './authwords.ts';
-import { dataPlanes, NewestReport } from './dataplanes.ts';
+import { environments } from './auth-words.ts';
+import { dataPlanes, NewestReport } from './data-planes.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { exact, nullable, oneOf, serviceId, sha256Hash, timestamp } from './shapes.ts';
@@ -22,7 +22,7 @@ import {
   challengeId,
   provenLeaf,
   attestationStatuses,
-} from './telemetryparts.ts';
+} from './telemetry-parts.ts';
 
 export {
   type DataPlane,
@@ -32,8 +32,8 @@ export {
   type NewestReport,
   planeStatuses,
   type ReportRecord,
-} from './dataplanes.ts';
-export { attestationStatuses } from './telemetryparts.ts';
+} from './data-planes.ts';
+export { attestationStatuses } from './telemetry-parts.ts';
 
 export const usageSchema = 'gov.usage/1';
 export const attestSchema = 'gov.attest/1';

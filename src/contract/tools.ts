@@ -7,7 +7,7 @@ import type { Static } from 'typebox';
 import { Actor } from './events.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import { policyActions } from './policywords.ts';
+import { policyActions } from './policy-words.ts';
 import { clientId, exact, freeObject, nullable, oneOf, serviceId, sha256Hash, timestamp } from './shapes.ts';
 
 const label = Type.String({ minLength: 1, maxLength: limits.toolNameChars });

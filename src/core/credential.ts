@@ -1,7 +1,7 @@
 /**
  * When a credential is good for what it is shown for (contract B5, B8, M6): judged where a request comes in, by what is
  * remembered for some seconds, and again in the transaction of what must not outlive it.
- * Proven by `test/http/credentials.test.ts`, `test/store/suite/callers.ts` and `test/service/callers.test.ts`.
+ * Proven by `test/http/admit/credentials.test.ts`, `test/store/suite/tenancy/callers.ts` and `test/service/access/callers.test.ts`.
  */
 import { GovError } from '../contract/problems.ts';
 

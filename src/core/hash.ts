@@ -5,8 +5,8 @@
  * and nodes (0x01). Proven by `test/core/hash.test.ts` (FIPS 180-4 known answers).
  */
 import { hash, timingSafeEqual } from 'node:crypto';
-import { canonicalize } from './jcs.ts';
-import type { Json } from './jcs.ts';
+import { canonicalize } from './json/canonical.ts';
+import type { Json } from './json/canonical.ts';
 
 const hashPattern = /^sha256:[0-9a-f]{64}$/;
 

@@ -3,15 +3,15 @@
  * fingerprints the request, and refuses a repeat while the first is still running. The outcome itself is kept
  * by the store in the transaction of the effect. The fingerprint is an HMAC, not a mere hash: it is of the body as it
  * came, so that whoever reads the database could try out what was redacted of it.
- * Proven by `test/http/idempotency.test.ts`.
+ * Proven by `test/http/idempotency.engines.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
 import { GovError, problems, type ProblemCode } from '../contract/problems.ts';
 import { sha256 } from '../core/hash.ts';
-import { canonicalize, type Json } from '../core/json.ts';
-import type { Caller, Idempotency } from '../service/call.ts';
-import { fieldError } from '../service/schema.ts';
-import type { Services } from '../service/services.ts';
+import { canonicalize, type Json } from '../core/json/parse.ts';
+import type { Caller, Idempotency } from '../service/call/handler.ts';
+import { fieldError } from '../service/call/schema.ts';
+import type { Services } from '../service/dependencies.ts';
 
 /** Visible ASCII, and the RFC 8941 string form around it. */
 const visible = /^[\x21-\x7e]+$/;

@@ -3,11 +3,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import { accessOf, type Operation } from '../contract/operation.ts';
 import { table, type OperationId } from '../contract/table.ts';
-import type { Place } from '../service/shown.ts';
-import { admit } from './admit.ts';
-import { jsonMediaType } from './answer.ts';
+import type { Place } from '../service/access/shown.ts';
+import { admit } from './admit/request.ts';
+import { jsonMediaType } from './answer/write.ts';
 import { InFlight } from './idempotency.ts';
-import { rateOf, type HeaderLines } from './rates.ts';
+import { rateOf, type HeaderLines } from './admit/rates.ts';
 import {
   basePaths,
   environmentOf,
@@ -16,8 +16,8 @@ import {
   type MountOptions,
   type Route,
 } from './route.ts';
-import { fail, serve } from './serve.ts';
-import { OperationStats } from './stats.ts';
+import { fail, serve } from './execute.ts';
+import { OperationStats } from './answer/stats.ts';
 
 /** Adds every operation, which both base paths lead to (`routedUrl`); answers the counters of what was mounted. */
 export function mount(app: FastifyInstance, options: MountOptions): OperationStats[] {

@@ -10,17 +10,17 @@ import type {
   Replayed,
   Streamed,
   Written,
-} from '../service/call.ts';
-import type { Credentials } from '../service/credentials.ts';
-import type { Check } from '../service/schema.ts';
-import type { Services } from '../service/services.ts';
-import type { Place } from '../service/shown.ts';
-import type { Gate } from './gate.ts';
+} from '../service/call/handler.ts';
+import type { Credentials } from '../service/access/credentials.ts';
+import type { Check } from '../service/call/schema.ts';
+import type { Services } from '../service/dependencies.ts';
+import type { Place } from '../service/access/shown.ts';
+import type { Gate } from './admit/gate.ts';
 import type { InFlight } from './idempotency.ts';
-import type { Overload } from './overload.ts';
-import type { HeaderLines, RateName } from './rates.ts';
-import type { OperationStats } from './stats.ts';
-import type { Unsent } from './unsent.ts';
+import type { Overload } from './admit/overload.ts';
+import type { HeaderLines, RateName } from './admit/rates.ts';
+import type { OperationStats } from './answer/stats.ts';
+import type { Unsent } from './answer/unsent.ts';
 
 export interface MountOptions {
   readonly services: Services;

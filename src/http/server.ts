@@ -1,7 +1,7 @@
 /**
  * The HTTP server: Fastify, hardened (reliability S19-S21, S42). Only this folder knows Fastify. Nothing that
  * Fastify would do to a body happens: no coercion, no defaults, no schema of its own.
- * Proven by `test/http/transport.test.ts`, `slow.test.ts` and `hostile.test.ts`.
+ * Proven by `test/http/transport.test.ts`, `test/http/answer/slow.test.ts` and `test/http/hostile.test.ts`.
  */
 import { STATUS_CODES, type ServerOptions as ListenerOptions } from 'node:http';
 import { Server as SecureServer } from 'node:https';
@@ -11,26 +11,26 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import { table, type OperationId } from '../contract/table.ts';
-import type { Handlers } from '../service/call.ts';
-import type { Log } from '../service/log.ts';
-import { prepareChecks } from '../service/schema.ts';
-import type { Services } from '../service/services.ts';
-import { Addresses } from './address.ts';
-import { apiVersion, isClosing, writeAnswer } from './answer.ts';
-import { boundSockets } from './sockets.ts';
-import { spendOfAddress, type Gate } from './gate.ts';
+import type { Handlers } from '../service/call/handler.ts';
+import type { Log } from '../service/call/log.ts';
+import { prepareChecks } from '../service/call/schema.ts';
+import type { Services } from '../service/dependencies.ts';
+import { Addresses } from './admit/address.ts';
+import { apiVersion, isClosing, writeAnswer } from './answer/write.ts';
+import { boundSockets } from './admit/sockets.ts';
+import { spendOfAddress, type Gate } from './admit/gate.ts';
 import { mount } from './mount.ts';
-import { Origins } from './origins.ts';
-import { Overload } from './overload.ts';
-import { renderPage } from './pages.ts';
-import { problemMediaType, renderProblem } from './problem.ts';
-import { Rates, type RateOptions } from './rates.ts';
-import { requestId } from './requestid.ts';
+import { Origins } from './admit/origins.ts';
+import { Overload } from './admit/overload.ts';
+import { renderPage } from './answer/pages.ts';
+import { problemMediaType, renderProblem } from './answer/problem.ts';
+import { Rates, type RateOptions } from './admit/rates.ts';
+import { requestId } from './admit/request-id.ts';
 import { basePaths, routedUrl } from './route.ts';
-import { asGovError } from './serve.ts';
-import type { OperationStats } from './stats.ts';
+import { asGovError } from './execute.ts';
+import type { OperationStats } from './answer/stats.ts';
 import { asksForStream, Streams } from './stream.ts';
-import { Unsent, unsentBounds } from './unsent.ts';
+import { Unsent, unsentBounds } from './answer/unsent.ts';
 
 export interface ServerOptions {
   readonly services: Services;
@@ -195,7 +195,7 @@ function createApp(options: ServerOptions, context: Context): FastifyInstance {
       // queries are read by `text.ts`, from the text
       querystringParser: () => ({}),
     },
-    // bodies are checked by `serve.ts`: what Fastify would compile schemas with is not even loaded
+    // bodies are checked by `execute.ts`: what Fastify would compile schemas with is not even loaded
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     frameworkErrors: (error, request, reply) => refuse(error, { request, reply }, context),
     clientErrorHandler: (error, socket) => refuseRaw(error, socket, problemBase()),

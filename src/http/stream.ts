@@ -2,7 +2,7 @@
  * Live events over a WebSocket (contract O7, RFC 6455): `GET /events/stream?runId=&eventType=&after=`, one
  * JSON event per message. A reader is fed from the store, page by page, only as fast as it reads: nothing is
  * queued for it beyond one page, and one that stands still is closed with 1013 and resumes by `after`. Each page is
- * admitted as a request of its own would be. Proven by `test/http/stream.test.ts` and `revoked.test.ts`.
+ * admitted as a request of its own would be. Proven by `test/http/stream.engines.test.ts` and `test/http/admit/revoked.test.ts`.
  */
 import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -10,19 +10,19 @@ import type { WebSocket, WebSocketServer } from 'ws';
 import { streams } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
-import type { Caller } from '../service/call.ts';
-import type { JsonSchema } from '../service/explain.ts';
-import { EventTails, type NewEventReader } from '../service/newevents.ts';
-import type { Services } from '../service/services.ts';
-import { Denied, type Place } from '../service/shown.ts';
-import { apiVersion } from './answer.ts';
-import { requireScope } from './admit.ts';
-import { authenticate, spend, type Gate } from './gate.ts';
-import { checkEnvelope } from './negotiate.ts';
-import { problemMediaType, renderProblem } from './problem.ts';
-import { requestId } from './requestid.ts';
+import type { Caller } from '../service/call/handler.ts';
+import type { JsonSchema } from '../service/call/explain.ts';
+import { EventTails, type NewEventReader } from '../service/events/arrivals.ts';
+import type { Services } from '../service/dependencies.ts';
+import { Denied, type Place } from '../service/access/shown.ts';
+import { apiVersion } from './answer/write.ts';
+import { requireScope } from './admit/request.ts';
+import { authenticate, spend, type Gate } from './admit/gate.ts';
+import { checkEnvelope } from './admit/negotiate.ts';
+import { problemMediaType, renderProblem } from './answer/problem.ts';
+import { requestId } from './admit/request-id.ts';
 import { basePaths } from './route.ts';
-import { asGovError } from './serve.ts';
+import { asGovError } from './execute.ts';
 import { readQuery } from './text.ts';
 
 // a schema of the contract is JSON Schema

@@ -5,8 +5,8 @@
  */
 import { limits } from '../contract/limits.ts';
 import type { FieldError } from '../contract/problems.ts';
-import { echo, explain, type JsonSchema } from '../service/explain.ts';
-import { refusal } from '../service/schema.ts';
+import { echo, explain, type JsonSchema } from '../service/call/explain.ts';
+import { refusal } from '../service/call/schema.ts';
 
 type Texts = Readonly<Record<string, string>>;
 

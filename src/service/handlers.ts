@@ -1,28 +1,28 @@
 /** Every handler by operation. A row of the table without one does not compile. */
-import { apiKeys } from './apikeys.ts';
-import { approvals } from './approvals.ts';
-import { auth } from './auth.ts';
-import { billing } from './billing.ts';
-import { bundles } from './bundle.ts';
-import type { Handlers } from './call.ts';
-import { evaluations } from './evaluatepolicy.ts';
-import { erasures } from './erasures.ts';
-import { events } from './events.ts';
-import { exports } from './exports.ts';
-import { graphs } from './graphs.ts';
+import { apiKeys } from './access/api-keys.ts';
+import { approvals } from './policies/approvals.ts';
+import { auth } from './access/auth.ts';
+import { billing } from './access/billing.ts';
+import { bundles } from './planes/config.ts';
+import type { Handlers } from './call/handler.ts';
+import { evaluations } from './policies/evaluate.ts';
+import { erasures } from './erasure/handlers.ts';
+import { events } from './events/handlers.ts';
+import { exports } from './exports/handlers.ts';
+import { graphs } from './graphs/handlers.ts';
 import { health } from './health.ts';
-import { jobs } from './jobs.ts';
-import { log } from './logread.ts';
-import { metering } from './metering.ts';
-import { policies } from './policies.ts';
-import { projects } from './projects.ts';
-import { proofs } from './proofs.ts';
-import { replays } from './replays.ts';
-import { risk } from './risk.ts';
-import { simulations } from './simulate.ts';
-import { snapshots } from './snapshots.ts';
-import { telemetry } from './telemetry.ts';
-import { tools } from './tools.ts';
+import { jobs } from './jobs/handlers.ts';
+import { log } from './log/read.ts';
+import { metering } from './access/metering.ts';
+import { policies } from './policies/handlers.ts';
+import { projects } from './access/projects.ts';
+import { proofs } from './proofs/handlers.ts';
+import { replays } from './replay/handlers.ts';
+import { risk } from './policies/risk.ts';
+import { simulations } from './policies/simulate.ts';
+import { snapshots } from './policies/snapshots.ts';
+import { telemetry } from './planes/handlers.ts';
+import { tools } from './policies/tools.ts';
 
 export const handlers: Handlers = {
   ...events,

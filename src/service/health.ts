@@ -1,10 +1,10 @@
 /**
  * Health (contract N8): whether the event loop turns, and whether a write now would be durable. Reasons and
- * version are for holders of a credential. Proven by `test/service/scenarios.test.ts` and `alteredtenants.test.ts`.
+ * version are for holders of a credential. Proven by `test/service/scenarios.test.ts` and `test/service/log/altered-tenants.test.ts`.
  */
 import { formatTimestamp } from '../core/time.ts';
-import type { Caller, Handlers } from './call.ts';
-import type { Services } from './services.ts';
+import type { Caller, Handlers } from './call/handler.ts';
+import type { Services } from './dependencies.ts';
 
 export const health: Pick<Handlers, 'getHealth' | 'getLiveness' | 'getReadiness'> = {
   async getHealth({ caller }, services) {

@@ -1,12 +1,12 @@
 /**
  * What a hosted service has and a plane has not: people, projects that are made while it runs, a payment provider.
- * `host/hosting.ts` puts it together.
+ * `src/host/process/hosting.ts` puts it together.
  */
 import type { AuthConfiguration, Environment } from '../contract/auth.ts';
-import type { NoteSigner } from '../core/note.ts';
-import type { LeafDraft } from '../core/record.ts';
-import type { Project } from '../store/port.ts';
-import type { Quotas } from './settings.ts';
+import type { NoteSigner } from '../core/note/signed.ts';
+import type { LeafDraft } from '../core/event/record.ts';
+import type { Project } from '../store/port/store.ts';
+import type { Quotas } from './call/settings.ts';
 
 export interface Hosting {
   /** Null where no identity provider is configured: nobody can sign in or up then. */

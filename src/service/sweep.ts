@@ -1,5 +1,5 @@
 /** Drops kept answers and job requests past their time (contract D6, H5), at the start and every ten minutes. */
-import type { Services } from './services.ts';
+import type { Services } from './dependencies.ts';
 
 const everyMs = 600_000;
 

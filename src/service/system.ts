@@ -1,19 +1,19 @@
 /**
  * Events of the service itself (contract O8): run `gov.system`, unmetered, appended in the transaction of what
- * they tell of. Proven by `test/service/graphs.test.ts`.
+ * they tell of. Proven by `test/service/graphs/handlers.engines.test.ts`.
  */
 import type { ApprovalRecord } from '../core/decided/approval.ts';
 import type { ErasureRecord } from '../core/decided/erasure.ts';
-import type { PolicyChange, PolicyChangeEvent } from '../core/decided/policychange.ts';
+import type { PolicyChange, PolicyChangeEvent } from '../core/decided/policy-change.ts';
 import type { PruneRecord } from '../core/decided/prune.ts';
-import type { JsonObject } from '../core/json.ts';
-import { saltPool } from '../core/disclosure.ts';
+import type { JsonObject } from '../core/json/parse.ts';
+import { saltPool } from '../core/event/disclosure.ts';
 import { hashText, sha256 } from '../core/hash.ts';
 import type { RiskRouter } from '../core/risk/config.ts';
-import { draftEvent, systemRun, type EventDraft } from '../core/record.ts';
+import { draftEvent, systemRun, type EventDraft } from '../core/event/record.ts';
 import { formatTimestamp } from '../core/time.ts';
-import type { ApiKeyRow } from '../store/port.ts';
-import type { Caller } from './call.ts';
+import type { ApiKeyRow } from '../store/port/store.ts';
+import type { Caller } from './call/handler.ts';
 
 interface SystemEvent {
   readonly eventType: string;
@@ -33,7 +33,7 @@ export function systemEvent(event: SystemEvent, context: { nowMs: number; salt: 
 }
 
 /**
- * All that a new key is: what `src/store/tenantlife.ts` derives its row from. Of its token the log has a hash of the
+ * All that a new key is: what `src/store/fsck/tenants/project-life.ts` derives its row from. Of its token the log has a hash of the
  * digest by which the store finds it, beside the characters that its owner is shown.
  */
 export const keyMembers = (key: ApiKeyRow): JsonObject => ({

@@ -1,12 +1,12 @@
 /** Every task by name; the worker thread looks them up here. */
-import { bundle } from './bundletask.ts';
-import { deriveGraph } from './derive.ts';
-import { layers } from './evaluate.ts';
-import { exportTask } from './exporttask.ts';
-import { declaration, graphBody, lineageBody } from './graphview.ts';
-import { policyHistory } from './policyhistory.ts';
-import { replay } from './replaytask.ts';
-import type { Task, TaskName } from './work.ts';
+import { bundle } from './proofs/bundle-task.ts';
+import { deriveGraph } from './graphs/derive.ts';
+import { layers } from './proofs/layers.ts';
+import { exportTask } from './exports/task.ts';
+import { declaration, graphBody, lineageBody } from './graphs/view.ts';
+import { policyHistory } from './policies/history.ts';
+import { replay } from './replay/task.ts';
+import type { Task, TaskName } from './call/work.ts';
 
 export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
   deriveGraph,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { json, problem, startServer } from '../client/server.ts';
 import type { TestServer } from '../client/server.ts';
-import { gov, govHere } from './tool.ts';
+import { gov, govHere } from './support/tool.ts';
 
 let server: TestServer;
 let env: Record<string, string>;

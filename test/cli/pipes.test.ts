@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { json, startServer } from '../client/server.ts';
 import type { TestServer } from '../client/server.ts';
-import { cleanEnv, ended, gov, runner, shell } from './tool.ts';
+import { cleanEnv, ended, gov, runner, shell } from './support/tool.ts';
 
 /** 200 runs with names of 2,000 characters: more than a pipe holds. */
 const runs = Array.from({ length: 200 }, (_, at) => ({ runId: `run-${at}-${'x'.repeat(2000)}`, events: at }));

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createClient, type Client } from '../../src/client/client.ts';
+import { createClient, type Client } from '../../src/client/create.ts';
 import { downloadExport, type DownloadSink } from '../../src/client/download.ts';
 import { exportId, startCuttingProxy, startExportServer, type ExportServer } from './exportserver.ts';
 import { startServer } from './server.ts';

@@ -6,7 +6,7 @@ import {
   GovToolRefused,
 } from '../../src/client/index.ts';
 import type { Client, GovernedCall } from '../../src/client/index.ts';
-import { startPlane, type TestPlane } from '../serving.ts';
+import { startPlane, type TestPlane } from '../support/serving.ts';
 
 let plane: TestPlane;
 let client: Client;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
-import { event, startPlane, type CallOptions, type TestPlane } from '../serving.ts';
+import { event, startPlane, type CallOptions, type TestPlane } from '../support/serving.ts';
 
 let plane: TestPlane;
 beforeAll(async () => {

@@ -6,7 +6,7 @@ import { streams } from '../../src/contract/events.ts';
 import { openapiDocument, operationObject } from '../../src/contract/openapi.ts';
 import { accessOf, type Operation } from '../../src/contract/operation.ts';
 import { table } from '../../src/contract/table.ts';
-import { projectRoot } from '../shared.ts';
+import { projectRoot } from '../paths.ts';
 
 const golden = join(projectRoot, 'test/golden/openapi.json');
 const text = `${JSON.stringify(openapiDocument(), null, 2)}\n`;

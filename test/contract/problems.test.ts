@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../src/contract/operation.ts';
-import { problemHelp, problemsPage } from '../../src/contract/problemhelp.ts';
+import { problemHelp, problemsPage } from '../../src/contract/problem-help.ts';
 import { GovError, problems, problemSlug, type ProblemCode } from '../../src/contract/problems.ts';
 import { table } from '../../src/contract/table.ts';
-import { renderProblem } from '../../src/http/problem.ts';
-import { projectRoot } from '../shared.ts';
+import { renderProblem } from '../../src/http/answer/problem.ts';
+import { projectRoot } from '../paths.ts';
 
 const codes = Object.keys(problems) as ProblemCode[];
 const context = { requestId: 'req-12345678', base: 'http://127.0.0.1:7460' };

@@ -2,12 +2,12 @@ import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Operation } from '../../src/contract/operation.ts';
 import { table } from '../../src/contract/table.ts';
-import { explain, type JsonSchema } from '../../src/service/explain.ts';
-import { loadCheck } from '../../src/service/schema.ts';
+import { explain, type JsonSchema } from '../../src/service/call/explain.ts';
+import { loadCheck } from '../../src/service/call/schema.ts';
 import { Ajv } from 'ajv';
 import { parseTimestamp } from '../../src/core/time.ts';
-import { nobodysIds, rowRequest } from '../rows.ts';
-import { event } from '../serving.ts';
+import { nobodysIds, rowRequest } from '../support/rows.ts';
+import { event } from '../support/serving.ts';
 
 const ajv = new Ajv({ strict: true, strictRequired: false });
 ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null });
@@ -215,7 +215,7 @@ describe('what checks are compiled with', () => {
     vi.doMock('ajv', () => {
       throw new Error('the installation is being replaced');
     });
-    const { loadCheck, prepareChecks } = await import('../../src/service/schema.ts');
+    const { loadCheck, prepareChecks } = await import('../../src/service/call/schema.ts');
     const schema = table.createEvent.body;
     await expect(prepareChecks()).rejects.toThrow();
     await expect(loadCheck(schema, { in: 'body' })).rejects.toThrow();

@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { planeInit } from '../../plane/init.ts';
-import { fsck } from '../../src/host/fsck.ts';
+import { planeInit } from '../../plane/data/init.ts';
+import { fsck } from '../../src/host/data/fsck.ts';
 import { ask, eventsOf, serve, type Answer, type Serving } from './serving.ts';
 
 const MiB = 1024 * 1024;

@@ -9,13 +9,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { eventIndex } from '../../src/core/id.ts';
-import { fsckStore } from '../../src/store/fsck.ts';
-import { openStore, type SqliteStore } from '../../src/store/sqlite/index.ts';
+import { fsckStore } from '../../src/store/fsck/run.ts';
+import { openStore, type SqliteStore } from '../../src/store/sqlite/store.ts';
 
 const rounds = Number(process.argv[2] ?? 10);
 let seed = Number(process.argv[3] ?? Date.now() % 2 ** 31);
 const projectId = 'prj_kill';
-const writer = fileURLToPath(new URL('writer.ts', import.meta.url));
+const writer = fileURLToPath(new URL('./writer.ts', import.meta.url));
 
 /** Numerical Recipes’ generator: the same seed kills at the same moments. */
 const random = (): number => (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 2 ** 32;

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const script = fileURLToPath(new URL('../plane/process.ts', import.meta.url));
+const script = fileURLToPath(new URL('../plane/support/process.ts', import.meta.url));
 
 export interface Serving {
   readonly process: ChildProcess;

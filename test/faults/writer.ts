@@ -5,10 +5,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { writeSync } from 'node:fs';
-import { saltPool } from '../../src/core/disclosure.ts';
-import { draftEvent, draftLeaf } from '../../src/core/record.ts';
-import type { AppendRequest } from '../../src/store/port.ts';
-import { openStore } from '../../src/store/sqlite/index.ts';
+import { saltPool } from '../../src/core/event/disclosure.ts';
+import { draftEvent, draftLeaf } from '../../src/core/event/record.ts';
+import type { AppendRequest } from '../../src/store/port/store.ts';
+import { openStore } from '../../src/store/sqlite/store.ts';
 
 const [dataDir = '', round = '0'] = process.argv.slice(2);
 const projectId = 'prj_kill';

@@ -2,9 +2,9 @@ import * as fc from 'fast-check';
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { canonicalize, type Json } from '../../src/core/json.ts';
-import { createToken } from '../../src/service/keys.ts';
-import { event, startPlane, type TestPlane } from '../serving.ts';
+import { canonicalize, type Json } from '../../src/core/json/parse.ts';
+import { createToken } from '../../src/service/access/token-format.ts';
+import { event, startPlane, type TestPlane } from '../support/serving.ts';
 
 let plane: TestPlane;
 beforeAll(async () => {

@@ -1,16 +1,16 @@
 /**
  * Each tenant sees its own (contract A16; OWASP API1:2023). Made of the contract table: every row is asked about every
  * id of a tenant, by a stranger, and answers what it answers another stranger about an id that nobody has. A row that is
- * new fails here until `test/rows.ts` knows what it takes.
+ * new fails here until `test/support/rows.ts` knows what it takes.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessOf, type Operation } from '../../src/contract/operation.ts';
 import { table, type OperationId } from '../../src/contract/table.ts';
-import { engines, startService, type Tenant, type TestService } from '../hosted.ts';
-import { idsOf, nobodysIds, rowRequest, type Ids, type RowRequest } from '../rows.ts';
-import { fillProject, type Filled } from '../service/filled.ts';
-import { event, type Answer, type CallOptions } from '../serving.ts';
-import { enrolledPlane, type Sender } from '../telemetryplane.ts';
+import { engines, startService, type Tenant, type TestService } from '../support/hosted.ts';
+import { idsOf, nobodysIds, rowRequest, type Ids, type RowRequest } from '../support/rows.ts';
+import { fillProject, type Filled } from '../service/support/filled.ts';
+import { event, type Answer, type CallOptions } from '../support/serving.ts';
+import { enrolledPlane, type Sender } from '../support/telemetry-plane.ts';
 
 const rowOf = (id: OperationId): Operation => table[id];
 const all = Object.keys(table) as OperationId[];
@@ -206,7 +206,8 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
     const [, filters] = path.split('?');
     const first = `${path}${filters === undefined ? '?' : '&'}limit=1`;
     const cursor: string | null = (await victim.call('GET', first)).body.nextCursor;
-    if (cursor === null) throw new Error(`no second page of ${first}: record more in test/service/filled.ts`);
+    if (cursor === null)
+      throw new Error(`no second page of ${first}: record more in test/service/support/filled.ts`);
     expect(cursor).toMatch(/^[A-Za-z0-9_-]{1,512}$/);
     expect(Buffer.from(cursor, 'base64url').toString('latin1')).not.toMatch(/victim|run|prf|job|\d{5}/);
     expect((await victim.call('GET', `${first}&cursor=${cursor}`)).status).toBe(200);

@@ -6,8 +6,8 @@ import { limits } from '../../src/contract/limits.ts';
 import { table, type OperationId } from '../../src/contract/table.ts';
 import { createServer, type HttpServer } from '../../src/http/server.ts';
 import { handlers } from '../../src/service/handlers.ts';
-import { engines, startService, type Tenant, type TestService } from '../hosted.ts';
-import { event, send, type Answer } from '../serving.ts';
+import { engines, startService, type Tenant, type TestService } from '../support/hosted.ts';
+import { event, send, type Answer } from '../support/serving.ts';
 
 describe.each(engines)('two servers on %s', (engine) => {
   let service: TestService;

@@ -6,12 +6,12 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Usage } from '../../src/contract/metering.ts';
 import { telemetryFaults, type UsageReport } from '../../src/contract/telemetry.ts';
-import { openNote, parseVerifierKey } from '../../src/core/note.ts';
-import type { Json } from '../../src/core/json.ts';
-import { sumOf } from '../../src/core/metering.ts';
-import { mutations, type Mutation } from '../core/mutate.ts';
-import { engines, startService, type Tenant, type TestService } from '../hosted.ts';
-import { canonical, enrolledPlane, midLastMonth, type Sender } from '../telemetryplane.ts';
+import { openNote, parseVerifierKey } from '../../src/core/note/signed.ts';
+import type { Json } from '../../src/core/json/parse.ts';
+import { sumOf } from '../../src/core/plane/metering.ts';
+import { mutations, type Mutation } from '../core/json/mutate.ts';
+import { engines, startService, type Tenant, type TestService } from '../support/hosted.ts';
+import { canonical, enrolledPlane, midLastMonth, type Sender } from '../support/telemetry-plane.ts';
 
 const month = new Date(midLastMonth()).toISOString().slice(0, 7);
 

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { draftErasure } from '../../src/core/decided/erasure.ts';
-import { storedDigests } from '../../src/core/disclosure.ts';
-import { eraseDigests } from '../../src/core/erased.ts';
-import { formatTrust } from '../../src/core/trust.ts';
-import { artifactOf, erasure, events } from '../core/exportlog.ts';
-import { trust } from '../core/prooflog.ts';
-import { projectRoot } from '../shared.ts';
+import { storedDigests } from '../../src/core/event/disclosure.ts';
+import { eraseDigests } from '../../src/core/event/erased.ts';
+import { formatTrust } from '../../src/core/note/trust.ts';
+import { artifactOf, erasure, events } from '../core/export/log.ts';
+import { trust } from '../core/proof/log.ts';
+import { projectRoot } from '../paths.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-export-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -14,8 +14,8 @@ import {
   withOneByte,
   withSpoiledNote,
   write,
-} from './exported.ts';
-import { goPrograms } from './goprograms.ts';
+} from './support/exported.ts';
+import { goPrograms } from './support/go-programs.ts';
 
 let exported: Exported;
 beforeAll(async () => {

@@ -6,9 +6,16 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bundle } from '../../src/core/bundle.ts';
-import { projectRoot } from '../shared.ts';
-import { exportBundle, type Exported, has, vitalBytes, withOneByte, withSpoiledNote } from './exported.ts';
+import type { Bundle } from '../../src/core/proof/bundle.ts';
+import { projectRoot } from '../paths.ts';
+import {
+  exportBundle,
+  type Exported,
+  has,
+  vitalBytes,
+  withOneByte,
+  withSpoiledNote,
+} from './support/exported.ts';
 
 const section = readFileSync(join(projectRoot, 'docs/how-to/verify-without-us.md'), 'utf8')
   .split('\n## Check a proof bundle\n')[1]

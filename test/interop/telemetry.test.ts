@@ -6,12 +6,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { ended } from '../cli/tool.ts';
-import { blocks, page } from '../docs.ts';
-import { projectRoot } from '../shared.ts';
-import { goPrograms } from './goprograms.ts';
-import { has } from './exported.ts';
-import { changed, changes, reportToService, type Reported } from './reported.ts';
+import { ended } from '../cli/support/tool.ts';
+import { blocks, page } from '../docs/pages.ts';
+import { projectRoot } from '../paths.ts';
+import { goPrograms } from './support/go-programs.ts';
+import { has } from './support/exported.ts';
+import { changed, changes, reportToService, type Reported } from './support/reported.ts';
 
 let reported: Reported;
 let genuine = '';

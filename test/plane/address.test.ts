@@ -4,9 +4,9 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { planeInit } from '../../plane/init.ts';
-import { planeServe } from '../../plane/serve.ts';
-import { silentLog } from '../../src/service/log.ts';
+import { planeInit } from '../../plane/data/init.ts';
+import { planeServe } from '../../plane/serve/start.ts';
+import { silentLog } from '../../src/service/call/log.ts';
 
 const dataDir = join(mkdtempSync(join(tmpdir(), 'gov-address-')), 'plane');
 const other = createServer();

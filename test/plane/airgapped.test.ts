@@ -6,11 +6,20 @@
 import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Account } from '../cli/account.ts';
-import { emptyDirectory } from '../cli/tool.ts';
-import { startService, type Tenant, type TestService } from '../hosted.ts';
-import { event } from '../serving.ts';
-import { makeLine, noNamespace, noTrace, run, served, serveLines, stopLine, title } from './isolated.ts';
+import { Account } from '../cli/support/account.ts';
+import { emptyDirectory } from '../cli/support/tool.ts';
+import { startService, type Tenant, type TestService } from '../support/hosted.ts';
+import { event } from '../support/serving.ts';
+import {
+  makeLine,
+  noNamespace,
+  noTrace,
+  run,
+  served,
+  serveLines,
+  stopLine,
+  title,
+} from './support/isolated.ts';
 
 const life = `
 gov plane enroll --request request.json --token-file ward.token

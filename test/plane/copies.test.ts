@@ -4,10 +4,10 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { planeInit } from '../../plane/init.ts';
-import { planeServe } from '../../plane/serve.ts';
-import { fsck } from '../../src/host/fsck.ts';
-import { silentLog } from '../../src/service/log.ts';
+import { planeInit } from '../../plane/data/init.ts';
+import { planeServe } from '../../plane/serve/start.ts';
+import { fsck } from '../../src/host/data/fsck.ts';
+import { silentLog } from '../../src/service/call/log.ts';
 
 let folder: string;
 let dataDir: string;

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { parseSync, Visitor } from 'rolldown/utils';
 import { describe, expect, it } from 'vitest';
-import { projectRoot } from '../shared.ts';
+import { projectRoot } from '../paths.ts';
 
 /** Files and packages that a file imports before it runs; types are gone by then. */
 function importsOf(path: string): string[] {
@@ -37,8 +37,8 @@ function loadedWith(path: string): ReadonlySet<string> {
 
 describe('a plane', () => {
   it('is loaded without PostgreSQL, identity and payment providers', () => {
-    const loaded = loadedWith('plane/serve.ts');
-    for (const part of ['src/http/server.ts', 'src/store/sqlite/index.ts', 'better-sqlite3', 'fastify']) {
+    const loaded = loadedWith('plane/serve/start.ts');
+    for (const part of ['src/http/server.ts', 'src/store/sqlite/store.ts', 'better-sqlite3', 'fastify']) {
       expect(loaded).toContain(part);
     }
     const service =
@@ -47,7 +47,7 @@ describe('a plane', () => {
   });
 
   it('that is a service loads one engine, and providers where they are configured', () => {
-    const loaded = loadedWith('src/host/service.ts');
+    const loaded = loadedWith('src/host/service/serve.ts');
     const late = /^(?:pg|better-sqlite3|jose|stripe)$|^src\/store\/(?:postgres|sqlite)\//;
     expect([...loaded].filter((each) => late.test(each))).toEqual([]);
   });

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import { planeInit } from '../../plane/init.ts';
+import { planeInit } from '../../plane/data/init.ts';
 import { limits } from '../../src/contract/limits.ts';
-import { event, send } from '../serving.ts';
+import { event, send } from '../support/serving.ts';
 
-const script = fileURLToPath(new URL('process.ts', import.meta.url));
+const script = fileURLToPath(new URL('./support/process.ts', import.meta.url));
 const folders: string[] = [];
 afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });

@@ -1,18 +1,18 @@
 /**
  * The whole way on recorded runs of real agents: imported by the tool into a plane of its own, proved, bundled,
- * verified offline. `test/real/all.ts` does the same with the tool alone, for every run, and prints the figures.
+ * verified offline. `test/real/support/all.ts` does the same with the tool alone, for every run, and prints the figures.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseTrust } from '../../src/core/checkpoint.ts';
-import { verifyBundle } from '../../src/core/verify.ts';
+import { parseTrust } from '../../src/core/note/checkpoint.ts';
+import { verifyBundle } from '../../src/core/proof/verify.ts';
 import { type AuditEvent, type CausalGraph, paginate } from '../../src/client/index.ts';
 import { defaultLayers } from '../../src/contract/proofs.ts';
-import { govHere } from '../cli/tool.ts';
-import { hasData } from '../shared.ts';
-import { eachOf, type PlaneProcess, startPlaneProcess } from './plane.ts';
-import { history, type Source, sources } from './sources.ts';
+import { govHere } from '../cli/support/tool.ts';
+import { hasData } from '../paths.ts';
+import { eachOf, type PlaneProcess, startPlaneProcess } from './support/plane.ts';
+import { history, type Source, sources } from './support/sources.ts';
 
 interface Summary {
   readonly accepted: number;

@@ -7,15 +7,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Operation } from '../../src/contract/operation.ts';
 import { table, type OperationId } from '../../src/contract/table.ts';
-import { startService, type StartService, type Tenant, type TestService } from '../hosted.ts';
-import { customers, startStripe, stripeKey, type StripeServer } from '../host/stripe.ts';
-import { nobodysIds, rowRequest } from '../rows.ts';
-import { event, type Answer, type TestPlane } from '../serving.ts';
-import { operationsOf, startWorld, worlds, type HostedPlane } from '../worlds.ts';
-import { sessionOf } from './accounts.ts';
-import { fillProject } from './filled.ts';
-import { hostedScenarios, type HostedMade } from './hostedscenarios.ts';
-import { anonymous, refusalsOf, scenarios, type Made, type Scenario } from './scenarios.ts';
+import { startService, type StartService, type Tenant, type TestService } from '../support/hosted.ts';
+import { customers, startStripe, stripeKey, type StripeServer } from '../host/identity/stripe.ts';
+import { nobodysIds, rowRequest } from '../support/rows.ts';
+import { event, type Answer, type TestPlane } from '../support/serving.ts';
+import { operationsOf, startWorld, worlds, type HostedPlane } from '../support/worlds.ts';
+import { sessionOf } from './support/accounts.ts';
+import { fillProject } from './support/filled.ts';
+import { hostedScenarios, type HostedMade } from './support/hosted-scenarios.ts';
+import { anonymous, refusalsOf, scenarios, type Made, type Scenario } from './support/scenarios.ts';
 
 /** Where else a documented pair is provoked, or why it cannot be here. */
 const elsewhere: Readonly<Record<string, string>> = {
@@ -25,31 +25,31 @@ const elsewhere: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [200, 400, 403, 404, 422].map((status) => [
       `attestUsage ${status}`,
-      'a data plane answers: test/service/telemetryattested.test.ts',
+      'a data plane answers: test/service/planes/attested.test.ts',
     ]),
   ),
-  'rotatePlaneCredentials 201': 'a data plane asks: test/service/telemetryplanes.test.ts',
-  'rotatePlaneCredentials 400': 'a data plane asks: test/service/telemetryplanes.test.ts',
-  'createDataPlane 409': 'as many as a project may have: test/store/suite/telemetry.ts',
-  'enrollDataPlane 409': 'a token that is used: test/service/telemetryplanes.test.ts',
-  'enrollDataPlane 429': 'counted by its address, as every row for anyone: test/http/rates.test.ts',
-  'enrollDataPlaneByFile 201': 'with its request: test/service/telemetryenrolfile.test.ts',
-  'enrollDataPlaneByFile 409': 'a token that is used: test/service/telemetryenrolfile.test.ts',
-  'newestReport 200': 'a data plane asks: test/service/telemetrynewest.test.ts',
-  'newestReport 400': 'a data plane asks: test/service/telemetrynewest.test.ts',
-  'getTelemetryConfig 200': 'a data plane asks: test/service/configbundle.test.ts',
-  'getTelemetryConfig 400': 'a data plane asks: test/service/configbundle.test.ts',
-  'getTelemetryConfig 409': 'more policies than fit: test/service/configbundle.test.ts',
-  'getConfigBundle 200': 'at a plane that holds one: test/plane/configapply.test.ts',
-  'getConfigBundle 404': 'at a plane that holds none: test/plane/configapply.test.ts',
-  'getConfigBundle 409': 'more policies than fit: test/service/configbundle.test.ts',
-  'deleteExport 409': 'one that is not complete: test/service/exportroom.test.ts',
-  'downloadExport 409': 'one that is not complete: test/http/exports.test.ts',
-  'applyConfigBundle 200': 'at a plane that trusts a service: test/plane/configapply.test.ts',
-  'applyConfigBundle 403': 'at a service: test/service/configbundle.test.ts',
-  'applyConfigBundle 409': 'at a plane that trusts a service: test/plane/configapply.test.ts',
+  'rotatePlaneCredentials 201': 'a data plane asks: test/service/planes/registry.test.ts',
+  'rotatePlaneCredentials 400': 'a data plane asks: test/service/planes/registry.test.ts',
+  'createDataPlane 409': 'as many as a project may have: test/store/suite/tenancy/planes.ts',
+  'enrollDataPlane 409': 'a token that is used: test/service/planes/registry.test.ts',
+  'enrollDataPlane 429': 'counted by its address, as every row for anyone: test/http/admit/rates.test.ts',
+  'enrollDataPlaneByFile 201': 'with its request: test/service/planes/enrol-by-file.test.ts',
+  'enrollDataPlaneByFile 409': 'a token that is used: test/service/planes/enrol-by-file.test.ts',
+  'newestReport 200': 'a data plane asks: test/service/planes/newest.test.ts',
+  'newestReport 400': 'a data plane asks: test/service/planes/newest.test.ts',
+  'getTelemetryConfig 200': 'a data plane asks: test/service/planes/project-config.test.ts',
+  'getTelemetryConfig 400': 'a data plane asks: test/service/planes/project-config.test.ts',
+  'getTelemetryConfig 409': 'more policies than fit: test/service/planes/project-config.test.ts',
+  'getConfigBundle 200': 'at a plane that holds one: test/plane/config/apply.test.ts',
+  'getConfigBundle 404': 'at a plane that holds none: test/plane/config/apply.test.ts',
+  'getConfigBundle 409': 'more policies than fit: test/service/planes/project-config.test.ts',
+  'deleteExport 409': 'one that is not complete: test/service/exports/room.test.ts',
+  'downloadExport 409': 'one that is not complete: test/http/answer/exports.test.ts',
+  'applyConfigBundle 200': 'at a plane that trusts a service: test/plane/config/apply.test.ts',
+  'applyConfigBundle 403': 'at a service: test/service/planes/project-config.test.ts',
+  'applyConfigBundle 409': 'at a plane that trusts a service: test/plane/config/apply.test.ts',
 };
-/** A fault of ours, which nothing here provokes: test/http/messages.test.ts. */
+/** A fault of ours, which nothing here provokes: test/http/answer/messages.test.ts. */
 const unprovoked = 500;
 
 const documented = (id: OperationId): number[] => {

@@ -1,12 +1,12 @@
 /**
  * The ID token that a CI job or a workload has of itself, for `gov auth login --ci`: a file (`GOV_ID_TOKEN_FILE`, as
  * Kubernetes projects one), a variable (`GOV_ID_TOKEN`, as GitLab's `id_tokens` sets one), or asked for at GitHub Actions
- * (`ACTIONS_ID_TOKEN_REQUEST_URL`). `test/cli/idtoken.test.ts` proves each.
+ * (`ACTIONS_ID_TOKEN_REQUEST_URL`). `test/cli/auth/id-token.test.ts` proves each.
  */
-import { usage } from '../exit.ts';
-import { readText } from '../flags.ts';
-import type { Io } from '../io.ts';
-import { checkIdToken } from './idtoken.ts';
+import { usage } from '../program/exit.ts';
+import { readText } from '../program/flags.ts';
+import type { Io } from '../terminal/io.ts';
+import { checkIdToken } from './id-token.ts';
 import type { Web } from './web.ts';
 
 /** Errors: exit 2 where this is no such job, or what it has is no token. `audience`: for whom the token is asked. */

@@ -1,7 +1,7 @@
 /**
  * Signing in at the identity provider from a machine that shows no browser: the device authorization grant (RFC 8628)
  * of OpenID Connect, with the client that the service names. What the ID token says is checked by the service.
- * `test/cli/device.test.ts` proves it against a real provider.
+ * `test/cli/auth/device.long.test.ts` proves it against a real provider.
  */
 import * as oauth from 'oauth4webapi';
 import { GovNetworkError } from '../../client/errors.ts';
@@ -9,7 +9,7 @@ import { isLoopback } from '../../client/proxy.ts';
 import { pause } from '../../client/retry.ts';
 import type { AuthConfiguration } from '../../contract/auth.ts';
 import { limits } from '../../contract/limits.ts';
-import { CliError, exit } from '../exit.ts';
+import { CliError, exit } from '../program/exit.ts';
 import type { Web } from './web.ts';
 
 /** What a person is shown; texts of the provider. */

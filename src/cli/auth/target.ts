@@ -1,16 +1,16 @@
 /**
  * Where somebody signs in, and what the contexts for it are called: NAME for production, NAME-sandbox for the sandbox.
- * Decided, and refused, before anybody is asked to sign in. `test/cli/auth.test.ts` holds it.
+ * Decided, and refused, before anybody is asked to sign in. `test/cli/auth/commands.test.ts` holds it.
  */
-import type { Environment } from '../../contract/authwords.ts';
-import { environments } from '../../contract/authwords.ts';
-import type { Invocation } from '../command.ts';
-import { readUserConfig } from '../config.ts';
-import { addressIn, checkName, environmentAt, pairOf } from '../contexts.ts';
-import type { Context } from '../contexts.ts';
-import { readCredentials } from '../credentials.ts';
-import type { StoredCredential } from '../credentials.ts';
-import { usage } from '../exit.ts';
+import type { Environment } from '../../contract/auth-words.ts';
+import { environments } from '../../contract/auth-words.ts';
+import type { Invocation } from '../program/command.ts';
+import { readUserConfig } from '../context/config.ts';
+import { addressIn, checkName, environmentAt, pairOf } from '../context/definition.ts';
+import type { Context } from '../context/definition.ts';
+import { readCredentials } from '../context/credentials.ts';
+import type { StoredCredential } from '../context/credentials.ts';
+import { usage } from '../program/exit.ts';
 
 type Call = Pick<Invocation<never>, 'session' | 'settings' | 'io'>;
 

@@ -1,10 +1,10 @@
 /**
  * `fetch` over the client's own connections, so that the identity provider is reached as the service is: by the same
- * proxies, authorities and deadlines. Redirects are not followed. Proved by `test/cli/device.test.ts`.
+ * proxies, authorities and deadlines. Redirects are not followed. Proved by `test/cli/auth/device.long.test.ts`.
  */
 import { Connection } from '../../client/transport.ts';
 import { limits } from '../../contract/limits.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../terminal/io.ts';
 
 export interface WebOptions {
   readonly env: Io['env'];

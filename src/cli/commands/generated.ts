@@ -1,18 +1,18 @@
 /**
  * Runs a command made from a contract row: flags to query and body, answer to output, pages as asked.
- * `test/cli/out.test.ts` proves it against a real server.
+ * `test/cli/terminal/out.test.ts` proves it against a real server.
  */
-import type { UncheckedAnswer, UncheckedInput } from '../../client/client.ts';
+import type { UncheckedAnswer, UncheckedInput } from '../../client/create.ts';
 import { itemsOf } from '../../client/paginate.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { table } from '../../contract/table.ts';
 import type { OperationId } from '../../contract/table.ts';
-import type { Invocation } from '../command.ts';
-import { exit } from '../exit.ts';
-import { flagName } from '../manifest.ts';
-import type { ListPage, Row } from '../out.ts';
-import { schemaOf } from '../schema.ts';
-import { viewOf } from '../answerview.ts';
+import type { Invocation } from '../program/command.ts';
+import { exit } from '../program/exit.ts';
+import { flagName } from '../program/manifest.ts';
+import type { ListPage, Row } from '../terminal/out.ts';
+import { schemaOf } from '../program/schema.ts';
+import { viewOf } from '../terminal/answer-view.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 type Call = (input: UncheckedInput) => Promise<UncheckedAnswer>;

@@ -1,8 +1,8 @@
-/** An export that was asked for before, of which a part lies beside the file. `test/cli/exportdownload.test.ts`. */
-import type { Client } from '../../client/client.ts';
+/** An export that was asked for before, of which a part lies beside the file. `test/cli/download/deliver.test.ts`. */
+import type { Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
 import type { ExportInput, ExportJob } from '../../contract/exports.ts';
-import { canonicalize } from '../../core/json.ts';
+import { canonicalize } from '../../core/json/parse.ts';
 import { begunExports } from './file.ts';
 
 /** The export that goes on where the same request was cut; null where there is none, or it is of no use any more. */

@@ -1,11 +1,11 @@
-/** Asks for an export and waits for it. `test/cli/export.test.ts` proves it against a real service. */
+/** Asks for an export and waits for it. `test/cli/download/run.test.ts` proves it against a real service. */
 import type { ExportFilters, ExportInput, ExportJob } from '../../contract/exports.ts';
-import type { Client } from '../../client/client.ts';
+import type { Client } from '../../client/create.ts';
 import { pause } from '../../client/retry.ts';
-import type { FlagValues, Invocation } from '../command.ts';
-import { CliError, exit } from '../exit.ts';
-import type { exportCreate, exportDownload } from '../specs/exports.ts';
-import { defaultWaitMs } from '../waiting.ts';
+import type { FlagValues, Invocation } from '../program/command.ts';
+import { CliError, exit } from '../program/exit.ts';
+import type { exportCreate, exportDownload } from '../commands/export/spec.ts';
+import { defaultWaitMs } from '../terminal/waiting.ts';
 import { progressOptions, WaitProgress } from './progress.ts';
 
 type Asked = Omit<FlagValues<typeof exportCreate>, 'wait'>;

@@ -1,21 +1,21 @@
 /**
- * Brings a completed export to a file or to standard output. `test/cli/exportdownload.test.ts` proves it against a server
+ * Brings a completed export to a file or to standard output. `test/cli/download/deliver.test.ts` proves it against a server
  * that cuts, changes and refuses.
  */
-import type { Client } from '../../client/client.ts';
+import type { Client } from '../../client/create.ts';
 import { downloadExport, type Downloaded, type DownloadSink } from '../../client/download.ts';
 import { GovNetworkError } from '../../client/errors.ts';
 import { exportFormats, exportResources, type ExportJob } from '../../contract/exports.ts';
-import { verifyExport } from '../../core/exportverify.ts';
-import type { FlagValues, Invocation } from '../command.ts';
-import { CliError, exit, usage } from '../exit.ts';
-import { tellExport } from '../exportverdict.ts';
-import { isStdout, isStream, openOutput } from '../files.ts';
-import type { Out } from '../out.ts';
-import { safe } from '../safe.ts';
-import type { exportDownload } from '../specs/exports.ts';
-import { trustFrom, type TrustSource } from '../trust.ts';
-import { plainView } from '../view.ts';
+import { verifyExport } from '../../core/export/verify.ts';
+import type { FlagValues, Invocation } from '../program/command.ts';
+import { CliError, exit, usage } from '../program/exit.ts';
+import { tellExport } from '../terminal/export-verdict.ts';
+import { isStdout, isStream, openOutput } from '../terminal/output-file.ts';
+import type { Out } from '../terminal/out.ts';
+import { safe } from '../terminal/safe.ts';
+import type { exportDownload } from '../commands/export/spec.ts';
+import { trustFrom, type TrustSource } from '../context/trust.ts';
+import { plainView } from '../terminal/view.ts';
 import { isExportId, partOf, PartFile, requireFree } from './file.ts';
 import { DownloadProgress, progressOptions } from './progress.ts';
 import { RowPipe } from './rows.ts';

@@ -1,16 +1,16 @@
 /**
  * The file of a download. Bytes go to FILE.EXPORT.part, which a later download of the same export continues; FILE appears
  * whole or not at all, and never in place of another one without `force`. Links are not followed, and what others could
- * write is not continued. Nobody but the user can read it. `test/cli/exportdownload.test.ts` proves it.
+ * write is not continued. Nobody but the user can read it. `test/cli/download/deliver.test.ts` proves it.
  */
 import { constants, lstatSync, readdirSync, statSync } from 'node:fs';
 import { link, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import type { DownloadSink } from '../../client/download.ts';
-import { idPattern } from '../../contract/textpatterns.ts';
-import { CliError, exit, usage } from '../exit.ts';
-import { takeLock } from '../lock.ts';
-import { codeOf, whyUnwritable } from '../writefault.ts';
+import { idPattern } from '../../contract/text-patterns.ts';
+import { CliError, exit, usage } from '../program/exit.ts';
+import { takeLock } from '../context/lock.ts';
+import { codeOf, whyUnwritable } from '../terminal/write-fault.ts';
 
 const pieceBytes = 64 * 1024;
 

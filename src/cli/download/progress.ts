@@ -1,10 +1,10 @@
 /**
  * How far an export and its download are: one line on a terminal that is rewritten, from 300 ms on; elsewhere one line every ten seconds.
- * Numbers only. Proven by `test/cli/exportprogress.test.ts`.
+ * Numbers only. Proven by `test/cli/download/progress.test.ts`.
  */
 import type { ExportStatus } from '../../contract/exports.ts';
-import type { Io } from '../io.ts';
-import type { Out } from '../out.ts';
+import type { Io } from '../terminal/io.ts';
+import type { Out } from '../terminal/out.ts';
 import { clearLine, clock, type ProgressOptions } from '../push/progress.ts';
 
 const showAfterMs = 300;

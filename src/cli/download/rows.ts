@@ -1,6 +1,6 @@
-/** The rows of a JSON artifact as its bytes come, one a line. `test/cli/exportdownload.test.ts`. */
+/** The rows of a JSON artifact as its bytes come, one a line. `test/cli/download/deliver.test.ts`. */
 import { limits } from '../../contract/limits.ts';
-import { CliError, exit } from '../exit.ts';
+import { CliError, exit } from '../program/exit.ts';
 
 const lineFeed = 0x0a;
 

@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
-import { canonicalize, type Json, type JsonObject } from '../../core/jcs.ts';
+import { canonicalize, type Json, type JsonObject } from '../../core/json/canonical.ts';
 
 /** What an importer may have to do to source content; the names are shown to people. */
 export const changeLabels = {

@@ -14,7 +14,7 @@ import {
   type Kind,
   type Observation,
 } from './observation.ts';
-import { ancestors, buildTree, innermostCalls } from './tracetree.ts';
+import { ancestors, buildTree, innermostCalls } from './trace-tree.ts';
 import {
   isSource,
   RunBuilder,

@@ -2,7 +2,7 @@
  * Chat messages in the form of OpenAI, as events: the table at the head of `chat.ts`.
  * Proven by `test/cli/import/chat.test.ts`.
  */
-import { CallIds } from './callids.ts';
+import { CallIds } from './call-ids.ts';
 import { isSource, textOf, type Party, type RunBuilder, type Source } from './run.ts';
 import { parseLoose } from './source.ts';
 import { readTime, type SourceTime } from './time.ts';

@@ -10,7 +10,7 @@ import { isMessage } from './message.ts';
 import { detectOpenHands, importOpenHands, isOpenHandsEvent } from './openhands.ts';
 import { importFormats, isSource, type ImportContext, type ImportedRun, type ImportFormat } from './run.ts';
 import type { SourceDocument } from './source.ts';
-import { acceptsSweAgent, detectSweAgent, importSweAgent } from './sweagent.ts';
+import { acceptsSweAgent, detectSweAgent, importSweAgent } from './swe-agent.ts';
 
 interface Importer {
   /** Safe to act on without being told the format. */

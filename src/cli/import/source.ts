@@ -4,7 +4,7 @@
  * Both are kept as text. Proven by `test/cli/import/source.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import { parseJson } from '../../core/json.ts';
+import { parseJson } from '../../core/json/parse.ts';
 
 export interface SourceDocument {
   readonly value: unknown;

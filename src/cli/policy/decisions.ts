@@ -1,15 +1,15 @@
 /** Prints what policies decided: a table with what decided, above it the combined decision. */
-import type { Client } from '../../client/client.ts';
+import type { Client } from '../../client/create.ts';
 import type { PolicySummary, SimulatedDecision } from '../../contract/governance.ts';
-import type { PolicyAction } from '../../contract/policywords.ts';
-import type { Json } from '../../core/json.ts';
-import { allOf, clausesOf } from '../../core/policy/clause.ts';
-import { counts } from '../../core/policy/decision.ts';
-import { parseCondition } from '../../core/policy/parse.ts';
-import { printText } from '../../core/policy/text.ts';
-import type { Out } from '../out.ts';
-import { safe } from '../safe.ts';
-import type { Safe, Styles } from '../safe.ts';
+import type { PolicyAction } from '../../contract/policy-words.ts';
+import type { Json } from '../../core/json/parse.ts';
+import { allOf, clausesOf } from '../../core/policy/evaluate/clause.ts';
+import { counts } from '../../core/policy/evaluate/decision.ts';
+import { parseCondition } from '../../core/policy/language/parse.ts';
+import { printText } from '../../core/policy/language/text.ts';
+import type { Out } from '../terminal/out.ts';
+import { safe } from '../terminal/safe.ts';
+import type { Safe, Styles } from '../terminal/safe.ts';
 import { findPolicy } from './stored.ts';
 
 /** The combined decision in one line. */

@@ -1,25 +1,25 @@
 /**
  * Policies as files: `*.json` with {policyId, name, description?, condition, action, severity?}, whose condition is
- * JSON in any accepted spelling or a string in the text syntax; `*.policy` in the text form of `textform.ts`. Any
- * other file, and standard input, is told by its first character. `test/cli/policyfiles.test.ts` proves it.
+ * JSON in any accepted spelling or a string in the text syntax; `*.policy` in the text form of `text-form.ts`. Any
+ * other file, and standard input, is told by its first character. `test/cli/commands/policy/files.test.ts` proves it.
  */
 import { limits } from '../../contract/limits.ts';
 import { policyId as policyIdSchema } from '../../contract/policies.ts';
-import { policyActions, policySeverities } from '../../contract/policywords.ts';
-import { canonicalize } from '../../core/json.ts';
-import type { Json, JsonObject } from '../../core/json.ts';
-import { canonicalCondition } from '../../core/policy/canonical.ts';
-import { PolicySet } from '../../core/policy/set.ts';
-import type { PolicyVersion } from '../../core/policy/set.ts';
-import { parseCondition } from '../../core/policy/parse.ts';
-import { policyHash } from '../../core/policy/policyhash.ts';
-import { parseText } from '../../core/policy/text.ts';
-import { usage } from '../exit.ts';
-import { filesOf, inFile, isObject, objectOf, readInput } from '../input.ts';
-import type { InputText, Place } from '../input.ts';
-import { schemaOf } from '../schema.ts';
-import { parsePolicyText } from './textform.ts';
-import type { TextPolicy } from './textform.ts';
+import { policyActions, policySeverities } from '../../contract/policy-words.ts';
+import { canonicalize } from '../../core/json/parse.ts';
+import type { Json, JsonObject } from '../../core/json/parse.ts';
+import { canonicalCondition } from '../../core/policy/language/canonical.ts';
+import { PolicySet } from '../../core/policy/set/in-force.ts';
+import type { PolicyVersion } from '../../core/policy/set/in-force.ts';
+import { parseCondition } from '../../core/policy/language/parse.ts';
+import { policyHash } from '../../core/policy/language/hash.ts';
+import { parseText } from '../../core/policy/language/text.ts';
+import { usage } from '../program/exit.ts';
+import { filesOf, inFile, isObject, objectOf, readInput } from '../program/input.ts';
+import type { InputText, Place } from '../program/input.ts';
+import { schemaOf } from '../program/schema.ts';
+import { parsePolicyText } from './text-form.ts';
+import type { TextPolicy } from './text-form.ts';
 
 export interface PolicyFile extends TextPolicy {
   readonly file: string;

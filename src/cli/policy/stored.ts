@@ -1,8 +1,8 @@
 /** Policies of the service, as commands ask for them. */
-import type { Client } from '../../client/client.ts';
+import type { Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
 import type { Policy, PolicyVersion } from '../../contract/policies.ts';
-import { CliError, exit } from '../exit.ts';
+import { CliError, exit } from '../program/exit.ts';
 
 /** The policy, or null where there is none of that id. */
 export async function findPolicy(client: Client, policyId: string): Promise<Policy | null> {

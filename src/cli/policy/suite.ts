@@ -1,20 +1,20 @@
 /**
  * Cases for policies, run here, without a service: what each decides, which clauses the cases have seen both ways,
- * and which small changes to a condition (mutants) no case would notice. `test/cli/policytest.test.ts` proves it.
+ * and which small changes to a condition (mutants) no case would notice. `test/cli/commands/policy/test.test.ts` proves it.
  */
-import { policyActions } from '../../contract/policywords.ts';
-import type { PolicyAction } from '../../contract/policywords.ts';
-import type { Json } from '../../core/json.ts';
-import { compile } from '../../core/policy/compile.ts';
-import type { Checkpoint } from '../../core/policy/compile.ts';
-import { coverage, mutants } from '../../core/policy/coverage.ts';
-import type { Coverage } from '../../core/policy/coverage.ts';
-import { counts, decide, restriction } from '../../core/policy/decision.ts';
-import type { Decision } from '../../core/policy/decision.ts';
-import { usage } from '../exit.ts';
-import { filesOf, isObject, readInput, valuesOf } from '../input.ts';
-import type { Place } from '../input.ts';
-import { checkpointOf } from './checkpoint.ts';
+import { policyActions } from '../../contract/policy-words.ts';
+import type { PolicyAction } from '../../contract/policy-words.ts';
+import type { Json } from '../../core/json/parse.ts';
+import { compile } from '../../core/policy/evaluate/compile.ts';
+import type { Checkpoint } from '../../core/policy/evaluate/compile.ts';
+import { coverage, mutants } from '../../core/policy/lint/coverage.ts';
+import type { Coverage } from '../../core/policy/lint/coverage.ts';
+import { counts, decide, restriction } from '../../core/policy/evaluate/decision.ts';
+import type { Decision } from '../../core/policy/evaluate/decision.ts';
+import { usage } from '../program/exit.ts';
+import { filesOf, isObject, readInput, valuesOf } from '../program/input.ts';
+import type { Place } from '../program/input.ts';
+import { checkpointOf } from './input.ts';
 import type { PolicyFile } from './file.ts';
 
 export interface Case {

@@ -6,7 +6,7 @@
  */
 import { hash } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/parse.ts';
 import type { SendableRecord } from './record.ts';
 
 export interface Batch {

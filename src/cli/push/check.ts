@@ -5,10 +5,10 @@
  */
 import type { ErrorObject } from 'ajv';
 import { eventReadOnly, EventInput } from '../../contract/events.ts';
-import { isSystemRun, systemRunRefusal } from '../../contract/systemruns.ts';
+import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
 import { limits } from '../../contract/limits.ts';
-import type { Json } from '../../core/json.ts';
-import { draftEvent } from '../../core/record.ts';
+import type { Json } from '../../core/json/parse.ts';
+import { draftEvent } from '../../core/event/record.ts';
 import { futureRefusal, parseTimestamp } from '../../core/time.ts';
 
 const earliestMs = Date.UTC(2000, 0, 1);

@@ -7,7 +7,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { EventInput } from '../../contract/events.ts';
-import type { Json, JsonObject } from '../../core/json.ts';
+import type { Json, JsonObject } from '../../core/json/parse.ts';
 import type { Chunks } from './pieces.ts';
 import { inputError, mostEventBytes, readPiece, type InputRecord } from './record.ts';
 

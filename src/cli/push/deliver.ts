@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GovApiError, GovNetworkError } from '../../client/errors.ts';
 import type { BatchResult } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/parse.ts';
 import type { Batch } from './batch.ts';
 
 /** Where batches go. Implementations retry what is transient and throw GovApiError or GovNetworkError otherwise. */

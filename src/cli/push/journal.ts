@@ -18,7 +18,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { CliError, exit } from '../exit.ts';
+import { CliError, exit } from '../program/exit.ts';
 
 export interface Entry {
   /** Byte offset of the record's line. */

@@ -1,7 +1,7 @@
-/** One process per spool (`../lock.ts`). Proven by `test/cli/push/spool.test.ts`. */
+/** One process per spool (`src/cli/context/lock.ts`). Proven by `test/cli/push/spool.test.ts`. */
 import { join } from 'node:path';
-import { CliError, exit } from '../exit.ts';
-import { takeLock } from '../lock.ts';
+import { CliError, exit } from '../program/exit.ts';
+import { takeLock } from '../context/lock.ts';
 
 /** Takes the lock of a directory; the answer releases it. CliError (exit 6) where another process holds it. */
 export function lockDirectory(directory: string): () => void {

@@ -1,6 +1,6 @@
 /**
  * Batches on their way from the reader to the lanes. In memory a lane holds few, and the reader waits; the spool
- * (`spoolqueue.ts`) holds as many as the disk, and the reader never waits for the service.
+ * (`spool-queue.ts`) holds as many as the disk, and the reader never waits for the service.
  * Proven by `test/cli/push/pump.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';

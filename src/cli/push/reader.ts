@@ -1,7 +1,7 @@
 /**
  * Reads the sources of a push, cuts them into batches and puts these into a queue. A pipe that pauses does not hold
  * back what has come: after a second without input its events go out as a smaller batch.
- * Proven by `test/cli/push/push.test.ts`.
+ * Proven by `test/cli/push/run.test.ts`.
  */
 import type { Readable } from 'node:stream';
 import { limits } from '../../contract/limits.ts';

@@ -6,8 +6,8 @@
 import { isUtf8 } from 'node:buffer';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { parseJson, type Json } from '../../core/json.ts';
-import { CliError, exit } from '../exit.ts';
+import { parseJson, type Json } from '../../core/json/parse.ts';
+import { CliError, exit } from '../program/exit.ts';
 
 export interface SendableRecord {
   /** Line of the source on which the event begins, from 1. */

@@ -1,15 +1,15 @@
 /**
  * What a push tells: verdicts on standard output in the chosen format, remarks and the summary on standard error.
  * `json` is one value at the end, `ndjson` and `csv` one verdict per line as they come, `id` the accepted eventIds.
- * A reader that goes away ends the output, not the push. Proven by `test/cli/push/push.test.ts`.
+ * A reader that goes away ends the output, not the push. Proven by `test/cli/push/run.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { changeLabels, type Change } from '../import/fit.ts';
-import { OutputClosed } from '../io.ts';
-import type { Out } from '../out.ts';
-import { Safe, safe } from '../safe.ts';
-import { csvLine } from '../table.ts';
-import { yamlLines } from '../yaml.ts';
+import { OutputClosed } from '../terminal/io.ts';
+import type { Out } from '../terminal/out.ts';
+import { Safe, safe } from '../terminal/safe.ts';
+import { csvLine } from '../terminal/table.ts';
+import { yamlLines } from '../terminal/yaml.ts';
 import type { Batch } from './batch.ts';
 import { counted, number } from './count.ts';
 import type { Delivered } from './deliver.ts';

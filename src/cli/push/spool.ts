@@ -15,7 +15,7 @@
 import { appendFileSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { limits } from '../../contract/limits.ts';
-import { usage } from '../exit.ts';
+import { usage } from '../program/exit.ts';
 import type { Batch } from './batch.ts';
 import type { Delivered } from './deliver.ts';
 import { Journal, readEntry, readJournal, remove, syncDirectory } from './journal.ts';

@@ -1,13 +1,13 @@
 /**
  * A push through the spool: every batch is on the disk before it is sent, reading never waits for the service, and
- * what is not acknowledged stays for the next push. Proven by `test/cli/push/away.test.ts` and `kill.test.ts`.
+ * what is not acknowledged stays for the next push. Proven by `test/cli/push/away.test.ts` and `test/cli/push/kill.test.ts`.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { usage } from '../exit.ts';
-import { safe } from '../safe.ts';
+import { usage } from '../program/exit.ts';
+import { safe } from '../terminal/safe.ts';
 import { Spool, type Position } from './spool.ts';
-import { SpoolQueue } from './spoolqueue.ts';
+import { SpoolQueue } from './spool-queue.ts';
 import { counted } from './count.ts';
 import { explained, interrupted, transfer } from './transfer.ts';
 import { planOf, type Work } from './work.ts';

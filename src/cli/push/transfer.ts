@@ -1,8 +1,8 @@
 /**
- * Reading and sending at the same time, and what is told of how it ended. Proven by `test/cli/push/push.test.ts`.
+ * Reading and sending at the same time, and what is told of how it ended. Proven by `test/cli/push/run.test.ts`.
  */
-import { CliError, failureOf } from '../exit.ts';
-import { safe, type Safe } from '../safe.ts';
+import { CliError, failureOf } from '../program/exit.ts';
+import { safe, type Safe } from '../terminal/safe.ts';
 import { pump } from './pump.ts';
 import type { BatchQueue } from './queue.ts';
 import { readSources, type ReadPlan } from './reader.ts';

@@ -1,10 +1,10 @@
 /** What a push works with: its options, the world around it, and the plan of its reading made from both. */
 import type { Readable } from 'node:stream';
 import type { ImportFormat } from '../import/run.ts';
-import type { Out } from '../out.ts';
-import { safe, type Safe } from '../safe.ts';
+import type { Out } from '../terminal/out.ts';
+import { safe, type Safe } from '../terminal/safe.ts';
 import type { Sink } from './deliver.ts';
-import { importTime } from './importtime.ts';
+import { importTime } from './import-time.ts';
 import type { Progress } from './progress.ts';
 import type { ReadPlan } from './reader.ts';
 import type { Report } from './report.ts';

@@ -4,7 +4,7 @@
  * Proven by `test/core/decided/approval.test.ts`.
  */
 import type { ApprovalOutcome } from '../../contract/approvals.ts';
-import { draftLeaf, type OtherDraft } from '../record.ts';
+import { draftLeaf, type OtherDraft } from '../event/record.ts';
 import type { OpenLeaf } from './leaf.ts';
 
 export interface ApprovalRecord {

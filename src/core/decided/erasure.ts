@@ -4,8 +4,8 @@
  * Proven by `test/core/decided/erasure.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { readJson, type Json, type JsonObject } from '../json.ts';
-import { draftLeaf, type OtherDraft } from '../record.ts';
+import { readJson, type Json, type JsonObject } from '../json/parse.ts';
+import { draftLeaf, type OtherDraft } from '../event/record.ts';
 
 /** Digests of one leaf. A type, not an interface: it is JSON. */
 export type ErasureTarget = { readonly index: number; readonly digests: readonly string[] };

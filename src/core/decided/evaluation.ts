@@ -4,16 +4,16 @@
  * conditions read, and each decision.
  * Proven by `test/core/decided/evaluation.test.ts`.
  */
-import { isSystemRun } from '../../contract/systemruns.ts';
+import { isSystemRun } from '../../contract/system-runs.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
-import type { PolicyAction, PolicyOutcome, PolicySeverity } from '../../contract/policywords.ts';
+import type { PolicyAction, PolicyOutcome, PolicySeverity } from '../../contract/policy-words.ts';
 import { labelled } from '../hash.ts';
-import type { Json, JsonObject } from '../json.ts';
-import { counts } from '../policy/decision.ts';
-import { draftLeaf, type OtherDraft } from '../record.ts';
+import type { Json, JsonObject } from '../json/parse.ts';
+import { counts } from '../policy/evaluate/decision.ts';
+import { draftLeaf, type OtherDraft } from '../event/record.ts';
 import { hashesCommitment, type ListCommitment, type OpenLeaf } from './leaf.ts';
-import { spellingOf } from './said.ts';
+import { spellingOf } from './outcome-cache.ts';
 
 /** What one policy decided, as it is answered and committed. */
 export type RecordedDecision = {

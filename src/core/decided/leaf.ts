@@ -4,10 +4,10 @@
  */
 import { hash } from 'node:crypto';
 import { hashText } from '../hash.ts';
-import { canonicalize, readJson, type Json, type JsonObject } from '../json.ts';
-import { ListRoot } from '../listroot.ts';
-import { rebuild } from '../record.ts';
-import type { Disclosure } from '../disclosure.ts';
+import { canonicalize, readJson, type Json, type JsonObject } from '../json/parse.ts';
+import { ListRoot } from '../merkle/list-root.ts';
+import { rebuild } from '../event/record.ts';
+import type { Disclosure } from '../event/disclosure.ts';
 
 /** A list by its count and the RFC 6962 root over JCS(item). A type, not an interface: it is JSON. */
 export type ListCommitment = { readonly n: number; readonly root: string };

@@ -3,8 +3,8 @@
  * no longer in the store; the root of the tree at that size says which. Hash tiles stay, so every proof verifies as before.
  * Proven by `test/core/decided/prune.test.ts`.
  */
-import { readJson, type JsonObject } from '../json.ts';
-import { draftLeaf, systemRun, type OtherDraft } from '../record.ts';
+import { readJson, type JsonObject } from '../json/parse.ts';
+import { draftLeaf, systemRun, type OtherDraft } from '../event/record.ts';
 
 /** A type, not an interface: it is JSON. */
 export type PruneRecord = {

@@ -5,11 +5,11 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { Evaluation as RecordedEvaluation } from '../decided/evaluation.ts';
-import { engine } from '../policy/ast.ts';
-import type { Checkpoint } from '../policy/compile.ts';
-import type { ReadSet } from '../policy/readset.ts';
-import type { PolicySet, SetDecision } from '../policy/set.ts';
-import type { ListCommitment } from '../graph.ts';
+import { engine } from '../policy/language/ast.ts';
+import type { Checkpoint } from '../policy/evaluate/compile.ts';
+import type { ReadSet } from '../policy/language/read-set.ts';
+import type { PolicySet, SetDecision } from '../policy/set/in-force.ts';
+import type { ListCommitment } from '../graph/rows.ts';
 import type { Evaluation, PolicyReference, Reevaluation } from './steps.ts';
 
 export type OpenEvaluation = RecordedEvaluation & { readonly list: ListCommitment };

@@ -1,11 +1,11 @@
 /**
  * Takes the outcomes of a replay one by one and keeps what is answered of them: at most `limits.replaySteps` steps,
  * `limits.graphPartItems` drift diagnostics in equal shares by severity, and `limits.fieldErrors` warnings. All are
- * counted, and the commitment to what diverged covers all. Proven by `test/core/replay/collector.test.ts`.
+ * counted, and the commitment to what diverged covers all. Proven by `test/core/replay/collector.alone.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { driftSeverities, type DriftSeverity } from '../../contract/replaywords.ts';
-import type { ListCommitment } from '../graph.ts';
+import { driftSeverities, type DriftSeverity } from '../../contract/replay-words.ts';
+import type { ListCommitment } from '../graph/rows.ts';
 import { cut, type DriftDiagnostic } from './fields.ts';
 import { detailOf, type StepOutcome, type StepRecord, type StepSource } from './steps.ts';
 import { type ReplayCounts, ReplaySummary } from './summary.ts';

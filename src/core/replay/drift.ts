@@ -15,7 +15,7 @@
  * Proven by `test/core/replay/drift.test.ts`, row by row.
  */
 import type { SnapshotInput } from '../../contract/governance.ts';
-import type { DriftSeverity } from '../../contract/replaywords.ts';
+import type { DriftSeverity } from '../../contract/replay-words.ts';
 import type { ReplayFindings } from './collector.ts';
 import type { DriftDiagnostic } from './fields.ts';
 

@@ -5,8 +5,8 @@
  * Proven by `test/core/replay/fields.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import type { DriftSeverity } from '../../contract/replaywords.ts';
-import { canonicalize, type Json, type JsonObject } from '../json.ts';
+import type { DriftSeverity } from '../../contract/replay-words.ts';
+import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 
 export interface FieldDifference {
   /** A JSON pointer; empty for the whole. */

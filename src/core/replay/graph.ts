@@ -15,8 +15,8 @@
  * Proven by `test/core/replay/graph.test.ts`.
  */
 import type { GraphEdge } from '../../contract/graphs.ts';
-import { edgeKey } from '../declaration.ts';
-import type { Json, JsonObject } from '../json.ts';
+import { edgeKey } from '../graph/declaration.ts';
+import type { Json, JsonObject } from '../json/parse.ts';
 import type { ReplayCollector } from './collector.ts';
 import { Differences, type Severities, token } from './fields.ts';
 import { match, type StepOutcome, type StepSource } from './steps.ts';

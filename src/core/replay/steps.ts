@@ -5,11 +5,11 @@
  * Proven by `test/core/replay/steps.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import type { PolicyAction, PolicyOutcome } from '../../contract/policywords.ts';
-import type { StepStatus } from '../../contract/replaywords.ts';
+import type { PolicyAction, PolicyOutcome } from '../../contract/policy-words.ts';
+import type { StepStatus } from '../../contract/replay-words.ts';
 import type { RiskVerdict } from '../risk/router.ts';
-import type { Json } from '../json.ts';
-import { restriction } from '../policy/decision.ts';
+import type { Json } from '../json/parse.ts';
+import { restriction } from '../policy/evaluate/decision.ts';
 import { cut, Differences, token } from './fields.ts';
 
 /** What a step is about, as it was recorded. */

@@ -4,11 +4,11 @@
  * of a payload can be guessed from the root, and whoever has the whole result computes it again.
  * Proven by `test/core/replay/summary.test.ts` (`merkleRoot` as oracle).
  */
-import type { StepStatus } from '../../contract/replaywords.ts';
-import type { ListCommitment } from '../graph.ts';
+import type { StepStatus } from '../../contract/replay-words.ts';
+import type { ListCommitment } from '../graph/rows.ts';
 import { hashText } from '../hash.ts';
-import { canonicalize } from '../json.ts';
-import { ListRoot } from '../listroot.ts';
+import { canonicalize } from '../json/parse.ts';
+import { ListRoot } from '../merkle/list-root.ts';
 import { diverges, type StepRecord } from './steps.ts';
 
 /** `match` + `mismatch` + `missing` + `extra` + `notReplayable` = `steps`. */

@@ -1,10 +1,10 @@
 /**
  * What is kept, answered and exported in place of the result of a replay whose values are gone. Proven by
- * `test/service/copies.test.ts` and `exportproofs.test.ts`.
+ * `test/service/erasure/copies.test.ts` and `test/service/exports/proofs.test.ts`.
  */
 import type { ReplayResult } from '../../contract/replay.ts';
-import type { ReplayRecord } from '../decided/replayed.ts';
-import { readJson, type JsonObject } from '../json.ts';
+import type { ReplayRecord } from '../decided/replay.ts';
+import { readJson, type JsonObject } from '../json/parse.ts';
 
 /** What stands in place of the result of a replay since the erasure of this leaf. */
 export const withdrawnText = (leaf: number): string => `{"erasedBy":${leaf}}`;

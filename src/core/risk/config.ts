@@ -6,9 +6,9 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError, type FieldError } from '../../contract/problems.ts';
-import type { RiskAction, RiskMode } from '../../contract/riskwords.ts';
+import type { RiskAction, RiskMode } from '../../contract/risk-words.ts';
 import { sha256Text } from '../hash.ts';
-import { canonicalText } from '../json.ts';
+import { canonicalText } from '../json/parse.ts';
 
 /** The rules of `score.ts` and `router.ts`; another word where the same inputs could be scored otherwise. */
 export const riskAlgorithm = 'gov.risk/1';

@@ -11,7 +11,7 @@
  * A function of inputs and configuration alone: no clock and no memory, or a decision could not be replayed.
  * Proven by `test/core/risk/router.test.ts`.
  */
-import { type RiskAction, riskActions } from '../../contract/riskwords.ts';
+import { type RiskAction, riskActions } from '../../contract/risk-words.ts';
 import type { RiskConfig, RiskRouter } from './config.ts';
 import { canonicalInputs, type CanonicalInputs, type RiskInputs, riskInputsHash } from './inputs.ts';
 import { type RiskFactor, scoreRisk } from './score.ts';

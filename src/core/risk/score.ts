@@ -9,8 +9,8 @@
  * differs, and another factor never lowers a score: h after a factor does not fall when h before it rises.
  * Inputs are an attacker's, and finite. Proven by `test/core/risk/score.test.ts` (worked by hand; an oracle).
  */
-import { policySeverities } from '../../contract/policywords.ts';
-import { compare } from '../declaration.ts';
+import { policySeverities } from '../../contract/policy-words.ts';
+import { compare } from '../graph/declaration.ts';
 import type { RiskConfig, SignalRule } from './config.ts';
 import type { CanonicalInputs } from './inputs.ts';
 

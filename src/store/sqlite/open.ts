@@ -1,28 +1,18 @@
 /** Opens what a store is made of, in the order in which it may fail, and closes it again when something does. */
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
-import { GovError } from '../../contract/problems.ts';
-import { sealWith } from './bodyseal.ts';
-import { connect, type Connection } from './connection.ts';
-import { opening, type Faults } from './faults.ts';
-import { makePrivate, storeFiles } from './files.ts';
-import { judgeFilesystem } from './filesystem.ts';
-import { openHeads, recentLogHeads, reconcileHeads, type Heads } from './heads.ts';
-import { refusePlane } from './hosted.ts';
-import { takeLock } from './lock.ts';
-import { migrate } from './migrate.ts';
-import { connectReader } from './reader.ts';
-import { mainApplicationId, mainMigrations } from './schema.ts';
-import { openOwnSubjects, openSubjects } from './subjectfile.ts';
-import { verifyTails } from './tail.ts';
-
-export { makePrivate, storeFiles } from './files.ts';
-
-/**
- * Projects whose logs a service looks at before it serves: those that were written to last, which a crash may have
- * reached. Of every other, each leaf is looked at when it is read, the tiles when the log is extended, and what was signed
- * when it is signed again; a plane looks at all.
- */
-export const startedProjects = 1000;
+import { mkdirSync } from 'node:fs';
+import { sealWith } from '../file/body-seal.ts';
+import { connect, type Connection } from '../file/connection.ts';
+import { opening, type Faults } from '../file/faults.ts';
+import { makePrivate, refuseReadOnly, storeFiles } from '../file/paths.ts';
+import { judgeFilesystem } from '../file/filesystem.ts';
+import { openHeads, recentLogHeads, reconcileHeads, type Heads } from '../file/heads.ts';
+import { refusePlane } from '../file/hosted.ts';
+import { takeLock } from '../file/lock.ts';
+import { migrate } from '../file/migrate.ts';
+import { connectReader } from '../file/reader.ts';
+import { mainApplicationId, mainMigrations } from '../file/schema/tables.ts';
+import { openOwnSubjects, openSubjects } from '../file/subjects.ts';
+import { startedProjects, verifyTails } from '../file/tail.ts';
 
 export interface OpenOptions {
   readonly dataDir: string;
@@ -98,24 +88,4 @@ function openKeys(path: string, main: Connection, opened: (() => void)[]): NonNu
   const reading = openSubjects(path, { readonly: true });
   opened.push(() => reading.close());
   return { writing, reading };
-}
-
-/** STORAGE_FAULT where the directory, or a file of a store in it, may not be written. */
-export function refuseReadOnly(dataDir: string): void {
-  for (const path of [dataDir, ...Object.values(storeFiles(dataDir))]) refuseUnwritable(path);
-}
-
-function refuseUnwritable(path: string): void {
-  if (!existsSync(path)) return;
-  try {
-    accessSync(path, constants.R_OK | constants.W_OK);
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
-    const why = code === 'EROFS' ? 'its file system is mounted read-only' : 'this user may not write it';
-    throw new GovError(
-      'STORAGE_FAULT',
-      `expected ${path} to be writable, but ${why} (${code}); remount it, or serve as its owner`,
-      { cause },
-    );
-  }
 }

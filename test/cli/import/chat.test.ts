@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hasData } from '../../shared.ts';
+import { hasData } from '../../paths.ts';
 import {
   expectToFit,
   importFolder,

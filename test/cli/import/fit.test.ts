@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Changes, digest, fitMetadata, line, repair } from '../../../src/cli/import/fit.ts';
 import { limits } from '../../../src/contract/limits.ts';
-import { canonicalize, parseJson, type Json } from '../../../src/core/json.ts';
+import { canonicalize, parseJson, type Json } from '../../../src/core/json/parse.ts';
 
 const nested = (levels: number): Json => (levels === 0 ? 'leaf' : { in: nested(levels - 1) });
 const depth = (value: unknown): number =>

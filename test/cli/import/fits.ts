@@ -7,9 +7,9 @@ import type { ImportedRun } from '../../../src/cli/import/run.ts';
 import { documents } from '../../../src/cli/import/source.ts';
 import { EventInput } from '../../../src/contract/events.ts';
 import { limits } from '../../../src/contract/limits.ts';
-import { canonicalize, parseJson, type Json } from '../../../src/core/json.ts';
+import { canonicalize, parseJson, type Json } from '../../../src/core/json/parse.ts';
 import { parseTimestamp } from '../../../src/core/time.ts';
-import { data, hasData } from '../../shared.ts';
+import { data, hasData } from '../../paths.ts';
 
 const ajv = new Ajv({ strict: true, strictRequired: false, allErrors: true });
 ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null });

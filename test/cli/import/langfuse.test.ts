@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hasData } from '../../shared.ts';
+import { hasData } from '../../paths.ts';
 import { expectToFit, importFolder, importValue, meta, ofType, readData, total, type Loose } from './fits.ts';
 
 type Source = Record<string, Loose>;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ImportedRun } from '../../../src/cli/import/run.ts';
 import { documents } from '../../../src/cli/import/source.ts';
-import { hasData } from '../../shared.ts';
+import { hasData } from '../../paths.ts';
 import {
   expectToFit,
   importFolder,

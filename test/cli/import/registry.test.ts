@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { detectFormat } from '../../../src/cli/import/registry.ts';
 import { runIdFrom } from '../../../src/cli/import/run.ts';
 import { documents } from '../../../src/cli/import/source.ts';
-import { hasData } from '../../shared.ts';
+import { hasData } from '../../paths.ts';
 import { importFolder, importText, importValue, readData } from './fits.ts';
 
 describe.skipIf(!hasData)('telling formats apart (skipped without the recorded runs)', () => {

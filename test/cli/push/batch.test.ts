@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Batcher, laneOf, type Batch, type BatcherOptions } from '../../../src/cli/push/batch.ts';
 import { sendable } from '../../../src/cli/push/record.ts';
 import { limits } from '../../../src/contract/limits.ts';
-import type { Json } from '../../../src/core/json.ts';
+import type { Json } from '../../../src/core/json/parse.ts';
 import { event, numbers } from './service.ts';
 
 const source = { index: 0, name: 'in' };

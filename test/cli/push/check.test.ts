@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { loadCheck } from '../../../src/cli/push/check.ts';
 import type { EventInput } from '../../../src/contract/events.ts';
 import { limits } from '../../../src/contract/limits.ts';
-import type { Json, JsonObject } from '../../../src/core/json.ts';
-import { judgeEvent, loadEventCheck, rejection } from '../../../src/service/judge.ts';
+import type { Json, JsonObject } from '../../../src/core/json/parse.ts';
+import { judgeEvent, loadEventCheck, rejection } from '../../../src/service/events/judge.ts';
 import { event } from './service.ts';
 
 const now = Date.UTC(2026, 5, 1);

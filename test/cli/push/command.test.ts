@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { data, hasData } from '../../shared.ts';
-import { startPlane, type TestPlane } from '../../serving.ts';
+import { data, hasData } from '../../paths.ts';
+import { startPlane, type TestPlane } from '../../support/serving.ts';
 import { documents } from '../../../src/cli/import/source.ts';
 import type { Loose } from '../import/fits.ts';
-import { cleanEnv, emptyDirectory, ended, gov, govHere, runner, shell } from '../tool.ts';
+import { cleanEnv, emptyDirectory, ended, gov, govHere, runner, shell } from '../support/tool.ts';
 import { event, ndjson, numbers } from './service.ts';
 
 let plane: TestPlane;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { deliver } from '../../../src/cli/push/deliver.ts';
-import type { Json } from '../../../src/core/json.ts';
+import type { Json } from '../../../src/core/json/parse.ts';
 import { apiError, event, FakeService, numbers, unreachable } from './service.ts';
 
 const signal = new AbortController().signal;

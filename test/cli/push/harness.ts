@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
-import { failureOf } from '../../../src/cli/exit.ts';
-import { Writer } from '../../../src/cli/io.ts';
-import { Out } from '../../../src/cli/out.ts';
-import { eventsPush, type PushOptions } from '../../../src/cli/push/push.ts';
+import { failureOf } from '../../../src/cli/program/exit.ts';
+import { Writer } from '../../../src/cli/terminal/io.ts';
+import { Out } from '../../../src/cli/terminal/out.ts';
+import { eventsPush, type PushOptions } from '../../../src/cli/push/run.ts';
 import type { Sink } from '../../../src/cli/push/deliver.ts';
-import { resolveSettings } from '../../../src/cli/settings.ts';
+import { resolveSettings } from '../../../src/cli/context/settings.ts';
 import { FakeService } from './service.ts';
 
 export const options: PushOptions = {

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Folder } from './harness.ts';
 import { event, ndjson, numbers } from './service.ts';
 
-const child = fileURLToPath(new URL('child.ts', import.meta.url));
+const child = fileURLToPath(new URL('./child.ts', import.meta.url));
 let folder: Folder;
 beforeEach(() => (folder = new Folder()));
 afterEach(() => folder.remove());

@@ -5,7 +5,7 @@
 import { GovApiError, GovNetworkError } from '../../../src/client/errors.ts';
 import type { Receipt, Sink } from '../../../src/cli/push/deliver.ts';
 import type { BatchResult } from '../../../src/contract/events.ts';
-import { canonicalize, type Json, type JsonObject } from '../../../src/core/json.ts';
+import { canonicalize, type Json, type JsonObject } from '../../../src/core/json/parse.ts';
 
 export const apiError = (code: string, status: number, more: object = {}): GovApiError =>
   new GovApiError(status, { code, status, title: code, detail: `${code} happened`, ...more }, {});

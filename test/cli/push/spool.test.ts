@@ -6,7 +6,7 @@ import type { Batch } from '../../../src/cli/push/batch.ts';
 import type { Delivered } from '../../../src/cli/push/deliver.ts';
 import { lockDirectory } from '../../../src/cli/push/lock.ts';
 import { Spool, type SpoolSession } from '../../../src/cli/push/spool.ts';
-import { SpoolQueue } from '../../../src/cli/push/spoolqueue.ts';
+import { SpoolQueue } from '../../../src/cli/push/spool-queue.ts';
 import { Folder } from './harness.ts';
 import { event, numbers } from './service.ts';
 

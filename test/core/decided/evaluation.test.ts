@@ -9,10 +9,10 @@ import {
   type RecordedDecision,
 } from '../../../src/core/decided/evaluation.ts';
 import { openLeaf } from '../../../src/core/decided/leaf.ts';
-import { saltPool } from '../../../src/core/disclosure.ts';
+import { saltPool } from '../../../src/core/event/disclosure.ts';
 import { hashText } from '../../../src/core/hash.ts';
-import { canonicalize } from '../../../src/core/json.ts';
-import { leafHash, merkleRoot } from '../../../src/core/merkle.ts';
+import { canonicalize } from '../../../src/core/json/parse.ts';
+import { leafHash, merkleRoot } from '../../../src/core/merkle/tree.ts';
 
 const salt = saltPool(randomBytes);
 const decision: RecordedDecision = {

@@ -2,8 +2,8 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { draftPrune, isPrunable, prunableSql, readPrune } from '../../../src/core/decided/prune.ts';
-import { sealEvent } from '../../../src/core/record.ts';
-import { event } from '../../store/fixture.ts';
+import { sealEvent } from '../../../src/core/event/record.ts';
+import { event } from '../../store/support/fixture.ts';
 
 const prune = {
   minIndex: 900,

@@ -4,12 +4,12 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { Json, JsonObject } from '../../../src/core/json.ts';
-import { compile } from '../../../src/core/policy/compile.ts';
-import { parseText } from '../../../src/core/policy/text.ts';
-import { parseCondition } from '../../../src/core/policy/parse.ts';
-import { canonicalCondition } from '../../../src/core/policy/canonical.ts';
-import { hasVectors, vectors } from '../../shared.ts';
+import type { Json, JsonObject } from '../../../src/core/json/parse.ts';
+import { compile } from '../../../src/core/policy/evaluate/compile.ts';
+import { parseText } from '../../../src/core/policy/language/text.ts';
+import { parseCondition } from '../../../src/core/policy/language/parse.ts';
+import { canonicalCondition } from '../../../src/core/policy/language/canonical.ts';
+import { hasVectors, vectors } from '../../paths.ts';
 
 const folder = vectors('policy/cerbos-cel/internal/test/testdata/cel_eval');
 const files = hasVectors ? readdirSync(folder).filter((name) => /^(?:missing|null)_attr_/.test(name)) : [];

@@ -3,8 +3,8 @@
  * `list` a list, and most arguments have the type that their operator takes, or every answer were indeterminate.
  */
 import * as fc from 'fast-check';
-import type { Json, JsonObject } from '../../../src/core/json.ts';
-import type { Node, Operator, Scalar, Segment } from '../../../src/core/policy/ast.ts';
+import type { Json, JsonObject } from '../../../src/core/json/parse.ts';
+import type { Node, Operator, Scalar, Segment } from '../../../src/core/policy/language/ast.ts';
 
 type Path = Extract<Node, { kind: 'path' }>;
 type Type = 'number' | 'text' | 'boolean' | 'list';

@@ -6,11 +6,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { GovError } from '../../../src/contract/problems.ts';
-import type { Json, JsonObject } from '../../../src/core/json.ts';
-import { compileValue, Indeterminate } from '../../../src/core/policy/compile.ts';
-import { parseCondition } from '../../../src/core/policy/parse.ts';
-import { compareVersions, parseVersion } from '../../../src/core/policy/semver.ts';
-import { hasVectors, vectors } from '../../shared.ts';
+import type { Json, JsonObject } from '../../../src/core/json/parse.ts';
+import { compileValue, Indeterminate } from '../../../src/core/policy/evaluate/compile.ts';
+import { parseCondition } from '../../../src/core/policy/language/parse.ts';
+import { compareVersions, parseVersion } from '../../../src/core/policy/language/semver.ts';
+import { hasVectors, vectors } from '../../paths.ts';
 
 interface Flag {
   readonly variants: Readonly<Record<string, string>>;

@@ -5,11 +5,11 @@
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { compileValue, Indeterminate } from '../../../src/core/policy/compile.ts';
-import { parseCondition } from '../../../src/core/policy/parse.ts';
-import type { Json, JsonObject } from '../../../src/core/json.ts';
+import { compileValue, Indeterminate } from '../../../src/core/policy/evaluate/compile.ts';
+import { parseCondition } from '../../../src/core/policy/language/parse.ts';
+import type { Json, JsonObject } from '../../../src/core/json/parse.ts';
 import { GovError } from '../../../src/contract/problems.ts';
-import { hasVectors, vectors } from '../../shared.ts';
+import { hasVectors, vectors } from '../../paths.ts';
 
 interface Case {
   readonly suite: string;

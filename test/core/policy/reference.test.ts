@@ -1,11 +1,11 @@
 /** The compiled condition against a plain interpreter (`reference.ts`), and what hiding a value may change. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Json, JsonObject } from '../../../src/core/json.ts';
-import type { Node } from '../../../src/core/policy/ast.ts';
-import { canonicalCondition } from '../../../src/core/policy/canonical.ts';
-import { compile, type Truth } from '../../../src/core/policy/compile.ts';
-import { parseCondition } from '../../../src/core/policy/parse.ts';
+import type { Json, JsonObject } from '../../../src/core/json/parse.ts';
+import type { Node } from '../../../src/core/policy/language/ast.ts';
+import { canonicalCondition } from '../../../src/core/policy/language/canonical.ts';
+import { compile, type Truth } from '../../../src/core/policy/evaluate/compile.ts';
+import { parseCondition } from '../../../src/core/policy/language/parse.ts';
 import { conditions, contexts, hide } from './conditions.ts';
 import { referenceTruth } from './reference.ts';
 

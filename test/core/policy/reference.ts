@@ -1,9 +1,9 @@
 /**
- * A second evaluator of conditions, written from the specification and not from `src/core/policy/compile.ts`: a
+ * A second evaluator of conditions, written from the specification and not from `src/core/policy/evaluate/compile.ts`: a
  * plain recursive interpreter, slow and without any trick. What both say must be equal.
  */
-import type { Json } from '../../../src/core/json.ts';
-import type { Node, Segment } from '../../../src/core/policy/ast.ts';
+import type { Json } from '../../../src/core/json/parse.ts';
+import type { Node, Segment } from '../../../src/core/policy/language/ast.ts';
 
 type Reason = 'absent' | 'type' | 'arith' | 'budget';
 type Answer = { readonly value: Json } | { readonly unknown: Reason };

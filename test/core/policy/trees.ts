@@ -1,9 +1,9 @@
 /** Any tree of a condition, for properties that hold for all of them. */
 import * as fc from 'fast-check';
-import { checkCondition } from '../../../src/core/policy/bounds.ts';
-import type { Json, JsonObject } from '../../../src/core/json.ts';
-import type { Node, Operator, Scalar, Segment } from '../../../src/core/policy/ast.ts';
-import type { Checkpoint } from '../../../src/core/policy/compile.ts';
+import { checkCondition } from '../../../src/core/policy/language/bounds.ts';
+import type { Json, JsonObject } from '../../../src/core/json/parse.ts';
+import type { Node, Operator, Scalar, Segment } from '../../../src/core/policy/language/ast.ts';
+import type { Checkpoint } from '../../../src/core/policy/evaluate/compile.ts';
 
 const names = fc.constantFrom(
   'tool',

@@ -1,8 +1,8 @@
 /** A small world of conditions and checkpoints, in which random ones meet: few paths, few values, all types. */
 import * as fc from 'fast-check';
-import type { Json, JsonObject } from '../../../src/core/json.ts';
-import type { Node, Operator, Scalar, Segment } from '../../../src/core/policy/ast.ts';
-import type { Checkpoint } from '../../../src/core/policy/compile.ts';
+import type { Json, JsonObject } from '../../../src/core/json/parse.ts';
+import type { Node, Operator, Scalar, Segment } from '../../../src/core/policy/language/ast.ts';
+import type { Checkpoint } from '../../../src/core/policy/evaluate/compile.ts';
 
 const call = (op: Operator, ...args: Node[]): Node => ({ kind: 'call', op, args });
 const literal = (value: Scalar): Node => ({ kind: 'literal', value });

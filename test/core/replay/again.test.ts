@@ -1,10 +1,10 @@
 /** Recorded evaluations, made again on what is left of them. */
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../src/core/json.ts';
-import { policyHash } from '../../../src/core/policy/policyhash.ts';
-import { PolicySet, type PolicyVersion } from '../../../src/core/policy/set.ts';
+import type { JsonObject } from '../../../src/core/json/parse.ts';
+import { policyHash } from '../../../src/core/policy/language/hash.ts';
+import { PolicySet, type PolicyVersion } from '../../../src/core/policy/set/in-force.ts';
 import { evaluateAgain, type OpenEvaluation, recomputes } from '../../../src/core/replay/again.ts';
-import type { PolicyAction } from '../../../src/contract/policywords.ts';
+import type { PolicyAction } from '../../../src/contract/policy-words.ts';
 
 function version(policyId: string, tool: string, action: PolicyAction, number = 1): PolicyVersion {
   const content = { policyId, version: number, action, severity: null, condition: { 'tool.name': tool } };

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { canonicalize, type Json } from '../../../src/core/json.ts';
+import { canonicalize, type Json } from '../../../src/core/json/parse.ts';
 import { cut, Differences } from '../../../src/core/replay/fields.ts';
 
 const found = (expected: Json, actual: Json): (readonly string[])[] => {

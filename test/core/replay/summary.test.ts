@@ -1,8 +1,8 @@
 /** Counts of a replay, and the commitment to what diverged. */
 import { describe, expect, it } from 'vitest';
-import type { StepStatus } from '../../../src/contract/replaywords.ts';
+import type { StepStatus } from '../../../src/contract/replay-words.ts';
 import { hashText } from '../../../src/core/hash.ts';
-import { emptyRoot, leafHash, merkleRoot } from '../../../src/core/merkle.ts';
+import { emptyRoot, leafHash, merkleRoot } from '../../../src/core/merkle/tree.ts';
 import { summarize } from '../../../src/core/replay/summary.ts';
 
 const steps = (...statuses: StepStatus[]) =>

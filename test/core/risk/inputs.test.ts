@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Json } from '../../../src/core/json.ts';
+import type { Json } from '../../../src/core/json/parse.ts';
 import { labelled } from '../../../src/core/hash.ts';
 import { canonicalInputs, type RiskInputs, riskInputsHash } from '../../../src/core/risk/inputs.ts';
 import { evaluateRisk } from '../../../src/core/risk/router.ts';

@@ -1,7 +1,7 @@
 /** Which action a score leads to: each mode, thresholds and their ties, and that the answer is a function. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { riskActions } from '../../../src/contract/riskwords.ts';
+import { riskActions } from '../../../src/contract/risk-words.ts';
 import { actionAt, bands, evaluateRisk } from '../../../src/core/risk/router.ts';
 import { inputsArbitrary, modeArbitrary, router } from './facts.ts';
 

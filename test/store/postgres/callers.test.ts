@@ -2,10 +2,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
-import type { Effect, RequiredCaller } from '../../../src/store/port.ts';
-import { codeOf, startMs, stored } from '../fixture.ts';
-import { apiKey, apply, change, moreProjects, session, storedProject, tenant } from '../tenants.ts';
-import { missing, Processes, server } from './described.ts';
+import type { Effect, RequiredCaller } from '../../../src/store/port/store.ts';
+import { codeOf, startMs, stored } from '../support/fixture.ts';
+import { apiKey, apply, change, moreProjects, session, storedProject, tenant } from '../support/tenants.ts';
+import { missing, Processes, server } from './support/described.ts';
 
 const rounds = 40;
 

@@ -1,10 +1,10 @@
 /** A server that is killed under load: what was acknowledged is there, nothing is there by half, and writing heals. */
 import { afterAll, describe, expect, it } from 'vitest';
-import { fsckPostgres } from '../../../src/store/postgres/fsck.ts';
-import type { Store } from '../../../src/store/port.ts';
-import { appended, event, request } from '../fixture.ts';
-import { Processes } from './described.ts';
-import { startServer, type Server } from './server.ts';
+import { fsckPostgres } from '../../../src/store/postgres/write/fsck.ts';
+import type { Store } from '../../../src/store/port/store.ts';
+import { appended, event, request } from '../support/fixture.ts';
+import { Processes } from './support/described.ts';
+import { startServer, type Server } from './support/server.ts';
 
 interface Became {
   readonly acknowledged: Map<string, number>;

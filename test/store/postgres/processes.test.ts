@@ -1,13 +1,13 @@
 /** Several processes on one database, and connections that end in the middle of a commit. */
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
-import { leafHash, merkleRoot } from '../../../src/core/merkle.ts';
-import { Tail } from '../../../src/service/tail.ts';
-import type { Store } from '../../../src/store/port.ts';
-import type { Faults } from '../../../src/store/postgres/faults.ts';
-import { fsckPostgres } from '../../../src/store/postgres/fsck.ts';
-import { appended, codeOf, event, genesis, projectOf, request, startMs, stored } from '../fixture.ts';
-import { missing, Processes, server } from './described.ts';
+import { leafHash, merkleRoot } from '../../../src/core/merkle/tree.ts';
+import { Tail } from '../../../src/service/events/tail.ts';
+import type { Store } from '../../../src/store/port/store.ts';
+import type { Faults } from '../../../src/store/postgres/connection/faults.ts';
+import { fsckPostgres } from '../../../src/store/postgres/write/fsck.ts';
+import { appended, codeOf, event, genesis, projectOf, request, startMs, stored } from '../support/fixture.ts';
+import { missing, Processes, server } from './support/described.ts';
 
 /** Nothing is missing, nothing is there twice, time never runs backwards, and the root covers all of it. */
 async function assertWhole(store: Store, runs: readonly string[]): Promise<void> {

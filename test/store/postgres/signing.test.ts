@@ -2,14 +2,14 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
-import { ed25519Signer, openCheckpoint } from '../../../src/core/checkpoint.ts';
-import { parseVerifierKey } from '../../../src/core/notekey.ts';
-import { Checkpoints, openOwn } from '../../../src/service/checkpoints.ts';
-import { silentLog } from '../../../src/service/log.ts';
-import type { Store } from '../../../src/store/port.ts';
-import { fsckPostgres } from '../../../src/store/postgres/fsck.ts';
-import { appended, event, genesis, projectOf, request } from '../fixture.ts';
-import { missing, Processes, server } from './described.ts';
+import { ed25519Signer, openCheckpoint } from '../../../src/core/note/checkpoint.ts';
+import { parseVerifierKey } from '../../../src/core/note/key.ts';
+import { Checkpoints, openOwn } from '../../../src/service/log/checkpoints.ts';
+import { silentLog } from '../../../src/service/call/log.ts';
+import type { Store } from '../../../src/store/port/store.ts';
+import { fsckPostgres } from '../../../src/store/postgres/write/fsck.ts';
+import { appended, event, genesis, projectOf, request } from '../support/fixture.ts';
+import { missing, Processes, server } from './support/described.ts';
 
 const { privateKey } = generateKeyPairSync('ed25519');
 const trees = ['audit', 'metering'] as const;

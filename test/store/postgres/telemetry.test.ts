@@ -2,12 +2,12 @@
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { namedStatements } from '../../../src/store/postgres/wire.ts';
-import { fsckPostgres } from '../../../src/store/postgres/fsck.ts';
-import { enrolled, keep, plane, report, save, saveReport, totals } from '../dataplanes.ts';
-import { codeOf } from '../fixture.ts';
-import { planeId, projectId, reported } from '../signedreports.ts';
-import { missing, Processes, server } from './described.ts';
+import { namedStatements } from '../../../src/store/postgres/connection/wire.ts';
+import { fsckPostgres } from '../../../src/store/postgres/write/fsck.ts';
+import { enrolled, keep, plane, report, save, saveReport, totals } from '../support/data-planes.ts';
+import { codeOf } from '../support/fixture.ts';
+import { planeId, projectId, reported } from '../support/signed-reports.ts';
+import { missing, Processes, server } from './support/described.ts';
 
 /** The number of the project of `reported`, beside `prj_a`. */
 const no = 2;

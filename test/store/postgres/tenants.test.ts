@@ -2,9 +2,9 @@
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { fsckPostgres } from '../../../src/store/postgres/fsck.ts';
-import type { AppendRequest, NewTenant, RequiredCaller, Store } from '../../../src/store/port.ts';
-import { codeOf, event, request, startMs, stored } from '../fixture.ts';
+import { fsckPostgres } from '../../../src/store/postgres/write/fsck.ts';
+import type { AppendRequest, NewTenant, RequiredCaller, Store } from '../../../src/store/port/store.ts';
+import { codeOf, event, request, startMs, stored } from '../support/fixture.ts';
 import {
   apiKey,
   apply,
@@ -21,8 +21,8 @@ import {
   toldTenant,
   toldUpdate,
   used,
-} from '../tenants.ts';
-import { missing, Processes, server } from './described.ts';
+} from '../support/tenants.ts';
+import { missing, Processes, server } from './support/described.ts';
 
 async function asSuperuser(processes: Processes, statement: string): Promise<void> {
   const client = new Client({ connectionString: processes.database.superuser });

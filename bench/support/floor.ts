@@ -1,0 +1,82 @@
+/** The floor of the append benchmarks: the same final rows and indexes by plain statements of the same driver. */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { pageBytes } from '../../src/store/file/connection.ts';
+import { mainMigrations } from '../../src/store/file/schema/tables.ts';
+import { discard, scratch } from './harness.ts';
+
+/** Rows of each event, by the table they stand in. */
+const tables = ['leaf', 'body', 'run_event', 'client_event'] as const;
+/** Rows that a commit writes once or a few times. */
+const others = ['meter', 'tile', 'run', 'run_type'] as const;
+type Table = (typeof tables)[number] | (typeof others)[number];
+type Row = Record<string, string | number | Buffer | null>;
+
+/**
+ * The floor: what a filled store holds, inserted into an empty file by plain statements, one row a call, with
+ * the driver's own checkpoints. Each call inserts the rows once more under new keys.
+ */
+export class Bare {
+  private readonly db: Database.Database;
+  private readonly rows: Record<Table, Row[]>;
+  private readonly folder = scratch();
+  private round = 0;
+
+  constructor(filled: string) {
+    const source = new Database(filled, { readonly: true });
+    const all = (table: Table) => [table, source.prepare<[], Row>(`SELECT * FROM ${table}`).all()];
+    this.rows = Object.fromEntries([...tables, ...others].map(all)) as Record<Table, Row[]>;
+    for (const table of tables) this.rows[table].sort((a, b) => Number(a['idx']) - Number(b['idx']));
+    source.close();
+    this.db = new Database(join(this.folder, 'bare.db'));
+    this.db.pragma(`page_size = ${pageBytes}`);
+    this.db.pragma('journal_mode = WAL');
+    this.db.pragma('synchronous = FULL');
+    for (const { sql } of mainMigrations) this.db.exec(sql);
+  }
+
+  /** Rows a second, all of them durable; `count` rows of each event table, all where absent. */
+  insert(size: number, count = this.rows.leaf.length): number {
+    const prepared = tables.map((table) => this.prepared(table));
+    const rest = others.map((table) => this.prepared(table));
+    this.round += 1;
+    const start = performance.now();
+    for (let from = 0; from < count; from += size) {
+      this.db.exec('BEGIN IMMEDIATE');
+      for (const { insert, values } of prepared) {
+        for (const row of values.splice(0, size)) insert.run(...row);
+      }
+      if (from + size >= count)
+        for (const { insert, values } of rest) for (const row of values) insert.run(...row);
+      this.db.exec('COMMIT');
+    }
+    return (count / (performance.now() - start)) * 1000;
+  }
+
+  close(): void {
+    this.db.close();
+    discard(this.folder);
+  }
+
+  private prepared(table: Table) {
+    const names = Object.keys(this.rows[table][0] ?? {});
+    const generated = names.includes('position') ? ['project', 'idx'] : [];
+    const columns = names.filter((name) => !generated.includes(name));
+    const insert = this.db.prepare(
+      `INSERT INTO ${table} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
+    );
+    const values = this.rows[table].map((row) =>
+      columns.map((column) => this.renewed(column, row[column] ?? null)),
+    );
+    return { insert, values };
+  }
+
+  private renewed(column: string, value: Row[string]): Row[string] {
+    const { round } = this;
+    if (['idx', 'position', 'first_index'].includes(column)) {
+      return Number(value) + round * this.rows.leaf.length;
+    }
+    if (column === 'run_no' || column === 'n') return Number(value) + round * 1000;
+    return column === 'run_id' || column === 'client_event_id' ? `${String(value)}-${round}` : value;
+  }
+}

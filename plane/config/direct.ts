@@ -1,0 +1,47 @@
+/**
+ * The configuration of a plane that does not serve: its store is opened, used, and closed with a signed checkpoint, as a
+ * serving plane closes it. CONFLICT where another process has the directory. Proven by `test/plane/config/sync.test.ts`
+ * and `test/cli/context/plane-directory.test.ts`.
+ */
+import { assemble } from '../../src/host/process/assemble.ts';
+import { readPlaneConfig, settingsOf, type PlaneConfig } from '../../src/host/data/config.ts';
+import { sqliteEngine } from '../../src/host/process/sqlite-engine.ts';
+import { silentLog, type Log } from '../../src/service/call/log.ts';
+import type { Services } from '../../src/service/dependencies.ts';
+import { heldConfig, type HeldConfig } from './apply.ts';
+import { planeKeys } from '../keys/own.ts';
+
+export interface Direct {
+  readonly config: PlaneConfig;
+  readonly held: HeldConfig;
+  readonly services: Services;
+}
+
+export async function withHeldConfig<Result>(
+  options: {
+    readonly dataDir: string;
+    readonly env: Readonly<Record<string, string | undefined>>;
+    readonly log?: Log;
+  },
+  use: (direct: Direct) => Promise<Result>,
+): Promise<Result> {
+  const { dataDir, env, log = silentLog } = options;
+  const config = readPlaneConfig(dataDir, {}, env);
+  const engine = sqliteEngine(dataDir, { log, rebuildHeads: false, env });
+  try {
+    const keys = await planeKeys(engine.store, config);
+    const held: HeldConfig = heldConfig(config, () => services);
+    const parts = { engine, keys, hosting: null, log, debugging: false, localSettings: settingsOf(config) };
+    const { services } = assemble({ ...parts, planeConfig: () => held });
+    try {
+      await held.open();
+      return await use({ config, held, services });
+    } finally {
+      await services.checkpoints.signGrown();
+      await services.checkpoints.stop();
+    }
+  } finally {
+    await engine.work.close();
+    await engine.store.close();
+  }
+}

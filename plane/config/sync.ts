@@ -1,0 +1,226 @@
+/**
+ * Asks the service for its configuration every few minutes and puts a new one in force (`apply.ts`). What is
+ * known already is not sent again. Where nothing comes, what is in force stays so; health says since when and why.
+ * Nothing is asked where reports do not leave by themselves (`telemetry.json`, mode) or policies are `off`.
+ * Proven by `test/plane/config/sync.test.ts` against a real service.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GovNetworkError } from '../../src/client/errors.ts';
+import type { Environment } from '../../src/client/proxy.ts';
+import { version } from '../../src/client/version.ts';
+import { BundleRefused } from '../../src/core/plane/config.ts';
+import { limits } from '../../src/contract/limits.ts';
+import { GovError } from '../../src/contract/problems.ts';
+import { canonicalize, parseJson, type Json, type JsonObject } from '../../src/core/json/parse.ts';
+import { isTooNew } from '../../src/core/plane/version.ts';
+import { formatTimestamp } from '../../src/core/time.ts';
+import type { PlaneSync } from '../../src/host/data/config.ts';
+import { gauge } from '../../src/host/process/metrics.ts';
+import type { Background } from '../../src/host/process/run.ts';
+import type { Log } from '../../src/service/call/log.ts';
+import { theService, type HeldConfig } from './apply.ts';
+import { enrolmentStamp, readEnrolment, readTelemetrySettings } from '../enrolment/stored.ts';
+import { problemOf, ServiceLink, type LinkAnswer } from '../enrolment/link.ts';
+
+export interface SyncOptions {
+  readonly dataDir: string;
+  readonly held: HeldConfig;
+  readonly sync: PlaneSync;
+  readonly env: Environment;
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+/** Up to a tenth of the interval is added, so that many planes that were started at once do not ask at once. */
+const jitter = 0.1;
+
+/** After a first failure it is asked again in twice this time, then in twice that, up to the interval. */
+const retryMs = 5000;
+
+/** How often it is looked whether the plane was enrolled. */
+const lookMs = 2000;
+
+interface Trouble {
+  readonly what: string;
+  readonly sinceMs: number;
+}
+
+export class ConfigSync implements Background {
+  readonly #options: SyncOptions;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  #link: { readonly stamp: string; readonly link: ServiceLink } | null = null;
+  #trouble: Trouble | null = null;
+  /** What the service says of this release. */
+  #support: { readonly word: string; readonly oldest: string } | null = null;
+  #askedMs: number | null = null;
+
+  constructor(options: SyncOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#link?.link.close();
+    await this.#running;
+  }
+
+  /** For health: what is wrong, each with since when. */
+  reasons(): readonly string[] {
+    const { held } = this.#options;
+    const reasons: string[] = [];
+    const { refused, applied } = held;
+    if (refused !== null) {
+      const stays = applied === null ? 'none is in force' : `version ${applied.bundleVersion} stays in force`;
+      const since = formatTimestamp(refused.sinceMs);
+      reasons.push(`config_bundle_refused: ${refused.reason} since ${since}; ${stays}: ${refused.detail}`);
+    }
+    const trouble = this.#trouble;
+    if (trouble !== null) {
+      reasons.push(`config_bundle_not_fetched: since ${formatTimestamp(trouble.sinceMs)}: ${trouble.what}`);
+    }
+    if (applied !== null && this.#copyLost) {
+      reasons.push('config_bundle_copy_damaged: config-bundle.json; what it held is in force all the same');
+    }
+    const support = this.#support;
+    if (support !== null && support.word !== 'supported') {
+      const oldest = `the service is made for planes from ${support.oldest} on`;
+      reasons.push(`plane_version_${support.word}: this plane is ${version}, and ${oldest}`);
+    }
+    return reasons;
+  }
+
+  metrics(): readonly string[] {
+    const { applied, refused } = this.#options.held;
+    return [
+      ...gauge(
+        'gov_config_bundle_version',
+        'Configuration of the service in force; 0: none',
+        applied?.bundleVersion ?? 0,
+      ),
+      ...gauge('gov_config_bundle_refused', '1 where the newest one is refused', refused === null ? 0 : 1),
+      ...(this.#askedMs === null
+        ? []
+        : gauge(
+            'gov_config_asked_seconds',
+            'Unix time of the last answer of the service',
+            this.#askedMs / 1000,
+          )),
+    ];
+  }
+
+  get #copyLost(): boolean {
+    const { held } = this.#options;
+    return held.applied !== null && !held.copyIsWhole;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    await this.#options.held.settleMode().catch((error: unknown) => this.#failed(error));
+    for (let failures = 0; !signal.aborted;) {
+      const stamp = enrolmentStamp(this.#options.dataDir);
+      await this.attempt();
+      failures = this.#trouble === null ? 0 : failures + 1;
+      const intervalMs = (this.#options.sync.intervalSeconds ?? limits.configIntervalSeconds) * 1000;
+      const waitMs = failures === 0 ? intervalMs : Math.min(intervalMs, retryMs * 2 ** failures);
+      const untilMs = performance.now() + waitMs * (1 + jitter * Math.random());
+      // a plane that was enrolled meanwhile need not wait
+      while (!signal.aborted && performance.now() < untilMs) {
+        await sleep(lookMs, null, { signal }).catch(() => null);
+        if (enrolmentStamp(this.#options.dataDir) !== stamp) break;
+      }
+    }
+  }
+
+  /** As below; a failure is kept for health. */
+  async attempt(): Promise<void> {
+    await this.once().catch((error: unknown) => this.#failed(error));
+  }
+
+  #failed(error: unknown): void {
+    if (this.#stopping.signal.aborted) return;
+    const { now, log } = this.#options;
+    const what = error instanceof Error ? error.message : String(error);
+    if (this.#trouble === null)
+      log.warn({ detail: what }, 'the configuration of the service was not fetched');
+    this.#trouble = { what, sinceMs: this.#trouble?.sinceMs ?? now() };
+    const expected = error instanceof GovError || error instanceof GovNetworkError;
+    if (!expected) log.error({ err: error }, 'unexpected error');
+  }
+
+  /** One question, and what follows from its answer. BundleRefused is no failure: health shows it. */
+  async once(): Promise<void> {
+    const { held, dataDir, now } = this.#options;
+    held.checkCopy();
+    if (held.mode === 'off' || readTelemetrySettings(dataDir).mode !== 'auto') return this.#quiet();
+    const link = this.#linkNow();
+    if (link === null) return this.#quiet();
+    const { applied } = held;
+    // where the copy was lost, all of it is asked for
+    const current = applied === null || this.#copyLost ? '' : `&current=${applied.bundleHash}`;
+    const answer = await link.send({
+      method: 'GET',
+      path: `/telemetry/config?planeVersion=${version}${current}`,
+      canonical: '',
+      maxBytes: 2 * limits.configBundleBytes,
+    });
+    const signed = this.#read(answer);
+    this.#trouble = null;
+    this.#askedMs = now();
+    if (signed === null) return held.agreed();
+    await held.take(Buffer.from(canonicalize(signed)), 'service', theService).catch((error: unknown) => {
+      if (!(error instanceof BundleRefused)) throw error;
+    });
+  }
+
+  #quiet(): void {
+    this.#trouble = null;
+  }
+
+  /** The link for the enrolment as it is now; null where there is none. */
+  #linkNow(): ServiceLink | null {
+    const { dataDir, env, now } = this.#options;
+    const stamp = enrolmentStamp(dataDir);
+    if (this.#link?.stamp === stamp) return this.#link.link;
+    this.#link?.link.close();
+    this.#link = null;
+    const enrolment = readEnrolment(dataDir);
+    if (enrolment === null) return null;
+    this.#link = { stamp, link: new ServiceLink({ enrolment, env, now }) };
+    return this.#link.link;
+  }
+
+  /** The signed bundle of an answer; null where it is the one in force. OVERLOADED or VALIDATION_ERROR for others. */
+  #read(answer: LinkAnswer): JsonObject | null {
+    if (answer.status !== 200) {
+      const problem = problemOf(answer);
+      const what = problem === null ? `status ${answer.status}` : `${problem.code}: ${problem.detail}`;
+      throw new GovError('OVERLOADED', `expected a configuration of the service, got ${what}`);
+    }
+    const body = parseJson(answer.bytes, answerBounds);
+    const { signed, serviceVersion, planeSupport, oldestPlane } = body as JsonObject;
+    if (typeof serviceVersion !== 'string' || signed === undefined) {
+      throw new GovError('VALIDATION_ERROR', 'expected a configuration of the service, got another answer');
+    }
+    this.#support = { word: String(planeSupport), oldest: String(oldestPlane) };
+    if (isTooNew(serviceVersion, version)) {
+      const detail = `expected a service of the major version of this plane, ${version}, got ${serviceVersion}; upgrade the plane`;
+      throw new GovError('VALIDATION_ERROR', detail);
+    }
+    return isObject(signed) ? signed : null;
+  }
+}
+
+const isObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const answerBounds = {
+  depth: limits.configBundleDepth + 1,
+  values: limits.configBundleValues,
+  nameChars: limits.memberNameChars,
+  stringBytes: limits.stringBytes,
+};

@@ -1,0 +1,23 @@
+/** Whose configurations a plane takes. Proven by `test/plane/config/apply.test.ts` and `test/plane/config/sync.test.ts`. */
+import type { BundleTrust } from '../../src/core/plane/config.ts';
+import { parseVerifierKey } from '../../src/core/note/signed.ts';
+import type { PlaneSync } from '../../src/host/data/config.ts';
+import { readEnrolment, type Enrolment } from '../enrolment/stored.ts';
+
+/** Whose configuration is taken: what `plane.json` says, else what the enrolment said. Null where neither does. */
+export function trustOf(
+  dataDir: string,
+  sync: PlaneSync,
+  environment: Enrolment['environment'],
+): BundleTrust | null {
+  const enrolment = readEnrolment(dataDir);
+  const projectId = sync.projectId ?? enrolment?.projectId;
+  const known = enrolment === null || enrolment.configKey === null ? [] : [enrolment.configKey];
+  const keys = sync.keys ?? known;
+  if (projectId === undefined || keys.length === 0) return null;
+  return {
+    projectId,
+    environment: sync.projectId === undefined ? (enrolment?.environment ?? environment) : environment,
+    keys: keys.map(parseVerifierKey),
+  };
+}

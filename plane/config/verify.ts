@@ -1,0 +1,85 @@
+/**
+ * Whether a plane would take a signed configuration, from its files alone, also beside a serving plane: nothing is
+ * opened that others hold. Which version is in force is read off the copy, which may be missing.
+ * Proven by `test/cli/context/plane-directory.test.ts`.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SignedBundle } from '../../src/contract/plane-config.ts';
+import { GovError } from '../../src/contract/problems.ts';
+import { BundleRefused, hashOfText, openBundle, type OpenBundle } from '../../src/core/plane/config.ts';
+import { parseVerifierKey } from '../../src/core/note/signed.ts';
+import { readPlaneFile } from '../../src/host/data/config.ts';
+import { loadCheck } from '../../src/service/call/schema.ts';
+import { ConfigCopy } from './copy.ts';
+import { trustOf } from './trust.ts';
+
+export interface VerifyOptions {
+  /** Null where there is no plane: keys and project have to be given then. */
+  readonly dataDir: string | null;
+  readonly keys?: readonly string[] | undefined;
+  readonly projectId?: string | undefined;
+  readonly environment?: 'production' | 'sandbox' | undefined;
+}
+
+/** BundleRefused; VALIDATION_ERROR where nobody said whom to trust. */
+export async function verifyConfig(text: Uint8Array, options: VerifyOptions): Promise<OpenBundle> {
+  const { dataDir } = options;
+  const path = dataDir === null ? null : join(dataDir, 'plane.json');
+  const file = path === null || !existsSync(path) ? null : readPlaneFile(path);
+  const given = {
+    ...(options.keys === undefined || options.keys.length === 0 ? {} : { keys: options.keys }),
+    ...(options.projectId === undefined ? {} : { projectId: options.projectId }),
+  };
+  const environment = options.environment ?? file?.environment ?? 'production';
+  const known =
+    dataDir === null || file === null
+      ? fromFlags(given, environment)
+      : trustOf(dataDir, { ...file.config, ...given }, environment);
+  if (known === null) {
+    const detail =
+      'expected a plane that knows its service, or its verifier key and project; give --key and --project-id';
+    throw new GovError('VALIDATION_ERROR', detail);
+  }
+  const trust = options.environment === undefined ? known : { ...known, environment: options.environment };
+  const check = await loadCheck(SignedBundle, { in: 'body' });
+  const open = openBundle(text, trust, (value) => {
+    const [first] = check(value)?.errors ?? [];
+    return first === undefined ? null : `at ${first.pointer}: ${first.detail}`;
+  });
+  if (dataDir !== null) refuseOlder(dataDir, open);
+  return open;
+}
+
+function fromFlags(
+  { keys, projectId }: { readonly keys?: readonly string[]; readonly projectId?: string },
+  environment: 'production' | 'sandbox',
+) {
+  if (keys === undefined || projectId === undefined) return null;
+  return { keys: keys.map(parseVerifierKey), projectId, environment };
+}
+
+function refuseOlder(dataDir: string, { bundle, hash }: OpenBundle): void {
+  const { path } = new ConfigCopy(dataDir);
+  if (!existsSync(path) || hashOfText(readFileSync(path)) === hash) return;
+  const held = readBundleVersion(path);
+  if (held === null || held.projectId !== bundle.projectId || held.bundleVersion < bundle.bundleVersion)
+    return;
+  const { bundleVersion } = held;
+  const reason = bundleVersion === bundle.bundleVersion ? 'rewritten' : 'outdated';
+  const detail = `expected a version after ${bundleVersion}, which this plane holds, got ${bundle.bundleVersion}`;
+  throw new BundleRefused(reason, detail);
+}
+
+/** Null where the copy is damaged. */
+function readBundleVersion(path: string): { projectId: string; bundleVersion: number } | null {
+  try {
+    const { bundle } = JSON.parse(readFileSync(path, 'utf8')) as { bundle?: Record<string, unknown> };
+    const { projectId, bundleVersion } = bundle ?? {};
+    return typeof projectId === 'string' && typeof bundleVersion === 'number'
+      ? { projectId, bundleVersion }
+      : null;
+  } catch {
+    return null;
+  }
+}

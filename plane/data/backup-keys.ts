@@ -1,0 +1,83 @@
+/**
+ * The keys of a log in a copy of it. A rotation may run beside the copy, so they are taken after the log, from wherever they
+ * lie by then, and put where the log that was copied says: a key that it has in force is never deleted, only moved.
+ * Proven by `test/plane/data/backup-keys.test.ts`.
+ */
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { GovError } from '../../src/contract/problems.ts';
+import type { KeyHistory } from '../../src/core/note/key-history.ts';
+import { syncDirectory } from '../../src/host/data/files.ts';
+import { logKeyFiles, readKeys, telemetryKeyFile } from '../../src/host/data/keys.ts';
+import { logKeys } from '../../src/service/log/keys.ts';
+import { openReader } from '../../src/store/sqlite/store.ts';
+import { storeFiles } from '../../src/store/file/paths.ts';
+import { copyPrivate } from './files.ts';
+import { keyFolders, refuseForeignKeys, verifierKeyIn } from '../keys/own.ts';
+
+/** What a rotation moves, by its path below the directory. */
+export const isLogKey = ({ path }: { readonly path: string }): boolean =>
+  path.startsWith('keys/') &&
+  (basename(path) === telemetryKeyFile ||
+    /^log\.(?:[0-9]+\.)?(?:ed25519|mldsa44)\.pem$/.test(basename(path)));
+
+/** The history of the keys of the log in a copy, which nobody serves. */
+export async function historyIn(copy: string, projectId: string): Promise<KeyHistory> {
+  const { main } = storeFiles(copy);
+  const reader = openReader(main);
+  try {
+    return await logKeys(reader, projectId);
+  } finally {
+    reader.close();
+    // which a reader makes and leaves empty
+    for (const end of ['-wal', '-shm']) rmSync(`${main}${end}`, { force: true });
+  }
+}
+
+/** STORAGE_FAULT where the keys in a directory are not those that its log has in force. */
+export const refuseKeysOf = (dataDir: string, history: KeyHistory): void =>
+  refuseForeignKeys(history, readKeys(dataDir).verifierKeys(history.origin));
+
+/** A rotation moves a few files, each in less than this. */
+const againMs = 50;
+const attempts = 10;
+
+/** STORAGE_FAULT where a key is missing that the log in the copy has in force. */
+export async function copyLogKeys(dataDir: string, copy: string, history: KeyHistory): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      copyNow(dataDir, copy, history);
+      refuseKeysOf(copy, history);
+      return;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException | GovError;
+      if (attempt === attempts || (code !== 'ENOENT' && code !== 'STORAGE_FAULT')) throw error;
+      await delay(againMs); // it was moved between the look and the copy
+    }
+  }
+}
+
+function copyNow(dataDir: string, copy: string, history: KeyHistory): void {
+  const [from, to] = [keyFolders(dataDir), keyFolders(copy)];
+  const places = new Map([
+    ...history.retired.map(({ text }) => [text, to.retired] as const),
+    ...history.inForce.map(({ text }) => [text, to.keys] as const),
+  ]);
+  const kept = join(from.keys, telemetryKeyFile);
+  if (existsSync(kept)) copyPrivate(kept, join(to.keys, telemetryKeyFile));
+  for (const folder of ['keys', 'next', 'retired'] as const) {
+    for (const pair of logKeyFiles(from[folder])) {
+      for (const algorithm of ['ed25519', 'mlDsa44'] as const) {
+        const path = pair[algorithm];
+        if (path === null) continue;
+        const text = verifierKeyIn(path, algorithm, history.origin);
+        // one that the log does not know is to be added, or is what a crash left
+        const place = text === null ? to[folder] : (places.get(text) ?? to.next);
+        mkdirSync(place, { recursive: true, mode: 0o700 });
+        copyPrivate(path, join(place, basename(path)));
+      }
+    }
+  }
+  for (const folder of Object.values(to)) if (existsSync(folder)) syncDirectory(folder);
+}

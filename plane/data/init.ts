@@ -1,0 +1,159 @@
+/**
+ * `gov plane init`: makes a plane's data directory, offline, whole or not at all; an existing one is never touched.
+ * Proven by `test/plane/data/init.test.ts`.
+ */
+import { existsSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { formatTrust } from '../../src/core/note/checkpoint.ts';
+import { typeId } from '../../src/core/id.ts';
+import type { LeafDraft } from '../../src/core/event/record.ts';
+import { parseVerifierKey } from '../../src/core/note/key.ts';
+import { now, randomBytes } from '../../src/host/process/clock.ts';
+import { readPlaneFile, type PlaneFile } from '../../src/host/data/config.ts';
+import { makeDirectory, syncDirectory, writePrivate } from '../../src/host/data/files.ts';
+import { genesisLeaf } from '../../src/host/data/genesis.ts';
+import { createKeys, type HostKeys } from '../../src/host/data/keys.ts';
+import { parseAddress, parseOptionalAddress } from '../../src/host/process/layers.ts';
+import { Checkpoints } from '../../src/service/log/checkpoints.ts';
+import { createKey } from '../../src/service/access/token-format.ts';
+import { silentLog } from '../../src/service/call/log.ts';
+import { keyCreated } from '../../src/service/system.ts';
+import type { Project } from '../../src/store/port/store.ts';
+import { openStore } from '../../src/store/sqlite/store.ts';
+
+export interface InitOptions {
+  readonly dataDir: string;
+  /** What people call the plane; the directory's name where absent. */
+  readonly name?: string | undefined;
+  readonly listen?: string | undefined;
+  /** `off` for none. */
+  readonly metricsListen?: string | undefined;
+  readonly environment?: Project['environment'] | undefined;
+}
+
+export interface Initialised {
+  /** False where the plane was there already; nothing was changed then. */
+  readonly created: boolean;
+  readonly dataDir: string;
+  readonly name: string;
+  readonly projectId: string;
+  readonly environment: Project['environment'];
+  readonly listen: string;
+  /** Where the local operator's key, the key of the person who decides approvals, and the trust file are. */
+  readonly keyFile: string;
+  readonly approverKeyFile: string;
+  readonly trustFile: string;
+}
+
+export const defaultListen = '127.0.0.1:7460';
+export const defaultMetricsListen = '127.0.0.1:7461';
+
+/** Makes a plane or finds it made. CONFLICT where the directory holds something else. */
+export async function planeInit(options: InitOptions): Promise<Initialised> {
+  const dataDir = resolve(options.dataDir);
+  if (existsSync(join(dataDir, 'plane.json'))) {
+    return describe(dataDir, readPlaneFile(join(dataDir, 'plane.json')), false);
+  }
+  const file = planeFile(dataDir, options);
+  await makeDirectory(dataDir, (draft) => fillPlane(draft, file, createKeys(draft, randomBytes)));
+  return describe(dataDir, file, true);
+}
+
+function planeFile(dataDir: string, options: InitOptions): PlaneFile {
+  const {
+    listen = defaultListen,
+    metricsListen = defaultMetricsListen,
+    environment = 'production',
+  } = options;
+  parseAddress({ value: listen, from: '--listen' });
+  parseOptionalAddress({ value: metricsListen, from: '--metrics-listen' });
+  const nowMs = now();
+  const projectId = typeId('prj', nowMs, randomBytes(10));
+  return {
+    name: options.name ?? basename(dataDir),
+    listen,
+    metricsListen: metricsListen === 'off' ? null : metricsListen,
+    projectId,
+    organizationId: typeId('org', nowMs, randomBytes(10)),
+    environment,
+    origin: `gov.local/${projectId}/audit`,
+    meteringOrigin: `gov.local/${projectId}/metering/0`,
+  };
+}
+
+/** Fills a directory that has its keys; `leaves` follow those of the local keys. */
+export async function fillPlane(
+  dataDir: string,
+  file: PlaneFile,
+  keys: HostKeys,
+  leaves: readonly LeafDraft[] = [],
+): Promise<void> {
+  const verifierKeys = keys.signers(file.origin).map(({ verifierKey }) => verifierKey);
+  const trust = { origin: file.origin, keys: verifierKeys.map(parseVerifierKey), witnesses: [], quorum: 0 };
+  writePrivate(join(dataDir, 'trust'), formatTrust(trust));
+  writePrivate(join(dataDir, 'attestation.pub'), keys.attestationKey);
+  const tokens = await fillStore(dataDir, file, keys, leaves);
+  writePrivate(join(dataDir, 'local.key'), `${tokens.operator}\n`);
+  writePrivate(join(dataDir, 'approver.key'), `${tokens.approver}\n`);
+  writePrivate(join(dataDir, 'plane.json'), `${JSON.stringify(file, null, 2)}\n`);
+  syncDirectory(join(dataDir, 'keys'));
+}
+
+/** Who decides approvals: another key than the operator's, since the key that asks may not decide. */
+const approver = {
+  name: 'local approver',
+  scopes: ['governance:read', 'approvals:decide', 'events:read'],
+} as const;
+
+interface Tokens {
+  readonly operator: string;
+  readonly approver: string;
+}
+
+/** Genesis, the two local keys, their events, and a first checkpoint. Returns the keys in clear. */
+async function fillStore(
+  dataDir: string,
+  file: PlaneFile,
+  keys: HostKeys,
+  leaves: readonly LeafDraft[],
+): Promise<Tokens> {
+  const project = projectOf(file);
+  const { projectId } = project;
+  const store = await openStore({ dataDir, clock: { now }, randomBytes });
+  try {
+    await store.createProject(project, genesisLeaf(project, keys, now()));
+    const made = { nowMs: now(), randomBytes };
+    const operatorKey = createKey(project, { name: 'local operator', scopes: ['*'], ...made });
+    const approverKey = createKey(project, { ...approver, ...made });
+    const rows = [operatorKey.row, approverKey.row];
+    for (const row of rows) await store.saveApiKey(row);
+    const events = rows.map((row) => keyCreated(row, made));
+    await store.append({ projectId, leaves: [...events, ...leaves], meter: { op: 'none', units: 0 } });
+    const checkpoints = new Checkpoints({ store, now, log: silentLog, signers: keys.signers });
+    await checkpoints.sign(projectId, 'audit');
+    await checkpoints.sign(projectId, 'metering');
+    return { operator: operatorKey.token, approver: approverKey.token };
+  } finally {
+    await store.close();
+  }
+}
+
+export const projectOf = (file: Pick<PlaneFile, keyof Project & keyof PlaneFile> & PlaneFile): Project => ({
+  projectId: file.projectId,
+  organizationId: file.organizationId,
+  environment: file.environment,
+  auditOrigin: file.origin,
+  meteringOrigin: file.meteringOrigin,
+});
+
+const describe = (dataDir: string, file: PlaneFile, created: boolean): Initialised => ({
+  created,
+  dataDir,
+  name: file.name ?? basename(dataDir),
+  projectId: file.projectId,
+  environment: file.environment,
+  listen: file.listen,
+  keyFile: join(dataDir, 'local.key'),
+  approverKeyFile: join(dataDir, 'approver.key'),
+  trustFile: join(dataDir, 'trust'),
+});

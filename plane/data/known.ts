@@ -1,0 +1,78 @@
+/**
+ * What is known elsewhere of a plane's logs: a signed checkpoint of either, as it is or within JSON, such as a usage
+ * report that the service holds (it has the checkpoints of both logs), or a `heads.db` that was kept.
+ * Proven by `test/plane/data/backup.test.ts`.
+ */
+import { GovError } from '../../src/contract/problems.ts';
+import { openCheckpoint } from '../../src/core/note/checkpoint.ts';
+import { parseVerifierKey, verifierKeyText, type VerifierKey } from '../../src/core/note/signed.ts';
+import { headsIn } from '../../src/store/file/copies.ts';
+import type { NamedHead } from '../../src/store/file/heads.ts';
+
+/** `bytes` of what is known, and its path where it is a file, which may be a `heads.db`. */
+export interface KnownSource {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  readonly path?: string | undefined;
+}
+
+export interface Given {
+  readonly from: string;
+  readonly head: NamedHead;
+}
+
+interface Logs {
+  readonly origins: readonly string[];
+  /** Of the audit log; the metering log is signed by the same keys, each under its own origin as key name. */
+  readonly keys: readonly VerifierKey[];
+}
+
+/**
+ * Heads that a source tells of these logs, at least one. VALIDATION_ERROR where there is none, INVALID_SIGNATURE where one
+ * is not of these keys. An attacker may control a checkpoint, not a `heads.db` of the operator's.
+ */
+export function headsOf({ name, bytes, path }: KnownSource, logs: Logs): Given[] {
+  if (path !== undefined && Buffer.from(bytes.subarray(0, 15)).toString('latin1') === 'SQLite format 3') {
+    const heads = headsIn(path)?.filter(({ origin }) => logs.origins.includes(origin)) ?? [];
+    if (heads.length > 0) return heads.map((head) => ({ from: name, head }));
+    throw new GovError(
+      'VALIDATION_ERROR',
+      `${name}: expected a heads.db of this plane, got another database`,
+    );
+  }
+  const notes = [...notesIn(Buffer.from(bytes).toString(), logs.origins)];
+  if (notes.length > 0) return notes.map((note) => ({ from: name, head: headOf(note, logs) }));
+  const expected = `expected a signed checkpoint of ${logs.origins.join(' or ')}, or a heads.db`;
+  throw new GovError('VALIDATION_ERROR', `${name}: ${expected}, got something else`);
+}
+
+/** Texts that begin as a checkpoint of these logs does: the whole one, or any string in JSON or lines of JSON. */
+function notesIn(text: string, origins: readonly string[]): ReadonlySet<string> {
+  const isNote = (value: string): boolean => origins.some((origin) => value.startsWith(`${origin}\n`));
+  if (isNote(text)) return new Set([text]);
+  const notes = new Set<string>();
+  const keep = (_name: string, value: unknown): unknown => {
+    if (typeof value === 'string' && isNote(value)) notes.add(value);
+    return value;
+  };
+  const read = (json: string): boolean => {
+    try {
+      JSON.parse(json, keep);
+      return true;
+    } catch {
+      // no JSON: nothing is in it
+      return false;
+    }
+  };
+  if (!read(text)) for (const line of text.split('\n')) read(line);
+  return notes;
+}
+
+function headOf(note: string, { origins, keys }: Logs): NamedHead {
+  const origin = origins.find((each) => note.startsWith(`${each}\n`)) ?? '';
+  const named = keys.map(({ algorithm, publicKey }) =>
+    parseVerifierKey(verifierKeyText(origin, algorithm, publicKey)),
+  );
+  const { size, root } = openCheckpoint(note, named, origin).checkpoint;
+  return { origin, size, root: Buffer.from(root) };
+}

@@ -1,0 +1,177 @@
+/**
+ * `gov plane restore`: makes a data directory out of a backup, whole or not at all, and judges whether that goes back
+ * behind what is signed elsewhere. Each file is held against the manifest, the manifest against the log's key, the log
+ * against itself from its records up. Where a checkpoint that is known elsewhere is beyond the log, `heads.db` of the new
+ * directory says so, and no start signs on that log any more: two histories under one name are what its clients would
+ * hold against it. Proven by `test/plane/data/backup.test.ts`.
+ */
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { GovError } from '../../src/contract/problems.ts';
+import { parseTrust } from '../../src/core/note/checkpoint.ts';
+import type { VerifierKey } from '../../src/core/note/signed.ts';
+import { syncDirectory } from '../../src/host/data/files.ts';
+import { fsck } from '../../src/host/data/fsck.ts';
+import { logsOf, rememberHeads, standingOf, type Standing } from '../../src/store/file/copies.ts';
+import { hasNoSubjects } from '../../src/store/file/subjects-copy.ts';
+import type { NamedHead } from '../../src/store/file/heads.ts';
+import { shown } from './backup.ts';
+import { historyIn, refuseKeysOf } from './backup-keys.ts';
+import { copyPrivate, sumOf } from './files.ts';
+import { makeHeld } from './drafts.ts';
+import { headsOf, type KnownSource } from './known.ts';
+import { damaged, readManifest, verifyManifest, type Manifest } from './manifest.ts';
+
+export interface RestoreOptions {
+  /** The directory of a backup. */
+  readonly from: string;
+  /** The data directory to make; absent or empty. */
+  readonly dataDir: string;
+  /** What is signed elsewhere. */
+  readonly lastCheckpoints: readonly KnownSource[];
+  /** Text of a trust file for the audit log; the one in the backup where absent. */
+  readonly trust?: string | undefined;
+}
+
+export interface KnownHead {
+  /** The file that said it. */
+  readonly from: string;
+  readonly origin: string;
+  readonly size: number;
+  readonly verdict: 'contained' | 'behind';
+  /** Leaves of the restored log. */
+  readonly have: number;
+  readonly missing: number;
+}
+
+export interface Restored {
+  /**
+   * `proven`: it has every leaf of each checkpoint that was given, and one was given for the audit log. `unproven`: none
+   * was given. `behind`: it will not sign.
+   */
+  readonly verdict: 'proven' | 'unproven' | 'behind';
+  readonly dataDir: string;
+  readonly createdAt: string;
+  readonly projectId: string;
+  /** Whether the keys are there that its log has in force; else they have to be put there before the plane serves. */
+  readonly withKeys: boolean;
+  readonly logs: readonly Omit<Manifest['logs'][number], 'checkpoint'>[];
+  readonly known: readonly KnownHead[];
+  /** Bodies about subjects that cannot be read without `subjects.db`, which the backup leaves out. */
+  readonly unopened: number;
+  /** Whether it has to be put there before the plane serves. */
+  readonly lacksSubjects: boolean;
+}
+
+/**
+ * CONFLICT where `dataDir` holds something or a checkpoint contradicts the log, STORAGE_FAULT where the backup is damaged, INVALID_SIGNATURE or
+ * VALIDATION_ERROR where a manifest or checkpoint is not what it should be. Cost: reads each byte twice, and hashes each
+ * record.
+ */
+export async function planeRestore(options: RestoreOptions): Promise<Restored> {
+  const [from, dataDir] = [resolve(options.from), resolve(options.dataDir)];
+  const { manifest, json } = readManifest(from);
+  const keys = keysOf(from, options.trust);
+  const audit = manifest.logs.find(({ tree }) => tree === 'audit');
+  if (audit === undefined) throw damaged('manifest.json: expected an audit log');
+  verifyManifest(from, { json, origin: audit.origin }, keys);
+  const origins = manifest.logs.map(({ origin }) => origin);
+  const given = options.lastCheckpoints.flatMap((source) => headsOf(source, { origins, keys }));
+  let known: readonly KnownHead[] = [];
+  let found = { unopened: 0, lacksSubjects: false, withKeys: false };
+  await makeHeld(dataDir, async (draft) => {
+    await copyFiles(from, draft, manifest);
+    found = await judge(draft, manifest);
+    const heads = given.map(({ head }) => head);
+    const standings = standingOf(draft, heads);
+    known = given.map(({ from: source, head }, at) => knownHead(source, head, standings[at]));
+    const beyond = given.flatMap(({ head }, at) =>
+      known[at]?.verdict === 'behind' ? [{ ...head, have: known[at].have }] : [],
+    );
+    if (beyond.length > 0) rememberHeads(draft, beyond);
+  });
+  const { createdAt, projectId } = manifest;
+  const logs = manifest.logs.map(({ tree, origin, size, root }) => ({ tree, origin, size, root }));
+  const verdict = verdictOf(known, audit.origin);
+  return { verdict, dataDir, createdAt, projectId, logs, known, ...found };
+}
+
+/** The keys of the audit log, in its name. */
+function keysOf(from: string, given: string | undefined): readonly VerifierKey[] {
+  const path = join(from, 'trust');
+  if (given !== undefined) return parseTrust(given).keys;
+  if (!existsSync(path)) throw damaged('expected the file trust in the backup');
+  return parseTrust(readFileSync(path, 'utf8')).keys;
+}
+
+async function copyFiles(from: string, draft: string, { files }: Manifest): Promise<void> {
+  const folders = new Set(files.map(({ path }) => dirname(path)));
+  for (const folder of folders) mkdirSync(join(draft, folder), { recursive: true, mode: 0o700 });
+  for (const { path, bytes, sha256 } of files) {
+    if (!existsSync(join(from, path))) throw damaged(`expected ${path} in the backup, got none`);
+    copyPrivate(join(from, path), join(draft, path));
+    const got = await sumOf(draft, path);
+    if (got.bytes === bytes && got.sha256 === sha256) continue;
+    throw damaged(
+      `${path}: expected ${bytes} bytes with SHA-256 ${sha256}, got ${got.bytes} with ${got.sha256}`,
+    );
+  }
+  for (const folder of folders) syncDirectory(join(draft, folder));
+}
+
+/** The log from its records up, and its heads against those that the manifest names. Answers what it lacks. */
+async function judge(
+  draft: string,
+  manifest: Manifest,
+): Promise<Pick<Restored, 'unopened' | 'lacksSubjects' | 'withKeys'>> {
+  const { ok, problems, found, unopened } = await fsck({ dataDir: draft, env: process.env, deep: true });
+  if (!ok) {
+    const [first] = problems;
+    const where = first === undefined ? '' : `, the first at ${first.position}: ${first.kind}`;
+    const key = first?.kind === 'body_altered' ? '; where bodies are sealed, give the master key' : '';
+    throw damaged(`expected a log that holds together, got ${found} faults${where}${key}`);
+  }
+  const [got, expected] = [logsOf(draft).map(shown), manifest.logs];
+  if (JSON.stringify(got) !== JSON.stringify(expected)) {
+    throw damaged('expected the heads that manifest.json names, got others');
+  }
+  const withKeys = manifest.withKeys && (await hasKeys(draft, manifest.projectId));
+  return { unopened, lacksSubjects: hasNoSubjects(draft), withKeys };
+}
+
+/** A backup of before it was looked at may hold those of before a rotation. */
+async function hasKeys(draft: string, projectId: string): Promise<boolean> {
+  const history = await historyIn(draft, projectId);
+  try {
+    refuseKeysOf(draft, history);
+    return true;
+  } catch (error) {
+    if (error instanceof GovError && error.code === 'STORAGE_FAULT') return false;
+    throw error;
+  }
+}
+
+function knownHead(
+  from: string,
+  { origin, size, root }: NamedHead,
+  standing: Standing | undefined,
+): KnownHead {
+  if (standing === undefined || standing.is === 'unknown log') {
+    throw damaged(`expected the log ${origin} in the backup, got none`);
+  }
+  const { is, have } = standing;
+  if (is === 'contradicted') {
+    const [want, got] = [root.toString('base64'), standing.root.toString('base64')];
+    throw new GovError(
+      'CONFLICT',
+      `${from}: expected the root ${want} at size ${size} of ${origin}, got ${got}: the backup is of another history, ` +
+        'and nothing was restored; find out which of the two your clients hold',
+    );
+  }
+  return { from, origin, size, verdict: is, have, missing: Math.max(0, size - have) };
+}
+
+function verdictOf(known: readonly KnownHead[], auditOrigin: string): Restored['verdict'] {
+  if (known.some(({ verdict }) => verdict === 'behind')) return 'behind';
+  return known.some(({ origin }) => origin === auditOrigin) ? 'proven' : 'unproven';
+}

@@ -1,0 +1,207 @@
+/**
+ * A plane's way to its service: one host, kept-alive connections through the configured proxy, with the configured
+ * authorities and the plane's own certificate, each message signed (contract B10-B12). Redirects are not followed.
+ * While credentials rotate both pairs are tried. Proven by `test/plane/enrolment/exchange.test.ts`.
+ */
+import { readFileSync } from 'node:fs';
+import { Connection } from '../../src/client/transport.ts';
+import type { Environment } from '../../src/client/proxy.ts';
+import { version } from '../../src/client/version.ts';
+import { limits } from '../../src/contract/limits.ts';
+import { GovError } from '../../src/contract/problems.ts';
+import { aheadMs } from '../../src/store/append/clock-skew.ts';
+import { parseSigningSecret, signTelemetry } from '../../src/core/plane/signature.ts';
+import { credentialsOf, type Enrolment, type PlaneCredential } from './stored.ts';
+
+export interface LinkAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Uint8Array;
+  /** The parsed body; null where it is no JSON. Nothing in it is trusted. */
+  readonly body: unknown;
+}
+
+export interface LinkMessage {
+  /** `POST` where absent. */
+  readonly method?: 'GET' | 'POST';
+  /** Below the base URL. */
+  readonly path: string;
+  /** JCS of the body, which is sent as it is; '' for none. */
+  readonly canonical: string;
+  /** Of the answer; `limits.telemetryAnswerBytes` where absent. */
+  readonly maxBytes?: number;
+  /** `limits.telemetryTimeoutSeconds` where absent. */
+  readonly timeoutMs?: number;
+}
+
+export type LinkFiles = Pick<Enrolment, 'service' | 'caFile' | 'certificateFile' | 'certificateKeyFile'>;
+
+/** VALIDATION_ERROR where a file cannot be read, CONFLICT where no address of a service is known. */
+export function connectionTo(files: LinkFiles, env: Environment): Connection {
+  const { service, caFile, certificateFile, certificateKeyFile } = files;
+  if (service === null) throw noAddress();
+  const isMutual = certificateFile !== null && certificateKeyFile !== null;
+  return new Connection({
+    baseUrl: service,
+    env,
+    ca: caFile === null ? [] : [readPem(caFile)],
+    certificate: isMutual ? { cert: readPem(certificateFile), key: readPem(certificateKeyFile) } : undefined,
+  });
+}
+
+/** Of a plane that was enrolled by file. */
+const noAddress = (): GovError =>
+  new GovError(
+    'CONFLICT',
+    'expected the address of a service, but this plane was enrolled by file and knows none; keep mode manual-file in ' +
+      'telemetry.json, get other credentials by another request (gov planes token ID, gov plane enroll --force ' +
+      '--request FILE), or enrol it over the network (--service)',
+  );
+
+/** CONFLICT where no address of a service is known. */
+export function refuseWithoutAddress({ service }: Pick<Enrolment, 'service'>): void {
+  if (service === null) throw noAddress();
+}
+
+function readPem(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new GovError('VALIDATION_ERROR', `expected a PEM file at ${path}, which cannot be read`, { cause });
+  }
+}
+
+/** One exchange; GovNetworkError where no answer came. */
+export async function exchange(
+  connection: Connection,
+  {
+    method = 'POST',
+    path,
+    canonical,
+    maxBytes = limits.telemetryAnswerBytes,
+    timeoutMs = limits.telemetryTimeoutSeconds * 1000,
+  }: LinkMessage,
+  headers: Readonly<Record<string, string>>,
+): Promise<LinkAnswer> {
+  const reply = await connection.exchange({
+    method,
+    path,
+    headers: {
+      accept: 'application/json',
+      'user-agent': `gov-plane/${version}`,
+      ...(canonical === '' ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    body: canonical === '' ? undefined : Buffer.from(canonical),
+    timeoutMs,
+    maxBytes,
+    signal: undefined,
+  });
+  const { status, headers: sent, bytes } = reply;
+  return { status, headers: sent, bytes, body: jsonOf(bytes) };
+}
+
+function jsonOf(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString());
+  } catch {
+    return null;
+  }
+}
+
+/** Of a problem body; null where it is none. */
+export function problemOf(
+  answer: Pick<LinkAnswer, 'status' | 'body'>,
+): { code: string; detail: string; body: Record<string, unknown> } | null {
+  const { body } = answer;
+  if (answer.status < 400 || typeof body !== 'object' || body === null) return null;
+  const { code, detail } = body as Record<string, unknown>;
+  if (typeof code !== 'string') return null;
+  return { code, detail: typeof detail === 'string' ? detail : '', body: body as Record<string, unknown> };
+}
+
+/** The headers of a signed message, and what is signed: `<timestamp>.<canonical>`. */
+export function signedHeaders(
+  { key, signingSecret }: PlaneCredential,
+  canonical: string,
+  nowMs: number,
+): Record<'authorization' | 'x-telemetry-timestamp' | 'x-telemetry-signature', string> {
+  const timestamp = String(Math.floor(nowMs / 1000));
+  return {
+    authorization: `Bearer ${key}`,
+    'x-telemetry-timestamp': timestamp,
+    'x-telemetry-signature': signTelemetry(parseSigningSecret(signingSecret), timestamp, canonical),
+  };
+}
+
+export interface LinkOptions {
+  readonly enrolment: Enrolment;
+  /** Where HTTP_PROXY, HTTPS_PROXY and NO_PROXY are read. */
+  readonly env: Environment;
+  readonly now: () => number;
+}
+
+export class ServiceLink {
+  readonly enrolment: Enrolment;
+  readonly #connection: Connection | null;
+  readonly #now: () => number;
+  /** Whether the pair before worked last. */
+  #usesPrevious = false;
+  #clockAheadMs: number | null = null;
+
+  /** VALIDATION_ERROR where a file of the enrolment cannot be read. */
+  constructor({ enrolment, env, now }: LinkOptions) {
+    this.enrolment = enrolment;
+    this.#connection = enrolment.service === null ? null : connectionTo(enrolment, env);
+    this.#now = now;
+  }
+
+  /** The pair that worked last; the current one at first. */
+  get worked(): PlaneCredential {
+    const { current, previous } = this.enrolment;
+    return this.#usesPrevious && previous !== null
+      ? { key: previous.key, signingSecret: previous.signingSecret }
+      : current;
+  }
+
+  /** How far this machine's clock is ahead of the service's, by its last answer; null before there was one. */
+  get clockAheadMs(): number | null {
+    return this.#clockAheadMs;
+  }
+
+  /**
+   * The answer of the first pair that is not refused, else the first refusal. GovNetworkError where none came; CONFLICT
+   * where the plane was enrolled by file.
+   */
+  async send(message: LinkMessage): Promise<LinkAnswer> {
+    const connection = this.#connection;
+    if (connection === null) throw noAddress();
+    const known = credentialsOf(this.enrolment, this.#now());
+    const order = this.#usesPrevious ? known.toReversed() : known;
+    let refused: LinkAnswer | undefined;
+    for (const pair of order) {
+      const askedMs = this.#now();
+      const headers = signedHeaders(pair, message.canonical, askedMs);
+      const answer = await exchange(connection, message, headers);
+      // the header has whole seconds, cut off
+      const theirsMs = Date.parse(answer.headers['date'] ?? '') + 500;
+      const ahead = -aheadMs({ askedMs, answeredMs: this.#now(), theirsMs });
+      if (Number.isFinite(ahead)) this.#clockAheadMs = ahead;
+      if (!isRefusal(answer)) {
+        this.#usesPrevious = pair !== known[0];
+        return answer;
+      }
+      refused ??= answer;
+    }
+    if (refused === undefined) throw new Error('an enrolment has a pair of credentials');
+    return refused;
+  }
+
+  close(): void {
+    this.#connection?.close();
+  }
+}
+
+/** Whether this pair is refused, which another one may not be: a clock that is off is no fault of the pair. */
+const isRefusal = (answer: LinkAnswer): boolean =>
+  answer.status === 401 && problemOf(answer)?.code !== 'TIMESTAMP_OUT_OF_RANGE';

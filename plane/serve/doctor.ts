@@ -1,0 +1,205 @@
+/**
+ * `gov plane doctor`: whether a plane could serve as it is configured, whether its reports would reach their service, and
+ * what to do where not. Looks, and changes nothing; also while the plane serves. The looks that a service needs too are
+ * in `src/host/data/checks.ts`. Proven by `test/plane/serve/doctor.test.ts`.
+ */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { limits } from '../../src/contract/limits.ts';
+import { hasMlDsa44 } from '../../src/core/note/signature.ts';
+import {
+  examiner,
+  fail,
+  lookAtAddress,
+  lookAtFilesystem,
+  lookAtSpace,
+  ofExports,
+  ok,
+  warn,
+  type DoctorReport,
+  type Examine,
+  type Found,
+} from '../../src/host/data/checks.ts';
+import { now } from '../../src/host/process/clock.ts';
+import { readPlaneConfig, type PlaneConfig, type PlaneFlags } from '../../src/host/data/config.ts';
+import { refuseReadableByOthers } from '../../src/host/data/files.ts';
+import { readKeys, type HostKeys } from '../../src/host/data/keys.ts';
+import type { Address, Variables } from '../../src/host/process/layers.ts';
+import { readCertificate, validityFault } from '../../src/host/process/tls.ts';
+import { logKeys } from '../../src/service/log/keys.ts';
+import { inspectFiles } from '../../src/store/file/inspect.ts';
+import { openReader } from '../../src/store/sqlite/store.ts';
+import { storeFiles } from '../../src/store/file/paths.ts';
+import { hasKeysLeft } from '../../src/store/file/keys-left.ts';
+import { isRewriteDue } from '../../src/store/sqlite/store.ts';
+import { dataFiles } from '../data/files.ts';
+import { diskOf } from './disk.ts';
+import { refuseForeignKeys, settledKeys } from '../keys/own.ts';
+import { outboxFile } from '../telemetry/outbox.ts';
+import { examineService } from './reach.ts';
+import { holdToReported } from '../telemetry/reported.ts';
+import { telemetryStatus } from './status.ts';
+
+export interface PlaneDoctorOptions extends PlaneFlags {
+  readonly dataDir: string;
+  readonly env?: Variables;
+  /** Where a unit is looked for; where systemd looks where absent. */
+  readonly unitFolders?: readonly string[];
+}
+
+export async function planeDoctor(options: PlaneDoctorOptions): Promise<DoctorReport> {
+  const { env = process.env } = options;
+  const { examine, report } = examiner();
+  let config: PlaneConfig | undefined;
+  await examine('node', lookAtNode);
+  await examine('configuration', () => {
+    config = readPlaneConfig(resolve(options.dataDir), options, env);
+    return ok(`${config.dataDir}/plane.json, project ${config.projectId}`);
+  });
+  if (config !== undefined) await examinePlane(config, { examine, env, folders: options.unitFolders });
+  return report();
+}
+
+function lookAtNode(): Found {
+  const detail = `${process.version} for ${process.platform} ${process.arch}`;
+  if (hasMlDsa44()) return ok(detail);
+  return warn(`${detail}, without ML-DSA-44`, 'use Node 24.6 or later: logs get a second kind of signature');
+}
+
+interface Looking {
+  readonly examine: Examine;
+  readonly env: Variables;
+  readonly folders: readonly string[] | undefined;
+}
+
+async function examinePlane(config: PlaneConfig, { examine, env, folders }: Looking): Promise<void> {
+  const { dataDir } = config;
+  let keys: HostKeys | undefined;
+  await examine('keys', () => {
+    keys = readKeys(dataDir);
+    const algorithms = keys.signers(config.origin).map(({ algorithm }) => algorithm);
+    return ok(`logs are signed with ${algorithms.join(' and ')}`);
+  });
+  await examine('secrets', () => lookAtSecrets(dataDir));
+  await examine('file system', () => lookAtFilesystem(dataDir));
+  await examine('disk', () => lookAtDisk(dataDir));
+  let readable = false;
+  await examine('database', () => {
+    readable = inspectFiles(dataDir, { hosted: false });
+    if (readable) return lookAtUnused(dataDir);
+    return fail(`no database in ${dataDir}`, 'restore it from a backup: gov plane restore');
+  });
+  const own = keys;
+  if (readable && own !== undefined) await examine('pinned keys', () => lookAtPinned(config));
+  if (config.tls !== null) await examine('certificate', () => lookAtCertificate(config));
+  const ours = portsOf(dataDir);
+  const look = (address: Address): Promise<Found> => lookAtAddress(address, () => ours.has(address.port));
+  await examine('address', () => look(config.listen));
+  const { metricsListen } = config;
+  await examine('metrics address', () => (metricsListen === null ? ok('off') : look(metricsListen)));
+  await examine('telemetry', () => lookAtTelemetry(dataDir));
+  await examine('unit', () => lookAtUnit(folders ?? unitFolders(env)));
+  await examineService(dataDir, { examine, env });
+}
+
+/** Of a database that is sound: whether copies of what was removed are in its files, which no stop takes away. */
+function lookAtUnused(dataDir: string): Found {
+  const { main } = storeFiles(dataDir);
+  const detail = 'its newest leaves verify, and it has what was signed last';
+  const isServed = portsOf(dataDir).size > 0;
+  if (hasKeysLeft(dataDir, { isServed })) {
+    const what = 'keys of subjects that were destroyed may be in subjects.db or its write-ahead log';
+    const advice = isServed
+      ? 'end what reads or holds subjects.db, or free space: the plane then destroys them'
+      : 'start the plane, or run gov log compact, once nobody reads subjects.db';
+    return warn(`${detail}; ${what}`, advice);
+  }
+  const isLeft = !isServed || statSync(main).size > limits.rewriteBytes;
+  if (!isRewriteDue(main) || !isLeft) return ok(detail);
+  return warn(
+    `${detail}; unused parts of it have copies of what was erased or pruned`,
+    'stop the plane, then run gov log compact',
+  );
+}
+
+/** Every file with a secret, and the directory around them. */
+function lookAtSecrets(dataDir: string): Found {
+  const secrets = dataFiles(dataDir).filter(({ kind }) => kind === 'secret' || kind === 'subjects');
+  for (const { path } of secrets) refuseReadableByOthers(join(dataDir, path));
+  const mode = statSync(dataDir).mode & 0o777;
+  if ((mode & 0o077) === 0) return ok(`${secrets.length} files that only their owner reads`);
+  return warn(`${dataDir} has mode ${mode.toString(8)}: others may look into it`, 'run chmod 700 on it');
+}
+
+async function lookAtDisk(dataDir: string): Promise<Found> {
+  const space = await lookAtSpace(dataDir);
+  if (space.status !== 'ok') return space;
+  const { freeBytes, bytesPerDay, daysLeft } = diskOf(dataDir, now());
+  const free = `${(freeBytes / 2 ** 30).toFixed(1)} GiB free${ofExports(dataDir)}`;
+  if (bytesPerDay === null) return ok(`${free}; too young to say how it grows`);
+  const growth = `${free}, growing ${(bytesPerDay / 2 ** 20).toFixed(1)} MiB a day`;
+  if (daysLeft === null) return ok(growth);
+  const detail = `${growth}: ${daysLeft} days left`;
+  return daysLeft < 30 ? warn(detail, 'make room, or move the plane to a larger disk') : ok(detail);
+}
+
+/** The outbox opens, and the log has what was reported of it. */
+async function lookAtTelemetry(dataDir: string): Promise<Found> {
+  const advice = 'each reason is explained in docs/reference/health.md, "Data plane: reporting to a service"';
+  const { reasons, enrolled } = telemetryStatus(dataDir);
+  if (existsSync(outboxFile(dataDir))) await holdToReported(dataDir, { remember: false });
+  if (reasons.length > 0) return warn(reasons.join('; '), advice);
+  return ok(enrolled ? 'the log has what was reported of it' : 'not enrolled: nothing is reported');
+}
+
+async function lookAtPinned(config: PlaneConfig): Promise<Found> {
+  const reader = openReader(storeFiles(config.dataDir).main);
+  try {
+    const history = await logKeys(reader, config.projectId);
+    refuseForeignKeys(history, settledKeys(config, history));
+    return ok('those that the log says are in force');
+  } finally {
+    reader.close();
+  }
+}
+
+function lookAtCertificate({ tls }: PlaneConfig): Found {
+  if (tls === null) return ok('none');
+  const certificate = readCertificate(tls);
+  const until = new Date(certificate.validToMs).toISOString();
+  const fault = validityFault(certificate, now());
+  if (fault === null) return ok(`of its key, valid until ${until}`);
+  const advice = 'put a new one in its place, then systemctl reload gov-plane, or SIGHUP';
+  return fault.startsWith('tls_certificate_expires') ? warn(fault, advice) : fail(fault, advice);
+}
+
+/** The ports of the process that serves this very directory. */
+function portsOf(dataDir: string): ReadonlySet<number> {
+  try {
+    const text = readFileSync(join(dataDir, 'run.json'), 'utf8');
+    const { pid, baseUrl, metricsUrl } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    process.kill(Number(pid), 0);
+    const urls = [baseUrl, metricsUrl].filter((url) => typeof url === 'string');
+    return new Set(urls.map((url) => Number(new URL(url).port)));
+  } catch {
+    // it does not serve
+    return new Set();
+  }
+}
+
+const unitFolders = ({ HOME, XDG_CONFIG_HOME }: Variables): readonly string[] => [
+  '/etc/systemd/system',
+  '/usr/lib/systemd/system',
+  join(XDG_CONFIG_HOME ?? join(HOME ?? '/', '.config'), 'systemd/user'),
+];
+
+function lookAtUnit(folders: readonly string[]): Found {
+  const path = folders.map((folder) => join(folder, 'gov-plane.service')).find((each) => existsSync(each));
+  if (path === undefined) return ok('no gov-plane.service: it is started by other means');
+  const text = readFileSync(path, 'utf8');
+  const missing = ['Type=notify', 'WatchdogSec=', 'ExecReload='].filter(
+    (line) => !text.includes(`\n${line}`),
+  );
+  if (missing.length === 0) return ok(`${path}, with readiness, watchdog and reload`);
+  return warn(`${path} has no ${missing.join(', ')}`, 'make it again with install.sh --systemd=system');
+}

@@ -1,0 +1,177 @@
+/**
+ * `gov plane serve`: a plane's configuration, store and keys, put together and served by `src/host`.
+ * Proven by `test/plane/data/init.test.ts` and `test/plane/lifecycle.test.ts`.
+ */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { OperationId } from '../../src/contract/table.ts';
+import { assemble, type Assembled } from '../../src/host/process/assemble.ts';
+import { removeDrafts } from '../../src/host/data/files.ts';
+import type { HostKeys } from '../../src/host/data/keys.ts';
+import {
+  configHash,
+  readPlaneConfig,
+  settingsOf,
+  type PlaneConfig,
+  type PlaneFlags,
+} from '../../src/host/data/config.ts';
+import { now, randomBytes } from '../../src/host/process/clock.ts';
+import { openTls } from '../../src/host/process/tls.ts';
+import type { OwnLog } from '../../src/host/witness/lacked-head.ts';
+import { createLog } from '../../src/host/process/log.ts';
+import { run, type Running, type RunOptions } from '../../src/host/process/run.ts';
+import { sqliteEngine } from '../../src/host/process/sqlite-engine.ts';
+import { openWitnesses, witnessesOf } from '../../src/host/witness/config.ts';
+import { basePaths } from '../../src/http/route.ts';
+import type { ServerOptions } from '../../src/http/server.ts';
+import type { Log } from '../../src/service/call/log.ts';
+import type { Store } from '../../src/store/port/store.ts';
+import { rememberHeads } from '../../src/store/file/copies.ts';
+import { heldConfig } from '../config/apply.ts';
+import { planeKeys, type PlaneKeys } from '../keys/own.ts';
+import { keyOrders } from '../keys/rotate-serving.ts';
+import { lateTelemetry } from './late-telemetry.ts';
+import { lateConfigSync, together } from './late-config.ts';
+import type { TelemetryOptions } from '../telemetry/schedule.ts';
+import { planeGauges, signedOf, type Signed } from './gauges.ts';
+import { planeOperations } from './operations.ts';
+
+export interface ServeOptions extends PlaneFlags {
+  readonly dataDir: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Take the newest signed notes of the database as the truth where `heads.db` was lost or is older. */
+  readonly rebuildHeads?: boolean | undefined;
+  /** Witnesses instead of the configured ones, each `VERIFIERKEY@URL`. */
+  readonly witness?: readonly string[] | undefined;
+  /** Where logs go; stderr where absent. */
+  readonly log?: Log;
+  /** Lag of the event loop from which load is shed; tests share their loop with the server. */
+  readonly overloadDelayMs?: number;
+  readonly timeouts?: NonNullable<ServerOptions['timeouts']>;
+  readonly operations?: readonly OperationId[];
+}
+
+export type RunningPlane = Running;
+
+/** VALIDATION_ERROR for a bad configuration, CONFLICT where another process serves it, STORAGE_FAULT. */
+export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
+  const startedAt = performance.now();
+  const env = options.env ?? process.env;
+  const config = readPlaneConfig(resolve(options.dataDir), options, env);
+  const asked = witnessesOf(config, { flags: options.witness, path: join(config.dataDir, 'plane.json') });
+  const log = options.log ?? createLog(config.logLevel);
+  const tls = config.tls === null ? null : openTls(config.tls, { log, now });
+  const engine = sqliteEngine(config.dataDir, { log, rebuildHeads: options.rebuildHeads ?? false, env });
+  const keys = await ownKeys(engine.store, config).catch(async (error: unknown) => {
+    await engine.store.close();
+    throw error;
+  });
+  const telemetry = lateTelemetry(() => telemetryOf(config, { keys, assembled, env, log }), log);
+  const own = ownLog(config, keys);
+  const witnesses = await openWitnesses(asked, { store: engine.store, now, log, env, own });
+  const held = heldConfig(config, () => assembled.services);
+  const sync = lateConfigSync(
+    { dataDir: config.dataDir, held, sync: config.config ?? {}, env, now, log },
+    log,
+  );
+  const assembled = assemble({
+    engine,
+    keys,
+    hosting: null,
+    log,
+    debugging: config.logLevel === 'debug',
+    localSettings: settingsOf(config),
+    exportHours: config.exportHours,
+    exportsMost: config.exportsMost,
+    degraded: () => [
+      ...(tls?.reasons() ?? []),
+      ...telemetry.reasons(),
+      ...sync.reasons(),
+      ...(witnesses?.reasons() ?? []),
+    ],
+    witnesses,
+    planeConfig: () => held,
+  });
+  await held.open().catch(async (error: unknown) => {
+    await engine.store.close();
+    throw error;
+  });
+  const { projectId } = config;
+  const orders = keyOrders(config.dataDir, () => ({ ...config, ...assembled.services, keys, log }));
+  const hash = configHash(config);
+  const signed = async (): Promise<Signed | null> => {
+    const note = await engine.store.newestCheckpoint(projectId, 'audit');
+    return note === null ? null : signedOf(note, keys.verifierKeys(config.origin), config.origin);
+  };
+  return run(assembled, {
+    listen: config.listen,
+    metricsListen: config.metricsListen,
+    http: httpOf(config, options),
+    basePath: basePaths[config.environment],
+    runFile: join(config.dataDir, 'run.json'),
+    projectId,
+    tls,
+    background: together(telemetry, sync, orders, ...(witnesses === undefined ? [] : [witnesses])),
+    gauges: planeGauges({ dataDir: config.dataDir, configHash: hash, signed, now }),
+    announced: { configHash: hash },
+    env,
+    startedAt,
+  });
+}
+
+/** Their files are put in order before anything else reads them: a crash may have left them between two places. */
+async function ownKeys(store: Store, config: PlaneConfig): Promise<PlaneKeys> {
+  const keys = await planeKeys(store, config);
+  removeDrafts(join(config.dataDir, 'keys'));
+  await holdToTelemetry(config.dataDir);
+  return keys;
+}
+
+/** What its witnesses can hold against it. */
+const ownLog = ({ dataDir, origin }: PlaneConfig, keys: HostKeys): OwnLog => ({
+  origin,
+  get verifierKeys() {
+    return keys.verifierKeys(origin);
+  },
+  remember: (head) => rememberHeads(dataDir, [head]),
+});
+
+/** CONFLICT where the log lacks what was reported of it. Loaded only where something was. */
+async function holdToTelemetry(dataDir: string): Promise<void> {
+  if (!existsSync(join(dataDir, 'telemetry.db'))) return;
+  const { holdToReported } = await import('../telemetry/reported.ts');
+  await holdToReported(dataDir, { remember: true });
+}
+
+function telemetryOf(
+  config: PlaneConfig,
+  parts: { keys: HostKeys; assembled: Assembled; env: TelemetryOptions['env']; log: Log },
+): TelemetryOptions {
+  const { keys, assembled, env, log } = parts;
+  const { store, checkpoints } = assembled.services;
+  return {
+    dataDir: config.dataDir,
+    project: { ...config, auditOrigin: config.origin },
+    reader: store,
+    signers: keys.telemetrySigners,
+    signedSize: async (tree) => (await checkpoints.sign(config.projectId, tree)).checkpoint.size,
+    env,
+    log,
+    now,
+    randomBytes,
+    random: Math.random,
+  };
+}
+
+function httpOf({ memoryMiB, problemBase }: PlaneConfig, options: ServeOptions): RunOptions['http'] {
+  const { operations = planeOperations, overloadDelayMs, timeouts } = options;
+  return {
+    operations,
+    ...(problemBase === undefined ? {} : { problemBase }),
+    overload: {
+      ...(memoryMiB === undefined ? {} : { memoryBytes: memoryMiB * 1024 * 1024 }),
+      ...(overloadDelayMs === undefined ? {} : { delayMs: overloadDelayMs }),
+    },
+    ...(timeouts === undefined ? {} : { timeouts }),
+  };
+}

@@ -1,0 +1,32 @@
+/** `gov approvals wait ID`: exit 0 approved, 3 denied or expired, 8 at the deadline. */
+import { pause } from '../../../client/retry.ts';
+import type { Run } from '../../program/command.ts';
+import { printApproval } from './deciding.ts';
+import { CliError, exit } from '../../program/exit.ts';
+import type { approvalsWait as spec } from './spec.ts';
+import { defaultWaitMs } from '../../terminal/waiting.ts';
+
+const leastPauseMs = 200;
+const mostPauseMs = 5000;
+
+export const run: Run<typeof spec> = async ({ args, out, session, settings, signal }) => {
+  const client = await session.client();
+  const { approvalId } = args;
+  const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
+  for (let delay = leastPauseMs; ; delay = Math.min(delay * 2, mostPauseMs)) {
+    const { body } = await client.getApproval({ params: { approvalId } });
+    if (body.status !== 'pending') {
+      out.verdict = body.status === 'approved' ? exit.ok : exit.checkFailed;
+      await printApproval(out, body);
+      return out.verdict;
+    }
+    const left = deadline - performance.now();
+    if (left <= 0) {
+      throw new CliError(exit.pending, `nobody has decided ${approvalId} yet: ${body.reason}`, {
+        code: 'PENDING',
+        next: [`gov approvals approve ${approvalId}`],
+      });
+    }
+    await pause(Math.min(delay, left), signal);
+  }
+};

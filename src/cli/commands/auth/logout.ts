@@ -1,0 +1,46 @@
+/** `gov auth logout`: the sign-in ends at the service first, so that one that is still valid is not lost sight of. */
+import { GovApiError, GovNetworkError } from '../../../client/errors.ts';
+import { confirm } from '../../terminal/ask.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import { updateUserState } from '../../context/config-write.ts';
+import { readCredentials } from '../../context/credentials.ts';
+import type { StoredCredential } from '../../context/credentials.ts';
+import { usage } from '../../program/exit.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { authLogout as spec } from './spec.ts';
+
+type Call = Invocation<typeof spec>;
+
+export const run: Run<typeof spec> = async (call) => {
+  const { out, io, session } = call;
+  const chosen = session.context();
+  if (chosen === null) throw usage('expected a context to sign out of, there is none', 'gov context list');
+  const { name, context } = chosen;
+  const credential = context.kind === 'service' ? context.credential : undefined;
+  const stored = credential === undefined ? undefined : readCredentials(io.env)[credential];
+  if (credential === undefined || stored === undefined)
+    return out.note(safe`nobody is signed in: context ${name}`);
+  if (stored.kind === 'person') await end(call, stored);
+  else await confirm(`context ${name} has an API key, which this machine then forgets`, '--yes', call);
+  await updateUserState(io.env, ({ config, credentials }) => {
+    const { [credential]: _gone, ...rest } = credentials;
+    return { config, credentials: rest };
+  });
+  await out.note(safe`signed out: context ${name}`);
+};
+
+/** Errors: exit 10 where the service is not reached, unless --force. One that has ended already is no error. */
+async function end(
+  { flags, out, session }: Call,
+  { token, origin, expiresAt }: StoredCredential,
+): Promise<void> {
+  const { pathname } = new URL(session.baseUrl().value);
+  const client = await session.clientAt(`${origin}${pathname}`, { token });
+  try {
+    await client.revokeCliToken();
+  } catch (cause) {
+    if (cause instanceof GovApiError && cause.status === 401) return;
+    if (!(cause instanceof GovNetworkError) || !flags.force) throw cause;
+    await out.warn(safe`${cause.message}; the sign-in stays valid until ${expiresAt ?? 'it is revoked'}`);
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * `gov auth signup`: the keys are shown, or in the file of --out, before anything else can fail; then they are kept for
+ * two contexts.
+ */
+import { resolve } from 'node:path';
+import type { SignedUp } from '../../../contract/auth.ts';
+import { idTokenOf } from '../../auth/id-token.ts';
+import { keep } from '../../auth/sign-in.ts';
+import type { Found } from '../../auth/sign-in.ts';
+import { checkFree, targetOf } from '../../auth/target.ts';
+import type { Target } from '../../auth/target.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import type { StoredCredential } from '../../context/credentials.ts';
+import { usage } from '../../program/exit.ts';
+import { safe } from '../../terminal/safe.ts';
+import { reserveSecretFile } from '../../context/secret-file.ts';
+import type { authSignup as spec } from './spec.ts';
+import { plainView } from '../../terminal/view.ts';
+
+type Call = Invocation<typeof spec>;
+
+export const run: Run<typeof spec> = async (call) => {
+  const { flags, out, io, settings } = call;
+  const target = targetOf(call, nameFor(flags.organization));
+  if (target.places.length < 2)
+    throw usage(`--base-url: expected an address that ends in /api/v1, got ${target.baseUrl}`);
+  checkFree(target.places, 'none', call);
+  const file =
+    flags.out === undefined ? null : reserveSecretFile(resolve(io.cwd, flags.out), { force: flags.force });
+  const body = await signUp(call, target, settings.idempotencyKey).catch((cause: unknown) => {
+    file?.cancel();
+    throw cause;
+  });
+  file?.write(`${JSON.stringify(body, null, 2)}\n`);
+  await show(call, { body, target });
+  const current = await keep(call, keptOf(body, target));
+  await out.note(
+    safe`kept as contexts ${target.places.map(({ name }) => name).join(' and ')}; current context: ${current}`,
+  );
+};
+
+async function signUp(call: Call, target: Target, idempotencyKey: string | undefined): Promise<SignedUp> {
+  const { flags, session } = call;
+  const idToken = await idTokenOf(await session.clientAt(target.baseUrl, {}), call);
+  const client = await session.clientAt(target.baseUrl, { token: idToken });
+  const { name, organization: organizationName } = flags;
+  return (await client.signUp({ body: { name, organizationName }, idempotencyKey })).body;
+}
+
+async function show(
+  { flags, out, io }: Call,
+  { body, target }: { body: SignedUp; target: Target },
+): Promise<void> {
+  const { orgId, projectId, apiKeys } = body;
+  const contexts = target.places.map(({ name }) => name);
+  const where = flags.out === undefined ? { apiKeys } : { keyFile: resolve(io.cwd, flags.out) };
+  const value = { orgId, projectId, ...where, contexts };
+  if (!out.isHuman) return out.one(value, plainView(Object.keys(value)));
+  await out.lines([
+    safe`${out.styles.green('signed up')} ${out.styles.bold(flags.organization)} at ${new URL(target.baseUrl).host}`,
+    safe`  organization  ${orgId}`,
+    safe`  sandbox       project ${projectId}`,
+    ...(flags.out === undefined
+      ? [safe`  sandbox key     ${apiKeys.sandbox}`, safe`  production key  ${apiKeys.production}`]
+      : [safe`  keys          in ${flags.out}`]),
+  ]);
+  if (flags.out === undefined) await out.note(safe`the keys are shown this once`);
+}
+
+function keptOf(
+  { apiKeys }: SignedUp,
+  { places, baseUrl }: Target,
+): { found: Found[]; credentials: Record<string, StoredCredential> } {
+  const { origin } = new URL(baseUrl);
+  return {
+    found: places.map((place) => ({ place, credential: place.name })),
+    credentials: Object.fromEntries(
+      places.map(({ name, environment }) => [
+        name,
+        { kind: 'api_key', token: apiKeys[environment], origin, expiresAt: null },
+      ]),
+    ),
+  };
+}
+
+/** `Acme Ltd.` is kept as acme-ltd; a name of other letters alone gives none. */
+function nameFor(organization: string): string | undefined {
+  const name = organization
+    .normalize('NFKD')
+    .replace(/\p{Mark}+/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 48);
+  return name === '' ? undefined : name;
+}

@@ -1,0 +1,97 @@
+/** Hand-made commands of the noun auth, as data. */
+import { limits } from '../../../contract/limits.ts';
+import { command } from '../../program/command.ts';
+
+const idToken = {
+  type: 'string',
+  value: 'FILE',
+  description: 'Sign in with the ID token in this file, or - for standard input',
+} as const;
+const ci = {
+  type: 'boolean',
+  description: 'Sign in as this CI job: GOV_ID_TOKEN_FILE, GOV_ID_TOKEN, or GitHub Actions',
+} as const;
+const open = { type: 'boolean', description: 'Open the page in a browser' } as const;
+
+export const authSignup = command({
+  name: 'auth signup',
+  summary: 'Create an organization with a sandbox and a production project, and a key for each',
+  details: [
+    'You sign in at the identity provider that the service names. The two keys are shown this once, and kept for the contexts NAME and NAME-sandbox; -C gives NAME, which else follows from the organization.',
+  ],
+  flags: {
+    name: {
+      type: 'string',
+      value: 'NAME',
+      required: true,
+      maxLength: limits.accountNameChars,
+      description: 'Your name',
+    },
+    organization: {
+      type: 'string',
+      value: 'NAME',
+      required: true,
+      maxLength: limits.accountNameChars,
+      description: 'Name of the organization',
+    },
+    idToken,
+    ci,
+    open,
+    out: {
+      type: 'string',
+      value: 'FILE',
+      description: 'Write the keys to this file, for you alone, in place of showing them',
+    },
+    force: { type: 'boolean', description: 'Replace the file of --out' },
+  },
+  examples: [
+    'gov auth signup --base-url https://gov.example.com --name "Ada Lovelace" --organization Acme',
+    'gov auth signup --name Ada --organization Acme --id-token - --out acme-keys.json < id-token.jwt',
+  ],
+  exitCodes: { 4: 'the sign-in was refused', 6: 'this person has signed up before' },
+});
+
+export const authLogin = command({
+  name: 'auth login',
+  summary: 'Sign in to a service, or give this tool an API key for it',
+  details: [
+    'Shows a page of the identity provider and a code, and waits until somebody signs in there. What is kept is a token of the service, in credentials.json beside config.json, readable by you alone; there is no use of a keychain.',
+    'Makes or refreshes the contexts NAME and NAME-sandbox, and sets the first project of the organization where none is set.',
+  ],
+  flags: {
+    idToken,
+    ci,
+    apiKeyStdin: { type: 'boolean', description: 'Keep the API key on standard input' },
+    open,
+  },
+  examples: [
+    'gov auth login --base-url https://gov.example.com',
+    'gov auth login --ci --base-url https://gov.example.com',
+    'gov auth login --api-key-stdin -C acme --base-url https://gov.example.com < api.key',
+  ],
+  exitCodes: { 4: 'the sign-in was refused', 8: 'nobody signed in before the code ended' },
+});
+
+export const authStatus = command({
+  name: 'auth status',
+  summary: 'Say who is signed in, where, and until when',
+  examples: ['gov auth status', 'gov auth status -C acme -o json'],
+  exitCodes: { 0: 'signed in', 4: 'not signed in, or no longer' },
+});
+
+export const authToken = command({
+  name: 'auth token',
+  summary: 'Print the credential that calls are made with, for scripts',
+  examples: ['gov auth token', 'GOV_API_KEY=$(gov auth token -C acme) ./my-agent'],
+  exitCodes: { 4: 'there is none' },
+});
+
+export const authLogout = command({
+  name: 'auth logout',
+  summary: 'End the sign-in at the service, and remove the credential from this machine',
+  details: [
+    'An API key is only removed here; gov keys revoke ends it. Where the service is not reached, nothing is removed unless --force.',
+  ],
+  flags: { force: { type: 'boolean', description: 'Remove it also where the service is not reached' } },
+  examples: ['gov auth logout', 'gov auth logout -C acme --force'],
+});

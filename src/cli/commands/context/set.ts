@@ -1,0 +1,110 @@
+/** `gov context set NAME`: flags alone say what is kept, not variables or files of a working copy. */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Environment } from '../../../contract/auth-words.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import { updateUserState } from '../../context/config-write.ts';
+import { checkName, environmentAt, fullAddress } from '../../context/definition.ts';
+import type { Context, ServiceContext } from '../../context/definition.ts';
+import { usage } from '../../program/exit.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { contextSet as spec } from '../tool/spec.ts';
+
+type Call = Invocation<typeof spec>;
+
+export const run: Run<typeof spec> = async (call) => {
+  const { args, flags, out, io } = call;
+  const name = checkName(args.name);
+  let isNew = false;
+  let current: string | undefined;
+  await updateUserState(io.env, ({ config, credentials }) => {
+    const before = Object.hasOwn(config.contexts, name) ? config.contexts[name] : undefined;
+    const credential = before?.kind === 'service' ? before.credential : undefined;
+    if (flags.apiKeyFile !== undefined && credential !== undefined && Object.hasOwn(credentials, credential))
+      throw usage(
+        `context ${name} has a stored credential already`,
+        `remove it first: gov auth logout -C ${name}`,
+      );
+    isNew = before === undefined;
+    current = config.currentContext ?? name;
+    const contexts = { ...config.contexts, [name]: changed(call, before) };
+    return { config: { currentContext: current, contexts }, credentials };
+  });
+  await out.note(
+    safe`${isNew ? 'made' : 'changed'} context ${name}${current === name ? ', the current one' : ''}`,
+  );
+};
+
+/** Errors: exit 2 where what is asked for does not go together. */
+function changed(call: Call, before: Context | undefined): Context {
+  const { args, flags, io } = call;
+  const given = givenOf(call);
+  const forService = [
+    given.baseUrl,
+    given.project,
+    given.cacert,
+    flags.apiKeyFile,
+    flags.trust,
+    ...flags.unset,
+  ];
+  if (flags.data !== undefined) {
+    if (forService.some((each) => each !== undefined))
+      throw usage('--data: a data plane says its own address, keys and trust; nothing else goes with it');
+    const dataDir = resolve(io.cwd, flags.data);
+    if (!existsSync(join(dataDir, 'plane.json')))
+      throw usage(`${dataDir} is not a data plane`, 'gov plane init');
+    return { kind: 'plane', dataDir };
+  }
+  if (before?.kind === 'plane') throw usage(`context ${args.name} is a data plane: expected --data DIR`);
+  if (before === undefined && given.baseUrl === undefined)
+    throw usage(`there is no context ${args.name} yet: expected --base-url URL, or --data DIR for a plane`);
+  return service(call, before, given);
+}
+
+interface Given {
+  readonly baseUrl: string | undefined;
+  readonly project: string | undefined;
+  readonly cacert: string | undefined;
+  readonly environment: Environment | undefined;
+}
+
+/** Only what flags say; their texts were checked when the settings were made. */
+function givenOf({ globals, settings }: Call): Given {
+  const { environment } = settings;
+  return {
+    baseUrl: typeof globals['baseUrl'] === 'string' ? globals['baseUrl'] : undefined,
+    project: settings.project?.from === 'flag' ? settings.project.value : undefined,
+    cacert: typeof globals['cacert'] === 'string' ? globals['cacert'] : undefined,
+    environment: environment?.from === 'flag' ? environment.value : undefined,
+  };
+}
+
+function service(
+  { flags, io }: Call,
+  before: ServiceContext | undefined,
+  { baseUrl, project, cacert, environment }: Given,
+): ServiceContext {
+  const file = (path: string): string => {
+    const whole = resolve(io.cwd, path);
+    if (existsSync(whole)) return whole;
+    throw usage(`${whole}: there is no such file`);
+  };
+  // one credential or none: a file takes the place of one that is gone
+  const dropped: readonly string[] =
+    flags.apiKeyFile === undefined ? flags.unset : [...flags.unset, 'credential'];
+  const kept = Object.fromEntries(Object.entries(before ?? {}).filter(([key]) => !dropped.includes(key)));
+  const address = baseUrl === undefined ? (before?.baseUrl ?? '') : fullAddress(baseUrl, environment);
+  const told = environmentAt(address);
+  if (environment !== undefined && told !== undefined && told !== environment)
+    throw usage(`--env: the address ${address} is that of ${told}`, 'give the address too: --base-url');
+  return {
+    ...kept,
+    kind: 'service',
+    baseUrl: address,
+    ...(environment === undefined ? {} : { environment }),
+    ...(project === undefined ? {} : { project }),
+    ...(cacert === undefined ? {} : { caFile: file(cacert) }),
+    ...(flags.trust === undefined ? {} : { trustFile: file(flags.trust) }),
+    ...(flags.apiKeyFile === undefined ? {} : { apiKeyFile: file(flags.apiKeyFile) }),
+  };
+}

@@ -1,0 +1,93 @@
+/**
+ * `gov events push`: words and flags into a push, and the service as its sink.
+ * `test/cli/push/command.test.ts` proves it against a real plane.
+ */
+import { join, resolve } from 'node:path';
+import { limits } from '../../../contract/limits.ts';
+import { parseTimestamp } from '../../../core/time.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import { usage } from '../../program/exit.ts';
+import { clientSink } from '../../push/client-sink.ts';
+import { stateDirectory } from '../../push/import-time.ts';
+import { eventsPush, type PushOptions } from '../../push/run.ts';
+import type { eventsPush as spec } from './spec.ts';
+
+type Given = Invocation<typeof spec>;
+
+/** Longest --idempotency-key here: each batch adds a hash, and its halves their numbers. */
+const keyPrefixChars = 180;
+
+export const run: Run<typeof spec> = (given) => {
+  const { io, out, session, settings, signal } = given;
+  return eventsPush(optionsOf(given), {
+    out,
+    stdin: io.stdin,
+    cwd: io.cwd,
+    now: io.now,
+    signal,
+    tell: async (text) => void io.stderr.write(`${text}\n`),
+    progress: settings.quiet
+      ? undefined
+      : { tty: io.stderr.isTTY === true, write: (text) => void io.stderr.write(text) },
+    stateDirectory: stateDirectory(io.env),
+    target: () => targetOf(given),
+    openSink: async () => clientSink(await session.client()),
+  });
+};
+
+function optionsOf({ args, flags, settings, io }: Given): PushOptions {
+  requireFrom(flags);
+  const spool = flags.spool ?? (flags.resume ? '' : undefined);
+  return {
+    files: filesOf(args.file, flags.resume, io.stdin.isTTY === true),
+    format: flags.format ?? 'auto',
+    from: flags.from,
+    run: flags.run,
+    runPrefix: flags.runPrefix,
+    importedAt: flags.importTime === undefined ? undefined : (parseTimestamp(flags.importTime) ?? undefined),
+    batchSize: flags.batchSize ?? limits.batchEvents,
+    concurrency: flags.concurrency ?? 1,
+    spool:
+      spool === undefined
+        ? undefined
+        : spool === ''
+          ? join(stateDirectory(io.env), 'spool')
+          : resolve(io.cwd, spool),
+    resume: flags.resume,
+    dryRun: flags.dryRun,
+    failOn: flags.failOn ?? 'rejected',
+    retries: settings.retries ?? limits.clientRetries,
+    keyPrefix: keyPrefixOf(settings.idempotencyKey),
+  };
+}
+
+function requireFrom({ from, format, run, runPrefix, importTime }: Given['flags']): void {
+  if (from === undefined) {
+    const flag = [
+      ['--run', run],
+      ['--run-prefix', runPrefix],
+      ['--import-time', importTime],
+    ].find(([, value]) => value !== undefined)?.[0];
+    if (flag !== undefined) throw usage(`${flag}: expected together with --from, which imports recordings`);
+  } else if (format !== undefined) {
+    throw usage('--format: expected without --from, whose recordings have their own');
+  }
+}
+
+function filesOf(words: readonly string[], resume: boolean, isTerminal: boolean): readonly string[] {
+  if (words.length > 0 || resume) return words;
+  if (isTerminal) throw usage('expected FILE, or events on standard input', 'gov events push --help');
+  return ['-'];
+}
+
+function keyPrefixOf(key: string | undefined): string {
+  if (key === undefined) return 'push-';
+  if (key.length <= keyPrefixChars) return `${key}-`;
+  throw usage(`--idempotency-key: expected at most ${keyPrefixChars} characters here, got ${key.length}`);
+}
+
+/** A plane is known by its directory, as its address may change; a service by its address. */
+function targetOf({ session, settings }: Given): string {
+  const context = settings.baseUrl === undefined ? session.context()?.context : undefined;
+  return context?.kind === 'plane' ? `the data plane in ${context.dataDir}` : session.baseUrl().value;
+}

@@ -1,0 +1,78 @@
+/**
+ * `gov events tail`: live events until interrupted, one JSON object per line into a pipe, one coloured line
+ * each on a terminal. `test/cli/commands/events/tail.test.ts` proves it against a real WebSocket server.
+ */
+import { tailEvents } from '../../../client/tail.ts';
+import type { AuditEvent } from '../../../contract/events.ts';
+import type { Run } from '../../program/command.ts';
+import { exit, usage } from '../../program/exit.ts';
+import type { Out } from '../../terminal/out.ts';
+import { Safe, safe } from '../../terminal/safe.ts';
+import type { Styles } from '../../terminal/safe.ts';
+import type { eventsTail as spec } from './spec.ts';
+import { yamlLines } from '../../terminal/yaml.ts';
+
+const nameOf = (party: unknown): string => {
+  if (typeof party !== 'object' || party === null) return typeof party === 'string' ? party : '';
+  const { name, id } = party as { name?: unknown; id?: unknown };
+  return typeof name === 'string' ? name : typeof id === 'string' ? id : JSON.stringify(party);
+};
+
+function colored(eventType: string, { red, green, yellow, cyan }: Styles): Safe {
+  if (/blocked|error|denied|rejected|exceeded/.test(eventType)) return red(eventType);
+  if (/approv|granted/.test(eventType)) return green(eventType);
+  return /^(policy|risk|secret)/.test(eventType) ? yellow(eventType) : cyan(eventType);
+}
+
+/** `12:03:04  #42  run-1  tool.call  planner → search: look up flights`. */
+function humanLine(event: AuditEvent, styles: Styles): Safe {
+  const time = event.serverTimestamp.slice(11, 19);
+  const resource = nameOf(event.resource);
+  const target = resource === '' ? safe`` : safe` → ${resource}`;
+  const head = safe`${styles.dim(time)} ${styles.dim(`#${event.sequence}`)} ${event.runId} `;
+  return safe`${head}${colored(event.eventType, styles)} ${nameOf(event.actor)}${target}: ${event.action}`;
+}
+
+async function print(event: AuditEvent, out: Out): Promise<void> {
+  switch (out.format) {
+    case 'table':
+    case 'wide':
+      return out.line(humanLine(event, out.styles));
+    case 'yaml':
+      return out.lines([Safe.cell('---'), ...yamlLines(event)]);
+    case 'id':
+      return out.line(Safe.cell(event.eventId));
+    default:
+      // a stream has no end at which one JSON value could be whole
+      return out.json(event, 0);
+  }
+}
+
+export const run: Run<typeof spec> = async ({ flags, out, session, signal }) => {
+  if (out.format === 'json' || out.format === 'csv') {
+    throw usage(
+      '--output: a stream has no end, so expected ndjson, table, yaml or id',
+      'gov events tail -o ndjson',
+    );
+  }
+  const client = await session.client();
+  const events = tailEvents(client, {
+    runId: flags.run,
+    eventType: flags.type,
+    after: flags.after,
+    signal,
+    observe: (note) => {
+      if (note.kind === 'connected')
+        void out.detail(safe`following events of ${client.connection.base.origin}`);
+      else
+        void out.note(safe`connection lost (${note.reason}); again in ${Math.ceil(note.delayMs / 1000)} s`);
+    },
+  });
+  let left = flags.count ?? Infinity;
+  for await (const event of events) {
+    await print(event, out);
+    left -= 1;
+    if (left <= 0) break;
+  }
+  return exit.ok;
+};

@@ -1,0 +1,24 @@
+/** `gov export create`: at once, or once it is complete. */
+import type { Run } from '../../program/command.ts';
+import { completed, inputOf } from '../../download/created.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { exportCreate as spec } from './spec.ts';
+import { viewOf } from '../../terminal/answer-view.ts';
+
+export const run: Run<typeof spec> = async (invocation) => {
+  const { flags, out, session, settings } = invocation;
+  const client = await session.client();
+  const { body } = await client.createExport({
+    body: inputOf(flags),
+    idempotencyKey: settings.idempotencyKey,
+  });
+  const { exportId } = body;
+  if (flags.wait) await out.one(await completed(client, exportId, invocation), viewOf('getExport'));
+  else await out.one(body, viewOf('createExport'));
+  if (!out.isHuman) return;
+  if (flags.wait) await out.note(safe`download it: gov export download ${exportId}`);
+  else
+    await out.note(
+      safe`see how far it is: gov export get ${exportId}; download it: gov export download ${exportId}`,
+    );
+};

@@ -1,0 +1,13 @@
+/** `gov export delete ID`. */
+import { confirm } from '../../terminal/ask.ts';
+import type { Run } from '../../program/command.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { exportDelete as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async (call) => {
+  const { args, out, session } = call;
+  await confirm(`this removes the file of ${args.exportId} from the service`, '--yes', call);
+  const client = await session.client();
+  await client.deleteExport({ params: args });
+  await out.note(safe`deleted ${args.exportId}`);
+};

@@ -1,0 +1,11 @@
+/** `gov export download ID`: to a file, or to a pipe. */
+import type { Run } from '../../program/command.ts';
+import { checkFlags, deliver } from '../../download/deliver.ts';
+import type { exportDownload as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async (invocation) => {
+  checkFlags(invocation);
+  const client = await invocation.session.client();
+  const { body } = await client.getExport({ params: { exportId: invocation.args.exportId } });
+  return deliver(invocation, body);
+};

@@ -1,0 +1,14 @@
+/** `gov graphs lineage RUN [--node NODE]`. */
+import type { Run } from '../../program/command.ts';
+import { printGraph } from '../../terminal/graph.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { graphsLineage as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async ({ args, flags, out, session }) => {
+  const client = await session.client();
+  const { body } = await client.getLineage({ params: { runId: args.runId }, query: { nodeId: flags.node } });
+  await printGraph(out, body, body);
+  if (out.isHuman) await out.note(safe`${body.nodes.length} nodes, ${body.edges.length} edges`);
+  if (body.truncated === true)
+    await out.warn(safe`the lineage is larger than one answer: the rest is left out`);
+};

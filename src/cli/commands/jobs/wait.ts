@@ -1,0 +1,27 @@
+/** `gov jobs wait JOB…`: exit 0 when all are completed, 1 when one failed, 8 at the deadline. */
+import type { Run } from '../../program/command.ts';
+import { exit } from '../../program/exit.ts';
+import type { ListPage } from '../../terminal/out.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { jobsWait as spec } from './spec.ts';
+import { viewOf } from '../../terminal/answer-view.ts';
+import { defaultWaitMs, jobError, waitForJob } from '../../terminal/waiting.ts';
+
+export const run: Run<typeof spec> = async ({ args, out, session, settings, signal }) => {
+  const client = await session.client();
+  const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
+  let code: number = exit.ok;
+  const view = viewOf('getJob');
+  const ended = async function* (): AsyncGenerator<ListPage> {
+    for (const jobId of args.jobId) {
+      const job = await waitForJob(client, { jobId, deadline, signal });
+      if (job.status === 'failed') {
+        code = exit.error;
+        await out.warn(safe`job ${jobId} failed: ${await jobError(client, job)}`);
+      }
+      yield { items: [{ ...job }], nextCursor: null };
+    }
+  };
+  await out.list(ended(), { ...view, columns: view.columns.filter(({ name }) => name !== 'result') }, 'data');
+  return code;
+};

@@ -1,0 +1,13 @@
+/** `gov keys revoke ID`. */
+import { confirm } from '../../terminal/ask.ts';
+import type { Run } from '../../program/command.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { keysRevoke as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async (call) => {
+  const { args, out, session } = call;
+  await confirm(`this revokes the API key ${args.keyId} for good`, '--yes', call);
+  const client = await session.client();
+  await client.revokeApiKey({ params: args });
+  await out.note(safe`revoked ${args.keyId}`);
+};

@@ -1,0 +1,46 @@
+/** `gov keys rotate ID`: keeps whoever rotates their own key signed in. */
+import type { Client } from '../../../client/create.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import { updateUserState } from '../../context/config-write.ts';
+import { isPersonal, readCredentials } from '../../context/credentials.ts';
+import { issueKey } from './issued.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { keysRotate as spec } from './spec.ts';
+
+type Call = Invocation<typeof spec>;
+
+export const run: Run<typeof spec> = async (call) => {
+  const { args, flags, session, settings } = call;
+  const { overlap } = flags;
+  const client = await session.client();
+  const mine = await isOwnKey(call, client);
+  const query = overlap === undefined ? {} : { overlapSeconds: Math.ceil(overlap / 1000) };
+  const { key, record } = await issueKey(call, { file: flags.out, force: flags.force }, async () => {
+    return (await client.rotateApiKey({ params: args, query, idempotencyKey: settings.idempotencyKey })).body;
+  });
+  if (mine) await keepInstead(call, { key, expiresAt: record.expiresAt });
+};
+
+/** Whether the call is made with the key that is rotated: asked before, since it may not work after. */
+async function isOwnKey({ args, session }: Call, client: Client): Promise<boolean> {
+  const credential = session.apiKey();
+  if (credential === null || isPersonal(credential.value)) return false;
+  return (await client.getIdentity()).body.id === args.keyId;
+}
+
+async function keepInstead(
+  { io, out, session }: Call,
+  { key, expiresAt }: { key: string; expiresAt: string | null },
+): Promise<void> {
+  const credential = session.apiKey();
+  const context = session.context();
+  const name = context?.context.kind === 'service' ? context.context.credential : undefined;
+  const stored = name === undefined ? undefined : readCredentials(io.env)[name];
+  if (name === undefined || stored === undefined || stored.token !== credential?.value)
+    return out.warn(safe`${credential?.from ?? 'the credential'} still holds the old key`);
+  await updateUserState(io.env, ({ config, credentials }) => ({
+    config,
+    credentials: { ...credentials, [name]: { ...stored, token: key, expiresAt } },
+  }));
+  await out.note(safe`context ${context?.name ?? ''} has the new key`);
+}

@@ -1,0 +1,89 @@
+/**
+ * `gov log fsck`: whether what is on disk is what was recorded and signed. Reads only, also beside a serving
+ * plane. Exit 0 whole, 3 broken, 2 not readable. `test/cli/commands/log/fsck.test.ts` runs it on an altered store.
+ */
+import { resolve } from 'node:path';
+import { GovError } from '../../../contract/problems.ts';
+import type { Run } from '../../program/command.ts';
+import { CliError, exit } from '../../program/exit.ts';
+import type { Io } from '../../terminal/io.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { Safe, Styles } from '../../terminal/safe.ts';
+import type { logFsck as spec } from '../plane/spec.ts';
+import { tabbed } from '../../terminal/table.ts';
+import { plainView } from '../../terminal/view.ts';
+
+const tellEveryMs = 10_000;
+
+/** The parts of the host's options and report that are used here; the host is loaded only when this runs. */
+interface Options {
+  readonly dataDir: string;
+  readonly env: Io['env'];
+  readonly deep: boolean;
+  readonly onProgress: (progress: { readonly done: number; readonly of: number }) => void;
+}
+interface Problem {
+  readonly position: string;
+  readonly kind: string;
+  readonly expected: string;
+  readonly got: string;
+}
+interface Report {
+  readonly ok: boolean;
+  readonly problems: readonly Problem[];
+  readonly found: number;
+  readonly leaves: number;
+  readonly checkpoints: number;
+  readonly unopened: number;
+  readonly deep: boolean;
+}
+
+export const run: Run<typeof spec> = async ({ flags, out, session, io, signal }) => {
+  const dataDir = resolve(flags.data ?? session.dataDir());
+  let toldAt = performance.now();
+  const onProgress = ({ done, of }: { readonly done: number; readonly of: number }): void => {
+    signal.throwIfAborted();
+    if (performance.now() - toldAt < tellEveryMs) return;
+    toldAt = performance.now();
+    void out.note(safe`checked ${done} of ${of} leaves`);
+  };
+  const report = await check({ dataDir, env: io.env, deep: flags.deep, onProgress });
+  out.verdict = report.ok ? exit.ok : exit.checkFailed;
+  if (out.isHuman) await out.lines(told(report, dataDir, out.styles));
+  else if (out.format === 'tsv') await out.lines(report.problems.map((each) => tabbed(columns, { ...each })));
+  else await out.one(report, plainView(Object.keys(report)));
+  return out.verdict;
+};
+
+const { columns } = plainView(['position', 'kind', 'expected', 'got']);
+
+async function check(options: Options): Promise<Report> {
+  const { fsck } = await import('../../../host/data/fsck.ts');
+  try {
+    return await fsck(options);
+  } catch (cause) {
+    if (!(cause instanceof GovError)) throw cause;
+    throw new CliError(exit.usage, `cannot check ${options.dataDir}: ${cause.message}`, {
+      code: cause.code,
+      cause,
+    });
+  }
+}
+
+function told(report: Report, dataDir: string, { bold, green, red, dim }: Styles): Safe[] {
+  const { ok, leaves, checkpoints, problems, found, unopened, deep } = report;
+  const head = ok ? green('✓ whole') : red(`✗ BROKEN in ${found} places`);
+  const depth = deep ? 'deep' : 'without --deep: no disclosures, metering references and signatures';
+  return [
+    safe`${bold(head)}  ${dataDir}`,
+    safe`  read ${leaves} leaves and ${checkpoints} checkpoints (${depth})`,
+    ...(unopened === 0
+      ? []
+      : [safe`  not looked into ${unopened} bodies about subjects: their keys are not here`]),
+    ...problems.map((problem) => problemLine(problem, dim)),
+    ...(found > problems.length ? [safe`  and ${found - problems.length} more`] : []),
+  ];
+}
+
+const problemLine = ({ position, kind, expected, got }: Problem, dim: Styles['dim']): Safe =>
+  safe`  ${position}  ${kind}  ${dim(safe`expected ${expected}, got ${got}`)}`;

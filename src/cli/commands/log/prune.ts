@@ -1,0 +1,66 @@
+/** `gov log prune --before TIME --archive FILE`: of a plane on this machine, or of a project of a service on it. */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { confirm } from '../../terminal/ask.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import { usage } from '../../program/exit.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { logPrune as spec } from './spec.ts';
+import { plainView } from '../../terminal/view.ts';
+
+type Call = Invocation<typeof spec>;
+
+/** What of the host's answer is used here; the host is loaded only when this runs. */
+interface Pruned {
+  readonly projectId: string;
+  readonly from: number;
+  readonly to: number;
+  readonly archive: string | null;
+  readonly archiveHash: string | null;
+  readonly archiveBytes: number;
+}
+
+export const run: Run<typeof spec> = async (call) => {
+  const { flags, out } = call;
+  const would = await prune(call, true);
+  if (flags.dryRun || would.to === would.from) {
+    if (!flags.dryRun) await prune(call, false); // what a crash left
+    if (!out.isHuman) return out.one(would, plainView(Object.keys(would)));
+    const what =
+      would.to === would.from
+        ? 'nothing to prune'
+        : `events of leaves ${would.from} to ${would.to - 1} would go`;
+    return out.lines([safe`${what}`]);
+  }
+  await confirm(
+    `this moves the events of leaves ${would.from} to ${would.to - 1} of ${would.projectId} into ${flags.archive}`,
+    '--yes',
+    call,
+  );
+  const pruned = await prune(call, false);
+  if (!out.isHuman) return out.one(pruned, plainView(Object.keys(pruned)));
+  await out.lines([
+    safe`${out.styles.green('✓')} pruned leaves ${pruned.from} to ${pruned.to - 1} of ${pruned.projectId}`,
+    safe`  ${pruned.archive ?? ''}  ${pruned.archiveBytes} bytes  ${pruned.archiveHash ?? ''}`,
+  ]);
+};
+
+async function prune({ flags, io, session }: Call, dryRun: boolean): Promise<Pruned> {
+  const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
+  const archive = resolve(io.cwd, flags.archive);
+  const options = { beforeMs: Date.parse(flags.before), archive, dryRun };
+  if (!existsSync(join(dataDir, 'service.json'))) {
+    if (flags.projectId !== undefined) throw usage('--project-id: expected none on a plane, which has one');
+    const { planePrune } = await import('../../../../plane/data/prune.ts');
+    return planePrune({ dataDir, env: io.env }, options);
+  }
+  const { projectId: project } = flags;
+  if (project === undefined)
+    throw usage('--project-id: expected the project of the service whose log is pruned');
+  const [{ operate }, { pruneLog }] = await Promise.all([
+    import('../../../host/identity/operator.ts'),
+    import('../../../host/data/prune.ts'),
+  ]);
+  const place = { dataDir, env: io.env, logLevel: 'warn' };
+  return operate(place, (services) => pruneLog(services, { ...options, projectId: project }));
+}

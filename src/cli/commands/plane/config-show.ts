@@ -1,0 +1,54 @@
+/** `gov plane config show`: exit 3 where the newest configuration of the service is refused. */
+import { resolve } from 'node:path';
+import type { HeldBundle } from '../../../contract/plane-config.ts';
+import type { Run } from '../../program/command.ts';
+import { exit } from '../../program/exit.ts';
+import { askedOr } from '../../context/plane-directory.ts';
+import { printReport, textColumns } from '../../terminal/report.ts';
+import { safe, type Safe } from '../../terminal/safe.ts';
+import type { planeConfigShow as spec } from './config-spec.ts';
+
+const columns = textColumns(['policyId', 'version', 'action', 'severity', 'name']);
+
+export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
+  const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
+  session.usePlane(dataDir);
+  const held = await askedOr(
+    session,
+    async (client) => (await client.getConfigBundle()).body,
+    async () => {
+      const { withHeldConfig } = await import('../../../../plane/config/direct.ts');
+      return withHeldConfig({ dataDir, env: io.env }, (direct) => direct.held.held());
+    },
+  );
+  const refused = held.plane?.refused ?? null;
+  out.verdict = refused === null ? exit.ok : exit.checkFailed;
+  await printReport(out, {
+    whole: held,
+    columns,
+    rows: held.signed?.bundle.policies.map((policy) => ({ ...policy })) ?? [],
+    head: told(held),
+    foot:
+      held.signed === null ? [safe`the copy of what is in force is lost; the service gives it again`] : [],
+  });
+  return out.verdict;
+};
+
+function told({ bundleVersion, bundleHash, signed, plane }: HeldBundle): Safe[] {
+  const lines = [safe`configuration ${bundleVersion}  ${bundleHash}`];
+  if (signed !== null) {
+    const { projectId, environment, issuedAt, riskConfig, settings } = signed.bundle;
+    lines.push(
+      safe`  of        ${projectId} (${environment}), changed ${issuedAt}`,
+      safe`  risk      ${riskConfig === null ? 'the plane’s own' : riskConfig.config.mode}`,
+      safe`  redacted  ${settings.redactionKeys.join(' ') || 'nothing'}`,
+    );
+  }
+  if (plane === null) return lines;
+  lines.push(safe`  in force  since ${plane.appliedAt}, from ${plane.from}; policies: ${plane.mode}`);
+  if (plane.refused !== null) {
+    const { reason, since, detail } = plane.refused;
+    lines.push(safe`  REFUSED   a newer one since ${since}: ${reason}: ${detail}`);
+  }
+  return lines;
+}

@@ -1,0 +1,64 @@
+/** `gov plane init`: makes the plane, then a context for it, which becomes the current one if there is none. */
+import type { Run } from '../../program/command.ts';
+import { readUserConfig } from '../../context/config.ts';
+import type { Variables } from '../../context/config.ts';
+import { updateUserConfig } from '../../context/config-write.ts';
+import { CliError, exit, usage } from '../../program/exit.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { planeInit as spec } from './spec.ts';
+import { plainView } from '../../terminal/view.ts';
+import { codeOf, whyUnwritable } from '../../terminal/write-fault.ts';
+
+export const run: Run<typeof spec> = async ({ flags, out, io }) => {
+  const { planeInit } = await import('../../../../plane/data/init.ts');
+  const { data: dataDir, ...options } = flags;
+  const made = await planeInit({ ...options, dataDir }).catch((cause: unknown) => {
+    throw unmakeable(dataDir, cause);
+  });
+  const context = await addContext(io.env, { dataDir: made.dataDir, name: flags.name ?? made.name });
+  if (!out.isHuman) return out.one({ ...made, context }, plainView(Object.keys(made)));
+  const what = made.created ? 'made' : 'it is there already, nothing was changed:';
+  await out.lines([
+    safe`${out.styles.green(what)} data plane ${out.styles.bold(made.name)} in ${made.dataDir}`,
+    safe`  context  ${context}`,
+    safe`  address  http://${made.listen}/api/v1`,
+    safe`  key      ${made.keyFile}`,
+    safe`  approver ${made.approverKeyFile}`,
+    safe`  trust    ${made.trustFile}`,
+  ]);
+  return out.note(
+    safe`next: gov plane serve${context === readUserConfig(io.env).currentContext ? '' : ` -C ${context}`}`,
+  );
+};
+
+/** What the system refused, in words that name the directory; anything else as it is. */
+function unmakeable(dataDir: string, cause: unknown): unknown {
+  if (!(cause instanceof Error) || !('syscall' in cause) || !('code' in cause)) return cause;
+  return new CliError(exit.usage, `cannot make a data plane in ${dataDir}: ${whyUnwritable(cause)}`, {
+    code: codeOf(cause),
+    cause,
+  });
+}
+
+/** The name of the context for this directory: the one that is there, else a new one. */
+async function addContext(
+  env: Variables,
+  { dataDir, name }: { dataDir: string; name: string },
+): Promise<string> {
+  const { contexts } = readUserConfig(env);
+  const known = Object.entries(contexts).find(
+    ([, each]) => each.kind === 'plane' && each.dataDir === dataDir,
+  );
+  if (known !== undefined) return known[0];
+  if (Object.hasOwn(contexts, name)) {
+    throw usage(
+      `a context named ${JSON.stringify(name)} is there already`,
+      'the plane was made; give --name for its context',
+    );
+  }
+  await updateUserConfig(env, (config) => ({
+    currentContext: config.currentContext ?? name,
+    contexts: { ...config.contexts, [name]: { kind: 'plane', dataDir } },
+  }));
+  return name;
+}

@@ -1,0 +1,89 @@
+/** `gov plane restore`: exit 3 where the backup is behind a checkpoint that is known elsewhere. */
+import { resolve } from 'node:path';
+import type { Run } from '../../program/command.ts';
+import { exit, usage } from '../../program/exit.ts';
+import { readText } from '../../program/flags.ts';
+import { readInput } from '../../program/input.ts';
+import { safe, type Safe, type Styles } from '../../terminal/safe.ts';
+import type { planeRestore as spec } from './operate-spec.ts';
+import { plainView } from '../../terminal/view.ts';
+
+export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) => {
+  const { lastCheckpoint: names, unproven } = flags;
+  if ((names.length === 0) !== unproven) {
+    throw usage(
+      'expected --last-checkpoint FILE or --unproven, one of them',
+      'give the newest checkpoint that a client, a witness or the service has; --unproven where nobody has one',
+    );
+  }
+  const lastCheckpoints = await Promise.all(
+    names.map(async (name) => {
+      const { bytes } = await readInput(name, { io, signal });
+      return { name, bytes, ...(name === '-' ? {} : { path: resolve(io.cwd, name) }) };
+    }),
+  );
+  const { planeRestore } = await import('../../../../plane/data/restore.ts');
+  const restored = await planeRestore({
+    from: resolve(io.cwd, args.from),
+    dataDir: resolve(io.cwd, flags.data),
+    lastCheckpoints,
+    trust: flags.trust === undefined ? undefined : readText(resolve(io.cwd, flags.trust)),
+  });
+  out.verdict = restored.verdict === 'behind' ? exit.checkFailed : exit.ok;
+  if (out.isHuman) await out.lines(told(restored, out.styles));
+  else await out.one(restored, plainView(Object.keys(restored)));
+  const { unopened, lacksSubjects, withKeys } = restored;
+  if (lacksSubjects) {
+    await out.warn(
+      safe`${unopened} bodies about subjects cannot be read without subjects.db, which the backup leaves out; what was erased since the backup stays unreadable, and is missing until it is erased here as well`,
+    );
+  }
+  const needed = [
+    ...(withKeys ? [] : ['the plane’s keys/']),
+    ...(lacksSubjects ? ['its newest subjects.db'] : []),
+  ];
+  if (needed.length > 0) await out.note(safe`next: put ${needed.join(' and ')} into ${restored.dataDir}`);
+  else if (restored.verdict !== 'behind')
+    await out.note(safe`next: gov plane serve --data ${restored.dataDir}`);
+  return out.verdict;
+};
+
+interface Restored {
+  readonly verdict: 'proven' | 'unproven' | 'behind';
+  readonly dataDir: string;
+  readonly createdAt: string;
+  readonly logs: readonly { readonly tree: string; readonly size: number; readonly origin: string }[];
+  readonly known: readonly {
+    readonly from: string;
+    readonly origin: string;
+    readonly size: number;
+    readonly verdict: string;
+    readonly have: number;
+    readonly missing: number;
+  }[];
+}
+
+function told({ verdict, dataDir, createdAt, logs, known }: Restored, styles: Styles): Safe[] {
+  const { bold, green, red, yellow } = styles;
+  const heads = {
+    proven: green('✓ restored; nothing that is signed elsewhere is missing'),
+    unproven: yellow('! restored; whether something is missing that was signed later is not proven'),
+    behind: red('✗ restored, but BEHIND what is signed elsewhere: it does not serve'),
+  } as const;
+  return [
+    safe`${bold(heads[verdict])}  ${dataDir}`,
+    safe`  backup of ${createdAt}, every file and record verified`,
+    ...logs.map((log) => safe`  ${log.tree.padEnd(8)}  ${log.size} leaves  ${log.origin}`),
+    ...known.map((each) =>
+      each.verdict === 'contained'
+        ? safe`  ${green('✓')} ${each.from}: ${each.origin} at ${each.size} leaves is contained`
+        : safe`  ${red('✗')} ${each.from}: ${each.origin} has ${each.size} leaves, ${each.missing} more than here`,
+    ),
+    ...(verdict === 'behind'
+      ? [
+          safe`  find a newer backup. Where there is none, begin a new log with gov log recover, and keep this one to`,
+          safe`  verify and to read: gov log fsck --data ${dataDir}`,
+        ]
+      : []),
+  ];
+}

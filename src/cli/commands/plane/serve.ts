@@ -1,0 +1,13 @@
+/** `gov plane serve`: runs until a signal or a storage fault (exit 74, EX_IOERR). Logs go to standard error. */
+import type { Run } from '../../program/command.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { planeServe as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
+  const { data, ...options } = flags;
+  const dataDir = data ?? session.dataDir();
+  const { planeServe } = await import('../../../../plane/serve/start.ts');
+  const plane = await planeServe({ ...options, dataDir, env: io.env });
+  if (io.stderr.isTTY === true) await out.note(safe`serving ${dataDir} at ${plane.baseUrl}; Ctrl-C stops it`);
+  return plane.untilStopped();
+};

@@ -1,0 +1,264 @@
+/**
+ * `gov plane status`: does it serve, does it take writes, how long does its disk last, and how does it stand with its
+ * service. Exit 0 ok, 3 degraded or blocked, 10 not serving. `test/cli/commands/plane/init.test.ts` proves it against a real server.
+ */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Client } from '../../../client/create.ts';
+import { GovApiError, GovNetworkError } from '../../../client/errors.ts';
+import { GovError } from '../../../contract/problems.ts';
+import { openCheckpoint, parseTrust } from '../../../core/note/checkpoint.ts';
+import type { Run } from '../../program/command.ts';
+import { exit } from '../../program/exit.ts';
+import { readText } from '../../program/flags.ts';
+import type { Io } from '../../terminal/io.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { Safe, Styles } from '../../terminal/safe.ts';
+import type { planeStatus as spec } from './spec.ts';
+import { plainView } from '../../terminal/view.ts';
+
+interface Running {
+  readonly pid?: number;
+  readonly baseUrl?: string;
+  readonly metricsUrl?: string | null;
+  readonly startedAt?: string;
+  readonly version?: string;
+  readonly configHash?: string;
+}
+
+/** The parts of the plane's own overview that are shown; it is loaded only when this runs. */
+interface Disk {
+  readonly freeBytes: number;
+  readonly databaseBytes: number;
+  readonly exportBytes: number;
+  readonly bytesPerDay: number | null;
+  readonly daysLeft: number | null;
+}
+interface Telemetry {
+  readonly enrolled: boolean;
+  readonly mode: string;
+  readonly service: string | null;
+  readonly reportsWaiting: number;
+  readonly oldestWaitingAt: string | null;
+  readonly lastContactAt: string | null;
+  readonly failingSince: string | null;
+  readonly reasons: readonly string[];
+}
+
+export interface PlaneStatus {
+  /** `degraded`: writes are durable, and something else is wrong. `blocked`: it takes no writes. */
+  readonly state: 'ok' | 'degraded' | 'blocked' | 'not serving';
+  readonly reasons: readonly string[];
+  readonly dataDir: string | null;
+  readonly baseUrl: string;
+  readonly pid: number | null;
+  readonly version: string | null;
+  readonly startedAt: string | null;
+  /** SHA-256 of the configuration by which it serves. */
+  readonly configHash: string | null;
+  /** The newest signed checkpoint of the audit log; null where this key may not read it. */
+  readonly chain: { readonly size: number; readonly root: string; readonly signedAt: string | null } | null;
+  /** Leaves of the log at that checkpoint. */
+  readonly treeSize: number | null;
+  readonly databaseBytes: number | null;
+  /** Null for a plane elsewhere. */
+  readonly disk: Disk | null;
+  readonly telemetry: Telemetry | null;
+  /** Writes waiting, from the metrics of a plane on this machine. */
+  readonly queueDepth: number | null;
+}
+
+function readRunning(dataDir: string): Running {
+  try {
+    const value: unknown = JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8'));
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    // it does not serve, or not as this user
+    return {};
+  }
+}
+
+/** The newest checkpoint; without a trust file beside it, what it says and not when it was signed. */
+async function chainOf(client: Client, trust: string | undefined): Promise<PlaneStatus['chain']> {
+  try {
+    const { body } = await client.getCheckpoint();
+    const note = String(body);
+    const [, line = '', root = ''] = note.split('\n');
+    if (!/^[0-9]{1,16}$/.test(line)) return null;
+    return { size: Number(line), root, signedAt: trust === undefined ? null : signedAt(note, trust) };
+  } catch (cause) {
+    if (cause instanceof GovApiError) return null;
+    throw cause;
+  }
+}
+
+/** When it was signed, by a signature of the trust that binds a time; null where there is none. */
+function signedAt(note: string, file: string): string | null {
+  try {
+    const { keys, origin } = parseTrust(readText(file));
+    const { signedBy } = openCheckpoint(note, keys, origin);
+    const seconds = Math.max(0, ...signedBy.map(({ timestampSeconds }) => timestampSeconds ?? 0));
+    return seconds === 0 ? null : new Date(seconds * 1000).toISOString();
+  } catch (cause) {
+    if (cause instanceof GovError) return null;
+    throw cause;
+  }
+}
+
+async function queueDepth(metricsUrl: string | null | undefined, env: Record<string, string | undefined>) {
+  if (typeof metricsUrl !== 'string') return null;
+  const { Connection } = await import('../../../client/transport.ts');
+  const url = new URL(metricsUrl);
+  const connection = new Connection({ baseUrl: url.origin, env });
+  try {
+    const shape = { headers: {}, body: undefined, timeoutMs: 2000, maxBytes: 2 ** 22, signal: undefined };
+    const { bytes } = await connection.exchange({ ...shape, method: 'GET', path: url.pathname });
+    const found = /^gov_\w*queue\w*(?:\{[^}]*\})? ([0-9.e+]+)$/m.exec(Buffer.from(bytes).toString());
+    return found === null ? null : Number(found[1]);
+  } catch {
+    // metrics are an extra: without them the depth is unknown
+    return null;
+  } finally {
+    connection.close();
+  }
+}
+
+/** The health answer with the readiness of writes folded in. */
+async function healthOf(client: Client): Promise<Pick<PlaneStatus, 'state' | 'reasons' | 'version'>> {
+  const overall = await client.getHealth();
+  const ready = await client.getReadiness();
+  const reasons = [...new Set([...(overall.body.reasons ?? []), ...(ready.body.reasons ?? [])])];
+  const blocked = ready.status === 503 || overall.body.status === 'unavailable';
+  const state = blocked ? 'blocked' : reasons.length > 0 ? 'degraded' : 'ok';
+  return { state, reasons, version: overall.body.version ?? null };
+}
+
+export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
+  if (flags.data !== undefined) session.usePlane(resolve(flags.data));
+  const context = session.context()?.context;
+  const dataDir = context?.kind === 'plane' ? context.dataDir : null;
+  const running = dataDir === null ? {} : readRunning(dataDir);
+  const baseUrl = session.baseUrl().value;
+  const { disk, telemetry, reasons } = dataDir === null ? nowhere : await overview(dataDir);
+  // the system chooses the port when it serves: there is nobody to ask
+  const isNowhere = dataDir !== null && running.baseUrl === undefined && new URL(baseUrl).port === '0';
+  const served = isNowhere
+    ? { reasons: [`not running: nothing serves ${dataDir}`] }
+    : await serving(await session.client({ retries: 0 }), {
+        running,
+        env: io.env,
+        trust: session.trustFile(),
+      });
+  const status: PlaneStatus = {
+    state: 'not serving',
+    dataDir,
+    baseUrl,
+    pid: null,
+    version: null,
+    startedAt: null,
+    configHash: null,
+    chain: null,
+    treeSize: served.chain?.size ?? null,
+    databaseBytes: disk === null || disk.databaseBytes === 0 ? null : disk.databaseBytes,
+    disk,
+    telemetry,
+    queueDepth: null,
+    ...served,
+    reasons: [...new Set([...(served.reasons ?? []), ...(telemetry?.reasons ?? []), ...reasons])],
+  };
+  out.verdict = verdictOf(status.state);
+  if (out.isHuman) await out.lines(told(status, out.styles));
+  else await out.one(status, plainView(Object.keys(status)));
+  return out.verdict;
+};
+
+const nowhere = { disk: null, telemetry: null, reasons: [] } as const;
+
+async function overview(dataDir: string): Promise<Pick<PlaneStatus, 'disk' | 'telemetry' | 'reasons'>> {
+  const { overviewOf } = await import('../../../../plane/serve/overview.ts');
+  return overviewOf(dataDir);
+}
+
+interface Asking {
+  readonly running: Running;
+  readonly env: Io['env'];
+  readonly trust: string | undefined;
+}
+
+/** What only a serving plane tells; the reason where it does not serve. Other failures are thrown. */
+async function serving(
+  client: Client,
+  { running, env, trust }: Asking,
+): Promise<Partial<PlaneStatus> & Pick<PlaneStatus, 'reasons'>> {
+  try {
+    const health = await healthOf(client);
+    const { pid = null, startedAt = null, configHash = null, metricsUrl } = running;
+    const chain = await chainOf(client, trust);
+    return { ...health, pid, startedAt, configHash, chain, queueDepth: await queueDepth(metricsUrl, env) };
+  } catch (cause) {
+    if (!(cause instanceof GovNetworkError)) throw cause;
+    return { reasons: [cause.message] };
+  }
+}
+
+function verdictOf(state: PlaneStatus['state']): number {
+  if (state === 'ok') return exit.ok;
+  return state === 'not serving' ? exit.network : exit.checkFailed;
+}
+
+const size = (bytes: number): string =>
+  bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+const hashChars = 19;
+
+function chainText({ chain }: PlaneStatus): string | null {
+  if (chain === null) return null;
+  const when = chain.signedAt === null ? '' : `, signed ${chain.signedAt}`;
+  return `${chain.size} leaves, root ${chain.root}${when}`;
+}
+
+function diskText({ disk }: PlaneStatus): string | null {
+  if (disk === null) return null;
+  const { freeBytes, databaseBytes, exportBytes, bytesPerDay, daysLeft } = disk;
+  const exports = exportBytes === 0 ? '' : `, ${size(exportBytes)} of exports`;
+  const growth = bytesPerDay === null ? '' : `, ${size(bytesPerDay)} more a day`;
+  const left = daysLeft === null ? '' : `: ${daysLeft} days left`;
+  return `${size(databaseBytes)} of databases${exports}, ${size(freeBytes)} free${growth}${left}`;
+}
+
+function serviceText({ telemetry }: PlaneStatus): string | null {
+  if (telemetry === null) return null;
+  const { enrolled, mode, service, lastContactAt, failingSince } = telemetry;
+  if (!enrolled) return 'none: nothing leaves this machine';
+  const contact =
+    failingSince === null ? `reached ${lastContactAt ?? 'never yet'}` : `not reached since ${failingSince}`;
+  return `${service ?? ''}, reports ${mode}, ${contact}`;
+}
+
+function spoolText({ telemetry }: PlaneStatus): string | null {
+  if (telemetry === null || !telemetry.enrolled) return null;
+  const { reportsWaiting, oldestWaitingAt } = telemetry;
+  return `${reportsWaiting} reports waiting${oldestWaitingAt === null ? '' : `, the oldest of ${oldestWaitingAt}`}`;
+}
+
+function told(status: PlaneStatus, { bold, green, red, yellow }: Styles): Safe[] {
+  const { state, reasons } = status;
+  const paint = state === 'ok' ? green : state === 'degraded' ? yellow : red;
+  const rows: readonly (readonly [string, string | null])[] = [
+    ['address', status.baseUrl],
+    ['data', status.dataDir],
+    ['version', status.version],
+    ['process', status.pid === null ? null : `${status.pid}, since ${status.startedAt ?? 'unknown'}`],
+    ['config', status.configHash?.slice(0, hashChars) ?? null],
+    ['log', chainText(status)],
+    ['disk', diskText(status)],
+    ['queue', status.queueDepth === null ? null : `${status.queueDepth} writes waiting`],
+    ['service', serviceText(status)],
+    ['spool', spoolText(status)],
+  ];
+  const known = rows.filter((row): row is readonly [string, string] => row[1] !== null);
+  return [
+    safe`${paint(bold(state))}`,
+    ...reasons.map((each) => safe`  ${paint('!')} ${each}`),
+    ...known.map(([name, value]) => safe`  ${name.padEnd(9)} ${value}`),
+  ];
+}

@@ -1,0 +1,25 @@
+/** `gov plane telemetry send`: reports now and sends what waits. `test/plane/telemetry/send-now.test.ts` proves it. */
+import { resolve } from 'node:path';
+import type { Run } from '../../program/command.ts';
+import { exit, type ExitCode } from '../../program/exit.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { planeTelemetrySend as spec } from './telemetry-spec.ts';
+import { plainView } from '../../terminal/view.ts';
+
+export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
+  const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
+  const { sendUsage } = await import('../../../../plane/telemetry/send-now.ts');
+  const sent = await sendUsage({ dataDir, env: io.env });
+  const { settled, refused, reportsWaiting, challengesOpen, failure } = sent;
+  out.verdict = failure !== null ? exitOf(failure) : refused > 0 ? exit.checkFailed : exit.ok;
+  if (!out.isHuman) await out.one(sent, plainView(Object.keys(sent)));
+  else if (failure === null) await out.line(safe`${out.styles.green('✓')} ${settled} messages settled`);
+  if (refused > 0) await out.warn(safe`${refused} were refused; gov plane telemetry show --last says why`);
+  if (failure !== null)
+    await out.warn(safe`${reportsWaiting} reports and ${challengesOpen} answers wait: ${failure}`);
+  return out.verdict;
+};
+
+/** By the word that a failure begins with (`plane/telemetry/settle.ts`). */
+const exitOf = (failure: string): ExitCode =>
+  failure.startsWith('credential_refused') ? exit.denied : exit.network;

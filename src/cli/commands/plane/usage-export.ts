@@ -1,0 +1,24 @@
+/** `gov plane usage export`: signed messages for a service that is reached by hand. */
+import { resolve } from 'node:path';
+import type { Run } from '../../program/command.ts';
+import { isStdout, writeOutput } from '../../terminal/output-file.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { planeUsageExport as spec } from './telemetry-spec.ts';
+
+export const run: Run<typeof spec> = async (call) => {
+  const { flags, out, session, io } = call;
+  const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
+  const { exportUsage } = await import('../../../../plane/telemetry/by-file.ts');
+  const target = flags.out ?? '-';
+  const toFile = !isStdout(target, call);
+  const lines: string[] = [];
+  let messages = 0;
+  for await (const message of exportUsage(dataDir)) {
+    messages += 1;
+    if (toFile) lines.push(`${JSON.stringify(message)}\n`);
+    else await out.json(message, 0);
+  }
+  if (!toFile) return;
+  await writeOutput(target, Buffer.from(lines.join('')), call, 0o600);
+  await out.note(safe`wrote ${messages} messages to ${target}; at the service: gov usage import ${target}`);
+};

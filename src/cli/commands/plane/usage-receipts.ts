@@ -1,0 +1,23 @@
+/** `gov plane usage receipts FILE`: what a service said of exported messages. */
+import { resolve } from 'node:path';
+import type { Run } from '../../program/command.ts';
+import { exit } from '../../program/exit.ts';
+import { readInput } from '../../program/input.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { planeUsageReceipts as spec } from './telemetry-spec.ts';
+import { plainView } from '../../terminal/view.ts';
+
+export const run: Run<typeof spec> = async ({ args, flags, out, session, io, signal }) => {
+  const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
+  const { bytes } = await readInput(args.file, { io, signal });
+  const { takeReceipts } = await import('../../../../plane/telemetry/by-file.ts');
+  const taken = await takeReceipts(dataDir, Buffer.from(bytes).toString().split('\n'));
+  out.verdict = taken.refused > 0 ? exit.checkFailed : exit.ok;
+  if (out.isHuman) {
+    const { accepted, refused, unsettled, challenges } = taken;
+    await out.line(safe`${accepted} accepted, ${refused} refused, ${unsettled} to be sent again`);
+    if (challenges > 0) await out.note(safe`${challenges} challenges came; the next export answers them`);
+  } else await out.one(taken, plainView(Object.keys(taken)));
+  if (taken.held !== null) await out.warn(safe`${taken.held}`);
+  return out.verdict;
+};

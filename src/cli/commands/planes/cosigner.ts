@@ -1,0 +1,16 @@
+/** `gov planes cosigner`: by which key the service signs receipts. `test/cli/commands/planes/create.test.ts` proves it. */
+import type { Run } from '../../program/command.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { planesCosigner as spec } from './spec.ts';
+import { plainView } from '../../terminal/view.ts';
+
+/** As a trust file calls it. */
+const witness = 'service';
+
+export const run: Run<typeof spec> = async ({ flags, out, session }) => {
+  const { body } = await (await session.client()).getCosigner();
+  const { cosignerKey } = body;
+  if (out.isJson || out.format === 'yaml') return out.one(body, plainView(['cosignerKey']));
+  const lines = flags.trust ? [`witness ${witness} ${cosignerKey}`, `quorum ${witness}`] : [cosignerKey];
+  return out.lines(lines.map((line) => safe`${line}`));
+};

@@ -1,0 +1,14 @@
+/** `gov planes create NAME`: the token once, and the command that exchanges it on the plane. */
+import type { Run } from '../../program/command.ts';
+import { showToken } from './enrolment-token.ts';
+import type { planesCreate as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async (call) => {
+  const { args, settings } = call;
+  const request = { body: { name: args.name }, idempotencyKey: settings.idempotencyKey };
+  await showToken(
+    call,
+    (client) => client.createDataPlane(request),
+    (dataPlaneId) => `gov planes revoke ${dataPlaneId}`,
+  );
+};

@@ -1,0 +1,93 @@
+/**
+ * `gov policy create FILES`: makes what is missing, adds a version where a file differs from the newest, and does
+ * nothing where it does not. Files are all read first; a crash in between leaves some policies done, which the
+ * next call finds equal.
+ */
+import type { Client } from '../../../client/create.ts';
+import type { Policy } from '../../../contract/policies.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import type { ListPage, Row } from '../../terminal/out.ts';
+import { readPolicies, versionOf } from '../../policy/file.ts';
+import type { PolicyFile } from '../../policy/file.ts';
+import { findPolicy } from '../../policy/stored.ts';
+import { textColumns } from '../../terminal/report.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { policyCreate as spec } from './spec.ts';
+
+const columns = textColumns(['policyId', 'did', 'version', 'status', 'activeVersion', 'file']);
+
+export const run: Run<typeof spec> = async (invocation) => {
+  const { args, out, io, session, signal } = invocation;
+  const policies = await readPolicies(args.file, { io, signal });
+  const client = await session.client();
+  const done = async function* (): AsyncGenerator<ListPage> {
+    // people see one table, also of what was done before a failure
+    const rows: Row[] = [];
+    try {
+      for (const policy of policies) {
+        const row = await apply(policy, client, invocation);
+        if (out.isHuman) rows.push(row);
+        else yield { items: [row], nextCursor: null };
+      }
+    } finally {
+      yield { items: rows, nextCursor: null };
+    }
+  };
+  await out.list(done(), { columns, wide: columns, id: 'policyId', items: undefined }, 'data');
+};
+
+async function apply(file: PolicyFile, client: Client, { flags, out }: Invocation<typeof spec>) {
+  const { policyId } = file;
+  const found = await findPolicy(client, policyId);
+  const { did, policy } = found === null ? await create(file, client) : await update(file, found, client);
+  if (policy.name !== file.name || policy.description !== file.description) {
+    await out.warn(safe`${policyId}: name and description stay as they were when it was created`);
+  }
+  const { latestVersion: version } = policy;
+  const standing = { policyId, did, version, status: policy.status, activeVersion: policy.activeVersion };
+  const isInForce = policy.status === 'active' && policy.activeVersion === version;
+  if (!flags.publish || isInForce) return { ...standing, file: file.file };
+  const { body } = await client.publishPolicy({
+    params: { policyId },
+    body: { version, ...(flags.reason === undefined ? {} : { reason: flags.reason }) },
+  });
+  const published = { status: body.status, activeVersion: body.activeVersion };
+  return {
+    ...standing,
+    did: did === 'unchanged' ? 'published' : `${did}, published`,
+    ...published,
+    file: file.file,
+  };
+}
+
+interface Done {
+  readonly did: string;
+  readonly policy: Policy;
+}
+
+const proposed = ({ condition, action, severity }: PolicyFile) => ({
+  condition,
+  action,
+  ...(severity === null ? {} : { severity }),
+});
+
+async function create(file: PolicyFile, client: Client): Promise<Done> {
+  const { policyId, name, description } = file;
+  const body = { policyId, name, ...(description === null ? {} : { description }), ...proposed(file) };
+  return { did: 'created', policy: (await client.createPolicy({ body })).body };
+}
+
+/** Equal is what gives the hash of the newest version: condition, action and severity. */
+async function update(file: PolicyFile, found: Policy, client: Client): Promise<Done> {
+  const { latestVersion, latest } = found;
+  if (versionOf(file, latestVersion).policyHash === latest.policyHash)
+    return { did: 'unchanged', policy: found };
+  const { policyId } = file;
+  const { body } = await client.addPolicyVersion({
+    params: { policyId },
+    body: proposed(file),
+    // another change since it was read may have made this very version
+    ifMatch: `"${found.revision}"`,
+  });
+  return { did: 'version added', policy: { ...found, latestVersion: body.version, latest: body } };
+}

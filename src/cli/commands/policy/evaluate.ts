@@ -1,0 +1,32 @@
+/** `gov policy evaluate --run R --checkpoint FILE`: decides and records. */
+import { policyActions } from '../../../contract/policy-words.ts';
+import type { Run } from '../../program/command.ts';
+import { exit } from '../../program/exit.ts';
+import { failsOn } from '../../program/fail-on.ts';
+import { readCheckpoint, wireCheckpoint } from '../../policy/input.ts';
+import { combinedLine } from '../../policy/decisions.ts';
+import { printReport, textColumns } from '../../terminal/report.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { policyEvaluate as spec } from './spec.ts';
+
+const columns = textColumns(['policyId', 'version', 'decision', 'severity', 'outcome', 'reasoning']);
+
+export const run: Run<typeof spec> = async ({ flags, out, io, session, settings, signal }) => {
+  const checkpoint = wireCheckpoint(await readCheckpoint(flags.checkpoint, { io, signal }));
+  const client = await session.client();
+  const { body } = await client.evaluatePolicy({
+    body: { runId: flags.run, policies: [...flags.policy], checkpoint },
+    idempotencyKey: settings.idempotencyKey,
+  });
+  out.verdict = failsOn(flags.failOn, body.combined, policyActions) ? exit.checkFailed : exit.ok;
+  await printReport(out, {
+    whole: body,
+    columns,
+    rows: body.decisions,
+    head: [combinedLine(body.summary, out.styles)],
+  });
+  await out.detail(safe`recorded as ${body.evaluationId}`);
+  if (body.approvalId !== null)
+    await out.note(safe`a person decides it: gov approvals approve ${body.approvalId}`);
+  return out.verdict;
+};

@@ -1,0 +1,50 @@
+/** `gov policy get ID`: the policy; with -o policy the file that makes it. */
+import type { Policy, PolicyVersion } from '../../../contract/policies.ts';
+import type { Json } from '../../../core/json/parse.ts';
+import { parseCondition } from '../../../core/policy/language/parse.ts';
+import type { Run } from '../../program/command.ts';
+import { usage } from '../../program/exit.ts';
+import type { Out } from '../../terminal/out.ts';
+import { findVersion } from '../../policy/stored.ts';
+import { printPolicyText } from '../../policy/text-form.ts';
+import { Safe, safe } from '../../terminal/safe.ts';
+import type { policyGet as spec } from './spec.ts';
+import { viewOf } from '../../terminal/answer-view.ts';
+
+export const run: Run<typeof spec> = async ({ args, flags, out, session }) => {
+  if (flags.version !== undefined && out.format !== 'policy') {
+    throw usage('--version: expected together with -o policy', `gov policy versions ${args.policyId}`);
+  }
+  const client = await session.client();
+  const { body } = await client.getPolicy({ params: { policyId: args.policyId } });
+  if (out.format === 'policy') {
+    const version = await findVersion(client, body, flags.version ?? body.latestVersion);
+    return out.line(Safe.clean(fileText(body, version).trimEnd()));
+  }
+  return out.isHuman ? out.lines(card(body, out)) : out.one(body, viewOf('getPolicy'));
+};
+
+function fileText({ id, name, description }: Policy, { condition, action, severity }: PolicyVersion): string {
+  // it came out of a body
+  const node = parseCondition(condition as Json);
+  return printPolicyText({ policyId: id, name, description, action, severity, node });
+}
+
+function card(policy: Policy, { styles }: Out): Safe[] {
+  const { id, name, description, status, active, latest, revision, updatedAt } = policy;
+  const shown = (title: string, version: PolicyVersion): Safe[] => [
+    safe``,
+    safe`${styles.bold(title)} ${styles.dim(`version ${version.version}, ${version.policyHash}`)}`,
+    ...fileText(policy, version)
+      .trimEnd()
+      .split('\n')
+      .map((line) => safe`  ${line}`),
+  ];
+  return [
+    safe`${styles.bold(id)}  ${status === 'active' ? styles.green(status) : styles.yellow(status)}  ${name === id ? '' : name}`,
+    ...(description === null ? [] : [safe`${description}`]),
+    styles.dim(safe`revision ${revision}, changed ${updatedAt}`),
+    ...(active === null ? [] : shown(status === 'active' ? 'in force:' : 'last in force:', active)),
+    ...(active?.version === latest.version ? [] : shown('newest:', latest)),
+  ];
+}

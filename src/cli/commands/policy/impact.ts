@@ -1,0 +1,168 @@
+/**
+ * `gov policy impact [ID] --proposed FILE`: what a proposed version would decide otherwise, on samples or on the
+ * decisions that were recorded. Exit 3 where that is more, or other, than was allowed.
+ */
+import type { Client } from '../../../client/create.ts';
+import { limits } from '../../../contract/limits.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import { exit, usage } from '../../program/exit.ts';
+import { filesOf, readInput, valuesOf } from '../../program/input.ts';
+import type { Out } from '../../terminal/out.ts';
+import { percentOf, shownPercent } from '../../terminal/percent.ts';
+import { checkpointOf, wireCheckpoint } from '../../policy/input.ts';
+import { readPolicy } from '../../policy/file.ts';
+import type { PolicyFile } from '../../policy/file.ts';
+import { printReport, textColumns } from '../../terminal/report.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { Safe } from '../../terminal/safe.ts';
+import type { policyImpact as spec } from './spec.ts';
+
+type Call = Invocation<typeof spec>;
+
+export const run: Run<typeof spec> = async (invocation) => {
+  const { flags, out, io, session, signal } = invocation;
+  const most = flags.maxChange === undefined ? 1 : percentOf('--max-change', flags.maxChange);
+  if (flags.samples !== undefined && (flags.since !== undefined || flags.until !== undefined))
+    throw usage('expected --samples, or --since and --until, got both');
+  const proposed = await readPolicy(flags.proposed, { io, signal });
+  const client = await session.client();
+  const told =
+    flags.samples === undefined
+      ? await onHistory(invocation, client, proposed)
+      : await onSamples(invocation, client, { proposed, word: flags.samples });
+  const counts = { loosened: told.loosened, tightened: told.tightened, changed: told.changed };
+  const failed =
+    told.changeRate > most || flags.failOn.some((word) => counts[word as keyof typeof counts] > 0);
+  out.verdict = failed ? exit.checkFailed : exit.ok;
+  await printReport(out, told);
+  return out.verdict;
+};
+
+interface Told {
+  readonly whole: unknown;
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  readonly columns: ReturnType<typeof textColumns>;
+  readonly head: readonly Safe[];
+  readonly foot: readonly Safe[];
+  readonly changed: number;
+  readonly loosened: number;
+  readonly tightened: number;
+  readonly changeRate: number;
+}
+
+const idOf = ({ args }: Call, { policyId }: PolicyFile): string => args.policyId ?? policyId;
+
+const versionIn = ({ condition, action, severity }: PolicyFile) => ({
+  condition,
+  action,
+  ...(severity === null ? {} : { severity }),
+});
+
+async function onSamples(
+  invocation: Call,
+  client: Client,
+  { proposed, word }: { proposed: PolicyFile; word: string },
+): Promise<Told> {
+  const { io, signal, out } = invocation;
+  const samples = [];
+  for (const file of filesOf([word], ['.json', '.ndjson'], { io, signal })) {
+    const values = valuesOf(await readInput(file, { io, signal }));
+    for (const [at, value] of values.entries())
+      samples.push(wireCheckpoint(checkpointOf(value, `${file} ${at + 1}`)));
+  }
+  if (samples.length > limits.sampleCheckpoints)
+    throw usage(`--samples: expected at most ${limits.sampleCheckpoints} checkpoints, got ${samples.length}`);
+  const { body } = await client.analyzePolicyImpact({
+    params: { policyId: idOf(invocation, proposed) },
+    body: { proposedVersion: versionIn(proposed), sampleCheckpoints: samples },
+  });
+  const rows = body.comparisons.map(({ index, before, after, direction, reasoning }) => ({
+    sample: index + 1,
+    before: before.decision,
+    after: after.decision,
+    direction,
+    reasoning,
+  }));
+  const count = (wanted: string): number => rows.filter(({ direction }) => direction === wanted).length;
+  const counts = { loosened: count('loosened'), tightened: count('tightened'), changed: body.changedCount };
+  return {
+    whole: body,
+    columns: textColumns(['sample', 'before', 'after', 'direction', 'reasoning']),
+    rows: out.isHuman ? rows.filter((_, at) => body.comparisons[at]?.changed) : rows,
+    head: [headLine({ ...counts, total: body.sampleCount, rate: body.changeRate, what: 'samples' }, out)],
+    foot: [],
+    ...counts,
+    changeRate: body.changeRate,
+  };
+}
+
+async function onHistory(invocation: Call, client: Client, proposed: PolicyFile): Promise<Told> {
+  const { flags, out } = invocation;
+  const { since, until } = flags;
+  const { body } = await client.analyzePolicyHistory({
+    params: { policyId: idOf(invocation, proposed) },
+    body: {
+      proposedVersion: versionIn(proposed),
+      ...(since === undefined ? {} : { startTime: since }),
+      ...(until === undefined ? {} : { endTime: until }),
+    },
+  });
+  const { examples, changedCount, loosened, tightened, replayed, changeRate } = body;
+  const rows = (['loosened', 'tightened'] as const).flatMap((direction) =>
+    examples[direction].map(({ before, after, ...example }) => ({
+      ...example,
+      before: before.decision,
+      after: after.decision,
+      direction,
+    })),
+  );
+  const counts = { changed: changedCount, loosened, tightened };
+  const asked = { ...counts, total: replayed, rate: changeRate, what: 'recorded decisions' };
+  return {
+    whole: body,
+    columns: textColumns(['evaluationId', 'before', 'after', 'direction', 'runId', 'reasoning']),
+    rows,
+    head: [headLine(asked, out), ...remarks(body)],
+    foot: body.byTool
+      .filter((group) => group.loosened + group.tightened > 0)
+      .map(
+        ({ key, total, ...group }) =>
+          safe`${out.styles.bold(key)}  ${group.loosened} loosened, ${group.tightened} tightened of ${total}`,
+      ),
+    ...counts,
+    changeRate,
+  };
+}
+
+interface Counted {
+  readonly changed: number;
+  readonly loosened: number;
+  readonly tightened: number;
+  readonly total: number;
+  readonly rate: number;
+  readonly what: string;
+}
+
+function headLine({ changed, loosened, tightened, total, rate, what }: Counted, { styles }: Out): Safe {
+  const { bold, red, dim } = styles;
+  const looser = loosened === 0 ? safe`0 loosened` : red(bold(`${loosened} loosened: they would pass now`));
+  return safe`${changed} of ${total} ${what} change ${dim(`(${shownPercent(rate)})`)}: ${looser}, ${tightened} tightened`;
+}
+
+function remarks({
+  notReplayable,
+  window,
+}: {
+  readonly notReplayable: { readonly count: number; readonly paths: readonly string[] };
+  readonly window: { readonly complete: boolean };
+}): Safe[] {
+  const { count, paths } = notReplayable;
+  return [
+    ...(count === 0
+      ? []
+      : [safe`${count} could not be decided again: the record has not ${paths.slice(0, 5).join(', ')}`]),
+    ...(window.complete
+      ? []
+      : [safe`only the newest ${limits.historyEvaluations} of the period were looked at`]),
+  ];
+}

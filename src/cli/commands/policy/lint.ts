@@ -1,0 +1,86 @@
+/** `gov policy lint FILES`: what an author should look at; offline, but for `--seen RUN`. */
+import type { Json } from '../../../core/json/parse.ts';
+import type { Checkpoint } from '../../../core/policy/evaluate/compile.ts';
+import { lint, seenPaths } from '../../../core/policy/lint/check.ts';
+import type { Finding } from '../../../core/policy/lint/check.ts';
+import { printText } from '../../../core/policy/language/text.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import { exit, usage } from '../../program/exit.ts';
+import { failsOn } from '../../program/fail-on.ts';
+import { isObject, isThere, readInput, valuesOf } from '../../program/input.ts';
+import type { Out } from '../../terminal/out.ts';
+import { checkpointOf } from '../../policy/input.ts';
+import { readPolicies } from '../../policy/file.ts';
+import { printReport, textColumns } from '../../terminal/report.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { Safe } from '../../terminal/safe.ts';
+import { policyLint as spec } from './spec.ts';
+
+const columns = textColumns(['policyId', 'severity', 'code', 'path', 'detail', 'file']);
+
+export const run: Run<typeof spec> = async (invocation) => {
+  const { args, flags, out, io, signal } = invocation;
+  const policies = await readPolicies(args.file, { io, signal });
+  const seen =
+    flags.seen === undefined ? {} : { seenPaths: seenPaths(await checkpoints(invocation, flags.seen)) };
+  const findings = policies.flatMap(({ file, policyId, action, node }) =>
+    lint(node, { action, ...seen }).map(({ fix, ...finding }) => ({
+      file,
+      policyId,
+      ...finding,
+      ...(fix === undefined ? {} : { fix: printText(fix) }),
+    })),
+  );
+  const failOn = flags.failOn ?? 'error';
+  const bad = findings.filter(({ severity }) => failsOn([failOn], severity, spec.flags.failOn.choices));
+  out.verdict = bad.length > 0 ? exit.checkFailed : exit.ok;
+  if (out.isHuman) await out.lines(human(findings, policies.length, out));
+  else await printReport(out, { whole: { findings }, columns, rows: findings });
+  return out.verdict;
+};
+
+interface Told extends Omit<Finding, 'fix'> {
+  readonly file: string;
+  readonly fix?: string;
+}
+
+/** As compilers tell: place, severity, what; below it the condition repaired. */
+function human(findings: readonly Told[], policies: number, { styles }: Out): Safe[] {
+  const paint = { error: styles.red, warning: styles.yellow, info: styles.dim };
+  return [
+    ...findings.flatMap(({ file, severity, detail, code, path, fix }) => [
+      safe`${styles.bold(file)}: ${paint[severity](severity)}: ${detail} ${styles.dim(`(${code} at ${path})`)}`,
+      ...(fix === undefined ? [] : [safe`  ${styles.cyan('fix:')} ${fix}`]),
+    ]),
+    safe`policies: ${policies}, findings: ${findings.length}`,
+  ];
+}
+
+/** Recorded checkpoints: of a file, else of the evaluations of a run. */
+async function checkpoints(
+  { io, session, signal }: Invocation<typeof spec>,
+  word: string,
+): Promise<Checkpoint[]> {
+  const place = { io, signal };
+  if (word === '-' || isThere(word, place)) {
+    const values = valuesOf(await readInput(word, place));
+    return values.map((value, at) => checkpointOf(recorded(value), `${word} ${at + 1}`));
+  }
+  const client = await session.client();
+  const found: Checkpoint[] = [];
+  let cursor: string | undefined;
+  do {
+    const { body } = await client.listPolicyEvaluations({ query: { runId: word, cursor, limit: 100 } });
+    for (const { id, checkpoint } of body.data) {
+      // erased ones are null; what is there came out of a body
+      if (isObject(checkpoint)) found.push(checkpointOf(checkpoint, id));
+    }
+    cursor = body.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  if (found.length > 0) return found;
+  throw usage(`--seen: expected a file, or a run with evaluations, got ${JSON.stringify(word)}`);
+}
+
+/** A checkpoint, or the recorded evaluation that has one. */
+const recorded = (value: Json): Json =>
+  isObject(value) && isObject(value['checkpoint']) ? value['checkpoint'] : value;

@@ -1,0 +1,47 @@
+/** `gov policy simulate [ID] --checkpoint FILE`: what would be decided, and by which clause. */
+import type { Client } from '../../../client/create.ts';
+import { policyActions } from '../../../contract/policy-words.ts';
+import { counts } from '../../../core/policy/evaluate/decision.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import { exit } from '../../program/exit.ts';
+import { failsOn } from '../../program/fail-on.ts';
+import { readCheckpoint, wireCheckpoint } from '../../policy/input.ts';
+import { combinedLine, decidingClauses, explanationLines } from '../../policy/decisions.ts';
+import { printReport, textColumns } from '../../terminal/report.ts';
+import type { policySimulate as spec } from './spec.ts';
+
+const columns = textColumns(['policyId', 'version', 'decision', 'severity', 'outcome', 'clause']);
+
+export const run: Run<typeof spec> = async (invocation) => {
+  const { flags, out, session } = invocation;
+  const client = await session.client();
+  const body = await simulated(invocation, client);
+  out.verdict = failsOn(flags.failOn, body.summary.combined, policyActions) ? exit.checkFailed : exit.ok;
+  const clauses = out.isJson ? new Map<string, string>() : await decidingClauses(client, body.decisions);
+  // what raised no objection is counted above the table, and listed where one policy was asked for
+  const told =
+    out.isHuman && out.format === 'table' && body.decisions.length > 20
+      ? body.decisions.filter(({ outcome }) => counts(outcome))
+      : body.decisions;
+  await printReport(out, {
+    whole: body,
+    columns,
+    rows: told.map((each) => ({ ...each, clause: clauses.get(each.policyId) ?? '' })),
+    head: [combinedLine(body.summary, out.styles)],
+    foot: flags.explain ? told.flatMap((each) => explanationLines(each, out)) : [],
+  });
+  return out.verdict;
+};
+
+async function simulated({ args, flags, out, io, signal }: Invocation<typeof spec>, client: Client) {
+  const checkpoint = wireCheckpoint(await readCheckpoint(flags.checkpoint, { io, signal }));
+  const policyIds = [...flags.policy];
+  // a table names the clause that decided, which the trace tells
+  const body = { checkpoint, policyIds, explain: flags.explain || !out.isJson };
+  const { policyId } = args;
+  const answer =
+    policyId === undefined
+      ? await client.simulatePolicies({ body })
+      : await client.simulatePolicy({ params: { policyId }, body });
+  return answer.body;
+}

@@ -1,0 +1,111 @@
+/** `gov policy test FILES --cases FILES`: runs cases here, without a service. Exit 3 where one fails. */
+import type { Run } from '../../program/command.ts';
+import { exit } from '../../program/exit.ts';
+import type { Out } from '../../terminal/out.ts';
+import { percentOf, shownPercent } from '../../terminal/percent.ts';
+import { readPolicies } from '../../policy/file.ts';
+import { readCases, Suite } from '../../policy/suite.ts';
+import type { CaseResult, PolicyCoverage, PolicyMutant } from '../../policy/suite.ts';
+import { kindLines, textColumns } from '../../terminal/report.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { policyTest as spec } from './spec.ts';
+import { plainView } from '../../terminal/view.ts';
+
+export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) => {
+  const place = { io, signal };
+  const least = flags.minCoverage === undefined ? 0 : percentOf('--min-coverage', flags.minCoverage);
+  const suite = new Suite(await readPolicies(args.file, place), await readCases(flags.cases, place));
+  const results = suite.results();
+  const coverage = suite.coverage();
+  const mutants = flags.mutants ? [...suite.mutants()] : null;
+  // a clause that is written as true, such as {}, can be seen one way only
+  const clauses = coverage.flatMap((each) => each.clauses).filter(({ text }) => !/^(true|false)$/.test(text));
+  const covered = coverage.reduce((sum, each) => sum + each.covered, 0);
+  const told: Told = {
+    passed: results.filter(({ passed }) => passed).length,
+    failed: results.filter(({ passed }) => !passed).length,
+    coverage: clauses.length === 0 ? 1 : covered / clauses.length,
+    cases: results,
+    policies: coverage,
+    mutants,
+  };
+  out.verdict = told.failed > 0 || told.coverage < least ? exit.checkFailed : exit.ok;
+  if (out.isHuman) await human(told, least, out);
+  else if (out.format === 'tsv' || out.format === 'csv') await out.lines(kindLines(out, rows(told)));
+  else await out.one(told, plainView(['passed']));
+  return out.verdict;
+};
+
+interface Told {
+  readonly passed: number;
+  readonly failed: number;
+  /** Share of clauses that some case saw true and some saw false. */
+  readonly coverage: number;
+  readonly cases: readonly CaseResult[];
+  readonly policies: readonly PolicyCoverage[];
+  readonly mutants: readonly PolicyMutant[] | null;
+}
+
+const missText = ({ misses, decidedBy }: CaseResult): string => {
+  const texts = misses.map(
+    ({ policyId, expected, got }) =>
+      `${policyId === null ? '' : `${policyId}: `}expected ${expected}, got ${got}`,
+  );
+  const by = misses.some(({ policyId }) => policyId === null) && decidedBy.length > 0;
+  return `${texts.join('; ')}${by ? `, decided by ${decidedBy.join(', ')}` : ''}`;
+};
+
+async function human(told: Told, least: number, out: Out): Promise<void> {
+  const { styles } = out;
+  const { green, red, bold, dim } = styles;
+  await out.lines(
+    told.cases.map((each) =>
+      each.passed ? safe`${green('✓')} ${each.name}` : safe`${red('✗')} ${each.name}  ${missText(each)}`,
+    ),
+  );
+  await out.lines([safe``, bold('Clauses')]);
+  await out.table(
+    told.policies.flatMap(({ policyId, clauses }) =>
+      clauses.map((clause) => ({ ...clause, policyId, seen: seenText(clause) })),
+    ),
+    [
+      ...textColumns(['policyId']),
+      ...['true', 'false', 'indeterminate'].map((name) => ({ name, kind: 'count' as const })),
+      ...textColumns(['seen', 'text']),
+    ],
+  );
+  const survivors = told.mutants?.filter(({ killed }) => !killed) ?? [];
+  if (survivors.length > 0) await out.lines([safe``, bold('Mutants that no case notices')]);
+  await out.lines(survivors.map(({ policyId, description }) => safe`  ${policyId}  ${description}`));
+  const total = told.mutants?.length ?? 0;
+  const killed = told.mutants === null ? '' : `, ${total - survivors.length} of ${total} mutants noticed`;
+  const tooLow = told.coverage < least ? red(safe` (expected ${shownPercent(least)})`) : dim('');
+  const verdict = told.failed > 0 ? red(`${told.failed} failed`) : green('all passed');
+  await out.lines([
+    safe``,
+    safe`${told.cases.length} cases, ${verdict}, ${shownPercent(told.coverage)} of clauses seen both ways${tooLow}${killed}`,
+  ]);
+}
+
+const seenText = (clause: { readonly true: number; readonly false: number }): string =>
+  clause.true > 0 && clause.false > 0
+    ? 'both'
+    : clause.true > 0
+      ? 'only true'
+      : clause.false > 0
+        ? 'only false'
+        : 'never';
+
+/** `case name passed …`, `clause policyId text …`, `mutant policyId killed …`, one line each. */
+const rows = ({ cases, policies, mutants }: Told): (readonly (string | number)[])[] => [
+  ...cases.map((each) => ['case', each.name, each.passed ? 'passed' : 'failed', missText(each)]),
+  ...policies.flatMap(({ policyId, clauses }) =>
+    clauses.map((each) => ['clause', policyId, each.text, each.true, each.false, each.indeterminate]),
+  ),
+  ...(mutants ?? []).map(({ policyId, description, killed }) => [
+    'mutant',
+    policyId,
+    killed ? 'killed' : 'survived',
+    description,
+  ]),
+];

@@ -1,0 +1,56 @@
+/** Hand-made commands of the noun projects, as data. */
+import { environments } from '../../../contract/auth-words.ts';
+import { limits } from '../../../contract/limits.ts';
+import { command } from '../../program/command.ts';
+
+const projectId = { name: 'projectId', description: 'Project, such as prj_…' } as const;
+
+export const projectsCreate = command({
+  name: 'projects create',
+  summary: 'Create a project in the organization',
+  changes: true,
+  args: [{ name: 'name', description: 'Unique in the organization and environment' }],
+  flags: {
+    environment: {
+      type: 'string',
+      choices: environments,
+      value: 'ENV',
+      description: 'Environment of the project; default that of the address',
+    },
+  },
+  examples: ['gov projects create checkout', 'gov projects create checkout --environment sandbox -o id'],
+});
+
+export const projectsUpdate = command({
+  name: 'projects update',
+  summary: 'Change the name or settings of a project; settings that are not named stay',
+  changes: true,
+  args: [projectId],
+  flags: {
+    name: { type: 'string', value: 'NAME', maxLength: limits.projectNameChars, description: 'New name' },
+    set: {
+      type: 'strings',
+      value: 'KEY=VALUE',
+      description: 'Set a setting, to a word, a number, true, false, null or JSON; repeatable',
+    },
+  },
+  examples: [
+    'gov projects update prj_01jq3v5k8hf7wb3c9x2m4n6p8r --set retentionDays=365 --set timezone=UTC',
+    'gov projects update prj_01jq3v5k8hf7wb3c9x2m4n6p8r --set redactionKeys=\'["/metadata/email"]\'',
+  ],
+});
+
+export const projectsDelete = command({
+  name: 'projects delete',
+  summary: 'Delete a project: its keys stop working, its data are kept',
+  changes: true,
+  args: [projectId],
+  flags: {
+    confirm: {
+      type: 'string',
+      value: 'NAME',
+      description: 'Name of the project, in place of being asked for it',
+    },
+  },
+  examples: ['gov projects delete prj_01jq3v5k8hf7wb3c9x2m4n6p8r --confirm checkout'],
+});

@@ -1,0 +1,195 @@
+/**
+ * `gov proofs verify`: by id the service is asked; a bundle or an export is verified here, with no network and no store.
+ * Exit 0 verified, 3 not, 2 nobody trusted or unreadable, 5 unknown id. The exit code is settled before
+ * anything is printed, so a reader that goes away cannot turn a no into a yes. `test/cli/commands/proofs/verify.test.ts`.
+ */
+import { addAbortSignal } from 'node:stream';
+import { limits } from '../../../contract/limits.ts';
+import { explain } from '../../../core/proof/bundle.ts';
+import type { Explanation } from '../../../core/proof/bundle.ts';
+import { readBundle } from '../../../core/proof/read-bundle.ts';
+import type { Verdict } from '../../../core/proof/verdict.ts';
+import { verifyBundle } from '../../../core/proof/verify.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import { exit, usage } from '../../program/exit.ts';
+import { fileChunks } from '../../program/file-chunks.ts';
+import { unreadable } from '../../program/flags.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { proofsVerify as spec } from './spec.ts';
+import { trustFrom } from '../../context/trust.ts';
+import { printVerdict } from '../../terminal/verdict.ts';
+import type { Told } from '../../terminal/verdict.ts';
+
+type Call = Invocation<typeof spec>;
+
+const proofId = /^prf_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+
+export const run: Run<typeof spec> = async (invocation) => {
+  const { args, flags } = invocation;
+  if (proofId.test(args.proof)) {
+    if (!flags.offline) return verifyByService(invocation, { proofId: args.proof });
+    throw usage(
+      '--offline: expected a bundle, got a proof id',
+      `gov proofs get ${args.proof} --bundle --out FILE`,
+    );
+  }
+  const given = await openGiven(invocation);
+  if (given.isExport) return verifyExportHere(invocation, given.chunks);
+  const bytes = await read(invocation, given.chunks);
+  const artifact = flags.offline ? null : artifactIn(bytes);
+  return artifact === null ? verifyHere(invocation, bytes) : verifyByService(invocation, artifact);
+};
+
+/** What an export's artifact begins with; a bundle begins with another name. */
+const exportBegin = '{"schemaVersion":';
+
+interface Given {
+  readonly isExport: boolean;
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+/** The file or standard input, of which only the beginning is read. Errors: exit 2 where it cannot be. */
+async function openGiven({ args, io, signal }: Call): Promise<Given> {
+  const source: AsyncIterable<Buffer | string> =
+    args.proof === '-' ? addAbortSignal(signal, io.stdin) : fileChunks(args.proof, signal);
+  const chunks = source[Symbol.asyncIterator]();
+  const next = async (): Promise<Buffer | null> => {
+    try {
+      const { done, value } = await chunks.next();
+      return done === true ? null : Buffer.from(value);
+    } catch (cause) {
+      throw signal.aborted ? cause : unreadable(args.proof, cause);
+    }
+  };
+  let begin = Buffer.alloc(0);
+  while (begin.length < limits.exportHeaderBytes) {
+    const chunk = await next();
+    if (chunk === null) break;
+    begin = Buffer.concat([begin, chunk]);
+  }
+  const all = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      yield begin;
+      for (let chunk = await next(); chunk !== null; chunk = await next()) yield chunk;
+    } finally {
+      await chunks.return?.();
+    }
+  };
+  refuseCsv(begin.toString('latin1', 0, limits.exportHeaderBytes));
+  return { isExport: begin.toString('latin1', 0, exportBegin.length) === exportBegin, chunks: all() };
+}
+
+/** Exit 2 for what begins as an export of CSV does, with names of columns. */
+function refuseCsv(begin: string): void {
+  if (!/^[A-Za-z]+(?:,[A-Za-z]+)+\r\n/.test(begin)) return;
+  throw usage(
+    'expected a proof or an export of JSON, got CSV, which proves nothing',
+    'compare its SHA-256 with that of gov export get ID, or ask for one with: gov export run --proof',
+  );
+}
+
+async function read({ args }: Call, chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const read: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    // the verifier says so of a file
+    if (size > limits.bundleBytes && args.proof === '-') {
+      throw usage(`expected at most ${limits.bundleBytes} bytes on standard input, got more`);
+    }
+    read.push(chunk);
+    if (size > limits.bundleBytes) break;
+  }
+  return Buffer.concat(read);
+}
+
+async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Array>): Promise<number> {
+  const { out, session, flags } = invocation;
+  const [{ verifyExport }, { tellExport }] = await Promise.all([
+    import('../../../core/export/verify.ts'),
+    import('../../terminal/export-verdict.ts'),
+  ]);
+  const source = trustFrom(flags, session);
+  return tellExport(out, {
+    source,
+    explain: flags.explain,
+    verdict: await verifyExport(chunks, source?.trust ?? null),
+  });
+}
+
+interface Artifact {
+  readonly proofId: string;
+}
+
+/** A bare proof, as `proofs get` answers: it has no preimages, so only the service can judge it. */
+function artifactIn(bytes: Uint8Array): Artifact | null {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (text.length > limits.bodyBytes || text.includes('"mediaType"')) return null;
+  try {
+    const value: unknown = JSON.parse(text.toString());
+    const isBare =
+      typeof value === 'object' && value !== null && !('mediaType' in value) && 'proofHash' in value;
+    return isBare && 'proofId' in value && typeof value.proofId === 'string'
+      ? { ...value, proofId: value.proofId }
+      : null;
+  } catch {
+    // not JSON: the verifier says so
+    return null;
+  }
+}
+
+async function verifyByService(invocation: Call, artifact: Artifact): Promise<number> {
+  const { out, session, flags } = invocation;
+  const client = await session.client();
+  const { body } = await client.verifyProof({ body: artifact });
+  out.verdict = body.verified ? exit.ok : exit.checkFailed;
+  await printVerdict(out, { ...body, source: 'service', checks: [], notes: [] });
+  if (out.isHuman) {
+    await out.note(
+      safe`this is the service’s word. Without it: gov proofs get ${body.proofId} --bundle --out FILE`,
+    );
+  }
+  if (flags.explain) await out.warn(safe`--explain needs a bundle: the service answers with no preimages`);
+  return out.verdict;
+}
+
+async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> {
+  const { out, session, flags, args } = invocation;
+  const source = trustFrom(flags, session);
+  const verdict = verifyBundle(bytes, source?.trust ?? null);
+  out.verdict = exitOf(verdict);
+  const file = args.proof === '-' ? 'FILE' : args.proof;
+  const explanations =
+    flags.explain && verdict.code !== 'MALFORMED_BUNDLE' ? explained(bytes, file) : undefined;
+  const told: Told = {
+    ...verdict,
+    source: 'offline',
+    trustedOrigin: source?.trust.origin ?? null,
+    trustFrom: source?.from ?? null,
+    ...(explanations === undefined ? {} : { explanations }),
+  };
+  await printVerdict(out, told);
+  if (source === null && verdict.code !== 'MALFORMED_BUNDLE') {
+    await out.warn(
+      safe`no key is trusted here: give --key VKEY or --trust FILE from a source you trust, not from the bundle`,
+    );
+  }
+  return out.verdict;
+}
+
+function exitOf({ verified, code }: Verdict): number {
+  if (verified) return exit.ok;
+  return code === 'NO_TRUSTED_KEY' || code === 'MALFORMED_BUNDLE' ? exit.usage : exit.checkFailed;
+}
+
+/** A path as one word of a shell line. */
+const quoted = (path: string): string =>
+  /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+
+const explained = (bytes: Uint8Array, file: string): Explanation[] =>
+  explain(readBundle(bytes)).map(({ name, preimage, hash, how }) => ({
+    name,
+    preimage,
+    hash,
+    how: how.replace('FILE', () => quoted(file)),
+  }));

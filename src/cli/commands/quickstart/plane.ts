@@ -1,0 +1,68 @@
+/** The plane of `gov quickstart`: a process of its own, as `gov plane serve` runs it, on a free port. */
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { CliError, exit } from '../../program/exit.ts';
+
+const startDeadlineMs = 15_000;
+const pollMs = 10;
+
+export interface DemoPlane {
+  readonly baseUrl: string;
+  readonly startedInMs: number;
+  /** Ends it in order; resolves when it is gone. */
+  stop(): Promise<void>;
+  /** Lets it outlive this process. */
+  release(): void;
+}
+
+/** Starts the plane made in `dataDir`. Errors: exit 1 with the plane's own last words. */
+export async function startPlane(dataDir: string, signal: AbortSignal): Promise<DemoPlane> {
+  const logFile = `${dataDir}.log`;
+  const log = openSync(logFile, 'a', 0o600);
+  const startedAt = performance.now();
+  // process.argv[1] is this tool, however it was started
+  const args = [process.argv[1] ?? '', 'plane', 'serve', '--data', dataDir, '--listen', '127.0.0.1:0'];
+  const child = spawn(process.execPath, [...process.execArgv, ...args], {
+    stdio: ['ignore', log, log],
+    detached: true,
+  });
+  closeSync(log);
+  const gone = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  const alive = (): boolean =>
+    child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+  const stop = async (): Promise<void> => {
+    if (alive()) child.kill('SIGTERM');
+    await gone;
+  };
+  while (performance.now() - startedAt < startDeadlineMs && alive() && !signal.aborted) {
+    const baseUrl = announced(dataDir, child.pid);
+    if (baseUrl !== undefined) {
+      const startedInMs = performance.now() - startedAt;
+      return { baseUrl, startedInMs, stop, release: () => child.unref() };
+    }
+    await pause(pollMs);
+  }
+  await stop();
+  signal.throwIfAborted();
+  const words = readFileSync(logFile, 'utf8').trim().split('\n').at(-1) ?? '';
+  throw new CliError(exit.error, `the plane did not start: ${words}`, { hint: `its log is ${logFile}` });
+}
+
+/** The address in run.json, once this process has written it. */
+function announced(dataDir: string, pid: number | undefined): string | undefined {
+  try {
+    const run = JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8')) as {
+      pid?: number;
+      baseUrl?: string;
+    };
+    return run.pid === pid ? run.baseUrl : undefined;
+  } catch {
+    // not there yet, or half written: the next look finds it whole
+    return undefined;
+  }
+}

@@ -1,0 +1,44 @@
+/** The runs that `gov quickstart` records: the shipped recording, or those of a file in any importer's format. */
+import { readFileSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { EventInput } from '../../../contract/events.ts';
+import { unreadable } from '../../program/flags.ts';
+import { importRuns, isOwnEvents } from '../../import/registry.ts';
+import type { ImportFormat } from '../../import/run.ts';
+import { documents } from '../../import/source.ts';
+import recording from './recording.json' with { type: 'json' };
+
+export interface SourceRun {
+  readonly runId: string;
+  readonly events: readonly EventInput[];
+}
+
+/** The shipped recording; `examples/payables/run.ts` made it. */
+export function shippedRun(): SourceRun {
+  // checked by the plane like any other input
+  const events = recording as readonly EventInput[];
+  return { runId: events[0]?.runId ?? '', events };
+}
+
+/** The runs of a file. Errors: exit 2 naming file and line. */
+export function runsOf(path: string, format: ImportFormat | 'auto'): SourceRun[] {
+  let text: string;
+  let importedAt: number;
+  try {
+    text = readFileSync(path, 'utf8');
+    importedAt = Math.floor(statSync(path).mtimeMs);
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+  const values = [...documents(text, path)];
+  if (format === 'auto' && values.every(({ value }) => isOwnEvents(value)))
+    return byRun(values.map(({ value }) => value));
+  return [...importRuns(values, { format, sourceName: basename(path), importedAt })];
+}
+
+/** Events as `events push` takes them, each run apart. */
+function byRun(documents: readonly unknown[]): SourceRun[] {
+  // that they have a runId was just seen; the plane checks the rest
+  const events = documents.flat() as EventInput[];
+  return [...Map.groupBy(events, ({ runId }) => runId)].map(([runId, of]) => ({ runId, events: of }));
+}

@@ -1,0 +1,26 @@
+/** `gov replay run --run R`: as a job, or waited for. */
+import type { SnapshotInput } from '../../../contract/governance.ts';
+import type { Run } from '../../program/command.ts';
+import { objectOf, readInput } from '../../program/input.ts';
+import { replayed } from '../../terminal/replay.ts';
+import type { replayRun as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async (invocation) => {
+  const { flags, io, session, settings, signal } = invocation;
+  const { against, snapshot } = flags;
+  // the service checks its members against its schema, and says where
+  const replaySnapshot =
+    snapshot === undefined
+      ? undefined
+      : (objectOf(await readInput(snapshot, { io, signal })) as unknown as SnapshotInput);
+  const client = await session.client();
+  const { body } = await client.createReplay({
+    body: {
+      runId: flags.run,
+      ...(against === undefined ? {} : { compareRunId: against }),
+      ...(replaySnapshot === undefined ? {} : { replaySnapshot }),
+    },
+    idempotencyKey: settings.idempotencyKey,
+  });
+  return replayed(invocation, client, body.jobId);
+};

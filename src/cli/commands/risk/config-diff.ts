@@ -1,0 +1,50 @@
+/** `gov risk config diff FILE`: setting by setting, what a file would change. Signals that are absent are the built-in ones. */
+import { defaultRiskConfig, effectiveConfig } from '../../../core/risk/config.ts';
+import type { RiskSettings } from '../../../core/risk/config.ts';
+import type { Run } from '../../program/command.ts';
+import { exit } from '../../program/exit.ts';
+import { isObject, objectOf, readInput } from '../../program/input.ts';
+import { printReport, textColumns } from '../../terminal/report.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { riskConfigDiff as spec } from './spec.ts';
+
+const columns = textColumns(['setting', 'now', 'proposed']);
+
+export const run: Run<typeof spec> = async ({ args, flags, out, io, session, signal }) => {
+  const { bands: _, ...proposed } = objectOf(await readInput(args.file, { io, signal }));
+  const client = await session.client();
+  const { bands: __, ...now } = (await client.getRiskConfig()).body;
+  const builtIn = effectiveConfig(defaultRiskConfig);
+  const before = settingsOf(now);
+  const after = settingsOf({ signals: builtIn.signals, ...proposed });
+  const names = [...new Set([...before.keys(), ...after.keys()])];
+  const rows = names
+    .filter((name) => before.get(name) !== after.get(name))
+    .map((setting) => ({ setting, now: before.get(setting), proposed: after.get(setting) }));
+  out.verdict = flags.failOn !== undefined && rows.length > 0 ? exit.checkFailed : exit.ok;
+  await printReport(out, {
+    whole: { changed: rows.length > 0, changes: rows },
+    columns,
+    rows,
+    foot: rows.length === 0 ? [safe`no difference`] : [],
+  });
+  return out.verdict;
+};
+
+const ruleDefaults = { direction: 'higher_is_riskier', min: 0, max: 1 } satisfies Partial<
+  NonNullable<RiskSettings['signals']>[string]
+>;
+
+/** Every setting by its path, as JSON; what the router fills in is filled in. */
+function settingsOf(config: Readonly<Record<string, unknown>>): Map<string, string> {
+  const settings = new Map<string, string>();
+  const walk = (value: unknown, path: readonly string[]): void => {
+    const isRule = path.length === 2 && path[0] === 'signals';
+    if (!isObject(value)) settings.set(path.join('.'), JSON.stringify(value));
+    else
+      for (const [name, each] of Object.entries(isRule ? { ...ruleDefaults, ...value } : value))
+        walk(each, [...path, name]);
+  };
+  walk(config, []);
+  return settings;
+}

@@ -1,0 +1,59 @@
+/** Hand-made commands of the noun risk, as data. */
+import { riskActions } from '../../../contract/risk-words.ts';
+import { command } from '../../program/command.ts';
+
+const configFile = { name: 'file', description: 'JSON file, or - for standard input' } as const;
+
+export const riskEvaluate = command({
+  name: 'risk evaluate',
+  summary: 'Score a moment of a run and route it: allow, flag, escalate or block; it is recorded',
+  changes: true,
+  details: [
+    'The file holds what the interface takes: runId, policyDecisions, quotaState, evaluationSignals, explicitSignals. Flags add to it.',
+  ],
+  args: [{ ...configFile, optional: true }],
+  flags: {
+    run: { type: 'string', value: 'RUN', description: 'The run, where the file does not name it' },
+    signal: {
+      type: 'strings',
+      value: 'NAME=NUMBER',
+      description: 'A signal of an evaluation, such as pii=0.8; repeatable',
+    },
+    failOn: {
+      type: 'strings',
+      separator: ',',
+      choices: riskActions,
+      value: 'ACTION',
+      description: 'Exit with 3 where the action is this one or a stricter one',
+    },
+  },
+  examples: [
+    'gov risk evaluate --run checkout-42 --signal prompt_injection=0.7 --fail-on block',
+    'gov risk evaluate moment.json -o json',
+  ],
+  exitCodes: { 3: 'the action is at least as strict as --fail-on' },
+});
+
+export const riskConfigSet = command({
+  name: 'risk config set',
+  summary: 'Replace the configuration of the risk router',
+  changes: true,
+  args: [configFile],
+  examples: ['gov risk config set risk.json', 'gov risk config get -o json | gov risk config set -'],
+});
+
+export const riskConfigDiff = command({
+  name: 'risk config diff',
+  summary: 'Show what a file would change in the configuration of the risk router',
+  args: [configFile],
+  flags: {
+    failOn: {
+      type: 'string',
+      choices: ['changed'],
+      value: 'WHAT',
+      description: 'Exit with 3 on a difference',
+    },
+  },
+  examples: ['gov risk config diff risk.json --fail-on changed'],
+  exitCodes: { 3: 'there is a difference, with --fail-on changed' },
+});

@@ -1,0 +1,14 @@
+/** `gov service doctor`: exit 3 where a check failed. */
+import type { Run } from '../../program/command.ts';
+import { exit } from '../../program/exit.ts';
+import { tellChecks } from '../../terminal/checks.ts';
+import type { serviceDoctor as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async ({ flags, out, io }) => {
+  const { data: dataDir, ...options } = flags;
+  const { doctor } = await import('../../../host/data/doctor.ts');
+  const report = await doctor({ ...options, dataDir, env: io.env });
+  out.verdict = report.ok ? exit.ok : exit.checkFailed;
+  await tellChecks(report, out);
+  return out.verdict;
+};

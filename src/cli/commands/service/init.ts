@@ -1,0 +1,43 @@
+/** `gov service init`: makes the directory; with PostgreSQL it then says whether the database is ready. */
+import type { Run } from '../../program/command.ts';
+import { usage } from '../../program/exit.ts';
+import { safe } from '../../terminal/safe.ts';
+import { told } from '../../terminal/checks.ts';
+import type { serviceInit as spec } from './spec.ts';
+import { plainView } from '../../terminal/view.ts';
+
+export const run: Run<typeof spec> = async ({ flags, out, io }) => {
+  const { data: dataDir, issuer, clientId, ...options } = flags;
+  if ((issuer === undefined) !== (clientId === undefined)) {
+    throw usage(
+      'expected --issuer and --client-id together',
+      'or set issuer {url, clientId} in service.json later',
+    );
+  }
+  const { serviceInit } = await import('../../../host/service/init.ts');
+  const provider =
+    issuer === undefined || clientId === undefined ? {} : { issuer: { url: issuer, clientId } };
+  const made = await serviceInit({ ...options, ...provider, dataDir, env: io.env });
+  if (out.isHuman) {
+    const what = made.created ? 'made' : 'it is there already, nothing was changed:';
+    await out.lines([
+      safe`${out.styles.green(what)} hosted service in ${made.dataDir}`,
+      safe`  logs     ${made.name}/…`,
+      safe`  address  http://${made.listen}/api/v1`,
+      safe`  store    ${made.engine === 'sqlite' ? 'SQLite, in the directory' : 'PostgreSQL'}`,
+      safe`  settings ${made.configFile}`,
+    ]);
+  } else await out.one(made, plainView(Object.keys(made)));
+  if (made.engine === 'sqlite') return out.note(safe`next: gov service serve --data ${dataDir}`);
+  const { doctor } = await import('../../../host/data/doctor.ts');
+  const { checks } = await doctor({ dataDir, env: io.env });
+  const database = checks.filter(
+    ({ name, status }) => ['database', 'tables'].includes(name) && status !== 'ok',
+  );
+  for (const line of told(database, out.styles)) await out.note(line);
+  return out.note(
+    database.length === 0
+      ? safe`next: gov service serve --data ${dataDir}`
+      : safe`next: gov service migrate --database URL, as the owner; then gov service doctor --data ${dataDir}`,
+  );
+};

@@ -1,0 +1,33 @@
+/** `gov service projects`: read from the store itself, so on SQLite only while the service does not run. */
+import type { Run } from '../../program/command.ts';
+import type { ListPage } from '../../terminal/out.ts';
+import type { serviceProjects as spec } from './spec.ts';
+import type { Column, View } from '../../terminal/view.ts';
+
+const columns: readonly Column[] = [
+  { name: 'projectId', kind: 'id' },
+  { name: 'name', kind: 'text' },
+  { name: 'environment', kind: 'text' },
+  { name: 'deletedAt', kind: 'time' },
+  { name: 'organizationId', kind: 'id' },
+];
+const wide: readonly Column[] = [
+  ...columns,
+  { name: 'createdAt', kind: 'time' },
+  { name: 'quotas', kind: 'text' },
+];
+const view: View = { columns, wide, id: 'projectId', items: undefined };
+
+export const run: Run<typeof spec> = async ({ flags, out, io }) => {
+  const { everyProject, operate } = await import('../../../host/identity/operator.ts');
+  const { data: dataDir, organization } = flags;
+  const filter = organization === undefined ? {} : { organizationId: organization };
+  await operate({ dataDir, env: io.env, logLevel: 'warn' }, async (services) => {
+    const pages = async function* (): AsyncGenerator<ListPage> {
+      for await (const page of everyProject(services, filter)) {
+        yield { items: page.map((each) => ({ ...each })), nextCursor: null };
+      }
+    };
+    await out.list(pages(), view, 'projects');
+  });
+};

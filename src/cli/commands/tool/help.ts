@@ -1,0 +1,27 @@
+/** `gov help`, `gov help events list`, `gov help exit-codes`. */
+import type { Run } from '../../program/command.ts';
+import { usage } from '../../program/exit.ts';
+import { helpOf, helpOfNoun, helpOfTool, topics } from '../../program/help.ts';
+import type { help as spec } from './spec.ts';
+import { allSpecs } from '../specs.ts';
+import { otherNumber } from '../nouns.ts';
+
+export const run: Run<typeof spec> = async ({ args, out }) => {
+  const layout = { styles: out.styles, columns: out.settings.columns };
+  const words = args.topic ?? [];
+  const specs = allSpecs();
+  const topic = topics[words.join('-')];
+  if (words.length === 0) return out.line(helpOfTool(specs, layout));
+  if (topic !== undefined) return out.line(topic(layout));
+  const [noun = '', ...verb] = words;
+  const nouns = new Set(specs.map(({ name }) => name.split(' ')[0] ?? name));
+  const named = [...nouns].find((each) => each === noun || otherNumber(each) === noun);
+  const mine = specs.filter(({ name }) => name === named || name.startsWith(`${named} `));
+  const found = mine.find(({ name }) => name === [named, ...verb].join(' '));
+  if (found !== undefined) return out.line(helpOf(found, layout));
+  if (named !== undefined && verb.length === 0) return out.line(helpOfNoun(named, mine, layout));
+  throw usage(
+    `no help on ${JSON.stringify(words.join(' '))}`,
+    `commands: gov commands; topics: ${Object.keys(topics).join(', ')}`,
+  );
+};

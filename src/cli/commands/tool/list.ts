@@ -1,0 +1,55 @@
+/** `gov commands`: the tool described for people in a list, for programs as one JSON value. */
+import { version } from '../../../client/version.ts';
+import type { Operation } from '../../../contract/operation.ts';
+import { table } from '../../../contract/table.ts';
+import type { CommandSpec, FlagSpec, Run } from '../../program/command.ts';
+import { exitMeanings } from '../../program/exit.ts';
+import { kebab } from '../../program/flags.ts';
+import { environment, formats, globalFlags } from '../../program/globals.ts';
+import type { commands as spec } from './spec.ts';
+import { allSpecs } from '../specs.ts';
+import { plainView } from '../../terminal/view.ts';
+
+const flagsOf = (flags: Readonly<Record<string, FlagSpec>>) =>
+  Object.entries(flags)
+    .filter(([, flag]) => !flag.hidden)
+    .map(([name, flag]) => Object.assign({ name: `--${kebab(name)}` }, flag));
+
+function described(each: CommandSpec) {
+  const row: Operation | undefined = Object.entries<Operation>(table).find(
+    ([id]) => id === each.operation,
+  )?.[1];
+  const output = row === undefined ? undefined : Object.values(row.success)[0];
+  const { name, summary, details = [], args = [], examples, exitCodes = {}, changes = false } = each;
+  return {
+    name,
+    summary,
+    details,
+    args,
+    flags: flagsOf(each.flags ?? {}),
+    formats: [...formats, ...(each.formats ?? [])],
+    exitCodes,
+    examples,
+    changes,
+    ...(each.operation === undefined ? {} : { operation: each.operation, output }),
+  };
+}
+
+/** Additive changes only: programs read it. */
+export const manifest = () => ({
+  name: 'gov',
+  version,
+  commands: allSpecs().map(described),
+  globalFlags: flagsOf(globalFlags),
+  exitCodes: exitMeanings,
+  environment: Object.fromEntries(environment),
+});
+
+export const run: Run<typeof spec> = async ({ out }) => {
+  if (out.format === 'json' || out.format === 'yaml') return out.one(manifest(), plainView([]));
+  const items = allSpecs().map(({ name, summary }) => ({ command: name, summary }));
+  const pages = async function* () {
+    yield { items, nextCursor: null };
+  };
+  await out.list(pages(), plainView(['command', 'summary']), 'commands');
+};

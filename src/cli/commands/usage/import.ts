@@ -1,0 +1,105 @@
+/**
+ * `gov usage import FILE…`: messages that data planes wrote to files (`gov plane usage export`), one JSON object a line,
+ * are brought to the service; what each was answered with goes back by file (`gov plane usage receipts`). A file that is
+ * brought again changes nothing. `test/cli/commands/planes/create.test.ts` proves it.
+ */
+import { limits } from '../../../contract/limits.ts';
+import type { Message, Receipt } from '../../../contract/telemetry.ts';
+import { parseJson } from '../../../core/json/parse.ts';
+import type { Run } from '../../program/command.ts';
+import { exit, usage } from '../../program/exit.ts';
+import { openOutput, refuseSame } from '../../terminal/output-file.ts';
+import { readInput } from '../../program/input.ts';
+import { printReport } from '../../terminal/report.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { usageImport as spec } from './spec.ts';
+
+const columns = [
+  { name: 'file', kind: 'text' },
+  { name: 'kind', kind: 'text' },
+  { name: 'id', kind: 'id' },
+  { name: 'status', kind: 'count' },
+  { name: 'outcome', kind: 'text' },
+] as const;
+
+export const run: Run<typeof spec> = async (call) => {
+  const { args, flags, out, session } = call;
+  if (flags.receipts !== undefined) refuseSame(['--receipts', flags.receipts], args.file, call);
+  const read = await Promise.all(
+    args.file.map(async (word) => {
+      const { file, bytes } = await readInput(word, call);
+      return messagesOf(file, bytes).map((message) => ({ file, message }));
+    }),
+  );
+  const all = read.flat();
+  if (all.length === 0) throw usage('expected messages of data planes in the files, found none');
+  const output = flags.receipts === undefined ? null : await openOutput(flags.receipts, call);
+  const receipts: Receipt[] = [];
+  try {
+    const client = await session.client();
+    for (const part of partsOf(all.map(({ message }) => message))) {
+      const { body } = await client.importTelemetry({ body: { messages: part } });
+      receipts.push(...body.receipts);
+    }
+    await output?.write(Buffer.from(receipts.map((receipt) => `${JSON.stringify(receipt)}\n`).join('')));
+  } finally {
+    output?.close();
+  }
+  const refused = receipts.filter(({ status }) => status >= 400).length;
+  out.verdict = refused === 0 ? exit.ok : exit.checkFailed;
+  await printReport(out, {
+    whole: { receipts },
+    columns,
+    rows: receipts.map(({ kind, id, status, answer }, at) => ({
+      file: all[at]?.file ?? '',
+      kind,
+      id,
+      status,
+      outcome: outcomeOf(answer),
+    })),
+    head: [],
+    foot: [safe`${receipts.length - refused} taken, ${refused} refused`],
+  });
+  return out.verdict;
+};
+
+/** Status of a report or an answer, or the code of what refused it. */
+function outcomeOf(answer: unknown): string {
+  const { status, code, detail } = (answer ?? {}) as Readonly<Record<string, unknown>>;
+  return typeof code === 'string' ? `${code}: ${String(detail)}` : String(status);
+}
+
+/** Errors: exit 2 with the line that is no message. */
+function messagesOf(file: string, bytes: Uint8Array): Message[] {
+  const lines = Buffer.from(bytes).toString('utf8').split('\n');
+  return lines.flatMap((line, at) => {
+    if (line.trim() === '') return [];
+    try {
+      // what is in it is the service's to judge
+      return [parseJson(Buffer.from(line)) as unknown as Message];
+    } catch (cause) {
+      throw usage(
+        `${file}: expected a message in JSON in line ${at + 1}: ${String((cause as Error).message)}`,
+      );
+    }
+  });
+}
+
+/** As many at once as one request may bring. */
+function partsOf(messages: readonly Message[]): Message[][] {
+  const most = limits.importTelemetryBytes - 1024;
+  const parts: Message[][] = [];
+  let size = 0;
+  for (const message of messages) {
+    const bytes = Buffer.byteLength(JSON.stringify(message)) + 1;
+    const last = parts.at(-1);
+    if (last === undefined || last.length >= limits.importMessages || size + bytes > most) {
+      parts.push([message]);
+      size = bytes;
+    } else {
+      last.push(message);
+      size += bytes;
+    }
+  }
+  return parts;
+}

@@ -1,0 +1,19 @@
+/** `gov witness add-log`: keys of logs as arguments, out of a trust file, or both. */
+import { parseTrust } from '../../../core/note/trust.ts';
+import type { Run } from '../../program/command.ts';
+import { usage } from '../../program/exit.ts';
+import { readText } from '../../program/flags.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { witnessAddLog as spec } from './spec.ts';
+import { plainView } from '../../terminal/view.ts';
+
+export const run: Run<typeof spec> = async ({ args, flags, out }) => {
+  const ofFile = flags.trust === undefined ? [] : parseTrust(readText(flags.trust)).keys;
+  const keys = [...(args.vkey ?? []), ...ofFile.map(({ text }) => text)];
+  if (keys.length === 0) throw usage('expected verifier keys of a log, or --trust FILE', '');
+  const { addLogKeys } = await import('../../../host/witness/server.ts');
+  const added = addLogKeys(flags.data, keys);
+  if (!out.isHuman)
+    return out.one({ added, known: keys.length - added.length }, plainView(['added', 'known']));
+  return out.note(safe`${added.length} of ${keys.length} keys are new; they count from now on`);
+};

@@ -1,0 +1,24 @@
+/** `gov witness init`: shows the verifier keys, which planes and verifiers are given. */
+import type { Run } from '../../program/command.ts';
+import { shortKey } from '../../terminal/keys.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { witnessInit as spec } from './spec.ts';
+import { plainView } from '../../terminal/view.ts';
+
+export const run: Run<typeof spec> = async ({ flags, out }) => {
+  const { data: dataDir, ...options } = flags;
+  const { witnessInit } = await import('../../../host/witness/server.ts');
+  const made = await witnessInit({ ...options, dataDir });
+  if (!out.isHuman) return out.one(made, plainView(Object.keys(made)));
+  const what = made.created ? 'made' : 'it is there already, nothing was changed:';
+  const [first = '', ...others] = made.verifierKeys;
+  await out.lines([
+    safe`${out.styles.green(what)} witness ${out.styles.bold(made.name)} in ${made.dataDir}`,
+    safe`  address  http://${made.listen}`,
+    safe`  key      ${first}`,
+    ...others.map((key) => safe`  or       ${shortKey(key)} (ML-DSA-44; -o json shows it whole)`),
+  ]);
+  return out.note(
+    safe`next: gov witness add-log --data ${dataDir}, then gov witness serve --data ${dataDir}`,
+  );
+};

@@ -1,0 +1,28 @@
+/** `gov witness logs`: the logs that are witnessed, with the newest size that was cosigned of each. */
+import { formatTimestamp } from '../../../core/time.ts';
+import type { Run } from '../../program/command.ts';
+import type { ListPage } from '../../terminal/out.ts';
+import type { witnessLogs as spec } from './spec.ts';
+import type { Column, View } from '../../terminal/view.ts';
+
+const columns: readonly Column[] = [
+  { name: 'origin', kind: 'id' },
+  { name: 'size', kind: 'count' },
+  { name: 'cosignedAt', kind: 'time' },
+];
+const wide: readonly Column[] = [...columns, { name: 'keys', kind: 'text' }];
+const view: View = { columns, wide, id: 'origin', items: undefined };
+
+export const run: Run<typeof spec> = async ({ flags, out }) => {
+  const { witnessedLogs } = await import('../../../host/witness/server.ts');
+  const items = witnessedLogs(flags.data).map(({ origin, keys, size, cosignedAtSeconds }) => ({
+    origin,
+    size,
+    cosignedAt: cosignedAtSeconds === null ? null : formatTimestamp(cosignedAtSeconds * 1000),
+    keys,
+  }));
+  const pages = async function* (): AsyncGenerator<ListPage> {
+    yield { items, nextCursor: null };
+  };
+  await out.list(pages(), view, 'logs');
+};

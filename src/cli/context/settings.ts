@@ -1,0 +1,212 @@
+/**
+ * The global settings of one call: flag, else GOV_* variable, else project file, else default. What a
+ * context decides (address, credential, trust) is in `session.ts`. `test/cli/context/config.test.ts` holds the order.
+ */
+import type { Environment } from '../../contract/auth-words.ts';
+import { readProjectConfig } from './config.ts';
+import type { ProjectConfig } from './config.ts';
+import { usage } from '../program/exit.ts';
+import { kebab, readFlag } from '../program/flags.ts';
+import { formats, globalFlags } from '../program/globals.ts';
+import type { Io } from '../terminal/io.ts';
+
+export interface Settings {
+  /** A common format, or one of the command's own. */
+  readonly format: string;
+  /** `default`: nobody chose; then a pipe gets tab-separated values. */
+  readonly formatFrom: 'flag' | 'environment' | 'project file' | 'default';
+  readonly context: string | undefined;
+  readonly baseUrl: string | undefined;
+  /** The project file may set both. */
+  readonly project: Chosen<string> | undefined;
+  readonly environment: Chosen<Environment> | undefined;
+  readonly cacert: string | undefined;
+  readonly quiet: boolean;
+  readonly verbose: boolean;
+  readonly debug: 'off' | 'on' | 'http';
+  readonly color: boolean;
+  readonly colorErrors: boolean;
+  /** Nobody is to be asked anything. */
+  readonly noInput: boolean;
+  /** Somebody can be asked: standard input and error are terminals, and nothing forbids it. */
+  readonly interactive: boolean;
+  readonly yes: boolean;
+  readonly timeoutMs: number | undefined;
+  readonly retries: number | undefined;
+  readonly idempotencyKey: string | undefined;
+  /** Standard output is a terminal, or is to be treated as one. */
+  readonly tty: boolean;
+  readonly columns: number;
+}
+
+/** A value, and where it was chosen. */
+export interface Chosen<Value> {
+  readonly value: Value;
+  readonly from: 'flag' | 'environment' | 'project file';
+}
+
+/** Texts of global flags as typed, by camelCase name. */
+export type GivenFlags = Readonly<Record<string, string | boolean | undefined>>;
+type Name = keyof typeof globalFlags;
+
+const fromEnvironment: Partial<Record<Name, string>> = {
+  context: 'GOV_CONTEXT',
+  project: 'GOV_PROJECT',
+  env: 'GOV_ENV',
+  baseUrl: 'GOV_BASE_URL',
+  output: 'GOV_OUTPUT',
+  timeout: 'GOV_TIMEOUT',
+  retries: 'GOV_RETRIES',
+  cacert: 'GOV_CACERT',
+};
+
+class Source {
+  readonly #given: GivenFlags;
+  readonly #io: Io;
+  #projectFile: ProjectConfig | undefined;
+
+  constructor(given: GivenFlags, io: Io) {
+    this.#given = given;
+    this.#io = io;
+  }
+
+  get projectFile(): ProjectConfig {
+    this.#projectFile ??= readProjectConfig(this.#io.cwd);
+    return this.#projectFile;
+  }
+
+  variable(name: string): string | undefined {
+    const value = this.#io.env[name];
+    return value === '' ? undefined : value;
+  }
+
+  switch(name: Name): boolean {
+    return this.#given[name] === true;
+  }
+
+  /** The checked value with where it came from; undefined where nobody gave one. */
+  read(name: Name): { value: unknown; from: 'flag' | 'environment' } | undefined {
+    const spec = globalFlags[name];
+    const typed = this.#given[name];
+    const now = this.#io.now();
+    if (typeof typed === 'string') {
+      return { value: readFlag({ flag: `--${kebab(name)}`, spec, text: typed, now }), from: 'flag' };
+    }
+    const variable = fromEnvironment[name];
+    const text = variable === undefined ? undefined : this.variable(variable);
+    if (variable === undefined || text === undefined) return undefined;
+    return { value: readFlag({ flag: variable, spec, text, now }), from: 'environment' };
+  }
+
+  text(name: Name): string | undefined {
+    const value = this.read(name)?.value;
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  number(name: Name): number | undefined {
+    const value = this.read(name)?.value;
+    return typeof value === 'number' ? value : undefined;
+  }
+}
+
+/** Errors: exit 2, naming the flag, variable or file. `extra`: the command's own formats. */
+export function resolveSettings(given: GivenFlags, io: Io, extra: readonly string[] = []): Settings {
+  const source = new Source(given, io);
+  const forced = source.variable('GOV_FORCE_TTY');
+  const tty = forced !== undefined || io.stdout.isTTY === true;
+  const noInput =
+    source.switch('noInput') || ['GOV_NO_INPUT', 'CI'].some((name) => source.variable(name) !== undefined);
+  return {
+    ...chooseFormat(source, extra),
+    context: source.text('context'),
+    baseUrl: source.text('baseUrl'),
+    // asked late: few commands need the file
+    get project() {
+      return choose<string>(source, 'project');
+    },
+    get environment() {
+      return choose<Environment>(source, 'env');
+    },
+    cacert: source.text('cacert'),
+    quiet: source.switch('quiet'),
+    verbose: source.switch('verbose'),
+    debug: chooseDebug(source, given),
+    color: chooseColor(source, tty),
+    colorErrors: chooseColor(source, io.stderr.isTTY === true),
+    noInput,
+    // asked late, since it opens standard input
+    get interactive() {
+      return !noInput && io.stderr.isTTY === true && io.stdin.isTTY === true;
+    },
+    yes: source.switch('yes'),
+    timeoutMs: source.number('timeout'),
+    retries: source.number('retries'),
+    idempotencyKey: source.text('idempotencyKey'),
+    tty,
+    columns: columnsOf(forced, io),
+  };
+}
+
+/** Flag, else variable, else project file: both checked by the flag's own declaration. */
+function choose<Value extends string>(source: Source, name: 'project' | 'env'): Chosen<Value> | undefined {
+  const given = source.read(name);
+  // the declaration of the flag, and the check of the file, leave nothing else
+  if (given !== undefined) return { value: given.value as Value, from: given.from };
+  const value = source.projectFile[name];
+  return value === undefined ? undefined : { value: value as Value, from: 'project file' };
+}
+
+/** What holds until the flags are read, and if they cannot be: nothing asked for. */
+export function plainSettings(io: Io): Settings {
+  // a view of io, not a copy: copying would open standard input
+  const bare: Io = Object.create(io, { env: { value: {} } });
+  return resolveSettings({ output: 'table' }, bare);
+}
+
+function chooseFormat(source: Source, extra: readonly string[]): Pick<Settings, 'format' | 'formatFrom'> {
+  const known = [...formats, ...extra];
+  const chosen = source.read('output');
+  if (chosen !== undefined) {
+    const name = chosen.from === 'flag' ? '--output' : 'GOV_OUTPUT';
+    const format = String(chosen.value);
+    if (known.includes(format)) return { format, formatFrom: chosen.from };
+    throw usage(`${name}: expected one of ${known.join(', ')}, got ${JSON.stringify(format.slice(0, 64))}`);
+  }
+  const { output } = source.projectFile;
+  return output === undefined
+    ? { format: 'table', formatFrom: 'default' }
+    : { format: output, formatFrom: 'project file' };
+}
+
+function chooseDebug(source: Source, given: GivenFlags): Settings['debug'] {
+  const value = given['debug'] ?? source.variable('GOV_DEBUG');
+  if (value === undefined || value === '0' || value === 'false' || value === false) return 'off';
+  if (value === 'http') return 'http';
+  if (value === true || ['1', 'on', 'true'].includes(value)) return 'on';
+  throw usage(`--debug: expected nothing or http, got ${JSON.stringify(value)}`);
+}
+
+/** https://no-color.org and https://bixense.com/clicolors. */
+function chooseColor(source: Source, tty: boolean): boolean {
+  const when = source.text('color') ?? 'auto';
+  if (when === 'always' || when === 'never') return when === 'always';
+  if (when !== 'auto') throw usage(`--color: expected auto, always or never, got ${JSON.stringify(when)}`);
+  if (source.variable('NO_COLOR') !== undefined) return false;
+  const force = source.variable('FORCE_COLOR') ?? source.variable('CLICOLOR_FORCE');
+  if (force !== undefined) return force !== '0';
+  return tty && source.variable('CLICOLOR') !== '0' && source.variable('TERM') !== 'dumb';
+}
+
+function columnsOf(forced: string | undefined, io: Io): number {
+  const asked = Number(forced);
+  if (Number.isInteger(asked) && asked >= 20 && asked <= 10_000) return asked;
+  return Math.max(20, io.stdout.columns ?? 80);
+}
+
+/** The format for errors before the flags are parsed: a loose look, good enough to answer in kind. */
+export function wantsJsonErrors(argv: readonly string[], env: Io['env']): boolean {
+  const at = argv.findLastIndex((arg) => /^(-o|--output)$/.test(arg));
+  const joined = argv.findLast((arg) => /^(-o.|--output=)/.test(arg));
+  const format = at >= 0 ? argv[at + 1] : (joined?.replace(/^(-o=?|--output=)/, '') ?? env['GOV_OUTPUT']);
+  return format === 'json' || format === 'ndjson';
+}

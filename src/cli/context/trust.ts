@@ -1,0 +1,45 @@
+/**
+ * Whom `gov proofs verify` trusts: the keys and the file given, else the trust file of the chosen context.
+ * Never what a bundle says. `test/cli/commands/proofs/verify.test.ts` proves the order.
+ */
+import { parseTrust } from '../../core/note/trust.ts';
+import type { Trust } from '../../core/note/trust.ts';
+import { parseVerifierKey } from '../../core/note/key.ts';
+import { GovError } from '../../contract/problems.ts';
+import { usage } from '../program/exit.ts';
+import { readText } from '../program/flags.ts';
+import type { Session } from './session.ts';
+
+export interface TrustSource {
+  readonly trust: Trust;
+  /** Where it came from, for people. */
+  readonly from: string;
+}
+
+function reading<Value>(what: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof GovError) throw usage(`${what}: ${cause.message}`);
+    throw cause;
+  }
+}
+
+/** Null where nobody is trusted. Errors: exit 2 for a key or file that cannot be read. */
+export function trustFrom(
+  given: { readonly key: readonly string[]; readonly trust: string | undefined },
+  session: Session,
+): TrustSource | null {
+  const file = given.trust ?? (given.key.length === 0 ? session.trustFile() : undefined);
+  const policy = file === undefined ? null : reading(file, () => parseTrust(readText(file)));
+  const keys = given.key.map((text) => reading('--key', () => parseVerifierKey(text)));
+  const [first] = keys;
+  if (first === undefined) return policy === null ? null : { trust: policy, from: file ?? '' };
+  const origin = policy?.origin ?? first.name;
+  const stranger = keys.find(({ name }) => name !== origin);
+  if (stranger !== undefined)
+    throw usage(`--key: expected keys of one log, ${origin}, got one of ${stranger.name}`);
+  const base: Trust = policy ?? { origin, keys: [], witnesses: [], quorum: 0 };
+  const from = file === undefined ? '--key' : `--key and ${file}`;
+  return { trust: { ...base, keys: [...base.keys, ...keys] }, from };
+}

@@ -1,0 +1,290 @@
+/**
+ * Importer `swe-agent`: `.traj` files of SWE-agent (`{trajectory, history, info}`, or a history alone) and
+ * `.traj.json` files of mini-swe-agent (a list of messages, or `{messages, info}`). Step by step:
+ * model.invoked, tool.call with the command, tool.result with the observation. `test/cli/import/swe-agent.test.ts`.
+ *
+ * A trajectory and its history tell the same story twice, not always alike: steps are missing from histories,
+ * texts were edited. Each step becomes events that name the history messages they stand for (`historyIndex`),
+ * keep their text where it differs, and every message that no step accounts for becomes an event of its own.
+ */
+import { alignHistory, type Aligned } from './swe-align.ts';
+import { readCalls } from './message.ts';
+import { CallIds } from './call-ids.ts';
+import { digest } from './fit.ts';
+import type { Json } from '../../core/json/canonical.ts';
+import {
+  isSource,
+  RunBuilder,
+  runName,
+  textOf,
+  type ImportContext,
+  type ImportedRun,
+  type Party,
+  type Source,
+} from './run.ts';
+
+const format = 'swe-agent';
+
+const hasRoles = (value: unknown): value is readonly Source[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((item) => isSource(item) && typeof item['role'] === 'string');
+
+const isTrajectory = (value: unknown): value is Source =>
+  isSource(value) && (Array.isArray(value['trajectory']) || hasRoles(value['history']));
+
+/** mini-swe-agent marks the commands in its messages, or its file. */
+const isMini = (value: unknown): boolean => {
+  if (hasRoles(value))
+    return value.some((message) => commandIn(message['content'], 'mswea_bash_command') !== undefined);
+  if (!isSource(value) || !hasRoles(value['messages'])) return false;
+  return String(value['trajectory_format']).startsWith('mini-swe-agent') || isMini(value['messages']);
+};
+
+/** Whether a document is of this format. */
+export const detectSweAgent = (document: unknown): boolean => isTrajectory(document) || isMini(document);
+
+/** Whether a document can be read as this format: also a list of messages without mini-swe-agent's mark. */
+export const acceptsSweAgent = (document: unknown): boolean =>
+  detectSweAgent(document) || hasRoles(document) || (isSource(document) && hasRoles(document['messages']));
+
+/** The one run of a document that `acceptsSweAgent` takes. The source controls it. */
+export function* importSweAgent(document: unknown, context: ImportContext): Generator<ImportedRun> {
+  const record: Source = isSource(document) ? document : { messages: document };
+  const { trajectory, history, messages, info, replay_config: replayConfig, ...rest } = record;
+  const name = runName(document, context);
+  const run = new RunBuilder(format, context.runPrefix === undefined ? `swe-${name}` : name, context);
+  const steps = Array.isArray(trajectory) ? trajectory.filter(isSource) : [];
+  const told = [history, messages].find(hasRoles) ?? [];
+  const writer = new StepWriter(run, told);
+  const facts = isSource(info) ? info : {};
+  run.add({
+    eventType: 'run.started',
+    actor: writer.agent,
+    action: 'start',
+    key: 'start',
+    metadata: {
+      importer: format,
+      steps: steps.length,
+      messages: told.length,
+      replayConfig,
+      source: Object.keys(rest).length === 0 ? undefined : rest,
+    },
+  });
+  if (steps.length > 0) writer.writeSteps(steps);
+  else writer.writeMessages();
+  const { exit_status: exitStatus, submission, model_stats: modelStats, ...others } = facts;
+  run.add({
+    eventType: 'run.ended',
+    actor: writer.agent,
+    action: 'end',
+    key: 'end',
+    metadata: {
+      exitStatus,
+      submission,
+      modelStats,
+      info: Object.keys(others).length === 0 ? undefined : others,
+    },
+  });
+  yield run.finish(steps.length > 0 ? steps.length : told.length);
+}
+
+/** The one command in a message's fenced block with this label; undefined where there is none or several. */
+function commandIn(content: unknown, label: string): string | undefined {
+  if (typeof content !== 'string') return undefined;
+  const blocks = [...content.matchAll(/^```(\w+)\s*\n([^]*?)\n?^```/gm)].filter(
+    (block) => block[1] === label,
+  );
+  return blocks.length === 1 ? blocks[0]?.[2] : undefined;
+}
+
+/** The tool of a command line: its first word, as SWE-agent's own tools are commands of the shell. */
+const toolOf = (command: string): string => /^[A-Za-z_][\w.-]*/.exec(command.trim())?.[0] ?? 'shell';
+
+/** mini-swe-agent writes the exit code into what the model reads; SWE-agent does not record one. */
+function outcomeOf(content: unknown): 'ok' | 'error' | undefined {
+  const code =
+    typeof content === 'string' ? /^<returncode>(-?\d+)<\/returncode>/.exec(content)?.[1] : undefined;
+  return code === undefined ? undefined : code === '0' ? 'ok' : 'error';
+}
+
+/** What a message says beyond `role` and `content`. */
+const aside = (message: Source, known: readonly string[]): Source | undefined => {
+  const members = Object.entries(message).filter(([name, value]) => !known.includes(name) && value !== null);
+  return members.length === 0 ? undefined : Object.fromEntries(members);
+};
+
+class StepWriter {
+  readonly agent: Party;
+  readonly #run: RunBuilder;
+  readonly #history: readonly Source[];
+  readonly #callIds: CallIds;
+  #unread: string[] = [];
+  /** Whether the last assistant message asked for a command that nothing has answered. */
+  #asked: { id: string; tool: Party } | undefined;
+
+  constructor(run: RunBuilder, history: readonly Source[]) {
+    this.#run = run;
+    this.#history = history;
+    this.#callIds = new CallIds(run.changes);
+    const named = history.map((message) => textOf(message['agent'])).find((name) => name !== undefined);
+    this.agent = { name: named ?? format, role: 'agent' };
+  }
+
+  writeSteps(steps: readonly Source[]): void {
+    const aligned = alignHistory(steps, this.#history);
+    for (const index of aligned.before) this.#writeContext(index);
+    for (const [index, step] of steps.entries()) this.#writeStep(step, { index, aligned });
+    for (const index of aligned.after) this.#writeMessage(index);
+  }
+
+  writeMessages(): void {
+    for (const index of this.#history.keys()) this.#writeMessage(index);
+  }
+
+  #writeStep(step: Source, { index, aligned }: { index: number; aligned: Aligned }): void {
+    const { action, observation, response, thought, messages, query, ...rest } = step;
+    const saidAt = aligned.said[index];
+    const said = saidAt === undefined ? undefined : this.#history[saidAt];
+    const text = textOf(response) ?? textOf(thought);
+    const command = textOf(action);
+    const calls = this.#calls(said, command);
+    const given = (messages ?? query) as Json | undefined;
+    this.#modelInvoked(calls, {
+      stepIndex: index,
+      historyIndex: saidAt,
+      content: text,
+      thought: typeof thought === 'string' && text?.includes(thought) ? undefined : thought,
+      // the whole conversation again, at every step
+      inputMessages: given === undefined ? undefined : this.#byHash(given),
+      historyContent: said === undefined || said['content'] === text ? undefined : said['content'],
+      state: rest['state'],
+    });
+    for (const call of calls) this.#toolCall(call, { stepIndex: index, command });
+    const { state: _state, execution_time: executionSeconds, ...others } = rest;
+    const shownAt = aligned.shown[index] ?? [];
+    const shown = shownAt.map((at) => this.#history[at]?.['content']);
+    this.#observation(calls[0], {
+      stepIndex: index,
+      historyIndex: shownAt.length === 0 ? undefined : shownAt.length === 1 ? shownAt[0] : shownAt,
+      content: observation,
+      shownToModel: shown.every((content) => content === observation) ? undefined : shown,
+      executionSeconds,
+      extra: Object.keys(others).length === 0 ? undefined : others,
+    });
+  }
+
+  /** A message of the history that no step accounts for, or any message where there are no steps. */
+  #writeMessage(index: number): void {
+    const message = this.#history[index] ?? {};
+    if (message['role'] !== 'assistant') {
+      this.#writeContext(index);
+      return;
+    }
+    const content = message['content'];
+    const command =
+      textOf(message['action']) ?? commandIn(content, 'mswea_bash_command') ?? commandIn(content, 'bash');
+    const calls = this.#calls(message, command);
+    this.#modelInvoked(calls, {
+      historyIndex: index,
+      content,
+      thought: message['thought'] === content ? undefined : message['thought'],
+      extra: aside(message, ['role', 'content', 'thought', 'action', 'tool_calls', 'agent']),
+    });
+    for (const call of calls) this.#toolCall(call, { historyIndex: index, command });
+    this.#asked = calls[0];
+  }
+
+  /** A message to the model: the system's, a demonstration, the task, or what came back from a command. */
+  #writeContext(index: number): void {
+    const message = this.#history[index] ?? {};
+    const ids = Array.isArray(message['tool_call_ids'])
+      ? message['tool_call_ids']
+      : [message['tool_call_id']];
+    const known = ['role', 'content', 'agent', 'tool_call_ids', 'tool_call_id'];
+    const metadata = { historyIndex: index, content: message['content'], extra: aside(message, known) };
+    if (message['role'] === 'tool' || this.#asked !== undefined) {
+      const answered = this.#callIds.answered(textOf(ids[0]) ?? this.#asked?.id);
+      const tool: Party = { name: this.#callIds.nameOf(answered) ?? 'unknown', type: 'tool' };
+      this.#observation(answered === undefined ? undefined : { id: answered, tool }, metadata);
+      this.#asked = undefined;
+      return;
+    }
+    const captured = message['role'] === 'system' || message['is_demo'] === true;
+    this.#run.add({
+      eventType: captured ? 'snapshot.captured' : 'prompt.submitted',
+      actor: captured ? this.agent : { name: 'user', role: 'user' },
+      action: captured ? 'capture' : 'submit',
+      ...(captured ? { resource: { name: 'system prompt', type: 'prompt' } } : {}),
+      metadata,
+    });
+  }
+
+  #calls(message: Source | undefined, command: string | undefined): WrittenCall[] {
+    const named = message === undefined ? [] : readCalls(message);
+    const calls =
+      named.length > 0 || command === undefined
+        ? named
+        : [{ sourceId: undefined, name: toolOf(command), arguments: undefined }];
+    return calls.map((call) => ({
+      id: this.#callIds.called(call.sourceId, call.name),
+      sourceId: call.sourceId,
+      tool: { name: call.name, type: 'tool' },
+      arguments: call.arguments,
+    }));
+  }
+
+  #modelInvoked(calls: readonly WrittenCall[], metadata: Source): void {
+    this.#run.add({
+      eventType: 'model.invoked',
+      actor: this.agent,
+      action: 'inference',
+      metadata: {
+        ...metadata,
+        toolCallIds: calls.length === 0 ? undefined : calls.map((call) => call.id),
+        toolResultIds: this.#unread.length === 0 ? undefined : this.#unread,
+      },
+    });
+    this.#unread = [];
+  }
+
+  #toolCall(call: WrittenCall, metadata: Source): void {
+    this.#run.add({
+      eventType: 'tool.call',
+      actor: this.agent,
+      action: 'execute',
+      resource: call.tool,
+      metadata: {
+        ...metadata,
+        toolCallId: call.id,
+        sourceToolCallId:
+          call.sourceId === undefined || call.sourceId === call.id ? undefined : call.sourceId,
+        arguments: call.arguments,
+      },
+    });
+  }
+
+  /** What came back: the result of a call or, where the model named no command, what it was told. */
+  #observation(call: { id: string; tool: Party } | undefined, metadata: Source): void {
+    if (call !== undefined) this.#unread.push(call.id);
+    this.#run.add({
+      eventType: call === undefined ? 'agent.step' : 'tool.result',
+      actor: this.agent,
+      action: call === undefined ? 'observe' : 'return',
+      resource: call?.tool,
+      metadata: { ...metadata, toolCallId: call?.id, outcome: outcomeOf(metadata['content']) },
+    });
+  }
+
+  #byHash(value: Json): Json {
+    this.#run.changes.add('kept_by_hash');
+    return digest(value);
+  }
+}
+
+interface WrittenCall {
+  readonly id: string;
+  readonly sourceId: string | undefined;
+  readonly tool: Party;
+  readonly arguments: unknown;
+}

@@ -1,0 +1,121 @@
+/**
+ * A policy as text, which people write and compare:
+ *
+ *     // comments stand where they may in conditions
+ *     deny "no-shell" high
+ *     name "No shell for agents"
+ *     description "Runbook 4"
+ *     when
+ *       tool.name == "shell" && !has(context.approvedBy)
+ *
+ *     Policy = Action string [ Severity ] { "name" string | "description" string } "when" Condition ;
+ *     Action = "allow" | "warn" | "escalate" | "deny" ;
+ *     Severity = "low" | "medium" | "high" | "critical" ;
+ *
+ * The string after the action is the policy id; `Condition` is that of `src/core/policy/language/text.ts`; `when true` always
+ * matches. `test/cli/commands/policy/files.test.ts` proves both ways.
+ */
+import { policyActions, policySeverities } from '../../contract/policy-words.ts';
+import type { PolicyAction, PolicySeverity } from '../../contract/policy-words.ts';
+import type { Node } from '../../core/policy/language/ast.ts';
+import { canonicalCondition } from '../../core/policy/language/canonical.ts';
+import { canonicalize } from '../../core/json/parse.ts';
+import { refuse, shown, spelled, tokenize } from '../../core/policy/language/lexer.ts';
+import type { Token } from '../../core/policy/language/lexer.ts';
+import { parseText, printText } from '../../core/policy/language/text.ts';
+
+export interface TextPolicy {
+  readonly policyId: string;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly action: PolicyAction;
+  readonly severity: PolicySeverity | null;
+  readonly node: Node;
+}
+
+/** Throws VALIDATION_ERROR with line and column. */
+export function parsePolicyText(source: string): TextPolicy {
+  const header = new Header(source);
+  const action = header.word(policyActions);
+  const policyId = header.string('the id of the policy in quotes');
+  const severity = header.maybe(policySeverities);
+  const labels = { name: null as string | null, description: null as string | null };
+  for (;;) {
+    const word = header.word(['name', 'description', 'when'] as const);
+    if (word === 'when') break;
+    labels[word] = header.string(`the ${word} in quotes`);
+  }
+  // blanks in place of the header keep lines and columns
+  const blank = source.slice(0, header.end).replace(/[^\r\n]/gu, ' ');
+  const node = parseText(`${blank}${source.slice(header.end)}`);
+  return { policyId, ...labels, action, severity, node };
+}
+
+class Header {
+  readonly #source: string;
+  readonly #tokens: readonly Token[];
+  #at = 0;
+
+  constructor(source: string) {
+    this.#source = source;
+    this.#tokens = tokenize(source);
+  }
+
+  /** Where the token that was read last ends. */
+  get end(): number {
+    return this.#tokens[this.#at - 1]?.end ?? 0;
+  }
+
+  maybe<Word extends string>(words: readonly Word[]): Word | null {
+    const token = this.#token;
+    const word = token.kind === 'name' ? words.find((each) => each === token.text) : undefined;
+    if (word !== undefined) this.#at += 1;
+    return word ?? null;
+  }
+
+  word<Word extends string>(words: readonly Word[]): Word {
+    return this.maybe(words) ?? this.#refuse(`one of ${words.join(', ')}`);
+  }
+
+  string(expected: string): string {
+    const token = this.#token;
+    if (token.kind !== 'string') return this.#refuse(expected);
+    this.#at += 1;
+    return token.value;
+  }
+
+  get #token(): Token {
+    return this.#tokens[this.#at] as Token; // the last one is `end`, which nothing passes
+  }
+
+  #refuse(expected: string): never {
+    return refuse(this.#source, this.#token.at, expected, shown(this.#token));
+  }
+}
+
+/** The text of a policy; parsed again, it is the same policy. */
+export function printPolicyText({ policyId, name, description, action, severity, node }: TextPolicy): string {
+  return [
+    [action, spelled(policyId), ...(severity === null ? [] : [severity])].join(' '),
+    ...(name === null || name === policyId ? [] : [`name ${spelled(name)}`]),
+    ...(description === null ? [] : [`description ${spelled(description)}`]),
+    'when',
+    `  ${onLines(node)}`,
+    '',
+  ].join('\n');
+}
+
+/** Each part of an outermost `and` or `or` on a line of its own. */
+function onLines(node: Node): string {
+  const whole = printText(node);
+  if (node.kind !== 'call' || (node.op !== 'and' && node.op !== 'or')) return whole;
+  const sign = node.op === 'and' ? '&&' : '||';
+  const parts = node.args.map((part) => (isLoose(part) ? `(${printText(part)})` : printText(part)));
+  const text = parts.join(`\n  ${sign} `);
+  const isSame = (one: string): boolean =>
+    canonicalize(canonicalCondition(parseText(one))) === canonicalize(canonicalCondition(node));
+  return isSame(text) ? text : whole;
+}
+
+/** Whether it binds less tightly than what it stands in. */
+const isLoose = (node: Node): boolean => node.kind === 'call' && ['and', 'or', 'if'].includes(node.op);

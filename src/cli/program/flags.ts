@@ -1,0 +1,118 @@
+/**
+ * Reads the text of a flag into its value, by its declaration. Every refusal names the flag, what was
+ * expected and what came. `test/cli/program/flags.test.ts` holds the forms.
+ */
+import { readFileSync } from 'node:fs';
+import type { FlagSpec } from './command.ts';
+import { CliError, exit, usage } from './exit.ts';
+
+/** `schemaVersion` is typed `--schema-version`. */
+export const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Milliseconds of `500ms`, `30s`, `5m`, `2h`, `1d`, or of plain seconds; undefined for anything else. */
+export function parseDuration(text: string): number | undefined {
+  const [, digits, unit] = /^([0-9]{1,9})(ms|s|m|h|d)?$/.exec(text.trim()) ?? [];
+  if (digits === undefined) return undefined;
+  const ms = Number(digits) * (units[unit ?? 's'] ?? 1000);
+  // setTimeout counts with 31 bits
+  return ms <= 2 ** 31 - 1 || unit === 'd' || unit === 'h' ? ms : undefined;
+}
+
+const rfc3339 =
+  /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$/;
+
+/** RFC 3339 text as given, the start of a day (UTC), or the time that long before `now`. */
+function parseTime(text: string, now: number): string | undefined {
+  if (rfc3339.test(text)) return text;
+  if (/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text)) return `${text}T00:00:00Z`;
+  const ago = parseDuration(text.replace(/ ?ago$/, ''));
+  return ago === undefined || /^[0-9]+$/.test(text) ? undefined : new Date(now - ago).toISOString();
+}
+
+/** What a flag was given as; `flag` includes the dashes. */
+interface Given {
+  readonly flag: string;
+  readonly spec: FlagSpec;
+  readonly text: string;
+  readonly now: number;
+}
+
+const shownText = (text: string): string => (text.length > 64 ? `${text.slice(0, 64)}…` : text);
+const refuse = ({ flag, text }: Given, expected: string): CliError =>
+  usage(`${flag}: expected ${expected}, got ${JSON.stringify(shownText(text))}`);
+
+function asInteger(given: Given): number {
+  const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = given.spec;
+  const value = /^-?[0-9]{1,16}$/.test(given.text) ? Number(given.text) : Number.NaN;
+  if (Number.isSafeInteger(value) && value >= minimum && value <= maximum) return value;
+  const range =
+    maximum === Number.MAX_SAFE_INTEGER ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
+  throw refuse(given, `a whole number ${range}`);
+}
+
+function asString(given: Given): string {
+  const { choices, maxLength = 65_536, pattern } = given.spec;
+  if (choices !== undefined && !choices.includes(given.text))
+    throw refuse(given, `one of ${choices.join(', ')}`);
+  if (given.text.length > maxLength) throw refuse(given, `at most ${maxLength} characters`);
+  if (pattern !== undefined && !new RegExp(pattern, 'u').test(given.text)) {
+    throw refuse(given, `text that matches ${pattern}`);
+  }
+  return given.text;
+}
+
+function asJson(given: Given): unknown {
+  const text = given.text.startsWith('@') ? readText(given.text.slice(1)) : given.text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw refuse(given, 'a JSON value, or @FILE with one');
+  }
+}
+
+/** A file's text, or standard input for `-`. Errors: exit 2 with the reason. */
+export function readText(path: string): string {
+  try {
+    return readFileSync(path === '-' ? 0 : path, 'utf8');
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+}
+
+export function unreadable(path: string, cause: unknown): CliError {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+  const reasons: Readonly<Record<string, string>> = {
+    ENOENT: 'there is no such file',
+    EACCES: 'this user may not read it',
+    EISDIR: 'it is a directory',
+  };
+  return new CliError(exit.usage, `cannot read ${path}: ${reasons[code] ?? code}`, { code, cause });
+}
+
+/** One value of the flag. Errors: `CliError` with exit 2. */
+export function readFlag(given: Given): unknown {
+  const { spec, text, now } = given;
+  switch (spec.type) {
+    case 'boolean':
+      return true;
+    case 'integer':
+      return asInteger(given);
+    case 'duration': {
+      const ms = parseDuration(text);
+      if (ms === undefined || ms === 0) throw refuse(given, 'a time such as 500ms, 30s, 5m or 2h');
+      return ms;
+    }
+    case 'time': {
+      const time = parseTime(text, now);
+      if (time === undefined) throw refuse(given, 'a time such as 2026-01-31T09:00:00Z, 2026-01-31 or 2h');
+      return time;
+    }
+    case 'json':
+      return asJson(given);
+    case 'string':
+    case 'strings':
+      return asString(given);
+  }
+}

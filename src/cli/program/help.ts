@@ -1,0 +1,155 @@
+/**
+ * `--help` of the tool, of a noun and of a command, and the help topics: all written from the same data
+ * that the parser uses. `test/golden/help` holds the pages.
+ */
+import { version } from '../../client/version.ts';
+import type { CommandSpec, FlagSpec } from './command.ts';
+import { exitMeanings } from './exit.ts';
+import { kebab } from './flags.ts';
+import { environment, formats, globalFlags } from './globals.ts';
+import { Safe, safe } from '../terminal/safe.ts';
+import type { Styles } from '../terminal/safe.ts';
+import { nouns } from '../commands/nouns.ts';
+import { wrapped } from '../terminal/width.ts';
+
+export interface HelpLayout {
+  readonly styles: Styles;
+  readonly columns: number;
+}
+
+type Pair = readonly [left: string, right: string];
+
+/** Two columns; the right one is wrapped and stays to the right. */
+function pairs(entries: readonly Pair[], { styles, columns }: HelpLayout): Safe[] {
+  const left = Math.min(34, Math.max(...entries.map(([name]) => name.length)));
+  const room = Math.max(24, Math.min(columns, 110) - left - 4);
+  return entries.flatMap(([name, description]) => {
+    const [first = '', ...rest] = wrapped(description, room);
+    const lines = rest.map((line) => safe`${' '.repeat(left + 4)}${line}`);
+    if (name.length > left)
+      return [safe`  ${styles.cyan(name)}`, safe`${' '.repeat(left + 4)}${first}`, ...lines];
+    return [safe`  ${styles.cyan(name)}${' '.repeat(left - name.length + 2)}${first}`, ...lines];
+  });
+}
+
+const paragraph = (text: string, { columns }: HelpLayout): Safe[] =>
+  wrapped(text, Math.min(columns, 100)).map((line) => Safe.cell(line));
+
+const page = (sections: readonly (readonly Safe[])[]): Safe =>
+  Safe.join(
+    sections.filter((lines) => lines.length > 0).map((lines) => Safe.join(lines, '\n')),
+    '\n\n',
+  );
+
+function flagPairs(flags: Readonly<Record<string, FlagSpec>>, anyShort: boolean): Pair[] {
+  return Object.entries(flags)
+    .filter(([, spec]) => !spec.hidden)
+    .map(([name, spec]) => {
+      const short = spec.short === undefined ? (anyShort ? '    ' : '') : `-${spec.short}, `;
+      const value = spec.type === 'boolean' ? '' : name === 'debug' ? '[=http]' : ` ${spec.value ?? 'VALUE'}`;
+      const choices = spec.choices === undefined ? '' : ` (${spec.choices.join(', ')})`;
+      const needed = spec.required ? ' (required)' : '';
+      return [`${short}--${kebab(name)}${value}`, `${spec.description}${choices}${needed}`.trim()];
+    });
+}
+
+const globalPairs = (): Pair[] => [
+  ...flagPairs(globalFlags, true),
+  ['-h, --help', 'This help'],
+  ['-V, --version', 'The version'],
+];
+
+/** `gov --help`. */
+export function helpOfTool(specs: readonly CommandSpec[], layout: HelpLayout): Safe {
+  const { styles } = layout;
+  const headings = [...new Set(nouns.map(([heading]) => heading))];
+  const groups = headings.flatMap((heading) => {
+    const entries = nouns.flatMap(([under, noun, summary]): Pair[] => {
+      const own = specs.find((spec) => spec.name === noun || spec.name.startsWith(`${noun} `));
+      return under === heading && own !== undefined ? [[noun, summary === '' ? own.summary : summary]] : [];
+    });
+    return entries.length === 0 ? [] : [[styles.bold(heading), ...pairs(entries, layout)]];
+  });
+  return page([
+    [safe`gov ${version}: record what AI agents do, prove it, decide and replay it`],
+    [safe`${styles.bold('Usage:')} gov NOUN VERB [ARGUMENT…] [--FLAG…]`],
+    ...groups,
+    [styles.bold('Flags of every command'), ...pairs(globalPairs(), layout)],
+    [safe`More: gov NOUN --help, gov NOUN VERB --help, gov help exit-codes | environment | formatting`],
+  ]);
+}
+
+/** `gov events --help`. */
+export function helpOfNoun(noun: string, specs: readonly CommandSpec[], layout: HelpLayout): Safe {
+  const { styles } = layout;
+  // of a group, such as risk config, the summary is its noun's
+  const summary = nouns.find(([, each]) => each === noun.split(' ')[0])?.[2] ?? '';
+  const entries = specs.map((spec): Pair => [`${spec.name}${argText(spec)}`, spec.summary]);
+  return page([
+    [safe`${styles.bold(noun)}: ${summary}`],
+    [styles.bold('Commands'), ...pairs(entries, layout)],
+    [safe`More: gov ${noun} VERB --help`],
+  ]);
+}
+
+const argText = (spec: CommandSpec): string =>
+  (spec.args ?? [])
+    .map(({ name, optional, variadic }) => {
+      const many = variadic ? `${name}…` : name;
+      return optional ? ` [${many}]` : ` <${many}>`;
+    })
+    .join('');
+
+/** `gov events list --help`. */
+export function helpOf(spec: CommandSpec, layout: HelpLayout): Safe {
+  const { styles } = layout;
+  const flags = flagPairs(spec.flags ?? {}, false);
+  const args = (spec.args ?? []).map(({ name, description }): Pair => [name, description]);
+  const codes = Object.entries(spec.exitCodes ?? {}).map((each): Pair => each);
+  const section = (title: string, entries: readonly Pair[]): Safe[] =>
+    entries.length === 0 ? [] : [styles.bold(title), ...pairs(entries, layout)];
+  const more = [...formats, ...(spec.formats ?? [])].join(', ');
+  return page([
+    [safe`${spec.summary}`],
+    ...(spec.details ?? []).map((text) => paragraph(text, layout)),
+    [safe`${styles.bold('Usage:')} gov ${spec.name}${argText(spec)}${flags.length > 0 ? ' [--FLAG…]' : ''}`],
+    section('Arguments', args),
+    section('Flags', flags),
+    section('Output', [['-o, --output FORMAT', more]]),
+    section('Exit codes', codes),
+    [styles.bold('Examples'), ...spec.examples.map((example) => safe`  ${example}`)],
+    [safe`Flags of every command: gov --help`],
+  ]);
+}
+
+const formatting: readonly Pair[] = [
+  ['table', 'Default on a terminal: columns that fit it, times like “2 min ago”'],
+  ['wide', 'Every column, full values'],
+  ['json', 'Exactly one JSON value, with the names of the interface; also for empty results'],
+  ['ndjson', 'One JSON value per line, each as soon as it is there'],
+  ['yaml', 'The same as json, for people'],
+  ['csv', 'Every column, with a header; cells that a spreadsheet would run are prefixed with a quote'],
+  ['id', 'Only identifiers, one per line'],
+  ['(a pipe)', 'Without -o: tab-separated, no header, full values'],
+];
+
+export const topics: Readonly<Record<string, (layout: HelpLayout) => Safe>> = {
+  'exit-codes': (layout) =>
+    page([[layout.styles.bold('Exit codes'), ...pairs(Object.entries(exitMeanings), layout)]]),
+  environment: (layout) =>
+    page([
+      [layout.styles.bold('Environment'), ...pairs(environment, layout)],
+      paragraph(
+        'Order: flag, then GOV_* variable, then .gov.json of the project (output, project and env only), then the context, then the default.',
+        layout,
+      ),
+    ]),
+  formatting: (layout) =>
+    page([
+      [layout.styles.bold('Output formats (-o)'), ...pairs(formatting, layout)],
+      paragraph(
+        'Standard output carries data only; everything else goes to standard error. With json and ndjson an error is one JSON object there. Text from elsewhere is shown with control, bidi and invisible characters written as \\u202e; in JSON they are escaped.',
+        layout,
+      ),
+    ]),
+};

@@ -1,0 +1,107 @@
+/**
+ * Commands made from contract rows: a row with a `command` becomes one, with its path parameters as
+ * arguments and its query and body members as flags. Nothing of it is typed again here but the few names
+ * that are shorter on a command line. `test/cli/program/manifest.test.ts` proves it for every row.
+ */
+import type { Operation } from '../../contract/operation.ts';
+import { table } from '../../contract/table.ts';
+import type { OperationId } from '../../contract/table.ts';
+import type { ArgSpec, CommandSpec, FlagSpec } from './command.ts';
+import { schemaOf } from './schema.ts';
+import type { Schema } from './schema.ts';
+
+/** Contract member → name of its flag, where that differs. */
+const shorter: Readonly<Record<string, string>> = {
+  runId: 'run',
+  eventType: 'type',
+  startTime: 'since',
+  endTime: 'until',
+  aiSystemId: 'aiSystem',
+};
+export const flagName = (member: string): string => shorter[member] ?? member;
+
+/** What lists take beside the row's own query. */
+const listFlags = {
+  limit: { type: 'integer', minimum: 1, value: 'N', description: 'At most this many; without it, one page' },
+  all: { type: 'boolean', description: 'All pages' },
+  cursor: { type: 'string', value: 'CURSOR', description: 'Go on where an earlier page ended' },
+} as const satisfies Record<string, FlagSpec>;
+
+const upper = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+
+function flagOf(member: string, schema: Schema, required: boolean): FlagSpec {
+  const description = schema.description ?? '';
+  const more = required ? ({ required: true } as const) : {};
+  const value = upper(flagName(member));
+  const options = schema.anyOf?.map((each) => each.const).filter((each) => typeof each === 'string') ?? [];
+  if (options.length > 0) return { type: 'string', choices: options, value, description, ...more };
+  if (schema.type === 'boolean') return { type: 'boolean', description };
+  if (schema.type === 'integer') {
+    const { minimum = 0, maximum } = schema;
+    return {
+      type: 'integer',
+      value: 'N',
+      minimum,
+      description,
+      ...(maximum === undefined ? {} : { maximum }),
+      ...more,
+    };
+  }
+  if (schema.format === 'date-time') return { type: 'time', value: 'TIME', description, ...more };
+  if (schema.type === 'array' && schema.items?.type === 'string')
+    return { type: 'strings', value, description, ...more };
+  if (schema.type !== 'string') return { type: 'json', value: 'JSON|@FILE', description, ...more };
+  const { pattern, maxLength } = schema;
+  const bounds = {
+    ...(pattern === undefined ? {} : { pattern }),
+    ...(maxLength === undefined ? {} : { maxLength }),
+  };
+  return { type: 'string', value, description, ...bounds, ...more };
+}
+
+function flagsOf(row: Operation): Record<string, FlagSpec> {
+  const flags: Record<string, FlagSpec> = {};
+  for (const part of [row.query, row.body]) {
+    const schema = schemaOf(part);
+    for (const [member, each] of Object.entries(schema.properties ?? {})) {
+      flags[flagName(member)] = flagOf(member, each, schema.required?.includes(member) ?? false);
+    }
+  }
+  const isList = schemaOf(row.query).properties?.['cursor'] !== undefined;
+  return isList ? { ...flags, ...listFlags } : flags;
+}
+
+const argsOf = (row: Operation): ArgSpec[] =>
+  Object.entries(schemaOf(row.params).properties ?? {}).map(([name, schema]) => ({
+    name,
+    description: schema.description ?? '',
+  }));
+
+/** A call with every required part, for `--help`. */
+function exampleOf(
+  name: string,
+  args: readonly ArgSpec[],
+  flags: Readonly<Record<string, FlagSpec>>,
+): string {
+  const words = ['gov', name, ...args.map((arg) => arg.name)];
+  for (const [flag, spec] of Object.entries(flags))
+    if (spec.required) words.push(`--${flag}`, spec.value ?? 'VALUE');
+  return words.join(' ');
+}
+
+export function specOf(id: OperationId, name: string): CommandSpec {
+  const row: Operation = table[id];
+  const args = argsOf(row);
+  const flags = flagsOf(row);
+  const example = exampleOf(name, args, flags);
+  const more = flags['all'] === undefined ? [] : [`${example} --all -o ndjson`];
+  const changes = row.method === 'GET' ? {} : ({ changes: true } as const);
+  return { name, summary: row.summary, args, flags, operation: id, examples: [example, ...more], ...changes };
+}
+
+/** The commands that rows make under one noun. */
+export const generatedSpecs = (noun: string): CommandSpec[] =>
+  Object.entries<Operation>(table).flatMap(([id, { command }]) =>
+    // the key comes from the table
+    command?.split(' ')[0] === noun ? [specOf(id as OperationId, command)] : [],
+  );

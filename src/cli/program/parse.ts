@@ -1,0 +1,245 @@
+/**
+ * From words to a command: commander parses by the specs; what it found is returned, not run, so that a
+ * usage error is told apart from a failure. Global flags count before and after the verb.
+ * `test/cli/program/parse.test.ts` holds the grammar.
+ */
+import { Command, CommanderError, Option } from 'commander';
+import { version } from '../../client/version.ts';
+import type { CommandSpec, FlagSpec } from './command.ts';
+import { CliError, usage } from './exit.ts';
+import { kebab, readFlag } from './flags.ts';
+import { globalFlags } from './globals.ts';
+import { helpOf, helpOfNoun, helpOfTool } from './help.ts';
+import type { HelpLayout } from './help.ts';
+import { safe } from '../terminal/safe.ts';
+import type { Safe } from '../terminal/safe.ts';
+import type { GivenFlags } from '../context/settings.ts';
+import { allSpecs, specsOf } from '../commands/specs.ts';
+import { nouns, otherNumber } from '../commands/nouns.ts';
+
+/** What the words mean: a command with its values, or a text to print. */
+export interface ParsedCommand {
+  readonly kind: 'command';
+  readonly spec: CommandSpec;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly globals: GivenFlags;
+}
+/** Help or the version, written for the terminal that the global flags describe. */
+export interface ParsedText {
+  readonly kind: 'text';
+  readonly write: (layout: HelpLayout) => Safe;
+  readonly globals: GivenFlags;
+}
+export type Parsed = ParsedCommand | ParsedText;
+
+interface Found {
+  readonly spec: CommandSpec;
+  readonly words: readonly unknown[];
+  readonly command: Command;
+}
+
+type Writing = ParsedText['write'];
+
+/** The verb's option text: `-o, --output <FORMAT>`. */
+function optionOf(name: string, spec: FlagSpec): Option {
+  const short = spec.short === undefined ? '' : `-${spec.short}, `;
+  const value = spec.type === 'boolean' ? '' : ` <${spec.value ?? 'VALUE'}>`;
+  const option = new Option(`${short}--${kebab(name)}${value}`, spec.description);
+  if (spec.hidden) option.hideHelp();
+  if (spec.required) option.makeOptionMandatory();
+  if (spec.type === 'strings') {
+    option.argParser((text: string, before: readonly string[] = []) => [...before, text]);
+  }
+  return option;
+}
+
+/** Flags that may stand alone; without this they would take the next word as their value. */
+const alone = new Map([
+  ['--debug', '--debug=on'],
+  ['--spool', '--spool='],
+]);
+const prepared = (argv: readonly string[]): string[] => {
+  const end = argv.indexOf('--');
+  return argv.map((word, at) => (end < 0 || at < end ? (alone.get(word) ?? word) : word));
+};
+
+const isMeant = (words: readonly string[], noun: string): boolean =>
+  words.includes(noun) || words.includes(otherNumber(noun) ?? noun);
+
+const verbOf = ({ name }: CommandSpec): string => name.split(' ').at(-1) ?? name;
+
+class Tool {
+  readonly root: Command;
+  readonly #words: readonly string[];
+  #writing: Writing = () => safe``;
+  #found: Found | undefined;
+  #takesVersion = false;
+
+  /** With `whole`, nouns and verbs that are not among the words stand there too, only to be suggested. */
+  constructor(words: readonly string[], whole: boolean) {
+    this.#words = words;
+    // settings of the root are those of every command below it
+    this.root = new Command('gov')
+      .exitOverride()
+      .helpCommand(false)
+      .helpOption('-h, --help', 'Help')
+      .configureOutput({ writeOut: () => {}, writeErr: () => {}, outputError: () => {} })
+      .configureHelp({ formatHelp: () => this.#tell((layout) => helpOfTool(allSpecs(), layout)) });
+    for (const [name, spec] of Object.entries<FlagSpec>(globalFlags)) {
+      this.root.addOption(optionOf(name, spec));
+    }
+    for (const [, noun] of nouns) {
+      if (isMeant(words, noun)) this.#addNoun(noun, specsOf(noun), whole);
+      else if (whole) this.#addNoun(noun, [], whole);
+    }
+    // a verb's own --version is a number; everywhere else it asks for ours
+    if (!this.#takesVersion) this.root.version(version, '-V, --version', 'Version');
+  }
+
+  #addNoun(noun: string, mine: readonly CommandSpec[], whole: boolean): void {
+    const alias = otherNumber(noun);
+    if (mine[0]?.name === noun) return this.#add(this.root, mine[0]);
+    const group = this.root.command(noun);
+    if (alias !== undefined) group.alias(alias);
+    group.configureHelp({ formatHelp: () => this.#tell((layout) => helpOfNoun(noun, mine, layout)) });
+    for (const spec of mine) {
+      const isAsked = whole || this.#words.includes(verbOf(spec));
+      if (isAsked) this.#add(this.#groupOf(group, spec, mine), spec);
+    }
+  }
+
+  /** The group for all but the last word below the noun: `config` of `risk config get`. */
+  #groupOf(noun: Command, spec: CommandSpec, siblings: readonly CommandSpec[]): Command {
+    const [, ...rest] = spec.name.split(' ');
+    return rest.slice(0, -1).reduce((parent, word) => {
+      const known = parent.commands.find((each) => each.name() === word);
+      if (known !== undefined) return known;
+      const path = `${noun.name()} ${word}`;
+      const mine = siblings.filter(({ name }) => name.startsWith(`${path} `));
+      return parent
+        .command(word)
+        .configureHelp({ formatHelp: () => this.#tell((layout) => helpOfNoun(path, mine, layout)) });
+    }, noun);
+  }
+
+  #add(parent: Command, spec: CommandSpec): void {
+    const verb = verbOf(spec);
+    if (spec.flags?.['version'] !== undefined && this.#words.includes(verb)) this.#takesVersion = true;
+    const command = parent.command(verb).allowExcessArguments(false);
+    for (const { name, description, optional, variadic } of spec.args ?? []) {
+      const shown = variadic ? `${name}...` : name;
+      command.argument(optional ? `[${shown}]` : `<${shown}>`, description);
+    }
+    for (const [name, flag] of Object.entries(spec.flags ?? {})) command.addOption(optionOf(name, flag));
+    command
+      .helpOption('-h, --help')
+      .configureHelp({ formatHelp: () => this.#tell((layout) => helpOf(spec, layout)) });
+    command.action((...words: unknown[]) => {
+      this.#found = { spec, command, words };
+    });
+  }
+
+  /** Keeps how to write the text: only when all flags are read is it known whether in colour. */
+  #tell(writing: Writing): string {
+    this.#writing = writing;
+    return '';
+  }
+
+  /** What the words mean, or the text that was asked for. Errors: `CliError` with exit 2. */
+  parse(): Found | Writing {
+    try {
+      this.root.parse([...this.#words], { from: 'user' });
+    } catch (cause) {
+      if (!(cause instanceof CommanderError)) throw cause;
+      if (cause.code === 'commander.version') return () => safe`gov ${version}`;
+      if (cause.code === 'commander.helpDisplayed') return this.#writing;
+      if (cause.code === 'commander.help' && this.root.args.length === 0) return this.#writing;
+      throw this.#refusal(cause);
+    }
+    return this.#found ?? this.#writing;
+  }
+
+  #refusal(cause: CommanderError): CliError {
+    const words = this.#words.filter((word) => !word.startsWith('-'));
+    // no verb was given: commander wrote the help of the noun
+    if (cause.code === 'commander.help') {
+      const [noun = ''] = words;
+      const [, named = noun] = nouns.find(([, each]) => each === noun || otherNumber(each) === noun) ?? [];
+      const isGroup = specsOf(named).some(({ name }) => name.startsWith(`${named} ${words[1]} `));
+      const path = isGroup ? [named, words[1]] : [named];
+      const verbs = specsOf(named)
+        .filter(({ name }) => name.startsWith(`${path.join(' ')} `))
+        .map(({ name }) => name.split(' ')[path.length]);
+      return usage(
+        `expected a verb after ${JSON.stringify(isGroup ? path.join(' ') : noun)}: ${[...new Set(verbs)].join(', ')}`,
+        `gov ${path.join(' ')} --help`,
+      );
+    }
+    const message = cause.message.replace(/^error: /, '');
+    const [sentence = message, suggestion] = message.split('\n');
+    const meant = /Did you mean (.*)\?\)$/.exec(suggestion ?? '')?.[1];
+    const called = allSpecs().find(({ name }) =>
+      [3, 2, 1].some((count) => words.slice(0, count).join(' ') === name),
+    );
+    const help = called === undefined ? 'gov --help' : `gov ${called.name} --help`;
+    return usage(sentence, meant === undefined ? help : `did you mean ${meant.replace('one of ', '')}?`);
+  }
+}
+
+/**
+ * Making a command takes commander up to a millisecond. So those that the words do not name are left out at
+ * first; where that finds no command, all are made, for help and refusals.
+ */
+function readWords(words: readonly string[]): { tool: Tool; found: Found | Writing } {
+  const tool = new Tool(words, false);
+  const found = commandIn(tool);
+  if (found !== undefined) return { tool, found };
+  const whole = new Tool(words, true);
+  return { tool: whole, found: whole.parse() };
+}
+
+function commandIn(tool: Tool): Found | undefined {
+  try {
+    const found = tool.parse();
+    return typeof found === 'function' ? undefined : found;
+  } catch (error) {
+    if (error instanceof CliError) return undefined;
+    throw error;
+  }
+}
+
+/** Reads the words. `now`: for times relative to it. Errors: `CliError` with exit 2. Cost: some milliseconds. */
+export function parse(argv: readonly string[], now: number): Parsed {
+  const { tool, found } = readWords(prepared(argv));
+  const { input, ...given } = tool.root.opts<Record<string, string | boolean | undefined>>();
+  // commander reads --no-input as the negation of an option input
+  const globals = { ...given, noInput: input === false };
+  if (typeof found === 'function') return { kind: 'text', write: found, globals };
+  const { spec, words, command } = found;
+  return { kind: 'command', spec, args: argsOf(spec, words), flags: flagsOf(spec, command, now), globals };
+}
+
+function argsOf(spec: CommandSpec, words: readonly unknown[]): Record<string, unknown> {
+  const args = Object.fromEntries((spec.args ?? []).map((arg, at) => [arg.name, words[at]]));
+  for (const [name, value] of Object.entries(args)) {
+    if (value === '') throw usage(`${name}: expected a value, got an empty one`);
+  }
+  return args;
+}
+
+function flagsOf(spec: CommandSpec, command: Command, now: number): Record<string, unknown> {
+  const given = command.opts<Record<string, string | boolean | readonly string[] | undefined>>();
+  const flags: Record<string, unknown> = {};
+  for (const [name, flag] of Object.entries(spec.flags ?? {})) {
+    const value = given[name];
+    const read = (text: string): unknown => readFlag({ flag: `--${kebab(name)}`, spec: flag, text, now });
+    if (flag.type === 'boolean') flags[name] = value === true;
+    else if (flag.type === 'strings') {
+      const texts = Array.isArray(value) ? (value as readonly string[]) : [];
+      const parts = flag.separator === undefined ? texts : texts.flatMap((text) => text.split(/,\s*/));
+      flags[name] = parts.map(read);
+    } else flags[name] = typeof value === 'string' ? read(value) : undefined;
+  }
+  return flags;
+}

@@ -1,0 +1,89 @@
+/**
+ * `gov events push`: reads events, or recordings of other programs, and records them in batches. With a spool every
+ * batch is on the disk before it is sent, and reading never waits for the service.
+ *
+ * What repeats nothing: batches of a file are cut by its content alone, so the same command gives the same
+ * idempotency keys. What a failure leaves unsent is therefore either in the spool, or sent again by the same command.
+ * Of a file that cannot be read to its end only full batches are sent, as their keys hold after it is mended; what
+ * came through a pipe cannot come again and is sent as far as it was read. Proven by `test/cli/push/run.test.ts`.
+ */
+import { exit, failureOf } from '../program/exit.ts';
+import { safe } from '../terminal/safe.ts';
+import { Progress } from './progress.ts';
+import { MemoryQueue, type BatchQueue } from './queue.ts';
+import { readSources } from './reader.ts';
+import { counted } from './count.ts';
+import { Report } from './report.ts';
+import { findSources, isPipe } from './source.ts';
+import { explained, interrupted, transfer } from './transfer.ts';
+import { planOf, type PushIo, type PushOptions, type Work } from './work.ts';
+
+export type { PushIo, PushOptions } from './work.ts';
+
+/** Pushes; answers the exit code 0 or 9. Every other outcome is thrown, after the summary. */
+export async function eventsPush(options: PushOptions, io: PushIo): Promise<number> {
+  const sources = findSources(options.files, io.cwd);
+  const progress = new Progress({
+    totalBytes: sources.reduce<number | null>(
+      (sum, { size }) => (sum === null || size === null ? null : sum + size),
+      0,
+    ),
+    tty: io.progress?.tty ?? false,
+    now: io.now,
+    write: io.progress?.write ?? (() => {}),
+  });
+  const report = new Report(io.out, { progress, tell: io.tell });
+  const work: Work = { options, io, sources, progress, report };
+  if (options.dryRun) await dryRun(work);
+  else if (options.spool === undefined) await pushFromMemory(work);
+  else {
+    const { pushThroughSpool } = await import('./spooled.ts');
+    await pushThroughSpool(work, options.spool);
+  }
+  return report.rejected > 0 && options.failOn === 'rejected' ? exit.partial : exit.ok;
+}
+
+async function dryRun(work: Work): Promise<void> {
+  const { io, sources, report } = work;
+  const { loadCheck } = await import('./check.ts');
+  const check = await loadCheck(io.now);
+  const queue: Pick<BatchQueue, 'put'> = {
+    put: (batch) => {
+      const results = batch.events.map((event) => {
+        const reason = check(event);
+        return reason === null
+          ? ({ eventId: null, status: 'accepted' } as const)
+          : ({ eventId: null, status: 'rejected', reason } as const);
+      });
+      return report.judged(batch, { results, duplicates: 0 });
+    },
+  };
+  let failure: unknown;
+  try {
+    await readSources(sources, { plan: planOf(work, undefined), queue, signal: io.signal });
+  } catch (thrown) {
+    failure = thrown;
+  }
+  await report.finish({ dryRun: true, members: { dryRun: true } });
+  if (failure !== undefined) throw failure;
+}
+
+async function pushFromMemory(work: Work): Promise<void> {
+  const { options, report, progress, sources, io } = work;
+  const queue = new MemoryQueue(options.concurrency);
+  const failure = await transfer(work, { queue, plan: planOf(work, undefined) });
+  const lost = failure !== undefined && sources.some(isPipe) ? progress.unsent : 0;
+  const sentences = [
+    ...(io.signal.aborted ? [interrupted(report)] : []),
+    ...(lost > 0
+      ? [safe`${counted(lost, 'event')} read and not acknowledged; from a pipe they are lost without --spool`]
+      : []),
+  ];
+  await report.finish({ dryRun: false, sentences });
+  if (failure === undefined) return;
+  const again =
+    failureOf(failure).exit === exit.usage
+      ? 'correct the input and run it again'
+      : 'run the same command again';
+  throw explained(failure, `${again}: what was recorded is known for 24 hours`);
+}

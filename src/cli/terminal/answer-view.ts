@@ -1,0 +1,86 @@
+/**
+ * The view of what an operation answers. Read from the answer's schema in the contract, so a new member needs nothing
+ * here; `preferred` only says which columns fit a terminal, and in which order. `test/cli/program/manifest.test.ts` holds every
+ * row to it.
+ */
+import type { Answer } from '../../client/create.ts';
+import type { ItemOf } from '../../client/paginate.ts';
+import { table } from '../../contract/table.ts';
+import type { OperationId, Table } from '../../contract/table.ts';
+import { schemaOf } from '../program/schema.ts';
+import type { Schema } from '../program/schema.ts';
+import type { Kind, View } from './view.ts';
+
+type Item<Row> = Row extends Table[OperationId]
+  ? [ItemOf<Answer<Row>>] extends [never]
+    ? Answer<Row>['body']
+    : ItemOf<Answer<Row>>
+  : never;
+type Preferred = { readonly [Id in OperationId]?: readonly (keyof Item<Table[Id]> & string)[] };
+
+const preferred: Preferred = {
+  listEvents: ['sequence', 'timestamp', 'eventType', 'actor', 'resource', 'action', 'eventId'],
+  listRuns: ['runId', 'events', 'firstTimestamp', 'lastTimestamp', 'proofs', 'sealed', 'lastDecision'],
+  listProofs: ['proofId', 'runId', 'schemaVersion', 'layers', 'createdAt'],
+  listPolicies: ['id', 'status', 'activeVersion', 'latestVersion', 'name', 'updatedAt'],
+  listPolicyVersions: ['version', 'action', 'severity', 'text', 'policyHash', 'createdAt'],
+  listPolicyEvaluations: ['id', 'runId', 'combined', 'policySource', 'policyCount', 'evaluatedAt'],
+  listRiskDecisions: ['id', 'runId', 'action', 'wouldBeAction', 'score', 'evaluatedAt'],
+  listApprovals: ['approvalId', 'status', 'runId', 'reason', 'requestedAt', 'expiresAt'],
+  listExports: [
+    'exportId',
+    'resource',
+    'format',
+    'status',
+    'rowCount',
+    'sizeBytes',
+    'createdAt',
+    'expiresAt',
+  ],
+  listErasures: ['erasureId', 'sequence', 'reasonCode', 'leaves', 'fields', 'executedAt'],
+  listReplays: ['replayId', 'runId', 'status', 'stepsCount', 'driftCount', 'warningsCount', 'createdAt'],
+  listProjects: ['id', 'name', 'environment', 'createdAt', 'updatedAt'],
+  listApiKeys: ['keyId', 'name', 'status', 'scopes', 'prefix', 'lastUsedAt', 'expiresAt'],
+  listDataPlanes: ['dataPlaneId', 'name', 'status', 'enrolledAt', 'missing', 'lastReport'],
+  listUsageReports: [
+    'reportId',
+    'sequence',
+    'attestation',
+    'linked',
+    'periodEnd',
+    'treeSize',
+    'epoch',
+    'receivedAt',
+  ],
+  listJobs: ['jobId', 'type', 'runId', 'status', 'createdAt', 'durationMs', 'errorSummary'],
+};
+
+function kindOf(name: string, schema: Schema): Kind {
+  const one = schema.anyOf?.find((each) => each.type !== 'null') ?? schema;
+  if (one.format === 'date-time') return 'time';
+  if (one.pattern?.startsWith('^sha256:') === true) return 'hash';
+  if (one.type === 'integer' || one.type === 'number') return 'count';
+  if (one.type === 'boolean') return 'flag';
+  return /^id$|Id$/.test(name) ? 'id' : 'text';
+}
+
+/** The view of an operation's first success answer. */
+export function viewOf(id: OperationId): View {
+  const [body] = Object.values<unknown>(table[id].success);
+  const schema = schemaOf(body);
+  const items = listMember(schema);
+  const item = items === undefined ? schema : (schema.properties?.[items]?.items ?? {});
+  const wide = Object.entries(item.properties ?? {}).map(([name, each]) => ({
+    name,
+    kind: kindOf(name, each),
+  }));
+  const wanted: readonly string[] | undefined = preferred[id];
+  const columns = wanted?.flatMap((name) => wide.filter((column) => column.name === name)) ?? wide;
+  return { columns, wide, items, id: wide.find((column) => /^id$|Id$/.test(column.name))?.name };
+}
+
+/** Lists that are never long have no `nextCursor` beside `data`. */
+function listMember({ properties = {} }: Schema): View['items'] {
+  if (properties['data']?.type === 'array') return 'data';
+  return properties['nextCursor'] === undefined ? undefined : 'events';
+}

@@ -1,0 +1,131 @@
+/**
+ * The streams, environment and clock a command runs in, so that tests and other hosts can give their own.
+ * Writing waits for a slow reader; a reader that went away (EPIPE) ends the command quietly, and any other
+ * write error, such as a full disk behind `>`, is a failure. `test/cli/pipes.test.ts` proves it.
+ */
+import { addAbortSignal } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
+import { CliError, exit } from '../program/exit.ts';
+import { whyUnwritable } from './write-fault.ts';
+
+export interface OutputStream extends Writable {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+export interface InputStream extends Readable {
+  readonly isTTY?: boolean;
+}
+
+export interface Io {
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** Standard input is opened when first read: opening it takes 5 ms, and few commands do. */
+export const processIo = (): Io => ({
+  get stdin() {
+    return process.stdin;
+  },
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  cwd: process.cwd(),
+  now: Date.now,
+});
+
+/** The reader of our output went away: not an error, only the end. */
+export class OutputClosed extends Error {
+  override readonly name = 'OutputClosed';
+}
+
+const isBrokenPipe = (cause: unknown): boolean =>
+  cause instanceof Error &&
+  'code' in cause &&
+  (cause.code === 'EPIPE' || cause.code === 'ERR_STREAM_DESTROYED');
+
+/** Writes to one stream in order, waiting where its reader is slow. */
+export class Writer {
+  readonly #stream: OutputStream;
+  #failure: Error | undefined;
+  #waiting: (() => void)[] = [];
+  #dropping = false;
+
+  /** With `ignore errors`, what cannot be written is dropped: remarks must not end the work. */
+  constructor(stream: OutputStream, errors: 'report' | 'ignore errors' = 'report') {
+    this.#stream = stream;
+    stream.on('error', (cause: Error) => {
+      if (errors === 'ignore errors') return this.#drop();
+      this.#failure ??= isBrokenPipe(cause)
+        ? new OutputClosed('the reader went away', { cause })
+        : new CliError(exit.error, `standard output: ${whyUnwritable(cause)}`, {
+            code: 'WRITE_FAILED',
+            cause,
+          });
+      this.#wake();
+    });
+    stream.on('drain', () => this.#wake());
+  }
+
+  #drop(): void {
+    this.#dropping = true;
+    this.#wake();
+  }
+
+  /** Rejects with `OutputClosed`, or exit 1 where what is behind it takes no more. */
+  async write(chunk: string | Uint8Array): Promise<void> {
+    this.#check();
+    if (this.#dropping) return;
+    if (this.#stream.write(chunk)) return;
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#check();
+  }
+
+  /** Resolves when all that was written has left the process. */
+  async flush(): Promise<void> {
+    this.#check();
+    if (this.#dropping) return;
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+      this.#stream.write('', () => resolve());
+    });
+    this.#check();
+  }
+
+  #check(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
+
+export interface ReadOptions {
+  readonly maxBytes: number;
+  /** What is read, for messages; default standard input. */
+  readonly name?: string;
+  /** Ends the reading; a terminal would be waited on for ever. */
+  readonly signal: AbortSignal;
+}
+
+/** All of a stream. Throws a RangeError beyond `maxBytes`, an AbortError when the signal fires. */
+export async function readAll(
+  stream: Readable,
+  { maxBytes, signal, name = 'standard input' }: ReadOptions,
+): Promise<Uint8Array> {
+  addAbortSignal(signal, stream);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer | string>) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    size += bytes.length;
+    if (size > maxBytes) throw new RangeError(`${name}: expected at most ${maxBytes} bytes, got more`);
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks, size);
+}

@@ -1,0 +1,240 @@
+/**
+ * Everything a command prints. Standard output carries data only, in the chosen format; all else goes to
+ * standard error. Only `Safe` text and JSON get out, so remote text cannot drive a terminal.
+ * `test/cli/terminal/out.test.ts` and `test/cli/pipes.test.ts` hold the rules.
+ */
+import { failureOf } from '../program/exit.ts';
+import type { Failure } from '../program/exit.ts';
+import type { Writer } from './io.ts';
+import { Safe, safe, stylesFor } from './safe.ts';
+import type { Styles } from './safe.ts';
+import type { Settings } from '../context/settings.ts';
+import { csvLine, fullText, Table, tabbed } from './table.ts';
+import type { Layout } from './table.ts';
+import type { Column, View } from './view.ts';
+import { yamlLines } from './yaml.ts';
+
+export type Row = Readonly<Record<string, unknown>>;
+/** One page of a list: its items, and where the next one begins. */
+export interface ListPage {
+  readonly items: readonly Row[];
+  readonly nextCursor: string | null;
+}
+
+export interface Streams {
+  readonly stdout: Writer;
+  readonly stderr: Writer;
+}
+
+export class Out {
+  readonly settings: Settings;
+  /** Exit code that stands where the reader goes away: a check sets it before it prints. */
+  verdict = 0;
+  /** For standard output. */
+  readonly styles: Styles;
+  readonly #errorStyles: Styles;
+  readonly #stdout: Writer;
+  readonly #stderr: Writer;
+  readonly #now: () => number;
+
+  constructor(streams: Streams, settings: Settings, now: () => number) {
+    this.settings = settings;
+    this.styles = stylesFor(settings.color);
+    this.#errorStyles = stylesFor(settings.colorErrors);
+    this.#stdout = streams.stdout;
+    this.#stderr = streams.stderr;
+    this.#now = now;
+  }
+
+  /** The format that applies: `tsv` where nobody chose one and the output is not a terminal. */
+  get format(): string {
+    const { format, formatFrom, tty } = this.settings;
+    return formatFrom === 'default' && !tty ? 'tsv' : format;
+  }
+
+  get isJson(): boolean {
+    return this.format === 'json' || this.format === 'ndjson';
+  }
+
+  /** A person reads: labels, colours and advice are welcome on standard output. */
+  get isHuman(): boolean {
+    return this.format === 'table' || this.format === 'wide';
+  }
+
+  /** One line of data. */
+  line(text: Safe): Promise<void> {
+    return this.#stdout.write(`${text}\n`);
+  }
+
+  lines(texts: readonly Safe[]): Promise<void> {
+    return texts.length === 0 ? Promise.resolve() : this.line(Safe.join(texts, '\n'));
+  }
+
+  /** One JSON value on a line of its own; `indent` as for JSON.stringify. */
+  json(value: unknown, indent = this.format === 'json' ? 2 : 0): Promise<void> {
+    return this.line(Safe.json(value, indent));
+  }
+
+  /** Bytes that the user asked for as they are. Only where standard output is no terminal. */
+  raw(bytes: Uint8Array): Promise<void> {
+    return this.#stdout.write(bytes);
+  }
+
+  /** A question, or what somebody has to do now, on standard error; also with --quiet. */
+  prompt(text: Safe): Promise<void> {
+    return this.#stderr.write(String(text));
+  }
+
+  /** A remark on standard error, silenced by --quiet. */
+  async note(text: Safe): Promise<void> {
+    if (!this.settings.quiet) await this.#stderr.write(`${text}\n`);
+  }
+
+  warn(text: Safe): Promise<void> {
+    return this.note(safe`${this.#errorStyles.yellow('warning:')} ${text}`);
+  }
+
+  /** A remark for --verbose. */
+  async detail(text: Safe): Promise<void> {
+    if (this.settings.verbose || this.settings.debug !== 'off') await this.#stderr.write(`${text}\n`);
+  }
+
+  /** A line of --debug; given only where that is on. */
+  async debug(text: Safe): Promise<void> {
+    if (this.settings.debug !== 'off') await this.#stderr.write(`${this.#errorStyles.dim(text)}\n`);
+  }
+
+  /** One resource. */
+  async one(value: unknown, view: View): Promise<void> {
+    const row = (typeof value === 'object' && value !== null ? value : {}) as Row;
+    switch (this.format) {
+      case 'json':
+      case 'ndjson':
+        return this.json(value);
+      case 'yaml':
+        return this.lines(yamlLines(value));
+      case 'csv':
+        await this.line(csvLine(view.wide.map(({ name }) => name)));
+        return this.line(csvLine(view.wide.map(({ name }) => row[name])));
+      case 'id':
+        return this.line(Safe.cell(String(row[view.id ?? ''] ?? '')));
+      case 'tsv':
+        return this.lines(
+          Object.entries(row).map(([name, each]) => tabbed(pairColumns, { name, value: each })),
+        );
+      default:
+        return this.lines(this.#card(row));
+    }
+  }
+
+  /** Names to the left, values to the right, nested values below. */
+  #card(row: Row): Safe[] {
+    const entries = Object.entries(row);
+    const width = entries.reduce((most, [name]) => Math.max(most, name.length), 0);
+    const lines: Safe[] = [];
+    for (const [name, value] of entries) {
+      const label = this.styles.bold(name.padEnd(width));
+      if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) {
+        lines.push(label);
+        for (const line of yamlLines(value, '  ')) lines.push(line);
+      } else {
+        lines.push(safe`${label}  ${fullText(value) || '-'}`);
+      }
+    }
+    return lines;
+  }
+
+  /** Pages of resources as they come; `wrapper` names the list member in JSON, as in the API. */
+  async list(pages: AsyncIterable<ListPage>, view: View, wrapper: string): Promise<void> {
+    if (this.format === 'json' || this.format === 'yaml') return this.#whole(pages, wrapper);
+    const table = new Table(this.format === 'wide' ? view.wide : view.columns, this.#layout());
+    let count = 0;
+    let nextCursor: string | null = null;
+    if (this.format === 'csv') await this.line(csvLine(view.wide.map(({ name }) => name)));
+    for await (const page of pages) {
+      count += page.items.length;
+      ({ nextCursor } = page);
+      if (this.isHuman && page.items.length > 0) await this.lines(table.lines(page.items));
+      else if (!this.isHuman) await this.lines(page.items.map((item) => this.#listed(item, view)));
+    }
+    if (count === 0 && this.isHuman) await this.note(safe`nothing found`);
+    if (nextCursor !== null && !this.isJson) {
+      await this.note(safe`${count} shown, there are more: --all, or --cursor ${nextCursor}`);
+    }
+  }
+
+  /** Rows of a table that is a part of an answer: for people, or in the formats of a pipe. */
+  async table(rows: readonly Row[], columns: readonly Column[]): Promise<void> {
+    if (this.isHuman) {
+      return rows.length === 0 ? undefined : this.lines(new Table(columns, this.#layout()).lines(rows));
+    }
+    if (this.format !== 'csv') return this.lines(rows.map((row) => tabbed(columns, row)));
+    await this.line(csvLine(columns.map(({ name }) => name)));
+    return this.lines(rows.map((row) => csvLine(columns.map(({ name }) => row[name]))));
+  }
+
+  #listed(item: Row, view: View): Safe {
+    if (this.format === 'ndjson') return Safe.json(item);
+    if (this.format === 'id') return Safe.cell(String(item[view.id ?? ''] ?? ''));
+    if (this.format === 'csv') return csvLine(view.wide.map(({ name }) => item[name]));
+    return tabbed(view.columns, item);
+  }
+
+  /** Collected first: a JSON value must be whole or not there. */
+  async #whole(pages: AsyncIterable<ListPage>, wrapper: string): Promise<void> {
+    const items: Row[] = [];
+    let nextCursor: string | null = null;
+    for await (const page of pages) {
+      for (const item of page.items) items.push(item);
+      ({ nextCursor } = page);
+    }
+    const value = { [wrapper]: items, nextCursor };
+    return this.format === 'json' ? this.json(value) : this.lines(yamlLines(value));
+  }
+
+  #layout(): Layout {
+    const { tty, columns, format } = this.settings;
+    const short = tty && format === 'table';
+    return { width: short ? columns : Infinity, short, now: this.#now(), styles: this.styles };
+  }
+
+  /** Tells of a failure on standard error: an object for JSON formats, else what, why and what to do. */
+  async fail(thrown: unknown, asJson: boolean): Promise<Failure> {
+    const failure = failureOf(thrown);
+    if (asJson) {
+      const { exit: _exit, ...error } = failure;
+      await this.#stderr.write(`${Safe.json({ error })}\n`);
+    } else {
+      await this.#stderr.write(`${Safe.join(this.#told(failure), '\n')}\n`);
+    }
+    if (this.settings.debug !== 'off' && thrown instanceof Error) {
+      await this.debug(Safe.clean(thrown.stack ?? thrown.message));
+    }
+    return failure;
+  }
+
+  #told(failure: Failure): Safe[] {
+    const { red, dim } = this.#errorStyles;
+    const lines = [safe`${red('error:')} ${failure.message}`];
+    for (const { pointer, in: place, detail } of failure.errors ?? []) {
+      const fault = `${place} ${pointer === '' ? '/' : pointer}: ${detail}`;
+      // the message often ends with the first one
+      if (!failure.message.endsWith(fault)) lines.push(safe`  ${fault}`);
+    }
+    if (failure.hint !== undefined) lines.push(safe`  ${failure.hint}`);
+    for (const next of failure.next) lines.push(safe`  try: ${next}`);
+    if (failure.requestId !== undefined) lines.push(dim(safe`  (request id ${failure.requestId})`));
+    return lines;
+  }
+
+  /** Resolves when both streams have passed everything on. */
+  async flush(): Promise<void> {
+    await this.#stdout.flush();
+    await this.#stderr.flush();
+  }
+}
+
+const pairColumns = [
+  { name: 'name', kind: 'text' },
+  { name: 'value', kind: 'text' },
+] as const;

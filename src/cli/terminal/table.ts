@@ -1,0 +1,164 @@
+/**
+ * Tables for a terminal, cut to its width, and tab-separated lines for a pipe, with full values.
+ * `test/cli/terminal/table.test.ts` holds both.
+ */
+import { marked } from '../../core/export/csv.ts';
+import { Safe } from './safe.ts';
+import type { Styles } from './safe.ts';
+import type { Column } from './view.ts';
+import { cut, pad, widthOf } from './width.ts';
+
+export interface Layout {
+  /** Terminal columns; Infinity: nothing is cut. */
+  readonly width: number;
+  /** Short times and hashes. */
+  readonly short: boolean;
+  /** Milliseconds since the epoch, for "2 min ago". */
+  readonly now: number;
+  readonly styles: Styles;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** `3 min ago`; beyond a month the date. */
+export function relativeTime(text: string, now: number): string {
+  const at = Date.parse(text);
+  if (Number.isNaN(at)) return text;
+  const seconds = Math.round((now - at) / 1000);
+  const future = seconds < 0;
+  const past = Math.abs(seconds);
+  if (past < 5) return 'now';
+  const steps = [
+    [60, 1, 's'],
+    [3600, 60, 'min'],
+    [86_400, 3600, 'h'],
+    [30 * 86_400, 86_400, 'd'],
+  ] as const;
+  const step = steps.find(([below]) => past < below);
+  if (step === undefined) return text.slice(0, 10);
+  const amount = `${Math.floor(past / step[1])} ${step[2]}`;
+  return future ? `in ${amount}` : `${amount} ago`;
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What names an object or list to a reader who sees one cell of it. */
+function brief(value: unknown): string {
+  if (Array.isArray(value)) return value.map(brief).join(', ');
+  if (!isObject(value)) return String(value);
+  const name = value['name'] ?? value['id'];
+  return typeof name === 'string' ? name : JSON.stringify(value);
+}
+
+/** The full value on one line: texts as they are, the rest as JSON. */
+export function fullText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function cellText(value: unknown, kind: Column['kind'], layout: Layout): string {
+  if (value === null || value === undefined) return '-';
+  if (!layout.short) return fullText(value);
+  if (kind === 'time' && typeof value === 'string') return relativeTime(value, layout.now);
+  if (kind === 'hash' && typeof value === 'string') return `${value.slice(0, 19)}…`;
+  if (kind === 'flag') return value === true ? 'yes' : 'no';
+  return typeof value === 'string' ? value : brief(value);
+}
+
+/** `lastServerTimestamp` is headed LAST SERVER TIMESTAMP. */
+const heading = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter}`).toUpperCase();
+
+const gap = 2;
+/** Free text is cut to this before an identifier at the end is left out, and to the second after that. */
+const comfortable = 16;
+const leastWidth = 8;
+
+/** Takes width from the widest free texts, none below `least`. */
+function shrink(
+  widths: number[],
+  columns: readonly Column[],
+  { least, excess }: { least: number; excess: number },
+): void {
+  for (let left = excess; left > 0; left -= 1) {
+    let widest = -1;
+    for (const [at, here] of widths.entries()) {
+      if (columns[at]?.kind !== 'text' || here <= least) continue;
+      if (widest < 0 || here > (widths[widest] ?? 0)) widest = at;
+    }
+    if (widest < 0) return;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+}
+
+/**
+ * Widths that fit: free text is cut, widest first; an identifier at the end gives way before text gets too
+ * short to read; at last columns fall off the end. Identifiers, times and counts are never cut.
+ */
+export function fit(natural: readonly number[], columns: readonly Column[], width: number): number[] {
+  const excess = (widths: readonly number[]): number =>
+    widths.reduce((sum, each) => sum + each + gap, -gap) - width;
+  for (let count = natural.length; ; count -= 1) {
+    const isIdLast = count > 1 && columns[count - 1]?.kind === 'id';
+    const widths = natural.slice(0, count);
+    shrink(widths, columns, { least: isIdLast ? comfortable : leastWidth, excess: excess(widths) });
+    if (count <= 1 || excess(widths) <= 0) return widths;
+  }
+}
+
+/** Lines of a table; keeps its widths, so that further pages line up with the first. */
+export class Table {
+  readonly #columns: readonly Column[];
+  readonly #layout: Layout;
+  #widths: number[] | undefined;
+
+  constructor(columns: readonly Column[], layout: Layout) {
+    this.#columns = columns;
+    this.#layout = layout;
+  }
+
+  /** The header comes with the first call. */
+  lines(rows: readonly Row[]): Safe[] {
+    const cells = rows.map((row) =>
+      this.#columns.map((column) => Safe.cell(cellText(row[column.name], column.kind, this.#layout))),
+    );
+    if (this.#widths !== undefined) return cells.map((each) => this.#line(each));
+    const header = this.#columns.map((column) => Safe.cell(heading(column.name)));
+    const natural = header.map((head, at) =>
+      cells.reduce((most, each) => Math.max(most, widthOf(each[at] ?? head)), widthOf(head)),
+    );
+    this.#widths = fit(natural, this.#columns, this.#layout.width);
+    return [this.#layout.styles.bold(this.#line(header)), ...cells.map((each) => this.#line(each))];
+  }
+
+  #line(cells: readonly Safe[]): Safe {
+    const widths = this.#widths ?? [];
+    const shown = widths.map((width, at) => {
+      const cell = cut(cells[at] ?? Safe.cell(''), width);
+      if (this.#columns[at]?.kind === 'count')
+        return Safe.join([Safe.cell(' '.repeat(width - widthOf(cell))), cell], '');
+      return at === widths.length - 1 ? cell : pad(cell, width);
+    });
+    return Safe.join(shown, '  ');
+  }
+}
+
+/** One line of a pipe: full values between tabs; tabs and newlines inside them show as `\t`, `\n`. */
+export const tabbed = (columns: readonly Column[], row: Row): Safe =>
+  Safe.join(
+    columns.map((column) => Safe.cell(fullText(row[column.name]))),
+    '\t',
+  );
+
+/**
+ * One CSV line (RFC 4180). What a spreadsheet would run as a formula has a `'` before it, as in exports (`src/core/export/csv.ts`,
+ * contract K10); numbers are left as they are.
+ */
+export function csvLine(values: readonly unknown[]): Safe {
+  const cells = values.map((value) => {
+    const whole = fullText(value);
+    const text = String(Safe.cell(typeof value === 'number' ? whole : marked(whole)));
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  });
+  return Safe.clean(`${cells.join(',')}`);
+}

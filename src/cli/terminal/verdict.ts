@@ -1,0 +1,153 @@
+/** Prints what a verification found: loudly where nothing was governed, plainly what was not re-derived. */
+import type { Explanation } from '../../core/proof/bundle.ts';
+import { isVacuous, vacuousCodes, verdictCodes } from '../../core/proof/verdict.ts';
+import type { CheckResult, VacuousCode, Verdict } from '../../core/proof/verdict.ts';
+import type { Out } from './out.ts';
+import { Safe, safe } from './safe.ts';
+import type { Paint, Styles } from './safe.ts';
+import { csvLine } from './table.ts';
+import { plainView } from './view.ts';
+import { wrapped } from './width.ts';
+
+interface Layer {
+  readonly name: string;
+  readonly passed: boolean;
+  readonly basis: 'recomputed' | 'attested' | 'not_checked';
+  readonly code?: string | undefined;
+}
+
+/** A verdict of this machine, or the service's answer, which has fewer members. */
+export interface Told extends Partial<Omit<Verdict, 'layers' | 'code'>> {
+  readonly source: 'offline' | 'service';
+  readonly verified: boolean;
+  readonly proofId: string | null;
+  readonly code?: string | null | undefined;
+  readonly layers: readonly Layer[];
+  readonly checks: readonly CheckResult[];
+  readonly notes: readonly string[];
+  readonly trustedOrigin?: string | null;
+  readonly trustFrom?: string | null;
+  readonly explanations?: readonly Explanation[];
+}
+
+export const meaningOf = (code: string | undefined): string =>
+  code !== undefined && Object.hasOwn(verdictCodes, code)
+    ? verdictCodes[code as keyof typeof verdictCodes]
+    : (code ?? '');
+
+export async function printVerdict(out: Out, told: Told): Promise<void> {
+  const has = (vacuous: VacuousCode): boolean => told.layers.some(({ code }) => code === vacuous);
+  // preimages are texts of several lines, which tab-separated output could only spell
+  const asText = out.isHuman || (out.format === 'tsv' && told.explanations !== undefined);
+  if (asText) await out.lines(human(told, out));
+  else if (out.format === 'tsv' || out.format === 'csv') await out.lines(rows(told, out.format === 'csv'));
+  else await out.one(told, plainView(['proofId'], 'proofId'));
+  if (asText && told.notes.length > 0) return;
+  if (has('NO_POLICY_ACTIVE')) {
+    await out.warn(
+      safe`NO POLICY WAS ACTIVE during this run: policy_compliance holds because nothing was governed`,
+    );
+  }
+  if (has('NO_DECISION_REPLAYED')) {
+    await out.warn(
+      safe`NO DECISION WAS REPLAYED: replay_determinism holds because this run has no decisions`,
+    );
+  }
+}
+
+/** `kind name result …`, one line each. */
+function rows(told: Told, asCsv: boolean): Safe[] {
+  const cells: (readonly (string | null | undefined)[])[] = [
+    ['proof', told.proofId, told.verified ? 'verified' : 'not verified', told.code],
+    ...told.layers.map(({ name, passed, basis, code }) => [
+      'layer',
+      name,
+      passed ? 'passed' : 'failed',
+      basis,
+      code,
+    ]),
+    ...told.checks.map(({ id, result, code, detail }) => ['check', id, result, code, detail]),
+  ];
+  return cells.map((line) =>
+    asCsv
+      ? csvLine(line)
+      : Safe.join(
+          line.map((cell) => Safe.cell(cell ?? '')),
+          '\t',
+        ),
+  );
+}
+
+function human(told: Told, { styles, settings }: Out): Safe[] {
+  const checks = told.checks.filter(({ result, detail }) => result !== 'not_checked' || detail !== undefined);
+  const { bold, green, red, yellow, dim } = styles;
+  const head = told.verified ? green('✓ verified') : red('✗ NOT VERIFIED');
+  const facts: readonly (readonly [string, string | null | undefined])[] = [
+    ['why', told.verified ? null : meaningOf(told.code ?? undefined)],
+    ['run', told.runId],
+    ['trust', told.trustedOrigin ? `${told.trustedOrigin} (${told.trustFrom ?? ''})` : null],
+  ];
+  const width = Math.max(
+    0,
+    ...[...told.layers.map(({ name }) => name), ...checks.map(({ id }) => id)].map((name) => name.length),
+  );
+  return [
+    safe`${bold(head)}  ${told.proofId ?? ''}`,
+    ...facts.flatMap(([name, value]) => (!value ? [] : [safe`  ${name.padEnd(6)} ${value}`])),
+    ...(told.layers.length === 0
+      ? []
+      : [bold('Layers'), ...told.layers.map((layer) => layerLine(layer, width, styles))]),
+    ...(checks.length === 0
+      ? []
+      : [bold('Checks'), ...checks.map((check) => checkLine(check, width, styles))]),
+    ...legend(told).map((text) => dim(text)),
+    ...told.notes.flatMap((text) => wrapped(text, settings.columns).map((line) => yellow(line))),
+    ...(told.explanations ?? []).flatMap((each) => explanationLines(each, styles)),
+  ];
+}
+
+const mark = (result: 'passed' | 'failed' | 'not_checked', { green, red, dim }: Styles): Safe =>
+  result === 'passed' ? green('✓') : result === 'failed' ? red('✗') : dim('-');
+
+function layerLine({ name, passed, basis, code }: Layer, width: number, styles: Styles): Safe {
+  const vacuous = isVacuous(code);
+  const sign = vacuous ? styles.yellow('!') : mark(passed ? 'passed' : 'failed', styles);
+  const shout: Paint = (text) => styles.bold(styles.yellow(text));
+  const said = vacuous ? shout(vacuousCodes[code].toUpperCase()) : safe`${meaningOf(code)}`;
+  return safe`  ${sign} ${name.padEnd(width)}  ${basis.replace('_', ' ').padEnd(11)}  ${said}`;
+}
+
+export function checkLine(
+  { id, result, code, detail }: CheckResult<string>,
+  width: number,
+  styles: Styles,
+): Safe {
+  const said = [code === undefined ? '' : meaningOf(code), detail ?? '']
+    .filter((text) => text !== '')
+    .join(': ');
+  const note = result === 'not_checked' ? `not checked${said === '' ? '' : `: ${said}`}` : said;
+  return safe`  ${mark(result, styles)} ${id.padEnd(width)}  ${styles.dim(note)}`;
+}
+
+function legend({ layers, source }: Told): string[] {
+  const has = (basis: Layer['basis']): boolean => layers.some((layer) => layer.basis === basis);
+  const where =
+    source === 'offline' ? 'on this machine from what the bundle encloses' : 'by the service from its store';
+  return [
+    ...(has('recomputed') ? [`recomputed: derived again ${where}`] : []),
+    ...(has('attested')
+      ? ['attested: the signed word of the log; the events to derive it from are not enclosed']
+      : []),
+  ];
+}
+
+function explanationLines({ name, preimage, hash, how }: Explanation, { bold, cyan }: Styles): Safe[] {
+  return [
+    safe``,
+    bold(name),
+    safe`  hash      ${hash}`,
+    safe`  repeat    ${cyan(how)}`,
+    safe`  of these ${Buffer.byteLength(preimage)} bytes:`,
+    Safe.clean(preimage),
+  ];
+}

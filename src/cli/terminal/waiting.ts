@@ -1,0 +1,46 @@
+/**
+ * Waiting for a job (contract H1-H7): asks again as the service says in Retry-After, within one deadline.
+ * `test/cli/commands/jobs/wait.test.ts` proves it against a real server.
+ */
+import type { Answer, Client } from '../../client/create.ts';
+import { pause } from '../../client/retry.ts';
+import type { Table } from '../../contract/table.ts';
+import { CliError, exit } from '../program/exit.ts';
+
+export type Job = Answer<Table['getJob']>['body'];
+
+export const defaultWaitMs = 600_000;
+const leastPauseMs = 200;
+const mostPauseMs = 10_000;
+
+export interface WaitOptions {
+  readonly jobId: string;
+  /** On `performance.now()`'s clock. */
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+}
+
+/** The job once it has ended, well or not. Errors: exit 8 at the deadline; the job goes on then. */
+export async function waitForJob(client: Client, { jobId, deadline, signal }: WaitOptions): Promise<Job> {
+  for (let asked = 0; ; asked += 1) {
+    const { body, headers } = await client.getJob({ params: { jobId } });
+    if (body.status === 'completed' || body.status === 'failed') return body;
+    const advised = Number(headers['retry-after'] ?? '0') * 1000;
+    const growing = leastPauseMs * 2 ** Math.min(asked, 4);
+    const delay = Math.min(mostPauseMs, Math.max(growing, Number.isFinite(advised) ? advised : 0));
+    const left = deadline - performance.now();
+    if (left <= 0) {
+      throw new CliError(exit.pending, `job ${jobId} is still ${body.status}; it goes on without us`, {
+        code: 'PENDING',
+        next: [`gov jobs wait ${jobId}`],
+      });
+    }
+    await pause(Math.min(delay, left), signal);
+  }
+}
+
+/** What went wrong with a job, from the only answer that carries it: the list. Empty where it is gone. */
+export async function jobError(client: Client, job: Job): Promise<string> {
+  const { body } = await client.listJobs({ query: { runId: job.runId, status: 'failed' } });
+  return body.data.find(({ jobId }) => jobId === job.jobId)?.errorSummary ?? '';
+}

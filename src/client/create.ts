@@ -1,0 +1,263 @@
+/**
+ * The typed client: one method for each row of the contract table, made at run time from the rows, typed
+ * at compile time by them. Retries, idempotency keys, problems and bounds are the same for all.
+ * `test/client/create.test.ts` proves it against a real server.
+ */
+import type { Agent } from 'node:http';
+import { projectHeader } from '../contract/auth-words.ts';
+import { limits } from '../contract/limits.ts';
+import { accessOf } from '../contract/operation.ts';
+import type { Input, Operation, Output } from '../contract/operation.ts';
+import { table } from '../contract/table.ts';
+import type { OperationId, Table } from '../contract/table.ts';
+import { GovApiError, GovNetworkError } from './errors.ts';
+import type { Environment } from './proxy.ts';
+import { pause, retryDelayMs } from './retry.ts';
+import { Connection } from './transport.ts';
+import type { Reply } from './transport.ts';
+import { version } from './version.ts';
+
+export interface ClientOptions {
+  /** Such as `http://127.0.0.1:7460/api/v1`. */
+  readonly baseUrl: string;
+  /** Sent as `Authorization: Bearer`; only to the host of `baseUrl`. */
+  readonly apiKey?: string | undefined;
+  /** The project that calls act on, where `apiKey` is the token of a person; a key has its own. */
+  readonly project?: string | undefined;
+  /** Deadline of one attempt; default `limits.clientTimeoutSeconds`. */
+  readonly timeoutMs?: number;
+  /** Further attempts after the first; default `limits.clientRetries`. */
+  readonly retries?: number;
+  readonly userAgent?: string;
+  readonly agent?: Agent;
+  /** PEM texts of authorities trusted beside the default ones. */
+  readonly ca?: readonly string[];
+  /** PEM texts of the client's own certificate and key, where the service asks for one. */
+  readonly certificate?: { readonly cert: string; readonly key: string } | undefined;
+  /** Ends every call of this client. */
+  readonly signal?: AbortSignal;
+  /** Where proxies are read; default `process.env`. */
+  readonly env?: Environment;
+  /** Told of each request, answer and retry. Never sees the credential. */
+  readonly observe?: (note: ClientNote) => void;
+}
+
+/** What happened on the wire, without header values that authenticate. */
+export type ClientNote =
+  | { readonly kind: 'request'; readonly method: string; readonly url: string; readonly bytes: number }
+  | {
+      readonly kind: 'response';
+      readonly status: number;
+      readonly ms: number;
+      readonly requestId: string | undefined;
+    }
+  | { readonly kind: 'retry'; readonly attempt: number; readonly delayMs: number; readonly reason: string };
+
+type Part<Key extends string, Value> = [Value] extends [undefined]
+  ? unknown
+  : Record<never, never> extends Value
+    ? { readonly [Name in Key]?: Loose<Value> }
+    : { readonly [Name in Key]: Loose<Value> };
+/** Optional members may also be given as undefined. */
+type Loose<Value> = {
+  readonly [Key in keyof Value]: undefined extends Value[Key] ? Value[Key] | undefined : Value[Key];
+};
+
+export type CallInput<Row extends Operation> = Part<'params', Input<Row>['params']> &
+  Part<'query', Input<Row>['query']> &
+  ([Input<Row>['body']] extends [undefined] ? unknown : { readonly body: Input<Row>['body'] }) & {
+    /** For POST; a random one is made where none is given, and kept over retries. */
+    readonly idempotencyKey?: string | undefined;
+    /** The ETag of an earlier answer: PRECONDITION_FAILED where the resource has another by now. */
+    readonly ifMatch?: Row extends { ifMatch: true } ? string | undefined : never;
+    readonly signal?: AbortSignal | undefined;
+    /** Deadline of one attempt of this call. */
+    readonly timeoutMs?: number | undefined;
+  };
+
+/** One of the row's success statuses with its body; `bytes` is the body as it came. */
+export type Answer<Row extends Operation> = Omit<Output<Row>, 'headers'> & {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Uint8Array;
+} & Output<Row>;
+
+export type Method<Row extends Operation> =
+  Record<never, never> extends CallInput<Row>
+    ? (input?: CallInput<Row>) => Promise<Answer<Row>>
+    : (input: CallInput<Row>) => Promise<Answer<Row>>;
+
+export type Client = { readonly [Id in OperationId]: Method<Table[Id]> } & {
+  readonly connection: Connection;
+  readonly options: ClientOptions;
+  /** Closes the sockets; needed only to end them before the process does. */
+  readonly close: () => void;
+};
+
+/** What any method takes, once its types are checked. */
+export interface UncheckedInput {
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+  readonly idempotencyKey?: string | undefined;
+  readonly ifMatch?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+export interface UncheckedAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * A client for one base URL. Every method answers `{ status, body, headers, bytes }`, or throws
+ * `GovApiError`, `GovNetworkError`, or the signal's reason. Nothing is sent before the first call.
+ */
+export function createClient(options: ClientOptions): Client {
+  const connection = new Connection(options);
+  const methods: Record<string, (input?: UncheckedInput) => Promise<UncheckedAnswer>> = {};
+  for (const [id, row] of Object.entries<Operation>(table)) {
+    methods[id] = (input = {}) => call({ connection, options, row }, input);
+  }
+  const own = { connection, options, close: () => connection.close() };
+  // the loop above makes exactly the members that the mapped type names
+  return Object.assign(methods, own) as unknown as Client;
+}
+
+interface Target {
+  readonly connection: Connection;
+  readonly options: ClientOptions;
+  readonly row: Operation;
+}
+
+async function call(target: Target, input: UncheckedInput): Promise<UncheckedAnswer> {
+  const { options, row } = target;
+  const signals = [options.signal, input.signal].filter((signal) => signal !== undefined);
+  const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
+  const body = input.body === undefined ? undefined : Buffer.from(JSON.stringify(input.body));
+  const request = { path: pathOf(row, input), headers: headersOf(target, input, body), body, signal };
+  const timeoutMs = input.timeoutMs ?? options.timeoutMs ?? limits.clientTimeoutSeconds * 1000;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await attemptOnce(target, { ...request, timeoutMs });
+    } catch (failure) {
+      const delay = retryDelayMs(failure, attempt, Math.random());
+      if (delay === null || attempt >= (options.retries ?? limits.clientRetries)) throw failure;
+      const reason = failure instanceof Error ? failure.message : String(failure);
+      options.observe?.({ kind: 'retry', attempt: attempt + 1, delayMs: delay, reason });
+      await pause(delay, signal);
+    }
+  }
+}
+
+interface Attempt {
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: Uint8Array | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly timeoutMs: number;
+}
+
+async function attemptOnce(target: Target, attempt: Attempt): Promise<UncheckedAnswer> {
+  const { connection, options, row } = target;
+  const url = connection.base.origin + connection.fullPath(attempt.path);
+  options.observe?.({ kind: 'request', method: row.method, url, bytes: attempt.body?.length ?? 0 });
+  // not `performance`, whose first use loads a module
+  const startedAt = process.hrtime.bigint();
+  const reply = await connection.exchange({ ...attempt, method: row.method, maxBytes: limits.responseBytes });
+  const ms = Number(process.hrtime.bigint() - startedAt) / 1e6;
+  options.observe?.({ kind: 'response', status: reply.status, ms, requestId: reply.headers['x-request-id'] });
+  const success = row.success[reply.status];
+  if (success === undefined) throw problemOf(reply);
+  return { status: reply.status, headers: reply.headers, bytes: reply.bytes, body: bodyOf(reply, success) };
+}
+
+function headersOf(
+  { options, row }: Target,
+  input: UncheckedInput,
+  body: Uint8Array | undefined,
+): Record<string, string> {
+  const headers: Record<string, string> = {
+    accept: 'application/json, application/problem+json, */*;q=0.1',
+    'user-agent': options.userAgent ?? `gov/${version} node/${process.versions.node}`,
+  };
+  // what is of the organization is reached, whatever has become of the project
+  const isOfProject = accessOf(row) !== 'organization';
+  Object.assign(headers, credentialHeaders(isOfProject ? options : { ...options, project: undefined }));
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  if (input.ifMatch !== undefined) headers['if-match'] = input.ifMatch;
+  if (row.method === 'POST') headers['idempotency-key'] = input.idempotencyKey ?? crypto.randomUUID();
+  return headers;
+}
+
+/** Who calls, and for which project. */
+export const credentialHeaders = ({ apiKey, project }: ClientOptions): Record<string, string> => ({
+  ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+  ...(project === undefined ? {} : { [projectHeader]: project }),
+});
+
+/** Path with its parameters and the query. Throws where a parameter would change the path's shape. */
+export function pathOf(row: Operation, input: UncheckedInput): string {
+  const path = row.path.replace(/\{([^}]+)\}|\*/g, (whole, name: string | undefined) => {
+    const value = String(input.params?.[name ?? whole] ?? '');
+    const segments = name === undefined ? value.split('/') : [value];
+    if (segments.some((segment) => segment === '' || segment === '.' || segment === '..')) {
+      throw new TypeError(`expected a value for ${name ?? 'the path'}, got ${JSON.stringify(value)}`);
+    }
+    return segments.map(encodeURIComponent).join('/');
+  });
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(input.query ?? {})) {
+    if (value !== undefined) query.append(name, String(value));
+  }
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+function bodyOf(reply: Reply, success: Operation['success'][number]): unknown {
+  if ('empty' in success) return null;
+  if (!('mediaType' in success)) return jsonOf(reply);
+  return String(success.mediaType).startsWith('text/') ? textOf(reply) : reply.bytes;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function textOf(reply: Reply): string {
+  try {
+    return utf8.decode(reply.bytes);
+  } catch (cause) {
+    throw notUnderstood('text that is not UTF-8', cause);
+  }
+}
+
+function jsonOf(reply: Reply): unknown {
+  const text = textOf(reply);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw notUnderstood(
+      `${reply.headers['content-type'] ?? 'a body without a type'} that is not JSON`,
+      cause,
+    );
+  }
+}
+
+const notUnderstood = (got: string, cause: unknown): GovNetworkError =>
+  new GovNetworkError('INVALID_RESPONSE', `expected JSON from the service, got ${got}`, {
+    hint: 'does the base URL end in /api/v1, and is there a proxy in between?',
+    cause,
+  });
+
+/** What the service refused with. */
+export function problemOf(reply: Reply): GovApiError {
+  const isJson = /\bjson\b/.test(reply.headers['content-type'] ?? '');
+  let problem: unknown;
+  try {
+    problem = isJson ? JSON.parse(textOf(reply)) : undefined;
+  } catch {
+    // the status alone still says what happened
+    problem = undefined;
+  }
+  const members = typeof problem === 'object' && problem !== null ? { ...problem } : {};
+  return new GovApiError(reply.status, members, reply.headers);
+}

@@ -1,0 +1,207 @@
+/**
+ * The configuration that a service gives its data planes (issue of hybrid planes, item 6): the policies in force of the
+ * plane's project, the risk router's configuration and what is redacted, as one signed, versioned document that a plane
+ * takes whole or not at all. `src/core/plane/config.ts` says what is signed.
+ */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { environments } from './auth-words.ts';
+import { limits } from './limits.ts';
+import { operation } from './operation.ts';
+import { action, policyId, severity, version } from './policies.ts';
+import { redactionKeys } from './projects.ts';
+import { RiskConfigInput, riskSignal } from './risk.ts';
+import { exact, nullable, oneOf, serviceId, sha256Hash, timestamp } from './shapes.ts';
+
+export const bundleSchema = 'gov.bundle/1';
+
+const BundledPolicy = exact({
+  policyId,
+  version,
+  name: Type.String({ minLength: 1, maxLength: limits.policyNameChars }),
+  description: nullable(Type.String({ maxLength: limits.policyDescriptionChars })),
+  condition: Type.Unknown({ description: 'In canonical form, as it is hashed and evaluated' }),
+  action,
+  severity: nullable(severity),
+  policyHash: sha256Hash,
+});
+export type BundledPolicy = Static<typeof BundledPolicy>;
+
+const { mode, thresholds, defaultAction } = RiskConfigInput.properties;
+
+export const ConfigBundle = exact({
+  schemaVersion: Type.Literal(bundleSchema),
+  bundleVersion: Type.Integer({
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'Greater after each change of the project; it may skip numbers',
+  }),
+  projectId: serviceId('prj'),
+  environment: oneOf(environments),
+  issuedAt: timestamp('When what it holds was changed last'),
+  engine: Type.String({
+    maxLength: limits.identifierChars,
+    description: 'What the conditions are written in',
+  }),
+  policies: Type.Array(BundledPolicy, {
+    maxItems: limits.policiesActive,
+    description: 'Those in force, in the order of their ids',
+  }),
+  policySetHash: sha256Hash,
+  riskConfig: nullable(
+    exact({
+      algorithm: Type.String({ maxLength: limits.identifierChars }),
+      config: exact({
+        mode,
+        thresholds,
+        defaultAction,
+        signals: Type.Record(Type.String(), riskSignal, { maxProperties: limits.riskItems }),
+      }),
+    }),
+  ),
+  settings: exact({ redactionKeys }),
+});
+export type ConfigBundle = Static<typeof ConfigBundle>;
+
+const signature = Type.String({
+  maxLength: limits.checkpointNoteChars,
+  description: 'C2SP signed note over project, version and hash, signed by the service',
+});
+export const SignedBundle = exact({ bundle: ConfigBundle, signature });
+export type SignedBundle = Static<typeof SignedBundle>;
+
+/** Whether the versions of a plane and of the service go together: the service takes this minor and the two before. */
+export const planeSupports = ['supported', 'old', 'newer', 'unknown'] as const;
+export type PlaneSupport = (typeof planeSupports)[number];
+
+const TelemetryConfig = Type.Object({
+  bundleVersion: version,
+  bundleHash: sha256Hash,
+  signed: nullable(SignedBundle),
+  serviceVersion: Type.String(),
+  planeSupport: oneOf(planeSupports),
+  oldestPlane: Type.String({
+    description: 'The oldest version of planes that this service is made to work with',
+  }),
+  serverTime: timestamp('Now, at the service'),
+});
+export type TelemetryConfig = Static<typeof TelemetryConfig>;
+
+/** Why a plane refuses a bundle: nothing of it is applied, and what is in force stays. */
+export const bundleFaults = [
+  'malformed',
+  'over_limit',
+  'untrusted',
+  'unsupported',
+  'other_project',
+  'outdated',
+  'rewritten',
+  'policy_invalid',
+  'policy_taken',
+  'policy_rewritten',
+  'too_many_policies',
+  'risk_config_invalid',
+  'switched_off',
+] as const;
+export type BundleFault = (typeof bundleFaults)[number];
+
+const bundleSources = ['service', 'file'] as const;
+export type BundleSource = (typeof bundleSources)[number];
+
+export const policyModes = ['beside', 'service', 'off'] as const;
+export type PolicyMode = (typeof policyModes)[number];
+
+const Refusal = Type.Object({
+  reason: oneOf(bundleFaults),
+  detail: Type.String(),
+  bundleHash: sha256Hash,
+  since: timestamp('Since when it is refused'),
+});
+
+const HeldBundle = Type.Object({
+  bundleVersion: version,
+  bundleHash: sha256Hash,
+  signed: nullable(SignedBundle),
+  verifierKey: nullable(
+    Type.String({ description: 'Of a service: by which its configurations are checked' }),
+  ),
+  /** Null at a service, which makes bundles and takes none. */
+  plane: nullable(
+    Type.Object({
+      mode: oneOf(policyModes),
+      appliedAt: timestamp('When it was put in force'),
+      from: oneOf(bundleSources),
+      refused: nullable(Refusal),
+    }),
+  ),
+});
+export type HeldBundle = Static<typeof HeldBundle>;
+
+const BundleApplied = Type.Object({
+  bundleVersion: version,
+  bundleHash: sha256Hash,
+  applied: Type.Boolean({ description: 'False where it is in force already' }),
+  added: Type.Integer({ minimum: 0 }),
+  changed: Type.Integer({ minimum: 0 }),
+  archived: Type.Integer({ minimum: 0 }),
+  unchanged: Type.Integer({ minimum: 0 }),
+  riskConfig: Type.Boolean({ description: 'Whether the configuration of the risk router changed' }),
+  findings: Type.Integer({ minimum: 0, description: 'Certain faults that lint finds in its conditions' }),
+});
+export type BundleApplied = Static<typeof BundleApplied>;
+
+const beta = { stability: 'beta', origin: 'extension' } as const;
+
+export const bundle = {
+  getTelemetryConfig: operation({
+    ...beta,
+    tag: 'Hybrid Telemetry',
+    access: 'plane',
+    scope: 'telemetry:write',
+    method: 'GET',
+    path: '/telemetry/config',
+    summary: 'Get the signed configuration of the calling data plane, where it has another one',
+    query: exact({
+      current: Type.Optional(sha256Hash),
+      planeVersion: Type.Optional(
+        Type.String({ maxLength: limits.versionChars, description: 'Release that the plane runs' }),
+      ),
+    }),
+    success: { 200: TelemetryConfig },
+    statuses: [400, 401, 409, 500],
+  }),
+  getConfigBundle: operation({
+    ...beta,
+    tag: 'Governance',
+    scope: 'telemetry:manage',
+    method: 'GET',
+    path: '/governance/bundle',
+    summary: 'Get the signed configuration: of the project at a service, in force at a plane',
+    success: { 200: HeldBundle },
+    statuses: [401, 404, 409, 500],
+  }),
+  applyConfigBundle: operation({
+    ...beta,
+    tag: 'Governance',
+    scope: 'telemetry:manage',
+    method: 'POST',
+    path: '/governance/bundle',
+    summary: 'Put a signed configuration that came by file in force at a data plane',
+    body: exact({
+      parts: Type.Array(Type.String({ maxLength: limits.configBundlePartChars }), {
+        minItems: 1,
+        maxItems: limits.configBundleParts,
+        description: 'The text of the file, in parts; so its numbers stay as they were signed',
+      }),
+      older: Type.Optional(
+        Type.Boolean({
+          description:
+            'Take it though a later version is in force: of a service that was restored from a backup',
+        }),
+      ),
+    }),
+    bodyBytes: limits.configBundleBodyBytes,
+    success: { 200: BundleApplied },
+    statuses: [400, 401, 403, 409, 500],
+  }),
+} as const;

@@ -1,0 +1,80 @@
+/**
+ * The leaf of a policy's life cycle, `gov.policy/1` (docs/reference/proof-format.md): which version came into force or left it.
+ * From these leaves alone follows the policy set in force at every index of the log.
+ * Proven by `test/core/policy/set/timeline.test.ts`.
+ */
+import type { PolicyStatus } from '../../contract/policy-words.ts';
+import { draftLeaf, type OtherDraft } from '../event/record.ts';
+import type { OpenLeaf } from './leaf.ts';
+
+export const policyChangeEvents = [
+  'created',
+  'version_added',
+  'published',
+  'transition',
+  'rolled_back',
+] as const;
+export type PolicyChangeEvent = (typeof policyChangeEvents)[number];
+
+export interface PolicyChange {
+  readonly policyId: string;
+  /** The version that the change is about: in force after it where `to` is active. */
+  readonly version: number;
+  readonly policyHash: string;
+  readonly event: PolicyChangeEvent;
+  /** Status before, null where the policy was created by it; status after. */
+  readonly from: PolicyStatus | null;
+  readonly to: PolicyStatus;
+  readonly at: string;
+}
+
+/** What a policy is called, from its creation on. */
+export interface PolicyName {
+  readonly name: string;
+  readonly description: string | null;
+}
+
+/** `named` where the policy is created. */
+export function draftPolicyChange(
+  change: PolicyChange & {
+    readonly reason: string | null;
+    readonly actor: string;
+    readonly named?: PolicyName;
+  },
+  salt: () => string,
+): OtherDraft {
+  const { reason, actor, named, ...fields } = change;
+  const committed: [string, string | null][] = [
+    ['/actor', actor],
+    ['/reason', reason],
+  ];
+  if (named !== undefined) committed.push(['/name', named.name], ['/description', named.description]);
+  return draftLeaf('gov.policy/1', { ...fields }, { committed, salt });
+}
+
+/** Members that were erased, or that no such leaf has, are null. */
+export function openPolicyChange({ clear, committed }: OpenLeaf): PolicyChange & {
+  readonly reason: string | null;
+  readonly actor: string | null;
+  readonly named: PolicyName | null;
+} {
+  const { policyId, version, policyHash, event, from, to, at } = clear as unknown as PolicyChange;
+  const text = (name: string): string | null => (committed.get(name) ?? null) as string | null;
+  const name = text('name');
+  const named = name === null ? null : { name, description: text('description') };
+  const told = { reason: text('reason'), actor: text('actor'), named };
+  return { policyId, version, policyHash, event, from, to, at, ...told };
+}
+
+/** Policy id → version and hash in force. */
+export type InForce = Map<string, { readonly version: number; readonly policyHash: string }>;
+
+/** Applies one change, in log order. A version that is only added or created changes nothing in force. */
+export function applyPolicyChange(
+  inForce: InForce,
+  { policyId, version, policyHash, event, to }: PolicyChange,
+): void {
+  if (event === 'created' || event === 'version_added') return;
+  if (to === 'active') inForce.set(policyId, { version, policyHash });
+  else inForce.delete(policyId);
+}

@@ -1,0 +1,35 @@
+/**
+ * Which event last asked for, made, or answered each tool call of a run, by call id. One map for all three,
+ * because a long run has as many call ids as a third of its events. Proven by `test/core/graph/derivation.test.ts`.
+ */
+const roles = { asked: 0, called: 1, answered: 2 } as const;
+export type CallRole = keyof typeof roles;
+
+const roleCount = 3;
+
+export class ToolCalls {
+  private readonly slots = new Map<string, number>();
+  /** Event positions, three for each call, plus one; 0 is none. */
+  private events = new Int32Array(64 * roleCount);
+
+  /** The position of the newest such event; undefined where there is none. */
+  find(callId: string, role: CallRole): number | undefined {
+    const slot = this.slots.get(callId);
+    const event = slot === undefined ? 0 : (this.events[slot * roleCount + roles[role]] ?? 0);
+    return event === 0 ? undefined : event - 1;
+  }
+
+  set(callId: string, role: CallRole, event: number): void {
+    let slot = this.slots.get(callId);
+    if (slot === undefined) {
+      slot = this.slots.size;
+      this.slots.set(callId, slot);
+    }
+    if ((slot + 1) * roleCount > this.events.length) {
+      const larger = new Int32Array(this.events.length * 2);
+      larger.set(this.events);
+      this.events = larger;
+    }
+    this.events[slot * roleCount + roles[role]] = event + 1;
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * The JSON artifact of an export (contract K9), UTF-8, one row a line, so that it is written and read in one pass:
+ *
+ *   {"schemaVersion":"1.0","resource":"…","generatedAt":"…","filters":{…},"data":[
+ *   <row>,
+ *   <row>
+ *   ],"manifest":{"treeSize":…,"rootHash":"…","firstSequence":…,"lastSequence":…,"rowCount":…},"proof":{…}}
+ *
+ * `proof` is there where it was asked for, and then each row begins with what proves it:
+ *
+ *   {"evidence":{"index":…,"gap":[…],"record":"…","disclosures":[…],"erased":[…]},…}
+ *
+ *   index        of its leaf in the audit log; rows ascend by it
+ *   gap          hashes of the largest complete subtrees between the leaf of the row before and this one
+ *                (`src/core/merkle/multi-proof.ts`), base64; left out where there are none
+ *   record       the text of the leaf
+ *   disclosures  its committed fields, `[[salt, pointer, value], …]` as they were hashed; null where it has none
+ *   erased       `[[leaf, digest], …]` of those that an erasure took, in the record's order; left out where none
+ *
+ * Whoever verifies makes each line again from what it proves and compares the texts: so every byte counts.
+ * `verify.ts` does so; proven by `test/core/export/artifact.test.ts`.
+ */
+import type { ExportResource } from '../../contract/exports.ts';
+import { decodeBase64, encodeBase64 } from '../json/base64.ts';
+import { tupleEnd } from '../event/disclosure.ts';
+import { unkeptOf } from '../event/erased.ts';
+import type { ExportLeaf } from './row.ts';
+import { hashBytes } from '../merkle/tree.ts';
+import { recordDigests, strictObject } from '../event/run-entry.ts';
+
+export const exportVersion = '1.0';
+
+export interface ExportHead {
+  readonly resource: ExportResource;
+  /** `createdAt` of the export. */
+  readonly generatedAt: string;
+  /** Canonical JSON. */
+  readonly filters: string;
+}
+
+/** With its line break. */
+export const exportHead = ({ resource, generatedAt, filters }: ExportHead): string =>
+  `{"schemaVersion":"${exportVersion}","resource":"${resource}","generatedAt":"${generatedAt}","filters":${filters},"data":[\n`;
+
+/** What proves a row. `gap`: 32 bytes each, of `subtreesOf` the leaves since the row before. */
+export interface RowEvidence {
+  readonly leaf: ExportLeaf;
+  readonly gap: readonly Uint8Array[];
+}
+
+/** The row with what separates it from the one before. */
+export function exportRowText(row: string, isFirst: boolean, evidence?: RowEvidence): string {
+  const text = evidence === undefined ? row : `{"evidence":${evidenceText(evidence)},${row.slice(1)}`;
+  return isFirst ? text : `,\n${text}`;
+}
+
+function evidenceText({ leaf, gap }: RowEvidence): string {
+  const { index, record, disclosures } = leaf;
+  const before = gap.length === 0 ? '' : `"gap":["${gap.map(encodeBase64).join('","')}"],`;
+  const erased = erasedText(leaf);
+  const after = erased === null ? '' : `,"erased":${erased}`;
+  return `{"index":${index},${before}"record":${JSON.stringify(record)},"disclosures":${disclosures}${after}}`;
+}
+
+/** Which leaf erased each field that is not kept; null where all are. */
+export function erasedText({ record, disclosures, erased }: ExportLeaf): string | null {
+  if (erased === null || erased === undefined) return null;
+  const { erased: gone } = unkeptOf(digestsOf(record) ?? [], { disclosures, erased });
+  return gone.length === 0 ? null : JSON.stringify(gone.map(({ digest, leaf }) => [leaf, digest]));
+}
+
+/** The digests of a leaf of any type; null where the text is no record. Attacker controlled. */
+export function digestsOf(record: string): readonly string[] | null {
+  if (record.endsWith('"type":"gov.event/1"}')) return recordDigests(record);
+  const digests = strictObject(record)?.['_sd'];
+  const isList = Array.isArray(digests) && digests.every((digest) => typeof digest === 'string');
+  return isList && new Set(digests).size === digests.length ? (digests as string[]) : null;
+}
+
+export interface ManifestOfRows {
+  readonly treeSize: number;
+  /** 32 bytes. */
+  readonly rootHash: Uint8Array;
+  readonly firstSequence: number | null;
+  readonly lastSequence: number | null;
+  readonly rowCount: number;
+  /** Events below this leaf were pruned, and are in no row; absent where none were. */
+  readonly prunedBelow?: number | undefined;
+}
+
+export interface ProvedLeaf {
+  readonly index: number;
+  readonly record: string;
+  /** Path in the tree of the checkpoint. */
+  readonly inclusion: readonly Uint8Array[];
+}
+
+export interface ExportProof {
+  /** A signed note of a size behind all leaves below. */
+  readonly checkpoint: string;
+  /** From the manifest's tree to the checkpoint's. */
+  readonly consistency: readonly Uint8Array[];
+  /** The event `export.created`: what was asked for. `disclosures` as it is stored. */
+  readonly created: ProvedLeaf & { readonly disclosures: string };
+  /** The gov.erasure/1 leaves that rows name, ascending; gov.prune/1 too where results of replays were withdrawn. */
+  readonly erasures: readonly ProvedLeaf[];
+  /** Of replays whose results were withdrawn: leaves of their runs that those erasures name, ascending. */
+  readonly withdrawn: readonly ProvedLeaf[];
+  /** Hashes of `subtreesOf` the leaves behind the last row, up to the manifest's tree size. */
+  readonly gap: readonly Uint8Array[];
+}
+
+/** The last line, with what separates it from the rows. */
+export function exportTail(manifest: ManifestOfRows, proof?: ExportProof): string {
+  const { rowCount } = manifest;
+  return `${rowCount > 0 ? '\n' : ''}${tailLine(manifest, proof)}\n`;
+}
+
+/** The last line alone. */
+export function tailLine(manifest: ManifestOfRows, proof?: ExportProof): string {
+  const { rootHash, treeSize, firstSequence, lastSequence, rowCount, prunedBelow } = manifest;
+  const counts = { firstSequence, lastSequence, rowCount, prunedBelow };
+  const counted = JSON.stringify({ treeSize, rootHash: encodeBase64(rootHash), ...counts });
+  return `],"manifest":${counted}${proof === undefined ? '' : `,"proof":${proofText(proof)}`}}`;
+}
+
+const leafJson = ({ index, record, inclusion }: ProvedLeaf) => ({
+  index,
+  record,
+  inclusion: inclusion.map(encodeBase64),
+});
+
+function proofText({ checkpoint, consistency, created, erasures, withdrawn, gap }: ExportProof): string {
+  const { index, record, disclosures, inclusion } = created;
+  return JSON.stringify({
+    checkpoint,
+    consistency: consistency.map(encodeBase64),
+    created: { index, record, disclosures, inclusion: inclusion.map(encodeBase64) },
+    erasures: erasures.map(leafJson),
+    ...(withdrawn.length === 0 ? {} : { withdrawn: withdrawn.map(leafJson) }),
+    gap: gap.map(encodeBase64),
+  });
+}
+
+/** A gap has at most 2 · 53 hashes of 44 characters; a pattern without a bound takes V8's stack on a long one. */
+const beforeRecord =
+  /^\{"evidence":\{"index":(0|[1-9][0-9]{0,15}),(?:"gap":\["([A-Za-z0-9+/=",]{44,6000})"\],)?"record":(?=")/;
+const afterRecord = '","disclosures":';
+const noDisclosures = 'null';
+const beforeErased = ',"erased":';
+
+/** A row as it stands in a line: its evidence, and what it shows. */
+export interface ReadRow extends RowEvidence {
+  readonly row: string;
+}
+
+/**
+ * Takes a line of a proved row apart; null where it is none. What stands between the parts is for the caller to see, who
+ * writes the line again. Attacker controlled; never throws.
+ */
+export function readRow(line: string): ReadRow | null {
+  const head = beforeRecord.exec(line);
+  if (head === null) return null;
+  const from = head[0].length;
+  // within a string every quote has a backslash before it, so these characters end it
+  const to = line.indexOf(afterRecord, from);
+  const record = to === -1 ? null : stringOf(line.slice(from, to + 1));
+  const start = to + afterRecord.length;
+  const isNone = line.startsWith(noDisclosures, start);
+  const end = isNone ? start + noDisclosures.length : tupleEnd(line, start);
+  const gap = hashesOf(head[2]?.split('","') ?? []);
+  if (record === null || end === -1 || gap === null) return null;
+  const erasedFrom = line.startsWith(beforeErased, end) ? end + beforeErased.length : null;
+  const after = erasedFrom === null ? end : tupleEnd(line, erasedFrom);
+  if (after === -1) return null;
+  const leaf: ExportLeaf = {
+    index: Number(head[1]),
+    record,
+    disclosures: isNone ? null : line.slice(start, end),
+    ...(erasedFrom === null ? {} : { erased: line.slice(erasedFrom, after) }),
+  };
+  return { leaf, gap, row: `{${line.slice(after + 2)}` };
+}
+
+/** The value of a string that is well-formed Unicode: another would hash as what it is not. */
+function stringOf(literal: string): string | null {
+  try {
+    const text: unknown = JSON.parse(literal);
+    return typeof text === 'string' && text.isWellFormed() ? text : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Hashes of 32 bytes in strict base64; null where one is none. */
+export function hashesOf(texts: readonly string[]): Buffer[] | null {
+  const hashes: Buffer[] = [];
+  for (const text of texts) {
+    const hash = decodeBase64(text);
+    if (hash?.length !== hashBytes) return null;
+    hashes.push(hash);
+  }
+  return hashes;
+}

@@ -1,0 +1,320 @@
+/**
+ * What stands behind the rows of an export: that their leaves are in a log whose head a trusted key signed, that exactly
+ * this export was asked for, and which leaves erased what rows lack. Attacker controlled; nothing here throws. Proven by
+ * `test/core/export/artifact.test.ts`.
+ */
+import { GovError } from '../../contract/problems.ts';
+import { type Checkpoint, openTrustedCheckpoint, parseCheckpoint, type Trust } from '../note/checkpoint.ts';
+import { readErasure } from '../decided/erasure.ts';
+import { readPrune } from '../decided/prune.ts';
+import { storedDigests } from '../event/disclosure.ts';
+import type { ExportHead, ExportProof, ManifestOfRows, ProvedLeaf } from './artifact.ts';
+import type { ErasedField, RowCheck, Withdrawal } from './check-rows.ts';
+import type { ExportChecks } from './verify.ts';
+import { equalHash } from '../hash.ts';
+import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
+import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
+import { NoteError, splitNote } from '../note/signed.ts';
+import { openEvent, systemRun } from '../event/record.ts';
+import { recordDigests, strictObject } from '../event/run-entry.ts';
+
+export const exportCreatedType = 'export.created';
+
+export interface ReadExport {
+  readonly head: ExportHead & { readonly asked: JsonObject };
+  readonly rows: RowCheck;
+  readonly manifest: ManifestOfRows;
+  readonly proof: ExportProof;
+  readonly trust: Trust | null;
+}
+
+export interface ProvedExport {
+  readonly exportId: string | null;
+  readonly requestedBy: string | null;
+  readonly notes: readonly string[];
+}
+
+/** All checks but those of form. */
+export function checkProof(read: ReadExport, checks: ExportChecks): ProvedExport {
+  const { rows, manifest, proof, trust } = read;
+  checkManifest(read, checks);
+  const { checkpoint, witnesses } = openHead(proof.checkpoint, trust, checks);
+  checkConsistency(manifest, proof, { checkpoint, checks });
+  const quorum = trust?.quorum ?? 0;
+  if (witnesses < quorum) {
+    checks.fail('witnesses', 'WITNESS_QUORUM_NOT_MET', `expected ${quorum} witnesses, got ${witnesses}`);
+  } else if (witnesses === 0) checks.skip('witnesses', 'the trust asks for none');
+  else checks.pass('witnesses', `${witnesses} cosigned`);
+  const asked = checkRequest(read, checkpoint, checks);
+  const unshown = checkErasures(rows, proof, { checkpoint, checks });
+  return { ...asked, notes: notesOf(read, { witnesses, unshown }) };
+}
+
+/** Step 3: the manifest counts these rows, and their leaves are in its tree. */
+function checkManifest({ rows, manifest, proof }: ReadExport, checks: ExportChecks): void {
+  const { treeSize, rootHash, firstSequence, lastSequence, rowCount } = manifest;
+  const counts = rowCount === rows.count && firstSequence === rows.first && lastSequence === rows.last;
+  if (!counts) {
+    const detail = `expected ${rows.count} rows, leaves ${rows.first} to ${rows.last}, got other numbers`;
+    checks.fail('manifest', 'MANIFEST_MISMATCH', detail);
+  }
+  const root = rows.root(treeSize, proof.gap);
+  if (root === null || !equalHash(root, rootHash)) {
+    checks.fail('manifest', 'NOT_INCLUDED', 'the leaves of the rows are not shown to be in the tree');
+  }
+  checks.pass('rows', `${rowCount} rows are what their leaves say`);
+  checks.pass('manifest', `all of them in the tree of ${treeSize} leaves`);
+}
+
+interface Head {
+  readonly checkpoint: Checkpoint | null;
+  readonly witnesses: number;
+}
+
+/** Step 4; where the signature is at fault, what the note says is still read, to find further faults. */
+function openHead(note: string, trust: Trust | null, checks: ExportChecks): Head {
+  const unverified = (): Head => ({ checkpoint: readUnverified(note), witnesses: 0 });
+  if (trust === null || trust.keys.length === 0) {
+    checks.fail('checkpoint_signatures', 'NO_TRUSTED_KEY', 'expected a key or a trust file, got none');
+    return unverified();
+  }
+  try {
+    const { checkpoint, witnessedBy } = openTrustedCheckpoint(note, trust);
+    checks.pass('checkpoint_signatures', `of ${checkpoint.size} leaves`);
+    return { checkpoint, witnesses: witnessedBy.length };
+  } catch (error) {
+    if (!(error instanceof GovError)) throw error;
+    const isForeign = error instanceof NoteError && error.fault === 'wrong_origin';
+    checks.fail('checkpoint_signatures', isForeign ? 'ORIGIN_MISMATCH' : 'SIGNATURE_INVALID', error.message);
+    return unverified();
+  }
+}
+
+function readUnverified(note: string): Checkpoint | null {
+  try {
+    return parseCheckpoint(splitNote(note).text);
+  } catch (error) {
+    if (error instanceof GovError) return null;
+    throw error;
+  }
+}
+
+interface Against {
+  readonly checkpoint: Checkpoint | null;
+  readonly checks: ExportChecks;
+}
+
+function checkConsistency(
+  manifest: ManifestOfRows,
+  proof: ExportProof,
+  { checkpoint, checks }: Against,
+): void {
+  const { treeSize, rootHash } = manifest;
+  const isExtended =
+    checkpoint !== null &&
+    treeSize > 0 &&
+    treeSize <= checkpoint.size &&
+    verifyConsistency({
+      first: treeSize,
+      second: checkpoint.size,
+      firstRoot: rootHash,
+      secondRoot: checkpoint.root,
+      path: proof.consistency,
+    });
+  if (isExtended) checks.pass('consistency', `${treeSize} to ${checkpoint.size} leaves`);
+  else
+    checks.fail('consistency', 'NOT_CONSISTENT', 'the signed tree is not shown to extend that of the rows');
+}
+
+const isIncluded = ({ index, record, inclusion }: ProvedLeaf, checkpoint: Checkpoint | null): boolean =>
+  checkpoint !== null &&
+  verifyInclusion({
+    index,
+    size: checkpoint.size,
+    leaf: leafHash(record),
+    path: inclusion,
+    root: checkpoint.root,
+  });
+
+/** Step 5: the log says that this was asked for, when and by whom. */
+function checkRequest(
+  { head, manifest, proof }: ReadExport,
+  checkpoint: Checkpoint | null,
+  checks: ExportChecks,
+): Omit<ProvedExport, 'notes'> {
+  const { created } = proof;
+  const nothing = { exportId: null, requestedBy: null };
+  if (created.index < manifest.treeSize || !isIncluded(created, checkpoint)) {
+    checks.fail('request', 'NOT_INCLUDED', `leaf ${created.index} is not shown to be in the signed tree`);
+    return nothing;
+  }
+  const event = openWhole(created);
+  if (event === null) {
+    checks.fail('request', 'EXPORT_MISMATCH', `leaf ${created.index} is not the event of a request`);
+    return nothing;
+  }
+  const exportId = text(event.metadata['exportId']);
+  const asked = {
+    exportId,
+    resource: head.resource,
+    format: 'json',
+    filters: head.asked,
+    includeProof: true,
+    treeSize: manifest.treeSize,
+  };
+  const isThis =
+    exportId !== null &&
+    event.runId === systemRun &&
+    event.eventType === exportCreatedType &&
+    event.timestamp === head.generatedAt &&
+    canonicalize(event.metadata) === canonicalize(asked);
+  if (!isThis) {
+    checks.fail('request', 'EXPORT_MISMATCH', `leaf ${created.index} speaks of another export`);
+    return nothing;
+  }
+  checks.pass('request', `leaf ${created.index}, ${exportId}`);
+  return { exportId, requestedBy: event.actor };
+}
+
+interface Request {
+  readonly runId: string;
+  readonly eventType: string;
+  readonly timestamp: string;
+  readonly actor: string | null;
+  readonly metadata: JsonObject;
+}
+
+/** The event, all of it disclosed; null for anything else. */
+function openWhole({ index, record, disclosures }: ExportProof['created']): Request | null {
+  const digests = recordDigests(record);
+  const opened = storedDigests(disclosures);
+  if (digests === null || opened === null || opened.length !== digests.length) return null;
+  const unopened = new Set(digests);
+  if (!opened.every((digest) => unopened.delete(digest))) return null;
+  try {
+    const { runId, eventType, timestamp, actor, metadata } = openEvent(index, record, disclosures);
+    const id = typeof actor === 'object' ? text((actor as JsonObject)['id']) : text(actor);
+    // an event's metadata is JSON
+    return { runId, eventType, timestamp, actor: id, metadata: metadata as JsonObject };
+  } catch {
+    return null; // it was committed to, but is no event
+  }
+}
+
+const text = (value: Json | undefined): string | null => (typeof value === 'string' ? value : null);
+
+/** Step 6. Answers how many results of replays are taken out by the word of whoever made the file. */
+function checkErasures(
+  rows: RowCheck,
+  { erasures: enclosed, withdrawn }: Pick<ExportProof, 'erasures' | 'withdrawn'>,
+  { checkpoint, checks }: Against,
+): number {
+  const { disclosed, erased, missing } = rows.counts;
+  if (missing > 0) {
+    checks.fail(
+      'disclosures',
+      'DISCLOSURE_MISSING',
+      `${missing} committed fields are neither shown nor erased`,
+    );
+  }
+  const unproved = new Map(rows.erased);
+  for (const { by } of rows.withdrawn) if (!unproved.has(by)) unproved.set(by, []);
+  for (const leaf of enclosed) {
+    const fields = unproved.get(leaf.index);
+    unproved.delete(leaf.index);
+    if (fields === undefined || !isIncluded(leaf, checkpoint) || !namesAll(leaf.record, fields)) {
+      const detail = `leaf ${leaf.index} is not shown to be the erasure that rows speak of`;
+      checks.fail('disclosures', 'NOT_INCLUDED', detail);
+    }
+  }
+  const [first] = unproved.keys();
+  if (first !== undefined) {
+    checks.fail('disclosures', 'DISCLOSURE_MISSING', `the erasure of leaf ${first} is not enclosed`);
+  }
+  const unshown = checkWithdrawn(rows.withdrawn, { erasures: enclosed, withdrawn }, { checkpoint, checks });
+  checks.pass('disclosures', `${disclosed} disclosed${erased === 0 ? '' : `, ${erased} erased`}`);
+  return unshown;
+}
+
+function namesAll(record: string, fields: readonly ErasedField[]): boolean {
+  const erasure = readErasure(record);
+  const named = new Map(erasure?.targets.map(({ index, digests }) => [index, new Set(digests)]));
+  return fields.every(({ index, digest }) => named.get(index)?.has(digest) === true);
+}
+
+/**
+ * Each result that is not shown was withdrawn by an erasure that names a leaf of its run, which is enclosed too. Of a
+ * pruning no such leaf is left, and of a comparison the leaf may be of the other run, which the log does not name: those
+ * are counted, and told.
+ */
+function checkWithdrawn(
+  withdrawals: readonly Withdrawal[],
+  { erasures, withdrawn }: Pick<ExportProof, 'erasures' | 'withdrawn'>,
+  { checkpoint, checks }: Against,
+): number {
+  const named = new Map<number, ReadonlySet<number> | 'pruning'>();
+  for (const { index, record } of erasures) {
+    const erasure = readErasure(record);
+    if (erasure !== null) named.set(index, new Set(erasure.targets.map((target) => target.index)));
+    else if (readPrune(record) !== null) named.set(index, 'pruning');
+  }
+  const runs = new Map<number, string | null>();
+  for (const leaf of withdrawn) {
+    if (isIncluded(leaf, checkpoint)) runs.set(leaf.index, runOf(leaf.record));
+    else
+      checks.fail('disclosures', 'NOT_INCLUDED', `leaf ${leaf.index} is not shown to be in the signed tree`);
+  }
+  const runsBy = new Map<number, ReadonlySet<string | null>>();
+  for (const [by, targets] of named) {
+    const own = targets === 'pruning' ? [] : [...runs].filter(([leaf]) => targets.has(leaf));
+    runsBy.set(by, new Set(own.map(([, run]) => run)));
+  }
+  let unshown = 0;
+  for (const { index, by, runId, kind } of withdrawals) {
+    const taken = runsBy.get(by);
+    if (by > index && taken?.has(runId) === true) continue;
+    const isUnshown = named.get(by) === 'pruning' || (kind === 'run' && (taken?.size ?? 0) > 0);
+    if (by > index && isUnshown) unshown += 1;
+    else {
+      const detail = `leaf ${by} is not shown to have taken what the replay of leaf ${index} showed`;
+      checks.fail('disclosures', 'DISCLOSURE_MISSING', detail);
+    }
+  }
+  return unshown;
+}
+
+const runOf = (record: string): string | null => text(strictObject(record)?.['runId']);
+
+function notesOf(
+  { rows, manifest }: ReadExport,
+  { witnesses, unshown }: { readonly witnesses: number; readonly unshown: number },
+): string[] {
+  const others = manifest.treeSize - rows.count;
+  return [
+    ...(others > 0
+      ? [
+          `NOT PROVED COMPLETE: each row shown is in the log; ${others} of its ${manifest.treeSize} leaves are not shown, and whether one of them is a row that was asked for cannot be seen here`,
+        ]
+      : []),
+    ...(manifest.prunedBelow === undefined
+      ? []
+      : [
+          `PRUNED: events below leaf ${manifest.prunedBelow} were pruned before this file was made, and are in no row; the archives of the prunings have them`,
+        ]),
+    ...(rows.withdrawn.length > 0
+      ? [
+          `WITHDRAWN: ${rows.withdrawn.length} results of replays are not shown; leaves of the log took values since`,
+        ]
+      : []),
+    ...(unshown > 0
+      ? [
+          `NOT PROVED WITHDRAWN: that a pruning, or an erasure in the run compared with, took what ${unshown} of them showed is the word of whoever made this file`,
+        ]
+      : []),
+    ...(witnesses === 0
+      ? [
+          'UNWITNESSED: no trusted witness cosigned; whoever holds the key of the log could show another history',
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,112 @@
+/**
+ * Nodes and edges that a client declares beside those derived from events (contract F14). A declaration is kept
+ * as the JCS text of `{ edges, nodes, salt }` with nodes sorted by id and edges by (source, target, type); its
+ * hash says which declaration a logged graph includes. A declared node commits to its data by
+ * `SHA-256("gov.node/v1\n" || JCS({ data, id, salt, type }))`. Proven by `test/core/graph/declaration.test.ts`.
+ */
+import type { GraphDeclaration, GraphEdge } from '../../contract/graphs.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError, type FieldError } from '../../contract/problems.ts';
+import { isEventForm, runNodeId } from './rows.ts';
+import { labelled, sha256Text } from '../hash.ts';
+import { canonicalize, readJson, type Json, type JsonObject } from '../json/parse.ts';
+
+export interface DeclaredNode {
+  readonly id: string;
+  readonly type: string;
+  readonly data: JsonObject;
+}
+
+export interface Declaration {
+  /** 16 random bytes, base64url. */
+  readonly salt: string;
+  readonly nodes: readonly DeclaredNode[];
+  readonly edges: readonly GraphEdge[];
+}
+
+/**
+ * Refuses a declaration that repeats a node or an edge, has a node that poses as an event or as the run, or an
+ * edge to a node that is neither declared in it nor `known`, a derived node of the run: VALIDATION_ERROR with
+ * pointers. The client controls the input, which matches the contract.
+ */
+export function checkDeclaration(
+  input: GraphDeclaration,
+  runId: string,
+  known: (nodeId: string) => boolean,
+): void {
+  const errors: FieldError[] = [];
+  const fault = (pointer: string, code: string, detail: string): void => {
+    errors.push({ pointer, in: 'body', code, detail });
+  };
+  const ids = new Set<string>();
+  const runNode = runNodeId(runId);
+  for (const [at, { id, type }] of input.nodes.entries()) {
+    if (ids.has(id)) fault(`/nodes/${at}/id`, 'DUPLICATE_ITEM', `expected each node once, got ${id} again`);
+    ids.add(id);
+    const isEvent = isEventForm(id);
+    if (isEvent && !known(id)) {
+      fault(`/nodes/${at}/id`, 'NOT_ALLOWED', 'expected an event of this run, or an id without evt_');
+    } else if (isEvent !== (type === 'event')) {
+      const expected = isEvent ? 'event, as this node is one' : 'another type: only recorded events have it';
+      fault(`/nodes/${at}/type`, 'NOT_ALLOWED', `expected ${expected}`);
+    } else if (id === runNode && type !== 'run') {
+      fault(`/nodes/${at}/type`, 'NOT_ALLOWED', 'expected run, as this node is the run');
+    }
+  }
+  const seen = new Set<string>();
+  for (const [at, edge] of input.edges.entries()) {
+    for (const end of ['source', 'target'] as const) {
+      if (ids.has(edge[end]) || known(edge[end])) continue;
+      fault(`/edges/${at}/${end}`, 'UNKNOWN_NODE', 'expected a declared node or a node of the run');
+    }
+    const key = edgeKey(edge);
+    if (seen.has(key)) fault(`/edges/${at}`, 'DUPLICATE_ITEM', 'expected each edge once');
+    seen.add(key);
+  }
+  const [first] = errors;
+  if (first === undefined) return;
+  throw new GovError('VALIDATION_ERROR', `body ${first.pointer}: ${first.detail}`, {
+    errors: errors.slice(0, limits.fieldErrors),
+    ...(errors.length > limits.fieldErrors ? { extensions: { errorsTruncated: true } } : {}),
+  });
+}
+
+/** A checked input in stored order; with `previous`, the union of both, in which the input's nodes win. */
+export function declare(
+  input: GraphDeclaration,
+  salt: string,
+  previous: Declaration | null = null,
+): Declaration {
+  const nodes = new Map<string, DeclaredNode>();
+  for (const node of [...(previous?.nodes ?? []), ...input.nodes]) {
+    nodes.set(node.id, { id: node.id, type: node.type, data: (node.data ?? {}) as JsonObject });
+  }
+  const edges = new Map<string, GraphEdge>();
+  for (const edge of [...(previous?.edges ?? []), ...input.edges]) edges.set(edgeKey(edge), edge);
+  return {
+    salt,
+    nodes: [...nodes.values()].sort((a, b) => compare(a.id, b.id)),
+    edges: [...edges.values()].sort(
+      (a, b) => compare(a.source, b.source) || compare(a.target, b.target) || compare(a.type, b.type),
+    ),
+  };
+}
+
+export const declarationText = (declaration: Declaration): string =>
+  canonicalize(declaration as unknown as Json);
+
+/** Reads what `declarationText` wrote; the text comes from our own store. */
+export const readDeclaration = (text: string): Declaration => readJson(text) as unknown as Declaration;
+
+/** Names a declaration in `StoredGraph.declarationHash`. */
+export const declarationHash = (text: string): string => sha256Text(text);
+
+/** The salted commitment of a declared node, `sha256:…`. */
+export const declaredCommitment = (salt: string, { id, type, data }: DeclaredNode): string =>
+  labelled('gov.node/v1', { data, id, salt, type }).hash;
+
+/** Ids and types hold no space. */
+export const edgeKey = ({ source, target, type }: GraphEdge): string => `${source} ${target} ${type}`;
+
+/** By UTF-16 code units, as everywhere in JCS. */
+export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

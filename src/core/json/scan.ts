@@ -1,0 +1,132 @@
+/**
+ * The scan that stands before `JSON.parse`: one pass over the bytes of a JSON text that refuses, with the byte
+ * offset, whatever is malformed (RFC 8259), not I-JSON (`token.ts`), too deep, too many or too long.
+ * It builds nothing, keeps one byte per level, and reads each byte a bounded number of times, whatever comes.
+ * UTF-8 and repeated names are left to `parse.ts`. Proven by `test/core/json/scan.test.ts` and `test/core/json/parse.test.ts`.
+ */
+import { GovError } from '../../contract/problems.ts';
+import {
+  afterScalar,
+  afterSpace,
+  byteAt,
+  closingQuote,
+  plainEnd,
+  stringBetween,
+  unexpected,
+} from './token.ts';
+
+/** How large a JSON text may be beyond its bytes; strings are measured decoded, each scalar is a value. */
+export interface JsonBounds {
+  readonly depth: number;
+  readonly values: number;
+  readonly nameChars: number;
+  readonly stringBytes: number;
+}
+
+/** Called for each member name: offset of its quote, depth of its object, whether it is the first there. */
+export type VisitName = (at: number, depth: number, first: boolean) => void;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OBJECT = 0x7b;
+const OBJECT_END = 0x7d;
+const ARRAY = 0x5b;
+
+/** The member names of a text: how many there are, and how many of them are spelled with an escape. */
+export interface NameCount {
+  all: number;
+  escaped: number;
+}
+
+/** Checks a text and counts its member names. Throws INVALID_JSON or JSON_TOO_COMPLEX. */
+export function scan(bytes: Uint8Array, bounds: JsonBounds, visit?: VisitName): NameCount {
+  const names: NameCount = { all: 0, escaped: 0 };
+  const naming = { names, maxChars: bounds.nameChars };
+  const { depth: maxDepth, values: maxValues } = bounds;
+  const ends = new Uint8Array(maxDepth + 1); // ends[depth]: the byte that closes the container open there
+  let end = 0; // ends[depth]
+  let depth = 0;
+  let values = 0;
+  let first = true;
+  let at = 0;
+  for (;;) {
+    at = afterSpace(bytes, at);
+    if (end === OBJECT_END) {
+      visit?.(at, depth, first);
+      at = afterName(bytes, at, naming);
+    }
+    if (++values > maxValues) tooComplex(at, maxValues, 'values');
+    const start = byteAt(bytes, at);
+    if (start === QUOTE) {
+      at = afterString(bytes, at, bounds.stringBytes);
+    } else if (start === OBJECT || start === ARRAY) {
+      if (depth === maxDepth) tooComplex(at, maxDepth, 'levels');
+      end = start + 2; // { and }, [ and ] stand two apart in ASCII
+      ends[++depth] = end;
+      at = afterSpace(bytes, at + 1);
+      first = true;
+      if (byteAt(bytes, at) !== end) continue;
+    } else {
+      at = afterScalar(bytes, at);
+    }
+    // behind a value, or at the end of an empty container: close what ends here, up to a comma
+    for (;;) {
+      at = afterSpace(bytes, at);
+      if (depth === 0) {
+        if (at < bytes.length) unexpected(bytes, at, 'the end of the text');
+        return names;
+      }
+      const next = byteAt(bytes, at);
+      if (next !== COMMA && next !== end) unexpected(bytes, at, `',' or '${String.fromCharCode(end)}'`);
+      at++;
+      if (next === COMMA) break;
+      end = ends[--depth] ?? 0;
+    }
+    first = false;
+  }
+}
+
+function tooComplex(offset: number, max: number, what: string): never {
+  const detail = `expected at most ${max} ${what}, got more at byte ${offset}`;
+  throw new GovError('JSON_TOO_COMPLEX', detail, { extensions: { offset } });
+}
+
+interface Naming {
+  readonly names: NameCount;
+  readonly maxChars: number;
+}
+
+/** Passes and counts a member name, with its colon and the space behind it. */
+function afterName(bytes: Uint8Array, at: number, { names, maxChars }: Naming): number {
+  if (byteAt(bytes, at) !== QUOTE) unexpected(bytes, at, 'a member name');
+  let end = plainEnd(bytes, at + 1);
+  if (byteAt(bytes, end) !== QUOTE) {
+    end = closingQuote(bytes, end);
+    names.escaped++;
+  }
+  names.all++;
+  if (end - at - 1 > maxChars && charsBetween(bytes, at, end) > maxChars) {
+    tooComplex(at, maxChars, 'characters in a member name');
+  }
+  const colon = afterSpace(bytes, end + 1);
+  if (byteAt(bytes, colon) !== COLON) unexpected(bytes, colon, "':'");
+  return afterSpace(bytes, colon + 1);
+}
+
+/** Passes a string that is a value. */
+function afterString(bytes: Uint8Array, at: number, maxBytes: number): number {
+  const end = closingQuote(bytes, at + 1);
+  if (end - at - 1 > maxBytes && Buffer.byteLength(stringBetween(bytes, at, end)) > maxBytes) {
+    tooComplex(at, maxBytes, 'bytes in a string');
+  }
+  return end + 1;
+}
+
+/** Characters (code points) of a string. */
+function charsBetween(bytes: Uint8Array, start: number, end: number): number {
+  const text = stringBetween(bytes, start, end);
+  let chars = 0;
+  for (let at = 0; at < text.length; at++) if ((text.charCodeAt(at) & 0xfc00) !== 0xdc00) chars++;
+  return chars;
+}

@@ -1,0 +1,102 @@
+/**
+ * One inclusion proof for many leaves of an RFC 6962 tree: the hashes of the largest subtrees that hold none of
+ * them, from left to right. With the leaves they give the root, exactly as a single path does for one leaf; for
+ * a run of consecutive leaves they are not many more. Proven by `test/core/merkle/list-root.test.ts`.
+ */
+import { ListRoot, parent } from './list-root.ts';
+import { hashBytes } from './tree.ts';
+
+/**
+ * The shared path of leaves at ascending `indexes` in the tree of `size` leaves. `pathOf` gives the inclusion
+ * path of one leaf (RFC 6962 §2.1.1); it is asked for few leaves, at most twice in a row for the same.
+ */
+export function sharedPath(
+  indexes: readonly number[],
+  size: number,
+  pathOf: (index: number) => readonly Uint8Array[],
+): Uint8Array[] {
+  const hashes: Uint8Array[] = [];
+  const take = (index: number, depth: number): void => {
+    const path = pathOf(index);
+    const hash = path[path.length - 1 - depth];
+    if (!isHash(hash)) throw new Error(`expected a path of leaf ${index} that is deeper than ${depth}`);
+    hashes.push(hash);
+  };
+  const descend = (range: Range, depth: number): void => {
+    if (range.end - range.start <= 1) return;
+    const { left, right } = halves(range, indexes);
+    if (left.from === left.to) take(indexes[right.from] ?? -1, depth);
+    else descend(left, depth + 1);
+    if (right.from === right.to) take(indexes[left.to - 1] ?? -1, depth);
+    else descend(right, depth + 1);
+  };
+  if (indexes.length > 0) descend({ start: 0, end: size, from: 0, to: indexes.length }, 0);
+  return hashes;
+}
+
+/**
+ * The root of the tree of `size` leaves, from leaf hashes at ascending `indexes` and their shared path; null
+ * where the path has too few or too many hashes. An attacker may control all of it; the root must be compared.
+ */
+export function sharedRoot(
+  leaves: readonly { readonly index: number; readonly hash: Uint8Array }[],
+  size: number,
+  path: readonly Uint8Array[],
+): Uint8Array | null {
+  const indexes = leaves.map(({ index }) => index);
+  const ascending = indexes.every((index, at) => index > (indexes[at - 1] ?? -1) && index < size);
+  if (leaves.length === 0 || !ascending || !Number.isSafeInteger(size)) return null;
+  let next = 0;
+  /** Empty where a hash is missing. */
+  const compute = (range: Range): string => {
+    if (range.from === range.to) return byteText(path[next++]);
+    if (range.end - range.start === range.to - range.from) return wholeRoot(leaves, range);
+    const { left, right } = halves(range, indexes);
+    const leftHash = compute(left);
+    const rightHash = compute(right);
+    return leftHash === '' || rightHash === '' ? '' : parent(leftHash, rightHash);
+  };
+  const root = compute({ start: 0, end: size, from: 0, to: leaves.length });
+  return root !== '' && next === path.length ? Buffer.from(root, 'latin1') : null;
+}
+
+/** The root of a subtree all of whose leaves are given; empty where the hash of one is none. */
+function wholeRoot(leaves: readonly { readonly hash: Uint8Array }[], { from, to }: Range): string {
+  const root = new ListRoot();
+  for (let at = from; at < to; at++) {
+    const leaf = byteText(leaves[at]?.hash);
+    if (leaf === '') return '';
+    root.addHash(leaf);
+  }
+  return root.byteText();
+}
+
+/** A hash as `parent` takes it, empty for what is none. */
+const byteText = (hash: Uint8Array | undefined): string =>
+  isHash(hash) ? Buffer.from(hash.buffer, hash.byteOffset, hashBytes).toString('latin1') : '';
+
+const isHash = (hash: Uint8Array | undefined): hash is Uint8Array => hash?.length === hashBytes;
+
+/** Leaves [start, end) of the tree, which hold the positions [from, to) of the index list. */
+interface Range {
+  readonly start: number;
+  readonly end: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** RFC 6962 §2.1: split at the largest power of two below the size. */
+function halves(range: Range, indexes: readonly number[]): { left: Range; right: Range } {
+  const { start, end, from, to } = range;
+  let split = 1;
+  while (split * 2 < end - start) split *= 2;
+  const middle = start + split;
+  let cut = from;
+  let high = to;
+  while (cut < high) {
+    const probe = (cut + high) >>> 1;
+    if ((indexes[probe] ?? 0) < middle) cut = probe + 1;
+    else high = probe;
+  }
+  return { left: { start, end: middle, from, to: cut }, right: { start: middle, end, from: cut, to } };
+}

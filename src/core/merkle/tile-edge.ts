@@ -1,0 +1,115 @@
+/**
+ * The growing right edge of a tiled log (C2SP tlog-tiles): the one writer appends leaf hashes, stores the
+ * tiles that changed in the same transaction, and settles once that is durable. `test/core/merkle/tile-edge.test.ts`
+ * proves it.
+ */
+import { type Frontier, hashBytes } from './tree.ts';
+import { tileWidth } from './tile-path.ts';
+import { frontierFromTiles } from './tile-proof.ts';
+import type { TileRead } from './tile-source.ts';
+
+/** A tile to store: its first hashes are those that were stored before. */
+export interface ChangedTile {
+  readonly level: number;
+  readonly index: number;
+  /** Whole hashes, at most 256. A view: valid until the next `append` or `rollback`. */
+  readonly hashes: Buffer;
+}
+
+/** The tile of one level that is being filled; `width` of 256 hashes stand in `bytes`. */
+interface OpenTile {
+  readonly index: number;
+  readonly width: number;
+  readonly bytes: Buffer;
+}
+
+export class TileEdge {
+  private frontier: Frontier;
+  private readonly open: OpenTile[] = [];
+  private full: ChangedTile[] = [];
+  private settledFrontier: Frontier;
+  private settledOpen: readonly OpenTile[];
+
+  private constructor(frontier: Frontier) {
+    this.frontier = frontier;
+    this.settledFrontier = frontier.clone();
+    this.settledOpen = [];
+  }
+
+  /** The edge of a stored log. Reads the tiles of `rootPlan(size)`; STORAGE_FAULT where one is short. */
+  static from(size: number, read: TileRead): TileEdge {
+    const edge = new TileEdge(frontierFromTiles(size, read));
+    for (let level = 0; tileWidth ** level <= size; level++) {
+      const index = Math.floor(size / tileWidth ** (level + 1));
+      const width = Math.floor(size / tileWidth ** level) % tileWidth;
+      const tile = emptyTile(index, width);
+      if (width > 0) tile.bytes.set(read(level, index).subarray(0, width * hashBytes));
+      edge.open[level] = tile;
+    }
+    edge.settle();
+    return edge;
+  }
+
+  get size(): number {
+    return this.frontier.size;
+  }
+
+  /** The root of everything appended, settled or not. Cost: at most 52 hashes. */
+  root(): Buffer {
+    return this.frontier.root();
+  }
+
+  /** Adds leaf hashes of 32 bytes. Cost: one node hash each, about 0.7 µs. */
+  append(hashes: readonly Uint8Array[]): void {
+    for (const leaf of hashes) {
+      this.frontier.append(leaf, this.completed);
+      this.fill(0, leaf);
+    }
+  }
+
+  /** The tiles that differ from the settled state: the full ones, then each level's open one. */
+  changed(): ChangedTile[] {
+    const open = this.open.flatMap(({ index, width, bytes }, level) => {
+      const before = this.settledOpen[level];
+      if (width === 0 || (before?.index === index && before.width === width)) return [];
+      return [{ level, index, hashes: bytes.subarray(0, width * hashBytes) }];
+    });
+    return [...this.full, ...open];
+  }
+
+  /** What was appended is durable: it is now the state that `rollback` returns to. */
+  settle(): void {
+    this.settledFrontier = this.frontier.clone();
+    this.settledOpen = [...this.open];
+    this.full = [];
+  }
+
+  /** The transaction failed: back to the settled state. */
+  rollback(): void {
+    this.frontier = this.settledFrontier.clone();
+    this.open.splice(0, this.open.length, ...this.settledOpen);
+    this.full = [];
+  }
+
+  /** Every eighth tree level is a tile level. */
+  private readonly completed = (height: number, hash: Buffer): void => {
+    if (height % 8 === 0) this.fill(height / 8, hash);
+  };
+
+  private fill(level: number, hash: Uint8Array): void {
+    const { index, width, bytes } = this.open[level] ?? emptyTile(0, 0);
+    bytes.set(hash, width * hashBytes);
+    if (width + 1 < tileWidth) {
+      this.open[level] = { index, width: width + 1, bytes };
+      return;
+    }
+    this.full.push({ level, index, hashes: bytes });
+    this.open[level] = emptyTile(index + 1, 0);
+  }
+}
+
+const emptyTile = (index: number, width: number): OpenTile => ({
+  index,
+  width,
+  bytes: Buffer.allocUnsafe(tileWidth * hashBytes),
+});

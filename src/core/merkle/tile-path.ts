@@ -1,0 +1,89 @@
+/**
+ * Names and sizes of C2SP tlog-tiles: a tile holds up to 256 hashes of one level, eight tree levels apart;
+ * an entry bundle holds the records of a level-0 tile. `test/core/merkle/tile-path.test.ts` proves it.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+
+export const tileWidth = 256;
+
+/** A tile as it stands in a tree of some size: `width` is 256, or less at the right edge. */
+export interface TileId {
+  readonly level: number;
+  readonly index: number;
+  readonly width: number;
+}
+
+/** What a tile path names; `entries` are the records of a level-0 tile. */
+export type TileResource =
+  | ({ readonly kind: 'hashes' } & TileId)
+  | { readonly kind: 'entries'; readonly index: number; readonly width: number };
+
+/** The path below the log's prefix: `tile/0/x001/x234/067`, with `.p/<width>` for a partial tile. */
+export function tilePath({ level, index, width }: TileId): string {
+  return `tile/${level}/${indexPath(index)}${partial(width)}`;
+}
+
+/** The path of an entry bundle below the log's prefix: `tile/entries/x001/067.p/5`. */
+export function entriesPath(index: number, width: number = tileWidth): string {
+  return `tile/entries/${indexPath(index)}${partial(width)}`;
+}
+
+const pathForm = /^tile\/(entries|[0-9]{1,2})\/((?:x[0-9]{3}\/){0,5}[0-9]{3})(?:\.p\/([0-9]{1,3}))?$/;
+
+/** What a path names, or null. An attacker may control it; only the one spelling of each name is accepted. */
+export function parseTilePath(path: string): TileResource | null {
+  const match = pathForm.exec(path);
+  if (match === null) return null;
+  const [, level = '', digits = '', partialWidth] = match;
+  const index = Number(digits.replaceAll(/[x/]/g, ''));
+  const width = partialWidth === undefined ? tileWidth : Number(partialWidth);
+  if (!Number.isSafeInteger(index) || width < 1) return null;
+  if (partialWidth !== undefined && width >= tileWidth) return null;
+  if (level === 'entries') {
+    return entriesPath(index, width) === path ? { kind: 'entries', index, width } : null;
+  }
+  const id = { level: Number(level), index, width };
+  return id.level < 64 && tilePath(id) === path ? { kind: 'hashes', ...id } : null;
+}
+
+/** An entry bundle: each record with its length as a big-endian uint16 before it. */
+export function entryBundle(records: readonly (string | Uint8Array)[]): Buffer {
+  return Buffer.concat(
+    records.flatMap((record) => {
+      const bytes = Buffer.from(record);
+      if (bytes.length > limits.recordBytes) {
+        throw new RangeError(`expected a record of at most ${limits.recordBytes} bytes, got ${bytes.length}`);
+      }
+      return [Buffer.from([bytes.length >> 8, bytes.length & 0xff]), bytes];
+    }),
+  );
+}
+
+/** The records of an entry bundle, at most 256. An attacker may control it: VALIDATION_ERROR where torn. */
+export function parseEntryBundle(bundle: Uint8Array): Buffer[] {
+  const bytes = Buffer.from(bundle.buffer, bundle.byteOffset, bundle.byteLength);
+  const records: Buffer[] = [];
+  for (let offset = 0; offset < bytes.length;) {
+    const end = offset + 2 <= bytes.length ? offset + 2 + bytes.readUInt16BE(offset) : Infinity;
+    if (end > bytes.length || records.length === tileWidth) {
+      throw new GovError(
+        'VALIDATION_ERROR',
+        `expected up to ${tileWidth} whole records in the entry bundle, got a torn or surplus one at byte ${offset}`,
+      );
+    }
+    records.push(bytes.subarray(offset + 2, end));
+    offset = end;
+  }
+  return records;
+}
+
+function indexPath(index: number): string {
+  let path = String(index % 1000).padStart(3, '0');
+  for (let rest = Math.floor(index / 1000); rest > 0; rest = Math.floor(rest / 1000)) {
+    path = `x${String(rest % 1000).padStart(3, '0')}/${path}`;
+  }
+  return path;
+}
+
+const partial = (width: number): string => (width === tileWidth ? '' : `.p/${width}`);

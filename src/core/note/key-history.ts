@@ -1,0 +1,161 @@
+/**
+ * The keys that sign a log, as the log itself says: its first leaf (`gov.genesis/1`) pins the keys that it began with,
+ * and `gov.key/1` leaves add keys and retire them (docs/how-to/rotate-keys.md). A leaf carries a note over what it changes, signed
+ * by an Ed25519 key that was in force before and, where keys are added, by each added Ed25519 key, so neither whoever
+ * writes to the database nor whoever holds only a new key can bring one in. A checkpoint of n leaves is signed by keys
+ * that the leaves below n put in force. Nothing is ever taken out of the history: old proofs need old keys.
+ * Proven by `test/core/note/key-history.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { readJson, type JsonObject } from '../json/parse.ts';
+import { openNote, signNote, type NoteSigner } from './signed.ts';
+import { parseVerifierKey, type VerifierKey } from './key.ts';
+
+export interface KeyChange {
+  readonly change: 'add' | 'retire';
+  /** Verifier key texts. */
+  readonly keys: readonly string[];
+}
+
+/** Keys that came together. */
+export interface KeyGroup {
+  readonly keys: readonly VerifierKey[];
+  /** Index of the leaf that added them; they sign checkpoints of more leaves than that. */
+  readonly from: number;
+  /** Index of the leaf that retired them, null while they are in force. */
+  readonly until: number | null;
+}
+
+/** The text that is signed for a change at the leaf `index` of a log. */
+export const keyChangeText = (origin: string, index: number, { change, keys }: KeyChange): string =>
+  ['gov.key/1', origin, `${index}`, ...keys.map((key) => `${change} ${key}`), ''].join('\n');
+
+/** The fields of a `gov.key/1` leaf. `signers`: Ed25519, of a key in force and of each that is added. */
+export function keyLeafFields(
+  origin: string,
+  index: number,
+  { change, keys, signers }: KeyChange & { readonly signers: readonly NoteSigner[] },
+): JsonObject {
+  const note = signNote(keyChangeText(origin, index, { change, keys }), signers);
+  return change === 'add' ? { add: [...keys], note } : { retire: [...keys], note };
+}
+
+export class KeyHistory {
+  readonly origin: string;
+  #groups: KeyGroup[];
+
+  /** Throws VALIDATION_ERROR where the record is no first leaf that pins keys. */
+  constructor(genesis: string) {
+    const { type, origin, keys } = objectOf(genesis);
+    const texts = textsOf(keys);
+    if (type !== 'gov.genesis/1' || typeof origin !== 'string' || texts === null || texts.length === 0) {
+      throw malformed('a first leaf gov.genesis/1 with the keys of the log');
+    }
+    this.origin = origin;
+    this.#groups = [{ keys: texts.map((text) => keyOf(text, origin)), from: 0, until: null }];
+  }
+
+  get groups(): readonly KeyGroup[] {
+    return this.#groups;
+  }
+
+  /** Those that sign the next checkpoint, oldest first. */
+  get inForce(): readonly VerifierKey[] {
+    return this.#groups.flatMap(({ keys, until }) => (until === null ? keys : []));
+  }
+
+  get retired(): readonly VerifierKey[] {
+    return this.#groups.flatMap(({ keys, until }) => (until === null ? [] : keys));
+  }
+
+  /**
+   * Whether a head of `size` leaves that this log lacks may have been signed by its owner with a key (32 bytes): one in
+   * force signs any, since another history may have added it earlier; a retired one only where it was in force, since by
+   * now it may be in anybody's hands.
+   */
+  couldSign(publicKey: Buffer, size: number): boolean {
+    return this.#groups.some(
+      ({ keys, from, until }) =>
+        (until === null || (from < size && size <= until)) &&
+        keys.some((key) => key.publicKey.equals(publicKey)),
+    );
+  }
+
+  /** Whether a record may be a change of keys, at the cost of a search in its text. */
+  static concerns(record: string): boolean {
+    return record.includes('"gov.key/1"');
+  }
+
+  /**
+   * Takes the change in a record, where it is one. VALIDATION_ERROR where it does not hold; the history stays as it
+   * was then. Whoever writes to the database controls the record.
+   */
+  read(index: number, record: string): void {
+    const { type, add, retire, note } = objectOf(record);
+    if (type !== 'gov.key/1') return;
+    const change = add === undefined ? 'retire' : 'add';
+    const texts = textsOf(change === 'add' ? add : retire);
+    if (texts === null || texts.length === 0 || typeof note !== 'string') {
+      throw malformed('keys that are added or retired, and a note');
+    }
+    const text = keyChangeText(this.origin, index, { change, keys: texts });
+    if (change === 'add') this.#add(index, texts, { text, note });
+    else this.#retire(index, texts, { text, note });
+  }
+
+  #add(index: number, texts: readonly string[], signed: Signed): void {
+    const keys = texts.map((text) => keyOf(text, this.origin));
+    const known = new Set(this.#groups.flatMap((group) => group.keys.map(identity)));
+    if (known.size + keys.length > limits.trustKeys) throw malformed(`at most ${limits.trustKeys} keys`);
+    if (keys.some((key) => known.has(identity(key)))) throw malformed('keys that are new to the log');
+    const fresh = keys.filter(isEd25519);
+    if (fresh.length === 0) throw malformed('an Ed25519 key among those that are added');
+    assertSigned(signed, this.inForce.filter(isEd25519), 'one');
+    assertSigned(signed, fresh, 'all');
+    this.#groups.push({ keys, from: index, until: null });
+  }
+
+  #retire(index: number, texts: readonly string[], signed: Signed): void {
+    const group = this.#groups.find(
+      ({ keys, until }) => until === null && keys.map(({ text }) => text).join() === texts.join(),
+    );
+    if (group === undefined) throw malformed('keys in force that came together');
+    const left = this.inForce.filter((key) => !group.keys.includes(key) && isEd25519(key));
+    if (left.length === 0) throw malformed('an Ed25519 key that stays in force');
+    assertSigned(signed, left, 'one');
+    this.#groups = this.#groups.map((each) => (each === group ? { ...each, until: index } : each));
+  }
+}
+
+interface Signed {
+  readonly text: string;
+  readonly note: string;
+}
+
+function assertSigned({ text, note }: Signed, keys: readonly VerifierKey[], which: 'one' | 'all'): void {
+  const opened = openNote(note, keys);
+  if (opened.text !== text) throw malformed('a note over this very change');
+  if (which === 'all' && opened.verified.length < keys.length) throw malformed('a signature of each new key');
+}
+
+const isEd25519 = ({ algorithm }: VerifierKey): boolean => algorithm === 'ed25519';
+const identity = ({ publicKey }: VerifierKey): string => publicKey.toString('hex');
+
+function keyOf(text: string, origin: string): VerifierKey {
+  const key = parseVerifierKey(text);
+  if (key.name !== origin || key.algorithm === 'ed25519-cosignature') throw malformed(`keys of ${origin}`);
+  return key;
+}
+
+function objectOf(record: string): JsonObject {
+  const value = readJson(record);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed('an object');
+  return value as JsonObject;
+}
+
+const textsOf = (value: unknown): string[] | null =>
+  Array.isArray(value) && value.every((each) => typeof each === 'string') ? value : null;
+
+const malformed = (expected: string): GovError =>
+  new GovError('VALIDATION_ERROR', `key leaf: expected ${expected}, got something else`);

@@ -1,0 +1,176 @@
+/**
+ * The keys of C2SP signed-note: verifier keys as text (`<name>+<key id>+<base64 of type and public key>`)
+ * and signers. A key knows what it signs: the note text itself (type 0x01), or the message that C2SP
+ * tlog-cosignature makes of it (0x04, 0x06). `test/core/note/signed.test.ts` proves it.
+ */
+import type { KeyObject } from 'node:crypto';
+import { GovError } from '../../contract/problems.ts';
+import { decodeBase64, encodeBase64 } from '../json/base64.ts';
+import { cosignatureMessage, cosignedMessage, splitTimestamp, withTimestamp } from './cosignature.ts';
+import { sha256 } from '../hash.ts';
+import {
+  hasMlDsa44,
+  importPublicKey,
+  rawPublicKey,
+  type SignatureAlgorithm,
+  signatureSizes,
+  signBytes,
+  verifyBytes,
+} from './signature.ts';
+
+/** `ed25519` signs a note's text; the others sign checkpoints, with a time: logs and witnesses alike. */
+export type KeyAlgorithm = 'ed25519' | 'ed25519-cosignature' | 'ml-dsa-44';
+
+export interface VerifierKey {
+  readonly name: string;
+  /** The first four bytes of SHA-256(name "\n" type public key), as an unsigned integer. */
+  readonly keyId: number;
+  readonly algorithm: KeyAlgorithm;
+  /** The raw public key: two verifier keys with the same one are the same key. */
+  readonly publicKey: Buffer;
+  /** The verifier key text (vkey). */
+  readonly text: string;
+  /** Whether `signature` is this key's over the note text. Both may be an attacker's; never throws. */
+  verify(noteText: Uint8Array, signature: Uint8Array): boolean;
+}
+
+export interface NoteSigner {
+  readonly name: string;
+  readonly keyId: number;
+  readonly algorithm: KeyAlgorithm;
+  /** The verifier key text (vkey). */
+  readonly verifierKey: string;
+  /**
+   * The signature over a note text. `timestampSeconds` goes into cosignatures and is ignored by `ed25519`;
+   * 0, which only `ml-dsa-44` takes, says nothing of whether the tree is the largest seen.
+   */
+  sign(noteText: Uint8Array, timestampSeconds?: number): Uint8Array;
+}
+
+interface Algorithm {
+  readonly type: number;
+  readonly signature: SignatureAlgorithm;
+  /** The signed message, where it is not the note text itself. */
+  readonly message?: (noteText: Uint8Array, name: string, timestampSeconds: number) => Buffer;
+}
+
+const algorithms: Readonly<Record<KeyAlgorithm, Algorithm>> = {
+  ed25519: { type: 0x01, signature: 'ed25519' },
+  'ed25519-cosignature': {
+    type: 0x04,
+    signature: 'ed25519',
+    message: (noteText, _name, timestampSeconds) => cosignatureMessage(noteText, timestampSeconds),
+  },
+  'ml-dsa-44': { type: 0x06, signature: 'ml-dsa-44', message: cosignedMessage },
+};
+
+const algorithmOfType = (type: number | undefined): KeyAlgorithm | undefined =>
+  (Object.keys(algorithms) as KeyAlgorithm[]).find((name) => algorithms[name].type === type);
+
+/** A key name is one word without plus signs. */
+export const isKeyName = (name: string): boolean =>
+  name !== '' && name.isWellFormed() && !/[\p{White_Space}+]/u.test(name);
+
+/** Key id as the verifier key text writes it: 8 lower-case hex digits. */
+export const keyIdText = (keyId: number): string => keyId.toString(16).padStart(8, '0');
+
+/** The verifier key text for a raw public key; throws RangeError for a bad name or length. */
+export function verifierKeyText(name: string, algorithm: KeyAlgorithm, publicKey: Uint8Array): string {
+  const { type, signature } = algorithms[algorithm];
+  const { publicKeyBytes } = signatureSizes[signature];
+  if (!isKeyName(name))
+    throw new RangeError(`expected a key name without spaces and plus signs, got ${name}`);
+  if (publicKey.length !== publicKeyBytes) {
+    throw new RangeError(`expected a public key of ${publicKeyBytes} bytes, got ${publicKey.length}`);
+  }
+  const key = Buffer.concat([Buffer.from([type]), publicKey]);
+  return `${name}+${keyIdText(keyIdOf(name, key))}+${encodeBase64(key)}`;
+}
+
+const verifierKeyForm = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/s;
+
+/** Reads a verifier key text; throws VALIDATION_ERROR with the reason. An attacker may control it. */
+export function parseVerifierKey(text: string): VerifierKey {
+  const [, name = '', idText = '', keyText = ''] = verifierKeyForm.exec(text) ?? [];
+  if (!isKeyName(name)) throw malformed('<name>+<8 hex digits>+<base64>', text);
+  const key = decodeBase64(keyText);
+  if (key === null) throw malformed('a key in canonical base64', text);
+  const keyId = keyIdOf(name, key);
+  if (keyIdText(keyId) !== idText) throw malformed(`key id ${keyIdText(keyId)} for this name and key`, text);
+  const algorithm = algorithmOfType(key[0]);
+  if (algorithm === undefined) throw malformed('signature type 1 (Ed25519), 4 or 6 (cosignatures)', text);
+  const publicKey = key.subarray(1);
+  const keyObject = importPublicKey(algorithms[algorithm].signature, publicKey);
+  if (keyObject === null) {
+    const missing = algorithm === 'ml-dsa-44' && !hasMlDsa44();
+    throw malformed(
+      missing ? 'a runtime whose node:crypto has ML-DSA-44' : `a public key for ${algorithm}`,
+      text,
+    );
+  }
+  const verify = verifierOf(name, algorithm, keyObject);
+  return { name, keyId, algorithm, publicKey, text, verify };
+}
+
+/** The time inside a cosignature, in seconds; null for signatures that carry none. */
+export function timestampOf(algorithm: KeyAlgorithm, signature: Uint8Array): number | null {
+  return algorithms[algorithm].message === undefined
+    ? null
+    : (splitTimestamp(signature)?.timestampSeconds ?? null);
+}
+
+/** A signer of notes by an Ed25519 private key (type 0x01). */
+export const ed25519Signer = (name: string, privateKey: KeyObject): NoteSigner =>
+  signerOf(name, 'ed25519', privateKey);
+
+/** A cosigner of checkpoints by an Ed25519 private key (type 0x04): a witness. */
+export const ed25519Cosigner = (name: string, privateKey: KeyObject): NoteSigner =>
+  signerOf(name, 'ed25519-cosignature', privateKey);
+
+/** A signer of checkpoints by an ML-DSA-44 private key (type 0x06): a log or a witness. Needs `hasMlDsa44()`. */
+export const mlDsa44Signer = (name: string, privateKey: KeyObject): NoteSigner =>
+  signerOf(name, 'ml-dsa-44', privateKey);
+
+function signerOf(name: string, algorithm: KeyAlgorithm, privateKey: KeyObject): NoteSigner {
+  const { signature, message } = algorithms[algorithm];
+  const publicKey = rawPublicKey(signature, privateKey);
+  if (publicKey === null || privateKey.type !== 'private') {
+    throw new TypeError(`expected a private key for ${signature}, got ${privateKey.asymmetricKeyType}`);
+  }
+  const verifierKey = verifierKeyText(name, algorithm, publicKey);
+  const { keyId } = parseVerifierKey(verifierKey);
+  const sign = (noteText: Uint8Array, timestampSeconds = 0): Uint8Array => {
+    if (message === undefined) return signBytes(privateKey, noteText);
+    const least = algorithm === 'ml-dsa-44' ? 0 : 1;
+    if (!Number.isSafeInteger(timestampSeconds) || timestampSeconds < least) {
+      throw new RangeError(`expected the POSIX time in whole seconds, got ${timestampSeconds}`);
+    }
+    return withTimestamp(timestampSeconds, signBytes(privateKey, message(noteText, name, timestampSeconds)));
+  };
+  return { name, keyId, algorithm, verifierKey, sign };
+}
+
+function verifierOf(name: string, algorithm: KeyAlgorithm, key: KeyObject): VerifierKey['verify'] {
+  const { message } = algorithms[algorithm];
+  if (message === undefined) return (noteText, signature) => verifyBytes(key, noteText, signature);
+  return (noteText, bytes) => {
+    const split = splitTimestamp(bytes);
+    if (split === null) return false;
+    try {
+      return verifyBytes(key, message(noteText, name, split.timestampSeconds), split.signature);
+    } catch {
+      return false; // the text is no checkpoint, so there is no message
+    }
+  };
+}
+
+function keyIdOf(name: string, key: Uint8Array): number {
+  return sha256(Buffer.concat([Buffer.from(`${name}\n`), key])).readUInt32BE();
+}
+
+function malformed(expected: string, got: string): GovError {
+  return new GovError(
+    'VALIDATION_ERROR',
+    `verifier key: expected ${expected}, got ${JSON.stringify(got.slice(0, 64))}`,
+  );
+}

@@ -1,0 +1,71 @@
+/**
+ * C2SP tlog-proof v1, the portable proof that a record is in a log: its index, the inclusion path and the
+ * signed checkpoint, as one text (`.tlog-proof`). `test/core/note/tlog-proof.test.ts` proves it.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { decodeBase64, encodeBase64 } from '../json/base64.ts';
+import { hashBytes } from '../merkle/tree.ts';
+
+export interface TlogProof {
+  readonly index: number;
+  /** From the leaf's sibling up to the root's child, 32 bytes each. */
+  readonly path: readonly Uint8Array[];
+  /** The signed note, verbatim. */
+  readonly checkpoint: string;
+  /** Opaque, and bound by no signature. */
+  readonly extra?: Uint8Array;
+}
+
+const header = 'c2sp.org/tlog-proof@v1';
+
+/** The proof as text. Throws VALIDATION_ERROR where a member cannot be written. */
+export function formatTlogProof({ index, path, checkpoint, extra }: TlogProof): string {
+  const lines = [
+    header,
+    ...(extra === undefined ? [] : [`extra ${encodeBase64(extra)}`]),
+    `index ${index}`,
+    ...path.map(encodeBase64),
+    '',
+  ];
+  const text = `${lines.join('\n')}\n${checkpoint}`;
+  parseTlogProof(text);
+  return text;
+}
+
+const indexForm = /^index (0|[1-9][0-9]{0,15})$/;
+
+/**
+ * Reads a proof strictly, nothing verified: open the checkpoint with the keys you trust, then
+ * `verifyInclusion` against its root. Throws VALIDATION_ERROR. An attacker may control the text.
+ */
+export function parseTlogProof(text: string): TlogProof {
+  if (Buffer.byteLength(text) > limits.noteBytes) throw malformed(`at most ${limits.noteBytes} bytes`, text);
+  const end = text.indexOf('\n\n');
+  if (end < 0) throw malformed('an empty line before the checkpoint', text);
+  const [first, ...lines] = text.slice(0, end).split('\n');
+  if (first !== header) throw malformed(header, text);
+  const extra = lines[0]?.startsWith('extra ') ? decode(lines.shift()?.slice('extra '.length)) : undefined;
+  const indexLine = lines.shift() ?? '';
+  const index = Number(indexForm.exec(indexLine)?.[1] ?? NaN);
+  if (!Number.isSafeInteger(index)) throw malformed('index and a decimal number up to 2^53-1', indexLine);
+  const path = lines.map((line) => {
+    const hash = decode(line);
+    if (hash.length !== hashBytes) throw malformed('hashes of 32 bytes', line);
+    return hash;
+  });
+  const checkpoint = text.slice(end + 2);
+  if (checkpoint === '') throw malformed('a checkpoint after the empty line', 'nothing');
+  return { index, path, checkpoint, ...(extra === undefined ? {} : { extra }) };
+}
+
+function decode(text = ''): Buffer {
+  const bytes = decodeBase64(text);
+  if (bytes === null) throw malformed('canonical base64', text);
+  return bytes;
+}
+
+function malformed(expected: string, got: string): GovError {
+  const shown = JSON.stringify(got.slice(0, limits.echoChars));
+  return new GovError('VALIDATION_ERROR', `tlog-proof: expected ${expected}, got ${shown}`);
+}

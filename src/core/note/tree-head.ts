@@ -1,0 +1,51 @@
+/**
+ * The text of a C2SP tlog-checkpoint: what a log signs. Three lines, origin, size and root, then opaque
+ * extension lines. `test/core/note/checkpoint.test.ts` proves it.
+ */
+import { GovError } from '../../contract/problems.ts';
+import { decodeBase64, encodeBase64 } from '../json/base64.ts';
+import { emptyRoot, hashBytes } from '../merkle/tree.ts';
+
+export interface Checkpoint {
+  /** The log's identity, one non-empty line. */
+  readonly origin: string;
+  /** Leaves, up to 2^53−1. */
+  readonly size: number;
+  /** The RFC 6962 root, 32 bytes. */
+  readonly root: Buffer;
+  /** Opaque lines that no log monitor can audit; empty in our own checkpoints. */
+  readonly extensions: readonly string[];
+}
+
+/** The note text, with its final newline. Throws VALIDATION_ERROR where a member cannot be written as a line. */
+export function formatCheckpoint({ origin, size, root, extensions }: Checkpoint): string {
+  const text = [origin, size, encodeBase64(root), ...extensions].map((line) => `${line}\n`).join('');
+  const read = parseCheckpoint(text);
+  if (read.origin !== origin || read.extensions.length !== extensions.length) {
+    throw malformed('an origin and extensions without line breaks', origin);
+  }
+  return text;
+}
+
+const sizeForm = /^(?:0|[1-9][0-9]{0,15})$/;
+
+/** Reads a note text strictly; throws VALIDATION_ERROR. An attacker may control it. */
+export function parseCheckpoint(text: string): Checkpoint {
+  if (!text.endsWith('\n')) throw malformed('a final newline', text.slice(-10));
+  const lines = text.slice(0, -1).split('\n');
+  const [origin = '', sizeText = '', rootText = '', ...extensions] = lines;
+  if (lines.length < 3 || lines.includes('')) throw malformed('three or more lines, none empty', text);
+  const size = sizeForm.test(sizeText) ? Number(sizeText) : NaN;
+  if (!Number.isSafeInteger(size)) throw malformed('a decimal size up to 2^53-1', sizeText);
+  const root = decodeBase64(rootText);
+  if (root?.length !== hashBytes) throw malformed('a root of 32 bytes in base64', rootText);
+  if (size === 0 && !root.equals(emptyRoot)) throw malformed('the empty root at size 0', rootText);
+  return { origin, size, root, extensions };
+}
+
+function malformed(expected: string, got: string): GovError {
+  return new GovError(
+    'VALIDATION_ERROR',
+    `checkpoint: expected ${expected}, got ${JSON.stringify(got.slice(0, 64))}`,
+  );
+}

@@ -1,0 +1,158 @@
+/**
+ * Whom a verifier trusts for one log: its keys, witnesses, and how many of them must have cosigned. The text
+ * form is C2SP tlog-policy, limited to one origin and to one group of witnesses. `test/core/note/trust.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { parseVerifierKey, type VerifierKey } from './key.ts';
+
+export interface Trust {
+  /** The log's origin, which its keys have as their name. */
+  readonly origin: string;
+  /** The log's own keys: a signature of one of them is enough. */
+  readonly keys: readonly VerifierKey[];
+  readonly witnesses: readonly VerifierKey[];
+  /** How many distinct witnesses must have cosigned; 0 asks for none. */
+  readonly quorum: number;
+}
+
+/** The text form; witnesses get the names w1, w2 … Throws VALIDATION_ERROR where `parseTrust` would. */
+export function formatTrust({ origin, keys, witnesses, quorum }: Trust): string {
+  const names = witnesses.map((_, index) => `w${index + 1}`);
+  const lines = [
+    ...keys.map((key) => `log ${key.text}`),
+    ...witnesses.map((witness, index) => `witness w${index + 1} ${witness.text}`),
+    ...(quorum > 0 ? [`group witnesses ${quorum} ${names.join(' ')}`] : []),
+    `quorum ${quorum > 0 ? 'witnesses' : 'none'}`,
+  ];
+  const text = lines.map((line) => `${line}\n`).join('');
+  const read = parseTrust(text);
+  if (read.origin !== origin) throw malformed(`keys named ${origin}`, read.origin);
+  return text;
+}
+
+interface Quorum {
+  readonly witnesses: readonly VerifierKey[];
+  readonly threshold: number;
+}
+
+interface Draft {
+  readonly keys: VerifierKey[];
+  readonly witnesses: Map<string, VerifierKey>;
+  readonly groups: Map<string, Quorum>;
+  readonly publicKeys: Set<string>;
+  quorum: Quorum | undefined;
+}
+
+/**
+ * Reads a trust file; throws VALIDATION_ERROR with the line. Witnesses that the quorum does not name are left
+ * out, but for `quorum none`. Groups of groups and several origins are not supported, and refused.
+ */
+export function parseTrust(text: string): Trust {
+  if (Buffer.byteLength(text) > limits.trustBytes)
+    throw malformed(`at most ${limits.trustBytes} bytes`, 'more');
+  const draft: Draft = {
+    keys: [],
+    witnesses: new Map(),
+    groups: new Map(),
+    publicKeys: new Set(),
+    quorum: undefined,
+  };
+  if (/[^\t\n\u0020-\u007e\u0080-\uffff]/.test(text)) throw malformed('no control characters', 'one');
+  for (const [index, line] of text.split('\n').entries()) {
+    const words = line.split(/[ \t]+/).filter((word) => word !== '');
+    if (words.length === 0 || words[0]?.startsWith('#')) continue;
+    try {
+      readLine(words, draft);
+    } catch (cause) {
+      if (!(cause instanceof GovError)) throw cause;
+      throw new GovError('VALIDATION_ERROR', `line ${index + 1}: ${cause.message}`, { cause });
+    }
+  }
+  const [first, ...more] = draft.keys;
+  if (first === undefined) throw malformed('a line log <verifier key>', 'none');
+  const other = more.find(({ name }) => name !== first.name);
+  if (other !== undefined) throw malformed(`one log per trust file, ${first.name}`, other.name);
+  if (draft.quorum === undefined) throw malformed('a line quorum <name> or quorum none', 'none');
+  const { witnesses, threshold } = draft.quorum;
+  const counted = threshold > 0 ? witnesses : [...draft.witnesses.values()];
+  return { origin: first.name, keys: draft.keys, witnesses: counted, quorum: threshold };
+}
+
+function readLine(words: readonly string[], draft: Draft): void {
+  const [keyword = '', name = '', ...rest] = words;
+  switch (keyword) {
+    case 'log': {
+      if (rest.length > 1) throw malformed('log <verifier key> [<url>]', words.join(' '));
+      draft.keys.push(readKey(name, draft, ['ed25519', 'ml-dsa-44']));
+      return;
+    }
+    case 'witness': {
+      const [key = '', , surplus] = rest;
+      if (surplus !== undefined) throw malformed('witness <name> <verifier key> [<url>]', words.join(' '));
+      checkNewName(name, draft);
+      draft.witnesses.set(name, readKey(key, draft, ['ed25519-cosignature', 'ml-dsa-44']));
+      return;
+    }
+    case 'group': {
+      checkNewName(name, draft);
+      draft.groups.set(name, readGroup(rest, draft));
+      return;
+    }
+    case 'quorum': {
+      if (draft.quorum !== undefined) throw malformed('one quorum line', 'a second');
+      if (rest.length > 0) throw malformed('quorum <name>', words.join(' '));
+      draft.quorum = readQuorum(name, draft);
+      return;
+    }
+  }
+  throw malformed('log, witness, group or quorum', keyword);
+}
+
+function readKey(text: string, draft: Draft, allowed: readonly VerifierKey['algorithm'][]): VerifierKey {
+  const key = parseVerifierKey(text);
+  if (!allowed.includes(key.algorithm)) throw malformed(`a key for ${allowed.join(' or ')}`, key.algorithm);
+  const id = key.publicKey.toString('hex');
+  if (draft.publicKeys.has(id)) throw malformed('distinct public keys', text);
+  if (draft.publicKeys.size === limits.trustKeys) throw malformed(`at most ${limits.trustKeys} keys`, 'more');
+  draft.publicKeys.add(id);
+  return key;
+}
+
+function readGroup(words: readonly string[], draft: Draft): Quorum {
+  const [threshold = '', ...names] = words;
+  const witnesses = names.map((name) => {
+    const witness = draft.witnesses.get(name);
+    if (witness === undefined)
+      throw malformed('witnesses of earlier lines as members (groups of groups are not supported)', name);
+    return witness;
+  });
+  if (new Set(names).size !== names.length) throw malformed('each member once', names.join(' '));
+  const count = threshold === 'any' ? 1 : threshold === 'all' ? names.length : numberOf(threshold);
+  if (!(count >= 1 && count <= names.length)) {
+    throw malformed(`any, all, or a number from 1 to the ${names.length} members`, threshold);
+  }
+  return { witnesses, threshold: count };
+}
+
+const numberOf = (text: string): number => (/^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : NaN);
+
+function readQuorum(name: string, draft: Draft): Quorum {
+  if (name === 'none') return { witnesses: [], threshold: 0 };
+  const witness = draft.witnesses.get(name);
+  const quorum = witness === undefined ? draft.groups.get(name) : { witnesses: [witness], threshold: 1 };
+  if (quorum === undefined) throw malformed('a witness or group of an earlier line', name);
+  return quorum;
+}
+
+function checkNewName(name: string, draft: Draft): void {
+  if (name === '' || name === 'none') throw malformed('a name other than none', name);
+  if (draft.witnesses.has(name) || draft.groups.has(name)) throw malformed('a name that is not taken', name);
+}
+
+function malformed(expected: string, got: string): GovError {
+  return new GovError(
+    'VALIDATION_ERROR',
+    `trust: expected ${expected}, got ${JSON.stringify(got.slice(0, limits.echoChars))}`,
+  );
+}

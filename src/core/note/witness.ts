@@ -1,0 +1,155 @@
+/**
+ * C2SP tlog-witness v1: what a log sends to have a checkpoint cosigned, and what a witness answers. The body is
+ * `old <size>`, at most 63 lines with the hashes of a consistency proof in base64, an empty line, the checkpoint. The
+ * witness keeps the newest checkpoint that it cosigned for each log; a log whose checkpoints do not each extend the
+ * one before gets no cosignature. `test/core/note/witness.test.ts` proves it.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { decodeBase64, encodeBase64 } from '../json/base64.ts';
+import { type Checkpoint, parseCheckpoint } from './tree-head.ts';
+import { hashBytes, verifyConsistency } from '../merkle/tree.ts';
+import { NoteError, openNote, splitNote, type VerifierKey } from './signed.ts';
+
+/** The media type of a 409 that names the size of the newest cosigned checkpoint. */
+export const sizeType = 'text/x.tlog.size';
+
+export interface WitnessRequest {
+  /** Leaves of the newest checkpoint that the sender believes to be cosigned; 0 where it knows none. */
+  readonly oldSize: number;
+  /** RFC 6962 consistency proof, 32 bytes each. */
+  readonly proof: readonly Buffer[];
+  /** The signed checkpoint. */
+  readonly note: string;
+}
+
+/** The body of `POST /add-checkpoint`. */
+export const formatWitnessRequest = ({ oldSize, proof, note }: WitnessRequest): string =>
+  [`old ${oldSize}`, ...proof.map(encodeBase64), '', note].join('\n');
+
+const sizeForm = /^(?:0|[1-9][0-9]{0,15})$/;
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Reads a body strictly; VALIDATION_ERROR. An attacker controls it. The checkpoint is not looked at. */
+export function parseWitnessRequest(body: Uint8Array): WitnessRequest {
+  const text = textOf(body);
+  const end = text.indexOf('\n\n');
+  if (end < 0) throw malformed('an empty line before the checkpoint', 'none');
+  const [first = '', ...hashes] = text.slice(0, end).split('\n');
+  const oldSize = first.startsWith('old ') ? parseSize(first.slice(4)) : null;
+  if (oldSize === null) throw malformed('old <size>, a decimal up to 2^53-1', first);
+  if (hashes.length > limits.witnessProofLines) {
+    throw malformed(`at most ${limits.witnessProofLines} proof lines`, `${hashes.length}`);
+  }
+  const proof = hashes.map((line) => {
+    const hash = decodeBase64(line);
+    if (hash?.length !== hashBytes) throw malformed('a hash of 32 bytes in base64', line);
+    return hash;
+  });
+  return { oldSize, proof, note: text.slice(end + 2) };
+}
+
+/** The size in the body of a 409, `<size>` and a newline; null where it is none. A witness controls it. */
+export const parseSizeBody = (body: string): number | null =>
+  body.endsWith('\n') ? parseSize(body.slice(0, -1)) : null;
+
+function parseSize(text: string): number | null {
+  const size = sizeForm.test(text) ? Number(text) : NaN;
+  return Number.isSafeInteger(size) ? size : null;
+}
+
+/** What a witness knows of a log. */
+export interface WitnessedLog {
+  readonly keys: readonly VerifierKey[];
+  /** The newest checkpoint that it cosigned; null before the first. */
+  readonly latest: { readonly size: number; readonly root: Uint8Array } | null;
+}
+
+/** `knownSize`: what a 409 names, where it says that the sender has to begin at another size. */
+export type WitnessDecision =
+  | { readonly status: 200; readonly checkpoint: Checkpoint; readonly text: string }
+  | { readonly status: 400 | 403 | 404 | 422; readonly detail: string }
+  | { readonly status: 409; readonly detail: string; readonly knownSize: number | null };
+
+/** The origin that a checkpoint names, by which its log is found; null where it is no checkpoint. */
+export function originOf(note: string): string | null {
+  try {
+    return parseCheckpoint(splitNote(note).text).origin;
+  } catch (error) {
+    if (error instanceof GovError) return null;
+    throw error;
+  }
+}
+
+/**
+ * Whether to cosign, in the order of the specification: the log is known (404), a key of it signed (403), the old size
+ * is not above the new one (400), it is the one that was cosigned last (409), nothing is contradicted (422, or 409 for
+ * another root of the same size). `log`: null where the origin is unknown. An attacker controls the request. Whoever
+ * decides must keep the checkpoint, durably and before anybody else decides for this log, and cosign then.
+ */
+export function decideWitness(request: WitnessRequest, log: WitnessedLog | null): WitnessDecision {
+  const opened = openSigned(request.note, log);
+  if ('status' in opened) return opened;
+  const { checkpoint } = opened;
+  const { oldSize, proof } = request;
+  const { size, root } = checkpoint;
+  if (oldSize > size)
+    return { status: 400, detail: `expected an old size of at most ${size}, got ${oldSize}` };
+  const known = log?.latest ?? null;
+  const knownSize = known?.size ?? 0;
+  if (oldSize !== knownSize) {
+    return { status: 409, detail: `expected old ${knownSize}, got ${oldSize}`, knownSize };
+  }
+  if (known !== null && size === knownSize && !root.equals(known.root)) {
+    return { status: 409, detail: `size ${size} was cosigned with another root`, knownSize: null };
+  }
+  const consistent =
+    knownSize === 0
+      ? proof.length === 0
+      : verifyConsistency({
+          first: knownSize,
+          second: size,
+          firstRoot: known?.root ?? root,
+          secondRoot: root,
+          path: proof,
+        });
+  if (consistent) return { status: 200, ...opened };
+  return {
+    status: 422,
+    detail: `expected a proof that ${size} leaves extend the ${knownSize} cosigned ones`,
+  };
+}
+
+type Refused = Extract<WitnessDecision, { status: 400 | 403 | 404 | 422 }>;
+
+function openSigned(
+  note: string,
+  log: WitnessedLog | null,
+): { readonly checkpoint: Checkpoint; readonly text: string } | Refused {
+  try {
+    const checkpoint = parseCheckpoint(splitNote(note).text);
+    if (log === null) {
+      const origin = JSON.stringify(checkpoint.origin.slice(0, limits.echoChars));
+      return { status: 404, detail: `no log ${origin} is witnessed here` };
+    }
+    return { checkpoint, text: openNote(note, log.keys).text };
+  } catch (error) {
+    if (!(error instanceof GovError)) throw error;
+    const unsigned = error instanceof NoteError && error.code === 'INVALID_SIGNATURE';
+    return { status: unsigned ? 403 : 400, detail: error.message };
+  }
+}
+
+function textOf(body: Uint8Array): string {
+  try {
+    return utf8.decode(body);
+  } catch {
+    throw malformed('UTF-8', 'other bytes');
+  }
+}
+
+const malformed = (expected: string, got: string): GovError =>
+  new GovError(
+    'VALIDATION_ERROR',
+    `add-checkpoint: expected ${expected}, got ${JSON.stringify(got.slice(0, limits.echoChars))}`,
+  );

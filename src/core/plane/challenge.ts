@@ -1,0 +1,72 @@
+/**
+ * What a challenge asks a data plane to show: units of its metering log and leaves of its audit log, drawn by a seed that
+ * the service chose after the report was stored. Both sides compute the same numbers from it:
+ *
+ *   from + 1 + (first 16 bytes of SHA-256("gov.attest/v1\n" || seed || u32be(j)) as an integer) mod (to − from)
+ *
+ * for j = 0 … sampleSize − 1, and the first and the last unit of the range besides. The modulus is less than 2^53, so no
+ * number is likelier than another by more than 2^-75. Proven by `test/core/plane/challenge.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { Challenge } from '../../contract/telemetry.ts';
+import { sha256 } from '../hash.ts';
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** `chl_` and 52 characters of base32 that hold 256 random bits, the highest first. Other lengths throw. */
+export function challengeId(random32: Uint8Array): string {
+  if (random32.length !== 32) throw new Error(`expected 32 random bytes, got ${random32.length}`);
+  let rest = BigInt(`0x${Buffer.from(random32).toString('hex')}`);
+  let digits = '';
+  for (let at = 0; at < 52; at++) {
+    digits = (alphabet[Number(rest & 31n)] ?? '') + digits;
+    rest >>= 5n;
+  }
+  return `chl_${digits}`;
+}
+
+/**
+ * Distinct units that a challenge asks for, ascending: at most `sampleSize` + 2, none of an empty range. VALIDATION_ERROR
+ * for a challenge that asks for more than `limits.attestationSamples`, or for a range that ends before it begins.
+ */
+export function sampledUnits({ seed, sampleSize, unitRange }: Challenge): number[] {
+  const { from, to } = unitRange;
+  if (from > to) throw refused('a range of units that does not fall', `(${from}, ${to}]`);
+  const asked = { seed, sampleSize, most: limits.attestationSamples };
+  const drawn = draw('gov.attest/v1\n', asked, { first: from + 1, end: to + 1 });
+  return from === to ? [] : ascending([from + 1, ...drawn, to]);
+}
+
+/**
+ * Distinct indexes of the audit log that a challenge asks for, ascending: at most `crossSampleSize`, in
+ * [1, auditTreeSize), as leaf 0 says what the log is of. VALIDATION_ERROR for more than
+ * `limits.attestationCrossSamples`.
+ */
+export function crossIndexes({ seed, crossSampleSize, auditTreeSize }: Challenge): number[] {
+  const asked = { seed, sampleSize: crossSampleSize, most: limits.attestationCrossSamples };
+  return ascending(draw('gov.attest.cross/v1\n', asked, { first: 1, end: auditTreeSize }));
+}
+
+/** Numbers in [first, end), with repetitions. */
+function draw(
+  label: string,
+  { seed, sampleSize, most }: { seed: string; sampleSize: number; most: number },
+  { first, end }: { first: number; end: number },
+): number[] {
+  if (sampleSize > most) throw refused(`at most ${most} samples`, sampleSize);
+  if (!/^[0-9a-f]{64}$/.test(seed))
+    throw refused('a seed of 64 hex digits', JSON.stringify(seed.slice(0, 64)));
+  if (end <= first) return [];
+  const preimage = Buffer.concat([Buffer.from(label), Buffer.from(seed, 'hex'), Buffer.alloc(4)]);
+  return Array.from({ length: sampleSize }, (_, nth) => {
+    preimage.writeUInt32BE(nth, preimage.length - 4);
+    const random = BigInt(`0x${sha256(preimage).toString('hex', 0, 16)}`);
+    return first + Number(random % BigInt(end - first));
+  });
+}
+
+const ascending = (numbers: readonly number[]): number[] => [...new Set(numbers)].sort((a, b) => a - b);
+
+const refused = (expected: string, got: string | number): GovError =>
+  new GovError('VALIDATION_ERROR', `challenge: expected ${expected}, got ${got}`);

@@ -1,0 +1,242 @@
+/**
+ * Conditions as closures (`gov.cond/1`): no eval, no recursion over user data, no state but a budget. A condition
+ * is compiled once for each policy version and evaluated for every checkpoint.
+ *
+ * Truth is Kleene's: `and` is false if one operand is, else indeterminate if one is. All operators are monotone:
+ * where values become absent, an answer can only become indeterminate. Only `exists`, `missing` and defaults,
+ * which are there to ask for absence, can tell a hidden value from none.
+ *
+ * Proven by `test/core/policy/evaluate/compile.test.ts`, by the public suites (`test/core/policy/jsonlogic.test.ts`, `test/core/policy/cerbos.test.ts`,
+ * `test/core/policy/flagd.test.ts`) and against a second evaluator, written from the specification (`test/core/policy/reference.test.ts`).
+ */
+import type { Json, JsonObject } from '../../json/parse.ts';
+import { arithmetic } from './arithmetic.ts';
+import type { Node, Operator } from '../language/ast.ts';
+import { resetBudget } from './budget.ts';
+import { equality, order } from './comparison.ts';
+import { siteOf } from './operator.ts';
+import type { Evaluate, Operand, Site } from './operator.ts';
+import { Indeterminate, truthOf } from './indeterminate.ts';
+import type { Value } from './indeterminate.ts';
+import { inItems, inValue, iterator } from './lists.ts';
+import { choice, connective, missing, negation } from './logic.ts';
+import { existsAt, lookupOf, missingName } from './lookup.ts';
+import type { Path } from './lookup.ts';
+import { spellPath } from '../language/path.ts';
+import { isBoolean } from '../language/operand-types.ts';
+import { concatenation, length, semVer, substring, withAffix } from './strings.ts';
+
+export { Indeterminate } from './indeterminate.ts';
+export type { Reason, Value } from './indeterminate.ts';
+
+type Call = Extract<Node, { kind: 'call' }>;
+
+/** What a condition is asked about, exactly as it was sent. */
+export interface Checkpoint {
+  readonly step?: number;
+  readonly context: JsonObject;
+}
+
+export type Truth = 'true' | 'false' | 'indeterminate';
+
+export interface Condition {
+  readonly node: Node;
+  /** Cost: linear in the nodes and in what is asked of the items of lists, which a budget bounds (`budget.ts`). */
+  evaluate(checkpoint: Checkpoint): Truth;
+  /** Why a condition is indeterminate; null where it is true or false. */
+  why(checkpoint: Checkpoint): Indeterminate | null;
+}
+
+/**
+ * A condition that can be evaluated. The node is trusted to be checked (`parseCondition` or `checkCondition`);
+ * the checkpoint is the caller's and may hold anything that is JSON.
+ */
+export function compile(node: Node): Condition {
+  const value = compileValue(node);
+  const truth = (checkpoint: Checkpoint): boolean | Indeterminate => truthOf(value(checkpoint));
+  return {
+    node,
+    evaluate: (checkpoint) => {
+      const answer = truth(checkpoint);
+      return answer === true ? 'true' : answer === false ? 'false' : 'indeterminate';
+    },
+    why: (checkpoint) => {
+      const answer = truth(checkpoint);
+      return typeof answer === 'boolean' ? null : answer;
+    },
+  };
+}
+
+/**
+ * The value of a node, with a budget of its own. For a node inside `some`, `all` or `none`, `item` is the element
+ * that it is asked about. Evaluation allocates only what is a new value: a list with expressions, a text.
+ */
+export function compileValue(node: Node): (checkpoint: Checkpoint, item?: Json) => Value {
+  const evaluate = compileNode(node, { asTruth: true, items: '' });
+  return (checkpoint, item) => {
+    resetBudget();
+    return evaluate(checkpoint, item);
+  };
+}
+
+/** Where a node stands. */
+interface Place {
+  /** Whether only its truth counts; elsewhere two different false values must not stand in for each other. */
+  readonly asTruth: boolean;
+  /** How the items of the innermost list are named in messages. */
+  readonly items: string;
+}
+
+function compileNode(node: Node, place: Place): Evaluate {
+  switch (node.kind) {
+    case 'literal': {
+      const value = node.value ?? new Indeterminate('absent', null, node);
+      return () => value;
+    }
+    case 'list':
+      return compileList(node.items, place);
+    case 'path':
+      return compilePath(node, place);
+    case 'call':
+      return compileCall(node, place);
+  }
+}
+
+function compileList(nodes: readonly Node[], place: Place): Evaluate {
+  const literals = nodes.map((item) => (item.kind === 'literal' ? item.value : undefined));
+  if (literals.every((item) => item !== undefined)) return () => literals;
+  const items = nodes.map((item) => compileNode(item, { ...place, asTruth: false }));
+  return (root, item) =>
+    items.map((evaluate) => {
+      const value = evaluate(root, item);
+      return value instanceof Indeterminate ? null : value;
+    });
+}
+
+function compilePath(node: Path, place: Place): Evaluate {
+  const absent = new Indeterminate('absent', readOf(node, place), node);
+  const lookup = lookupOf(node);
+  if (node.fallback === undefined) return (root, item) => lookup(root, item) ?? absent;
+  const fallback = compileNode(node.fallback, place);
+  return (root, item) => lookup(root, item) ?? fallback(root, item);
+}
+
+/** The name of the path that a node reads, null for other nodes. */
+function readOf(node: Node, { items }: Place): string | null {
+  if (node.kind !== 'path') return null;
+  return spellPath(node.scope === 'root' ? '' : items, node.path);
+}
+
+function compileCall(node: Call, place: Place): Evaluate {
+  const { op, args } = node;
+  const site = siteOf(node);
+  switch (op) {
+    case 'exists':
+    case 'missing':
+    case 'and':
+    case 'or':
+    case '!':
+    case '!!':
+    case 'if':
+      return compileLogic(node, op, place);
+    case 'some':
+    case 'all':
+    case 'none': {
+      const list = operandOf(args[0] as Node, place);
+      const predicate = args[1] as Node;
+      const evaluate = compileNode(predicate, { asTruth: true, items: `${list.read ?? ''}[]` });
+      return iterator(list, { node: predicate, evaluate }, site, op);
+    }
+    case 'in': {
+      const [needle, within] = args as [Node, Node];
+      const value = operandOf(needle, place);
+      if (within.kind !== 'list') return inValue(value, operandOf(within, place), site);
+      return inItems(
+        value,
+        within.items.map((item) => operandOf(item, place)),
+        site,
+      );
+    }
+    default:
+      return compileOperation(
+        op,
+        args.map((arg) => operandOf(arg, place)),
+        site,
+      );
+  }
+}
+
+type Logic = 'exists' | 'missing' | 'and' | 'or' | '!' | '!!' | 'if';
+
+function compileLogic(node: Call, op: Logic, place: Place): Evaluate {
+  const { args } = node;
+  const compileArg = (arg: Node, asTruth: boolean): Evaluate => compileNode(arg, { ...place, asTruth });
+  switch (op) {
+    case 'exists':
+      return existsAt(args[0] as Path);
+    case 'missing':
+      return missing(args.map((arg) => ({ lookup: lookupOf(arg as Path), name: missingName(arg as Path) })));
+    case 'and':
+    case 'or': {
+      const absorbs = place.asTruth || args.every(isBoolean);
+      return connective(
+        op,
+        args.map((arg) => compileArg(arg, place.asTruth)),
+        absorbs,
+      );
+    }
+    case '!':
+    case '!!':
+      return negation(compileArg(args[0] as Node, true), op === '!');
+    case 'if': {
+      const isTest = (at: number): boolean => at % 2 === 0 && at + 1 < args.length;
+      const operands = args.map((arg, at) => compileArg(arg, isTest(at) || place.asTruth));
+      return choice(operands, siteOf(node));
+    }
+  }
+}
+
+/** Operators that have a value for values, in any order. */
+function compileOperation(
+  op: Exclude<Operator, Logic | 'some' | 'all' | 'none' | 'in'>,
+  operands: readonly Operand[],
+  site: Site,
+): Evaluate {
+  const [first, second] = operands as [Operand, Operand];
+  switch (op) {
+    case '==':
+    case '===':
+    case '!=':
+    case '!==':
+      return equality(operands, site, op);
+    case '<':
+    case '<=':
+    case '>':
+    case '>=':
+      return order(operands, site, op);
+    case '+':
+    case '-':
+    case '*':
+    case '/':
+    case '%':
+    case 'min':
+    case 'max':
+      return arithmetic(operands, site, op);
+    case 'cat':
+      return concatenation(operands, site);
+    case 'substr':
+      return substring(operands, site);
+    case 'starts_with':
+    case 'ends_with':
+      return withAffix([first, second], site, op);
+    case 'length':
+      return length(first, site);
+    case 'sem_ver':
+      return semVer(operands, site);
+  }
+}
+
+/** What an operator takes a value from. */
+function operandOf(node: Node, place: Place): Operand {
+  return { node, evaluate: compileNode(node, { ...place, asTruth: false }), read: readOf(node, place) };
+}

@@ -1,0 +1,63 @@
+/** What operators expect of their operands, in words, for explanations. */
+import type { Node, Operator } from '../language/ast.ts';
+import type { Indeterminate } from './compile.ts';
+
+export const opposite = { '<': '>=', '<=': '>', '>': '<=', '>=': '<' } as const;
+
+/** The order with its sides exchanged. */
+export const mirrored = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const;
+
+/** The type that was needed where a clause could not be decided; `value` where any would do. */
+export function neededType(clause: Node, { node, reason }: Indeterminate): string {
+  const caller = reason === 'absent' && node.kind !== 'call' ? callerOf(clause, node) : undefined;
+  const call = caller ?? (node.kind === 'call' ? node : undefined);
+  if (call?.kind !== 'call') return 'value';
+  return byOperator[call.op] ?? typeOfLiterals(call.args);
+}
+
+const byOperator: Readonly<Partial<Record<Operator, string>>> = {
+  '+': 'number',
+  '-': 'number',
+  '*': 'number',
+  '/': 'number',
+  '%': 'number',
+  min: 'number',
+  max: 'number',
+  some: 'list',
+  all: 'list',
+  none: 'list',
+  substr: 'string',
+  starts_with: 'string',
+  ends_with: 'string',
+  length: 'string or list',
+  sem_ver: 'version',
+  cat: 'scalar',
+};
+
+/** The call that has a node as argument; undefined where it is no argument. */
+function callerOf(within: Node, node: Node): Node | undefined {
+  if (within.kind === 'path') {
+    return within.fallback === undefined ? undefined : callerOf(within.fallback, node);
+  }
+  const parts = within.kind === 'call' ? within.args : within.kind === 'list' ? within.items : [];
+  if (within.kind === 'call' && parts.some((part) => part === node || isDefaultOf(part, node))) return within;
+  for (const part of parts) {
+    const found = callerOf(part, node);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const isDefaultOf = (part: Node, node: Node): boolean => part.kind === 'path' && part.fallback === node;
+
+/** A comparison needs the type of what is written out on one of its sides. */
+function typeOfLiterals(args: readonly Node[]): string {
+  for (const arg of args) {
+    const items = arg.kind === 'list' ? arg.items : [arg];
+    const values = items.map((item) => (item.kind === 'literal' ? item.value : null));
+    const types = new Set(values.map((value) => (value === null ? 'value' : typeof value)));
+    const [type] = types;
+    if (types.size === 1 && type !== undefined && type !== 'value') return type;
+  }
+  return 'value';
+}

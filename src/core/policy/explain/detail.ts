@@ -1,0 +1,92 @@
+/**
+ * What an evaluation with `explain` answers beside its sentence (contract G7): every clause with what it read
+ * and answered, the paths that decided, and the nearest change that would alter the outcome. All of it comes from
+ * `compile`; a clause has no second meaning here. Proven by `test/core/policy/explain/detail.test.ts`.
+ */
+import { limits } from '../../../contract/limits.ts';
+import type { Json } from '../../json/parse.ts';
+import type { Node } from '../language/ast.ts';
+import type { Clause } from '../evaluate/clause.ts';
+import type { Checkpoint, Truth } from '../evaluate/compile.ts';
+import { echoJson, isMasked, maskedText, valueAt } from './echo.ts';
+import type { Masks } from './echo.ts';
+import { nearest } from './nearest.ts';
+import type { Change } from './nearest.ts';
+import { pathText } from '../language/text-print.ts';
+import { judge, pathsOf } from './decisive-clauses.ts';
+import type { Judged } from './decisive-clauses.ts';
+
+export interface TraceEntry {
+  /** Of the clause in the canonical JSON, such as `$.and[0].===`. */
+  readonly path: string;
+  readonly op: string;
+  /** What it read, by path; null for what was absent. Long texts are cut, lists and objects named by size. */
+  readonly reads: Readonly<Record<string, Json>>;
+  readonly result: boolean | 'indeterminate';
+  /** Whether it belongs to the clauses that decided. */
+  readonly decisive: boolean;
+}
+
+export interface Explanation {
+  readonly truth: Truth;
+  /** In the order of the condition, at most `limits.traceClauses`: those that decided go before others. */
+  readonly trace: readonly TraceEntry[];
+  /** The paths that decided, sorted: with these alone, a condition that was true or false is so still. */
+  readonly witness: readonly string[];
+  readonly nearest: readonly Change[];
+}
+
+export interface ExplainOptions {
+  readonly masked?: Masks;
+}
+
+/** Cost: one evaluation of each clause, and `limits.nearestEvaluations` of the whole condition. */
+export function explain(
+  node: Node,
+  checkpoint: Checkpoint,
+  { masked = [] }: ExplainOptions = {},
+): Explanation {
+  const root = judge(node, checkpoint);
+  const decisive = new Set(root.deciders);
+  return {
+    truth: root.truth,
+    trace: traced(root, decisive).map((judged) =>
+      entry(judged, decisive.has(judged), { checkpoint, masked }),
+    ),
+    witness: [...pathsOf(root.deciders)].sort(),
+    nearest: nearest(root, checkpoint, masked),
+  };
+}
+
+/** Leaves, and connectives that decided of themselves. */
+function traced(root: Judged, decisive: ReadonlySet<Judged>): readonly Judged[] {
+  const all: Judged[] = [];
+  const walk = (judged: Judged): void => {
+    if (judged.parts.length === 0 || decisive.has(judged)) all.push(judged);
+    for (const part of judged.parts) walk(part);
+  };
+  walk(root);
+  let spare = Math.max(0, limits.traceClauses - decisive.size);
+  return all.filter((judged) => decisive.has(judged) || spare-- > 0).slice(0, limits.traceClauses);
+}
+
+interface Given {
+  readonly checkpoint: Checkpoint;
+  readonly masked: Masks;
+}
+
+const entry = ({ clause, truth }: Judged, decisive: boolean, given: Given): TraceEntry => ({
+  path: clause.path,
+  op: clause.op,
+  reads: readsAt(clause, given),
+  result: truth === 'indeterminate' ? truth : truth === 'true',
+  decisive,
+});
+
+function readsAt(clause: Clause, { checkpoint, masked }: Given): Record<string, Json> {
+  const reads = Object.create(null) as Record<string, Json>; // names are the author's
+  for (const { path } of clause.reads) {
+    reads[pathText(path)] = isMasked(path, masked) ? maskedText : echoJson(valueAt(path, checkpoint));
+  }
+  return reads;
+}

@@ -1,0 +1,98 @@
+/**
+ * Why a policy decided as it did, in one sentence of at most `limits.reasoningChars` characters: the template
+ * `gov.reason/1`. It is a function of policy and checkpoint alone, so a replay gives the same text.
+ *
+ *   matched        deny v3: context.env = "production"; context.tool.name "shell" in list of 10
+ *   not matched    deny v3 not matched: context.env = "staging", "production" needed at $.and[0].===
+ *   indeterminate  deny (fail closed): context.resource.sizeBytes absent, number needed at $.and[3].>
+ *
+ *   of one of many deny v3: matched; there is no room to explain the decisions of all policies
+ *
+ * Values under a mask are printed `‹masked›`, and so is what they were compared with. Proven by
+ * `test/core/policy/explain/reasoning.test.ts` (golden texts).
+ */
+import { limits } from '../../../contract/limits.ts';
+import type { PolicyAction } from '../../../contract/policy-words.ts';
+import type { Node, Segment } from '../language/ast.ts';
+import type { Clause } from '../evaluate/clause.ts';
+import type { Checkpoint } from '../evaluate/compile.ts';
+import { addWork } from '../evaluate/budget.ts';
+import { decide } from '../evaluate/decision.ts';
+import { cutText } from './echo.ts';
+import type { Masks } from './echo.ts';
+import type { PolicyDecision } from '../set/member.ts';
+import { Phrasebook } from './phrase.ts';
+import { judge } from './decisive-clauses.ts';
+import type { Judged } from './decisive-clauses.ts';
+
+export const reasonTemplate = 'gov.reason/1';
+
+export interface Reasoned {
+  readonly action: PolicyAction;
+  readonly version: number;
+  readonly node: Node;
+  readonly checkpoint: Checkpoint;
+  readonly masked?: Masks;
+}
+
+/** The sentence. Cost: evaluates each clause once. */
+export function reasoning({ action, version, node, checkpoint, masked = [] }: Reasoned): string {
+  addWork(reasoningUnits);
+  const root = judge(node, checkpoint);
+  const phrases = new Phrasebook(checkpoint, masked);
+  const { deciders, truth } = root;
+  switch (truth) {
+    case 'true':
+      return sentence(`${action} v${version}`, withoutGuards(deciders), ({ clause, truth }) =>
+        phrases.holds(clause, truth === 'true'),
+      );
+    case 'false':
+      return sentence(`${action} v${version} not matched`, deciders, ({ clause, truth }) =>
+        phrases.needs(clause, truth === 'true'),
+      );
+    case 'indeterminate': {
+      const open = deciders.find((each) => each.truth === 'indeterminate') ?? root;
+      const { decision } = decide(action, truth);
+      return sentence(`${decision} (fail closed)`, [open], ({ clause }) => phrases.lacks(clause));
+    }
+  }
+}
+
+/** Of the sentence alone: 30 µs. */
+const reasoningUnits = 300;
+
+/** What stands for the sentence where more policies decided than are explained. Cost: nothing. */
+export const unexplained = ({ decision, version, outcome }: PolicyDecision): string =>
+  `${decision} v${version}: ${outcome}; there is no room to explain the decisions of all policies`;
+
+/** As many parts as there is room for; how many more there are is always said. */
+function sentence(head: string, parts: readonly Judged[], phrase: (part: Judged) => string): string {
+  let text = `${head}: `;
+  for (const [at, part] of parts.entries()) {
+    const next = (at === 0 ? '' : '; ') + phrase(part);
+    const left = parts.length - at - 1;
+    const room = limits.reasoningChars - text.length - (left === 0 ? 0 : more(left).length);
+    if (next.length > room && at > 0) return text + more(left + 1);
+    text += cutText(next, room);
+  }
+  return text;
+}
+
+const more = (count: number): string => `; and ${count} more`;
+
+/** Without the `exists` clauses of which another clause says more. */
+function withoutGuards(deciders: readonly Judged[]): readonly Judged[] {
+  const others = deciders.filter(({ clause }) => !isGuard(clause)).flatMap(({ clause }) => clause.reads);
+  const kept = deciders.filter(
+    ({ clause, truth }) =>
+      !isGuard(clause) ||
+      truth !== 'true' ||
+      !others.some(({ path }) => clause.reads.every((guard) => begins(path, guard.path))),
+  );
+  return kept.length === 0 ? deciders : kept;
+}
+
+const isGuard = (clause: Clause): boolean => clause.op === 'exists';
+
+const begins = (path: readonly Segment[], start: readonly Segment[]): boolean =>
+  start.every((segment, at) => String(segment) === String(path[at]));

@@ -1,0 +1,90 @@
+/**
+ * What a proposed version of a policy would change (contract G8; docs/how-to/gate-ci-on-a-policy.md): on sample checkpoints, or on
+ * recorded ones, of which only what conditions read was retained. Proven by `test/core/policy/impact/changes.test.ts`.
+ */
+import type { PolicyAction, PolicyOutcome } from '../../../contract/policy-words.ts';
+import type { Checkpoint, Condition } from '../evaluate/compile.ts';
+import { decide, type Direction, direction, inactive } from '../evaluate/decision.ts';
+
+/** One version of the policy. */
+export interface Side {
+  /** Null for a proposal, which has no number yet. */
+  readonly version: number | null;
+  readonly action: PolicyAction;
+  readonly condition: Condition;
+}
+
+export interface Verdict {
+  readonly version: number | null;
+  readonly decision: PolicyAction;
+  readonly outcome: PolicyOutcome;
+}
+
+export interface Comparison {
+  readonly before: Verdict;
+  readonly after: Verdict;
+  /** Whether the decision differs; an outcome may differ while it stays. */
+  readonly changed: boolean;
+  readonly direction: Direction;
+}
+
+/** `before`: null where no version is active, which raises no objection. */
+export function compare(checkpoint: Checkpoint, before: Side | null, after: Side): Comparison {
+  const [old, proposed] = [verdict(checkpoint, before), verdict(checkpoint, after)];
+  return {
+    before: old,
+    after: proposed,
+    changed: old.decision !== proposed.decision,
+    direction: direction(old.decision, proposed.decision),
+  };
+}
+
+const verdict = (checkpoint: Checkpoint, side: Side | null): Verdict =>
+  side === null
+    ? { version: null, ...inactive }
+    : { version: side.version, ...decide(side.action, side.condition.evaluate(checkpoint)) };
+
+export interface ChangeCounts {
+  readonly sampleCount: number;
+  readonly changedCount: number;
+  /** changedCount / sampleCount to 6 decimals, 0 of none. */
+  readonly changeRate: number;
+}
+
+export interface Impact extends ChangeCounts {
+  /** In the order of the samples. */
+  readonly comparisons: readonly (Comparison & { readonly index: number })[];
+}
+
+export function impact(samples: readonly Checkpoint[], before: Side | null, after: Side): Impact {
+  const comparisons = samples.map((sample, index) => ({ index, ...compare(sample, before, after) }));
+  const changed = comparisons.filter((comparison) => comparison.changed).length;
+  return { ...changeCounts(changed, samples.length), comparisons };
+}
+
+export const changeCounts = (changedCount: number, sampleCount: number): ChangeCounts => ({
+  sampleCount,
+  changedCount,
+  changeRate: sampleCount === 0 ? 0 : sixDecimals(changedCount / sampleCount),
+});
+
+/** The 0.975 quantile of the normal distribution. */
+const z = 1.959963984540054;
+
+/**
+ * Wilson's 95 % score interval for a share of which `changed` of `sample` were seen (E. B. Wilson, 1927), to 6
+ * decimals; nothing is known from no sample.
+ */
+export function wilsonInterval(changed: number, sample: number): { low: number; high: number } {
+  if (sample === 0) return { low: 0, high: 1 };
+  const rate = changed / sample;
+  const weight = z ** 2 / sample;
+  const centre = rate + weight / 2;
+  const margin = z * Math.sqrt((rate * (1 - rate) + weight / 4) / sample);
+  // at the ends the bound is 0 or 1 exactly, which doubles miss
+  const low = changed === 0 ? 0 : (centre - margin) / (1 + weight);
+  const high = changed === sample ? 1 : (centre + margin) / (1 + weight);
+  return { low: sixDecimals(low), high: sixDecimals(high) };
+}
+
+const sixDecimals = (value: number): number => Math.round(value * 1e6) / 1e6;

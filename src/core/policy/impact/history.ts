@@ -1,0 +1,172 @@
+/**
+ * The impact of a proposed version on recorded checkpoints. A record is replayable where its read-set covers what
+ * both versions read; the others are counted with the paths that were not retained, never guessed.
+ * Proven by `test/core/policy/impact/changes.test.ts`.
+ */
+import { limits } from '../../../contract/limits.ts';
+import type { Checkpoint } from '../evaluate/compile.ts';
+import type { Direction } from '../evaluate/decision.ts';
+import {
+  changeCounts,
+  type ChangeCounts,
+  compare,
+  type Comparison,
+  type Side,
+  wilsonInterval,
+} from './changes.ts';
+import { readSet } from '../language/read-set.ts';
+
+/** A recorded evaluation. */
+export interface RecordedCheckpoint {
+  readonly evaluationId: string;
+  readonly runId: string;
+  /** Null where the record names none: such records are in no group. */
+  readonly agent: string | null;
+  readonly tool: string | null;
+  /** What was retained: the values at `paths`. */
+  readonly checkpoint: Checkpoint;
+  /** The read-set, as `readSet` writes it; `["$"]` for a checkpoint that is whole. */
+  readonly paths: readonly string[];
+}
+
+export interface Group {
+  readonly key: string;
+  /** Replayed records of the group. */
+  readonly total: number;
+  readonly tightened: number;
+  readonly loosened: number;
+}
+
+export interface Example extends Comparison {
+  readonly evaluationId: string;
+  readonly runId: string;
+  readonly checkpoint: Checkpoint;
+}
+
+/** `sampleCount` counts what was replayed. */
+export interface HistoryImpact extends ChangeCounts {
+  readonly replayed: number;
+  /** `paths`: read by one of the versions and not retained, sorted. */
+  readonly notReplayable: { readonly count: number; readonly paths: readonly string[] };
+  readonly tightened: number;
+  readonly loosened: number;
+  /** Of the change rate, 95 %. */
+  readonly interval: { readonly low: number; readonly high: number };
+  /** The groups with most changes first, at most `impactGroups`. */
+  readonly byAgent: readonly Group[];
+  readonly byTool: readonly Group[];
+  /** The first ones of different runs, at most `impactExamples` each. */
+  readonly examples: { readonly tightened: readonly Example[]; readonly loosened: readonly Example[] };
+}
+
+/** Compares over the records in the order given. Cost: two evaluations a record, about 2 µs. */
+export function historyImpact(
+  records: Iterable<RecordedCheckpoint>,
+  before: Side | null,
+  after: Side,
+): HistoryImpact {
+  const tally = new HistoryTally(before, after);
+  for (const record of records) tally.add(record);
+  return tally.impact();
+}
+
+/** As above, one record at a time: of what was added only counts and examples are kept. */
+export class HistoryTally {
+  private readonly before: Side | null;
+  private readonly after: Side;
+  private readonly missing: (paths: readonly string[]) => readonly string[];
+  private readonly notRetained = new Set<string>();
+  private readonly examples: Record<Direction, Map<string, Example>> = {
+    tightened: new Map(),
+    loosened: new Map(),
+    same: new Map(),
+  };
+  private readonly counts: Record<Direction, number> = { tightened: 0, loosened: 0, same: 0 };
+  private readonly agents = new Groups();
+  private readonly tools = new Groups();
+  private notReplayable = 0;
+
+  /** `before`: null where no version is active. */
+  constructor(before: Side | null, after: Side) {
+    this.before = before;
+    this.after = after;
+    this.missing = missingPaths(before === null ? [after] : [before, after]);
+  }
+
+  add(record: RecordedCheckpoint): void {
+    const unknown = this.missing(record.paths);
+    if (unknown.length > 0) {
+      this.notReplayable++;
+      for (const path of unknown) this.notRetained.add(path);
+      return;
+    }
+    const comparison = compare(record.checkpoint, this.before, this.after);
+    this.counts[comparison.direction]++;
+    this.agents.add(record.agent, comparison.direction);
+    this.tools.add(record.tool, comparison.direction);
+    addExample(this.examples[comparison.direction], record, comparison);
+  }
+
+  impact(): HistoryImpact {
+    const { tightened, loosened, same } = this.counts;
+    const replayed = tightened + loosened + same;
+    return {
+      ...changeCounts(tightened + loosened, replayed),
+      replayed,
+      notReplayable: { count: this.notReplayable, paths: [...this.notRetained].sort() },
+      tightened,
+      loosened,
+      interval: wilsonInterval(tightened + loosened, replayed),
+      byAgent: this.agents.list(),
+      byTool: this.tools.list(),
+      examples: {
+        tightened: [...this.examples.tightened.values()],
+        loosened: [...this.examples.loosened.values()],
+      },
+    };
+  }
+}
+
+function addExample(
+  examples: Map<string, Example>,
+  { evaluationId, runId, checkpoint }: RecordedCheckpoint,
+  comparison: Comparison,
+): void {
+  if (!comparison.changed || examples.size >= limits.impactExamples || examples.has(runId)) return;
+  examples.set(runId, { evaluationId, runId, checkpoint, ...comparison });
+}
+
+/** The paths that the sides read and a record does not hold. Records of one set share their paths: one answer each. */
+function missingPaths(sides: readonly Side[]): (paths: readonly string[]) => readonly string[] {
+  const known = new Map<string, readonly string[]>();
+  return (paths) => {
+    const key = paths.join('\n');
+    let missing = known.get(key);
+    if (missing === undefined) {
+      const retained = readSet(paths);
+      missing = sides.flatMap(({ condition }) => retained.missing(condition.node));
+      known.set(key, missing);
+    }
+    return missing;
+  };
+}
+
+class Groups {
+  private readonly groups = new Map<string, Record<Direction, number>>();
+
+  add(key: string | null, direction: Direction): void {
+    if (key === null) return;
+    const group = this.groups.get(key) ?? { tightened: 0, loosened: 0, same: 0 };
+    group[direction]++;
+    this.groups.set(key, group);
+  }
+
+  list(): Group[] {
+    const groups = [...this.groups].map(([key, { tightened, loosened, same }]) => {
+      return { key, total: tightened + loosened + same, tightened, loosened };
+    });
+    const changes = ({ tightened, loosened }: Group): number => tightened + loosened;
+    groups.sort((a, b) => changes(b) - changes(a) || b.total - a.total || (a.key < b.key ? -1 : 1));
+    return groups.slice(0, limits.impactGroups);
+  }
+}

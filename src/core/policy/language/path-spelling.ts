@@ -1,0 +1,68 @@
+/**
+ * The JSON spellings of paths: `{"var": "a.b"}` with dots, `{"val": ["a", "b.c"]}` in segments, and the arguments
+ * of `exists` and `missing`. Outside of iterators a path that begins with neither `step` nor `context` is short
+ * for one below `context`; within `some`, `all` and `none` a path is the item's, as in JsonLogic, and
+ * `{"val": [[2], …]}` leads out of one iterator, `[[4], …]` out of two, to the root.
+ */
+import type { Json } from '../../json/parse.ts';
+import type { Node, Segment } from './ast.ts';
+import { isIndex } from './path.ts';
+import { below, refuse } from './refusal.ts';
+
+type Path = Extract<Node, { kind: 'path' }>;
+
+/** A path with dots; digits between them are an index. `iterators`: how many enclose it. */
+export function dottedPath(text: string, pointer: string, iterators: number): Path {
+  const segments = text === '' ? [] : text.split('.');
+  if (segments.includes('')) {
+    refuse(pointer, 'NOT_ALLOWED', 'expected names between dots; {"val": ["a", "b.c"]} takes any name');
+  }
+  return scoped(
+    segments.map((segment) => (isIndex(segment) ? Number(segment) : segment)),
+    iterators,
+  );
+}
+
+/** The path of `var`'s first argument: dotted, an index, or the whole scope. */
+export function varPath(value: Json | undefined, pointer: string, iterators: number): Path {
+  if (typeof value === 'string') return dottedPath(value, pointer, iterators);
+  if (value === null || value === undefined) return scoped([], iterators);
+  if (isPosition(value)) return scoped([value], iterators);
+  return refuse(pointer, 'WRONG_TYPE', 'expected a path as text, such as "tool.name"; it cannot be computed');
+}
+
+/** The path of `val` and `exists`: one segment, or a list of them, of which the first may lead to the root. */
+export function valPath(value: Json, pointer: string, iterators: number): Path {
+  if (!Array.isArray(value)) return scoped([segmentOf(value, pointer)], iterators);
+  const [first, ...rest] = value;
+  if (!Array.isArray(first)) {
+    return scoped(
+      value.map((segment, at) => segmentOf(segment, below(pointer, at))),
+      iterators,
+    );
+  }
+  const levels = first.length === 1 && typeof first[0] === 'number' ? Math.abs(first[0]) : undefined;
+  if (levels !== 2 * iterators) {
+    refuse(
+      below(pointer, 0),
+      'NOT_ALLOWED',
+      `expected [${2 * iterators}], which leads to the root from here`,
+    );
+  }
+  const path = rest.map((segment, at) => segmentOf(segment, below(pointer, at + 1)));
+  return path.length === 0 ? { kind: 'path', scope: 'root', path } : scoped(path, 0);
+}
+
+function segmentOf(value: Json | undefined, pointer: string): Segment {
+  if (typeof value === 'string' || isPosition(value)) return value;
+  return refuse(pointer, 'WRONG_TYPE', 'expected a name or an index from 0; it cannot be computed');
+}
+
+const isPosition = (value: Json | undefined): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0;
+
+function scoped(path: readonly Segment[], iterators: number): Path {
+  if (iterators > 0) return { kind: 'path', scope: 'item', path };
+  const isRooted = path[0] === 'context' || path[0] === 'step';
+  return { kind: 'path', scope: 'root', path: isRooted ? path : ['context', ...path] };
+}

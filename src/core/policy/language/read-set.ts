@@ -1,0 +1,166 @@
+/**
+ * What conditions read of a checkpoint, so that history stays replayable without its payload: the smallest
+ * checkpoint on which every condition that reads no more gives the same truth. Of a value whose presence alone is
+ * read, as `exists` does, a blank of its kind is retained (`""`, `0`, `false`, `[]`, `{}`); of the items of a list,
+ * what the predicate reads. Proven by `test/core/policy/language/read-set.test.ts` (random conditions: the truth on what is
+ * retained is the truth).
+ */
+import type { Json, JsonObject } from '../../json/parse.ts';
+import type { Node } from './ast.ts';
+import type { Checkpoint } from '../evaluate/compile.ts';
+import {
+  below,
+  each,
+  fewest,
+  isCovered,
+  keepsKind,
+  parseRead,
+  type Read,
+  type Step,
+  stepOf,
+  type Trie,
+  trieOf,
+} from './read-path.ts';
+import { iterates } from './operand-types.ts';
+
+type Path = Extract<Node, { kind: 'path' }>;
+type Call = Extract<Node, { kind: 'call' }>;
+/** What the items of the innermost list are, as steps from the root; none where they are computed. */
+type Items = readonly (readonly Step[])[];
+
+export interface ReadSet {
+  /** Sorted, none of them covered by another. */
+  readonly paths: readonly string[];
+  /** The part of a checkpoint that these paths read; the values are shared, not copied. */
+  retain(checkpoint: Checkpoint): Checkpoint;
+  /** The paths that a condition reads beyond these: empty where it can be replayed on what was retained. */
+  missing(node: Node): string[];
+}
+
+/** The paths of the checkpoint that a condition reads, whatever branch it takes: sorted, the fewest. */
+export function readPaths(node: Node): string[] {
+  const reads: Read[] = [];
+  collect(node, [], reads);
+  return fewest(reads);
+}
+
+/** The read-set of paths as `readPaths` writes them; an Error for a text that is no path. */
+export function readSet(paths: Iterable<string>): ReadSet {
+  const reads = [...paths].map(parseRead);
+  const root = trieOf(reads);
+  return {
+    paths: fewest(reads),
+    retain: (checkpoint) => retained(checkpoint, root),
+    missing: (node) => readPaths(node).filter((path) => !isCovered(parseRead(path), [root])),
+  };
+}
+
+function collect(node: Node, items: Items, reads: Read[]): void {
+  switch (node.kind) {
+    case 'literal':
+      return;
+    case 'list':
+      for (const item of node.items) collect(item, items, reads);
+      return;
+    case 'path':
+      for (const steps of stepsOf(node, items)) reads.push({ steps, blank: false });
+      if (node.fallback !== undefined) collect(node.fallback, items, reads);
+      return;
+    case 'call':
+      collectCall(node, items, reads);
+  }
+}
+
+function collectCall({ op, args }: Call, items: Items, reads: Read[]): void {
+  const [list, predicate] = args;
+  if (iterates(op) && list !== undefined && predicate !== undefined) {
+    collectItems(list, predicate, items, reads);
+    return;
+  }
+  for (const arg of args) {
+    if ((op === 'exists' || op === 'missing') && arg.kind === 'path') {
+      for (const steps of stepsOf(arg, items)) reads.push({ steps, blank: true });
+    } else {
+      collect(arg, items, reads);
+    }
+  }
+}
+
+/** Of a list that is a path, how many items it has, and what the predicate reads of each; any other as a whole. */
+function collectItems(list: Node, predicate: Node, items: Items, reads: Read[]): void {
+  const isPath = list.kind === 'path' && list.fallback === undefined;
+  const within = isPath ? stepsOf(list, items).map(itemOf) : [];
+  if (!isPath) collect(list, items, reads);
+  const ofItems: Read[] = [];
+  collect(predicate, within, ofItems);
+  reads.push(...ofItems);
+  for (const steps of within) {
+    const isRead = ofItems.some((read) => steps.every((step, at) => read.steps[at] === step));
+    if (!isRead) reads.push({ steps, blank: true });
+  }
+}
+
+const itemOf = (steps: readonly Step[]): readonly Step[] => [...steps, each];
+
+const stepsOf = ({ scope, path }: Path, items: Items): (readonly Step[])[] => {
+  const steps: readonly Step[] = path.map(stepOf);
+  return scope === 'root' ? [steps] : items.map((item) => [...item, ...steps]);
+};
+
+function retained(checkpoint: Checkpoint, root: Trie): Checkpoint {
+  const { step, context } = checkpoint;
+  const whole: JsonObject = step === undefined ? { context } : { step, context };
+  const kept = keep(whole, [root]);
+  // a checkpoint has a context, though nothing of it is read
+  const object = isObject(kept) ? kept : {};
+  const parts = { context: isObject(object['context']) ? object['context'] : {} };
+  return typeof object['step'] === 'number' ? { step: object['step'], ...parts } : parts;
+}
+
+/** What is read of a value; undefined for nothing. Null is kept as itself, as `exists` tells it from no value. */
+function keep(value: Json, at: readonly Trie[]): Json | undefined {
+  if (at.some((trie) => trie.whole)) return value;
+  const kind = at.some(keepsKind);
+  if (Array.isArray(value)) return keepItems(value, at) ?? (kind ? [] : undefined);
+  if (isObject(value)) return keepMembers(value, at) ?? (kind ? {} : undefined);
+  return kind ? blankOf(value) : undefined;
+}
+
+/** Items keep their index, so null stands for those that are not read. */
+function keepItems(items: readonly Json[], at: readonly Trie[]): Json[] | undefined {
+  if (at.some((trie) => trie.each !== undefined)) {
+    return items.map((item, index) => keep(item, below(at, index)) ?? null);
+  }
+  const kept: Json[] = [];
+  for (const step of at.flatMap(({ members }) => [...members.keys()])) {
+    if (typeof step !== 'number' || step >= items.length) continue;
+    const item = keep(items[step] ?? null, below(at, step));
+    if (item === undefined) continue;
+    while (kept.length < step) kept.push(null);
+    kept[step] = item;
+  }
+  return kept.length === 0 ? undefined : kept;
+}
+
+function keepMembers(object: JsonObject, at: readonly Trie[]): JsonObject | undefined {
+  const kept: JsonObject = Object.create(null) as JsonObject;
+  let found = false;
+  for (const step of new Set(at.flatMap(({ members }) => [...members.keys()]))) {
+    const name = String(step);
+    if (!Object.hasOwn(object, name)) continue;
+    const member = keep(object[name] ?? null, below(at, step));
+    if (member === undefined) continue;
+    kept[name] = member;
+    found = true;
+  }
+  return found ? kept : undefined;
+}
+
+function blankOf(value: null | boolean | number | string): Json {
+  if (value === null) return null;
+  if (typeof value === 'string') return '';
+  return typeof value === 'number' ? 0 : false;
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

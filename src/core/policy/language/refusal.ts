@@ -1,0 +1,23 @@
+/** How conditions are refused: VALIDATION_ERROR with the JSON Pointer of the member at fault. */
+import { GovError } from '../../../contract/problems.ts';
+
+export type RefusalCode =
+  | 'WRONG_TYPE'
+  | 'NOT_ALLOWED'
+  | 'UNKNOWN_OPERATOR'
+  | 'AMBIGUOUS'
+  | 'TOO_FEW'
+  | 'TOO_MANY'
+  | 'TOO_DEEP'
+  | 'TOO_LONG'
+  | 'TOO_LARGE';
+
+export function refuse(pointer: string, code: RefusalCode, detail: string): never {
+  throw new GovError('VALIDATION_ERROR', `body ${pointer || '/'}: ${detail}`, {
+    errors: [{ pointer, in: 'body', code, detail }],
+  });
+}
+
+/** The pointer of a member below another (RFC 6901 §3). */
+export const below = (pointer: string, member: string | number): string =>
+  `${pointer}/${String(member).replaceAll('~', '~0').replaceAll('/', '~1')}`;

@@ -1,0 +1,28 @@
+/** Which paths recorded checkpoints have, so that a path that none of them has can be told. */
+import { limits } from '../../../contract/limits.ts';
+import type { Json } from '../../json/parse.ts';
+import type { Segment } from '../language/ast.ts';
+import type { Checkpoint } from '../evaluate/compile.ts';
+import { pathText } from '../language/text-print.ts';
+
+/** Every path of the checkpoints that a condition can read; items of a list share one. */
+export function seenPaths(checkpoints: Iterable<Checkpoint>): ReadonlySet<string> {
+  const seen = new Set<string>();
+  for (const { step, context } of checkpoints) {
+    if (step !== undefined) seen.add('step');
+    collect(context, ['context'], seen);
+  }
+  return seen;
+}
+
+/** A path as it stands in that set. */
+export const seenText = (path: readonly Segment[]): string =>
+  pathText(path.map((segment) => (typeof segment === 'number' ? 0 : segment)));
+
+function collect(value: Json, path: readonly Segment[], seen: Set<string>): void {
+  if (value === null || path.length > limits.conditionPath) return;
+  seen.add(seenText(path));
+  if (typeof value !== 'object') return;
+  if (Array.isArray(value)) for (const item of value) collect(item, [...path, 0], seen);
+  else for (const name of Object.keys(value)) collect(value[name] ?? null, [...path, name], seen);
+}

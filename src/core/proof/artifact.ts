@@ -1,0 +1,270 @@
+/**
+ * Steps 2 to 4 and 8 of the verification: what can be said of a proof from its own members and the statements
+ * of its layers. `verifyArtifact` is `POST /proofs/verify`: an artifact that someone sends is held against the
+ * proof that the service stored. Everything sent may be an attacker's; nothing here throws on it.
+ * Proven by `test/core/proof/artifact.test.ts`.
+ */
+import type { ComplianceProof } from '../../contract/proofs.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { readProof } from './read-bundle.ts';
+import { canonicalize, canonicalText, type Json, type JsonObject } from '../json/parse.ts';
+import { layerOrder } from './layers.ts';
+import { proofPreimage, proofSchemaVersions } from './binding.ts';
+import { readStatement, type Statement, statementHash } from './statement.ts';
+import {
+  CheckList,
+  isVacuous,
+  vacuousCodes,
+  type DigestCounts,
+  type LayerVerification,
+  type Verdict,
+  type VerdictCode,
+} from './verdict.ts';
+
+/** A proof as the service keeps it. */
+export interface KeptProof {
+  readonly proof: ComplianceProof;
+  readonly preimage: string;
+  /** Layer name → statement text. */
+  readonly statements: Readonly<Record<string, string>>;
+}
+
+/**
+ * Verifies an artifact against the proof kept under its id. `artifact`: JSON; `createdAt` may be absent.
+ * `recomputed`: statements computed again from the store at the recorded tree size, with the kept nonces.
+ */
+export function verifyArtifact(
+  artifact: Json,
+  kept: KeptProof,
+  recomputed: Readonly<Record<string, string>> = {},
+): Verdict {
+  const checks = new CheckList();
+  const proof = readArtifact(artifact, checks);
+  if (proof === null) return conclude({ checks, proof, statements: new Map() });
+  checkCommitment(proof, checks);
+  checkProofHash(proof, proofPreimage(proof).preimage, checks);
+  if (canonicalText(proof) !== canonicalText(kept.proof)) {
+    checks.fail('proof_hash', 'STORED_MISMATCH', 'expected the proof that was stored under this id');
+  }
+  const statements = checkStatements(proof, kept.statements, checks);
+  const again = new Map<string, boolean>();
+  for (const [name, text] of Object.entries(recomputed)) again.set(name, text === kept.statements[name]);
+  checkRecomputed(again, checks);
+  return conclude({ checks, proof, statements, recomputed: again, kept: true });
+}
+
+function readArtifact(artifact: Json, checks: CheckList): ComplianceProof | null {
+  try {
+    const proof = readProof(withCreatedAt(artifact));
+    checks.pass('format');
+    return proof;
+  } catch (error) {
+    if (!(error instanceof GovError)) throw error;
+    checks.fail('format', 'MALFORMED_BUNDLE', error.message);
+    return null;
+  }
+}
+
+function withCreatedAt(artifact: Json): Json {
+  if (!isObject(artifact) || Object.hasOwn(artifact, 'createdAt')) return artifact;
+  const { commitment } = artifact;
+  return { ...artifact, createdAt: isObject(commitment) ? (commitment['timestamp'] ?? null) : null };
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Step 2: run, version and time agree; layers are there, known, unique and in order. */
+export function checkCommitment(proof: ComplianceProof, checks: CheckList): void {
+  const { runId, schemaVersion, commitment, layers, createdAt } = proof;
+  const agree =
+    runId === commitment.runId &&
+    schemaVersion === commitment.schemaVersion &&
+    createdAt === commitment.timestamp;
+  if (!agree) {
+    checks.fail(
+      'commitment',
+      'COMMITMENT_MISMATCH',
+      'runId, schemaVersion and createdAt are not as committed',
+    );
+  }
+  if (!proofSchemaVersions.includes(schemaVersion)) {
+    checks.fail('commitment', 'COMMITMENT_MISMATCH', `expected version ${proofSchemaVersions.join(' or ')}`);
+  }
+  if (!inLayerOrder(layers.map(({ name }) => name))) {
+    checks.fail('commitment', 'LAYERS_INVALID', 'expected known layers, each once, in order');
+  }
+  checks.pass('commitment');
+}
+
+function inLayerOrder(names: readonly string[]): boolean {
+  const places = names.map((name) => (layerOrder as readonly string[]).indexOf(name));
+  const known = names.length > 0 && names.length <= limits.layers && !places.includes(-1);
+  return known && places.every((place, at) => place > (places[at - 1] ?? -1));
+}
+
+/** Step 3: the members hash to proofHash, by way of the given text. */
+export function checkProofHash(proof: ComplianceProof, given: string, checks: CheckList): void {
+  const { preimage, hash } = proofPreimage(proof);
+  if (hash !== proof.proofHash || preimage !== given) {
+    checks.fail('proof_hash', 'HASH_MISMATCH', `expected ${hash} for these members, got ${proof.proofHash}`);
+  }
+  checks.pass('proof_hash');
+}
+
+/**
+ * Step 4: each layer's statement has its hash, is about this layer and run, says what the layer says, and all
+ * have the same evidence. Returns the statements that hold; those of a layer at fault are left out.
+ */
+export function checkStatements(
+  proof: ComplianceProof,
+  texts: Readonly<Record<string, string>>,
+  checks: CheckList,
+): Map<string, Statement> {
+  const statements = new Map<string, Statement>();
+  let evidence = '';
+  for (const { name, hash, verified } of proof.layers) {
+    const text = Object.hasOwn(texts, name) ? (texts[name] ?? '') : '';
+    if (statementHash(text) !== hash) {
+      checks.fail(
+        'layer_statements',
+        'HASH_MISMATCH',
+        `${name}: the statement is not the one that was hashed`,
+      );
+      continue;
+    }
+    const statement = readStatement(text);
+    const fits =
+      statement?.layer === name &&
+      statement.evidence.runId === proof.runId &&
+      (statement.verdict === 'pass') === verified;
+    if (statement === null || !fits) {
+      checks.fail('layer_statements', 'STATEMENT_INVALID', `${name}: the statement does not fit the layer`);
+      continue;
+    }
+    const own = canonicalize({ ...statement.evidence });
+    if (evidence !== '' && own !== evidence) {
+      checks.fail('layer_statements', 'EVIDENCE_MISMATCH', `${name}: other evidence than the layer before`);
+      continue;
+    }
+    evidence = own;
+    statements.set(name, statement);
+  }
+  if (Object.keys(texts).length !== proof.layers.length) {
+    checks.fail('layer_statements', 'STATEMENT_INVALID', 'expected one statement for each layer');
+  }
+  checks.pass('layer_statements');
+  return statements;
+}
+
+/** Step 7: what was computed again came out as stated. */
+export function checkRecomputed(recomputed: ReadonlyMap<string, boolean>, checks: CheckList): void {
+  const different = [...recomputed].filter(([, same]) => !same).map(([name]) => name);
+  if (different.length > 0) {
+    const detail = `${different.join(', ')}: another statement when computed again`;
+    checks.fail('layers_recomputed', 'LAYER_MISMATCH', detail);
+  } else if (recomputed.size > 0) checks.pass('layers_recomputed', [...recomputed.keys()].join(', '));
+}
+
+/** What the steps found. */
+export interface Examined {
+  readonly checks: CheckList;
+  readonly proof: ComplianceProof | null;
+  readonly statements: ReadonlyMap<string, Statement>;
+  /** Layers that were computed again, and whether they came out as stated. */
+  readonly recomputed?: ReadonlyMap<string, boolean>;
+  readonly digests?: DigestCounts | null;
+  readonly notes?: readonly string[];
+  readonly witnesses?: number;
+  /** The proof was read from the log's own store, so no signature is asked for. */
+  readonly kept?: boolean;
+}
+
+/** Step 8: the result. */
+export function conclude(
+  examined: Examined,
+  { requireLayers }: { readonly requireLayers?: readonly string[] } = {},
+): Verdict {
+  const { checks, proof, kept = false } = examined;
+  const anchored = kept || anchors.every((id) => checks.passed(id));
+  const layers = (proof?.layers ?? []).map((layer) => judgeLayer(layer, examined, anchored));
+  if (proof !== null) {
+    const names = requireLayers ?? layers.map(({ name }) => name);
+    for (const name of names) {
+      const layer = layers.find((each) => each.name === name);
+      if (layer === undefined)
+        checks.fail('layers_satisfied', 'LAYER_MISSING', `${name} is not in the proof`);
+      else if (!layer.passed) checks.fail('layers_satisfied', 'LAYER_NOT_SATISFIED', `${name} does not hold`);
+    }
+    if (names.length > 0) checks.pass('layers_satisfied');
+  }
+  const results = checks.list();
+  const failed = results.find(({ result }) => result === 'failed');
+  const needed = kept ? own : [...own, ...anchors];
+  const verified = failed === undefined && needed.every((id) => checks.passed(id));
+  return {
+    verified,
+    code: failed?.code ?? null,
+    proofId: proof?.proofId ?? null,
+    runId: proof?.runId ?? null,
+    checks: results,
+    layers,
+    digests: examined.digests ?? null,
+    notes: notesOf(examined, layers),
+  };
+}
+
+const own = ['format', 'commitment', 'proof_hash', 'layer_statements', 'layers_satisfied'] as const;
+const anchors = ['checkpoint_signatures', 'proof_inclusion', 'consistency', 'tree_root'] as const;
+
+function judgeLayer(
+  { name, verified }: ComplianceProof['layers'][number],
+  { checks, statements, recomputed }: Examined,
+  anchored: boolean,
+): LayerVerification {
+  const statement = statements.get(name);
+  if (statement === undefined) return { name, passed: false, basis: 'not_checked', code: 'HASH_MISMATCH' };
+  if (!anchored) return { name, passed: false, basis: 'not_checked', code: anchorFault(checks) };
+  const same = recomputed?.get(name);
+  const basis = same === undefined ? 'attested' : 'recomputed';
+  if (same === false) return { name, passed: false, basis, code: 'LAYER_MISMATCH' };
+  if (verified) {
+    const vacuous = statement.claims['vacuous'] === true;
+    return { name, passed: true, basis, ...(vacuous ? { code: vacuousCode(statement) } : {}) };
+  }
+  return { name, passed: false, basis, code: negativeCode(statement) };
+}
+
+function anchorFault(checks: CheckList): VerdictCode {
+  const fault = checks
+    .list()
+    .find(({ id, result }) => result === 'failed' && anchors.some((each) => each === id));
+  return fault?.code ?? 'NO_TRUSTED_KEY';
+}
+
+const vacuousCode = ({ layer }: Statement): VerdictCode =>
+  layer === 'replay_determinism' ? 'NO_DECISION_REPLAYED' : 'NO_POLICY_ACTIVE';
+
+function negativeCode({ layer, verdict }: Statement): VerdictCode {
+  if (verdict === 'not_run' && layer === 'decision_lineage') return 'DECISION_NOT_RUN';
+  if (verdict === 'not_run' && layer === 'replay_determinism') return 'REPLAY_NOT_RUN';
+  return 'LAYER_NOT_SATISFIED';
+}
+
+function notesOf(
+  { proof, notes = [], witnesses, kept = false }: Examined,
+  layers: readonly LayerVerification[],
+): string[] {
+  return [
+    ...layers.flatMap(({ name, code }) =>
+      isVacuous(code) ? [`${code}: ${vacuousCodes[code]}; ${name} holds vacuously`] : [],
+    ),
+    ...(proof !== null && !kept && (witnesses ?? 0) === 0
+      ? [
+          'UNWITNESSED: no trusted witness cosigned; whoever holds the key of the log could show another history',
+        ]
+      : []),
+    ...notes,
+  ];
+}

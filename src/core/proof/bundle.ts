@@ -1,0 +1,181 @@
+/**
+ * The proof bundle `*.govproof.json`: everything that is needed to check a proof offline, and nothing that has
+ * to be trusted. One JSON object (I-JSON; unknown members are refused), hashes as `sha256:<hex>`:
+ *
+ *   mediaType         application/vnd.gov.proof.v1+json
+ *   proof             the ComplianceProof
+ *   proofPreimage     the text that proofHash is the SHA-256 of
+ *   layerStatements   { layer: the text that the layer's hash is the SHA-256 of }
+ *   proofLeaf         { index, record, inclusion }: the gov.proof/1 leaf, its path in the tree of proofCheckpoint
+ *   checkpoint        the signed note of S, the tree size that the layers speak of
+ *   proofCheckpoint   the signed note of S′ ≥ index + 1
+ *   consistency       the path from S to S′
+ *   events?           [{ index, record, inclusion?, disclosures?, withheld? }], in order; `inclusion` is a path in
+ *                     the tree of S; disclosures are RFC 9901 texts; `withheld` lists digests kept back on purpose
+ *   eventsInclusion?  one path for all events together (`src/core/merkle/shared-path.ts`)
+ *   erasures?         { checkpoint, consistency, leaves: [{ index, record, inclusion }] }: gov.erasure/1 leaves that took
+ *                     values of the events, in the tree of a signed note of at least S′ leaves, with the path to it
+ *   graph?            { leaf: { index, record, inclusion }, nodes, edges }: the gov.graph/1 leaf in S and its items;
+ *                     an edge is [source, target, type], where source and target are positions in nodes
+ *   dsse?             a DSSE envelope whose in-toto subject is proofHash
+ *
+ * Proven by `test/core/proof/verify.test.ts` (a golden bundle) and `test/core/proof/tamper.test.ts` (every byte flipped).
+ */
+import type { ComplianceProof } from '../../contract/proofs.ts';
+import { type Disclosure, disclosureDigest, disclosureText } from '../event/disclosure.ts';
+import type { DsseEnvelope } from '../note/dsse.ts';
+import { type NodeItem, readEdgeRow, readNodeRow } from '../graph/rows.ts';
+import { hashText, parseHash } from '../hash.ts';
+import { canonicalText, readJson } from '../json/parse.ts';
+import { leafHash } from '../merkle/tree.ts';
+import type { RunLeaf } from '../event/run-entry.ts';
+import { formatTlogProof } from '../note/tlog-proof.ts';
+
+export const bundleMediaType = 'application/vnd.gov.proof.v1+json';
+
+/** A leaf with its path in a tree, from its sibling up to the root's child. */
+export interface IncludedRecord {
+  readonly index: number;
+  readonly record: string;
+  readonly inclusion: readonly string[];
+}
+
+export interface BundleEvent {
+  readonly index: number;
+  readonly record: string;
+  readonly inclusion?: readonly string[];
+  readonly disclosures?: readonly string[];
+  readonly withheld?: readonly string[];
+}
+
+export interface BundleErasures {
+  readonly checkpoint: string;
+  /** From S′. */
+  readonly consistency: readonly string[];
+  readonly leaves: readonly IncludedRecord[];
+}
+
+export interface BundleGraph {
+  readonly leaf: IncludedRecord;
+  readonly nodes: readonly NodeItem[];
+  readonly edges: readonly BundleEdge[];
+}
+
+/** An edge by the positions of its nodes in the list of nodes: a fifth of the bytes of its row. */
+export type BundleEdge = readonly [source: number, target: number, type: string];
+
+export interface Bundle {
+  readonly mediaType: typeof bundleMediaType;
+  readonly proof: ComplianceProof;
+  readonly proofPreimage: string;
+  readonly layerStatements: Readonly<Record<string, string>>;
+  readonly proofLeaf: IncludedRecord;
+  readonly checkpoint: string;
+  readonly proofCheckpoint: string;
+  readonly consistency: readonly string[];
+  readonly events?: readonly BundleEvent[];
+  readonly eventsInclusion?: readonly string[];
+  readonly erasures?: BundleErasures;
+  readonly graph?: BundleGraph;
+  readonly dsse?: DsseEnvelope;
+}
+
+/** A path of 32-byte hashes as a bundle writes it. */
+export const pathText = (path: readonly Uint8Array[]): string[] => path.map(hashText);
+
+/** The hashes of a path of a bundle that was read. */
+export const pathHashes = (path: readonly string[]): Buffer[] =>
+  path.flatMap((hash) => parseHash(hash) ?? []);
+
+/** Everything of a bundle but its media type. */
+export const composeBundle = (parts: Omit<Bundle, 'mediaType'>): Bundle => ({
+  mediaType: bundleMediaType,
+  ...parts,
+});
+
+/** The bundle as one line of canonical JSON. */
+export const bundleText = (bundle: Bundle): string => canonicalText(bundle);
+
+/**
+ * An event of a bundle. With `disclose`, every field is opened for which it answers true, and the digests of
+ * the others are listed as withheld.
+ */
+export function bundleEvent(
+  { index, record, disclosures }: RunLeaf,
+  options: {
+    readonly disclose?: (pointer: string) => boolean;
+    readonly inclusion?: readonly Uint8Array[];
+  } = {},
+): BundleEvent {
+  const { disclose, inclusion } = options;
+  const path = inclusion === undefined ? {} : { inclusion: pathText(inclusion) };
+  if (disclose === undefined || disclosures === null) return { index, record, ...path };
+  const all = readJson(disclosures) as unknown as Disclosure[]; // what `Committer` stored
+  const opened = all.filter(([, pointer]) => disclose(pointer));
+  const kept = all.filter(([, pointer]) => !disclose(pointer));
+  return {
+    index,
+    record,
+    ...path,
+    disclosures: opened.map(disclosureText),
+    ...(kept.length === 0 ? {} : { withheld: kept.map(disclosureDigest).sort() }),
+  };
+}
+
+/** The items of rows as they are kept; a row that is not one of ours is a fault of the store and throws. */
+export const nodeItems = (rows: readonly string[]): NodeItem[] =>
+  rows.map((row) => readNodeRow(row) ?? notRow(row));
+
+/** The same for edges between these nodes. */
+export function edgeItems(rows: readonly string[], nodes: readonly NodeItem[]): BundleEdge[] {
+  const positions = new Map(nodes.map(({ id }, position) => [id, position]));
+  return rows.map((row) => {
+    const { source, target, type } = readEdgeRow(row) ?? notRow(row);
+    return [positions.get(source) ?? notRow(row), positions.get(target) ?? notRow(row), type];
+  });
+}
+
+function notRow(row: string): never {
+  throw new Error(`expected a row of the graph, got ${row.slice(0, 64)}`);
+}
+
+/** The C2SP tlog-proof of the proof's leaf: index, path, and the checkpoint that covers it. */
+export const bundleTlogProof = ({ proofLeaf, proofCheckpoint }: Bundle): string =>
+  formatTlogProof({
+    index: proofLeaf.index,
+    path: pathHashes(proofLeaf.inclusion),
+    checkpoint: proofCheckpoint,
+  });
+
+/** One hash of a bundle: the text it is the hash of, and how to compute it by hand. */
+export interface Explanation {
+  readonly name: string;
+  readonly preimage: string;
+  readonly hash: string;
+  readonly how: string;
+}
+
+/** Every preimage in a bundle that was read, for people who want to hash it themselves. */
+export function explain({ proof, proofPreimage, layerStatements, proofLeaf }: Bundle): Explanation[] {
+  const layers = proof.layers.map(({ name, hash }) => ({
+    name: `layer ${name}`,
+    preimage: layerStatements[name] ?? '',
+    hash,
+    how: `jq -j '.layerStatements.${name}' FILE | sha256sum`,
+  }));
+  return [
+    ...layers,
+    {
+      name: 'proofHash',
+      preimage: proofPreimage,
+      hash: proof.proofHash,
+      how: "jq -j '.proofPreimage' FILE | sha256sum",
+    },
+    {
+      name: `leaf ${proofLeaf.index}`,
+      preimage: proofLeaf.record,
+      hash: hashText(leafHash(proofLeaf.record)),
+      how: "(printf '\\0'; jq -j '.proofLeaf.record' FILE) | sha256sum",
+    },
+  ];
+}

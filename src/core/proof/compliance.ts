@@ -1,0 +1,209 @@
+/**
+ * The layer `policy_compliance` (docs/reference/proof-format.md): every governed event was decided by the policies in force, and
+ * what happened is what was decided. It is fed in three rounds: the evaluations of the run in log order, its
+ * approvals, its governed events. Claims and checks follow from clear members of leaves below the tree size, but
+ * for two things: which evaluation an event names, and what an evaluation decided from.
+ * Proven by `test/core/proof/compliance.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import type { PolicyAction } from '../../contract/policy-words.ts';
+import type { ApprovalRecord } from '../decided/approval.ts';
+import type { OpenedApproval } from '../decided/evaluation.ts';
+import type { ListCommitment } from '../graph/rows.ts';
+import { hashText } from '../hash.ts';
+import { canonicalize } from '../json/parse.ts';
+import { noPolicyActive } from './layers.ts';
+import { ListRoot } from '../merkle/list-root.ts';
+import { type LayerResult, verdictOf } from './statement.ts';
+import { parseTimestamp } from '../time.ts';
+
+/** Events of this type are governed: each is allowed by an evaluation that it names. */
+export const governedEventType = 'tool.call';
+
+/** Who called which tool, and the hash of what it was called with; null where it is not told, or was erased. */
+export interface CallMade {
+  /** JCS of the actor. */
+  readonly actor: string | null;
+  readonly tool: string | null;
+  readonly argumentsHash: string | null;
+}
+
+/** An evaluation of the run: what its leaf says, and what the leaves before it and its inputs give. */
+export interface EvaluatedLeaf {
+  readonly index: number;
+  readonly id: string;
+  readonly policySetHash: string;
+  readonly policyIndex: number | null;
+  readonly combined: PolicyAction;
+  /** The approval that it opened, null where it opened none. */
+  readonly approval: OpenedApproval | null;
+  readonly decisions: ListCommitment;
+  /** The set that `gov.policy/1` leaves below its index put in force. */
+  readonly inForce: { readonly policySetHash: string; readonly policyIndex: number | null };
+  /** Whether it comes out as recorded; null where what it decided from was erased. */
+  readonly recomputes: boolean | null;
+  /** Whether every policy in force was asked; who picks its judges is not decided. */
+  readonly whole: boolean;
+  /** The call that it decided. */
+  readonly call: CallMade;
+  /** When it no longer serves, in Unix milliseconds, without an approval; Infinity where it has no end. */
+  readonly expiresMs: number;
+}
+
+/** A decided approval of the run. */
+export type DecidedLeaf = Omit<ApprovalRecord, 'runId'> & { readonly index: number };
+
+/** A governed event of the run. */
+export interface GovernedEvent {
+  readonly index: number;
+  /** The evaluation that it names, null where it names none that can be read. */
+  readonly evaluationId: string | null;
+  /** Whether any policy was in force when it was recorded. */
+  readonly policyActive: boolean;
+  /** When it was recorded, in Unix milliseconds. */
+  readonly serverMs: number;
+  /** The call that was made. */
+  readonly call: CallMade;
+}
+
+const checkIds = [
+  'sets_were_in_force',
+  'decisions_recompute',
+  'every_governed_event_decided',
+  'calls_as_evaluated',
+  'decisions_were_fresh',
+  'nothing_ran_after_deny',
+  'escalations_approved',
+] as const;
+type CheckId = (typeof checkIds)[number];
+
+interface Known {
+  readonly index: number;
+  readonly combined: PolicyAction;
+  readonly approval: OpenedApproval | null;
+  readonly whole: boolean;
+  readonly call: CallMade;
+  /** Whether what it decided from was erased, so that its call is not known. */
+  readonly erased: boolean;
+  readonly expiresMs: number;
+  /** Index of the leaf that approved it; Infinity where none did. */
+  approvedAt: number;
+  used: boolean;
+}
+
+/** Memory: about 150 bytes an evaluation. */
+export class PolicyCompliance {
+  private readonly known = new Map<string, Known>();
+  private readonly decisions = new ListRoot();
+  private readonly sets = new Set<string>();
+  private readonly failed = new Set<CheckId>();
+  private firstViolation: { check: CheckId; index: number } | null = null;
+  private readonly counts = {
+    denied: 0,
+    escalated: 0,
+    notRecomputed: 0,
+    governed: 0,
+    undecided: 0,
+    uncompared: 0,
+  };
+  private isGoverned = false;
+
+  evaluation(leaf: EvaluatedLeaf): void {
+    const { index, id, policySetHash, policyIndex, combined, decisions, inForce, recomputes } = leaf;
+    this.isGoverned = true;
+    const item = { combined, decisions, id, index, policyIndex, policySetHash };
+    this.decisions.add(`\0${canonicalize(item)}`);
+    if (this.sets.size < limits.statedPolicySets) this.sets.add(policySetHash);
+    if (combined === 'deny') this.counts.denied++;
+    if (combined === 'escalate') this.counts.escalated++;
+    const wasInForce = inForce.policySetHash === policySetHash && inForce.policyIndex === policyIndex;
+    if (!wasInForce) this.violation('sets_were_in_force', index);
+    if (recomputes === null) this.counts.notRecomputed++;
+    if (recomputes === false) this.violation('decisions_recompute', index);
+    const { approval, whole, call, expiresMs } = leaf;
+    this.known.set(id, {
+      index,
+      combined,
+      approval,
+      whole,
+      call,
+      erased: recomputes === null,
+      expiresMs,
+      approvedAt: Infinity,
+      used: false,
+    });
+  }
+
+  /** Counts where it is the one that the evaluation opened, by another than who asked, while it was open. */
+  approval(given: DecidedLeaf): void {
+    const known = this.known.get(given.evaluationId);
+    if (known === undefined || !approves(given, known.approval)) return;
+    known.approvedAt = Math.min(known.approvedAt, given.index);
+  }
+
+  /** An evaluation by all policies in force serves one event, which comes after it. */
+  governed({ index, evaluationId, policyActive, serverMs, call }: GovernedEvent): void {
+    this.counts.governed++;
+    if (policyActive) this.isGoverned = true;
+    const known = evaluationId === null ? undefined : this.known.get(evaluationId);
+    const decided = known !== undefined && known.whole && known.index < index && !known.used;
+    if (!decided && policyActive) {
+      this.counts.undecided++;
+      this.violation('every_governed_event_decided', index);
+    }
+    if (known === undefined) return;
+    known.used = true;
+    if (serverMs > lastUse(known)) this.violation('decisions_were_fresh', index);
+    if (known.erased) this.counts.uncompared++;
+    else if (!isSameCall(known.call, call)) this.violation('calls_as_evaluated', index);
+    if (known.combined === 'deny') this.violation('nothing_ran_after_deny', index);
+    if (known.combined === 'escalate' && !(known.approvedAt < index)) {
+      this.violation('escalations_approved', index);
+    }
+  }
+
+  /** Vacuous where no policy was in force at any governed event and nothing was evaluated. */
+  finish(): LayerResult {
+    if (!this.isGoverned) return noPolicyActive();
+    const checks = checkIds.map((id) => ({ id, pass: !this.failed.has(id) }));
+    return {
+      layer: 'policy_compliance',
+      claims: {
+        vacuous: false,
+        policySets: [...this.sets],
+        decisions: { n: this.decisions.size, root: hashText(this.decisions.root()) },
+        ...this.counts,
+        firstViolation: this.firstViolation,
+      },
+      checks,
+      verdict: verdictOf(checks),
+    };
+  }
+
+  private violation(check: CheckId, index: number): void {
+    this.failed.add(check);
+    if (this.firstViolation === null || index < this.firstViolation.index) {
+      this.firstViolation = { check, index };
+    }
+  }
+}
+
+function approves({ id, outcome, approver, at }: DecidedLeaf, opened: OpenedApproval | null): boolean {
+  if (opened === null || outcome !== 'approved' || id !== opened.id) return false;
+  const [atMs, expiresMs] = [parseTimestamp(at), parseTimestamp(opened.expiresAt)];
+  return approver !== opened.requestedBy && atMs !== null && expiresMs !== null && atMs < expiresMs;
+}
+
+/** What a side does not tell is not the same: an event without its arguments could be any call. */
+const isSameCall = (evaluated: CallMade, made: CallMade): boolean =>
+  made.tool !== null &&
+  made.tool === evaluated.tool &&
+  made.argumentsHash !== null &&
+  made.argumentsHash === evaluated.argumentsHash &&
+  (evaluated.actor === null || made.actor === evaluated.actor);
+
+/** Until when a call may be recorded: as long as the decision serves or, once approved, the approval; and a little. */
+function lastUse({ approval, approvedAt, expiresMs }: Known): number {
+  const approvedMs = approval === null || approvedAt === Infinity ? null : parseTimestamp(approval.expiresAt);
+  return Math.max(expiresMs, approvedMs ?? 0) + limits.toolDecisionSlackSeconds * 1000;
+}

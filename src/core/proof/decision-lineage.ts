@@ -1,0 +1,84 @@
+/**
+ * The layer `decision_lineage` (docs/reference/proof-format.md): each risk decision of the run follows from the inputs and the
+ * configuration that were recorded with it, and the configuration was the one in force. Proven by `test/core/proof/decision-lineage.test.ts`.
+ */
+import type { RiskRecord } from '../decided/risk-decision.ts';
+import { hashText } from '../hash.ts';
+import { canonicalize, canonicalText } from '../json/parse.ts';
+import { decisionNotRun } from './layers.ts';
+import { ListRoot } from '../merkle/list-root.ts';
+import { type RiskConfig, type RiskRouter, riskRouter } from '../risk/config.ts';
+import type { RiskInputs } from '../risk/inputs.ts';
+import { evaluateRisk, type RiskVerdict } from '../risk/router.ts';
+import { type LayerResult, verdictOf } from './statement.ts';
+
+/** Takes the risk decisions of a run in log order. Memory does not grow with them. */
+export class DecisionLineage {
+  private readonly decisions = new ListRoot();
+  private readonly again = new RiskAgain();
+  private recomputed = 0;
+  private inputsRecompute = true;
+  private actionsMatch = true;
+
+  /** `inForce`: the hash of the configuration that the leaves below its index put in force. */
+  add(index: number, record: RiskRecord, inForce: string): void {
+    const { id, action, score, deterministicInputsHash, configHash } = record;
+    const item = { action, configHash, deterministicInputsHash, id, index, score };
+    this.decisions.add(`\0${canonicalize(item)}`);
+    this.actionsMatch &&= configHash === inForce;
+    const verdict = this.again.decide(record);
+    if (verdict === null) return;
+    this.recomputed++;
+    const sameInputs =
+      verdict.deterministicInputsHash === deterministicInputsHash && verdict.configHash === configHash;
+    const sameAction =
+      verdict.action === action &&
+      verdict.score === score &&
+      verdict.wouldBeAction === record.wouldBeAction &&
+      canonicalText(verdict.factors) === canonicalText(record.factors);
+    this.inputsRecompute &&= sameInputs;
+    this.actionsMatch &&= sameAction;
+  }
+
+  /** Not run without decisions. Where the inputs of all of them were erased, nothing is shown: it fails. */
+  finish(): LayerResult {
+    if (this.decisions.size === 0) return decisionNotRun();
+    const shown = this.recomputed > 0;
+    const checks = [
+      { id: 'inputs_recompute', pass: shown && this.inputsRecompute },
+      { id: 'action_matches_config', pass: shown && this.actionsMatch },
+    ];
+    return {
+      layer: 'decision_lineage',
+      claims: {
+        decisions: { n: this.decisions.size, root: hashText(this.decisions.root()) },
+        notRecomputed: this.decisions.size - this.recomputed,
+      },
+      checks,
+      verdict: verdictOf(checks),
+    };
+  }
+}
+
+/** Decides recorded risk decisions again, each with its own configuration. */
+export class RiskAgain {
+  private made: { readonly text: string; readonly router: RiskRouter } | null = null;
+
+  /**
+   * Null where the inputs were erased. With `router`, by another configuration than the recorded one. Cost:
+   * about 10 µs where the configuration is that of the last one.
+   */
+  decide({ inputs }: RiskRecord, router?: RiskRouter): RiskVerdict | null {
+    if (inputs === null) return null;
+    const { config, ...given } = inputs;
+    // recorded by the service, which checked both
+    const own = router ?? this.routerOf(config as unknown as RiskConfig);
+    return evaluateRisk(given as unknown as RiskInputs, own);
+  }
+
+  private routerOf(config: RiskConfig): RiskRouter {
+    const text = canonicalText(config);
+    if (this.made?.text !== text) this.made = { text, router: riskRouter(config) };
+    return this.made.router;
+  }
+}

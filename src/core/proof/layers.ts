@@ -1,0 +1,142 @@
+/**
+ * The layers of a compliance proof (docs/reference/proof-format.md): which can be asked for, and what each states. A layer is a
+ * function of the leaves below a tree size, so it can be computed again whatever happened since.
+ * `event_integrity` is in `integrity.ts`. Proven by `test/core/proof/layers.test.ts`.
+ */
+import type { LayerName } from '../../contract/proofs.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { GraphFacts } from '../graph/rows.ts';
+import { hashText } from '../hash.ts';
+import type { JsonObject } from '../json/parse.ts';
+import { emptyRoot } from '../merkle/tree.ts';
+import { type LayerResult, verdictOf } from './statement.ts';
+
+/** In the order in which they are answered; the contract's list, held equal by `test/core/proof/layers.test.ts`. */
+export const layerOrder: readonly LayerName[] = [
+  'event_integrity',
+  'causal_consistency',
+  'policy_compliance',
+  'decision_lineage',
+  'replay_determinism',
+  'log_inclusion',
+];
+const layersByDefault: readonly LayerName[] = layerOrder.slice(0, 3);
+
+/**
+ * The layers to prove, in answer order; `event_integrity` is always among them. VALIDATION_ERROR for an empty
+ * list, a repeated name, or one that is not registered. The client controls the names.
+ */
+export function chooseLayers(requested: readonly string[] = layersByDefault): LayerName[] {
+  const refuse = (at: number, code: string, detail: string): never => {
+    const pointer = at < 0 ? '/composed/layers' : `/composed/layers/${at}`;
+    throw new GovError('VALIDATION_ERROR', `body ${pointer}: ${detail}`, {
+      errors: [{ pointer, in: 'body', code, detail }],
+    });
+  };
+  if (requested.length === 0) refuse(-1, 'TOO_FEW', `expected one or more of ${layerOrder.join(', ')}`);
+  if (requested.length > limits.layers) refuse(-1, 'TOO_MANY', `expected at most ${limits.layers} layers`);
+  for (const [at, name] of requested.entries()) {
+    if (!(layerOrder as readonly string[]).includes(name)) {
+      refuse(at, 'NOT_ALLOWED', `expected one of ${layerOrder.join(', ')} (no x- layer is registered)`);
+    }
+    if (requested.indexOf(name) !== at) refuse(at, 'DUPLICATE_ITEM', 'expected each layer once');
+  }
+  return layerOrder.filter((name) => name === 'event_integrity' || requested.includes(name));
+}
+
+/**
+ * The layer `causal_consistency` over a logged graph. `graphIndex`: of its gov.graph/1 leaf. `runEvents`: how
+ * many events of the run stand before that leaf; the graph must cover them all.
+ */
+export function causalConsistency(
+  facts: GraphFacts,
+  { graphIndex, runEvents }: { readonly graphIndex: number; readonly runEvents: number },
+): LayerResult {
+  const { nodes, edges, rootHash, events, unresolved } = facts;
+  const { acyclic, causesBeforeEffects, nodesBoundToLeaves } = facts.checks;
+  const checks = [
+    { id: 'acyclic', pass: acyclic },
+    { id: 'causes_before_effects', pass: causesBeforeEffects },
+    { id: 'nodes_bound_to_leaves', pass: nodesBoundToLeaves && events === runEvents },
+  ];
+  return {
+    layer: 'causal_consistency',
+    claims: { graphIndex, events, nodes: { ...nodes }, edges: { ...edges }, rootHash, unresolved },
+    checks,
+    verdict: verdictOf(checks),
+  };
+}
+
+const emptyList = (): JsonObject => ({ n: 0, root: hashText(emptyRoot) });
+
+/** The layer `policy_compliance` of a project in which no policy was active: it passes, and says why. */
+export const noPolicyActive = (): LayerResult => ({
+  layer: 'policy_compliance',
+  claims: {
+    code: 'NO_POLICY_ACTIVE',
+    vacuous: true,
+    policySets: [],
+    decisions: emptyList(),
+    denied: 0,
+    escalated: 0,
+    undecided: 0,
+  },
+  checks: [
+    { id: 'sets_were_in_force', pass: true },
+    { id: 'every_governed_event_decided', pass: true },
+    { id: 'nothing_ran_after_deny', pass: true },
+    { id: 'escalations_approved', pass: true },
+  ],
+  verdict: 'pass',
+});
+
+/** The layer `decision_lineage` of a run without risk decisions. Not run is not satisfied. */
+export const decisionNotRun = (): LayerResult => ({
+  layer: 'decision_lineage',
+  claims: { code: 'DECISION_NOT_RUN', decisions: emptyList() },
+  checks: [],
+  verdict: 'not_run',
+});
+
+/** The layer `replay_determinism` of a run that was never replayed. Not run is not satisfied. */
+export const replayNotRun = (): LayerResult => ({
+  layer: 'replay_determinism',
+  claims: { code: 'REPLAY_NOT_RUN', steps: 0, mismatches: emptyList(), replayId: null, snapshot: null },
+  checks: [],
+  verdict: 'not_run',
+});
+
+/** How checkpoint S stands to the log before it and to its witnesses. */
+export interface LogFacts {
+  /** The signed text of checkpoint S: origin, size, root. */
+  readonly checkpoint: string;
+  /** Whether a key of the log signed it. */
+  readonly signed: boolean;
+  /** The signed checkpoint before S, null where S is the first; `consistent`: S extends it. */
+  readonly previous: { readonly size: number; readonly consistent: boolean } | null;
+  /** The witnesses that cosigned S, `<name>+<key id>`, and how many the log asks for; 0: none. */
+  readonly cosigners: readonly string[];
+  readonly quorum: number;
+}
+
+/** The layer `log_inclusion`: checkpoint S is signed, extends the one before, and is witnessed as configured. */
+export function logInclusion({ checkpoint, signed, previous, cosigners, quorum }: LogFacts): LayerResult {
+  const checks = [
+    { id: 'checkpoint_signed', pass: signed },
+    { id: 'consistent_with_previous', pass: previous === null || previous.consistent },
+    { id: 'witness_policy_met', pass: cosigners.length >= quorum },
+  ];
+  return {
+    layer: 'log_inclusion',
+    claims: {
+      checkpoint,
+      previousSize: previous?.size ?? null,
+      cosigners: [...cosigners],
+      quorum,
+      witness: cosigners.length === 0 ? 'unwitnessed' : 'witnessed',
+    },
+    checks,
+    verdict: verdictOf(checks),
+  };
+}

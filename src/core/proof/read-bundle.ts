@@ -1,0 +1,315 @@
+/**
+ * Reads a proof bundle strictly: bounded in bytes, depth and values, every member of its type, no member
+ * unknown. Nothing is verified here. Proven by `test/core/proof/hostile.test.ts`.
+ */
+import type { ComplianceProof } from '../../contract/proofs.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import {
+  type Bundle,
+  type BundleEdge,
+  type BundleErasures,
+  type BundleEvent,
+  type BundleGraph,
+  bundleMediaType,
+  type IncludedRecord,
+} from './bundle.ts';
+import type { DsseEnvelope } from '../note/dsse.ts';
+import { nodeIdPattern } from '../event/links.ts';
+import { graphTypePattern, type NodeItem } from '../graph/rows.ts';
+import { type Json, type JsonBounds, type JsonObject, parseSpelledJson } from '../json/parse.ts';
+
+const bounds: JsonBounds = {
+  depth: limits.jsonDepth,
+  values: limits.bundleValues,
+  nameChars: limits.memberNameChars,
+  stringBytes: limits.bundleStringBytes,
+};
+
+/** Which members an object has; every other one is refused. */
+interface Shape {
+  readonly required: readonly string[];
+  readonly optional?: readonly string[];
+}
+
+const bundleShape: Shape = {
+  required: [
+    'mediaType',
+    'proof',
+    'proofPreimage',
+    'layerStatements',
+    'proofLeaf',
+    'checkpoint',
+    'proofCheckpoint',
+    'consistency',
+  ],
+  optional: ['events', 'eventsInclusion', 'erasures', 'graph', 'dsse'],
+};
+const proofShape: Shape = {
+  required: ['proofId', 'runId', 'schemaVersion', 'commitment', 'proofHash', 'layers', 'createdAt'],
+};
+const commitmentShape: Shape = { required: ['runId', 'schemaVersion', 'timestamp'] };
+const layerShape: Shape = { required: ['name', 'hash', 'verified'] };
+const includedShape: Shape = { required: ['index', 'record', 'inclusion'] };
+const eventShape: Shape = {
+  required: ['index', 'record'],
+  optional: ['inclusion', 'disclosures', 'withheld'],
+};
+const erasuresShape: Shape = { required: ['checkpoint', 'consistency', 'leaves'] };
+const graphShape: Shape = { required: ['leaf', 'nodes', 'edges'] };
+const nodeShape: Shape = { required: ['dataCommitment', 'id', 'index', 'type'] };
+const dsseShape: Shape = { required: ['payload', 'payloadType', 'signatures'] };
+const signatureShape: Shape = { required: ['sig'], optional: ['keyid'] };
+
+/**
+ * The bundle in these bytes, which may be an attacker's. Throws PAYLOAD_TOO_LARGE, INVALID_JSON,
+ * JSON_TOO_COMPLEX, or VALIDATION_ERROR with the pointer of what does not belong.
+ */
+export function readBundle(bytes: Uint8Array): Bundle {
+  if (bytes.length > limits.bundleBytes) {
+    throw new GovError(
+      'PAYLOAD_TOO_LARGE',
+      `expected a bundle of at most ${limits.bundleBytes} bytes, got ${bytes.length}`,
+    );
+  }
+  const root: Place = null;
+  const bundle = object(parseSpelledJson(bytes, bounds), root, bundleShape);
+  const { mediaType, events, eventsInclusion, erasures, graph, dsse } = bundle;
+  if (mediaType !== bundleMediaType) refuse({ up: root, name: 'mediaType' }, bundleMediaType, mediaType);
+  if (events === undefined && eventsInclusion !== undefined) {
+    refuse({ up: root, name: 'events' }, 'the events of eventsInclusion', events);
+  }
+  return {
+    mediaType: bundleMediaType,
+    proof: readProof(bundle['proof'], { up: root, name: 'proof' }),
+    proofPreimage: text(bundle, 'proofPreimage', root),
+    layerStatements: readStatements(bundle['layerStatements'], { up: root, name: 'layerStatements' }),
+    proofLeaf: readIncluded(bundle['proofLeaf'], { up: root, name: 'proofLeaf' }),
+    checkpoint: text(bundle, 'checkpoint', root),
+    proofCheckpoint: text(bundle, 'proofCheckpoint', root),
+    consistency: list(bundle, 'consistency', root, pathItems),
+    ...(events === undefined ? {} : { events: list(bundle, 'events', root, eventItems) }),
+    ...(eventsInclusion === undefined
+      ? {}
+      : { eventsInclusion: list(bundle, 'eventsInclusion', root, sharedPathItems) }),
+    ...(erasures === undefined ? {} : { erasures: readErasures(erasures, { up: root, name: 'erasures' }) }),
+    ...(graph === undefined ? {} : { graph: readGraph(graph, { up: root, name: 'graph' }) }),
+    ...(dsse === undefined ? {} : { dsse: readDsse(dsse, { up: root, name: 'dsse' }) }),
+  };
+}
+
+/** Reads the artifact of a proof, all members required. Throws VALIDATION_ERROR. Attacker controlled. */
+export function readProof(value: Json | undefined, at: Place = null): ComplianceProof {
+  const proof = object(value, at, proofShape);
+  const place: Place = { up: at, name: 'commitment' };
+  const commitment = object(proof['commitment'], place, commitmentShape);
+  return {
+    proofId: text(proof, 'proofId', at),
+    runId: text(proof, 'runId', at),
+    schemaVersion: text(proof, 'schemaVersion', at),
+    commitment: {
+      runId: text(commitment, 'runId', place),
+      schemaVersion: text(commitment, 'schemaVersion', place),
+      timestamp: text(commitment, 'timestamp', place),
+    },
+    proofHash: text(proof, 'proofHash', at, hashForm),
+    layers: list(proof, 'layers', at, { max: limits.layers, read: readLayer }),
+    createdAt: text(proof, 'createdAt', at),
+  };
+}
+
+function readLayer(value: Json, at: Place): ComplianceProof['layers'][number] {
+  const layer = object(value, at, layerShape);
+  const { verified } = layer;
+  if (typeof verified !== 'boolean') refuse({ up: at, name: 'verified' }, 'true or false', verified);
+  return { name: text(layer, 'name', at), hash: text(layer, 'hash', at, hashForm), verified };
+}
+
+function readStatements(value: Json | undefined, at: Place): Record<string, string> {
+  const statements = anyObject(value, at);
+  const names = Object.keys(statements);
+  if (names.length > limits.layers) refuse(at, `at most ${limits.layers} statements`, names.length);
+  // Without a prototype, `__proto__` is a name like any other.
+  const texts = Object.create(null) as Record<string, string>;
+  for (const name of names) texts[name] = text(statements, name, at);
+  return texts;
+}
+
+function readIncluded(value: Json | undefined, at: Place): IncludedRecord {
+  const leaf = object(value, at, includedShape);
+  return {
+    index: count(leaf, 'index', at),
+    record: text(leaf, 'record', at),
+    inclusion: list(leaf, 'inclusion', at, pathItems),
+  };
+}
+
+function readEvent(value: Json, at: Place): BundleEvent {
+  const event = object(value, at, eventShape);
+  const { inclusion, disclosures, withheld } = event;
+  return {
+    index: count(event, 'index', at),
+    record: text(event, 'record', at),
+    ...(inclusion === undefined ? {} : { inclusion: list(event, 'inclusion', at, pathItems) }),
+    ...(disclosures === undefined ? {} : { disclosures: list(event, 'disclosures', at, textItems) }),
+    ...(withheld === undefined ? {} : { withheld: list(event, 'withheld', at, textItems) }),
+  };
+}
+
+function readErasures(value: Json, at: Place): BundleErasures {
+  const erasures = object(value, at, erasuresShape);
+  return {
+    checkpoint: text(erasures, 'checkpoint', at),
+    consistency: list(erasures, 'consistency', at, pathItems),
+    leaves: list(erasures, 'leaves', at, { max: limits.bundleErasures, read: readIncluded }),
+  };
+}
+
+function readGraph(value: Json, at: Place): BundleGraph {
+  const graph = object(value, at, graphShape);
+  const types = new Set<string>();
+  return {
+    leaf: readIncluded(graph['leaf'], { up: at, name: 'leaf' }),
+    nodes: list(graph, 'nodes', at, { max: limits.bundleValues, read: readNode }),
+    edges: list(graph, 'edges', at, {
+      max: limits.bundleValues,
+      read: (edge, place) => readEdge(edge, place, types),
+    }),
+  };
+}
+
+function readNode(value: Json, at: Place): NodeItem {
+  const node = object(value, at, nodeShape);
+  return {
+    id: text(node, 'id', at, nodeIdForm),
+    index: node['index'] === null ? null : count(node, 'index', at),
+    type: text(node, 'type', at, graphTypeForm),
+    dataCommitment: text(node, 'dataCommitment', at, hashForm),
+  };
+}
+
+/** `types`: those that were found to be well-formed, which are few. */
+function readEdge(value: Json, at: Place, types: Set<string>): BundleEdge {
+  if (!Array.isArray(value) || value.length !== 3) refuse(at, 'source, target and type', value);
+  // not by destructuring, which goes through an iterator
+  const source = value[0];
+  const target = value[1];
+  const type = value[2];
+  if (!isCount(source) || !isCount(target)) refuse(at, 'two positions of nodes', value);
+  if (typeof type !== 'string') refuse(at, graphTypeForm.expected, value);
+  if (!types.has(type)) {
+    if (!graphTypePattern.test(type)) refuse(at, graphTypeForm.expected, value);
+    types.add(type);
+  }
+  return [source, target, type];
+}
+
+function readDsse(value: Json, at: Place): DsseEnvelope {
+  const envelope = object(value, at, dsseShape);
+  return {
+    payload: text(envelope, 'payload', at),
+    payloadType: text(envelope, 'payloadType', at),
+    signatures: list(envelope, 'signatures', at, { max: limits.noteSignatures, read: readSignature }),
+  };
+}
+
+function readSignature(value: Json, at: Place): DsseEnvelope['signatures'][number] {
+  const signature = object(value, at, signatureShape);
+  return {
+    ...(signature['keyid'] === undefined ? {} : { keyid: text(signature, 'keyid', at) }),
+    sig: text(signature, 'sig', at),
+  };
+}
+
+/** Where a value stands, as a list up to the root: a pointer is only spelled when something is refused. */
+type Place = { readonly up: Place; readonly name: string | number } | null;
+
+function anyObject(value: Json | undefined, at: Place): JsonObject {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(at, 'an object', value);
+  return value;
+}
+
+function object(value: Json | undefined, at: Place, { required, optional = [] }: Shape): JsonObject {
+  const read = anyObject(value, at);
+  const names = Object.keys(read);
+  // as JCS orders them; most objects of a bundle are so
+  if (names.length === required.length && names.every((name, position) => name === required[position])) {
+    return read;
+  }
+  let found = 0;
+  for (const name of required) {
+    if (!Object.hasOwn(read, name)) refuse({ up: at, name }, 'a member', undefined);
+    found++;
+  }
+  for (const name of optional) if (Object.hasOwn(read, name)) found++;
+  if (names.length === found) return read;
+  const unknown = names.find((name) => !required.includes(name) && !optional.includes(name)) ?? '';
+  refuse({ up: at, name: unknown.slice(0, limits.echoChars) }, 'no such member', read[unknown]);
+}
+
+interface Items<Item> {
+  readonly max: number;
+  readonly read: (item: Json, at: Place) => Item;
+}
+
+function list<Item>(parent: JsonObject, name: string, up: Place, { max, read }: Items<Item>): Item[] {
+  const value = parent[name];
+  const at: Place = { up, name };
+  if (!Array.isArray(value)) refuse(at, 'an array', value);
+  if (value.length > max) refuse(at, `at most ${max} items`, value.length);
+  return value.map((item, position) => read(item, { up: at, name: position }));
+}
+
+/** What a text must be, and how that is said. */
+interface Form {
+  readonly pattern: RegExp;
+  readonly expected: string;
+}
+
+const hashForm: Form = { pattern: /^sha256:[0-9a-f]{64}$/, expected: 'sha256: and 64 hex digits' };
+const nodeIdForm: Form = { pattern: nodeIdPattern, expected: 'a node id' };
+const graphTypeForm: Form = { pattern: graphTypePattern, expected: 'a node or edge type' };
+
+function text(parent: JsonObject, name: string, up: Place, form?: Form): string {
+  const value = parent[name];
+  if (typeof value !== 'string' || !value.isWellFormed()) refuse({ up, name }, 'text', value);
+  if (form !== undefined && !form.pattern.test(value)) refuse({ up, name }, form.expected, value);
+  return value;
+}
+
+function count(parent: JsonObject, name: string, up: Place): number {
+  const value = parent[name];
+  if (!isCount(value)) refuse({ up, name }, 'an integer from 0 to 2^53-1', value);
+  return value;
+}
+
+const isCount = (value: Json | undefined): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+
+function hash(value: Json, at: Place): string {
+  if (typeof value !== 'string' || !hashForm.pattern.test(value)) refuse(at, hashForm.expected, value);
+  return value;
+}
+
+function plainText(value: Json, at: Place): string {
+  if (typeof value !== 'string') refuse(at, 'text', value);
+  return value;
+}
+
+const pathItems: Items<string> = { max: limits.proofPathHashes, read: hash };
+const sharedPathItems: Items<string> = { max: limits.bundleValues, read: hash };
+const textItems: Items<string> = { max: limits.committedFields, read: plainText };
+const eventItems: Items<BundleEvent> = { max: limits.bundleEvents, read: readEvent };
+
+function refuse(at: Place, expected: string, value: Json | undefined): never {
+  const got = typeof value === 'string' ? JSON.stringify(value.slice(0, limits.echoChars)) : kind(value);
+  throw new GovError('VALIDATION_ERROR', `bundle ${pointer(at) || '/'}: expected ${expected}, got ${got}`);
+}
+
+const pointer = (at: Place): string => (at === null ? '' : `${pointer(at.up)}/${at.name}`);
+
+function kind(value: Json | undefined): string {
+  if (value === undefined) return 'nothing';
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
+  return String(value);
+}

@@ -1,0 +1,124 @@
+/**
+ * What a doctor's look is made of, of a service and of a plane alike: checks that each say what was found and what to do,
+ * and those that both make. Proven by `test/host/data/doctor.test.ts` and `test/plane/serve/doctor.test.ts`.
+ */
+import { accessSync, constants } from 'node:fs';
+import type { ClientRequest } from 'node:http';
+import { createServer } from 'node:net';
+import { GovNetworkError } from '../../client/errors.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { Address } from '../process/layers.ts';
+import { artifactBytes, bytesText } from '../exports/artifact-bytes.ts';
+import { hasSpace } from '../process/probe.ts';
+
+export interface Check {
+  readonly name: string;
+  /** `warn`: it serves, but not as it should. */
+  readonly status: 'ok' | 'warn' | 'fail';
+  /** What was found. */
+  readonly detail: string;
+  /** What to do, where something is to be done. */
+  readonly advice: string | null;
+}
+
+export interface DoctorReport {
+  /** Whether nothing failed. */
+  readonly ok: boolean;
+  readonly checks: readonly Check[];
+}
+
+export type Found = Omit<Check, 'name'>;
+
+export const ok = (detail: string): Found => ({ status: 'ok', detail, advice: null });
+export const warn = (detail: string, advice: string): Found => ({ status: 'warn', detail, advice });
+export const fail = (detail: string, advice: string): Found => ({ status: 'fail', detail, advice });
+
+export type Examine = (name: string, look: () => Promise<Found> | Found) => Promise<void>;
+
+/** Makes checks one after the other; what one throws is a check that failed. */
+export function examiner(): { readonly examine: Examine; report(): DoctorReport } {
+  const checks: Check[] = [];
+  return {
+    examine: async (name, look) => {
+      checks.push({ name, ...(await Promise.resolve().then(look).catch(refusal)) });
+    },
+    report: () => ({ ok: checks.every(({ status }) => status !== 'fail'), checks }),
+  };
+}
+
+/** A problem says itself what to do; the system says what it refused. */
+function refusal(error: unknown): Found {
+  if (error instanceof Error && 'syscall' in error) {
+    return fail(error.message, 'run as the owner of the data directory, or give it back to this user');
+  }
+  if (error instanceof GovNetworkError) {
+    return fail(error.message, error.hint ?? 'look at the network between the two');
+  }
+  if (!(error instanceof GovError)) throw error;
+  const [detail = '', ...advice] = error.message.split('; ');
+  return fail(detail, advice.join('; ') || 'mend what it names');
+}
+
+/** Whether a directory is this user's to write, on a disk that SQLite can rely on. */
+export async function lookAtFilesystem(dataDir: string): Promise<Found> {
+  const { judgeFilesystem } = await import('../../store/file/filesystem.ts');
+  accessSync(dataDir, constants.R_OK | constants.W_OK);
+  const warning = judgeFilesystem(dataDir);
+  return warning === null ? ok('local and writable') : warn(warning, 'move it to a local disk if it is none');
+}
+
+export const lookAtSpace = async (dataDir: string): Promise<Found> =>
+  (await hasSpace(dataDir))
+    ? ok('more than 5 % and 512 MiB are free')
+    : warn(
+        `less than 5 % or 512 MiB are free${ofExports(dataDir)}`,
+        'make room: readiness answers 503 until then',
+      );
+
+/** What exports take of a disk, where they take anything. */
+export function ofExports(dataDir: string): string {
+  const bytes = artifactBytes(dataDir);
+  return bytes === 0 ? '' : `; exports take ${bytesText(bytes)}`;
+}
+
+/** Listens for a moment; where somebody does already, asks whether it is a service. */
+export async function lookAtAddress(
+  { host, port }: Address,
+  isOurs: (place: string) => Promise<boolean> | boolean = servesAt,
+): Promise<Found> {
+  if (port === 0) return ok('chosen by the system at each start');
+  const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const code = await new Promise<string | null>((settle) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => settle(error.code ?? error.message));
+    server.listen(port, host, () => server.close(() => settle(null)));
+  });
+  if (code === null) return ok(`${place} is free`);
+  if (code === 'EADDRINUSE' && (await isOurs(place))) return ok(`gov serves at ${place}`);
+  const why = code === 'EADDRINUSE' ? 'another program listens there' : code;
+  return fail(`${place}: ${why}`, 'give --listen HOST:PORT');
+}
+
+/** Asks in plain, then over TLS, whosever certificate that is: nothing is told to whoever answers. */
+async function servesAt(place: string): Promise<boolean> {
+  const reachable = place.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
+  const { request: plain } = await import('node:http');
+  const { request: secure } = await import('node:https');
+  const ask = (open: () => ClientRequest): Promise<boolean> =>
+    new Promise((settle) => {
+      const asking = open();
+      asking.setTimeout(2000, () => asking.destroy());
+      asking.once('error', () => settle(false));
+      asking.once('response', (answer) => {
+        answer.resume();
+        settle(answer.headers['gov-api-version'] !== undefined);
+      });
+      asking.end();
+    });
+  const path = `${reachable}/api/v1/health/live`;
+  const options = { rejectUnauthorized: false, agent: false };
+  return (
+    (await ask(() => plain(`http://${path}`, { agent: false }))) ||
+    (await ask(() => secure(`https://${path}`, options)))
+  );
+}

@@ -1,0 +1,58 @@
+/**
+ * Secrets of a configuration: in the environment, or in files that only their owner reads; never in flags, which every
+ * user of the machine can list. No message shows one. Proven by `test/host/service/config.test.ts`.
+ */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { GovError } from '../../contract/problems.ts';
+import { refuseReadableByOthers } from './files.ts';
+import { invalid, type Picked, type Variables } from '../process/layers.ts';
+
+/** A secret in the variable NAME, or in the file that NAME_FILE names. */
+export function secretOf(env: Variables, name: string): Picked | null {
+  const value = env[name];
+  if (value !== undefined && value !== '') return { value, from: name };
+  const path = env[`${name}_FILE`];
+  return path === undefined || path === '' ? null : secretFile(path);
+}
+
+/** The one secret in a file; FORBIDDEN where others may read it. */
+export function secretFile(path: string): Picked {
+  let value: string;
+  try {
+    value = readFileSync(path, 'utf8').trim();
+  } catch (cause) {
+    throw new GovError(
+      'VALIDATION_ERROR',
+      `expected a secret in the file ${resolve(path)}, which cannot be read`,
+      {
+        cause,
+      },
+    );
+  }
+  refuseReadableByOthers(path);
+  if (value === '') throw invalid(path, 'a secret, got an empty file');
+  return { value, from: path };
+}
+
+/** Where the database is, or null for SQLite: `--database`, GOV_DATABASE, GOV_DATABASE_FILE, service.json. */
+export function databaseOf(
+  flag: string | undefined,
+  env: Variables,
+  file: Picked<string | null>,
+): string | null {
+  if (flag !== undefined) {
+    const checked = checkDatabase({ value: flag, from: '--database' });
+    if (new URL(checked).password === '') return checked;
+    throw invalid('--database', 'no password, which every user could list; put the URL into GOV_DATABASE');
+  }
+  const secret = secretOf(env, 'GOV_DATABASE');
+  if (secret !== null) return checkDatabase(secret);
+  return file.value === null ? null : checkDatabase({ value: file.value, from: file.from });
+}
+
+/** The URL is not shown: it may hold a password. */
+function checkDatabase({ value, from }: Picked): string {
+  if (URL.canParse(value) && /^postgres(?:ql)?:$/.test(new URL(value).protocol)) return value;
+  throw invalid(from, 'a URL such as postgres://gov_serving@127.0.0.1:5432/gov, got another text');
+}

@@ -1,0 +1,210 @@
+/**
+ * Configuration of a plane: flag > GOV_* environment > plane.json > default.
+ * Proven by `test/host/data/config.test.ts`.
+ */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { policyModes, type PolicyMode } from '../../contract/plane-config.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { subjectPointerPattern } from '../../contract/projects.ts';
+import type { JsonSchema } from '../../service/call/explain.ts';
+import type { StoredSettings } from '../../service/call/settings.ts';
+import type { ExportHolding } from '../../store/port/store.ts';
+import {
+  layers,
+  oneOf,
+  parseAddress,
+  parseLogLevel,
+  parseOptionalAddress,
+  readConfigFile,
+  servingMembers,
+  text,
+  whole,
+  type Address,
+  type Variables,
+} from '../process/layers.ts';
+import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from '../exports/config.ts';
+import type { LogLevel } from '../process/log.ts';
+import { tlsFilesOf, type TlsFiles } from '../process/tls.ts';
+import { witnessMembers, type WitnessesFile } from '../witness/config.ts';
+
+/** Of the configuration that a plane takes from its service. */
+export interface PlaneSync {
+  /**
+   * `beside`, which holds where nothing is said: its policies are in force beside the plane's own. `service`: only its
+   * policies count. `off`: nothing is taken, and what came earlier is the plane's to change.
+   */
+  readonly policies?: PolicyMode;
+  /** Seconds between questions. */
+  readonly intervalSeconds?: number;
+  /** Project of the service, and its verifier keys, where the enrolment does not say them. */
+  readonly projectId?: string;
+  readonly keys?: readonly string[];
+}
+
+/** `plane.json`, as `plane init` writes it. */
+export interface PlaneFile extends WitnessesFile, ExportsFile {
+  readonly listen: string;
+  readonly metricsListen: string | null;
+  readonly projectId: string;
+  readonly organizationId: string;
+  readonly environment: 'production' | 'sandbox';
+  readonly origin: string;
+  readonly meteringOrigin: string;
+  readonly name?: string;
+  /** Where problem pages can be read, if not at the plane itself. */
+  readonly problemBase?: string;
+  readonly logLevel?: LogLevel;
+  readonly memoryMiB?: number;
+  /** Bodies are erased after so many days (183 at least in production); null or absent: never. */
+  readonly retentionDays?: number | null;
+  /** Nothing is erased. */
+  readonly legalHold?: boolean;
+  /** Whoever asks for an erasure does not carry it out. */
+  readonly requireTwoPersonErasure?: boolean;
+  /** As `subjectPointers` of a project of a service. */
+  readonly subjectPointers?: readonly string[];
+  /** Paths of PEM files, relative to the data directory. */
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly tlsClientCa?: string;
+  readonly config?: PlaneSync;
+}
+
+const typeIdOf = (prefix: string): JsonSchema => ({
+  type: 'string',
+  pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`,
+});
+
+const planeFileSchema: JsonSchema = {
+  type: 'object',
+  required: [
+    'listen',
+    'metricsListen',
+    'projectId',
+    'organizationId',
+    'environment',
+    'origin',
+    'meteringOrigin',
+  ],
+  properties: {
+    ...servingMembers,
+    ...witnessMembers,
+    ...exportMembers,
+    projectId: typeIdOf('prj'),
+    organizationId: typeIdOf('org'),
+    environment: oneOf(['production', 'sandbox']),
+    origin: text(255),
+    meteringOrigin: text(255),
+    name: text(100),
+    retentionDays: {
+      anyOf: [{ type: 'integer', minimum: 1, maximum: limits.retentionDays }, { type: 'null' }],
+    },
+    legalHold: { type: 'boolean' },
+    requireTwoPersonErasure: { type: 'boolean' },
+    subjectPointers: {
+      type: 'array',
+      maxItems: limits.subjectPointers,
+      uniqueItems: true,
+      items: { type: 'string', pattern: subjectPointerPattern, maxLength: limits.subjectPointerChars },
+    },
+    config: {
+      type: 'object',
+      properties: {
+        policies: oneOf(policyModes),
+        intervalSeconds: whole(limits.configIntervalLeastSeconds, 24 * 3600),
+        projectId: typeIdOf('prj'),
+        keys: {
+          type: 'array',
+          items: text(limits.verifierKeyChars),
+          minItems: 1,
+          maxItems: limits.trustKeys,
+        },
+      },
+      additionalProperties: false,
+    },
+  },
+  additionalProperties: false,
+};
+
+export interface PlaneConfig extends Omit<PlaneFile, 'listen' | 'metricsListen' | 'logLevel'> {
+  readonly dataDir: string;
+  readonly listen: Address;
+  readonly metricsListen: Address | null;
+  readonly logLevel: LogLevel;
+  readonly exportsMost: ExportHolding;
+  /** Null: HTTP without TLS. */
+  readonly tls: TlsFiles | null;
+}
+
+/** What flags may set. `metricsListen: 'off'` serves no metrics. */
+export interface PlaneFlags {
+  readonly listen?: string | undefined;
+  readonly metricsListen?: string | undefined;
+  readonly logLevel?: string | undefined;
+  readonly tlsCert?: string | undefined;
+  readonly tlsKey?: string | undefined;
+  readonly tlsClientCa?: string | undefined;
+}
+
+/** Reads and checks the configuration; VALIDATION_ERROR names the file, variable or flag at fault. */
+export function readPlaneConfig(dataDir: string, flags: PlaneFlags, env: Variables): PlaneConfig {
+  const path = join(dataDir, 'plane.json');
+  const file = readPlaneFile(path);
+  const pick = layers<keyof PlaneFlags>(flags, env, path);
+  return {
+    ...file,
+    dataDir,
+    exportHours: exportHoursOf(file.exportHours, env),
+    exportsMost: exportsMostOf(file, env),
+    logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),
+    listen: parseAddress(pick('listen', 'GOV_LISTEN', file.listen)),
+    metricsListen: parseOptionalAddress(
+      pick('metricsListen', 'GOV_METRICS_LISTEN', file.metricsListen ?? 'off'),
+    ),
+    tls: tlsFilesOf(
+      {
+        cert: pick('tlsCert', 'GOV_TLS_CERT', file.tlsCert ?? null),
+        key: pick('tlsKey', 'GOV_TLS_KEY', file.tlsKey ?? null),
+        clientCa: pick('tlsClientCa', 'GOV_TLS_CLIENT_CA', file.tlsClientCa ?? null),
+      },
+      { dataDir, file: path, env },
+    ),
+  };
+}
+
+/** SHA-256 of all that a configuration says, wherever it came from: whether two processes serve by the same. */
+export const configHash = (config: PlaneConfig): string =>
+  `sha256:${createHash('sha256')
+    .update(canonicalText({ ...config, dataDir: '' }))
+    .digest('hex')}`;
+
+/** With the members of objects in order. */
+const canonicalText = (value: unknown): string =>
+  JSON.stringify(value, (_name, each: unknown) =>
+    typeof each === 'object' && each !== null && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : each,
+  );
+
+/** Reads `plane.json`; NOT_FOUND where there is none. */
+export const readPlaneFile = (path: string): PlaneFile =>
+  // the schema holds what the type says
+  readConfigFile(
+    path,
+    planeFileSchema,
+    `expected a plane at ${path}; make one with gov plane init`,
+  ) as PlaneFile;
+
+/** What a plane's configuration says of its project. VALIDATION_ERROR where production would be kept too short. */
+export function settingsOf(config: PlaneConfig): Partial<StoredSettings> {
+  const { retentionDays = null, legalHold = false, requireTwoPersonErasure = false, environment } = config;
+  const { subjectPointers: pointers = [] } = config;
+  const least = limits.retentionDaysProduction;
+  if (environment === 'production' && retentionDays !== null && retentionDays < least) {
+    const detail = `expected at least ${least} days in production, or null to keep everything, got ${retentionDays}`;
+    throw new GovError('VALIDATION_ERROR', `${join(config.dataDir, 'plane.json')}: retentionDays: ${detail}`);
+  }
+  return { retentionDays, legalHold, requireTwoPersonErasure, subjectPointers: [...pointers] };
+}

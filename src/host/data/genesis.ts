@@ -1,0 +1,20 @@
+/**
+ * The first leaf of a project's log (`docs/reference/proof-format.md`): what it is the log of, and the keys that sign it, so that
+ * a checkpoint can be held to the keys that the log itself began with. Proven by `test/plane/data/init.test.ts`.
+ */
+import { draftLeaf, type LeafDraft } from '../../core/event/record.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { Project } from '../../store/port/store.ts';
+import type { HostKeys } from './keys.ts';
+
+export const genesisLeaf = (project: Project, keys: HostKeys, nowMs: number): LeafDraft =>
+  draftLeaf('gov.genesis/1', {
+    origin: project.auditOrigin,
+    meteringOrigin: project.meteringOrigin,
+    projectId: project.projectId,
+    organizationId: project.organizationId,
+    environment: project.environment,
+    keys: keys.signers(project.auditOrigin).map(({ verifierKey }) => verifierKey),
+    attestationKey: keys.attestationKey,
+    createdAt: formatTimestamp(nowMs),
+  });

@@ -1,0 +1,251 @@
+/**
+ * An identity provider for one machine (`gov service serve --dev-issuer`): whoever opens its page says who they are
+ * and is believed. It speaks the device grant (RFC 8628) of OpenID Connect, so that `gov auth login` and the service
+ * treat it as any other; keys and codes are in memory and gone with the process. It serves on loopback and only beside
+ * a service that does, and answers no page of another site. Proven by `test/host/identity/dev-issuer.test.ts`.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from 'jose';
+import { isLoopback } from '../../client/proxy.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { Log } from '../../service/call/log.ts';
+import { confirmedPage, signInPage } from './dev-issuer-pages.ts';
+import type { IssuerConfig } from './id-token.ts';
+import type { Address } from '../process/layers.ts';
+
+/** The same at each start: people are known by (issuer, subject). */
+export const devIssuerAddress: Address = { host: '127.0.0.1', port: 7472 };
+
+export interface DevIssuerOptions {
+  readonly listen?: Address;
+  /** Where the service listens. */
+  readonly serviceListen: Address;
+  readonly now: () => number;
+  readonly randomBytes: (size: number) => Buffer;
+  readonly log: Log;
+}
+
+export interface DevIssuer {
+  readonly issuer: IssuerConfig;
+  close(): Promise<void>;
+}
+
+const clientId = 'gov';
+const codeSeconds = 600;
+const pollSeconds = 1;
+const maxCodes = 1000;
+const maxFormBytes = 4096;
+const grantType = 'urn:ietf:params:oauth:grant-type:device_code';
+
+/** VALIDATION_ERROR unless both addresses are this machine's own; CONFLICT where the port is taken. */
+export async function startDevIssuer(options: DevIssuerOptions): Promise<DevIssuer> {
+  const { listen = devIssuerAddress, serviceListen, log } = options;
+  for (const { host, port } of [serviceListen, listen]) {
+    if (isLoopback(host)) continue;
+    const detail = `--dev-issuer lets anybody sign in: expected the service on loopback, such as 127.0.0.1:7470, got ${host}:${port}`;
+    throw new GovError('VALIDATION_ERROR', detail);
+  }
+  const { privateKey, publicKey } = await generateKeyPair('ES256');
+  const jwk = { ...(await exportJWK(publicKey)), alg: 'ES256', use: 'sig', kid: 'development' };
+  const server = createServer();
+  server.listen(listen.port, listen.host);
+  await once(server, 'listening').catch((cause: unknown) => {
+    const detail = `expected ${listen.host}:${listen.port} to be free for --dev-issuer; end what listens there`;
+    throw new GovError('CONFLICT', detail, { cause });
+  });
+  const { port } = server.address() as AddressInfo;
+  const url = `http://${listen.host.includes(':') ? `[${listen.host}]` : listen.host}:${port}`;
+  const issuer = new Issuer({ ...options, url, jwk, privateKey });
+  server.on('request', (request, response) => void issuer.answer(request, response));
+  server.requestTimeout = 5000;
+  // the service decides when the process ends
+  server.unref();
+  log.warn(
+    { issuer: url },
+    'DEVELOPMENT ISSUER: anybody on this machine can sign in as anybody; never use it elsewhere',
+  );
+  return {
+    issuer: { url, clientId, algorithms: ['ES256'] },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** A device that waits for its person. */
+interface Waiting {
+  readonly userCode: string;
+  readonly untilMs: number;
+  /** Who signed in, and when. */
+  person: { readonly email: string; readonly atMs: number } | null;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>> | string;
+}
+
+interface Parts extends Pick<DevIssuerOptions, 'now' | 'randomBytes'> {
+  readonly url: string;
+  readonly jwk: object;
+  readonly privateKey: CryptoKey;
+}
+
+class Issuer {
+  readonly #parts: Parts;
+  /** By device code, the oldest first. */
+  readonly #waiting = new Map<string, Waiting>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { status, body } = await this.#route(request).catch(() => refused(400, 'invalid_request'));
+    const isPage = typeof body === 'string';
+    response.writeHead(status, {
+      'content-type': isPage ? 'text/html; charset=utf-8' : 'application/json',
+      'cache-control': 'no-store',
+      'content-security-policy':
+        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'",
+    });
+    response.end(isPage ? body : JSON.stringify(body));
+  }
+
+  async #route(request: IncomingMessage): Promise<Answer> {
+    const { url } = this.#parts;
+    const { host, origin } = request.headers;
+    // a name that a site of somebody else gave this machine (DNS rebinding), or a form of such a site
+    if (`http://${host}` !== url || (origin !== undefined && origin !== url))
+      return refused(403, 'access_denied');
+    const { pathname, searchParams } = new URL(request.url ?? '/', url);
+    switch (`${request.method} ${pathname}`) {
+      case 'GET /.well-known/openid-configuration':
+        return { status: 200, body: this.#discovery() };
+      case 'GET /jwks':
+        return { status: 200, body: { keys: [this.#parts.jwk] } };
+      case 'POST /device':
+        return this.#begin(await readForm(request));
+      case 'GET /sign-in':
+        return { status: 200, body: signInPage(searchParams.get('user_code') ?? '') };
+      case 'POST /sign-in':
+        return this.#signIn(await readForm(request));
+      case 'POST /token':
+        return this.#token(await readForm(request));
+      default:
+        return refused(404, 'not_found');
+    }
+  }
+
+  #discovery(): Record<string, unknown> {
+    const { url } = this.#parts;
+    return {
+      issuer: url,
+      jwks_uri: `${url}/jwks`,
+      device_authorization_endpoint: `${url}/device`,
+      token_endpoint: `${url}/token`,
+      grant_types_supported: [grantType],
+      response_types_supported: [],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['ES256'],
+    };
+  }
+
+  /** RFC 8628 §3.1 and §3.2. */
+  #begin(form: URLSearchParams): Answer {
+    if (form.get('client_id') !== clientId) return refused(401, 'invalid_client');
+    const { url, now, randomBytes } = this.#parts;
+    for (const [code, { untilMs }] of this.#waiting) {
+      if (untilMs > now() && this.#waiting.size < maxCodes) break;
+      this.#waiting.delete(code);
+    }
+    const deviceCode = randomBytes(32).toString('base64url');
+    const userCode = userCodeOf(randomBytes(8));
+    this.#waiting.set(deviceCode, { userCode, untilMs: now() + codeSeconds * 1000, person: null });
+    const body = {
+      device_code: deviceCode,
+      user_code: userCode,
+      verification_uri: `${url}/sign-in`,
+      verification_uri_complete: `${url}/sign-in?user_code=${userCode}`,
+      expires_in: codeSeconds,
+      interval: pollSeconds,
+    };
+    return { status: 200, body };
+  }
+
+  /** What a person says on the page. */
+  #signIn(form: URLSearchParams): Answer {
+    const userCode = (form.get('user_code') ?? '').trim().toUpperCase();
+    const email = (form.get('email') ?? '').trim().toLowerCase();
+    if (email.length > limits.subjectChars || !/^[^\s@]+@[^\s@]+$/.test(email)) {
+      return {
+        status: 400,
+        body: signInPage(userCode, 'Expected an e-mail address, such as ada@example.com.'),
+      };
+    }
+    const nowMs = this.#parts.now();
+    const device = [...this.#waiting.values()].find(
+      (each) => each.userCode === userCode && each.untilMs > nowMs,
+    );
+    if (device === undefined) {
+      return {
+        status: 400,
+        body: signInPage('', 'No device waits with this code. Begin again on the device.'),
+      };
+    }
+    device.person = { email, atMs: nowMs };
+    return { status: 200, body: confirmedPage };
+  }
+
+  /** RFC 8628 §3.4 and §3.5. */
+  async #token(form: URLSearchParams): Promise<Answer> {
+    if (form.get('grant_type') !== grantType) return refused(400, 'unsupported_grant_type');
+    if (form.get('client_id') !== clientId) return refused(401, 'invalid_client');
+    const deviceCode = form.get('device_code') ?? '';
+    const device = this.#waiting.get(deviceCode);
+    if (device === undefined) return refused(400, 'invalid_grant');
+    const { url, now, privateKey, randomBytes } = this.#parts;
+    if (device.untilMs <= now()) return refused(400, 'expired_token');
+    const { person } = device;
+    if (person === null) return refused(400, 'authorization_pending');
+    this.#waiting.delete(deviceCode);
+    const nowSeconds = Math.floor(now() / 1000);
+    const claims = { email: person.email, email_verified: true, auth_time: Math.floor(person.atMs / 1000) };
+    const idToken = await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'ES256', kid: 'development', typ: 'JWT' })
+      .setIssuer(url)
+      .setAudience(clientId)
+      .setSubject(person.email)
+      .setIssuedAt(nowSeconds)
+      .setExpirationTime(nowSeconds + limits.idTokenAgeSeconds)
+      .sign(privateKey);
+    // the grant asks for one; nothing takes it
+    const accessToken = randomBytes(32).toString('base64url');
+    const lifetime = { token_type: 'Bearer', expires_in: limits.idTokenAgeSeconds };
+    return { status: 200, body: { access_token: accessToken, id_token: idToken, ...lifetime } };
+  }
+}
+
+const refused = (status: number, error: string): Answer => ({ status, body: { error } });
+
+/** 20 consonants, as RFC 8628 §6.1 proposes: no words, nothing that is mistaken. 34 bits. */
+const letters = 'BCDFGHJKLMNPQRSTVWXZ';
+
+const userCodeOf = (bytes: Uint8Array): string => {
+  const code = Array.from(bytes, (byte) => letters[byte % letters.length]).join('');
+  return `${code.slice(0, 4)}-${code.slice(4)}`;
+};
+
+async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
+  let text = '';
+  for await (const chunk of request) {
+    text += String(chunk);
+    if (text.length > maxFormBytes) throw new Error('a form that is too large');
+  }
+  return new URLSearchParams(text);
+}

@@ -1,0 +1,141 @@
+/**
+ * The signing keys of an identity provider (RFC 7517), from nowhere but the provider itself: its discovery document
+ * (OpenID Connect Discovery 1.0 §4) names where they are. They are kept, read again in time and for a key that is not
+ * known yet, so that the provider can change keys while the service runs. Proven by `test/host/identity/issuer-keys.test.ts`.
+ */
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWSHeaderParameters } from 'jose';
+import { isLoopback } from '../../client/proxy.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { Log } from '../../service/call/log.ts';
+import { boundedBody } from '../witness/fetched.ts';
+
+type LocalKeys = ReturnType<typeof createLocalJWKSet>;
+type SigningKey = Awaited<ReturnType<LocalKeys>>;
+
+export interface IssuerPlace {
+  /** Issuer identifier, as it stands in tokens. */
+  readonly url: string;
+  /** Where the keys are; where absent, the discovery document says it. */
+  readonly jwksUri?: string | undefined;
+}
+
+export class IssuerKeys {
+  readonly #issuer: IssuerPlace;
+  readonly #now: () => number;
+  readonly #log: Log;
+  #known: { readonly keys: LocalKeys; readonly atMs: number } | null = null;
+  #tried: { readonly atMs: number; readonly failed: boolean } | null = null;
+  #reading: Promise<void> | null = null;
+
+  constructor(issuer: IssuerPlace, { now, log }: { now: () => number; log: Log }) {
+    this.#issuer = issuer;
+    this.#now = now;
+    this.#log = log;
+  }
+
+  /**
+   * The key that a token's header names; the header is an attacker's. A `JOSEError` where the issuer has no such
+   * key, OVERLOADED where it cannot be asked. While it cannot, keys read within the last hour go on being used.
+   * Cost: nothing while the key is known, else two requests, at most one such pair in `issuerCooldownSeconds`.
+   */
+  async find(header: JWSHeaderParameters): Promise<SigningKey> {
+    if (this.#isPast(this.#known?.atMs, limits.issuerKeysSeconds)) await this.#read();
+    const known = await this.#match(header);
+    if (known !== null) return known;
+    await this.#read();
+    const found = await this.#match(header);
+    if (found !== null) return found;
+    if (this.#tried?.failed === true) throw unreachable();
+    throw new errors.JWKSNoMatchingKey();
+  }
+
+  async #match(header: JWSHeaderParameters): Promise<SigningKey | null> {
+    if (this.#known === null || this.#isPast(this.#known.atMs, limits.issuerKeysStaleSeconds)) return null;
+    try {
+      return await this.#known.keys(header);
+    } catch (error) {
+      if (error instanceof errors.JWKSNoMatchingKey) return null;
+      throw error;
+    }
+  }
+
+  /** Asks the issuer, unless somebody just did; a failure is logged and leaves what is known. */
+  #read(): Promise<void> {
+    const pause = this.#tried?.failed === true ? limits.issuerRetrySeconds : limits.issuerCooldownSeconds;
+    if (!this.#isPast(this.#tried?.atMs, pause)) return this.#reading ?? Promise.resolve();
+    this.#tried = { atMs: this.#now(), failed: false };
+    this.#reading = this.#fetch().finally(() => (this.#reading = null));
+    return this.#reading;
+  }
+
+  async #fetch(): Promise<void> {
+    const { url } = this.#issuer;
+    try {
+      this.#known = { keys: await readIssuerKeys(this.#issuer), atMs: this.#now() };
+    } catch (error) {
+      this.#tried = { atMs: this.#now(), failed: true };
+      const fields = { issuer: url, reason: reasonOf(error) };
+      this.#log.warn(fields, 'the keys of the identity provider cannot be read');
+    }
+  }
+
+  /** Whether a time lies back so far; also where there is none, or the clock was set back. */
+  #isPast(atMs: number | undefined, seconds: number): boolean {
+    if (atMs === undefined) return true;
+    const ageMs = this.#now() - atMs;
+    return ageMs < 0 || ageMs >= seconds * 1000;
+  }
+}
+
+/** Asks an issuer for its keys now. An `Error` says what came instead. */
+export async function readIssuerKeys({ url, jwksUri }: IssuerPlace): Promise<LocalKeys> {
+  const keys = await fetchJson(jwksUri ?? (await discover(url)));
+  return createLocalJWKSet(keys as JSONWebKeySet); // what is no key set is refused by jose
+}
+
+const unreachable = (): GovError =>
+  new GovError('OVERLOADED', 'the identity provider cannot be asked for its keys; repeat later', {
+    retryAfterSeconds: limits.issuerRetrySeconds,
+  });
+
+/** Why `fetch` failed stands in its cause. */
+export const reasonOf = (error: unknown): string => {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+};
+
+/** A problem for whoever configures it, or null: keys must not come over the network in clear. */
+export function urlFault(text: string): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isSafe =
+    url?.protocol === 'https:' ||
+    (url?.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[|\]$/g, '')));
+  if (url !== null && isSafe && url.username === '' && url.search === '' && url.hash === '') return null;
+  return `expected an https URL (http on loopback) without user, query and fragment, got ${text}`;
+}
+
+/** Where an issuer's keys are. Refuses a document of another issuer, as Discovery §4.3 asks. */
+async function discover(issuer: string): Promise<string> {
+  const place = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const document = (await fetchJson(place)) as { issuer?: unknown; jwks_uri?: unknown } | null;
+  if (document?.issuer !== issuer) {
+    throw new Error(`${place}: expected issuer ${issuer}, got ${String(document?.issuer)}; configure that`);
+  }
+  const { jwks_uri: jwksUri } = document;
+  const fault = urlFault(String(jwksUri));
+  if (fault !== null) throw new Error(`${place}: jwks_uri: ${fault}`);
+  return String(jwksUri);
+}
+
+/** A JSON answer of at most `issuerAnswerBytes`, within `issuerTimeoutSeconds`; redirects are not followed. */
+async function fetchJson(url: string): Promise<unknown> {
+  const response = await fetch(url, {
+    redirect: 'error',
+    headers: { accept: 'application/json' },
+    signal: AbortSignal.timeout(limits.issuerTimeoutSeconds * 1000),
+  });
+  const body = await boundedBody(response, limits.issuerAnswerBytes);
+  if (response.status !== 200) throw new Error(`${url}: expected status 200, got ${response.status}`);
+  return JSON.parse(body.toString('utf8'));
+}

@@ -1,0 +1,123 @@
+/**
+ * Puts a serving process together around a store: keys, caches, jobs, checkpoints. A plane and the hosted service
+ * are made here alike; `run.ts` serves what comes out. Proven by `test/plane/lifecycle.test.ts`.
+ */
+import { version } from '../../client/version.ts';
+import { saltPool } from '../../core/event/disclosure.ts';
+import type { PlaneConfig } from '../../service/planes/config.ts';
+import { Checkpoints } from '../../service/log/checkpoints.ts';
+import { Credentials } from '../../service/access/credentials.ts';
+import { Cursors } from '../../service/call/cursors.ts';
+import type { Hosting } from '../../service/hosting.ts';
+import { JobWorker } from '../../service/jobs/worker.ts';
+import type { Log } from '../../service/call/log.ts';
+import { PolicySets } from '../../service/policies/in-force.ts';
+import { refusalTeller } from '../../service/access/refusals.ts';
+import { Runs } from '../../service/events/runs.ts';
+import { deriveSecrets } from '../../service/call/secrets.ts';
+import type { Services } from '../../service/dependencies.ts';
+import type { StoredSettings } from '../../service/call/settings.ts';
+import { Slices } from '../../service/call/slices.ts';
+import { Tail } from '../../service/events/tail.ts';
+import type { Witnesses } from '../../service/log/witnesses.ts';
+import type { Work } from '../../service/call/work.ts';
+import type { ExportHolding, Store } from '../../store/port/store.ts';
+import { now, randomBytes } from './clock.ts';
+import { defaultExportsMost } from '../exports/config.ts';
+import type { HostKeys } from '../data/keys.ts';
+import { limits } from '../../contract/limits.ts';
+import type { Artifacts } from '../../service/exports/artifacts.ts';
+
+/** An opened store with what reads it beside. */
+export interface Engine {
+  readonly store: Store;
+  readonly work: Work;
+  /** Where artifacts of exports lie, and what builds them. */
+  readonly exports: { readonly artifacts: Artifacts; readonly work: Work };
+  /** As `Services.probe`. */
+  readonly probe: () => Promise<readonly string[]>;
+  /** Why writing stopped for good, or null; the process drains and ends then. */
+  readonly faulted: () => string | null;
+}
+
+export interface Parts {
+  readonly engine: Engine;
+  readonly keys: HostKeys;
+  /** Null on a plane. */
+  readonly hosting: Hosting | null;
+  readonly log: Log;
+  /** Whether `log.debug` is written anywhere. */
+  readonly debugging: boolean;
+  /** Of a plane: what its configuration says of the project. */
+  readonly localSettings?: Partial<StoredSettings>;
+  /** How long artifacts of exports are kept; `limits.exportHours` where absent. */
+  readonly exportHours?: number | undefined;
+  /** How many of a project; `defaultExportsMost` where absent. */
+  readonly exportsMost?: ExportHolding | undefined;
+  /** As `Services.witnesses`. */
+  readonly witnesses?: Witnesses | undefined;
+  /** As `Services.degraded`. */
+  readonly degraded?: () => readonly string[];
+  /** Makes `Services.planeConfig`. */
+  readonly planeConfig?: (services: () => Services) => PlaneConfig;
+}
+
+export interface Assembled {
+  readonly engine: Engine;
+  readonly services: Services;
+  readonly jobs: JobWorker;
+}
+
+export function assemble(parts: Parts): Assembled {
+  const { engine, keys, hosting, log, debugging, degraded, witnesses } = parts;
+  const { store, work, probe } = engine;
+  const { signers, verifierKeys, attest, storeKey } = keys;
+  const secrets = deriveSecrets(storeKey);
+  const planeConfig = parts.planeConfig?.(() => services);
+  const settings = (): Partial<StoredSettings> => ({ ...parts.localSettings, ...planeConfig?.settings() });
+  const credentials = new Credentials({ store, now, hosting, settings });
+  const services: Services = {
+    store,
+    now,
+    randomBytes,
+    salt: saltPool(randomBytes),
+    fingerprint: secrets.fingerprint,
+    cursors: new Cursors(secrets.cursorKey, randomBytes),
+    tail: new Tail(store),
+    checkpoints: new Checkpoints({
+      store,
+      now,
+      log,
+      signers,
+      ...(witnesses === undefined ? {} : { signed: (id, signed) => witnesses.signed(id, signed) }),
+    }),
+    runs: new Runs(),
+    slices: new Slices(),
+    policySets: new PolicySets(store),
+    work,
+    exports: {
+      ...engine.exports,
+      keptMs: (parts.exportHours ?? limits.exportHours) * 3_600_000,
+      most: parts.exportsMost ?? defaultExportsMost,
+    },
+    wakeJobs: () => jobs.wake(),
+    attest,
+    ...(witnesses === undefined ? {} : { witnesses }),
+    verifierKeys,
+    probe,
+    ...(degraded === undefined ? {} : { degraded }),
+    ...(planeConfig === undefined ? {} : { planeConfig }),
+    counts: { skewedEvents: 0 },
+    ...(hosting === null ? { planeSettings: settings } : {}),
+    hosting,
+    credentials,
+    forgetCredential: (id) => credentials.forget(id),
+    ...(hosting === null ? {} : { denied: (who, what) => tellRefusal(who, what) }),
+    version,
+    log,
+    debugging,
+  };
+  const jobs = new JobWorker(services);
+  const tellRefusal = refusalTeller(services);
+  return { engine, services, jobs };
+}

@@ -1,0 +1,136 @@
+/**
+ * What makes a serving process a hosted service: its identity provider and payment provider, new projects, and the
+ * seal of kept answers, the cosigner of data planes. Providers are loaded where they are configured. Proven by `test/host/process/hosting.test.ts`.
+ */
+import { createCipheriv, createDecipheriv, createHash, createPrivateKey, hkdfSync } from 'node:crypto';
+import { GovError } from '../../contract/problems.ts';
+import { ed25519Cosigner, type NoteSigner } from '../../core/note/signed.ts';
+import { configKeyName } from '../../core/plane/config.ts';
+import { typeId } from '../../core/id.ts';
+import type { Hosting, Seal } from '../../service/hosting.ts';
+import type { Log } from '../../service/call/log.ts';
+import type { Project, Store } from '../../store/port/store.ts';
+import { now, randomBytes } from './clock.ts';
+import { genesisLeaf } from '../data/genesis.ts';
+import type { HostKeys } from '../data/keys.ts';
+import type { ServiceConfig } from '../service/config.ts';
+
+/** VALIDATION_ERROR where a provider's configuration is of no use. Asks nothing of them yet. */
+export async function createHosting(config: ServiceConfig, keys: HostKeys, log: Log): Promise<Hosting> {
+  const { issuer, billing, quotas, returnHosts, sessionHours, logName } = config;
+  return {
+    identity:
+      issuer === null ? null : (await import('../identity/id-token.ts')).createIdentity(issuer, { now, log }),
+    portal: billing === null ? null : (await import('../identity/portal.ts')).createPortal(billing, log),
+    quotas,
+    returnHosts,
+    sessionHours,
+    makeProject: (organizationId, environment) => {
+      const nowMs = now();
+      const projectId = typeId('prj', nowMs, randomBytes(10));
+      const origin = `${logName}/${projectId}`;
+      const project: Project = {
+        projectId,
+        organizationId,
+        environment,
+        auditOrigin: `${origin}/audit`,
+        meteringOrigin: `${origin}/metering/0`,
+      };
+      return { project, genesis: genesisLeaf(project, keys, nowMs) };
+    },
+    configSigner: configSignerOf(logName, keys),
+    seal: createSeal(keys.storeKey, randomBytes),
+    cosigner: createCosigner(keys.storeKey, logName),
+  };
+}
+
+/** The Ed25519 key of the installation's logs, under a name of its own. */
+function configSignerOf(logName: string, { signers }: HostKeys): NoteSigner {
+  const [signer] = signers(configKeyName(logName));
+  if (signer === undefined) throw new Error('expected an Ed25519 signer, got none');
+  return signer;
+}
+
+const ivBytes = 12;
+const tagBytes = 16;
+
+/** AES-256-GCM under a key that HKDF-SHA-256 (RFC 5869) derives from the store's key: iv, ciphertext, tag, base64url. */
+export function createSeal(storeKey: Uint8Array, random: (size: number) => Uint8Array): Seal {
+  const key = Buffer.from(hkdfSync('sha256', storeKey, '', 'gov.seal/v1', 32));
+  return {
+    seal: (text) => {
+      const iv = random(ivBytes);
+      const cipher = createCipheriv('aes-256-gcm', key, iv);
+      return Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString(
+        'base64url',
+      );
+    },
+    open: (sealed) => {
+      const bytes = Buffer.from(sealed, 'base64url');
+      if (bytes.length < ivBytes + tagBytes) return null;
+      const iv = bytes.subarray(0, ivBytes);
+      const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes });
+      decipher.setAuthTag(bytes.subarray(-tagBytes));
+      try {
+        return (
+          decipher.update(bytes.subarray(ivBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
+        );
+      } catch {
+        return null;
+      }
+    },
+  };
+}
+
+/**
+ * `<logName>/cosigner`, with an Ed25519 key that HKDF-SHA-256 derives from the store's key, so that every process of an
+ * installation is the same cosigner, and whoever restores `keys/` still is.
+ */
+export function createCosigner(storeKey: Uint8Array, logName: string): NoteSigner {
+  const seed = Buffer.from(hkdfSync('sha256', storeKey, '', 'gov.cosigner/v1', 32));
+  const key = Buffer.concat([ed25519Prefix, seed]);
+  return ed25519Cosigner(`${logName}/cosigner`, createPrivateKey({ key, format: 'der', type: 'pkcs8' }));
+}
+
+/** PKCS #8 of an Ed25519 key (RFC 8410 section 7), up to its 32 bytes. */
+const ed25519Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/**
+ * Holds every process of an installation to the same keys: the first one says what they are, and one with others
+ * would sign checkpoints that verify nowhere, and open no cursor and no kept answer. STORAGE_FAULT, naming the files.
+ */
+export const refuseOtherKeys = async (
+  store: Pick<Store, 'claimInstallation'>,
+  keys: HostKeys,
+): Promise<void> => assertSameKeys(await store.claimInstallation(JSON.stringify(fingerprints(keys))), keys);
+
+/** `installation`: the text that the first process left. */
+export function assertSameKeys(installation: string, keys: HostKeys): void {
+  const own = fingerprints(keys);
+  const first = JSON.parse(installation) as Readonly<Record<string, string>>; // our own text, whoever wrote it
+  const files = [...new Set([...Object.keys(own), ...Object.keys(first)])];
+  const differing = files.filter((file) => own[file] !== first[file]);
+  if (differing.length === 0) return;
+  const what = differing.map(
+    (file) => `${file} (expected ${first[file] ?? 'none'}, got ${own[file] ?? 'none'})`,
+  );
+  throw new GovError(
+    'STORAGE_FAULT',
+    `expected the keys that this installation began with, but these differ: ${what.join(', ')}; ` +
+      'copy keys/ from the first process, or restore it from a backup',
+  );
+}
+
+/** By file: what tells keys apart and gives nothing of them away. */
+function fingerprints(keys: HostKeys): Readonly<Record<string, string>> {
+  const short = (bytes: string | NodeJS.ArrayBufferView): string =>
+    createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+  const [ed25519, mlDsa44] = keys.signers('gov.installation');
+  const storeId = Buffer.from(hkdfSync('sha256', keys.storeKey, '', 'gov.installation/v1', 32));
+  return {
+    'keys/log.ed25519.pem': short(ed25519?.verifierKey ?? ''),
+    ...(mlDsa44 === undefined ? {} : { 'keys/log.mldsa44.pem': short(mlDsa44.verifierKey) }),
+    'keys/attestation.p256.pem': short(keys.attestationKey),
+    'keys/store.key': short(storeId),
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * Layers of a configuration: flag > GOV_* environment > file > default. Every value is checked, and an error names
+ * the layer it came from. Proven by `test/host/data/config.test.ts` and `test/host/service/config.test.ts`.
+ */
+import { readFileSync } from 'node:fs';
+import { GovError } from '../../contract/problems.ts';
+import { explain, type JsonSchema } from '../../service/call/explain.ts';
+import { logLevels, type LogLevel } from './log.ts';
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** VALIDATION_ERROR that begins with the layer at fault. */
+export const invalid = (from: string, expected: string, cause?: unknown): GovError =>
+  new GovError('VALIDATION_ERROR', `${from}: expected ${expected}`, { cause });
+
+export interface Picked<Value = string> {
+  readonly value: Value;
+  /** The flag, variable or file that said so. */
+  readonly from: string;
+}
+
+/** The value of the first layer that has one; `file` names the last. */
+export function layers<Flag extends string>(
+  flags: Readonly<Partial<Record<Flag, string | undefined>>>,
+  env: Variables,
+  file: string,
+): <Fallback extends string | null>(
+  flag: Flag,
+  name: string,
+  fallback: Fallback,
+) => Picked<string | Fallback> {
+  return (flag, name, fallback) => {
+    const given = flags[flag];
+    if (given !== undefined) return { value: given, from: flagName(flag) };
+    const set = env[name];
+    return set === undefined || set === '' ? { value: fallback, from: file } : { value: set, from: name };
+  };
+}
+
+/** `metricsListen` → `--metrics-listen`. */
+const flagName = (flag: string): string => `--${flag.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`;
+
+/** A JSON file that fits its schema. `missing` says what to do where there is none (NOT_FOUND). */
+export function readConfigFile(path: string, schema: JsonSchema, missing: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new GovError('NOT_FOUND', missing, { cause });
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw invalid(path, 'JSON', cause);
+  }
+  const [fault] = explain(schema, value, { in: 'body' }).errors;
+  if (fault !== undefined) throw invalid(`${path} ${fault.pointer}`, fault.detail.replace(/^expected /, ''));
+  return value;
+}
+
+/** Parts of schemas of such files. */
+export const text = (maxLength: number): JsonSchema => ({ type: 'string', minLength: 1, maxLength });
+export const oneOf = (values: readonly string[]): JsonSchema => ({
+  anyOf: values.map((value) => ({ const: value })),
+});
+export const whole = (minimum: number, maximum: number): JsonSchema => ({
+  type: 'integer',
+  minimum,
+  maximum,
+});
+export const orNull = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, { type: 'null' }] });
+
+/** Members that every serving process has. */
+export const servingMembers = {
+  listen: text(255),
+  metricsListen: orNull(text(255)),
+  problemBase: { type: 'string', pattern: '^https?://[^\\s]+$', maxLength: 255 },
+  logLevel: oneOf(logLevels),
+  memoryMiB: whole(128, 1_048_576),
+  tlsCert: text(4096),
+  tlsKey: text(4096),
+  tlsClientCa: text(4096),
+} satisfies Readonly<Record<string, JsonSchema>>;
+
+export function parseLogLevel({ value, from }: Picked): LogLevel {
+  const level = logLevels.find((known) => known === value);
+  if (level === undefined) throw invalid(from, `one of ${logLevels.join(', ')}, got ${value}`);
+  return level;
+}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+const addressForm = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s/]+)):([0-9]{1,5})$/;
+
+/** `host:port`, with brackets around an IPv6 address. Port 0 lets the system choose. */
+export function parseAddress({ value, from }: Picked): Address {
+  const [, v6, name, digits] = addressForm.exec(value) ?? [];
+  const host = v6 ?? name;
+  const port = Number(digits);
+  if (host === undefined || port > 65_535)
+    throw invalid(from, `host:port, such as 127.0.0.1:7460, got ${value}`);
+  return { host, port };
+}
+
+/** The same, or `off` for none. */
+export const parseOptionalAddress = (picked: Picked): Address | null =>
+  picked.value === 'off' ? null : parseAddress(picked);

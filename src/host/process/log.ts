@@ -1,0 +1,42 @@
+/**
+ * Structured logs on stderr, one JSON object per line. Keys never reach them: known members are removed, and
+ * whatever looks like one of our tokens or secrets is cut out of the finished line (ASVS 16.2.5).
+ * Proven by `test/host/process/log.test.ts`.
+ */
+import { pino } from 'pino';
+import type { Log } from '../../service/call/log.ts';
+
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** Of each, what stays and what goes; of a JWT its header stays. */
+const tokens =
+  /\b(gov_(?:live|test|hyb|enr|shr|cli)_|whsec_|__Host-gov_session=)[\w+/=-]+|\b(eyJ[\w-]*\.)[\w-]+(?:\.[\w-]*)?/g;
+
+/** A line without what looks like a key, a session or an ID token. */
+export const scrub = (line: string): string => line.replace(tokens, '$1$2[redacted]');
+
+const secretMembers = [
+  'authorization',
+  'cookie',
+  '["x-api-key"]',
+  '["x-telemetry-signature"]',
+  '["x-cron-secret"]',
+];
+
+export function createLog(
+  level: LogLevel,
+  write: (line: string) => void = (line) => void process.stderr.write(line),
+): Log {
+  const headers = secretMembers.map((name) => (name.startsWith('[') ? `headers${name}` : `headers.${name}`));
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: headers, censor: '[redacted]' },
+    },
+    { write: (line: string) => write(scrub(line)) },
+  );
+}

@@ -1,0 +1,81 @@
+/** The PostgreSQL engine of a serving process: the store, its worker thread, its probe. */
+import type { Log } from '../../service/call/log.ts';
+import { otherMasterKey } from '../../store/erasure/body-seal.ts';
+import { openPostgres, type PostgresStore } from '../../store/postgres/store.ts';
+import { openSignedHeads } from '../../store/file/signed-heads.ts';
+import type { Engine } from './assemble.ts';
+import { now, randomBytes } from './clock.ts';
+import { chunkArtifacts } from '../exports/chunked.ts';
+import { fileArtifacts } from '../exports/files.ts';
+import type { Variables } from './layers.ts';
+import { masterKeyCheck, readMasterKey } from '../data/master-key.ts';
+import { createDatabaseProbe } from './probe.ts';
+import { sealedArtifacts } from '../exports/sealed.ts';
+import { background, ThreadWork } from './thread-work.ts';
+
+/** What the worker thread reads with, beside the connections of the process. */
+const readingConnections = 4;
+
+/**
+ * Throws as `readMasterKey`, `openPostgres` and `openSignedHeads`; STORAGE_FAULT where other processes of the database seal
+ * with another key. A fault of the database heals once it answers again, so the process
+ * goes on.
+ */
+export async function postgresEngine(
+  {
+    url,
+    connections,
+    dataDir,
+    exportDir,
+  }: {
+    readonly url: string;
+    readonly connections: number;
+    readonly dataDir: string;
+    /** That the processes share; null: artifacts lie in the database. */
+    readonly exportDir: string | null;
+  },
+  {
+    log,
+    rebuildHeads,
+    env = {},
+  }: {
+    readonly log: Log;
+    readonly rebuildHeads: boolean;
+    /** Where the master key may be named. */
+    readonly env?: Variables;
+  },
+): Promise<Engine> {
+  const masterKey = readMasterKey(dataDir, env, { readonly: true });
+  const onWarning = (text: string): void => log.warn({}, text);
+  const heads = openSignedHeads(dataDir, { rebuild: rebuildHeads, onWarning });
+  const store = await openPostgres({
+    url,
+    connections,
+    masterKey,
+    heads,
+    clock: { now },
+    randomBytes,
+    onWarning,
+  });
+  await refuseOtherMasterKey(store, masterKey);
+  readMasterKey(dataDir, env); // remembered once it is the one of the database
+  await store.watchClock(now);
+  const source = { engine: 'postgres', url, connections: readingConnections, masterKey } as const;
+  const noted = (error: Error, projectId: string) => store.note(error, projectId);
+  const work = new ThreadWork(source, log, noted);
+  const building = new ThreadWork(source, log, noted, background);
+  const kept =
+    exportDir === null ? chunkArtifacts(store.chunks, randomBytes) : fileArtifacts(exportDir, randomBytes);
+  const artifacts = masterKey === undefined ? kept : sealedArtifacts(kept, { masterKey, randomBytes });
+  const exports = { artifacts, work: building };
+  return { store, work, exports, probe: createDatabaseProbe(store.probe, now), faulted: () => null };
+}
+
+/** All processes of a database seal alike; what was recorded before the first of them had a key is in clear. */
+async function refuseOtherMasterKey(store: PostgresStore, masterKey: Uint8Array | undefined): Promise<void> {
+  const check = masterKey === undefined ? null : masterKeyCheck(masterKey);
+  const kept = await store.claimMasterKey(check);
+  if (kept === check) return;
+  await store.close();
+  throw otherMasterKey('this database', check === null ? 'none' : 'another one');
+}

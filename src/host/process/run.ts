@@ -1,0 +1,229 @@
+/**
+ * Serves what `assemble.ts` made: listens, signs checkpoints, works off jobs, sweeps; and ends in order on a signal
+ * or a storage fault. What is not needed to listen is loaded later. Proven by `test/plane/lifecycle.test.ts`.
+ */
+import { rmSync } from 'node:fs';
+import { version } from '../../client/version.ts';
+import { GovError } from '../../contract/problems.ts';
+import { createServer, type HttpServer, type ServerOptions } from '../../http/server.ts';
+import { handlers } from '../../service/handlers.ts';
+import { startExpiringChallenges } from '../../service/planes/expired-challenges.ts';
+import { startRemovingExports } from '../../service/exports/sweep.ts';
+import { startRetention } from '../../service/erasure/retention.ts';
+import { startSweeping } from '../../service/sweep.ts';
+import { startReportingUses } from '../../service/access/uses.ts';
+import type { Assembled } from './assemble.ts';
+import { now } from './clock.ts';
+import type { Address, Variables } from './layers.ts';
+import { replacePrivate } from '../data/files.ts';
+import { untilStopped } from './lifecycle.ts';
+import type { MetricsServer } from './metrics.ts';
+import type { Supervisor } from './supervisor.ts';
+import { boundThreadsAlone } from './thread-heaps.ts';
+import type { Tls } from './tls.ts';
+
+export interface RunOptions {
+  readonly listen: Address;
+  readonly metricsListen: Address | null;
+  readonly http: Omit<ServerOptions, 'services' | 'handlers'>;
+  /** Below the origin: what clients are told as the address. */
+  readonly basePath: string;
+  /** By which local commands find the process; null where there is none. */
+  readonly runFile: string | null;
+  /** The one project of a plane; null where there are many, none of which is touched at the start. */
+  readonly projectId: string | null;
+  /** Closed after everything else. */
+  readonly beside?: { close(): Promise<void> };
+  /** What works beside the server on the store: started once it listens, stopped before the store closes. */
+  readonly background?: Background;
+  /** Null: HTTP without TLS. */
+  readonly tls?: Tls | null;
+  /** Where a supervisor says how it wants to be told (`supervisor.ts`); nobody is told where absent. */
+  readonly env?: Variables;
+  /** Further lines of `GET /metrics`. */
+  readonly gauges?: () => Promise<readonly string[]>;
+  /** Further members of the run file. */
+  readonly announced?: Readonly<Record<string, string>>;
+  /** `performance.now()` of the start. */
+  readonly startedAt: number;
+}
+
+export interface Background {
+  start(): void;
+  stop(): Promise<void>;
+  /** Lines of `GET /metrics`. */
+  metrics?(): readonly string[];
+}
+
+export interface Running {
+  /** `http://127.0.0.1:7460/api/v1`, or the sandbox path where a plane is one. */
+  readonly baseUrl: string;
+  readonly metricsUrl: string | null;
+  /** Milliseconds from the call to the first accepted connection. */
+  readonly startedInMs: number;
+  /** Stops accepting, drains for at most 30 s, closes. Safe to call twice. */
+  close(): Promise<void>;
+  /** Resolves with the exit code after a signal or a storage fault; installs signal handlers. */
+  untilStopped(): Promise<number>;
+}
+
+/** CONFLICT where an address is taken. What was assembled is closed where it cannot be served. */
+export async function run(assembled: Assembled, options: RunOptions): Promise<Running> {
+  boundThreadsAlone();
+  const { services, engine, jobs } = assembled;
+  const { log } = services;
+  const tls = options.tls ?? null;
+  const server = createServer({
+    ...options.http,
+    ...(tls === null ? {} : { tls }),
+    services,
+    handlers,
+  });
+  try {
+    const origin = await server
+      .listen(options.listen)
+      .catch((cause: unknown) =>
+        refuseAddress({ flag: '--listen HOST:PORT', address: options.listen }, cause),
+      );
+    const startedInMs = performance.now() - options.startedAt;
+    const baseUrl = reachable(origin) + options.basePath;
+    const metrics = await startMetrics(assembled, server, options);
+    const metricsUrl = metrics?.url ?? null;
+    const supervisor = await supervisorOf(assembled, options);
+    announce(options.runFile, { baseUrl, metricsUrl, ...options.announced });
+    if (options.projectId !== null) services.checkpoints.grew(options.projectId);
+    services.checkpoints.start();
+    jobs.start();
+    const sweepers = [
+      startSweeping(services),
+      startRetention(services, options.projectId),
+      startRemovingExports(services),
+      ...(services.hosting === null ? [] : [startExpiringChallenges(services)]),
+    ];
+    const stopSweeping = (): void => sweepers.forEach((end) => end());
+    options.background?.start();
+    // a plane shows nobody when its keys were used
+    const stopReporting = services.hosting === null ? null : startReportingUses(services);
+    // said once the caller listens to signals: whoever reads it may send one at once
+    setImmediate(() => log.info({ baseUrl, metricsUrl, startedInMs: Math.round(startedInMs) }, 'serving'));
+    const { runFile, beside, background } = options;
+    const parts = { server, metrics, runFile, beside, background, stopSweeping, stopReporting };
+    supervisor?.ready(`serving at ${baseUrl}`);
+    const reload = (): void => {
+      supervisor?.reloading();
+      const context = tls?.reload() ?? null;
+      if (context !== null) server.useCertificate(context);
+      supervisor?.ready(`serving at ${baseUrl}`);
+    };
+    const close = once(async () => {
+      await supervisor?.stopping();
+      await stop({ ...assembled, ...parts });
+    });
+    return {
+      baseUrl,
+      metricsUrl,
+      startedInMs,
+      close,
+      untilStopped: () => untilStopped({ close, fault: engine.faulted, log, reload }),
+    };
+  } catch (error) {
+    await server.close(0);
+    await engine.work.close();
+    await engine.exports.work.close();
+    await engine.store.close();
+    await options.beside?.close();
+    throw error;
+  }
+}
+
+async function supervisorOf(
+  { services, engine }: Assembled,
+  { env, projectId }: RunOptions,
+): Promise<Supervisor | null> {
+  if (env?.['NOTIFY_SOCKET'] === undefined) return null;
+  const { openSupervisor, progressOf } = await import('./supervisor.ts');
+  const progress = progressOf(async () => {
+    const { queued, reasons } = engine.store.condition();
+    const size = projectId === null ? 0 : (await engine.store.head(projectId, 'audit')).size;
+    // of many projects that the event loop turns must do
+    const full = projectId === null || reasons.some((reason) => reason.startsWith('storage_full'));
+    return { size, queued, full };
+  });
+  return openSupervisor({ env, log: services.log, isAlive: progress });
+}
+
+/** An origin that a client on this machine can use: nobody connects to "any address". */
+const reachable = (origin: string): string =>
+  origin.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+
+/** CONFLICT, naming the flag that chooses another address. */
+function refuseAddress({ flag, address }: { flag: string; address: Address }, cause: unknown): never {
+  const why = {
+    EADDRINUSE: 'another program listens there',
+    EACCES: 'this user may not listen there',
+    EADDRNOTAVAIL: 'this machine does not have that address',
+  }[cause instanceof Error && 'code' in cause ? String(cause.code) : ''];
+  if (why === undefined) throw cause;
+  const detail = `expected ${address.host}:${address.port} to be free, but ${why}; give ${flag}`;
+  throw new GovError('CONFLICT', detail, { cause });
+}
+
+async function startMetrics(
+  { services }: Assembled,
+  { stats }: HttpServer,
+  { metricsListen, projectId, background, gauges }: RunOptions,
+): Promise<MetricsServer | null> {
+  if (metricsListen === null) return null;
+  const { serveMetrics } = await import('./metrics.ts');
+  const { store, counts } = services;
+  const more = async (): Promise<readonly string[]> => [
+    ...(background?.metrics?.() ?? []),
+    ...((await gauges?.()) ?? []),
+  ];
+  const source = { stats, store, counts, projectId, startedMs: now(), more };
+  return serveMetrics(metricsListen, source).catch((cause: unknown) =>
+    refuseAddress({ flag: '--metrics-listen HOST:PORT or off', address: metricsListen }, cause),
+  );
+}
+
+function announce(runFile: string | null, facts: Readonly<Record<string, string | null>>): void {
+  if (runFile === null) return;
+  const startedAt = new Date(now()).toISOString();
+  replacePrivate(runFile, `${JSON.stringify({ pid: process.pid, ...facts, startedAt, version })}\n`);
+}
+
+/** In this order, so that whatever was accepted is finished and stored. */
+async function stop(
+  running: Assembled & {
+    server: HttpServer;
+    metrics: MetricsServer | null;
+    runFile: string | null;
+    beside: RunOptions['beside'];
+    background: RunOptions['background'];
+    stopSweeping: () => void;
+    stopReporting: (() => Promise<void>) | null;
+  },
+): Promise<void> {
+  const { server, metrics, runFile, services, engine, jobs } = running;
+  if (runFile !== null) rmSync(runFile, { force: true });
+  running.stopSweeping();
+  const backgroundStopped = running.background?.stop();
+  const jobsStopped = jobs.stop();
+  await server.close();
+  await engine.work.close();
+  await engine.exports.work.close();
+  await jobsStopped;
+  await backgroundStopped;
+  await services.checkpoints.signGrown();
+  await services.checkpoints.stop();
+  await running.stopReporting?.();
+  await metrics?.close();
+  await engine.store.close();
+  await running.beside?.close();
+  services.log.info({}, 'stopped');
+}
+
+function once(action: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => (done ??= action());
+}

@@ -1,0 +1,60 @@
+/** The SQLite engine of a serving process: the store in a data directory, its worker thread, its probe. */
+import type { Log } from '../../service/call/log.ts';
+import { openStore } from '../../store/sqlite/store.ts';
+import { storeFiles } from '../../store/file/paths.ts';
+import { refuseOtherMasterKeyOf } from '../../store/file/master-key.ts';
+import { refuseReadOnly } from '../../store/file/paths.ts';
+import type { Engine } from './assemble.ts';
+import { now, randomBytes } from './clock.ts';
+import { artifactFolder } from '../exports/artifact-bytes.ts';
+import { fileArtifacts } from '../exports/files.ts';
+import type { Variables } from './layers.ts';
+import { readMasterKey } from '../data/master-key.ts';
+import { createProbe } from './probe.ts';
+import { sealedArtifacts } from '../exports/sealed.ts';
+import { background, ThreadWork } from './thread-work.ts';
+
+/** Throws as `openStore`, `readMasterKey` and `refuseOtherMasterKeyOf`. */
+export function sqliteEngine(
+  dataDir: string,
+  {
+    log,
+    rebuildHeads,
+    hosted = false,
+    env = {},
+  }: {
+    readonly log: Log;
+    readonly rebuildHeads: boolean;
+    readonly hosted?: boolean;
+    /** Where the master key may be named. */
+    readonly env?: Variables;
+  },
+): Engine {
+  let fault: string | null = null;
+  const masterKey = readMasterKey(dataDir, env, { readonly: true });
+  refuseReadOnly(dataDir); // even a reader of the store writes beside it
+  refuseOtherMasterKeyOf(dataDir, masterKey);
+  if (rebuildHeads) {
+    log.warn({}, 'heads.db is rebuilt from the database: an older copy of both would not be found out');
+  }
+  const store = openStore({
+    dataDir,
+    rebuildHeads,
+    hosted,
+    masterKey,
+    thread: true,
+    clock: { now },
+    randomBytes,
+    onFault: (error) => (fault = error.message),
+    onWarning: (text) => log.warn({}, text),
+  });
+  readMasterKey(dataDir, env); // remembered once it is the one of a store that opened
+  const source = { engine: 'sqlite', path: storeFiles(dataDir).main, masterKey } as const;
+  const noted = (error: Error, projectId: string) => store.note(error, projectId);
+  const work = new ThreadWork(source, log, noted);
+  const building = new ThreadWork(source, log, noted, background);
+  const files = fileArtifacts(artifactFolder(dataDir), randomBytes);
+  const artifacts = masterKey === undefined ? files : sealedArtifacts(files, { masterKey, randomBytes });
+  const exports = { artifacts, work: building };
+  return { store, work, exports, probe: createProbe(dataDir, now), faulted: () => fault };
+}

@@ -1,0 +1,177 @@
+/**
+ * Runs heavy tasks in one worker thread, so that recording never waits for them: started by the first task,
+ * replaced when it dies, bounded in what runs and what waits. Projects are served in turn, and one that floods is
+ * refused itself. Proven by `test/host/process/thread-work.test.ts`.
+ */
+import { Worker } from 'node:worker_threads';
+import { errorOf, failureOf } from '../../contract/failure.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { Turns } from '../../core/fair-queue.ts';
+import type { Log } from '../../service/call/log.ts';
+import type { TaskHost, TaskName, TaskOptions, Tasks, Work } from '../../service/call/work.ts';
+import type { ReaderSource, ToMain, ToWorker, WorkerStart } from './task-messages.ts';
+
+const atOnce = { heavy: 1, light: 8 };
+const youngMiB = 16;
+
+/** `nice` of a thread whose tasks nobody waits for. */
+export const background = 15;
+
+interface Pending {
+  readonly name: TaskName;
+  readonly input: Tasks[TaskName]['input'];
+  readonly kind: keyof typeof atOnce;
+  readonly host: Partial<TaskHost> | undefined;
+  readonly resolve: (output: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+const entry = new URL('./worker.ts', import.meta.url);
+
+export class ThreadWork implements Work {
+  readonly #source: ReaderSource;
+  readonly #log: Log;
+  readonly #failed: (error: Error, projectId: string) => void;
+  readonly #nice: number;
+  readonly #waiting = { heavy: new Turns<Pending>(), light: new Turns<Pending>() };
+  readonly #running = new Map<number, Pending>();
+  #worker: Worker | undefined;
+  #taskCount = 0;
+  #closed = false;
+
+  /** `failed` is told what a task of a project failed with; `nice`: see `WorkerStart`. */
+  constructor(
+    source: ReaderSource,
+    log: Log,
+    failed: (error: Error, projectId: string) => void = () => {},
+    nice = 0,
+  ) {
+    this.#source = source;
+    this.#log = log;
+    this.#failed = failed;
+    this.#nice = nice;
+  }
+
+  run<Name extends TaskName>(
+    name: Name,
+    input: Tasks[Name]['input'],
+    options: TaskOptions,
+  ): Promise<Tasks[Name]['output']> {
+    if (this.#closed) return Promise.reject(new GovError('SHUTTING_DOWN', 'the server is shutting down'));
+    const kind = options.events > limits.syncProofEvents ? 'heavy' : 'light';
+    return new Promise((resolve, reject) => {
+      const task = { name, input, kind, host: options.host, resolve, reject } as const;
+      this.#waiting[kind].add(input.projectId, task, limits.tasksWaiting)?.reject(overloaded());
+      this.#startWaiting(kind);
+    });
+  }
+
+  /** Starts what may run of what waits. */
+  #startWaiting(kind: Pending['kind']): void {
+    while (this.#hasRoom(kind)) {
+      const next = this.#waiting[kind].next();
+      if (next === undefined) return;
+      this.#taskCount += 1;
+      this.#running.set(this.#taskCount, next);
+      this.#send({ kind: 'run', task: this.#taskCount, name: next.name, input: next.input });
+    }
+  }
+
+  #hasRoom(kind: Pending['kind']): boolean {
+    let same = 0;
+    for (const running of this.#running.values()) if (running.kind === kind) same += 1;
+    return same < atOnce[kind];
+  }
+
+  #send(message: ToWorker): void {
+    this.#worker ??= this.#startWorker();
+    this.#worker.postMessage(message);
+  }
+
+  #startWorker(): Worker {
+    const workerData: WorkerStart = { source: this.#source, nice: this.#nice };
+    const worker = new Worker(entry, {
+      workerData,
+      resourceLimits: { maxOldGenerationSizeMb: limits.taskThreadMiB, maxYoungGenerationSizeMb: youngMiB },
+      stdout: false,
+      stderr: false,
+    });
+    worker.unref();
+    worker.on('message', (message: ToMain) => this.#take(worker, message));
+    worker.on('error', (error) => this.#lost(worker, error));
+    worker.on('exit', () => this.#lost(worker, new Error('the worker thread ended')));
+    return worker;
+  }
+
+  #take(worker: Worker, message: ToMain): void {
+    const running = this.#running.get(message.task);
+    if (running === undefined) return;
+    if (message.kind === 'call') {
+      void this.#answer(worker, running, message);
+      return;
+    }
+    this.#running.delete(message.task);
+    // the thread pairs each name with its output as `Tasks` does
+    if (message.kind === 'done') running.resolve(message.output as never);
+    else {
+      const error = errorOf(message.failure);
+      this.#failed(error, running.input.projectId);
+      running.reject(error);
+    }
+    this.#startWaiting(running.kind);
+  }
+
+  /** Tells the thread that asked, and no other: calls are numbered anew in each. */
+  async #answer(
+    worker: Worker,
+    { host }: Pending,
+    { call, method, argument }: Extract<ToMain, { kind: 'call' }>,
+  ): Promise<void> {
+    const answer = (message: ToWorker, given: ArrayBuffer[] = []): void => {
+      if (this.#worker === worker) worker.postMessage(message, given);
+    };
+    try {
+      // the thread calls each with the argument that `TaskHost` pairs it with
+      const offered = host?.[method]?.bind(host) as ((argument: unknown) => Promise<unknown>) | undefined;
+      if (offered === undefined) {
+        throw new Error(`a task called ${method}, which its caller does not offer`);
+      }
+      const value = await offered(argument);
+      // memory that the task gave, and gets back
+      const given = value instanceof Uint8Array ? [value.buffer as ArrayBuffer] : [];
+      answer({ kind: 'answer', call, failure: null, value }, given);
+    } catch (error) {
+      answer({ kind: 'answer', call, failure: failureOf(error) });
+    }
+  }
+
+  /** The thread is gone: what ran in it failed, what waits gets a new one. */
+  #lost(worker: Worker, error: Error): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    const lost = [...this.#running.values()];
+    this.#running.clear();
+    if (!this.#closed)
+      this.#log.error({ err: error, tasks: lost.map(({ name }) => name) }, 'the worker thread died');
+    const cause = new GovError('INTERNAL', 'the worker thread died', { cause: error });
+    for (const { reject } of lost) reject(cause);
+    if (this.#closed) return;
+    this.#startWaiting('heavy');
+    this.#startWaiting('light');
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const gone = new GovError('SHUTTING_DOWN', 'the server is shutting down');
+    for (const { reject } of [...this.#waiting.heavy.clear(), ...this.#waiting.light.clear()]) reject(gone);
+    for (const { reject } of this.#running.values()) reject(gone);
+    this.#running.clear();
+    await this.#worker?.terminate();
+  }
+}
+
+const overloaded = (): GovError =>
+  new GovError('OVERLOADED', `expected at most ${limits.tasksWaiting} waiting tasks; repeat later`, {
+    retryAfterSeconds: limits.overloadRetrySeconds,
+  });

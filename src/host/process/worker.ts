@@ -1,0 +1,83 @@
+/**
+ * The worker thread: opens the store to read only and runs tasks, several at a time, each giving way to the
+ * others between chunks. Started by `thread-work.ts`. Proven by `test/host/process/thread-work.test.ts`.
+ */
+import { setPriority } from 'node:os';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { parentPort, workerData } from 'node:worker_threads';
+import { errorOf, failureOf } from '../../contract/failure.ts';
+import { tasks } from '../../service/tasks.ts';
+import type { TaskHost, TaskName } from '../../service/call/work.ts';
+import type { StoreReader } from '../../store/port/store.ts';
+import type { ReaderSource, ToMain, ToWorker, WorkerStart } from './task-messages.ts';
+
+const turnMs = 5;
+
+if (parentPort === null) throw new Error('this file is a worker thread');
+const port = parentPort;
+const { source, nice } = workerData as WorkerStart;
+// on Linux it is of the thread; elsewhere it would be of the process
+if (nice > 0 && process.platform === 'linux') setPriority(nice);
+const reader = await open(source);
+const calls = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
+let callCount = 0;
+
+/** Loads the engine. A file is opened at once; a database is connected to where a task needs it. */
+async function open(source: ReaderSource): Promise<StoreReader> {
+  if (source.engine === 'sqlite') {
+    const { openReader } = await import('../../store/sqlite/store.ts');
+    return openReader(source.path, source.masterKey);
+  }
+  return (await import('../../store/postgres/store.ts')).openPostgresReader(source);
+}
+
+const send = (message: ToMain, given: ArrayBuffer[] = []): void => port.postMessage(message, given);
+
+const hostOf = (task: number): TaskHost => {
+  const call = (method: keyof TaskHost, argument: unknown, given?: ArrayBuffer): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      callCount += 1;
+      calls.set(callCount, { resolve, reject });
+      send({ kind: 'call', task, call: callCount, method, argument }, given === undefined ? [] : [given]);
+    });
+  return {
+    stage: async (part) => void (await call('stage', part)),
+    hold: async () => void (await call('hold', null)),
+    // `TaskHost`: they lie there alone
+    write: async (bytes) =>
+      (await call('write', bytes, bytes.buffer as ArrayBuffer)) as Uint8Array | undefined,
+    sign: async () => String(await call('sign', null)),
+  };
+};
+
+/** Gives way once a turn is used up. */
+function breather(): () => Promise<void> {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since < turnMs) return;
+    await nextTurn();
+    since = performance.now();
+  };
+}
+
+async function run(task: number, name: TaskName, input: unknown): Promise<void> {
+  try {
+    const context = { reader, host: hostOf(task), breathe: breather() };
+    // the main thread sends to each task the input that `Tasks` pairs with its name
+    const output: unknown = await tasks[name](context, input as never);
+    send({ kind: 'done', task, output });
+  } catch (error) {
+    send({ kind: 'failed', task, failure: failureOf(error) });
+  }
+}
+
+port.on('message', (message: ToWorker) => {
+  if (message.kind === 'run') {
+    void run(message.task, message.name, message.input);
+    return;
+  }
+  const waiting = calls.get(message.call);
+  calls.delete(message.call);
+  if (message.failure === null) waiting?.resolve(message.value);
+  else waiting?.reject(errorOf(message.failure));
+});

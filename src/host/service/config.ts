@@ -1,0 +1,272 @@
+/**
+ * Configuration of the hosted service: flag > GOV_* environment > service.json > default. Secrets stand in files that
+ * only their owner reads, or in the environment, never in flags, which every user of the machine can list.
+ * Proven by `test/host/service/config.test.ts`.
+ */
+import { join, resolve } from 'node:path';
+import type { Environment } from '../../contract/auth-words.ts';
+import { limits } from '../../contract/limits.ts';
+import { meteredTypes } from '../../contract/operation.ts';
+import type { ExportHolding } from '../../store/port/store.ts';
+import { parseSubnet } from '../../http/admit/address.ts';
+import type { RateOptions } from '../../http/admit/rates.ts';
+import type { JsonSchema } from '../../service/call/explain.ts';
+import { defaultQuotas, type Quotas } from '../../service/call/settings.ts';
+import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from '../exports/config.ts';
+import { refuseReadableByOthers } from '../data/files.ts';
+import type { IssuerConfig } from '../identity/id-token.ts';
+import {
+  invalid,
+  layers,
+  orNull,
+  parseAddress,
+  parseLogLevel,
+  parseOptionalAddress,
+  readConfigFile,
+  servingMembers,
+  text,
+  whole,
+  type Address,
+  type Picked,
+  type Variables,
+} from '../process/layers.ts';
+import type { LogLevel } from '../process/log.ts';
+import { databaseOf, secretFile, secretOf } from '../data/config-secrets.ts';
+import { witnessesOf, witnessMembers, type WitnessesConfig, type WitnessesFile } from '../witness/config.ts';
+import { tlsFilesOf, type TlsFiles } from '../process/tls.ts';
+
+/** `service.json`, as `gov service init` writes it; every process of an installation has the same. */
+export interface ServiceFile extends WitnessesFile, ExportsFile {
+  readonly listen: string;
+  readonly metricsListen: string | null;
+  /** Begins the origin of every log; of new projects alone where it is changed. */
+  readonly name: string;
+  /** Origin by which clients reach the service, such as https://gov.example.com. */
+  readonly publicUrl?: string;
+  /** `postgres://role@host/database`; absent: SQLite in the data directory. */
+  readonly database?: string;
+  readonly connections?: number;
+  readonly issuer?: IssuerConfig;
+  readonly sessionHours?: number;
+  /** Relative to the data directory. */
+  readonly exportDir?: string;
+  readonly billing?: { readonly stripeKeyFile?: string; readonly baseUrl?: string };
+  readonly quotas?: Readonly<Partial<Record<Environment, Partial<Quotas>>>>;
+  readonly rates?: Partial<Rates>;
+  readonly corsOrigins?: readonly string[];
+  readonly trustedProxies?: readonly string[];
+  readonly returnHosts?: readonly string[];
+  readonly problemBase?: string;
+  readonly logLevel?: LogLevel;
+  readonly memoryMiB?: number;
+  /** Paths of PEM files, relative to the data directory. */
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly tlsClientCa?: string;
+}
+
+/** Rate limits (contract D8); 0: off. */
+export type Rates = Required<RateOptions>;
+
+export const defaultRates: Rates = {
+  keyPerSecond: limits.rateKeyPerSecond,
+  keyBurst: limits.rateKeyBurst,
+  eventsPerSecond: limits.rateEventsPerSecond,
+  anonymousPerSecond: limits.rateAnonymousPerSecond,
+  authPerMinute: limits.rateAuthPerMinute,
+  exportsPerMinute: limits.rateExportsPerMinute,
+};
+
+/** Connections of a process to its database, beside the few of its worker thread. */
+const defaultConnections = 8;
+
+const object = (properties: Readonly<Record<string, JsonSchema>>, required: string[] = []): JsonSchema => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+});
+const list = (items: JsonSchema): JsonSchema => ({ type: 'array', items, maxItems: 100 });
+const matching = (pattern: string): JsonSchema => ({ type: 'string', pattern, maxLength: 255 });
+const every = (names: readonly string[], schema: JsonSchema): Readonly<Record<string, JsonSchema>> =>
+  Object.fromEntries(names.map((name) => [name, schema]));
+
+const url = matching('^https?://[^\\s]+$');
+const quota = object(every(meteredTypes, orNull(whole(0, Number.MAX_SAFE_INTEGER))));
+/** Of a note's key name (C2SP signed-note): no space, no plus sign. */
+export const logNamePattern = '^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$';
+
+const serviceFileSchema = object(
+  {
+    ...servingMembers,
+    ...witnessMembers,
+    name: matching(logNamePattern),
+    publicUrl: url,
+    database: text(2048),
+    connections: whole(1, 1000),
+    issuer: object(
+      {
+        url,
+        clientId: text(255),
+        audience: text(255),
+        algorithms: list(text(16)),
+        jwksUri: url,
+      },
+      ['url', 'clientId'],
+    ),
+    sessionHours: whole(1, limits.sessionHoursMax),
+    ...exportMembers,
+    exportDir: text(4096),
+    billing: object({ stripeKeyFile: text(4096), baseUrl: url }),
+    quotas: object({ production: quota, sandbox: quota }),
+    rates: object(every(Object.keys(defaultRates), whole(0, 1_000_000))),
+    corsOrigins: list(url),
+    trustedProxies: list(matching('^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$')),
+    returnHosts: list(matching('^[A-Za-z0-9.-]+(?::[0-9]{1,5})?$')),
+  },
+  ['listen', 'metricsListen', 'name'],
+);
+
+export interface ServiceConfig {
+  readonly dataDir: string;
+  readonly listen: Address;
+  readonly metricsListen: Address | null;
+  readonly logName: string;
+  /** An origin; null: the listener's own. */
+  readonly publicUrl: string | null;
+  /** Null: SQLite in the data directory. */
+  readonly database: string | null;
+  readonly connections: number;
+  readonly issuer: IssuerConfig | null;
+  readonly sessionHours: number;
+  /** For how long artifacts of exports are kept. */
+  readonly exportHours: number;
+  readonly exportsMost: ExportHolding;
+  /** A directory that the processes of a service on PostgreSQL share; null: artifacts lie in the database. */
+  readonly exportDir: string | null;
+  readonly billing: { readonly stripeKey: string; readonly baseUrl: string | null } | null;
+  readonly quotas: Readonly<Record<Environment, Quotas>>;
+  readonly rates: Rates;
+  readonly corsOrigins: readonly string[];
+  /** Addresses and CIDR ranges whose X-Forwarded-* headers are believed. */
+  readonly trustedProxies: readonly string[];
+  readonly returnHosts: readonly string[];
+  readonly problemBase: string | null;
+  readonly logLevel: LogLevel;
+  readonly memoryMiB: number | null;
+  /** Who cosigns checkpoints; null for nobody. */
+  readonly witnessing: WitnessesConfig | null;
+  /** Null: HTTP without TLS. */
+  readonly tls: TlsFiles | null;
+}
+
+/** What flags may set. `metricsListen: 'off'` serves no metrics. */
+export interface ServiceFlags {
+  readonly listen?: string | undefined;
+  readonly metricsListen?: string | undefined;
+  readonly publicUrl?: string | undefined;
+  /** Without a password. */
+  readonly database?: string | undefined;
+  readonly connections?: string | undefined;
+  readonly logLevel?: string | undefined;
+  readonly tlsCert?: string | undefined;
+  readonly tlsKey?: string | undefined;
+  readonly tlsClientCa?: string | undefined;
+}
+
+/**
+ * Reads and checks the configuration. VALIDATION_ERROR names the file, variable or flag at fault; NOT_FOUND where
+ * there is none; FORBIDDEN where others may read a file with secrets. No message shows a secret.
+ */
+export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Variables): ServiceConfig {
+  const path = join(dataDir, 'service.json');
+  const file = readServiceFile(path);
+  const pick = layers<keyof ServiceFlags>(flags, env, path);
+  const { issuer, memoryMiB = null, problemBase, rates } = file;
+  const publicUrl = parseOrigin(pick('publicUrl', 'GOV_PUBLIC_URL', file.publicUrl ?? null));
+  return {
+    dataDir,
+    listen: parseAddress(pick('listen', 'GOV_LISTEN', file.listen)),
+    metricsListen: parseOptionalAddress(
+      pick('metricsListen', 'GOV_METRICS_LISTEN', file.metricsListen ?? 'off'),
+    ),
+    logName: file.name,
+    publicUrl,
+    database: databaseOf(flags.database, env, { value: file.database ?? null, from: path }),
+    connections: parseConnections(
+      pick('connections', 'GOV_CONNECTIONS', String(file.connections ?? defaultConnections)),
+    ),
+    issuer: issuer ?? null,
+    sessionHours: file.sessionHours ?? limits.sessionHours,
+    exportHours: exportHoursOf(file.exportHours, env),
+    exportsMost: exportsMostOf(file, env),
+    exportDir: exportDirOf(file.exportDir, dataDir, env),
+    billing: billingOf(file, env),
+    quotas: {
+      production: { ...defaultQuotas.production, ...file.quotas?.production },
+      sandbox: { ...defaultQuotas.sandbox, ...file.quotas?.sandbox },
+    },
+    rates: { ...defaultRates, ...rates },
+    corsOrigins: (file.corsOrigins ?? []).map((value) => originOf({ value, from: `${path} /corsOrigins` })),
+    trustedProxies: (file.trustedProxies ?? []).map((value) =>
+      proxyOf({ value, from: `${path} /trustedProxies` }),
+    ),
+    returnHosts: file.returnHosts ?? [],
+    problemBase: problemBase ?? publicUrl,
+    logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),
+    memoryMiB,
+    witnessing: witnessesOf(file, { flags: undefined, path }),
+    tls: tlsFilesOf(
+      {
+        cert: pick('tlsCert', 'GOV_TLS_CERT', file.tlsCert ?? null),
+        key: pick('tlsKey', 'GOV_TLS_KEY', file.tlsKey ?? null),
+        clientCa: pick('tlsClientCa', 'GOV_TLS_CLIENT_CA', file.tlsClientCa ?? null),
+      },
+      { dataDir, file: path, env },
+    ),
+  };
+}
+
+/** Reads `service.json`; NOT_FOUND where there is none, FORBIDDEN where others may read it. */
+export function readServiceFile(path: string): ServiceFile {
+  const missing = `expected a service at ${path}; make one with gov service init`;
+  const file = readConfigFile(path, serviceFileSchema, missing);
+  refuseReadableByOthers(path);
+  return file as ServiceFile; // the schema holds what the type says
+}
+
+function exportDirOf(inFile: string | undefined, dataDir: string, env: Variables): string | null {
+  const set = env['GOV_EXPORT_DIR'];
+  const directory = set === undefined || set === '' ? inFile : set;
+  return directory === undefined ? null : resolve(dataDir, directory);
+}
+
+function billingOf({ billing }: ServiceFile, env: Variables): ServiceConfig['billing'] {
+  const file = billing?.stripeKeyFile;
+  const key = secretOf(env, 'GOV_STRIPE_KEY') ?? (file === undefined ? null : secretFile(file));
+  if (key === null) return null;
+  return { stripeKey: key.value, baseUrl: billing?.baseUrl ?? null };
+}
+
+export const parseOrigin = ({ value, from }: Picked<string | null>): string | null =>
+  value === null ? null : originOf({ value, from });
+
+/** As browsers send it: without a slash at its end. */
+function originOf({ value, from }: Picked): string {
+  const parsed = URL.canParse(value) ? new URL(value) : null;
+  if (parsed !== null && /^https?:$/.test(parsed.protocol) && value.replace(/\/$/, '') === parsed.origin) {
+    return parsed.origin;
+  }
+  throw invalid(from, `an origin without a path, such as https://gov.example.com, got ${value}`);
+}
+
+function proxyOf({ value, from }: Picked): string {
+  if (parseSubnet(value) !== null) return value;
+  throw invalid(from, `IP addresses or subnets such as 10.0.0.0/8, got ${value}`);
+}
+
+function parseConnections({ value, from }: Picked): number {
+  const count = /^[0-9]{1,4}$/.test(value) ? Number(value) : 0;
+  if (count >= 1 && count <= 1000) return count;
+  throw invalid(from, `1 to 1000 connections, got ${value}`);
+}

@@ -1,0 +1,89 @@
+/**
+ * `gov service init`: makes the data directory of a hosted service, offline: keys and `service.json`, whole or not at
+ * all; an existing one is never touched. Proven by `test/host/service/init.test.ts`.
+ */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { randomBytes } from '../process/clock.ts';
+import { makeDirectory, syncDirectory, writePrivate } from '../data/files.ts';
+import { createKeys } from '../data/keys.ts';
+import { invalid, parseAddress, parseOptionalAddress, type Variables } from '../process/layers.ts';
+import { databaseOf } from '../data/config-secrets.ts';
+import { logNamePattern, parseOrigin, readServiceFile, type ServiceFile } from './config.ts';
+
+export interface ServiceInitOptions {
+  readonly dataDir: string;
+  /** Begins the origin of every log; the host of `publicUrl` where absent, else `gov.local`. */
+  readonly name?: string | undefined;
+  readonly listen?: string | undefined;
+  /** `off` for none. */
+  readonly metricsListen?: string | undefined;
+  readonly publicUrl?: string | undefined;
+  /** As `--database`; GOV_DATABASE otherwise. A password is not kept in the file. */
+  readonly database?: string | undefined;
+  /** The identity provider and the client id by which this service is known there. */
+  readonly issuer?: { readonly url: string; readonly clientId: string } | undefined;
+  readonly env?: Variables;
+}
+
+export interface ServiceInitialised {
+  /** False where the service was there already; nothing was changed then. */
+  readonly created: boolean;
+  readonly dataDir: string;
+  readonly configFile: string;
+  readonly name: string;
+  readonly listen: string;
+  readonly engine: 'sqlite' | 'postgres';
+}
+
+export const defaultListen = '127.0.0.1:7470';
+export const defaultMetricsListen = '127.0.0.1:7471';
+
+/** Makes a service or finds it made. CONFLICT where the directory holds something else. */
+export async function serviceInit(options: ServiceInitOptions): Promise<ServiceInitialised> {
+  const dataDir = resolve(options.dataDir);
+  const configFile = join(dataDir, 'service.json');
+  if (existsSync(configFile)) return describe(dataDir, readServiceFile(configFile), false);
+  const file = serviceFile(options);
+  await makeDirectory(dataDir, async (draft) => {
+    createKeys(draft, randomBytes);
+    writePrivate(join(draft, 'service.json'), `${JSON.stringify(file, null, 2)}\n`);
+    syncDirectory(join(draft, 'keys'));
+  });
+  return describe(dataDir, file, true);
+}
+
+function serviceFile(options: ServiceInitOptions): ServiceFile {
+  const { listen = defaultListen, metricsListen = defaultMetricsListen, env = process.env } = options;
+  parseAddress({ value: listen, from: '--listen' });
+  parseOptionalAddress({ value: metricsListen, from: '--metrics-listen' });
+  const publicUrl = parseOrigin({ value: options.publicUrl ?? null, from: '--public-url' });
+  const name = options.name ?? (publicUrl === null ? 'gov.local' : new URL(publicUrl).host);
+  if (!new RegExp(logNamePattern).test(name)) {
+    throw invalid('--name', `the name of a log, such as gov.example.com, got ${name}`);
+  }
+  const database = databaseOf(options.database, env, { value: null, from: 'service.json' });
+  return {
+    listen,
+    metricsListen: metricsListen === 'off' ? null : metricsListen,
+    name,
+    ...(publicUrl === null ? {} : { publicUrl }),
+    ...(database === null ? {} : { database: withoutPassword(database) }),
+    ...(options.issuer === undefined ? {} : { issuer: options.issuer }),
+  };
+}
+
+function withoutPassword(database: string): string {
+  const url = new URL(database);
+  url.password = '';
+  return url.href;
+}
+
+const describe = (dataDir: string, file: ServiceFile, created: boolean): ServiceInitialised => ({
+  created,
+  dataDir,
+  configFile: join(dataDir, 'service.json'),
+  name: file.name,
+  listen: file.listen,
+  engine: file.database === undefined ? 'sqlite' : 'postgres',
+});

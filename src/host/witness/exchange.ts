@@ -1,0 +1,151 @@
+/**
+ * What is said to a witness: a signed checkpoint, with a consistency proof from the size that it knows, and what its
+ * answer comes to; its cosignature is kept. Attacker-controlled: all that it answers.
+ * Proven by `test/host/witness/client.test.ts` and `test/plane/witnessed.long.test.ts`.
+ */
+import { Connection, type Reply } from '../../client/transport.ts';
+import { limits } from '../../contract/limits.ts';
+import { parseCheckpoint } from '../../core/note/checkpoint.ts';
+import { sha256 } from '../../core/hash.ts';
+import { openNote, splitNote } from '../../core/note/signed.ts';
+import { formatWitnessRequest, parseSizeBody } from '../../core/note/witness.ts';
+import type { SignedCheckpoint } from '../../service/log/checkpoints.ts';
+import { consistencyAt } from '../../service/log/tree-proofs.ts';
+import { lackedHead } from './lacked-head.ts';
+import { isSize, ownLines, refusalOf, witnessName, type Outcome } from './answer.ts';
+import type { WitnessConfig, WitnessesOptions } from './client.ts';
+
+/** A log as one witness knows it. */
+export interface AskedLog {
+  readonly projectId: string;
+  /** Leaves of the newest checkpoint that the witness has cosigned, as far as is known. */
+  known: number;
+  /** Leaves of the newest checkpoint whose cosignature this process kept. */
+  cosigned: number;
+}
+
+/** Requests for one checkpoint, whose sizes the witness corrects. */
+const attempts = 3;
+
+export class WitnessExchange {
+  readonly #witness: WitnessConfig;
+  readonly #options: WitnessesOptions;
+  readonly #stopped: AbortSignal;
+  #connection: Connection | undefined;
+  #forgotten: string | null = null;
+
+  constructor(witness: WitnessConfig, options: WitnessesOptions, stopped: AbortSignal) {
+    this.#witness = witness;
+    this.#options = options;
+    this.#stopped = stopped;
+  }
+
+  /** What it cosigned, as is kept here, and knows no more; null where it forgot nothing. */
+  get forgotten(): string | null {
+    return this.#forgotten;
+  }
+
+  close(): void {
+    this.#connection?.close();
+  }
+
+  /** Throws what a request, or reading the log, throws. */
+  async submit(lane: AskedLog, { checkpoint, note }: SignedCheckpoint): Promise<Outcome> {
+    const { store } = this.#options;
+    const { size: second } = checkpoint;
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const first = lane.known;
+      // read before it is asked: another process of this service may get more cosigned meanwhile
+      const kept = lane.cosigned > 0 ? 0 : await this.#keptAbove(lane.projectId, first);
+      const isGrown = first > 0 && first < second;
+      const proof = isGrown ? await consistencyAt(store, lane.projectId, { first, second }) : [];
+      const body = formatWitnessRequest({ oldSize: first, proof, note: ownLines(note, checkpoint) });
+      const reply = await this.#send('POST', '/add-checkpoint', body);
+      const text = Buffer.from(reply.bytes).toString();
+      if (reply.status === 200) {
+        if (kept > first) this.#forgot(lane.projectId, kept, first);
+        await this.#keep(lane.projectId, { checkpoint, note }, text);
+        return { known: second };
+      }
+      const known = reply.status === 409 && isSize(reply) ? parseSizeBody(text) : null;
+      if (known === null) return this.#refused(lane.projectId, refusalOf(reply.status, text));
+      if (known === first) return { failed: `it named the size ${first} that was sent` };
+      if (known > second) return this.#overtaken(lane.projectId, known);
+      if (known < lane.cosigned) this.#forgot(lane.projectId, lane.cosigned, known);
+      lane.known = known;
+    }
+    return { failed: `it named another size ${attempts} times; does another process use this log?` };
+  }
+
+  /** A witness never goes back: it is an older copy, and may cosign another history to others. */
+  #forgot(projectId: string, cosigned: number, known: number): void {
+    const { url } = this.#witness;
+    this.#forgotten = `it has cosigned ${cosigned} leaves of a log, and knows ${known} now: an older copy of the witness`;
+    this.#options.log.error({ url, projectId, cosigned, known }, 'a witness forgot what it cosigned');
+  }
+
+  /**
+   * Leaves of a checkpoint beyond `size` with a cosignature of this witness, as an earlier process may have kept it; 0
+   * where there is none among the first that anybody cosigned.
+   */
+  async #keptAbove(projectId: string, size: number): Promise<number> {
+    const note = await this.#options.store.witnessedCheckpoint(projectId, 'audit', size + 1);
+    if (note === null || this.#lineOf(note) === undefined) return 0;
+    return parseCheckpoint(splitNote(note).text).size;
+  }
+
+  /** The witness has seen more leaves: another process sent them, or this is an older copy of the log. */
+  async #overtaken(projectId: string, known: number): Promise<Outcome> {
+    const { size } = await this.#options.store.head(projectId, 'audit');
+    if (size >= known) return { known };
+    const refused = `it has cosigned ${known} leaves of this log, which has ${size}: an older copy`;
+    return this.#refused(projectId, { refused });
+  }
+
+  /** A witness that refuses is asked for what it cosigned: from what the log signed itself nothing leads back. */
+  async #refused(projectId: string, outcome: Outcome): Promise<Outcome> {
+    const { own, store, log } = this.#options;
+    if (!('refused' in outcome) || own === undefined) return outcome;
+    const reply = await this.#send('GET', `/${sha256(own.origin).toString('hex')}/checkpoint`);
+    const note = Buffer.from(reply.bytes).toString();
+    const shown = { store, projectId, witnessKey: this.#witness.key };
+    const lacked = reply.status === 200 ? await lackedHead(note, own, shown) : null;
+    if (lacked === null) return outcome;
+    own.remember(lacked);
+    const { size, have } = lacked;
+    log.error({ url: this.#witness.url, size, have }, 'nothing more of the log is signed; recording goes on');
+    return { refused: `${outcome.refused}; it shows ${size} leaves that the key of this log signed` };
+  }
+
+  /** Opened late: a proxy that cannot be used is no reason not to start. */
+  async #send(method: 'GET' | 'POST', path: string, body?: string): Promise<Reply> {
+    this.#connection ??= new Connection({ ...this.#options.connection, baseUrl: this.#witness.url });
+    return this.#connection.exchange({
+      method,
+      path,
+      headers: body === undefined ? {} : { 'content-type': 'text/plain; charset=utf-8' },
+      body: body === undefined ? undefined : Buffer.from(body),
+      timeoutMs: limits.witnessTimeoutSeconds * 1000,
+      maxBytes: limits.witnessAnswerBytes,
+      signal: this.#stopped,
+    });
+  }
+
+  /** Keeps the lines of the configured key alone; throws where there is none that holds. The witness controls them. */
+  async #keep(projectId: string, { checkpoint, note }: SignedCheckpoint, lines: string): Promise<void> {
+    const { key } = this.#witness;
+    const { text } = splitNote(note);
+    const answer = `${text}\n${lines}`;
+    openNote(answer, [key]);
+    const cosignature = { key: witnessName(key), line: `${this.#lineOf(answer) ?? ''}\n` };
+    await this.#options.store.saveCosignatures(projectId, 'audit', checkpoint.size, [cosignature]);
+  }
+
+  #lineOf(note: string): string | undefined {
+    const { key } = this.#witness;
+    const own = splitNote(note).signatures.find(
+      ({ name, keyId }) => name === key.name && keyId === key.keyId,
+    );
+    return own?.line;
+  }
+}

@@ -1,0 +1,251 @@
+/**
+ * `gov witness`: a directory with the keys of a witness and what it cosigned, and the server of C2SP tlog-witness
+ * over it: `POST /add-checkpoint`, and `GET /<sha256 of the origin>/checkpoint` for whoever wants to compare what a
+ * log shows them with what it showed the witness. One process per directory. Proven by `test/host/witness/server.test.ts`.
+ */
+import { generateKeyPairSync, randomBytes as random } from 'node:crypto';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { GovError } from '../../contract/problems.ts';
+import {
+  ed25519Cosigner,
+  hasMlDsa44,
+  mlDsa44Signer,
+  type CheckpointSigner,
+} from '../../core/note/checkpoint.ts';
+import { signatureLine } from '../../core/note/signed.ts';
+import { isKeyName, parseVerifierKey, type VerifierKey } from '../../core/note/key.ts';
+import type { Log } from '../../service/call/log.ts';
+import { takeLock } from '../../store/file/lock.ts';
+import { now } from '../process/clock.ts';
+import { makeDirectory, syncDirectory, writePrivate } from '../data/files.ts';
+import { privatePem, readPrivateKey } from '../data/keys.ts';
+import { oneOf, parseAddress, parseLogLevel, readConfigFile, text } from '../process/layers.ts';
+import { untilStopped } from '../process/lifecycle.ts';
+import { createLog, logLevels, type LogLevel } from '../process/log.ts';
+import { listenAsWitness } from './http.ts';
+import { openMark, refuseForgotten } from './mark.ts';
+import { placeOf, refuseCopy, refuseLostOrLinked } from './place.ts';
+import { onWitnessStore, openWitnessStore, type WitnessedRow, type WitnessStore } from './store.ts';
+
+/** `witness.json`. */
+interface WitnessFile {
+  /** Of its keys: what stands on the cosignature lines. */
+  readonly name: string;
+  readonly listen: string;
+  readonly logLevel?: LogLevel;
+}
+
+const fileSchema = {
+  type: 'object',
+  required: ['name', 'listen'],
+  properties: { name: text(255), listen: text(255), logLevel: oneOf(logLevels) },
+  additionalProperties: false,
+};
+
+export const defaultWitnessListen = '127.0.0.1:7480';
+
+const paths = (dataDir: string) => ({
+  config: join(dataDir, 'witness.json'),
+  store: join(dataDir, 'witness.db'),
+  lock: join(dataDir, 'witness.lock'),
+  mark: join(dataDir, 'mark'),
+  ed25519: join(dataDir, 'keys', 'cosigner.ed25519.pem'),
+  mlDsa44: join(dataDir, 'keys', 'cosigner.mldsa44.pem'),
+});
+
+export interface WitnessInit {
+  /** False where it was there already; nothing was changed then. */
+  readonly created: boolean;
+  readonly dataDir: string;
+  readonly name: string;
+  readonly listen: string;
+  /** Ed25519 first. */
+  readonly verifierKeys: readonly string[];
+}
+
+/** Makes a witness, whole or not at all, or finds it made. CONFLICT where the directory holds something else. */
+export async function witnessInit(options: {
+  readonly dataDir: string;
+  readonly name?: string | undefined;
+  readonly listen?: string | undefined;
+}): Promise<WitnessInit> {
+  const dataDir = resolve(options.dataDir);
+  if (existsSync(paths(dataDir).config)) return described(dataDir, false);
+  const { name = `gov.local/witness/${random(8).toString('hex')}`, listen = defaultWitnessListen } = options;
+  parseAddress({ value: listen, from: '--listen' });
+  // ML-DSA-44 cosignatures hold the name in one byte's worth of length
+  if (!isKeyName(name) || Buffer.byteLength(name) > 255) {
+    throw new GovError(
+      'VALIDATION_ERROR',
+      `--name: expected up to 255 bytes without spaces and +, got ${name}`,
+    );
+  }
+  await makeDirectory(dataDir, async (draft) => {
+    const { config, store, lock, mark, ed25519, mlDsa44 } = paths(draft);
+    mkdirSync(join(draft, 'keys'), { mode: 0o700 });
+    writePrivate(ed25519, privatePem(generateKeyPairSync('ed25519').privateKey));
+    if (hasMlDsa44()) writePrivate(mlDsa44, privatePem(generateKeyPairSync('ml-dsa-44').privateKey));
+    syncDirectory(join(draft, 'keys'));
+    // SQLite would let others read files that it makes; and whoever links the directory links the lock
+    for (const path of [store, lock]) writePrivate(path, '');
+    const made = openWitnessStore(store);
+    made.settle(placeOf(store));
+    made.close();
+    openMark(mark);
+    syncDirectory(mark);
+    writePrivate(config, `${JSON.stringify({ name, listen }, null, 2)}\n`);
+  });
+  return described(dataDir, true);
+}
+
+function described(dataDir: string, created: boolean): WitnessInit {
+  const { name, listen } = readWitnessFile(dataDir);
+  const verifierKeys = cosigners(dataDir, name).map(({ verifierKey }) => verifierKey);
+  return { created, dataDir, name, listen, verifierKeys };
+}
+
+const readWitnessFile = (dataDir: string): WitnessFile =>
+  // the schema holds what the type says
+  readConfigFile(
+    paths(dataDir).config,
+    fileSchema,
+    `expected a witness at ${paths(dataDir).config}; make one with gov witness init`,
+  ) as WitnessFile;
+
+function cosigners(dataDir: string, name: string): readonly CheckpointSigner[] {
+  const { ed25519, mlDsa44 } = paths(dataDir);
+  const second = existsSync(mlDsa44) && hasMlDsa44() ? [mlDsa44Signer(name, readPrivateKey(mlDsa44))] : [];
+  return [ed25519Cosigner(name, readPrivateKey(ed25519)), ...second];
+}
+
+/** Runs on the store of a witness, also beside a process that serves it. */
+function withStore<Result>(dataDir: string, run: (store: WitnessStore) => Result): Result {
+  readWitnessFile(dataDir);
+  const path = paths(dataDir).store;
+  refuseLostOrLinked(path);
+  const store = openWitnessStore(path);
+  try {
+    return onWitnessStore(path, () => run(store));
+  } finally {
+    store.close();
+  }
+}
+
+/** The keys of logs, told apart by their names, which are the origins. Answers those that were new. */
+export function addLogKeys(dataDir: string, vkeys: readonly string[]): string[] {
+  const keys = vkeys.map((vkey) => logKey(vkey));
+  return withStore(resolve(dataDir), (store) =>
+    keys.filter((key) => store.addKey(key)).map(({ text: t }) => t),
+  );
+}
+
+/** Answers those that were there. A log without keys is unknown; what was cosigned of it is kept. */
+export const removeLogKeys = (dataDir: string, vkeys: readonly string[]): string[] =>
+  withStore(resolve(dataDir), (store) => vkeys.filter((vkey) => store.removeKey(vkey)));
+
+export const witnessedLogs = (dataDir: string): WitnessedRow[] =>
+  withStore(resolve(dataDir), (store) => store.logs());
+
+function logKey(vkey: string): VerifierKey {
+  const key = parseVerifierKey(vkey);
+  if (key.algorithm !== 'ed25519-cosignature') return key;
+  throw new GovError('VALIDATION_ERROR', `expected a key of a log, got the witness key ${key.name}`);
+}
+
+export interface WitnessServeOptions {
+  readonly dataDir: string;
+  readonly listen?: string | undefined;
+  /** The directory is the newest one, and was moved: its store is another file now. */
+  readonly moved?: boolean | undefined;
+  readonly log?: Log;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+}
+
+export interface RunningWitness {
+  /** `http://127.0.0.1:7480`, the submission and monitoring prefix. */
+  readonly url: string;
+  readonly verifierKeys: readonly string[];
+  close(): Promise<void>;
+  /** Resolves with the exit code after a signal or a storage fault; installs signal handlers. */
+  untilStopped(): Promise<number>;
+}
+
+/**
+ * The store of a witness that may cosign: whole, the one that was made or `moved`, and not behind its mark. What it
+ * cosigns raises the mark before it leaves.
+ */
+function openServed(dataDir: string, moved: boolean): WitnessStore {
+  const { store: path, mark: markPath } = paths(dataDir);
+  refuseLostOrLinked(path);
+  const store = openWitnessStore(path);
+  try {
+    store.check();
+    const mark = openMark(markPath);
+    let leaves = store.leaves();
+    refuseForgotten(path, mark.leaves, leaves);
+    refuseCopy(path, store.place(), moved);
+    store.settle(placeOf(path));
+    mark.raise(leaves);
+    const add: WitnessStore['add'] = (request, ...given) => {
+      const decided = store.add(request, ...given);
+      if (decided.status === 200) leaves += BigInt(decided.checkpoint.size - request.oldSize);
+      mark.raise(leaves);
+      return decided;
+    };
+    return { ...store, add };
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
+
+/** CONFLICT where another process serves the directory, it is a copy, or the address is taken; STORAGE_FAULT. */
+export async function witnessServe(options: WitnessServeOptions): Promise<RunningWitness> {
+  const dataDir = resolve(options.dataDir);
+  const { name, listen, logLevel = 'info' } = readWitnessFile(dataDir);
+  const log = options.log ?? createLog(parseLogLevel({ value: logLevel, from: paths(dataDir).config }));
+  const address =
+    options.listen === undefined
+      ? parseAddress({ value: listen, from: paths(dataDir).config })
+      : parseAddress({ value: options.listen, from: '--listen' });
+  const signers = cosigners(dataDir, name);
+  const lock = takeLock(paths(dataDir).lock, process.pid);
+  const time = options.now ?? now;
+  let fault: string | null = null;
+  let store: WitnessStore | undefined;
+  try {
+    store = openServed(dataDir, options.moved === true);
+    const server = await listenAsWitness(address, {
+      store,
+      cosign: (body, timestampSeconds) =>
+        signers.map((signer) => signatureLine(body, signer, { timestampSeconds })).join(''),
+      nowSeconds: () => Math.floor(time() / 1000),
+      failed: (error) => {
+        log.error({ err: error }, 'the store of the witness failed');
+        fault = String(error);
+      },
+      log,
+    });
+    const opened = store;
+    const close = async (): Promise<void> => {
+      await server.close();
+      opened.close();
+      lock.release();
+    };
+    let closed: Promise<void> | undefined;
+    const once = (): Promise<void> => (closed ??= close());
+    setImmediate(() => log.info({ baseUrl: server.url }, 'serving'));
+    return {
+      url: server.url,
+      verifierKeys: signers.map(({ verifierKey }) => verifierKey),
+      close: once,
+      untilStopped: () => untilStopped({ close: once, fault: () => fault, log }),
+    };
+  } catch (error) {
+    store?.close();
+    lock.release();
+    throw error;
+  }
+}

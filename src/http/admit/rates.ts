@@ -1,0 +1,146 @@
+/**
+ * Rate limits of a hosted service (contract D8) and the headers that tell of them (D9;
+ * draft-ietf-httpapi-ratelimit-headers, and the `X-RateLimit-*` of old clients). Each process counts for itself: with
+ * two of them a key has up to twice the rate. Proven by `test/http/admit/rates.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import type { MeteredType, Operation } from '../../contract/operation.ts';
+import { accessOf } from '../../contract/operation.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { TenantRules } from '../../service/call/handler.ts';
+import { Buckets, type Level } from './buckets.ts';
+
+/** 0: off; absent: the limit of the contract. */
+export interface RateOptions {
+  /** Of one key or person. */
+  readonly keyPerSecond?: number;
+  readonly keyBurst?: number;
+  /** Of one key or person, for what records events. */
+  readonly eventsPerSecond?: number;
+  /** Of one address: without a credential, or with one that is refused. */
+  readonly anonymousPerSecond?: number;
+  /** Of one address, for /auth. */
+  readonly authPerMinute?: number;
+  /** Of one key or person, for exports that are asked for. */
+  readonly exportsPerMinute?: number;
+}
+
+export type RateName = 'default' | 'events' | 'anonymous' | 'auth' | 'exports';
+
+/** By which limit an operation is counted; null: by none, since probes must always be answered. */
+export function rateOf(row: Operation): RateName | null {
+  if (row.tag === 'Health') return null;
+  if (row.path.startsWith('/auth/')) return 'auth';
+  if (accessOf(row) === 'anyone') return 'anonymous';
+  if (row.tag === 'Exports' && row.method === 'POST') return 'exports';
+  return row.tag === 'Audit Events' && row.method === 'POST' ? 'events' : 'default';
+}
+
+interface Limit {
+  readonly buckets: Buckets;
+  readonly quota: number;
+  /** As `RateLimit-Policy` has it. */
+  readonly policy: string;
+}
+
+/** Names and values of headers, in turn. */
+export type HeaderLines = readonly string[];
+
+export interface Spent {
+  readonly lines: HeaderLines;
+  /** RATE_LIMITED, or null where the request may go on. */
+  readonly refusal: GovError | null;
+}
+
+const monthSeconds = 2_592_000;
+
+export class Rates {
+  readonly #limits: Readonly<Record<RateName, Limit | null>>;
+  readonly #now: () => number;
+
+  /** `now`: Unix milliseconds; `monotonic`: milliseconds that never run backwards. */
+  constructor(
+    options: RateOptions,
+    { now, monotonic = () => performance.now() }: { now: () => number; monotonic?: () => number },
+  ) {
+    const limit = (name: RateName, quota: number, { window = 1, burst = quota } = {}): Limit | null =>
+      quota === 0
+        ? null
+        : {
+            buckets: new Buckets({
+              perSecond: quota / window,
+              burst: Math.max(1, burst),
+              most: limits.rateBuckets,
+              nowMs: monotonic,
+            }),
+            quota,
+            policy: `"${name}";q=${quota};w=${window}`,
+          };
+    const key = options.keyPerSecond ?? limits.rateKeyPerSecond;
+    const burst = options.keyBurst ?? (options.keyPerSecond === undefined ? limits.rateKeyBurst : 2 * key);
+    this.#limits = {
+      default: limit('default', key, { burst }),
+      events: limit('events', options.eventsPerSecond ?? limits.rateEventsPerSecond),
+      anonymous: limit('anonymous', options.anonymousPerSecond ?? limits.rateAnonymousPerSecond),
+      auth: limit('auth', options.authPerMinute ?? limits.rateAuthPerMinute, { window: 60 }),
+      exports: limit('exports', options.exportsPerMinute ?? limits.rateExportsPerMinute, { window: 60 }),
+    };
+    this.#now = now;
+  }
+
+  /** Counts one request of `who`. `quota`: what its operation is metered by, with the rules of its project. */
+  spend(
+    name: RateName,
+    who: string,
+    quota: { meters: MeteredType | undefined; rules: TenantRules } | null = null,
+  ): Spent {
+    const limit = this.#limits[name];
+    const monthly = quota === null ? null : quotaPolicy(quota);
+    if (limit === null)
+      return { lines: monthly === null ? [] : ['ratelimit-policy', monthly], refusal: null };
+    return this.#told(name, limit, limit.buckets.take(who), monthly);
+  }
+
+  /** RATE_LIMITED where the next request of `who` would be. */
+  look(name: RateName, who: string): Spent {
+    const limit = this.#limits[name];
+    if (limit === null) return { lines: [], refusal: null };
+    return this.#told(name, limit, limit.buckets.look(who), null);
+  }
+
+  #told(name: RateName, { quota, policy }: Limit, level: Level, monthly: string | null): Spent {
+    const { taken, waitSeconds } = level;
+    const left = Math.min(quota, level.left); // of a burst nothing is promised
+    const lines = [
+      'ratelimit-policy',
+      monthly === null ? policy : `${policy}, ${monthly}`,
+      'ratelimit',
+      `"${name}";r=${left};t=${waitSeconds}`,
+      'x-ratelimit-limit',
+      String(quota),
+      'x-ratelimit-remaining',
+      String(left),
+      'x-ratelimit-reset',
+      String(Math.ceil(this.#now() / 1000) + waitSeconds),
+    ];
+    return { lines, refusal: taken ? null : limited(policy, waitSeconds) };
+  }
+}
+
+const limited = (policy: string, waitSeconds: number): GovError =>
+  new GovError('RATE_LIMITED', `expected fewer requests (${policy}); send the next one in ${waitSeconds} s`, {
+    retryAfterSeconds: waitSeconds,
+  });
+
+/** Null where the month is not limited. */
+function quotaPolicy({
+  meters,
+  rules,
+}: {
+  meters: MeteredType | undefined;
+  rules: TenantRules;
+}): string | null {
+  const quota = meters === undefined ? null : rules.quotas[meters];
+  if (quota === null || rules.settings.quotaMode === 'overage') return null;
+  return `"${meters}-month";q=${quota};w=${monthSeconds}`;
+}

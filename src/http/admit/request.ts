@@ -1,0 +1,83 @@
+/**
+ * What is decided before a byte of a body is kept: envelope, overload, credential, rate, scope, media type.
+ * Proven by `test/http/*.test.ts` over real sockets.
+ */
+import type { FastifyRequest } from 'fastify';
+import { limits } from '../../contract/limits.ts';
+import type { Scope } from '../../contract/operation.ts';
+import { GovError } from '../../contract/problems.ts';
+import { allows, type Caller } from '../../service/call/handler.ts';
+import { Denied } from '../../service/access/shown.ts';
+import { authenticate, spend, spendOfAddress } from './gate.ts';
+import { checkAccept, checkEnvelope, checkMediaType } from './negotiate.ts';
+import { readPresented, readToken } from './presented.ts';
+import { isHeavy, type Route } from '../route.ts';
+
+/** A promise only where a credential has to be looked up. */
+export function admit(route: Route, request: FastifyRequest): Promise<void> | undefined {
+  const { row, gate, rate } = route;
+  if (route.closing()) throw new GovError('SHUTTING_DOWN', 'the server is shutting down; repeat later');
+  checkEnvelope(request.raw, request.originalUrl);
+  request.lines = request.lines === null ? route.lines : [...request.lines, ...route.lines];
+  if (row.tag === 'Health') return admitProbe(route, request);
+  route.overload.check();
+  // else the socket would count as idle before the answer is there; Node resets it for the next request
+  if (isHeavy(row)) request.raw.socket.setTimeout(limits.heavyTimeoutSeconds * 1000);
+  if (gate !== null && (rate === 'auth' || rate === 'anonymous')) spendOfAddress(request, gate, rate);
+  if (gate !== null && row.tag === 'Auth') request.presented = readPresented(request.headers, gate.origins);
+  if (route.access === 'anyone') return admitInput(route, request);
+  if (route.access === 'idToken') return admitIdToken(route, request);
+  const caller = authenticate(request, route);
+  if (!(caller instanceof Promise)) return admitCaller(route, request, caller);
+  return caller.then((found) => admitCaller(route, request, found));
+}
+
+/** A credential only adds details, so a bad one is as good as none. */
+async function admitProbe(route: Route, request: FastifyRequest): Promise<void> {
+  try {
+    if (readToken(request.headers) === null && request.headers.cookie === undefined) return;
+    request.caller = await authenticate({ raw: request.raw, lines: [] }, route);
+  } catch (error) {
+    if (!(error instanceof GovError)) throw error;
+  }
+}
+
+/** The token is the handler's to verify. UNAUTHENTICATED where none came. */
+function admitIdToken(route: Route, request: FastifyRequest): undefined {
+  if ((request.presented?.bearer ?? null) !== null) return admitInput(route, request);
+  const detail = 'expected an ID token of the identity provider in the header Authorization: Bearer';
+  throw new GovError('UNAUTHENTICATED', detail);
+}
+
+function admitCaller(route: Route, request: FastifyRequest, caller: Caller): undefined {
+  const { row, gate, rate } = route;
+  request.caller = caller;
+  if (gate !== null && (rate === 'default' || rate === 'events' || rate === 'exports')) {
+    spend(request, gate.rates.spend(rate, caller.id, { meters: row.meters, rules: caller.rules }));
+  }
+  if (row.scope !== null) requireScope(caller, row.scope);
+  return admitInput(route, request);
+}
+
+/** As of the same request made now: rejects once its credential has ended or lost the scope. */
+export async function readmit(route: Route, { raw }: FastifyRequest): Promise<void> {
+  const { access, row } = route;
+  if (access === 'anyone' || access === 'idToken') return;
+  const caller = await authenticate({ raw, lines: null }, route);
+  if (row.scope !== null) requireScope(caller, row.scope);
+}
+
+/** INSUFFICIENT_SCOPE unless the caller holds the scope. */
+export function requireScope(caller: Caller, scope: Scope): void {
+  if (allows(caller.scopes, scope)) return;
+  const extensions = { requiredScope: scope };
+  const detail = `expected a key with scope ${scope}`;
+  throw new Denied(caller, new GovError('INSUFFICIENT_SCOPE', detail, { extensions }));
+}
+
+function admitInput({ row, mediaType, unsent }: Route, request: FastifyRequest): undefined {
+  unsent.check(request);
+  if (mediaType !== null) checkAccept(request.headers.accept, mediaType);
+  if (row.method !== 'GET') checkMediaType(request.raw);
+  return undefined;
+}

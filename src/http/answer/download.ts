@@ -1,0 +1,91 @@
+/**
+ * Writes an answer while it is read: the next chunk is asked for once the client took the last one, so that a download
+ * holds a chunk or two in memory, however long it is. A client that takes too little is cut as everywhere (`unsent.ts`);
+ * one that is cut asks for the rest by a range. A download ends within seconds of the credential, the project or the
+ * export that it is of. Proven by `test/http/answer/exports.test.ts` and `test/http/answer/download-ended.long.test.ts`.
+ */
+import { once } from 'node:events';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { chunkBytes } from '../../service/exports/artifacts.ts';
+import type { Streamed } from '../../service/call/handler.ts';
+import { writeHead } from './write.ts';
+import type { Route } from '../route.ts';
+
+/** Rejects where nothing was written yet. What fails later ends the connection, which the client sees. */
+export async function streamAnswer(
+  { services, unsent, id }: Route,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  { status, headers, bytes, chunks, still }: Streamed,
+): Promise<void> {
+  const response = reply.raw;
+  unsent.check(request);
+  if (bytes === 0 || request.method === 'HEAD') {
+    reply.hijack();
+    if (writeHead(response, request, { status, headers, bytes })) response.end();
+    return;
+  }
+  const parts = chunks()[Symbol.asyncIterator]();
+  // before the head, so that what cannot be read at all is a problem like any other
+  let next = await parts.next();
+  reply.hijack();
+  const ended = (error: GovError): void => {
+    if (response.destroyed) return;
+    services.log.warn({ err: error, requestId: request.id, operation: id }, 'a download was ended');
+    response.destroy();
+  };
+  const unwatch = watch(still, ended);
+  try {
+    if (!writeHead(response, request, { status, headers, bytes })) return;
+    unsent.holdStream(request, response, { bytes, held: 2 * chunkBytes });
+    while (next.done !== true && !response.destroyed) {
+      if (!response.write(next.value)) await drained(response);
+      next = await parts.next();
+    }
+    response.end();
+  } catch (error) {
+    if (isEnd(error)) ended(error);
+    else if (!response.destroyed)
+      services.log.error({ err: error, requestId: request.id, operation: id }, 'a download broke off');
+    response.destroy();
+  } finally {
+    unwatch();
+    await parts.return?.();
+  }
+}
+
+/**
+ * Asks again and again whether it may go on, however slowly it is read; what cannot be told now is asked again later. The
+ * answer ends it.
+ */
+function watch(still: () => Promise<void>, end: (error: GovError) => void): () => void {
+  let asking = false;
+  const ask = async (): Promise<void> => {
+    if (asking) return;
+    asking = true;
+    try {
+      await still();
+    } catch (error) {
+      if (isEnd(error)) end(error);
+    } finally {
+      asking = false;
+    }
+  };
+  const timer = setInterval(() => void ask(), limits.downloadRecheckSeconds * 1000);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+const endings: ReadonlySet<number> = new Set([401, 403, 404, 409, 410]);
+const isEnd = (error: unknown): error is GovError => error instanceof GovError && endings.has(error.status);
+
+/** Resolves once more may be written, or nobody is there any more. */
+async function drained(response: FastifyReply['raw']): Promise<void> {
+  if (response.destroyed) return;
+  const left = new AbortController();
+  const gone = (): void => left.abort();
+  response.once('close', gone);
+  await once(response, 'drain', { signal: left.signal }).catch(() => {});
+  response.off('close', gone);
+}

@@ -1,0 +1,236 @@
+/**
+ * API keys of a project (interface §4.14; contract B3-B8, M1-M8): made, listed, changed, rotated, revoked. The store
+ * holds digests alone; a key is shown in the one answer that makes it. No key gives what it has not. Each change stands
+ * in the log with its effect. Proven by `test/service/access/api-keys.test.ts`.
+ */
+import type { ApiKeyRecord } from '../../contract/keys.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { systemRun } from '../../core/event/record.ts';
+import { isRevoked, requireScopes } from '../../core/credential.ts';
+import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
+import type { ApiKeyRow, Effect } from '../../store/port/store.ts';
+import { unmetered } from '../events/append.ts';
+import { appendFor, type Asking } from '../events/asking.ts';
+import { notFound, sealedWrite, type Caller, type Handlers } from '../call/handler.ts';
+import { createKey } from './token-format.ts';
+import { byAge, listPage, pageLimit } from '../call/pages.ts';
+import { keyRevoked, keyRotated, keyUpdated } from './project-events.ts';
+import { fieldError } from '../call/schema.ts';
+import type { Services } from '../dependencies.ts';
+import { changesOf } from '../call/settings.ts';
+import { keyCreated } from '../system.ts';
+import { changeTenant } from './tenant-change.ts';
+
+const noStore = { 'cache-control': 'no-store' } as const;
+
+export const apiKeys: Pick<
+  Handlers,
+  'createApiKey' | 'listApiKeys' | 'updateApiKey' | 'revokeApiKey' | 'rotateApiKey'
+> = {
+  async createApiKey({ body, caller, idempotency }, services) {
+    const { now, randomBytes } = services;
+    const nowMs = now();
+    const { name, description = null, scopes = caller.scopes, expiresAt = null } = body;
+    requireScopes(caller.scopes, scopes);
+    const expiresMs = checkedExpiry(expiresAt, nowMs);
+    const wanted = { name, description, scopes, expiresMs, createdBy: caller.id };
+    const { token, row } = createKey(caller.project, { ...wanted, nowMs, randomBytes });
+    const answer = createdAnswer(token, row, { caller, nowMs });
+    const stored = await appendFor(services, askedBy(caller, scopes), {
+      projectId: row.projectId,
+      leaves: [keyCreated(row, { nowMs, randomBytes, by: caller })],
+      meter: unmetered,
+      effects: [{ kind: 'saveApiKey', key: row }],
+      ...sealedWrite(idempotency, answer, services),
+    });
+    return 'replayed' in stored ? stored : answer;
+  },
+
+  async listApiKeys({ query, caller }, services) {
+    const { projectId } = caller.project;
+    const { includeRevoked = false, cursor } = query;
+    const nowMs = services.now();
+    const filter = includeRevoked ? {} : { liveAtMs: nowMs };
+    const { rows, nextCursor } = await listPage(services, {
+      scope: { list: 'apiKeys', projectId, filters: { includeRevoked } },
+      cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: (page: Parameters<typeof services.store.apiKeys>[2]) =>
+        services.store.apiKeys(projectId, filter, page),
+      position: ({ createdMs, keyId }) => byAge(createdMs, keyId),
+    });
+    return { status: 200, body: { data: rows.map((row) => keyBody(row, { caller, nowMs })), nextCursor } };
+  },
+
+  async updateApiKey({ params, body, caller }, services) {
+    const { projectId } = caller.project;
+    const updated = await changeTenant(services, { projectId, asking: askedBy(caller) }, async (nowMs) => {
+      const before = await livingKey(services, caller, { keyId: params.keyId, nowMs });
+      const { expiresAt, ...set } = body;
+      const end = expiresAt === undefined ? {} : { expiresMs: checkedExpiry(expiresAt, nowMs) };
+      const after: ApiKeyRow = { ...before, ...set, ...end, updatedMs: nowMs };
+      requireScopes(caller.scopes, after.scopes);
+      const changes = changesOf(recorded(before), recorded(after));
+      const answer = { status: 200, body: keyBody(after, { caller, nowMs }) } as const;
+      if (Object.keys(changes).length === 0) {
+        return { change: null, answer: { ...answer, body: keyBody(before, { caller, nowMs }) } };
+      }
+      const effect = { kind: 'changeApiKey', keyId: after.keyId, ...changeable(after), atMs: nowMs } as const;
+      const event = keyUpdated(after, { nowMs, salt: services.salt, by: caller }, changes);
+      return { change: { leaves: [event], effects: [effect], gives: after.scopes }, answer };
+    });
+    services.forgetCredential(params.keyId);
+    return updated;
+  },
+
+  /** In turn, so that of two at once one is the repeat; not refused for what other processes change meanwhile. */
+  async revokeApiKey({ params, caller }, services) {
+    const { keyId } = params;
+    const { projectId } = caller.project;
+    await services.runs.inTurn({ projectId, runId: systemRun }, async () => {
+      const nowMs = services.now();
+      const key = await livingKey(services, caller, { keyId, nowMs });
+      const told = keyRevoked(key, { nowMs, salt: services.salt, by: caller });
+      const effect = { kind: 'revokeApiKey', keyId, revokedMs: nowMs, atMs: nowMs } as const;
+      const request = { projectId, leaves: [told], meter: unmetered, effects: [effect] };
+      await appendFor(services, askedBy(caller), request).catch(asNotFound);
+    });
+    services.forgetCredential(keyId);
+    return { status: 204, body: null };
+  },
+
+  async rotateApiKey({ params, query, caller, idempotency }, services) {
+    const { overlapSeconds = 0 } = query;
+    const { projectId } = caller.project;
+    const rotated = await changeTenant(services, { projectId, asking: askedBy(caller) }, async (nowMs) => {
+      const old = await livingKey(services, caller, { keyId: params.keyId, nowMs });
+      requireScopes(caller.scopes, old.scopes);
+      refuseExpired(old, nowMs);
+      const { token, row } = successor(old, { caller, nowMs, services });
+      const untilMs = Math.min(nowMs + overlapSeconds * 1000, old.revokedMs ?? Infinity);
+      // the old one first, so that a project with as many keys as it may have can rotate them
+      const effects: Effect[] = [
+        { kind: 'revokeApiKey', keyId: old.keyId, revokedMs: untilMs, atMs: nowMs },
+        { kind: 'saveApiKey', key: row },
+      ];
+      const event = keyRotated(row, { nowMs, salt: services.salt, by: caller }, untilMs);
+      const answer = createdAnswer(token, row, { caller, nowMs });
+      return {
+        change: {
+          leaves: [event],
+          effects,
+          gives: old.scopes,
+          ...sealedWrite(idempotency, answer, services),
+        },
+        answer,
+      };
+    });
+    services.forgetCredential(params.keyId);
+    return rotated;
+  },
+};
+
+/** Who asks, and for which scopes that a key is to have. No key gives what it has not (contract B8; OWASP API5). */
+const askedBy = (caller: Caller, gives: readonly string[] = []): Asking => ({
+  caller,
+  scopes: ['keys:write', ...gives],
+});
+
+/** A key of the caller's project that is not revoked; NOT_FOUND. */
+async function livingKey(
+  { store }: Services,
+  { project }: Caller,
+  { keyId, nowMs }: { keyId: string; nowMs: number },
+): Promise<ApiKeyRow> {
+  const key = await store.apiKeyOf(project.projectId, keyId);
+  if (key === null || isRevoked(key, nowMs)) throw notFound('API key');
+  return key;
+}
+
+/** Two processes revoke one key at once: the later one hears what a third one would. */
+function asNotFound(error: unknown): never {
+  if (error instanceof GovError && error.code === 'NOT_FOUND') throw notFound('API key');
+  throw error;
+}
+
+const changeable = ({ name, description, scopes, expiresMs }: ApiKeyRow) => ({
+  name,
+  description,
+  scopes,
+  expiresMs,
+});
+
+/** What the log tells of a change. */
+const recorded = ({ name, description, scopes, expiresMs }: ApiKeyRow) => ({
+  name,
+  description,
+  scopes,
+  expiresAt: time(expiresMs),
+});
+
+/** Same name, scopes and end. */
+function successor(
+  old: ApiKeyRow,
+  { caller, nowMs, services }: { caller: Caller; nowMs: number; services: Services },
+): { token: string; row: ApiKeyRow } {
+  const { randomBytes } = services;
+  const of = { createdBy: caller.id, rotatedFrom: old.keyId, nowMs, randomBytes };
+  return createKey(caller.project, { ...changeable(old), ...of });
+}
+
+/** Unix milliseconds; VALIDATION_ERROR for an end that has passed or is more than `limits.keyYears` ahead. */
+function checkedExpiry(expiresAt: string | null, nowMs: number): number | null {
+  const expiresMs = expiresAt === null ? null : parseTimestamp(expiresAt);
+  if (expiresMs === null) return null;
+  const latest = new Date(nowMs);
+  latest.setUTCFullYear(latest.getUTCFullYear() + limits.keyYears);
+  const refused = (code: string, detail: string): GovError =>
+    fieldError({ pointer: '/expiresAt', in: 'body', code, detail });
+  if (expiresMs <= nowMs) {
+    throw refused('TOO_SMALL', `expected a time after now (${formatTimestamp(nowMs)}), got ${expiresAt}`);
+  }
+  if (expiresMs > latest.getTime()) {
+    throw refused('TOO_LARGE', `expected ${latest.toISOString()} at the latest, got ${expiresAt}`);
+  }
+  return expiresMs;
+}
+
+function refuseExpired({ expiresMs }: ApiKeyRow, nowMs: number): void {
+  if (expiresMs === null || expiresMs > nowMs) return;
+  const detail = `expected a key that has not expired, but it did at ${formatTimestamp(expiresMs)}; set expiresAt first`;
+  throw fieldError({ pointer: '/keyId', in: 'path', code: 'NOT_ALLOWED', detail });
+}
+
+const time = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
+
+interface Seen {
+  readonly caller: Caller;
+  readonly nowMs: number;
+}
+
+const createdAnswer = (token: string, row: ApiKeyRow, seen: Seen) =>
+  ({ status: 201, body: { key: token, record: keyBody(row, seen) }, headers: noStore }) as const;
+
+function keyBody(row: ApiKeyRow, { caller, nowMs }: Seen): ApiKeyRecord {
+  const { keyId, name, description, prefix, last4, createdBy, expiresMs } = row;
+  const isExpired = expiresMs !== null && expiresMs <= nowMs;
+  return {
+    keyId,
+    name,
+    description,
+    prefix,
+    last4,
+    environment: caller.project.environment,
+    // a schema let them in
+    scopes: [...row.scopes] as ApiKeyRecord['scopes'],
+    status: isRevoked(row, nowMs) ? 'revoked' : isExpired ? 'expired' : 'active',
+    createdAt: formatTimestamp(row.createdMs),
+    createdBy,
+    updatedAt: formatTimestamp(row.updatedMs),
+    lastUsedAt: time(row.lastUsedMs),
+    expiresAt: time(expiresMs),
+    revokedAt: time(row.revokedMs),
+    rotatedFromKeyId: row.rotatedFrom,
+  };
+}

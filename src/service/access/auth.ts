@@ -1,0 +1,154 @@
+/**
+ * Accounts (interface §4.8 and §5; contract B14-B16, I1, I2): sign-up, sessions, tokens of the command line, and who a
+ * credential belongs to. People prove who they are at the identity provider; no password is ever seen here.
+ * Proven by `test/service/access/auth.test.ts`, `test/service/access/auth-sessions.test.ts` and, with a real provider, `test/service/access/auth-provider.test.ts`.
+ */
+import type { Identity } from '../../contract/auth.ts';
+import { GovError } from '../../contract/problems.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { Caller, Handlers, Presented } from '../call/handler.ts';
+import type { IdentityProvider, VerifiedPerson } from '../hosting.ts';
+import { keyDigest, tokenKind } from './token-format.ts';
+import { fieldError } from '../call/schema.ts';
+import type { Services } from '../dependencies.ts';
+import { clearedCookie, cookieOf, endSession, newSession, openSession, type Person } from './sessions.ts';
+import { ofPerson, signUp } from './sign-up.ts';
+
+export const auth: Pick<
+  Handlers,
+  | 'signUp'
+  | 'openSession'
+  | 'closeSession'
+  | 'createCliToken'
+  | 'revokeCliToken'
+  | 'getIdentity'
+  | 'getAuthConfiguration'
+> = {
+  async signUp({ body, presented, idempotency }, services) {
+    const person = await identityOf(services).verify(presented?.bearer ?? '', { freshSignIn: false });
+    return signUp(services, { person, body, idempotency: ofPerson(idempotency, person) });
+  },
+
+  /** Each call opens a new session (contract B14), so a repeat under the same Idempotency-Key does too. */
+  async openSession({ body, presented }, services) {
+    const { person } = await signIn(services, body.idToken);
+    const before = presented?.cookie ?? null;
+    if (before !== null) await endSession(services, { token: before, kind: 'browser', reason: 'replaced' });
+    const { token, session } = newSession('browser', person, services);
+    const headers = { 'set-cookie': cookieOf(token) };
+    const answer = { status: 200, body: { success: true }, headers } as const;
+    return openSession(services, person, { session, idempotency: null, answer });
+  },
+
+  async closeSession({ presented }, services) {
+    const token = presented?.cookie ?? null;
+    if (token !== null) await endSession(services, { token, kind: 'browser', reason: 'signed_out' });
+    return { status: 200, body: { success: true }, headers: { 'set-cookie': clearedCookie } };
+  },
+
+  async createCliToken({ body, idempotency }, services) {
+    const { person, verified } = await signIn(services, body.idToken);
+    const { token, session } = newSession('cli', person, services);
+    const { organizationId } = person.organization;
+    const expiresAt = formatTimestamp(session.expiresMs);
+    const answer = { status: 201, body: { token, organizationId, expiresAt } } as const;
+    return openSession(services, person, {
+      session,
+      idempotency: ofPerson(idempotency, verified),
+      answer,
+    });
+  },
+
+  async revokeCliToken({ presented }, services) {
+    const token = presented?.bearer ?? '';
+    if (tokenKind(token) !== 'cli') {
+      const detail =
+        'expected to be called with the token gov_cli_… that is to end; an API key ends by DELETE /api-keys/{keyId}';
+      throw fieldError({ pointer: '/Authorization', in: 'header', code: 'NOT_ALLOWED', detail });
+    }
+    await endSession(services, { token, kind: 'cli', reason: 'signed_out' });
+    return { status: 200, body: { success: true } };
+  },
+
+  async getIdentity({ caller, presented }, services) {
+    const { store } = services;
+    const { type } = caller;
+    if (type === 'data_plane') throw new Error('a hybrid key is of use for signed reports alone');
+    const { projectId, organizationId, environment } = caller.project;
+    const [credential, organization, project] = await Promise.all([
+      type === 'api_key' ? keyNamed(services, caller) : personNamed(services, caller, presented),
+      store.organization(organizationId),
+      store.storedProject(organizationId, projectId),
+    ]);
+    const { name, expiresMs } = credential ?? { name: null, expiresMs: null };
+    const body: Identity = {
+      type,
+      id: caller.id,
+      name,
+      organizationId,
+      organizationName: organization?.name ?? null,
+      projectId,
+      projectName: project?.name ?? null,
+      environment,
+      scopes: [...caller.scopes],
+      expiresAt: expiresMs === null ? null : formatTimestamp(expiresMs),
+    };
+    return { status: 200, body };
+  },
+
+  async getAuthConfiguration(_, { hosting }) {
+    const { identity = null } = hosting ?? {};
+    if (identity === null) {
+      throw new GovError('NOT_FOUND', 'no identity provider is configured here: use API keys');
+    }
+    const { issuer, clientId, scopes } = identity.configuration;
+    return { status: 200, body: { issuer, clientId, scopes: [...scopes] } };
+  },
+};
+
+/** INVALID_CREDENTIAL where nobody can sign in. */
+function identityOf({ hosting }: Services): IdentityProvider {
+  const { identity = null } = hosting ?? {};
+  if (identity !== null) return identity;
+  const detail = 'no identity provider is configured here, so nobody can sign in: use API keys';
+  throw new GovError('INVALID_CREDENTIAL', detail);
+}
+
+/** Who has just signed in at the identity provider; INVALID_CREDENTIAL, also where they have not signed up. */
+async function signIn(
+  services: Services,
+  idToken: string,
+): Promise<{ readonly person: Person; readonly verified: VerifiedPerson }> {
+  const verified = await identityOf(services).verify(idToken, { freshSignIn: true });
+  const { store } = services;
+  const user = await store.user(verified.issuer, verified.subject);
+  const organization = user === null ? null : await store.organization(user.organizationId);
+  if (user !== null && organization !== null) return { person: { user, organization }, verified };
+  const detail = 'expected someone who has signed up; POST /auth/signup with this ID token first';
+  throw new GovError('INVALID_CREDENTIAL', detail);
+}
+
+interface Named {
+  readonly name: string;
+  readonly expiresMs: number | null;
+}
+
+const keyNamed = ({ store }: Services, { id, project }: Caller): Promise<Named | null> =>
+  store.apiKeyOf(project.projectId, id);
+
+/** The person behind what the call was made with, which is checked already; null where it ended meanwhile. */
+async function personNamed(
+  services: Services,
+  { id }: Caller,
+  presented: Presented | null,
+): Promise<Named | null> {
+  const { bearer = null, cookie = null } = presented ?? {};
+  const { store } = services;
+  if (bearer !== null && tokenKind(bearer) === null) {
+    const { issuer, subject, expiresMs } = await identityOf(services).verify(bearer, { freshSignIn: false });
+    const user = await store.user(issuer, subject);
+    return user?.userId === id ? { name: user.name, expiresMs } : null;
+  }
+  const found = await store.session(keyDigest(bearer ?? cookie ?? ''));
+  return found?.user.userId === id ? { name: found.user.name, expiresMs: found.session.expiresMs } : null;
+}

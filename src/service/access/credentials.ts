@@ -1,0 +1,138 @@
+/**
+ * Who a credential belongs to (contract A17, B1-B7): keys here, people in `persons.ts`, data planes in
+ * `plane-keys.ts`. The checksum of a key is tested
+ * before any look-up; what is looked up is a digest, and is believed for at most five seconds, so that a revoked key
+ * is refused within that time in every process, and at once in the one that revoked it (`forget`).
+ * Proven by `test/http/admit/credentials.test.ts`, `test/http/admit/persons.test.ts` and `test/http/admit/revoked.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { isRevoked, refusedCredential } from '../../core/credential.ts';
+import type { ApiKeyRow } from '../../store/port/store.ts';
+import type { Caller } from '../call/handler.ts';
+import { TokenReader } from './token-format.ts';
+import { Persons } from './persons.ts';
+import { PlaneKeys, refuseKind } from './plane-keys.ts';
+import { Recent } from '../call/recent.ts';
+import { planeRulesWith, rulesOf } from '../call/settings.ts';
+import {
+  Denied,
+  missingCredential,
+  missingHybridKey,
+  projectFault,
+  wrongEnvironment,
+  type CredentialOptions,
+  type On,
+  type Shown,
+  type Place,
+  type Unfamiliar,
+} from './shown.ts';
+import { minuteOf, Uses, type Counted } from './uses.ts';
+
+interface KnownKey extends Counted {
+  readonly key: ApiKeyRow;
+  readonly caller: Caller;
+  readonly isDeleted: boolean;
+  readonly as: { readonly projectId: string; readonly keyId: string };
+  readonly untilMs: number;
+}
+
+export class Credentials {
+  readonly uses = new Uses();
+  readonly #options: CredentialOptions;
+  readonly #tokens = new TokenReader();
+  readonly #keys = new Recent<KnownKey>(limits.credentialCacheKeys);
+  readonly #persons: Persons | null;
+  readonly #planes: PlaneKeys | null;
+
+  constructor(options: CredentialOptions) {
+    const { hosting } = options;
+    this.#options = options;
+    this.#persons = hosting === null ? null : new Persons({ ...options, hosting, uses: this.uses });
+    this.#planes = hosting === null ? null : new PlaneKeys({ ...options, hosting });
+  }
+
+  /**
+   * The caller, at once where a key was looked up less than five seconds ago. UNAUTHENTICATED where nothing is shown;
+   * INVALID_CREDENTIAL for what is unknown, malformed, revoked and expired alike; ENVIRONMENT_MISMATCH for a key or
+   * project of the other environment; VALIDATION_ERROR and NOT_FOUND for the project that is named.
+   */
+  identify(shown: Shown, place: Place): Caller | Unfamiliar {
+    const { token } = shown;
+    if (token === null && place.forPlane === true) throw missingHybridKey();
+    if (token === null) {
+      const person = this.#persons?.byCookie(shown, place) ?? null;
+      if (person === null) throw missingCredential();
+      return person;
+    }
+    const { kind, digest } = this.#tokens.read(token);
+    if (this.#planes !== null) {
+      refuseKind(kind, place.forPlane === true);
+      if (kind === 'hyb') return this.#planes.byToken(token, { shown, place });
+    }
+    if (kind !== 'live' && kind !== 'test') {
+      const person = this.#persons?.byToken(token, kind, { shown, place }) ?? null;
+      if (person === null) throw refusedCredential();
+      return person;
+    }
+    if ((kind === 'live') !== (place.environment === 'production')) throw wrongEnvironment(place.environment);
+    const name = digest.toString('latin1');
+    const nowMs = this.#options.now();
+    const known = this.#keys.get(name, nowMs);
+    if (known !== null) return this.#accept(name, known, { shown, place, nowMs });
+    return {
+      isNew: !this.#keys.has(name),
+      lookUp: async () => {
+        const found = await this.#keys.find(name, () => this.#ask(digest));
+        return this.#accept(name, found, { shown, place, nowMs: this.#options.now() });
+      },
+    };
+  }
+
+  async #ask(digest: Buffer): Promise<KnownKey> {
+    const { store, hosting, now, settings } = this.#options;
+    const found = await store.apiKey(digest);
+    if (found === null) throw refusedCredential();
+    const { key, project, stored } = found;
+    const { keyId, scopes, digest: own } = key;
+    const isPlane = stored === null || hosting === null;
+    const rules = isPlane
+      ? planeRulesWith(settings?.())
+      : rulesOf(stored, hosting.quotas[project.environment]);
+    return {
+      key,
+      caller: {
+        id: keyId,
+        type: 'api_key',
+        credential: { kind: 'key', digest: own },
+        project,
+        scopes,
+        rules,
+      },
+      isDeleted: stored !== null && stored.deletedMs !== null,
+      as: { projectId: key.projectId, keyId },
+      untilMs: now() + limits.credentialCacheSeconds * 1000,
+      usedMinute: minuteOf(key.lastUsedMs),
+    };
+  }
+
+  #accept(name: string, known: KnownKey, { shown, place, nowMs }: On & { nowMs: number }): Caller {
+    const { key, caller, isDeleted } = known;
+    if (isDeleted) throw refusedCredential();
+    if (isRevoked(key, nowMs)) throw new Denied(caller, refusedCredential());
+    if (key.expiresMs !== null && key.expiresMs <= nowMs) throw new Denied(caller, refusedCredential());
+    const { projectId, environment } = caller.project;
+    if (environment !== place.environment) throw wrongEnvironment(place.environment);
+    if (shown.project !== null && shown.project !== projectId) {
+      throw projectFault('NOT_ALLOWED', `expected ${projectId}, which the key is of, or no such header`);
+    }
+    this.uses.add(name, known, nowMs);
+    return caller;
+  }
+
+  /** What is remembered of the key, project, user or data plane with this id is asked for anew from now on. O(n). */
+  forget(id: string): void {
+    this.#keys.forget(({ key }) => key.keyId === id || key.projectId === id);
+    this.#persons?.forget(id);
+    this.#planes?.forget(id);
+  }
+}

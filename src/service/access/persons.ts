@@ -1,0 +1,165 @@
+/**
+ * People as callers (contract A15, B2, B14; design of the tenancy): by session cookie, by token of the command line,
+ * by ID token. Each acts on its organization with every scope, and on the project that `Gov-Project` names.
+ * Proven by `test/service/access/persons.test.ts` and `test/http/admit/persons.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { refusedCredential } from '../../core/credential.ts';
+import type { StoredOrganization, StoredSession } from '../../store/port/store.ts';
+import { notFound, type Caller } from '../call/handler.ts';
+import { keyDigest, type KeyKind } from './token-format.ts';
+import { Recent } from '../call/recent.ts';
+import { rulesOf } from '../call/settings.ts';
+import {
+  projectFault,
+  type CredentialOptions,
+  type On,
+  type Place,
+  type Shown,
+  type Unfamiliar,
+} from './shown.ts';
+import { minuteOf, type Counted, type Uses } from './uses.ts';
+
+interface PersonOptions extends CredentialOptions {
+  readonly hosting: NonNullable<CredentialOptions['hosting']>;
+  readonly uses: Uses;
+}
+
+interface Known {
+  readonly userId: string;
+  readonly organization: StoredOrganization;
+  /** Null where the person came with an ID token. */
+  readonly session: { readonly stored: StoredSession; readonly counted: Counted } | null;
+  readonly untilMs: number;
+}
+
+const idleMs = limits.sessionIdleMinutes * 60_000;
+
+export class Persons {
+  readonly #options: PersonOptions;
+  readonly #known = new Recent<Known>(limits.credentialCacheKeys);
+
+  constructor(options: PersonOptions) {
+    this.#options = options;
+  }
+
+  /** Null where no cookie is shown. */
+  byCookie(shown: Shown, place: Place): Unfamiliar | null {
+    const { cookie } = shown;
+    if (cookie === null) return null;
+    const digest = keyDigest(cookie);
+    return this.#unfamiliar('browser', digest, {
+      ask: () => this.#bySession(digest, 'browser'),
+      shown,
+      place,
+    });
+  }
+
+  /** Null for what is neither a token of the command line nor a JWT. `kind`: of a well-formed `gov_` token. */
+  byToken(token: string, kind: KeyKind | null, on: On): Unfamiliar | null {
+    if (kind !== 'cli' && !isJwt(token)) return null;
+    const digest = keyDigest(token);
+    return kind === 'cli'
+      ? this.#unfamiliar('cli', digest, { ask: () => this.#bySession(digest, 'cli'), ...on })
+      : this.#unfamiliar('id', digest, { ask: () => this.#byIdToken(token), ...on });
+  }
+
+  #unfamiliar(
+    kind: StoredSession['kind'] | 'id',
+    digest: Buffer,
+    { ask, shown, place }: On & { ask: () => Promise<Known> },
+  ): Unfamiliar {
+    // with the kind, so that a cookie is not taken for a token that was found, nor the other way round
+    const name = `${kind} ${digest.toString('latin1')}`;
+    return {
+      isNew: !this.#known.has(name),
+      lookUp: async () => {
+        const known = this.#known.get(name, this.#options.now()) ?? (await this.#known.find(name, ask));
+        this.#accept(name, known);
+        return this.#callerIn(known, shown.project, place);
+      },
+    };
+  }
+
+  async #bySession(digest: Buffer, kind: StoredSession['kind']): Promise<Known> {
+    const found = await this.#options.store.session(digest);
+    if (found === null || found.session.kind !== kind) throw refusedCredential();
+    const { session, user, organization } = found;
+    const counted = { usedMinute: minuteOf(session.lastUsedMs), as: { digest } };
+    return {
+      userId: user.userId,
+      organization,
+      session: { stored: session, counted },
+      untilMs: this.#untilMs(),
+    };
+  }
+
+  async #byIdToken(idToken: string): Promise<Known> {
+    const { store, hosting } = this.#options;
+    if (hosting.identity === null) throw refusedCredential();
+    const { issuer, subject } = await hosting.identity.verify(idToken, { freshSignIn: false });
+    const user = await store.user(issuer, subject);
+    const organization = user === null ? null : await store.organization(user.organizationId);
+    if (user === null || organization === null) {
+      const detail = 'expected someone who has signed up; POST /auth/signup with this ID token first';
+      throw new GovError('INVALID_CREDENTIAL', detail);
+    }
+    return { userId: user.userId, organization, session: null, untilMs: this.#untilMs() };
+  }
+
+  #untilMs(): number {
+    return this.#options.now() + limits.credentialCacheSeconds * 1000;
+  }
+
+  /** INVALID_CREDENTIAL once the session was ended or is past its time; a browser's, once it was not used for an hour. */
+  #accept(name: string, { session }: Known): void {
+    if (session === null) return;
+    const nowMs = this.#options.now();
+    const { kind, endedMs, lastUsedMs, expiresMs } = session.stored;
+    const isIdle = kind === 'browser' && nowMs - lastUsedMs > idleMs;
+    if (endedMs !== null || expiresMs <= nowMs || isIdle) throw refusedCredential();
+    this.#options.uses.add(name, session.counted, nowMs);
+  }
+
+  /** The person in the project that is named or, where none has to be, in the home of the organization. */
+  async #callerIn(
+    { userId, organization, session }: Known,
+    named: string | null,
+    { environment, needsProject }: Place,
+  ): Promise<Caller> {
+    if (named === null && needsProject) {
+      throw projectFault('MISSING_FIELD', 'expected the header Gov-Project: prj_…, which names the project');
+    }
+    const { organizationId, home } = organization;
+    const projectId = named ?? home[environment];
+    const { store, hosting } = this.#options;
+    const stored = projectPattern.test(projectId)
+      ? await store.storedProject(organizationId, projectId)
+      : null;
+    // the home is one that is deleted where none is left, or for a moment, until the new one is known here
+    if (stored === null || (named !== null && stored.deletedMs !== null)) throw notFound('project');
+    const { project } = stored;
+    // the home is one of the other environment where there is no project of this one
+    if (named !== null && project.environment !== environment) {
+      const detail = `expected a project of the ${environment} environment; others are under the other base path`;
+      throw new GovError('ENVIRONMENT_MISMATCH', detail);
+    }
+    const rules = rulesOf(stored, hosting.quotas[project.environment]);
+    const credential =
+      session === null ? null : ({ kind: 'session', digest: session.stored.digest } as const);
+    return { id: userId, type: 'person', credential, project, scopes: ['*'], rules };
+  }
+
+  /** What is remembered of a user, or of people whose home this project is. */
+  forget(id: string): void {
+    this.#known.forget(
+      ({ userId, organization: { home } }) => userId === id || Object.values(home).includes(id),
+    );
+  }
+}
+
+const isJwt = (token: string): boolean =>
+  token.length <= limits.idTokenChars && /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
+
+const projectPattern = /^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$/;

@@ -1,0 +1,127 @@
+/**
+ * Projects of an organization and their settings (interface §4.10; contract I3-I5, Z11). Proven by
+ * `test/service/access/projects.test.ts`.
+ */
+import type { ListedProject, ProjectDetail } from '../../contract/projects.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { NamedProject, NewTenant, StoredProject } from '../../store/port/store.ts';
+import { grewBeside, keyReused } from '../events/append.ts';
+import { believed, requiredOf } from '../events/asking.ts';
+import { idempotencyWrite, type Handlers } from '../call/handler.ts';
+import { projectCreated, projectDeleted, projectUpdated } from './project-events.ts';
+import { fieldError } from '../call/schema.ts';
+import type { Services } from '../dependencies.ts';
+import { changesOf, settingsChange, settingsOf } from '../call/settings.ts';
+import { changeProject, livingProject } from './tenant-change.ts';
+
+const scope = 'projects:write';
+
+export const projects: Pick<
+  Handlers,
+  'createProject' | 'listProjects' | 'getProject' | 'updateProject' | 'deleteProject'
+> = {
+  async createProject({ body, caller, basePath, idempotency }, services) {
+    const { organizationId, projectId: calledFrom } = caller.project;
+    const { project, genesis } = hostingOf(services).makeProject(organizationId, body.environment);
+    const nowMs = services.now();
+    const stored: StoredProject = {
+      project,
+      name: body.name,
+      settings: '{}',
+      quotas: {},
+      createdMs: nowMs,
+      updatedMs: nowMs,
+      deletedMs: null,
+    };
+    const event = () => projectCreated(stored, { nowMs, salt: services.salt, by: caller });
+    const { projectId: id } = project;
+    const answer = {
+      status: 201,
+      body: { id, name: body.name, environment: body.environment, createdAt: formatTimestamp(nowMs) },
+      headers: { location: `${basePath}/projects/${id}` },
+    } as const;
+    const kept = idempotencyWrite(idempotency, answer).idempotency;
+    const asking = { caller, scopes: [scope] } as const;
+    const tenant: NewTenant = {
+      by: requiredOf(asking, nowMs),
+      organization: null,
+      user: null,
+      projects: [{ stored, leaves: [genesis, event()], keys: [] }],
+      toHome: [event()],
+      ...(kept === undefined ? {} : { idempotency: { ...kept, projectId: calledFrom } }),
+    };
+    const created = await believed(services, asking, () => services.store.createTenant(tenant));
+    if (created.outcome === 'key_reused') throw keyReused();
+    if (created.outcome === 'replayed') return { replayed: created.response };
+    services.checkpoints.grew(id);
+    if (created.home !== undefined) grewBeside(services, created.home);
+    return answer;
+  },
+
+  async listProjects({ caller }, { store }) {
+    const found = await store.projects(caller.project.organizationId);
+    return { status: 200, body: { data: found.map(listedBody) } };
+  },
+
+  async getProject({ params, caller }, services) {
+    return { status: 200, body: projectBody(await livingProject(services, caller, params.projectId)) };
+  },
+
+  async updateProject({ params, body, caller }, services) {
+    const { name, settings = {}, ...readOnly } = body;
+    const { projectId } = params;
+    const changed = await changeProject(services, { caller, scope, projectId }, (stored, nowMs) => {
+      refuseReadOnly(readOnly, projectBody(stored));
+      const named = name === undefined ? {} : { name };
+      const change = settingsChange(stored, settings);
+      const changes = { ...changesOf({ name: stored.name }, named), ...change.changes };
+      if (Object.keys(changes).length === 0) return null;
+      return {
+        effect: { ...named, settings: change.text },
+        event: () =>
+          projectUpdated(stored, { nowMs, salt: services.salt, by: caller }, { changes, text: change.text }),
+      };
+    });
+    return { status: 200, body: projectBody(changed) };
+  },
+
+  async deleteProject({ params, caller }, services) {
+    await changeProject(services, { caller, scope, projectId: params.projectId }, (stored, nowMs) => ({
+      effect: { deletedMs: nowMs },
+      event: () => projectDeleted(stored, { nowMs, salt: services.salt, by: caller }),
+    }));
+    return { status: 200, body: { deleted: true } };
+  },
+};
+
+export function hostingOf({ hosting }: Pick<Services, 'hosting'>) {
+  if (hosting === null) throw new Error('expected a hosted service: a plane has one project');
+  return hosting;
+}
+
+const listedBody = ({ project, name, createdMs, updatedMs }: NamedProject): ListedProject => ({
+  id: project.projectId,
+  name,
+  environment: project.environment,
+  createdAt: formatTimestamp(createdMs),
+  updatedAt: formatTimestamp(updatedMs),
+});
+
+function projectBody(stored: StoredProject): ProjectDetail {
+  const { legalHold: _hold, thresholds: _thresholds, ...settings } = settingsOf(stored);
+  return { ...listedBody(stored), settings };
+}
+
+/** READ_ONLY_FIELD: what an answer says of a project may be put back, and nothing else (contract A4). */
+function refuseReadOnly(sent: Readonly<Record<string, unknown>>, body: ProjectDetail): void {
+  for (const [name, value] of Object.entries(sent)) {
+    const is = body[name as keyof ProjectDetail];
+    if (value === is) continue;
+    throw fieldError({
+      pointer: `/${name}`,
+      in: 'body',
+      code: 'READ_ONLY_FIELD',
+      detail: `expected no ${name}, or the one it has: ${String(is)}; it cannot be set`,
+    });
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * Known credentials that were refused, as events of their project (contract O8; reliability S41): at most
+ * `limits.failedAuthorizationsPerMinute` a minute and project, so that whoever is refused in a loop fills no log; how
+ * many were left out stands in the next one. Proven by `test/service/access/refusals.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { append, unmetered } from '../events/append.ts';
+import { refused } from './project-events.ts';
+import type { Services } from '../dependencies.ts';
+
+interface Minute {
+  readonly minute: number;
+  recorded: number;
+  /** Left out since the last one that was recorded. */
+  unrecorded: number;
+}
+
+const projectsHeld = 10_000;
+
+/** What `Services.denied` does in a hosted service. The event is appended beside the answer, which never waits. */
+export function refusalTeller(services: Services): NonNullable<Services['denied']> {
+  const minutes = new Map<string, Minute>();
+  return ({ id, type, project }, { operation, code }) => {
+    const { now, salt, log } = services;
+    const { projectId } = project;
+    const nowMs = now();
+    const minute = Math.floor(nowMs / 60_000);
+    const known = minutes.get(projectId);
+    const unrecorded = known?.unrecorded ?? 0;
+    const recorded = known?.minute === minute ? known.recorded : 0;
+    if (known !== undefined && recorded >= limits.failedAuthorizationsPerMinute) {
+      known.unrecorded += 1;
+      return;
+    }
+    if (minutes.size >= projectsHeld) minutes.clear();
+    minutes.set(projectId, { minute, recorded: recorded + 1, unrecorded: 0 });
+    const event = refused({ operation, code, unrecorded }, { nowMs, salt, by: { id, type } });
+    append(services, { projectId, leaves: [event], meter: unmetered }).catch((error: unknown) => {
+      log.warn({ err: error, projectId, operation, code }, 'a refused request could not be recorded');
+    });
+  };
+}

@@ -1,0 +1,121 @@
+/**
+ * Erasure (contract I11; docs/explanation/how-erasure-works.md): salts and values of an event or decision go, or all about a subject; digests,
+ * leaves and proofs stay. One append of the `gov.erasure/1` leaf, the audit event and the changed bodies; a crash before
+ * the store answers leaves all of it or none. Proven by `test/service/erasure/handlers.test.ts`.
+ */
+import type { Erasure, ErasureDone, ErasureWhole } from '../../contract/erasure.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { readErasure, type ErasureTarget } from '../../core/decided/erasure.ts';
+import type { Leaf } from '../../store/port/store.ts';
+import { idempotencyWrite, notFound, type Handlers, type PlainAnswer } from '../call/handler.ts';
+import { erase } from './erase.ts';
+import { erasureRequest, requireSecondPerson } from './request.ts';
+import { findTargets, type Found } from './targets.ts';
+import { listPage, pageLimit } from '../call/pages.ts';
+
+const scope = 'erasure:write';
+const reasonDefault = 'unspecified';
+
+export const erasures: Pick<Handlers, 'createErasure' | 'listErasures' | 'getErasure'> = {
+  async createErasure({ body, caller, basePath, idempotency }, services) {
+    const { reasonCode = reasonDefault, dryRun = false } = body;
+    const isTwo = caller.rules.settings.requireTwoPersonErasure;
+    if (dryRun) {
+      const { targets, complete, hasKey = false } = await findTargets(services, caller, body);
+      const request = isTwo ? { request: erasureRequest(services, caller, body) } : {};
+      const told = done(null, { targets, complete, dryRun, keyDestroyed: hasKey });
+      return { status: 200, body: { ...told, ...request } };
+    }
+    const requested = isTwo ? { requestedMs: await requireSecondPerson(services, caller, body) } : {};
+    const composed = (erasureId: string, told: Told) =>
+      ({
+        status: 201,
+        body: done(erasureId, told),
+        headers: { location: `${basePath}/erasures/${erasureId}` },
+      }) as const satisfies PlainAnswer;
+    for (let attempt = 1; ; attempt++) {
+      const found = await findTargets(services, caller, body);
+      const told = toldOf(found, { destroysKey: attempt < attempts });
+      const { targets, keyDestroyed } = told;
+      if (targets.length === 0 && !keyDestroyed) return { status: 200, body: done(null, told) };
+      try {
+        const erased = await erase(services, {
+          project: caller.project,
+          asking: { caller, scopes: [scope] },
+          targets,
+          reasonCode,
+          ...requested,
+          ...(found.subject === undefined ? {} : { subject: found.subject, destroysKey: keyDestroyed }),
+          kept: (erasureId) => idempotencyWrite(idempotency, composed(erasureId, told)),
+        });
+        return 'replayed' in erased ? erased : composed(erased.erasureId, told);
+      } catch (error) {
+        // more may have been recorded about the subject since
+        if (!keyDestroyed || !(error instanceof GovError) || error.code !== 'CONFLICT') throw error;
+      }
+    }
+  },
+
+  async listErasures({ query, caller }, services) {
+    const { projectId } = caller.project;
+    const { rows, nextCursor } = await listPage(services, {
+      scope: { list: 'erasures', projectId, filters: {} },
+      cursor: query.cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: (page: { after?: number; limit: number }) =>
+        services.store.leavesOf(projectId, { type: 'gov.erasure/1' }, { ...page, order: 'desc' }),
+      position: ({ index }) => index,
+    });
+    return { status: 200, body: { data: rows.map((leaf) => summaryOf(leaf)), nextCursor } };
+  },
+
+  async getErasure({ params, caller }, { store }) {
+    const leaf = await store.leafOf(caller.project.projectId, 'gov.erasure/1', params.erasureId);
+    if (leaf === null) throw notFound('erasure');
+    const { targets } = recordOf(leaf);
+    const body: ErasureWhole = {
+      ...summaryOf(leaf),
+      targets: targets.map(({ index, digests }) => ({ sequence: index, digests: [...digests] })),
+    };
+    return { status: 200, body };
+  },
+};
+
+/** The last one leaves the key of a subject, of whom more keeps being recorded. */
+const attempts = 3;
+
+interface Told extends Pick<ErasureDone, 'complete' | 'dryRun' | 'keyDestroyed'> {
+  readonly targets: readonly ErasureTarget[];
+}
+
+/** A key that is not destroyed now, but there, is asked for again. */
+function toldOf(found: Found, { destroysKey }: { readonly destroysKey: boolean }): Told {
+  const { targets, complete, hasKey = false } = found;
+  const keyDestroyed = found.destroysKey === true && destroysKey;
+  return { targets, complete: complete && (keyDestroyed || !hasKey), dryRun: false, keyDestroyed };
+}
+
+const done = (erasureId: string | null, { targets, ...told }: Told): ErasureDone => ({
+  erasureId,
+  ...counted(targets),
+  ...told,
+});
+
+const counted = (targets: readonly ErasureTarget[]) => ({
+  leaves: targets.length,
+  fields: targets.reduce((sum, { digests }) => sum + digests.length, 0),
+});
+
+function recordOf(leaf: Leaf) {
+  const erasure = readErasure(leaf.record);
+  if (erasure === null)
+    throw new GovError('STORAGE_FAULT', `leaf ${leaf.index} is not the erasure it should be`);
+  return erasure;
+}
+
+function summaryOf(leaf: Leaf): Erasure {
+  const { erasureId, reasonCode, requestedAt, executedAt, keyDestroyed, targets } = recordOf(leaf);
+  const times = { requestedAt, executedAt };
+  return { erasureId, sequence: leaf.index, reasonCode, ...times, keyDestroyed, ...counted(targets) };
+}

@@ -1,0 +1,208 @@
+/**
+ * Retention (contract I11; docs/how-to/keep-and-prune.md): bodies older than a project keeps them are erased, a bounded batch at a time,
+ * each by a `gov.erasure/1` leaf with reason `retention`. Records, hashes and proofs stay; a legal hold stops it. Several
+ * processes may sweep at once: what one has erased the store refuses to the other, which goes on behind it. A crash
+ * between two batches leaves the rest to the next sweep. Proven by `test/service/erasure/retention.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { readErasure, type ErasureTarget } from '../../core/decided/erasure.ts';
+import { storedDigests } from '../../core/event/disclosure.ts';
+import { systemRun } from '../../core/event/record.ts';
+import { parseTimestamp } from '../../core/time.ts';
+import type { Leaf, Project } from '../../store/port/store.ts';
+import { byOperator } from '../events/asking.ts';
+import { erase, standingSettings } from './erase.ts';
+import type { Services } from '../dependencies.ts';
+
+export const retentionReason = 'retention';
+
+const dayMs = 86_400_000;
+/** The first one soon after the start: a process that is started anew every day sweeps too. */
+const firstAfterMs = 60_000;
+const chunkLeaves = 200;
+
+/** Sweeps once a day; the answer ends it. `projectId`: of a plane; null where all projects of a service are meant. */
+export function startRetention(services: Services, projectId: string | null): () => void {
+  const ended = new AbortController();
+  let timer: NodeJS.Timeout;
+  const sweep = async (): Promise<void> => {
+    try {
+      await sweepRetention(services, { projectId, signal: ended.signal });
+    } catch (error) {
+      if (!ended.signal.aborted) services.log.warn({ err: error }, 'retention could not be applied yet');
+    }
+    wait(dayMs);
+  };
+  const wait = (ms: number): void => {
+    if (ended.signal.aborted) return;
+    timer = setTimeout(() => void sweep(), ms);
+    timer.unref();
+  };
+  wait(firstAfterMs);
+  return () => {
+    ended.abort();
+    clearTimeout(timer);
+  };
+}
+
+interface Sweep {
+  readonly projectId: string | null;
+  readonly signal: AbortSignal;
+}
+
+/** Answers how many events and decisions lost their bodies. */
+export async function sweepRetention(services: Services, { projectId, signal }: Sweep): Promise<number> {
+  let erased = 0;
+  for await (const project of projectsOf(services, projectId)) {
+    if (signal.aborted) break;
+    const leaves = await sweepProject(services, project, signal);
+    if (leaves > 0)
+      services.log.info({ projectId: project.projectId, leaves }, 'bodies past their retention are erased');
+    erased += leaves;
+  }
+  return erased;
+}
+
+const pageProjects = 100;
+
+async function* projectsOf({ store }: Services, projectId: string | null): AsyncGenerator<Project, void> {
+  if (projectId !== null) {
+    const project = await store.project(projectId);
+    if (project !== null) yield project;
+    return;
+  }
+  for (let after: string | undefined; ;) {
+    const page = { ...(after === undefined ? {} : { after }), limit: pageProjects };
+    const found = await store.everyProject({}, page);
+    for (const { project } of found) yield project;
+    if (found.length < pageProjects) return;
+    after = found.at(-1)?.project.projectId;
+  }
+}
+
+/** How long bodies of a project are kept; null: for good, or as long as a legal hold is set. */
+async function keptMs(services: Services, project: Project): Promise<number | null> {
+  const { settings } = await standingSettings(services, project);
+  const { retentionDays, legalHold } = settings;
+  if (legalHold || retentionDays === null) return null;
+  const least = project.environment === 'production' ? limits.retentionDaysProduction : 0;
+  return Math.max(retentionDays, least) * dayMs;
+}
+
+async function sweepProject(services: Services, project: Project, signal: AbortSignal): Promise<number> {
+  const kept = await keptMs(services, project);
+  if (kept === null) return 0;
+  const slice = services.slices.of(project.projectId);
+  const batch = new Batch(services, project);
+  const pruned = await services.store.prunedBelow(project.projectId);
+  let from = Math.max(pruned, await firstUnswept(services, project));
+  for (;;) {
+    await slice.next();
+    if (signal.aborted) return batch.erased;
+    const range = { from, to: from + chunkLeaves };
+    const leaves = await services.store.leaves(project.projectId, 'audit', range);
+    for (const leaf of leaves) {
+      const recordedMs = timeOf(leaf);
+      if (recordedMs !== null && recordedMs >= services.now() - kept) {
+        await batch.flush();
+        return batch.erased;
+      }
+      if (recordedMs !== null && !(await batch.add(leaf))) return batch.erased;
+    }
+    if (leaves.length < chunkLeaves) {
+      await batch.flush();
+      return batch.erased;
+    }
+    from += chunkLeaves;
+  }
+}
+
+/** Targets of the next erasure. */
+class Batch {
+  erased = 0;
+  readonly #services: Services;
+  readonly #project: Project;
+  #targets: ErasureTarget[] = [];
+  #digests = 0;
+
+  constructor(services: Services, project: Project) {
+    this.#services = services;
+    this.#project = project;
+  }
+
+  /** False where a legal hold was set meanwhile. */
+  async add({ index, disclosures }: Leaf): Promise<boolean> {
+    const digests = disclosures === null ? [] : (storedDigests(disclosures) ?? []);
+    if (digests.length === 0) return true;
+    const isFull =
+      this.#targets.length === limits.erasureTargets ||
+      this.#digests + digests.length > limits.erasureDigests;
+    if (isFull && !(await this.flush())) return false;
+    this.#targets.push({ index, digests });
+    this.#digests += digests.length;
+    return true;
+  }
+
+  async flush(): Promise<boolean> {
+    const targets = this.#targets;
+    if (targets.length === 0) return true;
+    this.#targets = [];
+    this.#digests = 0;
+    try {
+      const reasonCode = retentionReason;
+      await erase(this.#services, { project: this.#project, asking: byOperator, targets, reasonCode });
+    } catch (error) {
+      if (!(error instanceof GovError) || error.code !== 'CONFLICT') throw error;
+      return this.#afresh(targets);
+    }
+    this.erased += targets.length;
+    return true;
+  }
+
+  /** Another process, or a person, erased some of it: one by one what is left. */
+  async #afresh(targets: readonly ErasureTarget[]): Promise<boolean> {
+    if ((await keptMs(this.#services, this.#project)) === null) return false;
+    const { store } = this.#services;
+    const { projectId } = this.#project;
+    const left: ErasureTarget[] = [];
+    for (const { index } of targets) {
+      const leaf = await store.leaf(projectId, index);
+      const digests = storedDigests(leaf?.disclosures ?? '[]') ?? [];
+      if (digests.length > 0) left.push({ index, digests });
+    }
+    this.#targets = left;
+    this.#digests = left.reduce((sum, { digests }) => sum + digests.length, 0);
+    return this.flush();
+  }
+}
+
+/** When an event or decision was recorded; null of what keeps its body. */
+function timeOf({ record }: Leaf): number | null {
+  const { type, runId, serverTimestamp, evaluatedAt } = JSON.parse(record) as Record<
+    string,
+    string | undefined
+  >;
+  if (type === 'gov.event/1') return runId === systemRun ? null : parseTimestamp(serverTimestamp ?? '');
+  if (type === 'gov.evaluation/1' || type === 'gov.decision/1') return parseTimestamp(evaluatedAt ?? '');
+  return null;
+}
+
+/** Erasures that are looked at for the newest one of retention; beyond, the log is read from its start. */
+const lookedAt = 1000;
+
+/** Retention goes through the log in order, so all before what it erased last is swept. */
+async function firstUnswept({ store }: Services, { projectId }: Project): Promise<number> {
+  let after: number | undefined;
+  for (let seen = 0; seen < lookedAt; seen += 100) {
+    const page = { ...(after === undefined ? {} : { after }), limit: 100, order: 'desc' } as const;
+    const leaves = await store.leavesOf(projectId, { type: 'gov.erasure/1' }, page);
+    for (const { record } of leaves) {
+      const erasure = readErasure(record);
+      if (erasure?.reasonCode === retentionReason) return (erasure.targets.at(-1)?.index ?? -1) + 1;
+    }
+    if (leaves.length < 100) return 0;
+    after = leaves.at(-1)?.index;
+  }
+  return 0;
+}

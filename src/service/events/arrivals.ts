@@ -1,0 +1,245 @@
+/**
+ * Events as they come, for any number of readers. Who waits costs next to nothing: however many readers a project has,
+ * its log is looked at once when it grew, for all of them, and each picks what matches its filter out of the newest
+ * events, which are held in memory as long as somebody waits. A reader further back reads the store by itself. Readers
+ * are woken at once by what comes after a pause, then at most every `limits.streamWakeMs`.
+ * Proven by `test/service/events/arrivals.test.ts` and `test/http/stream.engines.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import type { Leaf, StoreReader } from '../../store/port/store.ts';
+import { openLeaf } from './handlers.ts';
+import type { Tail } from './tail.ts';
+
+export interface NewEventFilter {
+  readonly runId?: string;
+  readonly eventType?: string;
+}
+
+export interface NewEvents {
+  readonly events: readonly NewEvent[];
+  /** All up to this leaf index was looked at; the next page comes after it. */
+  readonly after: number;
+  /** Whether there may be more at once; else one is woken. */
+  readonly more: boolean;
+}
+
+/** An event in a page. */
+export class NewEvent {
+  readonly index: number;
+  readonly bytes: number;
+  readonly #leaf: Leaf;
+  #text: string | null | undefined;
+  #names: Required<NewEventFilter> | undefined;
+
+  constructor(leaf: Leaf) {
+    this.#leaf = leaf;
+    this.index = leaf.index;
+    this.bytes = leaf.record.length + (leaf.disclosures?.length ?? 0);
+  }
+
+  /** As JSON, made once for all readers; null where the leaf is no event. Throws as `openLeaf`. */
+  get text(): string | null {
+    if (this.#text === undefined) {
+      const event = openLeaf(this.#leaf);
+      this.#text = event === null ? null : JSON.stringify(event);
+    }
+    return this.#text;
+  }
+
+  matches({ runId, eventType }: NewEventFilter): boolean {
+    this.#names ??= JSON.parse(this.#leaf.record) as Required<NewEventFilter>;
+    if (runId !== undefined && runId !== this.#names.runId) return false;
+    return eventType === undefined || eventType === this.#names.eventType;
+  }
+}
+
+/** A reader of one project. */
+export interface NewEventReader {
+  /**
+   * Events after a leaf index, oldest first, at most `limits.streamPageEvents`, and no more than make up
+   * `limits.streamPageBytes` if they are as large as those before. Rejects as the store does.
+   */
+  read(after: number): Promise<NewEvents>;
+  end(): void;
+}
+
+/** Events of which nothing is known yet. */
+const surelyFit = Math.floor(limits.streamPageBytes / limits.eventBytes);
+
+/** How many events of the size of these make up a page; null where there are none. */
+function fitting(events: readonly NewEvent[]): number | null {
+  if (events.length === 0) return null;
+  const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
+  const count = Math.floor((limits.streamPageBytes * events.length) / bytes);
+  return Math.max(1, Math.min(limits.streamPageEvents, count));
+}
+
+type Reads = Pick<StoreReader, 'eventsAfter' | 'head'>;
+
+interface Watched {
+  readonly newest: Newest;
+  readonly wakes: Set<() => void>;
+  readonly end: () => void;
+  wokenAt: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export class EventTails {
+  readonly #store: Reads;
+  readonly #tail: Pick<Tail, 'watch'>;
+  readonly #watched = new Map<string, Watched>();
+
+  constructor({ store, tail }: { readonly store: Reads; readonly tail: Pick<Tail, 'watch'> }) {
+    this.#store = store;
+    this.#tail = tail;
+  }
+
+  /** Calls `wake` when there may be events to read, soon after they became durable. */
+  watch(projectId: string, filter: NewEventFilter, wake: () => void): NewEventReader {
+    const watched = this.#watched.get(projectId) ?? this.#start(projectId);
+    watched.wakes.add(wake);
+    let limit = surelyFit;
+    return {
+      read: async (after) => {
+        const page = await watched.newest.read(filter, after, limit);
+        limit = fitting(page.events) ?? limit;
+        return page;
+      },
+      end: () => {
+        watched.wakes.delete(wake);
+        if (watched.wakes.size > 0 || this.#watched.get(projectId) !== watched) return;
+        this.#watched.delete(projectId);
+        clearTimeout(watched.timer);
+        watched.end();
+      },
+    };
+  }
+
+  #start(projectId: string): Watched {
+    const watched: Watched = {
+      newest: new Newest(this.#store, projectId),
+      wakes: new Set(),
+      end: this.#tail.watch(projectId, () => grew(watched)),
+      wokenAt: -Infinity,
+      timer: undefined,
+    };
+    this.#watched.set(projectId, watched);
+    return watched;
+  }
+}
+
+function grew(watched: Watched): void {
+  watched.newest.grew();
+  if (watched.timer !== undefined) return;
+  const waitMs = watched.wokenAt + limits.streamWakeMs - performance.now();
+  if (waitMs <= 0) wakeAll(watched);
+  else watched.timer = setTimeout(() => wakeAll(watched), waitMs).unref();
+}
+
+function wakeAll(watched: Watched): void {
+  watched.timer = undefined;
+  watched.wokenAt = performance.now();
+  for (const wake of watched.wakes) wake();
+}
+
+/** The newest events of a project: all with an index from `from` to before `to`. */
+const tellsErasure = ({ record }: Leaf): boolean => record.includes('"eventType":"erasure.executed"');
+
+class Newest {
+  readonly #store: Reads;
+  readonly #projectId: string;
+  #events: NewEvent[] = [];
+  #bytes = 0;
+  #from = Infinity;
+  #to = -1;
+  /** Whether the log grew since it was looked at last. */
+  #stale = true;
+  /** Whether the last look found a whole page, so that there may be more. */
+  #behind = false;
+  #failed = false;
+  #looking: Promise<void> | undefined;
+
+  constructor(store: Reads, projectId: string) {
+    this.#store = store;
+    this.#projectId = projectId;
+  }
+
+  grew(): void {
+    this.#stale = true;
+  }
+
+  /** `limit`: of events that are read for this reader alone. */
+  async read(filter: NewEventFilter, after: number, limit: number): Promise<NewEvents> {
+    // one that began before the log grew may have missed it; one that begins from now on has not
+    if (this.#looking !== undefined) await this.#looking;
+    if (this.#stale || this.#looking !== undefined) await (this.#looking ??= this.#look());
+    if (this.#failed || after < this.#from - 1) return this.#readStore(filter, after, limit);
+    const found: NewEvent[] = [];
+    for (const event of this.#events) {
+      if (event.index <= after || !event.matches(filter)) continue;
+      found.push(event);
+      if (found.length === limits.streamPageEvents) return { events: found, after: event.index, more: true };
+    }
+    return { events: found, after: Math.max(after, this.#to - 1), more: this.#behind };
+  }
+
+  async #readStore(filter: NewEventFilter, after: number, limit: number): Promise<NewEvents> {
+    const to = this.#to;
+    const leaves = await this.#store.eventsAfter(this.#projectId, filter, { after, limit });
+    const events = leaves.map((leaf) => new NewEvent(leaf));
+    const last = events.at(-1)?.index ?? after;
+    const more = events.length === limit;
+    return { events, after: more ? last : Math.max(last, to - 1), more };
+  }
+
+  /** What is held may hold what was erased since; what is read with the event that tells it does not. */
+  #forget(): void {
+    this.#events = [];
+    this.#bytes = 0;
+    this.#from = this.#to;
+  }
+
+  /** Never rejects: where it fails, whoever reads does so alone, and hears what is wrong with what it reads. */
+  async #look(): Promise<void> {
+    this.#stale = false;
+    try {
+      if (this.#to === -1) {
+        const { size } = await this.#store.head(this.#projectId, 'audit');
+        this.#from = this.#to = size;
+      } else await this.#extend();
+      this.#failed = false;
+    } catch {
+      this.#stale = this.#failed = true;
+    } finally {
+      this.#looking = undefined;
+    }
+  }
+
+  async #extend(): Promise<void> {
+    const limit = limits.streamPageEvents;
+    const leaves = await this.#store.eventsAfter(this.#projectId, {}, { after: this.#to - 1, limit });
+    if (leaves.some(tellsErasure)) this.#forget();
+    for (const leaf of leaves) {
+      const event = new NewEvent(leaf);
+      this.#events.push(event);
+      this.#bytes += event.bytes;
+      this.#to = event.index + 1;
+    }
+    this.#behind = leaves.length === limit;
+    if (this.#behind) this.#stale = true;
+    // once all who waited for this look have picked theirs
+    setImmediate(() => this.#trim());
+  }
+
+  #trim(): void {
+    let drop = 0;
+    for (const { index, bytes } of this.#events) {
+      const left = this.#events.length - drop;
+      if (this.#bytes <= limits.streamHeldBytes && left <= limits.streamPageEvents) break;
+      this.#bytes -= bytes;
+      this.#from = index + 1;
+      drop += 1;
+    }
+    if (drop > 0) this.#events = this.#events.slice(drop);
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * Audit Events (interface §4.1; contract E1-E16): record one, record many, read, count, find runs.
+ * Proven by `test/service/events/handlers.engines.test.ts`.
+ */
+import type { AuditEvent, EventInput, Run } from '../../contract/events.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { eventIndex } from '../../core/id.ts';
+import { openEvent, systemRun, type EventDraft } from '../../core/event/record.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { Leaf, RunSummary } from '../../store/port/store.ts';
+import { append, unmetered } from './append.ts';
+import { notFound, type Caller, type Handlers } from '../call/handler.ts';
+import { Erasures, lostFields } from '../erasure/erased.ts';
+import { judgeEvent, loadEventCheck, type Judged, type Recording } from './judge.ts';
+import { appendJudged } from './judged.ts';
+import { listPage, pageLimit, timeRange } from '../call/pages.ts';
+import type { Uncounted } from '../access/quota.ts';
+import { batchAnswer, batchTemplate, createdAnswer, createdTemplate } from './recorded.ts';
+import { redactionOf } from './redaction.ts';
+import { fieldError } from '../call/schema.ts';
+import type { Services } from '../dependencies.ts';
+import type { Slice } from '../call/slices.ts';
+import { subjectsOf } from '../erasure/subjects.ts';
+
+export const events: Pick<
+  Handlers,
+  'createEvent' | 'createEvents' | 'listEvents' | 'countEvents' | 'getEvent' | 'listRuns'
+> = {
+  async createEvent({ body, caller, basePath, idempotency }, services) {
+    const judge = (by: Caller) => {
+      const judged = judgeEvent(body, services, recordingOf(by, services));
+      if ('fault' in judged) throw fieldError(judged.fault);
+      const accepted = { ...acceptedOf([judged]), whole: true };
+      if (idempotency === null) return accepted;
+      const kept = { ...idempotency, response: createdTemplate(body.runId, basePath) };
+      return { ...accepted, idempotency: kept };
+    };
+    const first = judge(caller);
+    if (services.runs.holding) await services.runs.free(caller.project.projectId, [body.runId]);
+    const stored = await appendJudged(services, asEvents(caller), (by) =>
+      by === caller ? first : judge(by),
+    );
+    return 'replayed' in stored ? stored : createdAnswer(stored.assigned[0], body.runId, basePath);
+  },
+
+  async createEvents({ body, caller, idempotency }, services) {
+    let results = await judgeAll(body.events, services, caller);
+    const accepted = acceptedOf(results);
+    const { leaves } = accepted;
+    if (leaves.length === 0 && idempotency === null) return batchAnswer(results, []);
+    if (services.runs.holding) {
+      await services.runs.free(caller.project.projectId, new Set(leaves.map(({ runId }) => runId)));
+    }
+    const kept = () =>
+      idempotency === null ? {} : { idempotency: { ...idempotency, response: batchTemplate(results) } };
+    const { projectId } = caller.project;
+    const stored =
+      leaves.length === 0
+        ? await append(services, { projectId, leaves, meter: unmetered, ...kept() })
+        : await appendJudged(services, asEvents(caller), async (by) => {
+            if (by === caller) return { ...accepted, ...kept() };
+            results = await judgeAll(body.events, services, by);
+            return { ...acceptedOf(results), ...kept() };
+          });
+    return 'replayed' in stored ? stored : batchAnswer(results, stored.assigned);
+  },
+
+  async listEvents({ query, caller }, services) {
+    const { projectId } = caller.project;
+    const { runId, eventType, order = 'asc', cursor } = query;
+    const filter = { runId, ...(eventType === undefined ? {} : { eventType }), ...timeRange(query) };
+    const scope = { list: 'events', projectId, filters: { ...filter, order } };
+    const limit = pageLimit(query.limit, limits.eventPageDefault, limits.eventPageMax);
+    const opened = cursor === undefined ? undefined : services.cursors.open(scope, cursor);
+    const erasures = new Erasures(services.store, projectId);
+    // what was pruned stands in an archive; what the service says of itself never is
+    const fromIndex = runId === systemRun ? 0 : await services.store.prunedBelow(projectId);
+    const page = await readEvents(limit, services.slices.of(projectId), {
+      require: (leaf) => erasures.require(leaf),
+      after: typeof opened === 'number' ? opened : undefined,
+      read: (range) => services.store.events(projectId, filter, { ...range, order, fromIndex }),
+    });
+    const nextCursor = page.last === null ? null : services.cursors.seal(scope, page.last);
+    return { status: 200, body: { events: page.events, nextCursor } };
+  },
+
+  async countEvents({ query, caller }, { store }) {
+    const { runId, eventType } = query;
+    const count = await store.countEvents(caller.project.projectId, {
+      ...(runId === undefined ? {} : { runId }),
+      ...(eventType === undefined ? {} : { eventType }),
+      ...timeRange(query),
+    });
+    return { status: 200, body: { count } };
+  },
+
+  async getEvent({ params, caller }, { store }) {
+    const index = eventIndex(params.eventId);
+    const leaf = index === null ? null : await store.leaf(caller.project.projectId, index);
+    const event = leaf === null ? null : openLeaf(leaf);
+    if (leaf === null || event === null || event.eventId !== params.eventId) throw notFound('event');
+    if (leaf.erased !== undefined) await new Erasures(store, caller.project.projectId).require(leaf);
+    return { status: 200, body: event };
+  },
+
+  async listRuns({ query, caller }, services) {
+    const { projectId } = caller.project;
+    const { eventType, aiSystemId, cursor } = query;
+    const filter = {
+      ...(eventType === undefined ? {} : { eventType }),
+      ...(aiSystemId === undefined ? {} : { aiSystemId }),
+      ...timeRange(query),
+    };
+    const { rows, nextCursor } = await listPage(services, {
+      scope: { list: 'runs', projectId, filters: filter },
+      cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: (page: Parameters<typeof services.store.runs>[2]) => services.store.runs(projectId, filter, page),
+      position: (run) => run.no,
+    });
+    return { status: 200, body: { data: rows.map(runBody), nextCursor } };
+  },
+};
+
+const recordingOf = (caller: Caller, services: Services): Recording => ({
+  redact: redactionOf(caller, services),
+  subjects: subjectsOf(caller, services),
+});
+
+/** What of a request is appended. */
+function acceptedOf(results: readonly Judged[]): Pick<Uncounted, 'fingerprints'> & {
+  readonly leaves: readonly EventDraft[];
+} {
+  const leaves: EventDraft[] = [];
+  let fingerprints: Map<number, string> | undefined;
+  for (const result of results) {
+    if ('fault' in result) continue;
+    if (result.fingerprint !== null) {
+      fingerprints ??= new Map<number, string>();
+      fingerprints.set(leaves.length, result.fingerprint);
+    }
+    leaves.push(result.draft);
+  }
+  return fingerprints === undefined ? { leaves } : { leaves, fingerprints };
+}
+
+/** Duplicates and rejected events count nothing (contract I8, E11). */
+const asEvents = (caller: Caller) => ({ caller, op: 'audit_event', units: 'accepted' }) as const;
+
+/** Judges a batch, giving way to other requests now and then: one of 16 MiB takes a few hundred milliseconds. */
+async function judgeAll(inputs: readonly unknown[], services: Services, caller: Caller): Promise<Judged[]> {
+  const check = await loadEventCheck();
+  const recording = recordingOf(caller, services);
+  const results: Judged[] = [];
+  const slice = services.slices.of(caller.project.projectId);
+  await slice.next();
+  for (const input of inputs) {
+    if (slice.isOver()) await slice.next();
+    const [fault] = check(input)?.errors ?? [];
+    // the check has just accepted it as an event
+    results.push(fault === undefined ? judgeEvent(input as EventInput, services, recording) : { fault });
+  }
+  return results;
+}
+
+const chunkEvents = 100;
+
+/**
+ * Up to `limit` events, cut short where they pass `limits.pageBytes`, read in chunks so that a page of large
+ * events never stands in memory at once. `last`: the index to go on after, or null at the end.
+ */
+async function readEvents(
+  limit: number,
+  slice: Slice,
+  list: {
+    after: number | undefined;
+    read: (page: { after?: number; limit: number }) => Promise<Leaf[]>;
+    /** Judges an event of which something was erased. */
+    require: (leaf: Leaf) => Promise<void>;
+  },
+): Promise<{ events: AuditEvent[]; last: number | null }> {
+  const events: AuditEvent[] = [];
+  let { after } = list;
+  let bytes = 0;
+  for (;;) {
+    if (slice.isOver()) await slice.next();
+    const wanted = Math.min(chunkEvents, limit - events.length) + 1;
+    const leaves = await list.read({ ...(after === undefined ? {} : { after }), limit: wanted });
+    for (const leaf of leaves.slice(0, wanted - 1)) {
+      const event = openLeaf(leaf);
+      if (leaf.erased !== undefined) await list.require(leaf);
+      if (event === null)
+        throw new GovError('STORAGE_FAULT', `leaf ${leaf.index} is not the event it should be`);
+      events.push(event);
+      after = leaf.index;
+      bytes += leaf.record.length + (leaf.disclosures?.length ?? 0);
+      if (bytes > limits.pageBytes) break;
+    }
+    const more = leaves.length === wanted || bytes > limits.pageBytes;
+    if (!more) return { events, last: null };
+    if (events.length >= limit || bytes > limits.pageBytes) return { events, last: after ?? null };
+  }
+}
+
+/**
+ * The event in a leaf, or null where the leaf is of another type. STORAGE_FAULT where it lost a field that its body does
+ * not say was erased.
+ */
+export function openLeaf({ index, record, disclosures, erased }: Leaf): AuditEvent | null {
+  if (!record.endsWith('"type":"gov.event/1"}')) return null;
+  const event = openEvent(index, record, disclosures ?? '[]', erased ?? null);
+  if (event.erased?.some(({ sequence }) => sequence < 0) !== true) return event;
+  throw lostFields(index, 'a field that was not erased');
+}
+
+const runBody = (run: RunSummary): Run => ({
+  runId: run.runId,
+  events: run.events,
+  firstTimestamp: formatTimestamp(run.firstTimestampMs),
+  lastTimestamp: formatTimestamp(run.lastTimestampMs),
+  lastServerTimestamp: formatTimestamp(run.lastServerMs),
+  aiSystemId: run.aiSystemId,
+  sealed: run.sealed,
+  proofs: run.proofs,
+  lastDecision: run.lastDecision,
+});

@@ -1,0 +1,103 @@
+/**
+ * Judges the events of a run as they pass by, each against its hash in the tree. A proof derives the graph and
+ * judges in one pass: the judge is kept by the graph's id and goes on with what was recorded since.
+ */
+import { EventIntegrity, type IntegrityFacts } from '../../core/proof/integrity.ts';
+import { hashBytes } from '../../core/merkle/tree.ts';
+import type { RunEvent } from '../../core/event/run-entry.ts';
+import { RunIndex } from '../../core/event/run-index.ts';
+import { tileWidth } from '../../core/merkle/tile-path.ts';
+import type { StoreReader } from '../../store/port/store.ts';
+
+export class RunJudge {
+  readonly #integrity: EventIntegrity;
+  readonly #hashes: LeafHashes;
+  /** What the rows of a logged graph are held against, where they are. */
+  readonly index: RunIndex | null;
+  #events = 0;
+
+  constructor(reader: StoreReader, of: { projectId: string; runId: string }, options: { indexed: boolean }) {
+    // every event that is added stands below S, by the range that was read
+    this.#integrity = new EventIntegrity(of.runId, Number.MAX_SAFE_INTEGER);
+    this.#hashes = new LeafHashes(reader, of.projectId);
+    this.index = options.indexed ? new RunIndex({ hashes: true }) : null;
+  }
+
+  /** Events judged so far; the next one has this runSeq. */
+  get events(): number {
+    return this.#events;
+  }
+
+  /** Reads what the tree says of the events that are added next. */
+  load(chunk: readonly RunEvent[]): Promise<void> {
+    return this.#hashes.load(chunk.map(({ index }) => index));
+  }
+
+  add(event: RunEvent): void {
+    this.#integrity.add(event, this.#hashes.at(event.index));
+    this.index?.add(event.index, event.clear?.eventId ?? '', event.hash);
+    this.#events++;
+  }
+
+  finish(): IntegrityFacts {
+    return this.#integrity.finish();
+  }
+}
+
+/** Leaf hashes as the tree has them, a few tiles at a time. */
+export class LeafHashes {
+  readonly #reader: StoreReader;
+  readonly #projectId: string;
+  #tiles = new Map<number, Uint8Array>();
+
+  constructor(reader: StoreReader, projectId: string) {
+    this.#reader = reader;
+    this.#projectId = projectId;
+  }
+
+  /** Reads what is missing of these leaves, and forgets the tiles of others. */
+  async load(indexes: readonly number[]): Promise<void> {
+    const widths = new Map<number, number>();
+    for (const index of indexes) {
+      const tile = Math.floor(index / tileWidth);
+      widths.set(tile, Math.max(widths.get(tile) ?? 0, (index % tileWidth) + 1));
+    }
+    const missing = [...widths]
+      .filter(([tile, width]) => (this.#tiles.get(tile)?.length ?? 0) < width * hashBytes)
+      .map(([index, width]) => ({ level: 0, index, width }));
+    const read = await this.#reader.tiles(this.#projectId, 'audit', missing);
+    const fresh = new Map(missing.map(({ index }, at) => [index, read[at]]));
+    this.#tiles = new Map(
+      [...widths.keys()].map((tile) => [tile, fresh.get(tile) ?? this.#tiles.get(tile) ?? new Uint8Array()]),
+    );
+  }
+
+  /** 32 bytes; empty where the tree lacks them. */
+  at(index: number): Uint8Array {
+    const start = (index % tileWidth) * hashBytes;
+    return (
+      this.#tiles.get(Math.floor(index / tileWidth))?.subarray(start, start + hashBytes) ?? new Uint8Array()
+    );
+  }
+}
+
+const keptAtMost = 16;
+
+/** Judges that go on when the layers of the graph's proof are computed; oldest first out. */
+class KeptJudges {
+  readonly #judges = new Map<string, RunJudge>();
+
+  keep(graphId: string, judge: RunJudge): void {
+    this.#judges.set(graphId, judge);
+    const [oldest] = this.#judges.keys();
+    if (this.#judges.size > keptAtMost && oldest !== undefined) this.#judges.delete(oldest);
+  }
+
+  take(graphId: string): RunJudge | undefined {
+    const judge = this.#judges.get(graphId);
+    this.#judges.delete(graphId);
+    return judge;
+  }
+}
+
+export const keptJudges = new KeptJudges();

@@ -1,0 +1,179 @@
+/**
+ * Exports (interface §3.3, §4.12; contract K1-K12): asked for, listed, shown, downloaded. `job.ts` builds them.
+ * Proven by `test/service/exports/handlers.test.ts` and `test/http/answer/exports.test.ts`.
+ */
+import type { ExportFilters, ExportInput, ExportJob, ExportManifest } from '../../contract/exports.ts';
+import { jobStatuses } from '../../contract/jobs.ts';
+import { limits } from '../../contract/limits.ts';
+import { hashText } from '../../core/hash.ts';
+import { typeId } from '../../core/id.ts';
+import { canonicalize, type Json } from '../../core/json/parse.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { ByAge, StoredExport } from '../../store/port/store.ts';
+import { append, unmetered } from '../events/append.ts';
+import { idempotencyWrite, notFound, type Handlers } from '../call/handler.ts';
+import { downloadAnswer, notReady } from './download.ts';
+import { exportCreated, exportDeleted } from './events.ts';
+import type { ExportJobRequest } from './job.ts';
+import { removeExport } from './room.ts';
+import { retryAfter } from '../jobs/handlers.ts';
+import { byAge, listPage, pageLimit, timeRange } from '../call/pages.ts';
+import { fieldError } from '../call/schema.ts';
+
+export const exports: Pick<
+  Handlers,
+  'createExport' | 'listExports' | 'getExport' | 'deleteExport' | 'downloadExport'
+> = {
+  async createExport({ body, caller, basePath, idempotency }, services) {
+    refuseOther(body);
+    const { projectId } = caller.project;
+    const { resource, format, filters = {}, includeProof = false } = body;
+    // before the append, so that what is exported ends before the event that tells of it
+    const { size, root } = await services.store.head(projectId, 'audit');
+    const createdMs = services.now();
+    const exported = {
+      exportId: typeId('exp', createdMs, services.randomBytes(10)),
+      projectId,
+      jobId: typeId('job', createdMs, services.randomBytes(10)),
+      resource,
+      format,
+      filters: canonicalize(filters as Json), // a parsed body is JSON
+      includeProof,
+      treeSize: size,
+      createdMs,
+    };
+    const { exportId, jobId } = exported;
+    const [newest] = resource === 'jobs' ? await services.store.jobs(projectId, {}, { limit: 1 }) : [];
+    const jobsUntilMs = Math.max(createdMs, newest?.createdMs ?? 0);
+    const request: ExportJobRequest = { rootHash: root.toString('base64'), jobsUntilMs };
+    const answer = {
+      status: 202,
+      body: { exportId, resource, format, status: 'pending', createdAt: formatTimestamp(createdMs) },
+      headers: { location: `${basePath}/exports/${exportId}`, ...retryAfter },
+    } as const;
+    const queued = { jobId, type: 'export', runId: '', resultId: exportId, createdMs } as const;
+    const stored = await append(services, {
+      projectId,
+      leaves: [exportCreated(exported, { salt: services.salt, by: caller })],
+      meter: unmetered,
+      effects: [
+        { kind: 'createExport', most: services.exports.most, exported },
+        { kind: 'enqueueJob', job: { ...queued, request: JSON.stringify(request) } },
+      ],
+      ...idempotencyWrite(idempotency, answer),
+    });
+    if ('replayed' in stored) return stored;
+    services.wakeJobs();
+    return answer;
+  },
+
+  async listExports({ query, caller }, services) {
+    const { projectId } = caller.project;
+    const { resource, status, cursor } = query;
+    const filter = {
+      ...(resource === undefined ? {} : { resource }),
+      ...(status === undefined ? {} : { status }),
+    };
+    const atMs = services.now();
+    const { rows, nextCursor } = await listPage(services, {
+      scope: { list: 'exports', projectId, filters: filter },
+      cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: (page: { after?: ByAge; limit: number }) =>
+        services.store.exports(projectId, { ...filter, atMs }, page),
+      position: ({ createdMs, exportId }) => byAge(createdMs, exportId),
+    });
+    return { status: 200, body: { data: rows.map(exportBody), nextCursor } };
+  },
+
+  async getExport({ params, caller }, { store, now }) {
+    const exported = await store.exported(caller.project.projectId, params.exportId, now());
+    if (exported === null) throw notFound('export');
+    const isOpen = exported.status === 'pending' || exported.status === 'processing';
+    return { status: 200, body: exportBody(exported), ...(isOpen ? { headers: retryAfter } : {}) };
+  },
+
+  /** Where it stops between the event and the removal, it is asked for again. */
+  async deleteExport({ params, caller }, services) {
+    const { store, now, salt, fingerprint } = services;
+    const { projectId } = caller.project;
+    const { exportId } = params;
+    const exported = await store.exported(projectId, exportId, now());
+    if (exported === null) throw notFound('export');
+    if (exported.status === 'pending' || exported.status === 'processing') throw notReady(exported);
+    if (exported.status === 'completed') {
+      const nowMs = now();
+      const event = exportDeleted(exported, { nowMs, salt, by: caller });
+      const fingerprints = new Map([[0, fingerprint(event.clientEventId ?? '')]]);
+      await append(services, { projectId, leaves: [event], meter: unmetered, fingerprints });
+      await store.expireExport(projectId, exportId, nowMs);
+    }
+    await removeExport(services, exported);
+    return { status: 204, body: null };
+  },
+
+  async downloadExport({ params, caller, conditions }, services) {
+    const exported = await services.store.exported(caller.project.projectId, params.exportId, services.now());
+    if (exported === null) throw notFound('export');
+    return downloadAnswer(services, { exported, caller, conditions });
+  },
+};
+
+function refuse(pointer: string, detail: string): never {
+  throw fieldError({ pointer, in: 'body', code: 'NOT_ALLOWED', detail });
+}
+
+/** VALIDATION_ERROR for what does not go together (contract K2). */
+function refuseOther({ resource, format, filters = {}, includeProof = false }: ExportInput): void {
+  if (resource === 'causal_graphs' && format === 'csv') {
+    refuse('/format', 'expected json for causal_graphs, which have no columns');
+  }
+  if (includeProof && format === 'csv') refuse('/includeProof', 'expected it with json alone, got csv');
+  if (includeProof && resource === 'jobs') {
+    refuse('/includeProof', 'expected a resource that is logged, got jobs, whose state changes');
+  }
+  refuseFilters(resource, filters);
+}
+
+function refuseFilters(resource: ExportInput['resource'], filters: ExportFilters): void {
+  const { eventType, status, startTime, endTime } = filters;
+  if (eventType !== undefined && resource !== 'audit_events') {
+    refuse('/filters/eventType', `expected it with audit_events alone, got ${resource}`);
+  }
+  if (status !== undefined && resource !== 'jobs' && resource !== 'replays') {
+    refuse('/filters/status', `expected it with jobs and replays alone, got ${resource}`);
+  }
+  const known: readonly string[] = resource === 'jobs' ? jobStatuses : ['completed'];
+  if (status !== undefined && !known.includes(status)) {
+    refuse('/filters/status', `expected one of ${known.join(', ')} for ${resource}, got ${status}`);
+  }
+  if (resource === 'causal_graphs' && (startTime ?? endTime) !== undefined) {
+    refuse('/filters', 'expected no times for causal_graphs, which are the newest of each run');
+  }
+  timeRange(filters, 'body');
+}
+
+const time = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
+
+function exportBody(exported: StoredExport): ExportJob {
+  const { exportId, resource, format, status, createdMs, includeProof, startedMs, errorSummary, done } =
+    exported;
+  return {
+    exportId,
+    resource,
+    format,
+    status,
+    createdAt: formatTimestamp(createdMs),
+    // both were written by us
+    filters: JSON.parse(exported.filters) as ExportFilters,
+    includeProof,
+    rowCount: done?.rowCount ?? null,
+    sizeBytes: done?.sizeBytes ?? null,
+    sha256: done === null ? null : hashText(done.digest),
+    startedAt: time(startedMs),
+    completedAt: time(done?.completedMs ?? null),
+    expiresAt: time(done?.expiresMs ?? null),
+    errorSummary: done === null ? errorSummary : null,
+    manifest: done === null ? null : (JSON.parse(done.manifest) as ExportManifest),
+  };
+}

@@ -1,0 +1,77 @@
+/**
+ * Causal Graphs (interface §4.5; contract F13-F16). Derivation and answers happen in the worker thread.
+ * Proven by `test/service/graphs/handlers.engines.test.ts`.
+ */
+import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import { keepAnswer, notFound, type Handlers } from '../call/handler.ts';
+import { logGraph } from './log.ts';
+import { fieldError } from '../call/schema.ts';
+import type { Services } from '../dependencies.ts';
+import type { RunOf } from '../call/work.ts';
+
+export const graphs: Pick<Handlers, 'getGraph' | 'declareGraph' | 'commitGraph' | 'getLineage'> = {
+  async getGraph({ params, caller }, services) {
+    const body = await graphBody(services, { projectId: caller.project.projectId, runId: params.runId });
+    if (body === null) throw notFound('graph');
+    return { status: 200, raw: body };
+  },
+
+  async declareGraph({ params, body, caller }, services) {
+    refuseSystemRun(params.runId);
+    const { store, now, salt, runs, work } = services;
+    const of = { projectId: caller.project.projectId, runId: params.runId };
+    await runs.inTurn(of, async () => {
+      const input = { ...of, graph: body, salt: salt() };
+      const declaration = await work.run('declaration', input, { events: await eventsOf(services, of) });
+      const { declaredMs } = await store.graphState(of.projectId, of.runId);
+      await store.append({
+        projectId: of.projectId,
+        leaves: [],
+        meter: { op: 'none', units: 0 },
+        effects: [{ kind: 'declareGraph', runId: of.runId, declaration, atMs: declaredMs ?? now() }],
+      });
+    });
+    const answer = await graphBody(services, of);
+    if (answer === null) throw notFound('graph');
+    return { status: 200, raw: answer };
+  },
+
+  async commitGraph(call, services) {
+    const { params, caller } = call;
+    const { runId } = params;
+    refuseSystemRun(runId);
+    const of = { projectId: caller.project.projectId, runId };
+    const committed = await services.runs.inTurn(of, async () => {
+      const { sealed, declaration } = await services.store.graphState(of.projectId, runId);
+      if (sealed !== null) return sealed;
+      if (declaration === null && (await eventsOf(services, of)) === 0) throw notFound('graph');
+      return logGraph(services, of, caller);
+    });
+    const { rootHash, atMs } = committed;
+    return keepAnswer(call, services, {
+      status: 200,
+      body: { runId, rootHash, committedAt: formatTimestamp(atMs) },
+    });
+  },
+
+  async getLineage({ params, query, caller }, services) {
+    const of = { projectId: caller.project.projectId, runId: params.runId };
+    const input = { ...of, nodeId: query.nodeId ?? null };
+    const body = await services.work.run('lineageBody', input, { events: await eventsOf(services, of) });
+    if (body === null) throw notFound('graph');
+    if (body === 'unknown_node') throw notFound('node');
+    return { status: 200, raw: body };
+  },
+};
+
+function refuseSystemRun(runId: string): void {
+  if (!isSystemRun(runId)) return;
+  throw fieldError({ pointer: '/runId', in: 'path', code: 'NOT_ALLOWED', detail: systemRunRefusal });
+}
+
+const eventsOf = async ({ store }: Services, { projectId, runId }: RunOf): Promise<number> =>
+  (await store.run(projectId, runId))?.events ?? 0;
+
+const graphBody = async (services: Services, of: RunOf): Promise<Uint8Array | null> =>
+  services.work.run('graphBody', of, { events: await eventsOf(services, of) });

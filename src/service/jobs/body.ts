@@ -1,0 +1,25 @@
+/** A job as lists answer it, and as exports show it. Proven by `test/service/jobs/handlers.engines.test.ts`. */
+import { formatTimestamp } from '../../core/time.ts';
+import type { StoredJob } from '../../store/port/store.ts';
+
+const time = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
+
+export const jobTimes = ({ createdMs, completedMs }: StoredJob) => ({
+  createdAt: formatTimestamp(createdMs),
+  completedAt: time(completedMs),
+});
+
+export const jobIdentity = ({ jobId, type, runId, status }: StoredJob) => ({ jobId, type, runId, status });
+const read = (text: string | null): unknown => (text === null ? null : (JSON.parse(text) as unknown));
+
+/** Never below 0, also where the clock was set back meanwhile. */
+const durationMs = ({ startedMs, completedMs }: StoredJob): number | null =>
+  completedMs === null || startedMs === null ? null : Math.max(0, completedMs - startedMs);
+
+export const listedJob = (job: StoredJob) => ({
+  ...jobIdentity(job),
+  ...jobTimes(job),
+  durationMs: durationMs(job),
+  errorSummary: job.errorSummary,
+  request: read(job.request),
+});

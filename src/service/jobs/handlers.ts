@@ -1,0 +1,79 @@
+/**
+ * Jobs (interface §3.2, §4.7; contract H1-H7): their state, lists, retries. `worker.ts` runs them.
+ * Proven by `test/service/jobs/handlers.engines.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { StoredJob } from '../../store/port/store.ts';
+import { keepAnswer, notFound, type Handlers } from '../call/handler.ts';
+import { jobIdentity, jobTimes, listedJob } from './body.ts';
+import { byAge, pageLimit, sizedPage, timeRange } from '../call/pages.ts';
+import { resultOf } from '../replay/result.ts';
+
+/** Polling again sooner is of no use (contract H7). */
+export const retryAfter = { 'retry-after': '1' } as const;
+
+export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
+  async getJob({ params, caller }, { store }) {
+    const { projectId } = caller.project;
+    const job = await store.job(projectId, params.jobId);
+    if (job === null) throw notFound('job');
+    if (job.status === 'completed') {
+      return { status: 200, raw: completedBody(job, await resultOf(store, projectId, job)) };
+    }
+    return {
+      status: 200,
+      body: { ...jobIdentity(job), ...jobTimes(job) },
+      ...(job.status === 'failed' ? {} : { headers: retryAfter }),
+    };
+  },
+
+  async listJobs({ query, caller }, services) {
+    const { projectId } = caller.project;
+    const { type, status, runId, cursor } = query;
+    const filter = {
+      ...(type === undefined ? {} : { type }),
+      ...(status === undefined ? {} : { status }),
+      ...(runId === undefined ? {} : { runId }),
+      ...timeRange(query),
+    };
+    const { items, nextCursor } = await sizedPage(services, {
+      scope: { list: 'jobs', projectId, filters: filter },
+      cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: (page: Parameters<typeof services.store.jobs>[2]) => services.store.jobs(projectId, filter, page),
+      position: (job) => byAge(job.createdMs, job.jobId),
+      item: (job) => ({ item: listedJob(job), bytes: job.request?.length ?? 0 }),
+    });
+    return { status: 200, body: { data: items, nextCursor } };
+  },
+
+  async retryJob(call, services) {
+    const { params, caller, basePath } = call;
+    const { projectId } = caller.project;
+    if ((await services.store.job(projectId, params.jobId)) === null) throw notFound('job');
+    const atMs = services.now();
+    const job = await services.store.retryJob(projectId, params.jobId, atMs);
+    services.wakeJobs();
+    const { jobId, type, runId, attempt, createdMs } = job;
+    return keepAnswer(call, services, {
+      status: 202,
+      body: {
+        jobId,
+        type,
+        status: 'pending',
+        runId,
+        attempt,
+        createdAt: formatTimestamp(createdMs),
+        retriedAt: formatTimestamp(atMs),
+      },
+      headers: { ...retryAfter, location: `${basePath}/jobs/${jobId}` },
+    });
+  },
+};
+
+/** A result can be tens of megabytes, so it goes out as the text that it is. */
+const completedBody = (job: StoredJob, result: string): Buffer => {
+  const [head, tail] = [JSON.stringify(jobIdentity(job)), JSON.stringify(jobTimes(job))];
+  return Buffer.from(`${head.slice(0, -1)},"result":${result},${tail.slice(1)}`);
+};

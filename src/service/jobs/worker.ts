@@ -1,0 +1,157 @@
+/**
+ * Runs jobs from the store's queue (contract H1): claims with a lease, renews it, completes in the transaction
+ * of the result, so a job runs at least once and takes effect exactly once. Errors that would come again fail
+ * the job at once, others after three attempts. Proven by `test/service/jobs/handlers.engines.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { ProofRequest } from '../../contract/proofs.ts';
+import { chooseLayers } from '../../core/proof/layers.ts';
+import type { ClaimedJob } from '../../store/port/store.ts';
+import { runExport } from '../exports/job.ts';
+import { prove } from '../proofs/prove.ts';
+import { runReplay } from '../replay/job.ts';
+import type { Services } from '../dependencies.ts';
+
+const lookEveryMs = 1000;
+const atOnce = 2;
+/** Exports that are claimed beside them; one is built at a time, in a thread of its own. */
+const exportsAtOnce = 4;
+
+export class JobWorker {
+  readonly #services: Services;
+  readonly #running = new Set<Promise<void>>();
+  /** Of them. */
+  #exports = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+  #claiming = false;
+  #again = false;
+  /** Why no job could be claimed: said once, not every second. */
+  #failure = '';
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.wake(), lookEveryMs);
+    this.#timer.unref();
+    this.wake();
+  }
+
+  /** Looks for pending jobs now. */
+  wake(): void {
+    if (this.#stopped) return;
+    if (this.#claiming) {
+      this.#again = true;
+      return;
+    }
+    void this.#claimAll();
+  }
+
+  async #claimAll(): Promise<void> {
+    this.#claiming = true;
+    const { store, now, log } = this.#services;
+    try {
+      do {
+        this.#again = false;
+        while (this.#hasRoom() && !this.#stopped) {
+          const job = await store.claimJob(now(), limits.jobLeaseSeconds * 1000);
+          if (job === null) break;
+          this.#begin(job);
+        }
+      } while (this.#again);
+      this.#failure = '';
+    } catch (error) {
+      const known = this.#failure === String(error);
+      this.#failure = String(error);
+      if (!this.#stopped && !known) log.error({ err: error }, 'no job could be claimed');
+    } finally {
+      this.#claiming = false;
+    }
+  }
+
+  /** Neither an export keeps others waiting, nor others an export. */
+  #hasRoom(): boolean {
+    return this.#running.size - this.#exports < atOnce && this.#exports < exportsAtOnce;
+  }
+
+  #begin(job: ClaimedJob): void {
+    const counted = job.type === 'export' ? 1 : 0;
+    this.#exports += counted;
+    const running = this.#run(job).finally(() => {
+      this.#exports -= counted;
+      this.#running.delete(running);
+      this.wake();
+    });
+    this.#running.add(running);
+  }
+
+  async #run(job: ClaimedJob): Promise<void> {
+    const { store, now, log } = this.#services;
+    const renewal = setInterval(() => {
+      const untilMs = now() + limits.jobLeaseSeconds * 1000;
+      store.renewJob(job.projectId, job.jobId, job.lease, untilMs).catch((error: unknown) => {
+        log.warn({ err: error, jobId: job.jobId }, 'a lease could not be renewed');
+      });
+    }, limits.jobLeaseRenewSeconds * 1000);
+    try {
+      await runJob(this.#services, job);
+    } catch (error) {
+      await this.#fail(job, error).catch((again: unknown) => {
+        log.error({ err: again, jobId: job.jobId }, 'a failed job could not be marked');
+      });
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  async #fail(job: ClaimedJob, error: unknown): Promise<void> {
+    const { store, now, log } = this.#services;
+    const known =
+      error instanceof GovError ? error : new GovError('INTERNAL', 'Internal error', { cause: error });
+    if (known.code === 'CONFLICT') return; // the lease was lost: another claim has the job
+    if (known.status >= 500) log.error({ err: error, jobId: job.jobId }, 'a job failed');
+    const atMs = now();
+    const detail = known.code === 'INTERNAL' ? 'Internal error' : known.message;
+    await store.failJob(job.projectId, job.jobId, {
+      lease: job.lease,
+      errorSummary: `${known.code}: ${detail}`.slice(0, limits.jobErrorChars),
+      atMs,
+      retryAtMs: retryAt(job, known, atMs),
+      // nothing is wrong with it: however often a process is stopped, it is done by the next one
+      isExcused: known.code === 'SHUTTING_DOWN',
+    });
+  }
+
+  /** Stops claiming and waits for what runs; `work.close()` ends that early. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    await Promise.allSettled(this.#running);
+  }
+}
+
+/** When to try again, or null: what a request did wrong will be wrong again. */
+function retryAt({ tries }: ClaimedJob, { status, code }: GovError, atMs: number): number | null {
+  if (code === 'SHUTTING_DOWN') return atMs;
+  if (status < 500 || tries >= limits.jobAttempts) return null;
+  const jitter = 0.5 + Math.random() / 2;
+  return atMs + Math.round(2 ** tries * 1000 * jitter);
+}
+
+async function runJob(services: Services, job: ClaimedJob): Promise<void> {
+  const { projectId, runId, jobId, lease } = job;
+  if (job.type === 'replay') return runReplay(services, job);
+  if (job.type === 'export') return runExport(services, job);
+  // stored by `createProof`, which checked it
+  const request = JSON.parse(job.request) as ProofRequest;
+  await prove(services, {
+    projectId,
+    runId,
+    layers: chooseLayers(request.composed?.layers),
+    schemaVersion: request.schemaVersion ?? '1.0',
+    by: { kind: 'job', jobId, lease },
+  });
+}

@@ -1,0 +1,213 @@
+/**
+ * Signs the heads of both trees of a project (docs/reference/proof-format.md): when a proof asks for it, and otherwise
+ * at most every second if the log grew. Signing is serialised per tree, so that a tree never gets two heads
+ * out of order; the store keeps the head durably before it is signed. What a process left unsigned that ended is
+ * looked for at the start and once a minute, by whichever process serves the store. Two processes may sign one head:
+ * the store keeps the first note, and a note of an older head stays true. Proven by `test/service/log/checkpoints.test.ts`
+ * and `test/store/postgres/signing.test.ts`.
+ */
+import {
+  parseCheckpoint,
+  signCheckpoint,
+  type Checkpoint,
+  type CheckpointSigner,
+} from '../../core/note/checkpoint.ts';
+import { splitNote } from '../../core/note/signed.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { Store, TreeName } from '../../store/port/store.ts';
+import type { Log } from '../call/log.ts';
+
+export interface SignedCheckpoint {
+  readonly checkpoint: Checkpoint;
+  /** The signed note. */
+  readonly note: string;
+}
+
+interface Options {
+  readonly store: Store;
+  readonly now: () => number;
+  readonly log: Log;
+  /** Signers of the log with this origin; the first is Ed25519. */
+  readonly signers: (origin: string) => readonly CheckpointSigner[];
+  /** Told of the newest checkpoint of an audit log, each time that one is asked for. */
+  readonly signed?: (projectId: string, signed: SignedCheckpoint) => void;
+}
+
+const everyMs = 1000;
+/** How often logs that nobody signed are looked for. */
+const lookMs = 60_000;
+/** Who appends signs within a second: after so long nobody will. */
+const abandonedMs = 5000;
+/** How many abandoned logs are taken on at a time. */
+const takenAtOnce = 500;
+/** Projects that are signed at the same time. */
+const atOnce = 4;
+/** A tree that grew and was not signed for so long counts as stale. */
+const staleMs = 10_000;
+
+export class Checkpoints {
+  readonly #options: Options;
+  readonly #signing = new Map<string, Promise<unknown>>();
+  /** Projects that grew since their newest checkpoint, and since when. */
+  readonly #grown = new Map<string, number>();
+  /** Projects whose last signing failed, and why: said once, not every second. */
+  readonly #failed = new Map<string, string>();
+  /** Of those, logs that lack what was signed of them, which passes only with a restart from another copy. */
+  readonly #refused = new Map<string, string>();
+  #timer: NodeJS.Timeout | undefined;
+  /** What is being signed, and the look that is under way. */
+  #round: Promise<void> | undefined;
+  #look: Promise<void> | undefined;
+  #lookAtMs = 0;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  grew(projectId: string): void {
+    if (!this.#grown.has(projectId)) this.#grown.set(projectId, this.#options.now());
+  }
+
+  /** Signs a head of at least `size` leaves, or answers the newest checkpoint where it covers them. */
+  async sign(projectId: string, tree: TreeName = 'audit'): Promise<SignedCheckpoint> {
+    const key = `${tree} ${projectId}`;
+    const before = this.#signing.get(key) ?? Promise.resolve();
+    const signed = before.then(
+      () => this.#signNow(projectId, tree),
+      () => this.#signNow(projectId, tree),
+    );
+    this.#signing.set(key, signed);
+    const forget = (): void => {
+      if (this.#signing.get(key) === signed) this.#signing.delete(key);
+    };
+    signed.then(forget, forget);
+    return signed;
+  }
+
+  /** Does `work` while nothing of the project is signed: what was being signed is waited for, what is asked for waits. */
+  async between<Result>(projectId: string, work: () => Promise<Result>): Promise<Result> {
+    const keys = (['audit', 'metering'] as const).map((tree) => `${tree} ${projectId}`);
+    const done = Promise.allSettled(keys.map((key) => this.#signing.get(key))).then(work);
+    for (const key of keys) this.#signing.set(key, done);
+    const forget = (): void => {
+      for (const key of keys) if (this.#signing.get(key) === done) this.#signing.delete(key);
+    };
+    done.then(forget, forget);
+    return done;
+  }
+
+  async #signNow(projectId: string, tree: TreeName): Promise<SignedCheckpoint> {
+    const signed = await this.#newest(projectId, tree);
+    if (tree === 'audit') this.#options.signed?.(projectId, signed);
+    return signed;
+  }
+
+  async #newest(projectId: string, tree: TreeName): Promise<SignedCheckpoint> {
+    const { store, now, signers } = this.#options;
+    const { size, root } = await store.head(projectId, tree);
+    const newest = await store.newestCheckpoint(projectId, tree);
+    if (newest !== null) {
+      const checkpoint = openOwn(newest);
+      // another process may have signed a head that grew meanwhile
+      if (checkpoint.size >= size) return { checkpoint, note: newest };
+    }
+    const project = await store.project(projectId);
+    if (project === null) throw new Error(`no project ${projectId} in the store`);
+    const origin = tree === 'audit' ? project.auditOrigin : project.meteringOrigin;
+    const checkpoint: Checkpoint = { origin, size, root, extensions: [] };
+    const timestampSeconds = Math.floor(now() / 1000);
+    const note = await store.saveCheckpoint(projectId, tree, checkpoint, (frozen) =>
+      signCheckpoint(frozen, signers(origin), { timestampSeconds }),
+    );
+    return { checkpoint, note };
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => this.#tick(), everyMs);
+    this.#timer.unref();
+    this.#tick();
+  }
+
+  #tick(): void {
+    if (this.#round === undefined) void this.signGrown();
+    this.#look ??= this.#lookForUnsigned().finally(() => (this.#look = undefined));
+  }
+
+  /** A full answer is worked off before it is asked again. */
+  async #lookForUnsigned(): Promise<void> {
+    const { store, now, log } = this.#options;
+    if (now() < this.#lookAtMs || this.#grown.size >= takenAtOnce) return;
+    this.#lookAtMs = now() + lookMs;
+    try {
+      const unsigned = await store.unsigned(now() - abandonedMs, takenAtOnce);
+      for (const projectId of unsigned) this.grew(projectId);
+      if (unsigned.length === takenAtOnce) this.#lookAtMs = 0;
+      if (unsigned.length > 0) await this.signGrown();
+    } catch (error) {
+      log.error({ err: error }, 'logs without a checkpoint could not be looked for');
+    }
+  }
+
+  /** Signs what grew until now. A failure is logged once, kept as stale, and tried again a second later. */
+  signGrown(): Promise<void> {
+    const round = (this.#round ?? Promise.resolve()).then(() => this.#signRound());
+    this.#round = round;
+    return round.finally(() => {
+      if (this.#round === round) this.#round = undefined;
+    });
+  }
+
+  async #signRound(): Promise<void> {
+    const grown = [...this.#grown].values();
+    // what fails is put back, so the list that is worked off must not be the map
+    this.#grown.clear();
+    const work = async (): Promise<void> => {
+      for (const [projectId, sinceMs] of grown) await this.#signBoth(projectId, sinceMs);
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+  }
+
+  async #signBoth(projectId: string, sinceMs: number): Promise<void> {
+    try {
+      await this.sign(projectId, 'audit');
+      await this.sign(projectId, 'metering');
+      this.#failed.delete(projectId);
+      this.#refused.delete(projectId);
+    } catch (error) {
+      this.#grown.set(projectId, sinceMs);
+      if (isLacking(error)) this.#refused.set(projectId, error.message);
+      const why = String(error);
+      if (this.#failed.get(projectId) === why) return;
+      this.#failed.set(projectId, why);
+      this.#options.log.error({ err: error, projectId }, 'a checkpoint could not be signed');
+    }
+  }
+
+  /** Whether every tree that grew was signed lately, but those of which nothing is signed any more. */
+  fresh(): boolean {
+    const nowMs = this.#options.now();
+    for (const [projectId, sinceMs] of this.#grown)
+      if (nowMs - sinceMs > staleMs && !this.#refused.has(projectId)) return false;
+    return true;
+  }
+
+  /** What the store says against logs that lack what was signed of them: signing more would make a second history. */
+  refusals(): readonly string[] {
+    return [...this.#refused.values()];
+  }
+
+  /** Stops the timer and waits for what is being signed. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    await this.#look;
+    await Promise.allSettled(this.#signing.values());
+  }
+}
+
+/** The store names the log. */
+const isLacking = (error: unknown): error is GovError =>
+  error instanceof GovError && error.code === 'STORAGE_FAULT' && 'origin' in error.extensions;
+
+/** The checkpoint in a note of our own store. */
+export const openOwn = (note: string): Checkpoint => parseCheckpoint(splitNote(note).text);

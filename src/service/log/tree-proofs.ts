@@ -1,0 +1,66 @@
+/** Roots and proofs of the audit tree out of the store: plan, one read, pure compute (`src/core/merkle/tile-proof.ts`). */
+import { sharedPath } from '../../core/merkle/shared-path.ts';
+import type { TileId } from '../../core/merkle/tile-path.ts';
+import {
+  consistencyPlan,
+  consistencyProof,
+  frontierFromTiles,
+  inclusionPlan,
+  inclusionProof,
+  rootFromTiles,
+  rootPlan,
+} from '../../core/merkle/tile-proof.ts';
+import type { TileRead } from '../../core/merkle/tile-source.ts';
+import type { StoreReader } from '../../store/port/store.ts';
+
+type Tiles = Pick<StoreReader, 'tiles'>;
+
+async function readPlan(reader: Tiles, projectId: string, plan: readonly TileId[]): Promise<TileRead> {
+  const tiles = await reader.tiles(projectId, 'audit', plan);
+  const byName = new Map(plan.map(({ level, index }, at) => [`${level}/${index}`, tiles[at]]));
+  return (level, index) => byName.get(`${level}/${index}`) ?? new Uint8Array();
+}
+
+/** The root of the first `size` leaves. */
+export async function rootAt(reader: Tiles, projectId: string, size: number): Promise<Buffer> {
+  return rootFromTiles(size, await readPlan(reader, projectId, rootPlan(size)));
+}
+
+/** The peaks of the tree of the first `size` leaves, the largest subtree first. */
+export async function peaksAt(reader: Tiles, projectId: string, size: number): Promise<Buffer[]> {
+  return frontierFromTiles(size, await readPlan(reader, projectId, rootPlan(size))).hashes();
+}
+
+export async function inclusionAt(
+  reader: Tiles,
+  projectId: string,
+  { index, size }: { index: number; size: number },
+): Promise<Buffer[]> {
+  return inclusionProof(index, size, await readPlan(reader, projectId, inclusionPlan(index, size)));
+}
+
+export async function consistencyAt(
+  reader: Tiles,
+  projectId: string,
+  { first, second }: { first: number; second: number },
+): Promise<Buffer[]> {
+  return consistencyProof(first, second, await readPlan(reader, projectId, consistencyPlan(first, second)));
+}
+
+/** One path for many leaves, given by ascending index. Reads each tile that any of them needs once. */
+export async function sharedInclusionAt(
+  reader: Tiles,
+  projectId: string,
+  { indexes, size }: { indexes: readonly number[]; size: number },
+): Promise<Uint8Array[]> {
+  const plan = new Map<string, TileId>();
+  for (const index of indexes) {
+    for (const tile of inclusionPlan(index, size)) {
+      const name = `${tile.level}/${tile.index}`;
+      const known = plan.get(name);
+      if (known === undefined || known.width < tile.width) plan.set(name, tile);
+    }
+  }
+  const read = await readPlan(reader, projectId, [...plan.values()]);
+  return sharedPath(indexes, size, (index) => inclusionProof(index, size, read));
+}

@@ -1,0 +1,145 @@
+/** What reports of data planes are answered with, and how planes and reports are shown. */
+import { meteredTypes } from '../../contract/operation.ts';
+import type { DataPlane, ReportRecord, UsageAccepted } from '../../contract/telemetry.ts';
+import { hashText } from '../../core/hash.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { Project, StoredPlane, StoredReport } from '../../store/port/store.ts';
+import type { Caller } from '../call/handler.ts';
+import { endOfMonth, monthOf } from '../access/month.ts';
+import { recentUsage } from '../access/month-usage.ts';
+import type { Services } from '../dependencies.ts';
+import { challengeOf } from './challenge.ts';
+import { parsedReport } from './state.ts';
+
+interface Answered {
+  readonly status: 'accepted' | 'duplicate';
+  readonly stored: StoredReport;
+}
+
+/** The receipt of a report that is held. Cost: two reads, and one more where the project has quotas. */
+export async function acceptedAnswer(
+  services: Services,
+  { plane, caller }: { readonly plane: StoredPlane; readonly caller: Pick<Caller, 'project' | 'rules'> },
+  { status, stored }: Answered,
+): Promise<UsageAccepted> {
+  const { store, now } = services;
+  const epoch = await store.planeEpoch(plane.projectId, plane.planeId, stored.epoch);
+  if (epoch === null)
+    throw new Error(`no epoch ${stored.epoch} of ${plane.planeId}, of which a report is held`);
+  const nowMs = now();
+  const { challenge } = stored;
+  const attestation = attestationOf(stored, nowMs);
+  const quota = await quotaOf(services, caller, nowMs);
+  return {
+    reportId: stored.reportId,
+    status,
+    receivedAt: formatTimestamp(stored.receivedMs),
+    sequence: stored.sequence,
+    nextSequence: epoch.nextSequence,
+    acceptedTreeSize: epoch.treeSize,
+    cosignature: stored.cosignature,
+    attestation: {
+      status: attestation,
+      ...(challenge === null ? {} : { challengeId: challenge.challengeId }),
+      ...(challenge === null || attestation !== 'pending' ? {} : { challenge: challengeOf(challenge) }),
+    },
+    ...(quota === null ? {} : { quota }),
+    serverTime: formatTimestamp(nowMs),
+  };
+}
+
+/** A challenge that nobody answered in time has expired, also before that is noted. */
+export const attestationOf = (
+  { attestation, challenge }: StoredReport,
+  nowMs: number,
+): UsageAccepted['attestation']['status'] =>
+  attestation === 'pending' && challenge !== null && challenge.expiresMs <= nowMs ? 'expired' : attestation;
+
+/** Null where the project has no quota. It is told, and refuses nothing. */
+async function quotaOf(
+  { store }: Services,
+  { project, rules }: Pick<Caller, 'project' | 'rules'>,
+  nowMs: number,
+): Promise<NonNullable<UsageAccepted['quota']> | null> {
+  const limited = meteredTypes.filter((type) => rules.quotas[type] !== null);
+  if (limited.length === 0) return null;
+  const month = monthOf(nowMs);
+  const { used } = await recentUsage(store, project, { month, nowMs });
+  const resetAt = formatTimestamp(endOfMonth(month));
+  return Object.fromEntries(
+    limited.map((type) => [type, { used: used[type], limit: rules.quotas[type], resetAt }]),
+  );
+}
+
+/** Cost: three reads where it is enrolled. */
+export async function planeBody(
+  { store }: Pick<Services, 'store'>,
+  { environment }: Pick<Project, 'environment'>,
+  plane: StoredPlane,
+  nowMs: number,
+): Promise<DataPlane> {
+  const { planeId, projectId, name, enrolled, revokedMs } = plane;
+  const [epoch, [last], challengesExpired] =
+    enrolled === null
+      ? [null, [], 0]
+      : await Promise.all([
+          store.newestEpoch(projectId, planeId),
+          store.reports(projectId, planeId, { limit: 1 }),
+          store.expiredChallenges(projectId, planeId),
+        ]);
+  const time = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
+  const previousMs = enrolled?.previous?.untilMs ?? null;
+  return {
+    dataPlaneId: planeId,
+    name,
+    environment,
+    status: revokedMs !== null ? 'revoked' : enrolled === null ? 'pending' : 'active',
+    createdAt: formatTimestamp(plane.createdMs),
+    createdBy: plane.createdBy,
+    enrolledAt: time(enrolled?.atMs ?? null),
+    revokedAt: time(revokedMs),
+    origin: enrolled?.origin ?? null,
+    auditOrigin: enrolled?.auditOrigin ?? null,
+    verifierKey: enrolled?.verifierKey ?? null,
+    auditVerifierKey: enrolled?.auditVerifierKey ?? null,
+    formerKeys: (enrolled?.formerKeys ?? []).map(({ untilMs, ...keys }) => ({
+      ...keys,
+      until: formatTimestamp(untilMs),
+    })),
+    keyPrefix: enrolled?.keyPrefix ?? null,
+    keyLast4: enrolled?.keyLast4 ?? null,
+    previousValidUntil: previousMs !== null && previousMs > nowMs ? time(previousMs) : null,
+    lastReport:
+      last === undefined
+        ? null
+        : {
+            reportId: last.reportId,
+            epoch: last.epoch,
+            sequence: last.sequence,
+            receivedAt: formatTimestamp(last.receivedMs),
+            treeSize: last.treeSize,
+            attestation: attestationOf(last, nowMs),
+          },
+    challengesExpired,
+    missing: epoch === null ? 0 : epoch.newestSequence - epoch.held,
+  };
+}
+
+export function reportBody(stored: StoredReport, nowMs: number): ReportRecord {
+  const { periodStart, periodEnd, operations } = parsedReport(stored);
+  const { link } = stored;
+  return {
+    reportId: stored.reportId,
+    epoch: stored.epoch,
+    sequence: stored.sequence,
+    periodStart,
+    periodEnd,
+    operations,
+    totals: { ...stored.totals },
+    treeSize: stored.treeSize,
+    receivedAt: formatTimestamp(stored.receivedMs),
+    reportHash: hashText(stored.digest),
+    linked: link === 'unknown' || link === 'linked' ? link : 'broken',
+    attestation: attestationOf(stored, nowMs),
+  };
+}

@@ -1,0 +1,197 @@
+/**
+ * Answers to challenges (contract J4-J7). A challenge takes one answer: what it was answered with stays, right or wrong,
+ * and the same answer again gets the same result, so that a plane which lost it can ask, and one that was caught cannot try
+ * until something fits. Another answer is refused, and told. What is structurally wrong is no answer.
+ * A crash before the store answers leaves the challenge open. Proven by `test/service/planes/attested.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { AttestationProof, Attested, Challenge } from '../../contract/telemetry.ts';
+import {
+  verifyAttestation,
+  type AttestationInput,
+  type AttestationResult,
+} from '../../core/plane/attestation.ts';
+import { identitiesSince } from '../../core/plane/former-keys.ts';
+import { sha256 } from '../../core/hash.ts';
+import { readJson } from '../../core/json/parse.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { Fault, PlaneIdentity } from '../../core/plane/usage-report.ts';
+import type { StoredPlane, StoredReport } from '../../store/port/store.ts';
+import { append, unmetered } from '../events/append.ts';
+import { notFound } from '../call/handler.ts';
+import { fieldError } from '../call/schema.ts';
+import type { Services } from '../dependencies.ts';
+import { challengeOf, earlierHeads } from './challenge.ts';
+import { attestationContradicted, attestationFailed } from './events.ts';
+import { faultError, tellOnce } from './faults.ts';
+import { identityOf } from './report.ts';
+import { parsedReport } from './state.ts';
+
+export interface SentProof {
+  readonly plane: StoredPlane;
+  readonly organizationId: string;
+  /** Of the path. */
+  readonly challengeId: string;
+  readonly proof: AttestationProof;
+  /** JCS of it. */
+  readonly canonical: string;
+}
+
+const attempts = 3;
+
+/**
+ * NOT_FOUND, FORBIDDEN for a challenge of another plane of the organization, VALIDATION_ERROR, CHALLENGE_EXPIRED,
+ * ATTESTATION_FAILED with the fault.
+ */
+export async function takeAttestation(services: Services, sent: SentProof): Promise<Attested> {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const { report, challenge } = await challenged(services, sent);
+    const answered = report.answer ?? (await answer(services, sent, { report, challenge }));
+    if (answered === null) continue;
+    if (!answered.digest.equals(sha256(sent.canonical))) return contradicted(services, sent, report);
+    return resultOf(answered);
+  }
+  throw new GovError('OVERLOADED', `challenge ${sent.challengeId} kept changing meanwhile; repeat later`, {
+    retryAfterSeconds: limits.overloadRetrySeconds,
+  });
+}
+
+interface Challenged {
+  readonly report: StoredReport;
+  readonly challenge: NonNullable<StoredReport['challenge']>;
+}
+
+async function challenged({ store }: Services, sent: SentProof): Promise<Challenged> {
+  const { organizationId, challengeId, plane, proof } = sent;
+  const found = await store.challenged(organizationId, challengeId);
+  if (found === null || found.report.challenge === null) throw notFound('challenge');
+  const { report } = found;
+  if (report.planeId !== plane.planeId) {
+    const detail =
+      'expected a challenge of the calling data plane, got one of another plane of the organization';
+    throw new GovError('FORBIDDEN', detail);
+  }
+  for (const [name, expected] of [
+    ['challengeId', challengeId],
+    ['reportId', report.reportId],
+    ['dataPlaneId', plane.planeId],
+  ] as const) {
+    if (proof[name] === expected) continue;
+    const detail = `expected ${expected}, which the challenge is about, got ${proof[name]}`;
+    throw fieldError({ pointer: `/${name}`, in: 'body', code: 'NOT_ALLOWED', detail });
+  }
+  return { report, challenge: found.report.challenge };
+}
+
+type Answer = NonNullable<StoredReport['answer']>;
+
+/** Null where another answer came meanwhile. */
+async function answer(
+  services: Services,
+  { plane, proof, canonical }: SentProof,
+  { report, challenge }: Challenged,
+): Promise<Answer | null> {
+  const nowMs = services.now();
+  // by whichever clock
+  const isOver = challenge.expiresMs <= nowMs || report.attestation === 'expired';
+  if (isOver) throw expired(challengeOf(challenge));
+  const { projectId, planeId } = plane;
+  const drawn = challengeOf(challenge);
+  const earlier = await earlierHeads(services, drawn, { projectId, planeId });
+  const verdict = verified(identityOf(plane), {
+    challenge: drawn,
+    report: parsedReport(report),
+    proof,
+    earlier,
+  });
+  const { fault } = verdict;
+  const result = fault ?? attested(report, verdict, nowMs);
+  const kept: Answer = {
+    digest: sha256(canonical),
+    status: fault === null ? 200 : 422,
+    result: JSON.stringify(result),
+    atMs: nowMs,
+  };
+  const telling = { planeId, nowMs, salt: services.salt };
+  const { reportId } = report;
+  const told = {
+    challengeId: challenge.challengeId,
+    reportId,
+    reason: fault?.fault ?? null,
+    pointer: fault?.pointer ?? null,
+  };
+  const leaves = fault === null ? [] : [attestationFailed(told, telling)];
+  const effect = {
+    kind: 'answerChallenge',
+    planeId,
+    reportId,
+    attestation: fault === null ? 'verified' : 'failed',
+    answer: kept,
+  } as const;
+  const fingerprints = new Map(leaves.map((_, at) => [at, 'telemetry'] as const));
+  try {
+    await append(services, { projectId, leaves, meter: unmetered, effects: [effect], fingerprints });
+    return kept;
+  } catch (error) {
+    if (error instanceof GovError && error.code === 'CONFLICT') return null;
+    throw error;
+  }
+}
+
+/** By the plane's keys; an answer that waited while it enrolled with others may be by those it had when it was asked. */
+function verified(
+  plane: ReturnType<typeof identityOf>,
+  input: Omit<AttestationInput, 'plane'>,
+): AttestationResult {
+  const [current, ...former] = identitiesSince(plane, Date.parse(input.challenge.issuedAt));
+  const by = (identity: PlaneIdentity): AttestationResult => verifyAttestation({ ...input, plane: identity });
+  const verdict = by(current);
+  if (verdict.fault?.fault !== 'checkpoint_signature_invalid') return verdict;
+  return former.map(by).find(({ fault }) => fault === null) ?? verdict;
+}
+
+function attested(
+  report: StoredReport,
+  { checks, sampled, detection }: AttestationResult,
+  nowMs: number,
+): Attested {
+  const { challenge, reportId, cosignature } = report;
+  return {
+    challengeId: challenge?.challengeId ?? '',
+    reportId,
+    status: 'verified',
+    verifiedAt: formatTimestamp(nowMs),
+    checks: [...checks],
+    sampled,
+    detection: [...detection],
+    cosignature,
+  };
+}
+
+/** As it was answered then. ATTESTATION_FAILED. */
+function resultOf({ status, result }: Answer): Attested {
+  const kept = readJson(result) as unknown;
+  if (status === 200) return kept as Attested;
+  throw faultError('ATTESTATION_FAILED', kept as Fault);
+}
+
+async function contradicted(services: Services, sent: SentProof, report: StoredReport): Promise<never> {
+  const { plane, challengeId } = sent;
+  const telling = { planeId: plane.planeId, nowMs: services.now(), salt: services.salt };
+  const event = attestationContradicted({ challengeId, reportId: report.reportId }, telling);
+  await tellOnce(services, plane.projectId, event);
+  throw faultError('ATTESTATION_FAILED', {
+    fault: 'already_answered',
+    pointer: '',
+    detail:
+      'expected the answer that was given to this challenge before, got another one; it takes one answer',
+  });
+}
+
+const expired = ({ expiresAt }: Challenge): GovError =>
+  faultError('CHALLENGE_EXPIRED', {
+    fault: 'challenge_expired',
+    pointer: '/challengeId',
+    detail: `expected an answer before ${expiresAt}; a later report is asked about again`,
+  });

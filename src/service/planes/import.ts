@@ -1,0 +1,128 @@
+/**
+ * Messages of data planes that came by file (interface §4.11; design: verifiable metering): each is taken as it would be
+ * from the wire, in the order of the file, but for its time, which is not bound to now. What it would have been answered
+ * with is its receipt. A file that is taken again changes nothing. Proven by `test/service/planes/import.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError, problems } from '../../contract/problems.ts';
+import { AttestationProof, UsageReport, type Message, type Receipt } from '../../contract/telemetry.ts';
+import { refusedCredential } from '../../core/credential.ts';
+import { canonicalize, parseJson, type Json } from '../../core/json/parse.ts';
+import { verifyTelemetry } from '../../core/plane/signature.ts';
+import type { Caller } from '../call/handler.ts';
+import { plain } from '../call/explain.ts';
+import { openSecrets } from '../access/plane-keys.ts';
+import { hostingOf } from '../access/projects.ts';
+import { fieldError, loadCheck, refusal } from '../call/schema.ts';
+import type { Services } from '../dependencies.ts';
+import { takeAttestation } from './attest.ts';
+import { newestHeld } from './newest.ts';
+import { takeOwnReport } from './report.ts';
+
+/** Throws what is no fault of the message: the store is full, say. What was taken before stays. */
+export async function receiptOf(services: Services, caller: Caller, message: Message): Promise<Receipt> {
+  const { kind } = message;
+  const read = readBody(message);
+  const id = idOf(message, read.body);
+  try {
+    if (read.error !== null) throw read.error;
+    const answer = await take(services, caller, { message, body: read.body });
+    return { kind, id, status: kind === 'usage' ? 202 : 200, answer };
+  } catch (error) {
+    if (!(error instanceof GovError) || error.status >= 500) throw error;
+    return { kind, id, status: error.status, answer: problemOf(error) };
+  }
+}
+
+/**
+ * A plane that reports by file cannot ask what is held of it: the last receipt of each that had a report refused for another
+ * one says so. Such a report was signed with its credentials. Cost: two reads for each such plane.
+ */
+export async function tellNewest(
+  { store }: Pick<Services, 'store'>,
+  { project: { projectId } }: Pick<Caller, 'project'>,
+  { messages, receipts }: { readonly messages: readonly Message[]; readonly receipts: Receipt[] },
+): Promise<void> {
+  const told = new Set<string>();
+  for (let at = receipts.length - 1; at >= 0; at--) {
+    const [receipt, planeId] = [receipts[at], messages[at]?.dataPlaneId];
+    if (receipt === undefined || planeId === undefined || told.has(planeId) || !isBehind(receipt)) continue;
+    told.add(planeId);
+    receipts[at] = { ...receipt, newest: await newestHeld(store, { projectId, planeId }) };
+  }
+}
+
+function isBehind({ kind, status, answer }: Receipt): boolean {
+  const { code, reason } = (answer ?? {}) as { readonly code?: unknown; readonly reason?: unknown };
+  return kind === 'usage' && status === 400 && (code === 'REPORT_CONFLICT' || reason === 'history_regressed');
+}
+
+function readBody({ kind, body }: Message): { readonly body: Json; readonly error: GovError | null } {
+  try {
+    const bytes = Buffer.from(body);
+    const limit = kind === 'usage' ? limits.usageReportBytes : limits.attestationBytes;
+    if (bytes.length > limit) {
+      const detail = `expected a body of at most ${limit} bytes, got ${bytes.length}`;
+      throw new GovError('PAYLOAD_TOO_LARGE', detail, { extensions: { limit } });
+    }
+    return { body: parseJson(bytes), error: null };
+  } catch (error) {
+    if (error instanceof GovError) return { body: null, error };
+    throw error;
+  }
+}
+
+/** By which whoever sent it finds its receipt. */
+function idOf({ kind, challengeId = '' }: Message, body: Json): string {
+  if (kind === 'attestation') return challengeId;
+  const { reportId } = (body ?? {}) as { readonly reportId?: unknown };
+  return typeof reportId === 'string' ? reportId.slice(0, limits.echoChars) : '';
+}
+
+async function take(
+  services: Services,
+  caller: Caller,
+  { message, body }: { readonly message: Message; readonly body: Json },
+): Promise<unknown> {
+  const { kind, dataPlaneId, timestamp, signature, challengeId } = message;
+  const { project, rules } = caller;
+  const plane = await services.store.plane(project.projectId, dataPlaneId);
+  if (plane === null || plane.enrolled === null || plane.revokedMs !== null) throw refusedCredential();
+  const canonical = canonicalize(body);
+  const secrets = openSecrets(plane.enrolled, hostingOf(services).seal)(services.now());
+  if (!verifyTelemetry({ secrets, timestamp, signature, canonical })) {
+    const detail =
+      `expected the signature of data plane ${dataPlaneId} over timestamp and body, got another one; where it got other ` +
+      'credentials since, have it write its messages anew (gov plane usage export)';
+    throw new GovError('INVALID_SIGNATURE', detail);
+  }
+  const schema = kind === 'usage' ? UsageReport : AttestationProof;
+  const findings = (await loadCheck(schema, { in: 'body', readOnly: [] }))(body);
+  if (findings !== null) throw refusal(findings);
+  if (kind === 'usage') {
+    const report = body as unknown as UsageReport; // its schema took it
+    return takeOwnReport(services, { caller: { project, rules }, plane, report, canonical, byFile: true });
+  }
+  if (challengeId === undefined) {
+    const detail = 'expected the challenge that is answered';
+    throw fieldError({ pointer: '/challengeId', in: 'path', code: 'MISSING_FIELD', detail });
+  }
+  const proof = body as unknown as AttestationProof; // its schema took it
+  const { organizationId } = project;
+  return takeAttestation(services, { plane, organizationId, challengeId, proof, canonical });
+}
+
+/** As a problem is answered (contract C1-C7), but for what names a request. */
+function problemOf(error: GovError) {
+  const { title, status, retryable } = problems[error.code];
+  const errors = error.errors.map((field) => ({ ...field, detail: plain(field.detail) }));
+  return {
+    ...error.extensions,
+    title,
+    status,
+    detail: plain(error.message),
+    code: error.code,
+    retryable,
+    ...(errors.length === 0 ? {} : { errors }),
+  };
+}

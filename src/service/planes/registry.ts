@@ -1,0 +1,181 @@
+/**
+ * Data planes of a project as its people manage them (contract B9): registered with a one-time token, listed with what
+ * they reported, revoked. Rows and events in one append. Proven by `test/service/planes/registry.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { typeId } from '../../core/id.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { ByAge, StoredPlane } from '../../store/port/store.ts';
+import { unmetered } from '../events/append.ts';
+import { appendFor } from '../events/asking.ts';
+import { notFound, sealedWrite, type Caller, type Handlers } from '../call/handler.ts';
+import { createToken, keyDigest } from '../access/token-format.ts';
+import { byAge, listPage, pageLimit } from '../call/pages.ts';
+import type { Services } from '../dependencies.ts';
+import { planeBody, reportBody } from './answers.ts';
+import { planeChanged } from './events.ts';
+
+const noStore = { 'cache-control': 'no-store' } as const;
+const scopes = ['telemetry:manage'] as const;
+const attempts = 5;
+
+export const planes: Pick<
+  Handlers,
+  | 'createDataPlane'
+  | 'issueEnrolmentToken'
+  | 'listDataPlanes'
+  | 'getDataPlane'
+  | 'revokeDataPlane'
+  | 'listUsageReports'
+> = {
+  async createDataPlane({ body, caller, idempotency }, services) {
+    const { now, randomBytes, salt } = services;
+    const nowMs = now();
+    const { token, kept } = freshToken(services, nowMs);
+    const { projectId } = caller.project;
+    const plane: StoredPlane = {
+      planeId: typeId('dpl', nowMs, randomBytes(10)),
+      projectId,
+      name: body.name,
+      createdMs: nowMs,
+      createdBy: caller.id,
+      ...kept,
+      enrolled: null,
+      revokedMs: null,
+      revision: 1,
+    };
+    const answer = await tokenAnswer(services, caller, plane, token);
+    const stored = await appendFor(
+      services,
+      { caller, scopes },
+      {
+        projectId,
+        leaves: [planeChanged('registered', plane, { nowMs, salt, by: caller })],
+        meter: unmetered,
+        effects: [{ kind: 'savePlane', plane }],
+        ...sealedWrite(idempotency, answer, services),
+      },
+    );
+    return 'replayed' in stored ? stored : answer;
+  },
+
+  /** Again and again where it reports or is rotated meanwhile. A token that was issued before ends. */
+  async issueEnrolmentToken({ params, caller, idempotency }, services) {
+    const { projectId } = caller.project;
+    for (let attempt = 0; ; attempt++) {
+      const before = await planeOf(services, caller, params.dataPlaneId);
+      const nowMs = services.now();
+      const { token, kept } = freshToken(services, nowMs);
+      const plane = { ...before, ...kept, revision: before.revision + 1 };
+      const answer = await tokenAnswer(services, caller, plane, token);
+      const leaves = [planeChanged('token_issued', plane, { nowMs, salt: services.salt, by: caller })];
+      const effects = [{ kind: 'savePlane', plane }] as const;
+      const sealed = sealedWrite(idempotency, answer, services);
+      try {
+        const request = { projectId, leaves, meter: unmetered, effects, ...sealed };
+        const stored = await appendFor(services, { caller, scopes }, request);
+        return 'replayed' in stored ? stored : answer;
+      } catch (error) {
+        refuseUnlessMeanwhile(error, attempt);
+      }
+    }
+  },
+
+  async listDataPlanes({ query, caller }, services) {
+    const { projectId } = caller.project;
+    const { rows, nextCursor } = await listPage(services, {
+      scope: { list: 'dataPlanes', projectId, filters: {} },
+      cursor: query.cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: (page: Parameters<typeof services.store.planes>[1]) => services.store.planes(projectId, page),
+      position: ({ createdMs, planeId }) => byAge(createdMs, planeId),
+    });
+    const nowMs = services.now();
+    const data = await Promise.all(rows.map((plane) => planeBody(services, caller.project, plane, nowMs)));
+    return { status: 200, body: { data, nextCursor } };
+  },
+
+  async getDataPlane({ params, caller }, services) {
+    const plane = await planeOf(services, caller, params.dataPlaneId);
+    return { status: 200, body: await planeBody(services, caller.project, plane, services.now()) };
+  },
+
+  /** Again and again where it reports or is rotated meanwhile. */
+  async revokeDataPlane({ params, caller }, services) {
+    const { projectId } = caller.project;
+    for (let attempt = 0; ; attempt++) {
+      const before = await planeOf(services, caller, params.dataPlaneId);
+      if (before.revokedMs !== null) throw notFound('data plane');
+      const nowMs = services.now();
+      const tokenExpiresMs = Math.min(before.tokenExpiresMs, nowMs);
+      const plane = { ...before, tokenExpiresMs, revokedMs: nowMs, revision: before.revision + 1 };
+      const telling = { nowMs, salt: services.salt, by: caller };
+      const leaves = [planeChanged('revoked', plane, telling)];
+      const request = {
+        projectId,
+        leaves,
+        meter: unmetered,
+        effects: [{ kind: 'savePlane', plane }] as const,
+      };
+      try {
+        await appendFor(services, { caller, scopes }, request);
+        break;
+      } catch (error) {
+        refuseUnlessMeanwhile(error, attempt);
+      }
+    }
+    services.forgetCredential(params.dataPlaneId);
+    return { status: 204, body: null };
+  },
+
+  async listUsageReports({ params, query, caller }, services) {
+    const { projectId } = caller.project;
+    const { planeId } = await planeOf(services, caller, params.dataPlaneId);
+    const { rows, nextCursor } = await listPage(services, {
+      scope: { list: 'usageReports', projectId, filters: { planeId } },
+      cursor: query.cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: ({ after, limit }: { after?: ByAge; limit: number }) =>
+        services.store.reports(projectId, planeId, {
+          ...(after === undefined ? {} : { after: { epoch: Number(after.id), sequence: after.ms } }),
+          limit,
+        }),
+      // as cursors write places
+      position: ({ epoch, sequence }) => byAge(sequence, String(epoch)),
+    });
+    const nowMs = services.now();
+    return { status: 200, body: { data: rows.map((row) => reportBody(row, nowMs)), nextCursor } };
+  },
+};
+
+/** A token for a day, and what is kept of it. */
+function freshToken({ randomBytes }: Services, nowMs: number) {
+  const token = createToken('enr', randomBytes);
+  const tokenExpiresMs = nowMs + limits.enrolmentHours * 3_600_000;
+  return { token, kept: { tokenDigest: keyDigest(token), tokenExpiresMs, tokenUsedMs: null } };
+}
+
+const tokenAnswer = async (services: Services, { project }: Caller, plane: StoredPlane, token: string) =>
+  ({
+    status: 201,
+    body: {
+      dataPlane: await planeBody(services, project, plane, services.now()),
+      enrolmentToken: token,
+      expiresAt: formatTimestamp(plane.tokenExpiresMs),
+    },
+    headers: noStore,
+  }) as const;
+
+/** Throws what is no change of the plane meanwhile, or one too many. */
+function refuseUnlessMeanwhile(error: unknown, attempt: number): void {
+  const isMeanwhile = error instanceof GovError && error.code === 'CONFLICT';
+  if (!isMeanwhile || attempt + 1 >= attempts) throw error;
+}
+
+/** NOT_FOUND */
+async function planeOf({ store }: Services, { project }: Caller, planeId: string): Promise<StoredPlane> {
+  const plane = await store.plane(project.projectId, planeId);
+  if (plane === null) throw notFound('data plane');
+  return plane;
+}

@@ -1,0 +1,245 @@
+/**
+ * Policies: creating, reading, versions and the moves of their life cycle (interface §3.1; contract G1-G4, G9).
+ * The moves are judged by `src/core/policy/set/lifecycle.ts`, stored by `change.ts`.
+ * Proven by `test/service/policies/handlers.engines.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import type { PolicyAction, PolicySeverity } from '../../contract/policy-words.ts';
+import { GovError } from '../../contract/problems.ts';
+import { typeId } from '../../core/id.ts';
+import { canonicalize, type Json } from '../../core/json/parse.ts';
+import { canonicalCondition } from '../../core/policy/language/canonical.ts';
+import { parseCondition } from '../../core/policy/language/parse.ts';
+import { policyHash } from '../../core/policy/language/hash.ts';
+import type { StoredPolicy, StoredPolicyVersion } from '../../store/port/store.ts';
+import { notFound, type Caller, type Handlers } from '../call/handler.ts';
+import { pageLimit, sizedPage, byAge } from '../call/pages.ts';
+import { changePolicy, etag, inTurn, type Change } from './change.ts';
+import { publishTo, rollbackTo, transitionTo } from './moves.ts';
+import { versionOf } from './in-force.ts';
+import { policyBody, policyBytes, versionBody, versionBytes, wholePolicy } from './view.ts';
+import { fieldError } from '../call/schema.ts';
+import type { Services } from '../dependencies.ts';
+
+export const policies: Pick<
+  Handlers,
+  | 'createPolicy'
+  | 'listPolicies'
+  | 'getPolicy'
+  | 'listPolicyVersions'
+  | 'addPolicyVersion'
+  | 'publishPolicy'
+  | 'transitionPolicy'
+  | 'rollbackPolicy'
+  | 'getPolicyInForce'
+> = {
+  async createPolicy(call, services) {
+    const { body, caller, basePath } = call;
+    const proposed = readProposed(body, '/condition');
+    return inTurn(call, services, async (atMs) => {
+      const policyId = body.policyId ?? typeId('pol', atMs, services.randomBytes(10));
+      await refuseTaken(services, caller, policyId);
+      const version = { ...newVersion(proposed, { policyId, version: 1, caller, atMs }) };
+      const policy: StoredPolicy = {
+        policyId,
+        name: body.name,
+        description: body.description ?? null,
+        status: 'draft',
+        activeVersion: null,
+        lastActiveVersion: null,
+        latestVersion: 1,
+        revision: 1,
+        createdMs: atMs,
+        createdBy: caller.id,
+        updatedMs: atMs,
+      };
+      const change: Change = {
+        ...about(version),
+        event: 'created',
+        from: null,
+        to: 'draft',
+        reason: null,
+        named: { name: policy.name, description: policy.description },
+        effect: { kind: 'createPolicy', policy, version },
+        revision: 1,
+        standing: {},
+      };
+      const headers = { location: `${basePath}/governance/policies/${policyId}` };
+      return {
+        change,
+        answer: { status: 201, body: policyBody({ policy, active: null, latest: version }), headers },
+      };
+    });
+  },
+
+  async listPolicies({ query, caller }, services) {
+    const { projectId } = caller.project;
+    const filter = query.status === undefined ? {} : { status: query.status };
+    const { items, nextCursor } = await sizedPage(services, {
+      scope: { list: 'policies', projectId, filters: filter },
+      cursor: query.cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: (page: Parameters<typeof services.store.policies>[2]) =>
+        services.store.policies(projectId, filter, page),
+      position: (policy) => byAge(policy.createdMs, policy.policyId),
+      item: async (policy) => {
+        const whole = await wholePolicy(services.store, projectId, policy);
+        return { item: policyBody(whole), bytes: policyBytes(whole) };
+      },
+    });
+    return { status: 200, body: { data: items, nextCursor } };
+  },
+
+  async getPolicy({ params, caller }, { store }) {
+    const { projectId } = caller.project;
+    const policy = await store.policy(projectId, params.policyId);
+    if (policy === null) throw notFound('policy');
+    const whole = await wholePolicy(store, projectId, policy);
+    return { status: 200, body: policyBody(whole), headers: etag(policy.revision) };
+  },
+
+  async listPolicyVersions({ params, query, caller }, services) {
+    const { projectId } = caller.project;
+    const { policyId } = params;
+    if ((await services.store.policy(projectId, policyId)) === null) throw notFound('policy');
+    const { items, nextCursor } = await sizedPage(services, {
+      scope: { list: 'policyVersions', projectId, filters: { policyId } },
+      cursor: query.cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: (page: { after?: number; limit: number }) =>
+        services.store.policyVersions(projectId, policyId, page),
+      position: ({ version }) => version,
+      item: (version) => ({ item: versionBody(version), bytes: versionBytes(version) }),
+    });
+    return { status: 200, body: { data: items, nextCursor } };
+  },
+
+  async addPolicyVersion(call, services) {
+    const { body, caller } = call;
+    const proposed = readProposed(body, '/condition');
+    return changePolicy(call, services, async (policy, atMs) => {
+      const { policyId, name, latestVersion, status, revision } = policy;
+      if (latestVersion >= limits.policyVersions) throw tooManyVersions(policyId);
+      const version = newVersion(proposed, { policyId, version: latestVersion + 1, caller, atMs });
+      const change: Change = {
+        ...about(version),
+        event: 'version_added',
+        from: status,
+        to: status,
+        reason: null,
+        effect: { kind: 'addPolicyVersion', version, revision },
+        revision: revision + 1,
+        standing: status === 'review' ? { review: versionOf(version, name) } : {},
+      };
+      return { change, answer: { status: 201, body: versionBody(version) } };
+    });
+  },
+
+  publishPolicy: (call, services) =>
+    changePolicy(call, services, (policy, atMs) =>
+      publishTo(services, { policy, atMs, caller: call.caller, ...call.body }),
+    ),
+
+  transitionPolicy: (call, services) =>
+    changePolicy(call, services, (policy, atMs) =>
+      transitionTo(services, { policy, atMs, caller: call.caller, ...call.body }),
+    ),
+
+  rollbackPolicy: (call, services) =>
+    changePolicy(call, services, (policy, atMs) =>
+      rollbackTo(services, { policy, atMs, caller: call.caller, ...call.body }),
+    ),
+
+  async getPolicyInForce({ params, caller }, services) {
+    const { projectId } = caller.project;
+    const { policyId } = params;
+    const { set } = await services.policySets.current(projectId);
+    const active = set.get(policyId);
+    const proof = set.inForceProof(policyId);
+    if (active === undefined || proof === undefined) throw await notInForce(services, projectId, policyId);
+    const { version, policyHash: hash } = active.policy;
+    return {
+      status: 200,
+      body: {
+        policyId,
+        version,
+        policyHash: hash,
+        policySetHash: set.policySetHash,
+        index: proof.index,
+        size: proof.size,
+        hashes: [...proof.hashes],
+      },
+    };
+  },
+};
+
+/** A version as a caller proposes it; its condition is known to be one. */
+export interface Proposed {
+  readonly condition: Json;
+  /** Canonical. */
+  readonly normalized: Json;
+  readonly action: PolicyAction;
+  readonly severity: PolicySeverity | null;
+}
+
+/** VALIDATION_ERROR at `pointer` for what is no condition. The body is an attacker's. */
+export function readProposed(
+  body: {
+    readonly condition: Readonly<Record<string, unknown>>;
+    readonly action: PolicyAction;
+    readonly severity?: PolicySeverity;
+  },
+  pointer: string,
+): Proposed {
+  const condition = body.condition as Json; // it came out of a body
+  const normalized = canonicalCondition(parseCondition(condition, pointer));
+  return { condition, normalized, action: body.action, severity: body.severity ?? null };
+}
+
+function newVersion(
+  { condition, normalized, action, severity }: Proposed,
+  of: { policyId: string; version: number; caller: Caller; atMs: number },
+): StoredPolicyVersion {
+  const { policyId, version } = of;
+  return {
+    policyId,
+    version,
+    condition: JSON.stringify(condition),
+    normalized: canonicalize(normalized),
+    action,
+    severity,
+    policyHash: policyHash({ policyId, version, condition: normalized, action, severity }),
+    createdMs: of.atMs,
+    createdBy: of.caller.id,
+    published: false,
+  };
+}
+
+const about = ({
+  policyId,
+  version,
+  policyHash: hash,
+}: StoredPolicyVersion): Pick<Change, 'policyId' | 'version' | 'policyHash'> => ({
+  policyId,
+  version,
+  policyHash: hash,
+});
+
+async function refuseTaken({ store }: Services, { project }: Caller, policyId: string): Promise<void> {
+  if ((await store.policy(project.projectId, policyId)) === null) return;
+  const detail = `expected a policyId that is not taken, got ${policyId}; choose another, leave it out, or add a version`;
+  throw new GovError('CONFLICT', detail);
+}
+
+function tooManyVersions(policyId: string): GovError {
+  const limit = limits.policyVersions;
+  const detail = `expected at most ${limit} versions of policy ${policyId}; create another policy`;
+  return fieldError({ pointer: '', in: 'body', code: 'TOO_MANY', detail, limit });
+}
+
+async function notInForce({ store }: Services, projectId: string, policyId: string): Promise<GovError> {
+  const policy = await store.policy(projectId, policyId);
+  if (policy === null) return notFound('policy');
+  const detail = `expected an active policy, got one in status ${policy.status}; publish a version of it first`;
+  return new GovError('NOT_FOUND', detail, { extensions: { status: policy.status } });
+}

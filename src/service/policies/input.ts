@@ -1,0 +1,58 @@
+/**
+ * Checkpoints as callers send them (contract O5): `{step?, context}`; simulate and impact take one without the
+ * member `context` as the context itself. Proven by `test/service/policies/simulate.engines.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import type { FieldError } from '../../contract/problems.ts';
+import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
+import type { Checkpoint } from '../../core/policy/evaluate/compile.ts';
+import { fieldError } from '../call/schema.ts';
+
+/** VALIDATION_ERROR and UNKNOWN_FIELD at `pointer` for what is no checkpoint. The value is an attacker's. */
+export function readCheckpoint(value: Readonly<Record<string, unknown>>, pointer: string): Checkpoint {
+  // it came out of a body
+  const sent = value as JsonObject;
+  const checkpoint = Object.hasOwn(sent, 'context') ? spelledOut(sent, pointer) : { context: sent };
+  refuseLarge(checkpoint, pointer);
+  return checkpoint;
+}
+
+function spelledOut(sent: JsonObject, pointer: string): Checkpoint {
+  const refuse = (member: string, code: string, detail: string): never => {
+    const field: FieldError = { pointer: `${pointer}/${member}`, in: 'body', code, detail };
+    throw fieldError(field);
+  };
+  for (const name of Object.keys(sent)) {
+    if (name === 'context' || name === 'step') continue;
+    const detail = 'expected step and context beside each other; put what policies should see into context';
+    refuse(
+      name.replaceAll('~', '~0').replaceAll('/', '~1').slice(0, limits.echoChars),
+      'UNKNOWN_FIELD',
+      detail,
+    );
+  }
+  const { context, step } = sent;
+  if (typeof context !== 'object' || context === null || Array.isArray(context)) {
+    return refuse('context', 'WRONG_TYPE', `expected an object, got ${kindOf(context)}`);
+  }
+  if (!Object.hasOwn(sent, 'step')) return { context };
+  if (typeof step !== 'number' || !Number.isInteger(step) || step < 0) {
+    return refuse('step', 'WRONG_TYPE', `expected an integer from 0 on, got ${kindOf(step)}`);
+  }
+  return { step, context };
+}
+
+const kindOf = (value: Json | undefined): string => {
+  if (value === null || value === undefined) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+};
+
+/** VALIDATION_ERROR for a checkpoint whose canonical form is over `limits.checkpointBytes`. */
+export function refuseLarge(checkpoint: Checkpoint, pointer: string): void {
+  const limit = limits.checkpointBytes;
+  const bytes = Buffer.byteLength(canonicalize(checkpoint as unknown as Json));
+  if (bytes <= limit) return;
+  const detail = `expected at most ${limit} canonical bytes, got ${bytes}; leave out what no policy reads`;
+  throw fieldError({ pointer, in: 'body', code: 'TOO_LARGE', detail, limit });
+}

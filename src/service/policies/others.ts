@@ -1,0 +1,79 @@
+/**
+ * Which policies a replay compares the recorded ones with, to grade drift: those that the given snapshot names.
+ * Where none is given they are those in force now, if the run's own snapshot names policies of this project.
+ * Proven by `test/service/replay/handlers.engines.test.ts`.
+ */
+import type { SnapshotInput } from '../../contract/governance.ts';
+import type { Snapshot } from '../../core/decided/snapshot.ts';
+import { parseHash } from '../../core/hash.ts';
+import type { PolicySet } from '../../core/policy/set/in-force.ts';
+import type { RunAt } from '../proofs/decided-layers.ts';
+import { LoggedPolicies } from '../proofs/logged-policies.ts';
+import type { TaskContext } from '../call/work.ts';
+
+export interface OtherPolicies {
+  /** The side of the drift that is not the run's; null where nothing is known of it. */
+  readonly actual: Snapshot | null;
+  /** Null where the policies are the run's own, or not known. */
+  readonly set: PolicySet | null;
+  readonly warnings: readonly string[];
+}
+
+/** Policies that are hashed in the search for a set, summed over the sets that there were: 3 s. */
+const searchedPolicies = 2_000_000;
+
+export async function otherPolicies(
+  context: TaskContext,
+  run: RunAt,
+  { recorded, given }: { readonly recorded: Snapshot | null; readonly given: SnapshotInput | null },
+): Promise<OtherPolicies> {
+  const same = { actual: given ?? recorded, set: null, warnings: [] };
+  if (recorded === null || recorded.policyHash === '') return same;
+  if (given === null) {
+    const now = new LoggedPolicies(context, run, run.treeSize);
+    await now.advance(run.treeSize);
+    const { policySetHash } = now.timeline;
+    if (recorded.policyHash === policySetHash) return same;
+    if ((await setWithHash(context, run, recorded.policyHash)) === null) return same;
+    const actual = { ...recorded, policyHash: policySetHash };
+    return withSet(actual, await complete(now));
+  }
+  if (given.policyHash === '' || given.policyHash === recorded.policyHash) return same;
+  return withSet(given, await setWithHash(context, run, given.policyHash));
+}
+
+const withSet = (actual: Snapshot, set: PolicySet | null): OtherPolicies => ({
+  actual,
+  set,
+  warnings:
+    set === null
+      ? [`policies ${actual.policyHash} are not known here: how they decide was not compared`]
+      : [],
+});
+
+/** The set that was in force with this hash at some time, or null. */
+async function setWithHash(context: TaskContext, run: RunAt, hash: string): Promise<PolicySet | null> {
+  if (parseHash(hash) === null) return null;
+  const policies = new LoggedPolicies(context, run, run.treeSize);
+  let searched = 0;
+  let found = policies.timeline.policySetHash === hash;
+  if (found) return complete(policies);
+  await policies.advance(run.treeSize, () => {
+    searched += policies.timeline.versions.size;
+    if (searched > searchedPolicies) return true;
+    found = policies.timeline.policySetHash === hash;
+    return found;
+  });
+  if (!found) {
+    // beyond the bound only the newest set is still asked
+    await policies.advance(run.treeSize);
+    found = policies.timeline.policySetHash === hash;
+  }
+  return found ? complete(policies) : null;
+}
+
+/** Null where a version of it is not the one that was logged. */
+async function complete(policies: LoggedPolicies): Promise<PolicySet | null> {
+  const { set, policySetHash } = await policies.current();
+  return set.policySetHash === policySetHash ? set : null;
+}

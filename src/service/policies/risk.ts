@@ -1,0 +1,151 @@
+/**
+ * Risk Routing (interface §2.3, §4.3; contract F7-F9, O3): scores a moment of a run, routes it, records it as
+ * leaf `gov.decision/1` with everything that it was computed from. The configuration that it is recorded with is the
+ * one in force at its place in the log: where it changed meanwhile, it is decided again. A change is leaf
+ * `gov.config/1`, audit event and row in one append. Proven by `test/service/policies/risk.engines.test.ts`.
+ */
+import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { RiskConfigInput, RiskRouterConfig } from '../../contract/risk.ts';
+import { openLeaf } from '../../core/decided/leaf.ts';
+import { draftConfigChange } from '../../core/decided/risk-config.ts';
+import {
+  draftRiskDecision,
+  openRiskDecision,
+  riskDecisionBody,
+  type RiskRecord,
+} from '../../core/decided/risk-decision.ts';
+import { typeId } from '../../core/id.ts';
+import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
+import { checkRiskConfig, riskRouter, type RiskRouter, type RiskSettings } from '../../core/risk/config.ts';
+import { canonicalInputs, type CanonicalInputs } from '../../core/risk/inputs.ts';
+import { bands, evaluateRisk } from '../../core/risk/router.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import { append, unmetered } from '../events/append.ts';
+import { idempotencyWrite, type Handlers } from '../call/handler.ts';
+import { pageLimit, sizedPage } from '../call/pages.ts';
+import { appendMeteredOrStale } from '../access/quota.ts';
+import { routerOf } from './risk-router.ts';
+import { fieldError } from '../call/schema.ts';
+import type { Services } from '../dependencies.ts';
+import { riskConfigured } from '../system.ts';
+
+export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskConfig' | 'listRiskDecisions'> =
+  {
+    async evaluateRisk({ body, caller, idempotency }, services) {
+      const { runId, ...given } = body;
+      const { projectId } = caller.project;
+      if (isSystemRun(runId)) {
+        throw fieldError({ pointer: '/runId', in: 'body', code: 'NOT_ALLOWED', detail: systemRunRefusal });
+      }
+      const inputs = canonicalInputs(given);
+      for (let attempt = 0; attempt < attempts; attempt++) {
+        const router = await routerOf(services.store, projectId);
+        const decision = decideBy(router, { runId, inputs, services });
+        const answer = { status: 200, body: riskDecisionBody(decision) } as const;
+        const counted = { caller, op: 'risk_decision', units: 1 } as const;
+        const stored = await appendMeteredOrStale(services, counted, {
+          leaves: [draftRiskDecision(decision, services.salt)],
+          inForce: { configIndex: router.configIndex },
+          ...idempotencyWrite(idempotency, answer),
+        });
+        if ('replayed' in stored) return stored;
+        if (stored.outcome === 'stored') return answer;
+      }
+      throw new GovError('OVERLOADED', 'the configuration kept changing meanwhile; repeat later', {
+        retryAfterSeconds: limits.overloadRetrySeconds,
+      });
+    },
+
+    async getRiskConfig({ caller }, { store }) {
+      return { status: 200, body: configBody(await routerOf(store, caller.project.projectId)) };
+    },
+
+    async putRiskConfig({ body, caller }, services) {
+      services.planeConfig?.refuseRiskConfig();
+      const { bands: sentBands, ...settings } = body;
+      checkRiskConfig(settings as RiskSettings);
+      const router = riskRouter(settings as RiskSettings);
+      const answered = configBody(router);
+      refuseOtherBands(sentBands, answered.bands);
+      const atMs = services.now();
+      const changed = {
+        configHash: router.configHash,
+        at: formatTimestamp(atMs),
+        // JSON by its type
+        config: router.config as unknown as JsonObject,
+        actor: caller.id,
+      };
+      await append(services, {
+        projectId: caller.project.projectId,
+        leaves: [
+          draftConfigChange(changed, services.salt),
+          riskConfigured(router, { nowMs: atMs, salt: services.salt, by: caller }),
+        ],
+        meter: unmetered,
+        effects: [{ kind: 'saveRiskConfig', config: router.text, atMs }],
+      });
+      return { status: 200, body: answered };
+    },
+
+    async listRiskDecisions({ query, caller }, services) {
+      const { projectId } = caller.project;
+      const filter = query.runId === undefined ? {} : { runId: query.runId };
+      const { items, nextCursor } = await sizedPage(services, {
+        scope: { list: 'riskDecisions', projectId, filters: filter },
+        cursor: query.cursor,
+        limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+        read: (page: { after?: number; limit: number }) =>
+          services.store.leavesOf(
+            projectId,
+            { type: 'gov.decision/1', ...filter },
+            { ...page, order: 'desc' },
+          ),
+        position: ({ index }) => index,
+        item: (leaf) => ({
+          item: riskDecisionBody(openRiskDecision(openLeaf(leaf))),
+          bytes: leaf.record.length + (leaf.disclosures?.length ?? 0),
+        }),
+      });
+      return { status: 200, body: { data: items, nextCursor } };
+    },
+  };
+
+const attempts = 5;
+
+function decideBy(
+  router: RiskRouter,
+  of: { readonly runId: string; readonly inputs: CanonicalInputs; readonly services: Services },
+): RiskRecord {
+  const { runId, inputs, services } = of;
+  const atMs = services.now();
+  return {
+    id: typeId('rsk', atMs, services.randomBytes(10)),
+    runId,
+    ...evaluateRisk(inputs, router),
+    evaluatedAt: formatTimestamp(atMs),
+    // both are JSON by their types
+    inputs: { ...inputs, config: router.config as unknown as JsonObject },
+  };
+}
+
+function configBody({ config }: RiskRouter): RiskRouterConfig {
+  const { mode, thresholds, defaultAction, signals } = config;
+  return {
+    mode,
+    thresholds: { ...thresholds },
+    defaultAction,
+    signals: { ...signals },
+    bands: bands(config),
+  };
+}
+
+/** What a GET answered may be put back; other bands would say what the thresholds do not. */
+function refuseOtherBands(sent: RiskConfigInput['bands'], bandsNow: RiskRouterConfig['bands']): void {
+  if (sent === undefined || canonicalize(sent as Json) === canonicalize(bandsNow)) return;
+  const detail = `expected no bands, or those that the thresholds mean: ${canonicalize(bandsNow)}`;
+  throw new GovError('READ_ONLY_FIELD', `body /bands: ${detail}`, {
+    errors: [{ pointer: '/bands', in: 'body', code: 'READ_ONLY_FIELD', detail }],
+  });
+}

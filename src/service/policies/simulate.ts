@@ -1,0 +1,270 @@
+/**
+ * What policies would say, without recording it (interface §4.6; contract G1, G7, G8): simulate one, simulate all,
+ * the impact of a proposed version on samples and on recorded checkpoints.
+ * Proven by `test/service/policies/simulate.engines.test.ts`.
+ */
+import type { PolicySummary, SimulatedDecision } from '../../contract/governance.ts';
+import { limits } from '../../contract/limits.ts';
+import { readJson } from '../../core/json/parse.ts';
+import type { Checkpoint } from '../../core/policy/evaluate/compile.ts';
+import { counts, gravest } from '../../core/policy/evaluate/decision.ts';
+import { explain } from '../../core/policy/explain/detail.ts';
+import { compare, changeCounts, type Side } from '../../core/policy/impact/changes.ts';
+import { reasoning } from '../../core/policy/explain/reasoning.ts';
+import {
+  PolicySet,
+  type Member,
+  type PolicyDecision,
+  type PolicyVersion,
+} from '../../core/policy/set/in-force.ts';
+import { Turn, type InTurns } from '../../core/policy/evaluate/time-slice.ts';
+import { judge } from '../../core/policy/explain/decisive-clauses.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { StoredPolicy } from '../../store/port/store.ts';
+import { keepAnswer, notFound, type Caller, type Handlers } from '../call/handler.ts';
+import { readCheckpoint } from './input.ts';
+import { timeRange } from '../call/pages.ts';
+import { readProposed } from './handlers.ts';
+import { idlePolicies, reasonsOf, summaryBody } from './decisions.ts';
+import { versionOf, type IdlePolicy } from './in-force.ts';
+import { sideOf } from './history.ts';
+import type { Services } from '../dependencies.ts';
+import { inTurns } from '../call/time-slice.ts';
+import type { HistorySide, PolicyHistory } from '../call/work.ts';
+
+export const simulations: Pick<
+  Handlers,
+  'simulatePolicy' | 'simulatePolicies' | 'analyzePolicyImpact' | 'analyzePolicyHistory'
+> = {
+  async simulatePolicy(call, services) {
+    const { params, body, caller } = call;
+    const { projectId } = caller.project;
+    const policy = await requirePolicy(services, caller, params.policyId);
+    const checkpoint = readCheckpoint(body.checkpoint, '/checkpoint');
+    const inForce = await services.policySets.current(projectId);
+    const others = (body.policyIds ?? []).filter((policyId) => policyId !== policy.policyId);
+    const idle = await idlePolicies(services.store, inForce, {
+      caller,
+      policyIds: body.policyIds ?? [],
+      pointer: '/policyIds',
+    });
+    const newest = await newestVersion(services, caller, policy);
+    const beside = others
+      .map((policyId) => inForce.set.get(policyId)?.policy)
+      .filter((each) => each !== undefined);
+    const set = PolicySet.of(
+      new Map([newest, ...beside].map((each) => [each.policyId, each])).values(),
+      inForce.set,
+    );
+    const asked = { set, ids: [policy.policyId, ...others], idle };
+    const { summary, ...said } = await inTurns(simulating(asked, checkpoint, body.explain ?? true));
+    const { policySetHash } = inForce.set;
+    return keepAnswer(call, services, {
+      status: 200,
+      body: {
+        policyId: policy.policyId,
+        policyName: policy.name,
+        simulatedVersion: newest.version,
+        ...said,
+        summary: { ...summary, policySetHash },
+        simulatedAt: formatTimestamp(services.now()),
+      },
+    });
+  },
+
+  async simulatePolicies(call, services) {
+    const { body, caller } = call;
+    const checkpoint = readCheckpoint(body.checkpoint, '/checkpoint');
+    const inForce = await services.policySets.current(caller.project.projectId);
+    const ids = body.policyIds ?? [];
+    const asked = { caller, policyIds: ids, pointer: '/policyIds' };
+    const idle = await idlePolicies(services.store, inForce, asked);
+    const simulation = { set: inForce.set, ids, idle };
+    const said = await inTurns(simulating(simulation, checkpoint, body.explain ?? true));
+    return keepAnswer(call, services, {
+      status: 200,
+      body: {
+        policyCount: said.summary.total,
+        ...said,
+        simulatedAt: formatTimestamp(services.now()),
+      },
+    });
+  },
+
+  async analyzePolicyImpact(call, services) {
+    const { params, body, caller } = call;
+    const policy = await requirePolicy(services, caller, params.policyId);
+    const proposed = readProposed(body.proposedVersion, '/proposedVersion/condition');
+    const active = await activeVersion(services, caller, policy);
+    const before = active === null ? null : sideOf(active);
+    const version = policy.latestVersion + 1;
+    const after: Side = {
+      ...sideOf({ ...proposed, version, condition: proposed.normalized }),
+      version: null,
+    };
+    const samples = body.sampleCheckpoints.map((sample, at) =>
+      readCheckpoint(sample, `/sampleCheckpoints/${at}`),
+    );
+    const comparisons = await inTurns(comparing(samples, { before, after, version }));
+    const changed = comparisons.filter((comparison) => comparison.changed).length;
+    return keepAnswer(call, services, {
+      status: 200,
+      body: {
+        policyId: policy.policyId,
+        policyName: policy.name,
+        ...changeCounts(changed, samples.length),
+        comparisons,
+        analyzedAt: formatTimestamp(services.now()),
+      },
+    });
+  },
+
+  async analyzePolicyHistory(call, services) {
+    const { params, body, caller } = call;
+    const { projectId } = caller.project;
+    const policy = await requirePolicy(services, caller, params.policyId);
+    const range = timeRange(body, 'body');
+    const proposed = readProposed(body.proposedVersion, '/proposedVersion/condition');
+    const active = await activeVersion(services, caller, policy);
+    const limit = body.limit ?? limits.historyEvaluations;
+    const result = await services.work.run(
+      'policyHistory',
+      {
+        projectId,
+        before: active,
+        after: { version: policy.latestVersion + 1, action: proposed.action, condition: proposed.normalized },
+        ...range,
+        limit,
+      },
+      { events: limit },
+    );
+    const { startTime = null, endTime = null } = body;
+    return keepAnswer(call, services, {
+      status: 200,
+      body: {
+        policyId: policy.policyId,
+        policyName: policy.name,
+        ...historyBody(result),
+        window: { startTime, endTime, evaluations: result.evaluations, complete: result.complete },
+        analyzedAt: formatTimestamp(services.now()),
+      },
+    });
+  },
+};
+
+/** What each sample comes to, before and after. */
+function* comparing(
+  samples: readonly Checkpoint[],
+  { before, after, version }: { before: Side | null; after: Side; version: number },
+) {
+  const { action, condition } = after;
+  const { node } = condition;
+  const turn = new Turn();
+  const comparisons = [];
+  for (const [index, checkpoint] of samples.entries()) {
+    comparisons.push({
+      index,
+      ...compare(checkpoint, before, after),
+      reasoning: reasoning({ action, version, node, checkpoint }),
+      clauses: judge(node, checkpoint).deciders.map(({ clause }) => clause.path),
+    });
+    if (!turn.isOver) continue;
+    yield;
+    turn.begin();
+  }
+  return comparisons;
+}
+
+async function requirePolicy(
+  { store }: Services,
+  { project }: Caller,
+  policyId: string,
+): Promise<StoredPolicy> {
+  const policy = await store.policy(project.projectId, policyId);
+  if (policy === null) throw notFound('policy');
+  return policy;
+}
+
+/** What a simulation asks: policies of a set, and what is known of those that the set does not hold. */
+interface Simulation {
+  readonly set: PolicySet;
+  /** None for all of the set. */
+  readonly ids: readonly string[];
+  readonly idle: ReadonlyMap<string, IdlePolicy>;
+}
+
+/** In turns, as a trace costs a hundred times what a decision does. */
+function* simulating(
+  { set, ids, idle }: Simulation,
+  checkpoint: Checkpoint,
+  isExplained: boolean,
+): InTurns<{ decisions: SimulatedDecision[]; summary: PolicySummary; explained?: number }> {
+  const { decisions: said, summary } = yield* set.deciding(checkpoint, { ids });
+  const reasons = yield* reasonsOf({ decisions: said, set, checkpoint, idle });
+  const explained = new Set(isExplained ? toExplain(said, set) : []);
+  const turn = new Turn();
+  const decisions: SimulatedDecision[] = [];
+  for (const [at, decision] of said.entries()) {
+    const { policyId } = decision;
+    const member = set.get(policyId);
+    const policyName = member?.policy.name ?? idle.get(policyId)?.name ?? '';
+    const told = { ...decision, policyName, reasoning: reasons[at] ?? '' };
+    const isTraced = member !== undefined && explained.has(decision);
+    decisions.push(isTraced ? { ...told, ...explanation(member, checkpoint) } : told);
+    if (!turn.isOver) continue;
+    yield;
+    turn.begin();
+  }
+  const counted = isExplained ? { explained: explained.size } : {};
+  return { decisions, summary: summaryBody(summary), ...counted };
+}
+
+/** Of those in force at most `limits.decisionsExplained`, the gravest; of a large set only what has a say. */
+function toExplain(decisions: readonly PolicyDecision[], set: PolicySet): readonly PolicyDecision[] {
+  const isLarge = set.size > limits.policiesListed;
+  const traced = decisions.filter(
+    ({ policyId, outcome }) => (!isLarge || counts(outcome)) && set.get(policyId) !== undefined,
+  );
+  return gravest(traced, limits.decisionsExplained);
+}
+
+function explanation({ condition }: Member, checkpoint: Checkpoint) {
+  const { trace, witness, nearest } = explain(condition.node, checkpoint);
+  return {
+    trace: trace.map((entry) => ({ ...entry, reads: { ...entry.reads } })),
+    witness: [...witness],
+    nearest: nearest.map((change) => ({ ...change })),
+  };
+}
+
+/** The newest version of a policy, as a member of a set. */
+async function newestVersion(
+  { store }: Services,
+  { project }: Caller,
+  { policyId, name, latestVersion }: StoredPolicy,
+): Promise<PolicyVersion> {
+  const stored = await store.policyVersion(project.projectId, policyId, latestVersion);
+  if (stored === null)
+    throw new Error(`policy ${policyId} names version ${latestVersion}, which is not stored`);
+  return versionOf(stored, name);
+}
+
+/** The version in force, or null. */
+async function activeVersion(
+  { store }: Services,
+  { project }: Caller,
+  { policyId, activeVersion: version }: StoredPolicy,
+): Promise<HistorySide | null> {
+  const stored = version === null ? null : await store.policyVersion(project.projectId, policyId, version);
+  if (stored === null) return null;
+  return { version: stored.version, action: stored.action, condition: readJson(stored.normalized) };
+}
+
+/** The counts as they are answered; what crossed the thread is a copy of our own. */
+const historyBody = ({ impact: { notReplayable, byAgent, byTool, examples, ...counts } }: PolicyHistory) => ({
+  ...counts,
+  notReplayable: { count: notReplayable.count, paths: [...notReplayable.paths] },
+  byAgent: [...byAgent],
+  byTool: [...byTool],
+  examples: { tightened: [...examples.tightened], loosened: [...examples.loosened] },
+});

@@ -1,0 +1,59 @@
+/**
+ * Governance snapshots (interface §2.6; contract G10): what a run was made with, kept as leaf `gov.snapshot/1`.
+ * The first one of a run stays. Proven by `test/service/policies/snapshots.engines.test.ts`.
+ */
+import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import { GovError } from '../../contract/problems.ts';
+import { draftSnapshot, snapshotFields, type Snapshot } from '../../core/decided/snapshot.ts';
+import { append, unmetered } from '../events/append.ts';
+import { notFound, type Handlers } from '../call/handler.ts';
+import { snapshotOf } from './run-snapshot.ts';
+import { fieldError } from '../call/schema.ts';
+import type { Services } from '../dependencies.ts';
+import type { RunOf } from '../call/work.ts';
+
+export const snapshots: Pick<Handlers, 'getSnapshot' | 'putSnapshot'> = {
+  async getSnapshot({ params, caller }, { store }) {
+    const { runId } = params;
+    const snapshot = await snapshotOf(store, { projectId: caller.project.projectId, runId });
+    if (snapshot === null) throw notFound('snapshot');
+    return { status: 200, body: { runId, ...snapshot } };
+  },
+
+  async putSnapshot({ params, body, caller }, services) {
+    const { runId } = params;
+    if (isSystemRun(runId)) {
+      throw fieldError({ pointer: '/runId', in: 'path', code: 'NOT_ALLOWED', detail: systemRunRefusal });
+    }
+    if (snapshotFields.every((field) => body[field] === '')) {
+      const detail = 'expected at least one of its members to be told: the first snapshot of a run stays';
+      throw fieldError({ pointer: '', in: 'body', code: 'TOO_SHORT', detail });
+    }
+    const kept = await claimSnapshot(services, { projectId: caller.project.projectId, runId }, body);
+    const other = snapshotFields.filter((field) => kept[field] !== body[field]);
+    if (other.length === 0) return { status: 200, body: { runId, ...kept } };
+    const detail = `expected the snapshot that run ${runId} has, which stays; got another ${other.join(', ')}`;
+    throw new GovError('CONFLICT', detail, { extensions: { fields: other } });
+  },
+};
+
+/** Records the snapshot of a run that has none; answers the one that it has from then on. */
+export async function claimSnapshot(services: Services, of: RunOf, snapshot: Snapshot): Promise<Snapshot> {
+  const { projectId, runId } = of;
+  const known = await snapshotOf(services.store, of);
+  if (known !== null) return known;
+  try {
+    await append(services, {
+      projectId,
+      leaves: [draftSnapshot(runId, snapshot, services.salt)],
+      meter: unmetered,
+      effects: [{ kind: 'claimSnapshot', runId }],
+    });
+    return snapshot;
+  } catch (error) {
+    const claimed = error instanceof GovError && error.code === 'CONFLICT';
+    const other = claimed ? await snapshotOf(services.store, of) : null;
+    if (other === null) throw error;
+    return other;
+  }
+}

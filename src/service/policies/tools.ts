@@ -1,0 +1,160 @@
+/**
+ * Tool governance (interface §4.15; contract M9-M12): what the policies in force say about a tool call, recorded
+ * as an evaluation and as an audit event of the run in one append. Proven by `test/service/policies/tools.engines.test.ts`.
+ */
+import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import { limits } from '../../contract/limits.ts';
+import { toolContextMembers, type ToolCall, type ToolDecision } from '../../contract/tools.ts';
+import { argumentsHash } from '../../core/decided/evaluation.ts';
+import type { JsonObject } from '../../core/json/parse.ts';
+import { counts } from '../../core/policy/evaluate/decision.ts';
+import { draftEvent, type EventDraft } from '../../core/event/record.ts';
+import { evaluateRisk } from '../../core/risk/router.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { Caller, Handlers } from '../call/handler.ts';
+import { decideOnly, recordEvaluation, type Asked, type Decided } from './evaluate.ts';
+import { routerOf } from './risk-router.ts';
+import { fieldError } from '../call/schema.ts';
+import { toolRun } from '../events/judge.ts';
+import type { Services } from '../dependencies.ts';
+import { subjectsOf, type SubjectsFound } from '../erasure/subjects.ts';
+
+export const tools: Pick<Handlers, 'evaluateTool'> = {
+  async evaluateTool({ body, caller, idempotency }, services) {
+    const { runId } = body;
+    if (runId !== undefined && isSystemRun(runId)) {
+      throw fieldError({ pointer: '/runId', in: 'body', code: 'NOT_ALLOWED', detail: systemRunRefusal });
+    }
+    const asked: Asked = {
+      caller,
+      runId: runId ?? toolRun,
+      checkpoint: { context: contextOf(body) },
+      policyIds: body.policyIds ?? [],
+      pointer: '/policyIds',
+      contextPointer: (below) => (isOurs(below) ? below : `/context${below}`),
+      source: 'tool',
+    };
+    const callHash = hashOf(body);
+    const router = await routerOf(services.store, caller.project.projectId);
+    const answerOf = (decided: Decided) => {
+      const policyDecisions = matching(decided).map(({ policyId, decision }) => ({
+        policyId,
+        decision,
+        score: 0,
+      }));
+      const riskScore = evaluateRisk({ policyDecisions }, router).score;
+      return { status: 200, body: decisionBody(decided, { argumentsHash: callHash, riskScore }) } as const;
+    };
+    if (body.dryRun === true) return answerOf({ ...(await decideOnly(services, asked)), approval: null });
+    return recordEvaluation(services, asked, (decided) => {
+      const answer = answerOf(decided);
+      const actor = body.actor ?? { id: caller.id, type: caller.type };
+      const context = { runId: asked.runId, actor, nowMs: decided.evaluatedMs, caller };
+      return { answer, idempotency, leaves: [toolEvaluated(body, answer.body, { ...context, services })] };
+    });
+  },
+};
+
+/** What policies see of a call. VALIDATION_ERROR where the caller's own context has a member of ours. */
+function contextOf({ tool, arguments: given, actor, runId, context = {} }: ToolCall): JsonObject {
+  for (const name of toolContextMembers) {
+    if (!Object.hasOwn(context, name)) continue;
+    const detail = `expected no member ${name} in context: the service sets it from the call`;
+    throw fieldError({ pointer: `/context/${name}`, in: 'body', code: 'NOT_ALLOWED', detail });
+  }
+  // all of it came out of a body
+  return {
+    ...(context as JsonObject),
+    tool: tool as JsonObject,
+    arguments: given as JsonObject,
+    ...(actor === undefined ? {} : { actor: actor as JsonObject }),
+    ...(runId === undefined ? {} : { runId }),
+  };
+}
+
+/** Whether a place in the context is in a member that is set from the call. */
+const isOurs = (pointer: string): boolean =>
+  toolContextMembers.some((name) => `${pointer}/`.startsWith(`/${name}/`));
+
+/** VALIDATION_ERROR where the arguments are over `limits.toolArgumentsBytes`. */
+function hashOf({ arguments: given }: ToolCall): string {
+  // it came out of a body
+  const { bytes, hash } = argumentsHash(given as JsonObject);
+  const limit = limits.toolArgumentsBytes;
+  if (bytes <= limit) return hash;
+  const detail = `expected at most ${limit} canonical bytes, got ${bytes}; pass large values by their hash`;
+  throw fieldError({ pointer: '/arguments', in: 'body', code: 'TOO_LARGE', detail, limit });
+}
+
+const matching = ({ evaluation }: Decided) => evaluation.decisions.filter(({ outcome }) => counts(outcome));
+
+function decisionBody(
+  decided: Decided,
+  { argumentsHash, riskScore }: { argumentsHash: string; riskScore: number },
+): ToolDecision {
+  const { evaluation, approval, evaluatedMs } = decided;
+  const { id, combined, evaluatedAt } = evaluation;
+  const matched = matching(decided);
+  return {
+    evaluationId: id,
+    decision: combined,
+    allowed: combined === 'allow' || combined === 'warn',
+    reason: matched.find(({ decision }) => decision === combined)?.reasoning ?? 'no active policy objects',
+    matchedPolicies: matched.flatMap(({ policyId, version, decision }) =>
+      version === null ? [] : [{ policyId, version, decision }],
+    ),
+    obligations: obligationsOf(decided),
+    riskScore,
+    argumentsHash,
+    approvalId: approval?.approvalId ?? null,
+    evaluatedAt,
+    expiresAt: formatTimestamp(evaluatedMs + limits.toolDecisionSeconds * 1000),
+  };
+}
+
+/** What the caller owes beside obeying the decision. */
+function obligationsOf(decided: Decided): ToolDecision['obligations'] {
+  const { evaluation, approval } = decided;
+  if (approval !== null) {
+    const params = { approvalId: approval.approvalId, expiresAt: formatTimestamp(approval.expiresMs) };
+    return [{ type: 'wait_for_approval', params }];
+  }
+  if (evaluation.combined !== 'warn') return [];
+  const policyIds = matching(decided).map(({ policyId }) => policyId);
+  return [{ type: 'show_warning', params: { policyIds } }];
+}
+
+/**
+ * The audit event of an evaluated call. VALIDATION_ERROR where somebody it is about could not be found by it; its members
+ * fit, so any other refusal is a bug.
+ */
+function toolEvaluated(
+  { tool }: ToolCall,
+  { evaluationId, decision, argumentsHash }: ToolDecision,
+  context: {
+    runId: string;
+    actor: NonNullable<ToolCall['actor']>;
+    nowMs: number;
+    caller: Caller;
+    services: Services;
+  },
+): EventDraft {
+  const { runId, actor, nowMs, caller, services } = context;
+  const input = {
+    runId,
+    eventType: 'tool.evaluated',
+    actor,
+    resource: { name: tool.name, type: 'tool' },
+    action: 'evaluate',
+    timestamp: formatTimestamp(nowMs),
+    metadata: { evaluationId, decision, argumentsHash },
+  };
+  const draft = draftEvent(input, nowMs, services.salt);
+  if ('code' in draft) {
+    throw fieldError({ pointer: '/actor', in: 'body', code: 'TOO_LARGE', detail: draft.detail });
+  }
+  // its actor is what came out of a body
+  const about: SubjectsFound = subjectsOf(caller, services)?.(input as JsonObject) ?? {};
+  if (!('fault' in about)) return { ...draft, ...about };
+  throw fieldError({ ...about.fault, detail: `of its event tool.evaluated: ${about.fault.detail}` });
+}

@@ -1,0 +1,77 @@
+/** Policies and their versions as they are answered (interface §3.1; contract G1). */
+import type { Policy, PolicyVersion } from '../../contract/policies.ts';
+import { readJson, type JsonObject } from '../../core/json/parse.ts';
+import { parseCondition } from '../../core/policy/language/parse.ts';
+import { printText } from '../../core/policy/language/text.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { StoredPolicy, StoredPolicyVersion, StoreReader } from '../../store/port/store.ts';
+
+/** A policy with the rows of its active and of its newest version. */
+export interface WholePolicy {
+  readonly policy: StoredPolicy;
+  readonly active: StoredPolicyVersion | null;
+  readonly latest: StoredPolicyVersion;
+}
+
+/** Two reads of a version at most; versions never change, so they need not be of one moment. */
+export async function wholePolicy(
+  store: StoreReader,
+  projectId: string,
+  policy: StoredPolicy,
+): Promise<WholePolicy> {
+  const { activeVersion, latestVersion } = policy;
+  const latest = await requireVersion(store, projectId, policy.policyId, latestVersion);
+  if (activeVersion === null) return { policy, active: null, latest };
+  if (activeVersion === latestVersion) return { policy, active: latest, latest };
+  return { policy, active: await requireVersion(store, projectId, policy.policyId, activeVersion), latest };
+}
+
+/** A version that the policy's row names. */
+async function requireVersion(
+  store: StoreReader,
+  projectId: string,
+  policyId: string,
+  version: number,
+): Promise<StoredPolicyVersion> {
+  const found = await store.policyVersion(projectId, policyId, version);
+  if (found === null) throw new Error(`policy ${policyId} names version ${version}, which is not stored`);
+  return found;
+}
+
+export const policyBody = ({ policy, active, latest }: WholePolicy): Policy => ({
+  id: policy.policyId,
+  name: policy.name,
+  description: policy.description,
+  status: policy.status,
+  activeVersion: policy.activeVersion,
+  latestVersion: policy.latestVersion,
+  revision: policy.revision,
+  active: active === null ? null : versionBody(active),
+  latest: versionBody(latest),
+  createdAt: formatTimestamp(policy.createdMs),
+  createdBy: policy.createdBy,
+  updatedAt: formatTimestamp(policy.updatedMs),
+});
+
+export function versionBody(stored: StoredPolicyVersion): PolicyVersion {
+  const normalized = readJson(stored.normalized);
+  return {
+    policyId: stored.policyId,
+    version: stored.version,
+    condition: readJson(stored.condition) as JsonObject,
+    normalized,
+    text: printText(parseCondition(normalized)),
+    action: stored.action,
+    severity: stored.severity,
+    policyHash: stored.policyHash,
+    createdAt: formatTimestamp(stored.createdMs),
+    createdBy: stored.createdBy,
+  };
+}
+
+/** Bytes that a version takes in an answer, roughly: its condition stands there as sent, canonical and as text. */
+export const versionBytes = ({ condition, normalized }: StoredPolicyVersion): number =>
+  condition.length + 2 * normalized.length;
+
+export const policyBytes = ({ active, latest }: WholePolicy): number =>
+  versionBytes(latest) + (active === null ? 0 : versionBytes(active));

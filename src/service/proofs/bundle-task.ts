@@ -1,0 +1,157 @@
+/**
+ * Task: everything that is needed to check a stored proof offline, as the text of a bundle
+ * (`src/core/proof/bundle.ts`). Proven by `test/service/proofs/handlers.engines.test.ts`, with the public verifier.
+ */
+import type { ComplianceProof } from '../../contract/proofs.ts';
+import { GovError } from '../../contract/problems.ts';
+import {
+  bundleEvent,
+  bundleText,
+  composeBundle,
+  edgeItems,
+  nodeItems,
+  pathText,
+  type BundleErasures,
+  type BundleEvent,
+  type BundleGraph,
+  type IncludedRecord,
+} from '../../core/proof/bundle.ts';
+import { erasuresOf } from '../../core/event/erased.ts';
+import { limits } from '../../contract/limits.ts';
+import type { StoredProof } from '../../store/port/store.ts';
+import { openOwn } from '../log/checkpoints.ts';
+import { graphRows } from '../graphs/rows.ts';
+import { runEvents } from '../events/run-stream.ts';
+import { consistencyAt, inclusionAt, sharedInclusionAt } from '../log/tree-proofs.ts';
+import type { Task, TaskContext } from '../call/work.ts';
+
+export const bundle: Task<'bundle'> = async (context, { projectId, proofId, events, dsse }) => {
+  const { reader } = context;
+  const stored = await reader.proof(projectId, proofId);
+  if (stored === null) throw new Error(`no proof ${proofId}`);
+  const { treeSize, leafIndex } = stored;
+  const checkpoint = await noteOf(context, projectId, treeSize);
+  const proofCheckpoint =
+    (await reader.witnessedCheckpoint(projectId, 'audit', leafIndex + 1)) ??
+    (await noteOf(context, projectId, leafIndex + 1));
+  const second = openOwn(proofCheckpoint).size;
+  const enclosed = events === 'none' ? {} : await encloseRun(context, projectId, { stored, events, second });
+  const text = bundleText(
+    composeBundle({
+      // stored as the canonical text of a proof
+      proof: JSON.parse(stored.proof) as ComplianceProof,
+      proofPreimage: stored.preimage,
+      layerStatements: stored.statements,
+      proofLeaf: await included(context, projectId, { index: leafIndex, size: second }),
+      checkpoint,
+      proofCheckpoint,
+      consistency: pathText(await consistencyAt(reader, projectId, { first: treeSize, second })),
+      ...enclosed,
+      ...(dsse === null ? {} : { dsse }),
+    }),
+  );
+  return Buffer.from(text);
+};
+
+async function noteOf({ reader }: TaskContext, projectId: string, size: number): Promise<string> {
+  const note = await reader.checkpointFrom(projectId, 'audit', size);
+  if (note === null) throw new Error(`no signed checkpoint covers ${size} leaves`);
+  return note;
+}
+
+async function included(
+  { reader }: TaskContext,
+  projectId: string,
+  at: { index: number; size: number },
+): Promise<IncludedRecord> {
+  const leaf = await reader.leaf(projectId, at.index);
+  if (leaf === null)
+    throw new GovError('STORAGE_FAULT', `leaf ${at.index} is missing; check the log with fsck`);
+  const inclusion = pathText(await inclusionAt(reader, projectId, at));
+  return { index: at.index, record: leaf.record, inclusion };
+}
+
+interface Enclosed {
+  readonly events: readonly BundleEvent[];
+  readonly eventsInclusion: readonly string[];
+  readonly erasures?: BundleErasures;
+  readonly graph?: BundleGraph;
+}
+
+/** VALIDATION_ERROR for a run with more events than a bundle may hold. */
+async function encloseRun(
+  context: TaskContext,
+  projectId: string,
+  { stored, events, second }: { stored: StoredProof; events: 'records' | 'disclosed'; second: number },
+): Promise<Enclosed> {
+  const { runId, treeSize, graphIndex } = stored;
+  const list: BundleEvent[] = [];
+  const erasures = new Set<number>();
+  const disclosed = events === 'disclosed' ? { disclose: () => true } : {};
+  const range = { fromSeq: 0, beforeIndex: treeSize, bodies: events === 'disclosed' };
+  for await (const chunk of runEvents(context, { projectId, runId }, range)) {
+    for (const event of chunk) {
+      list.push(bundleEvent(event, disclosed));
+      for (const leaf of erasuresOf(event.erased ?? null)) erasures.add(leaf);
+    }
+    if (list.length > limits.bundleEvents) throw tooMany();
+  }
+  const indexes = list.map(({ index }) => index);
+  const path = await sharedInclusionAt(context.reader, projectId, { indexes, size: treeSize });
+  const graph = graphIndex === null ? null : await graphOf(context, projectId, { graphIndex, treeSize });
+  return {
+    events: list,
+    eventsInclusion: pathText(path),
+    ...(erasures.size === 0
+      ? {}
+      : { erasures: await encloseErasures(context, projectId, { erasures, second }) }),
+    ...(graph === null ? {} : { graph }),
+  };
+}
+
+/** What says that values of the events are gone on purpose. VALIDATION_ERROR for more than a bundle may hold. */
+async function encloseErasures(
+  context: TaskContext,
+  projectId: string,
+  { erasures, second }: { erasures: ReadonlySet<number>; second: number },
+): Promise<BundleErasures> {
+  const indexes = [...erasures].toSorted((a, b) => a - b);
+  if (indexes.length > limits.bundleErasures) {
+    const detail = `expected a run with at most ${limits.bundleErasures} erasures to disclose, got ${indexes.length}; ask with events=records`;
+    throw new GovError('VALIDATION_ERROR', detail);
+  }
+  const checkpoint = await noteOf(context, projectId, Math.max(second, (indexes.at(-1) ?? 0) + 1));
+  const { size } = openOwn(checkpoint);
+  const leaves: IncludedRecord[] = [];
+  for (const index of indexes) leaves.push(await included(context, projectId, { index, size }));
+  const path =
+    size === second ? [] : await consistencyAt(context.reader, projectId, { first: second, second: size });
+  return { checkpoint, consistency: pathText(path), leaves };
+}
+
+const tooMany = (): GovError =>
+  new GovError(
+    'VALIDATION_ERROR',
+    `expected a run of at most ${limits.bundleEvents} events to enclose; ask with events=none`,
+  );
+
+async function graphOf(
+  context: TaskContext,
+  projectId: string,
+  { graphIndex, treeSize }: { graphIndex: number; treeSize: number },
+): Promise<BundleGraph> {
+  const graph = await context.reader.graphAt(projectId, graphIndex);
+  if (graph === null) throw new GovError('STORAGE_FAULT', `the graph of leaf ${graphIndex} is missing`);
+  const rows = async (list: 'nodes' | 'edges'): Promise<string[]> => {
+    const all: string[] = [];
+    const of = { projectId, graphId: graph.graphId, list };
+    for await (const chunk of graphRows(context.reader, of)) all.push(...chunk);
+    return all;
+  };
+  const nodes = nodeItems(await rows('nodes'));
+  return {
+    leaf: await included(context, projectId, { index: graphIndex, size: treeSize }),
+    nodes,
+    edges: edgeItems(await rows('edges'), nodes),
+  };
+}

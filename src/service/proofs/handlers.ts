@@ -1,0 +1,166 @@
+/**
+ * Compliance Proofs (interface §4.2; contract F1-F6): prove, list, read, verify, bundle.
+ * Proven by `test/service/proofs/handlers.engines.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { schemaVersions, type ComplianceProof, type ProofRequest } from '../../contract/proofs.ts';
+import { typeId } from '../../core/id.ts';
+import { canonicalize, type Json } from '../../core/json/parse.ts';
+import { chooseLayers } from '../../core/proof/layers.ts';
+import { inTotoPayload } from '../../core/proof/binding.ts';
+import { idempotencyWrite, keepAnswer, notFound, type Call, type Handlers } from '../call/handler.ts';
+import { retryAfter } from '../jobs/handlers.ts';
+import { byAge, listPage, pageLimit } from '../call/pages.ts';
+import { asProof, prove, provedAnswer } from './prove.ts';
+import { appendMetered, requireRoom } from '../access/quota.ts';
+import { noEvents } from '../events/run-stream.ts';
+import { fieldError, refusal } from '../call/schema.ts';
+import type { Services } from '../dependencies.ts';
+import { verifyStored } from './verify-stored.ts';
+import type { Table } from '../../contract/table.ts';
+
+export const proofs: Pick<
+  Handlers,
+  'createProof' | 'listProofs' | 'verifyProof' | 'getProof' | 'getProofBundle'
+> = {
+  async createProof(call, services) {
+    const { body, caller, basePath, idempotency } = call;
+    const { projectId } = caller.project;
+    const { runId } = body;
+    const layers = chooseLayers(body.composed?.layers);
+    const schemaVersion = checkedVersion(body.schemaVersion);
+    const events = (await services.store.run(projectId, runId))?.events ?? 0;
+    if (events === 0) throw noEvents(runId);
+    if (body.async === true) return enqueue(call, services);
+    if (events > limits.syncProofEvents) throw tooLarge(runId, events);
+    await requireRoom(services, caller, 'compliance_proof');
+    const by = { kind: 'call', caller, idempotency, basePath } as const;
+    const proved = await prove(services, { projectId, runId, layers, schemaVersion, by });
+    return 'replayed' in proved ? proved : provedAnswer(proved.proof, basePath);
+  },
+
+  async listProofs({ query, caller }, services) {
+    const { projectId } = caller.project;
+    const filter = query.runId === undefined ? {} : { runId: query.runId };
+    const { rows, nextCursor } = await listPage(services, {
+      scope: { list: 'proofs', projectId, filters: filter },
+      cursor: query.cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: (page: Parameters<typeof services.store.proofs>[2]) =>
+        services.store.proofs(projectId, filter, page),
+      position: (stored) => byAge(stored.createdMs, stored.proofId),
+    });
+    return { status: 200, body: { data: rows.map(({ proof }) => readStored(proof)), nextCursor } };
+  },
+
+  async verifyProof(call, services) {
+    const { body, caller } = call;
+    const { projectId } = caller.project;
+    const stored = await services.store.proof(projectId, body.proofId);
+    const isArtifact = Object.keys(body).length > 1;
+    if (isArtifact) requireArtifact(body);
+    if (stored === null) {
+      throw new GovError('PROOF_NOT_FOUND', 'expected the id of a proof of this project');
+    }
+    // a parsed body is JSON
+    const artifact = isArtifact ? (body as unknown as Json) : null;
+    const result = await verifyStored(services, { projectId, stored, artifact });
+    return keepAnswer(call, services, { status: 200, body: result });
+  },
+
+  async getProof({ params, caller }, { store }) {
+    const stored = await store.proof(caller.project.projectId, params.proofId);
+    if (stored === null) throw notFound('proof');
+    return { status: 200, body: readStored(stored.proof) };
+  },
+
+  async getProofBundle({ params, query, caller }, services) {
+    const { projectId } = caller.project;
+    const { proofId } = params;
+    const stored = await services.store.proof(projectId, proofId);
+    if (stored === null) throw notFound('proof');
+    const run = await services.store.run(projectId, stored.runId);
+    const size = run?.events ?? 0;
+    const events = query.events ?? (size > limits.syncProofEvents ? 'none' : 'records');
+    if (events !== 'none' && size > limits.bundleEvents) throw tooManyToEnclose();
+    // S′ may not have been signed where the process ended right after the proof was stored
+    await services.checkpoints.sign(projectId);
+    // apart, because its signature is for tools that do not know the log: a verifier of bundles cannot check it
+    const attested = query.attestation === true;
+    const dsse = attested ? services.attest(inTotoPayload(readStored(stored.proof))) : null;
+    const input = { projectId, proofId, events, dsse };
+    return { status: 200, raw: await services.work.run('bundle', input, { events: size }) };
+  },
+};
+
+const readStored = (text: string): ComplianceProof => JSON.parse(text) as ComplianceProof;
+
+/** The version as it will be echoed; VALIDATION_ERROR with `supported` for any other. */
+function checkedVersion(version = '1.0'): string {
+  if ((schemaVersions as readonly string[]).includes(version)) return version;
+  const detail = `expected one of ${schemaVersions.join(', ')}`;
+  throw new GovError('VALIDATION_ERROR', `body /schemaVersion: ${detail}`, {
+    errors: [{ pointer: '/schemaVersion', in: 'body', code: 'NOT_ALLOWED', detail }],
+    extensions: { supported: [...schemaVersions] },
+  });
+}
+
+const tooLarge = (runId: string, events: number): GovError =>
+  new GovError(
+    'RUN_TOO_LARGE_FOR_SYNC',
+    `expected at most ${limits.syncProofEvents} events in run ${runId}, got ${events}; ask with async: true`,
+    { extensions: { events, limit: limits.syncProofEvents } },
+  );
+
+const tooManyToEnclose = (): GovError =>
+  fieldError({
+    pointer: '/events',
+    in: 'query',
+    code: 'TOO_MANY',
+    detail: `expected none for a run of more than ${limits.bundleEvents} events`,
+    limit: limits.bundleEvents,
+  });
+
+/** Accepts an asynchronous proof: metered now, never again. A crash leaves the job with its unit, or neither. */
+async function enqueue(
+  { body, caller, basePath, idempotency }: Call<Table['createProof']>,
+  services: Services,
+) {
+  const createdMs = services.now();
+  const jobId = typeId('job', createdMs, services.randomBytes(10));
+  const answer = {
+    status: 202,
+    body: { jobId },
+    headers: { location: `${basePath}/jobs/${jobId}`, ...retryAfter },
+  } as const;
+  const request = canonicalize(body as ProofRequest as unknown as Json);
+  const stored = await appendMetered(services, asProof(caller), {
+    leaves: [],
+    effects: [
+      {
+        kind: 'enqueueJob',
+        job: { jobId, type: 'proof', runId: body.runId, request, createdMs },
+      },
+    ],
+    ...idempotencyWrite(idempotency, answer),
+  });
+  if ('replayed' in stored) return stored;
+  services.wakeJobs();
+  return answer;
+}
+
+const artifactMembers = ['runId', 'schemaVersion', 'commitment', 'proofHash', 'layers'] as const;
+
+/** An artifact has all of its members; `createdAt` may be left out. */
+function requireArtifact(body: Partial<Record<(typeof artifactMembers)[number], unknown>>): void {
+  const errors = artifactMembers
+    .filter((name) => body[name] === undefined)
+    .map((name) => ({
+      pointer: `/${name}`,
+      in: 'body' as const,
+      code: 'MISSING_FIELD',
+      detail: `expected a member ${name}, or proofId alone`,
+    }));
+  if (errors.length > 0) throw refusal({ errors, truncated: false });
+}

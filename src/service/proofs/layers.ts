@@ -1,0 +1,202 @@
+/**
+ * Task: computes the layers of a run at tree size S from the leaves below it (docs/reference/proof-format.md). The same
+ * function makes a proof and checks one later: with the nonces of the first time it gives the same texts.
+ * Proven by `test/service/proofs/handlers.engines.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import type { LayerName } from '../../contract/proofs.ts';
+import { GovError } from '../../contract/problems.ts';
+import { openCheckpoint, openTrustedCheckpoint, type Checkpoint } from '../../core/note/checkpoint.ts';
+import { sourcePointer } from '../../core/event/links.ts';
+import type { GraphFacts } from '../../core/graph/rows.ts';
+import { GraphRows } from '../../core/graph/builder.ts';
+import { equalHash, hashText } from '../../core/hash.ts';
+import { eventIntegrity, type IntegrityFacts } from '../../core/proof/integrity.ts';
+import { causalConsistency, logInclusion } from '../../core/proof/layers.ts';
+import { leafHash } from '../../core/merkle/tree.ts';
+import { splitNote, type NoteSignature } from '../../core/note/signed.ts';
+import { keyIdText, parseVerifierKey } from '../../core/note/key.ts';
+import { strictObject } from '../../core/event/run-entry.ts';
+import type { RunIndex } from '../../core/event/run-index.ts';
+import { layerStatement, type Evidence, type LayerResult } from '../../core/proof/statement.ts';
+import type { StoreReader } from '../../store/port/store.ts';
+import { openOwn } from '../log/checkpoints.ts';
+import { erasureNoting } from '../erasure/noting.ts';
+import { decisionLineage, policyCompliance, replayedDecisions } from './decided-layers.ts';
+import { graphRows } from '../graphs/rows.ts';
+import { runEvents } from '../events/run-stream.ts';
+import { keptJudges, LeafHashes, RunJudge } from '../events/run-judge.ts';
+import { rootAt } from '../log/tree-proofs.ts';
+import type { Layers, LayersInput, LoggedGraph, StatedLayer, Task, TaskContext } from '../call/work.ts';
+
+export const layers: Task<'layers'> = async (context, input) => {
+  const { projectId, runId, treeSize, origin } = input;
+  const judge = await judgeEvents(context, input);
+  const integrity = judge.finish();
+  const treeRoot = await rootAt(context.reader, projectId, treeSize);
+  const evidence: Evidence = { origin, treeSize, treeRoot: hashText(treeRoot), ...integrity.run };
+  const stated: StatedLayer[] = [];
+  const erased: LayerName[] = [];
+  for (const name of input.layers) {
+    const noting = erasureNoting(context.reader, projectId);
+    const reading = { ...context, reader: noting.reader };
+    const result = await layerResult(reading, input, { name, integrity, index: judge.index });
+    if (noting.found()) erased.push(name);
+    const { preimage, hash } = layerStatement(result, evidence, nonceOf(input, name));
+    stated.push({ name, hash, verified: result.verdict === 'pass', statement: preimage });
+  }
+  if (evidence.runId !== runId) throw new Error('evidence of another run');
+  const anchorFault = await findAnchorFault(context.reader, input, treeRoot);
+  return { evidence, layers: stated, erased, anchorFault };
+};
+
+/** Whether checkpoint S is signed and has this root, and whether the proof stands in the tree. */
+export async function findAnchorFault(
+  reader: StoreReader,
+  { projectId, treeSize, origin, keys, proofLeaf }: LayersInput,
+  treeRoot: Buffer,
+): Promise<Layers['anchorFault']> {
+  if (proofLeaf === undefined) return null;
+  const note = await reader.checkpointFrom(projectId, 'audit', treeSize);
+  const opened = note === null ? null : openQuietly(note, keys, origin);
+  if (opened === null) return 'SIGNATURE_INVALID';
+  if (opened.size !== treeSize || !opened.root.equals(treeRoot)) return 'ROOT_MISMATCH';
+  const leaf = await reader.leaf(projectId, proofLeaf.index);
+  const fields = leaf === null ? null : strictObject(leaf.record);
+  const hashes = new LeafHashes(reader, projectId);
+  await hashes.load([proofLeaf.index]);
+  const holds =
+    leaf !== null &&
+    equalHash(leafHash(leaf.record), hashes.at(proofLeaf.index)) &&
+    fields?.['type'] === 'gov.proof/1' &&
+    fields['proofId'] === proofLeaf.proofId &&
+    fields['proofHash'] === proofLeaf.proofHash;
+  return holds ? null : 'NOT_INCLUDED';
+}
+
+/** The checkpoint in a note, or null where none of the keys signed it. */
+function openQuietly(note: string, keys: readonly string[], origin: string): Checkpoint | null {
+  try {
+    return openCheckpoint(note, keys.map(parseVerifierKey), origin).checkpoint;
+  } catch (error) {
+    if (error instanceof GovError) return null;
+    throw error;
+  }
+}
+
+function nonceOf({ nonces }: LayersInput, name: LayerName): string {
+  const nonce = nonces[name];
+  if (nonce === undefined) throw new Error(`no nonce for layer ${name}`);
+  return nonce;
+}
+
+async function layerResult(
+  context: TaskContext,
+  input: LayersInput,
+  { name, integrity, index }: { name: LayerName; integrity: IntegrityFacts; index: RunIndex | null },
+): Promise<LayerResult> {
+  switch (name) {
+    case 'event_integrity':
+      return eventIntegrity(integrity, input.statedSources);
+    case 'causal_consistency':
+      return judgeGraph(context, input, index);
+    case 'policy_compliance':
+      return policyCompliance(context, input);
+    case 'decision_lineage':
+      return decisionLineage(context, input);
+    case 'replay_determinism':
+      return replayedDecisions(context, input);
+    case 'log_inclusion':
+      return judgeLog(context.reader, input);
+  }
+}
+
+/**
+ * RUN_HAS_NO_EVENTS where none stands below S. Of the bodies only the timestamp sources are read, and not even
+ * they for a large run that is checked again: the first statement gave them.
+ */
+async function judgeEvents(context: TaskContext, input: LayersInput): Promise<RunJudge> {
+  const { runId, treeSize, graph, statedSources } = input;
+  const kept = graph?.facts === null ? undefined : keptJudges.take(graph?.graphId ?? '');
+  const judge = kept ?? new RunJudge(context.reader, input, { indexed: graph?.facts === null });
+  const isRead = statedSources === undefined || input.events <= limits.syncProofEvents;
+  const bodies = isRead && { at: sourcePointer };
+  const range = { fromSeq: judge.events, beforeIndex: treeSize, bodies };
+  for await (const chunk of runEvents(context, input, range)) {
+    await judge.load(chunk);
+    for (const event of chunk) judge.add(event);
+  }
+  if (judge.events > 0) return judge;
+  throw new GovError('RUN_HAS_NO_EVENTS', `expected events of run ${runId}, got none`);
+}
+
+async function judgeGraph(
+  context: TaskContext,
+  input: LayersInput,
+  index: RunIndex | null,
+): Promise<LayerResult> {
+  const { graph, projectId, runId } = input;
+  if (graph === null) throw new Error('the layer causal_consistency needs a logged graph');
+  const facts = graph.facts ?? (await factsFromRows(context, input, { graph, index }));
+  const runEventsBelow = await context.reader.runEventsBelow(projectId, runId, graph.leafIndex);
+  return causalConsistency(facts, { graphIndex: graph.leafIndex, runEvents: runEventsBelow });
+}
+
+async function factsFromRows(
+  { reader, breathe }: TaskContext,
+  { projectId, runId }: LayersInput,
+  { graph, index }: { graph: LoggedGraph; index: RunIndex | null },
+): Promise<GraphFacts> {
+  if (index === null) throw new Error('rows of a graph are judged against an index of the run');
+  const rows = new GraphRows(runId, index);
+  for (const list of ['nodes', 'edges'] as const) {
+    for await (const chunk of graphRows(reader, { projectId, graphId: graph.graphId, list })) {
+      for (const row of chunk) {
+        if (list === 'nodes') rows.node(row);
+        else rows.edge(row);
+      }
+      await breathe();
+    }
+  }
+  return rows.finish(graph.unresolved);
+}
+
+/** Checkpoint S against the keys of the log and against the signed checkpoint before it. */
+async function judgeLog(reader: StoreReader, input: LayersInput): Promise<LayerResult> {
+  const { projectId, treeSize, origin, keys } = input;
+  const note = await reader.checkpointFrom(projectId, 'audit', treeSize);
+  if (note === null) throw new Error(`no signed checkpoint of size ${treeSize}`);
+  const { text } = openCheckpoint(note, keys.map(parseVerifierKey), origin);
+  const cosigners = cosignersOf(note, input);
+  const before = await reader.checkpointBelow(projectId, 'audit', treeSize);
+  const previous = before === null ? null : openOwn(before);
+  const consistent =
+    previous === null || previous.root.equals(await rootAt(reader, projectId, previous.size));
+  return logInclusion({
+    checkpoint: text,
+    signed: true,
+    previous: previous === null ? null : { size: previous.size, consistent },
+    cosigners,
+    quorum: input.witnesses.quorum,
+  });
+}
+
+/** `<name>+<key id>` of the witnesses under S. Lines that were kept were verified then. */
+function cosignersOf(
+  note: string,
+  { origin, keys, witnesses: { keys: configured, stated, quorum } }: LayersInput,
+) {
+  if (configured !== undefined) {
+    const trust = {
+      origin,
+      keys: keys.map(parseVerifierKey),
+      witnesses: configured.map(parseVerifierKey),
+      quorum,
+    };
+    return openTrustedCheckpoint(note, trust).witnessedBy.map(({ key }) => keyText(key));
+  }
+  const under = new Set(splitNote(note).signatures.map(keyText));
+  return (stated ?? []).filter((name) => under.has(name));
+}
+
+const keyText = ({ name, keyId }: NoteSignature): string => `${name}+${keyIdText(keyId)}`;

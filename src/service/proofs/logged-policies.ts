@@ -1,0 +1,139 @@
+/**
+ * The policies in force at each index of the log as its leaves give them, with their versions from the store,
+ * each held against the hash that was logged. So what is evaluated again is what was in force then, whatever
+ * happened to policies since. Proven by `test/service/proofs/compliance.engines.test.ts` and `test/service/replay/handlers.engines.test.ts`.
+ */
+import { openPolicyChange } from '../../core/decided/policy-change.ts';
+import { openLeaf } from '../../core/decided/leaf.ts';
+import { GovError } from '../../contract/problems.ts';
+import { readJson } from '../../core/json/parse.ts';
+import { policyHash } from '../../core/policy/language/hash.ts';
+import { PolicySet, type PolicyVersion } from '../../core/policy/set/in-force.ts';
+import { PolicyTimeline } from '../../core/policy/set/timeline.ts';
+import type { Leaf, StoreReader } from '../../store/port/store.ts';
+import type { TaskContext } from '../call/work.ts';
+
+const chunkLeaves = 100;
+
+/** A set that was in force. */
+export interface LoggedSet {
+  readonly policyIndex: number | null;
+  /** From the leaves alone. */
+  readonly policySetHash: string;
+  /** What the store has of it; a version that is not the one that was logged has its own hash. */
+  readonly set: PolicySet;
+  /** Policies whose version the store lacks, or cannot be evaluated. */
+  readonly unknown: readonly string[];
+}
+
+/** Goes through the log once, forwards. Memory: the policies in force, compiled. */
+export class LoggedPolicies {
+  readonly timeline = new PolicyTimeline();
+  readonly #context: Pick<TaskContext, 'reader' | 'breathe'>;
+  readonly #projectId: string;
+  readonly #beforeIndex: number;
+  #ahead: Leaf[] = [];
+  #next = 0;
+  #after: number | undefined;
+  #ended = false;
+  #built: LoggedSet | null = null;
+  #versions: ReadonlyMap<string, PolicyVersion | null> = new Map();
+
+  /** Reads `gov.policy/1` leaves below `beforeIndex`. */
+  constructor(
+    context: Pick<TaskContext, 'reader' | 'breathe'>,
+    of: { readonly projectId: string },
+    beforeIndex: number,
+  ) {
+    this.#context = context;
+    this.#projectId = of.projectId;
+    this.#beforeIndex = beforeIndex;
+  }
+
+  /** Takes the changes below an index, up to the one after which `until` holds. */
+  async advance(index: number, until: () => boolean = () => false): Promise<void> {
+    for (;;) {
+      const leaf = this.#ahead[this.#next];
+      if (leaf === undefined) {
+        if (this.#ended) return;
+        await this.#read();
+        continue;
+      }
+      if (leaf.index >= index) return;
+      this.timeline.add(leaf.index, openPolicyChange(openLeaf(leaf)));
+      this.#next++;
+      if (until()) return;
+    }
+  }
+
+  /** What was in force for a leaf at an index; not before an index that was asked for earlier. */
+  async at(index: number): Promise<LoggedSet> {
+    await this.advance(index);
+    return this.current();
+  }
+
+  /** What is in force after what was taken. Cost: nothing, or reading and compiling what is new. */
+  async current(): Promise<LoggedSet> {
+    const { policyIndex, policySetHash } = this.timeline;
+    const built = this.#built;
+    if (built !== null && built.policySetHash === policySetHash) {
+      this.#built = { ...built, policyIndex };
+      return this.#built;
+    }
+    const versions = await this.#versionsInForce();
+    const known = [...versions.values()].filter((version) => version !== null);
+    const set = PolicySet.of(known, built?.set);
+    const unknown = [...this.timeline.versions.keys()].filter((policyId) => set.get(policyId) === undefined);
+    this.#versions = versions;
+    this.#built = { policyIndex, policySetHash, set, unknown };
+    return this.#built;
+  }
+
+  async #read(): Promise<void> {
+    const { reader, breathe } = this.#context;
+    const after = this.#after;
+    this.#ahead = await reader.leavesOf(
+      this.#projectId,
+      { type: 'gov.policy/1', beforeIndex: this.#beforeIndex },
+      { ...(after === undefined ? {} : { after }), limit: chunkLeaves, order: 'asc' },
+    );
+    this.#next = 0;
+    this.#after = this.#ahead.at(-1)?.index ?? after;
+    this.#ended = this.#ahead.length < chunkLeaves;
+    await breathe();
+  }
+
+  /** By `<policyId> <version> <logged hash>`, without those that left force. */
+  async #versionsInForce(): Promise<Map<string, PolicyVersion | null>> {
+    const { reader, breathe } = this.#context;
+    const versions = new Map<string, PolicyVersion | null>();
+    for (const [policyId, { version, policyHash: logged }] of this.timeline.versions) {
+      const key = `${policyId} ${version} ${logged}`;
+      const known = this.#versions.get(key);
+      versions.set(
+        key,
+        known === undefined ? await versionOf(reader, this.#projectId, { policyId, version }) : known,
+      );
+      if (known === undefined) await breathe();
+    }
+    return versions;
+  }
+}
+
+/** A stored version under the hash that its content has; null where there is none, or it does not compile. */
+async function versionOf(
+  reader: StoreReader,
+  projectId: string,
+  { policyId, version }: { policyId: string; version: number },
+): Promise<PolicyVersion | null> {
+  const stored = await reader.policyVersion(projectId, policyId, version);
+  if (stored === null) return null;
+  const { action, severity, normalized } = stored;
+  try {
+    const content = { policyId, version, action, severity, condition: readJson(normalized) };
+    return { ...content, name: '', policyHash: policyHash(content) };
+  } catch (error) {
+    if (error instanceof GovError || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}

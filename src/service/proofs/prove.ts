@@ -1,0 +1,137 @@
+/**
+ * Makes a compliance proof (docs/reference/proof-format.md). The order is what makes it sound: the run's graph is
+ * logged, checkpoint S is signed, the layers are computed at S, the `gov.proof/1` leaf is appended at an index
+ * ≥ S, and checkpoint S′ that covers it is signed; no statement refers to its own leaf.
+ *
+ * A crash before the proof's leaf leaves at most a logged graph; a crash after it leaves the whole proof, and
+ * S′ is signed by the next second's checkpoint. Proven by `test/service/proofs/handlers.engines.test.ts`.
+ */
+import type { ComplianceProof, LayerName } from '../../contract/proofs.ts';
+import { typeId } from '../../core/id.ts';
+import { canonicalText } from '../../core/json/parse.ts';
+import { composeProof, proofLeafFields } from '../../core/proof/binding.ts';
+import { draftLeaf } from '../../core/event/record.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { StoredProof } from '../../store/port/store.ts';
+import { append, unmetered, type PlainEffect, type PlainRequest } from '../events/append.ts';
+import type { Caller, Idempotency, Replayed } from '../call/handler.ts';
+import { idempotencyWrite } from '../call/handler.ts';
+import { currentGraph } from '../graphs/log.ts';
+import { appendMetered } from '../access/quota.ts';
+import { noEvents } from '../events/run-stream.ts';
+import type { Services } from '../dependencies.ts';
+import type { Layers, RunOf } from '../call/work.ts';
+
+export interface ProveRequest extends RunOf {
+  readonly layers: readonly LayerName[];
+  readonly schemaVersion: string;
+  /** A synchronous proof is metered here; an asynchronous one was when it was accepted. */
+  readonly by:
+    | {
+        readonly kind: 'call';
+        readonly caller: Caller;
+        readonly idempotency: Idempotency | null;
+        readonly basePath: string;
+      }
+    | { readonly kind: 'job'; readonly jobId: string; readonly lease: string };
+}
+
+/** RUN_HAS_NO_EVENTS, CONFLICT where the lease of the job was lost, and what storing refuses with. */
+export async function prove(
+  services: Services,
+  request: ProveRequest,
+): Promise<{ proof: ComplianceProof } | Replayed> {
+  const { projectId, runId, layers, schemaVersion } = request;
+  const events = (await services.store.run(projectId, runId))?.events ?? 0;
+  if (events === 0) throw noEvents(runId);
+  const graph = layers.includes('causal_consistency') ? await currentGraph(services, request) : null;
+  const signed = await services.checkpoints.sign(projectId);
+  if (layers.includes('log_inclusion')) await services.witnesses?.cosigned(projectId, signed);
+  const { checkpoint } = signed;
+  const timestampMs = await notBefore(services, request);
+  const nonces = layers.map((name) => [name, services.randomBytes(16).toString('base64url')] as const);
+  const input = {
+    projectId,
+    runId,
+    layers,
+    treeSize: checkpoint.size,
+    origin: checkpoint.origin,
+    keys: services.verifierKeys(checkpoint.origin),
+    nonces: Object.fromEntries(nonces),
+    witnesses: { keys: services.witnesses?.verifierKeys ?? [], quorum: services.witnesses?.quorum ?? 0 },
+    graph,
+    events,
+  };
+  const computed = await services.work.run('layers', input, { events });
+  const proofId = typeId('prf', timestampMs, services.randomBytes(10));
+  const timestamp = formatTimestamp(timestampMs);
+  const composed = composeProof({ proofId, runId, schemaVersion, timestamp, layers: computed.layers });
+  const draft = { ...composed, computed, graphIndex: graph?.leafIndex ?? null };
+  const made = appendRequest(services, request, draft);
+  const { by } = request;
+  const stored =
+    by.kind === 'call'
+      ? await appendMetered(services, asProof(by.caller), made)
+      : await append(services, { ...made, projectId, meter: unmetered });
+  if ('replayed' in stored) return stored;
+  await signOver(services, projectId);
+  return { proof: composed.proof };
+}
+
+/** Now, or the time of the run's newest event where the clock was set back since. */
+async function notBefore({ store, now }: Services, { projectId, runId }: RunOf): Promise<number> {
+  return Math.max(now(), (await store.run(projectId, runId))?.lastServerMs ?? 0);
+}
+
+function appendRequest(
+  { now }: Services,
+  { runId, by }: ProveRequest,
+  draft: { proof: ComplianceProof; preimage: string; computed: Layers; graphIndex: number | null },
+): Omit<PlainRequest, 'projectId' | 'meter'> {
+  const { proof, preimage, computed, graphIndex } = draft;
+  // a proof is JSON by its type
+  const text = canonicalText(proof);
+  const createdMs = Date.parse(proof.createdAt);
+  const saved: Omit<StoredProof, 'leafIndex'> = {
+    proofId: proof.proofId,
+    runId,
+    createdMs,
+    proof: text,
+    preimage,
+    statements: Object.fromEntries(computed.layers.map(({ name, statement }) => [name, statement])),
+    treeSize: computed.evidence.treeSize,
+    graphIndex,
+  };
+  const completed: PlainEffect[] =
+    by.kind === 'call'
+      ? []
+      : [
+          {
+            kind: 'completeJob',
+            jobId: by.jobId,
+            lease: by.lease,
+            result: text,
+            atMs: Math.max(now(), createdMs),
+          },
+        ];
+  return {
+    leaves: [draftLeaf('gov.proof/1', proofLeafFields(proof), { runId })],
+    effects: [{ kind: 'saveProof', proof: saved, leaf: 0 }, ...completed],
+    ...(by.kind === 'call' ? idempotencyWrite(by.idempotency, provedAnswer(proof, by.basePath)) : {}),
+  };
+}
+
+export const asProof = (caller: Caller) => ({ caller, op: 'compliance_proof', units: 1 }) as const;
+
+export const provedAnswer = (proof: ComplianceProof, basePath: string) =>
+  ({ status: 201, body: proof, headers: { location: `${basePath}/proofs/${proof.proofId}` } }) as const;
+
+/** The proof is durable by now; a checkpoint that cannot be signed is tried again every second. */
+async function signOver({ checkpoints, witnesses, log }: Services, projectId: string): Promise<void> {
+  try {
+    const signed = await checkpoints.sign(projectId);
+    await witnesses?.cosigned(projectId, signed);
+  } catch (error) {
+    log.warn({ err: error, projectId }, 'the checkpoint over a proof could not be signed yet');
+  }
+}

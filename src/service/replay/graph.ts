@@ -1,0 +1,81 @@
+/**
+ * The replay of a causal graph: what a client declares against what the events of the run say (contract F14).
+ * What it declares belongs to the run's graph from then on, as long as that is not sealed and takes it.
+ * Proven by `test/service/replay/handlers.engines.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { GraphReplayRequest } from '../../contract/replay.ts';
+import {
+  checkDeclaration,
+  declarationText,
+  declare,
+  readDeclaration,
+  type Declaration,
+} from '../../core/graph/declaration.ts';
+import { GraphDerivation } from '../../core/graph/derivation.ts';
+import type { JsonObject } from '../../core/json/parse.ts';
+import type { ReplayCollector } from '../../core/replay/collector.ts';
+import { GraphComparison } from '../../core/replay/graph.ts';
+import type { RunAt } from '../proofs/decided-layers.ts';
+import { noEvents, runEvents } from '../events/run-stream.ts';
+import type { TaskContext } from '../call/work.ts';
+
+export interface GraphReplay {
+  readonly request: GraphReplayRequest;
+  readonly collector: ReplayCollector;
+  /** Of the first declaration of the run. */
+  readonly salt: string;
+}
+
+/**
+ * Adds a step for each node and edge; answers the declaration from now on, null where it stays. RUN_HAS_NO_EVENTS.
+ * Memory: that of the derivation and of the declaration.
+ */
+export async function replayGraph(
+  context: TaskContext,
+  run: RunAt & { readonly at: string },
+  replay: GraphReplay,
+): Promise<string | null> {
+  const { collector, request } = replay;
+  const nodes = request.nodes.map(({ id, type, data }) =>
+    // a parsed body is JSON
+    data === undefined ? { id, type } : { id, type, data: data as JsonObject },
+  );
+  const comparison = new GraphComparison({ nodes, edges: request.edges }, collector, run.at);
+  const derivation = new GraphDerivation(run.runId, comparison);
+  for await (const chunk of runEvents(context, run, { fromSeq: 0, beforeIndex: run.treeSize })) {
+    for (const event of chunk) derivation.add(event);
+  }
+  if (derivation.events.length === 0) throw noEvents(run.runId);
+  const { unresolved } = derivation.finish();
+  comparison.finish();
+  if (unresolved > 0) collector.warn(`${unresolved} references of the events name nothing in the run`);
+  const { sealed, declaration } = await context.reader.graphState(run.projectId, run.runId);
+  if (sealed !== null) return null;
+  const previous = declaration === null ? null : readDeclaration(declaration);
+  return declared(run.runId, replay, { derivation, previous });
+}
+
+/** The union with what was declared before; null where that is the same, or cannot be declared, which is warned of. */
+function declared(
+  runId: string,
+  { request, collector, salt }: GraphReplay,
+  { derivation, previous }: { derivation: GraphDerivation; previous: Declaration | null },
+): string | null {
+  const before = new Set(previous?.nodes.map(({ id }) => id));
+  try {
+    checkDeclaration(request, runId, (id) => derivation.reference(id) !== null || before.has(id));
+  } catch (error) {
+    if (!(error instanceof GovError)) throw error;
+    collector.warn(`not declared as the graph of the run: ${error.message}`);
+    return null;
+  }
+  const union = declare(request, previous?.salt ?? salt, previous);
+  if (union.nodes.length > limits.graphNodesDeclared || union.edges.length > limits.graphEdgesAnswered) {
+    collector.warn('not declared as the graph of the run: with what was declared before it is too large');
+    return null;
+  }
+  const isSame = previous !== null && declarationText(union) === declarationText(previous);
+  return isSame || union.nodes.length + union.edges.length === 0 ? null : declarationText(union);
+}

@@ -1,0 +1,155 @@
+/**
+ * Replay (interface §2.4, §4.4; contract F10-F16, G10, O4): accepted as a job, answered once it is completed.
+ * Proven by `test/service/replay/handlers.engines.test.ts`.
+ */
+import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import type { SnapshotInput } from '../../contract/governance.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { ReplaySummary } from '../../contract/replay.ts';
+import { checkDeclaration } from '../../core/graph/declaration.ts';
+import { draftSnapshot } from '../../core/decided/snapshot.ts';
+import { typeId } from '../../core/id.ts';
+import { canonicalText } from '../../core/json/parse.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { Effect, StoredJob } from '../../store/port/store.ts';
+import { idempotencyWrite, notFound, type Caller, type Handlers, type Idempotency } from '../call/handler.ts';
+import { retryAfter } from '../jobs/handlers.ts';
+import { byAge, pageLimit, sizedPage } from '../call/pages.ts';
+import { appendMetered } from '../access/quota.ts';
+import { loggedResult } from './result.ts';
+import { fieldError } from '../call/schema.ts';
+import type { Services } from '../dependencies.ts';
+import { snapshotOf } from '../policies/run-snapshot.ts';
+
+export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGraphReplay' | 'getReplay'> = {
+  async listReplays({ query, caller }, services) {
+    const { projectId } = caller.project;
+    const { runId, status, cursor } = query;
+    const filter = {
+      ...(runId === undefined ? {} : { runId }),
+      ...(status === undefined ? {} : { status }),
+    };
+    const { items, nextCursor } = await sizedPage(services, {
+      scope: { list: 'replays', projectId, filters: filter },
+      cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: (page: Parameters<typeof services.store.jobs>[2]) =>
+        services.store.jobs(projectId, { type: 'replay', ...filter }, page),
+      position: (job) => byAge(job.createdMs, job.jobId),
+      // the request, which may be large, is not answered
+      item: (job) => ({ item: listed(job), bytes: 0 }),
+    });
+    return { status: 200, body: { data: items, nextCursor } };
+  },
+
+  async createReplay(call, services) {
+    const { runId, replaySnapshot } = call.body;
+    if (replaySnapshot !== undefined) refuseSystemRun(runId);
+    return enqueue(call, services, replaySnapshot ?? null);
+  },
+
+  async createGraphReplay(call, services) {
+    const { runId, nodes, edges } = call.body;
+    refuseSystemRun(runId);
+    // which nodes the run has is known once its events were read
+    checkDeclaration({ nodes, edges }, runId, () => true);
+    return enqueue(call, services, null);
+  },
+
+  async getReplay({ params, caller }, { store }) {
+    const result = await loggedResult(store, caller.project.projectId, params.replayId);
+    if (result === null) throw notFound('replay');
+    return { status: 200, raw: Buffer.from(result) };
+  },
+};
+
+function refuseSystemRun(runId: string): void {
+  if (!isSystemRun(runId)) return;
+  throw fieldError({ pointer: '/runId', in: 'body', code: 'NOT_ALLOWED', detail: systemRunRefusal });
+}
+
+interface Accepting {
+  readonly body: { readonly runId: string };
+  readonly caller: Caller;
+  readonly basePath: string;
+  readonly idempotency: Idempotency | null;
+}
+
+/**
+ * Accepts a replay, metered now and never again. A snapshot becomes that of a run that has none, in the same
+ * append; a crash leaves all of it or nothing.
+ */
+async function enqueue(call: Accepting, services: Services, snapshot: SnapshotInput | null) {
+  const { body, caller, basePath } = call;
+  const { projectId } = caller.project;
+  const createdMs = services.now();
+  const jobId = typeId('job', createdMs, services.randomBytes(10));
+  const job: Extract<Effect, { kind: 'enqueueJob' }> = {
+    kind: 'enqueueJob',
+    job: {
+      jobId,
+      type: 'replay',
+      runId: body.runId,
+      // a parsed body is JSON
+      request: canonicalText(body),
+      resultId: typeId('rpl', createdMs, services.randomBytes(10)),
+      createdMs,
+    },
+  };
+  const headers = { location: `${basePath}/jobs/${jobId}`, ...retryAfter };
+  const answer = { status: 202, body: { jobId }, headers } as const;
+  const isFirst =
+    snapshot !== null && (await snapshotOf(services.store, { projectId, runId: body.runId })) === null;
+  const store = (claimed: SnapshotInput | null) =>
+    appendMetered(
+      services,
+      { caller, op: 'replay_verification', units: 1 },
+      {
+        leaves: claimed === null ? [] : [draftSnapshot(body.runId, claimed, services.salt)],
+        effects: claimed === null ? [job] : [{ kind: 'claimSnapshot', runId: body.runId }, job],
+        ...idempotencyWrite(call.idempotency, answer),
+      },
+    );
+  const stored = await store(isFirst ? snapshot : null).catch((error: unknown) => {
+    const claimedMeanwhile = isFirst && error instanceof GovError && error.code === 'CONFLICT';
+    if (!claimedMeanwhile) throw error;
+    return store(null);
+  });
+  if ('replayed' in stored) return stored;
+  services.wakeJobs();
+  return answer;
+}
+
+const time = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
+
+interface Counts {
+  readonly steps: number;
+  readonly warnings: number;
+  readonly drift: number;
+}
+
+function listed(job: StoredJob): ReplaySummary {
+  const { jobId, runId, status, resultId, summary, createdMs, completedMs } = job;
+  // written by the task that completed it
+  const counts: Counts =
+    summary === null ? { steps: 0, warnings: 0, drift: 0 } : (JSON.parse(summary) as Counts);
+  return {
+    jobId,
+    replayId: resultId ?? '',
+    runId,
+    status,
+    stepsCount: counts.steps,
+    warningsCount: counts.warnings,
+    driftCount: counts.drift,
+    createdAt: formatTimestamp(createdMs),
+    completedAt: time(completedMs),
+    error: status === 'failed' ? errorOf(job.errorSummary ?? '') : null,
+  };
+}
+
+/** From `CODE: message`, as the worker writes it; a worker that was lost left no code. */
+function errorOf(summary: string): NonNullable<ReplaySummary['error']> {
+  const [, code = 'INTERNAL', message = summary] = /^([A-Z_]+): ([^]*)$/.exec(summary) ?? [];
+  return { code, message };
+}

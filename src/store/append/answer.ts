@@ -1,0 +1,29 @@
+/** Fills the template of an answer with the event ids that its request got. Proven by the store suite. */
+import type { Assigned, IdempotencyWrite, StoredResponse, TextTemplate } from '../port/store.ts';
+
+/** The answer to keep; one that names no event is given as it is. */
+export function answerOf(
+  response: IdempotencyWrite['response'],
+  assigned: readonly Assigned[],
+): StoredResponse {
+  if (isWritten(response)) return response;
+  const { status, body, headers } = response;
+  const fill = (template: TextTemplate): string => filled(template, assigned);
+  const written = Object.entries(headers).map(([name, template]) => [name, fill(template)] as const);
+  return { status, body: fill(body), headers: Object.fromEntries(written) };
+}
+
+const isWritten = (response: IdempotencyWrite['response']): response is StoredResponse =>
+  typeof response.body === 'string';
+
+function filled({ pieces, event, conflict }: TextTemplate, assigned: readonly Assigned[]): string {
+  const [before, after] = event;
+  const text = (piece: string | number): string => {
+    if (typeof piece === 'string') return piece;
+    const place = assigned[piece];
+    if (place?.outcome === 'conflict') return conflict;
+    if (typeof place?.eventId === 'string') return before + place.eventId + after;
+    throw new Error(`expected an event at leaf ${piece} of the request, got ${place?.outcome}`);
+  };
+  return pieces.map(text).join('');
+}

@@ -1,0 +1,303 @@
+/**
+ * What effects of a request must meet, whatever the engine: each is judged by rows as the requests before it left
+ * them, then written. What is refused refuses its request. Proven by `test/store/suite/log/work.ts`, `effects/jobs.ts`,
+ * `effects/policies.ts`, `effects/approvals.ts` and `src/store/rules/decided.ts`. Those of tenants are judged in `src/store/rules/tenants.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { eraseDigests, type KeptBody } from '../../core/event/erased.ts';
+import { readJson, type Json } from '../../core/json/parse.ts';
+import type {
+  Assigned,
+  Copies,
+  Effect,
+  ExportHolding,
+  GovernanceEffect,
+  NewJob,
+  StoredApproval,
+  StoredGraph,
+  StoredPolicy,
+  StoredPolicyVersion,
+  StoredProof,
+} from '../port/store.ts';
+import type { ErasableBody } from '../erasure/erasable-body.ts';
+import { destroySubjectKey, isOwed, type SubjectKeyRows } from '../erasure/subject-keys.ts';
+import { refuseMoreBytes, refuseMoreExports } from '../rules/export-bounds.ts';
+import { applyTenantEffect, type TenantRows } from '../rules/tenants.ts';
+
+export type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
+
+/** The rows that effects read and write, of one project. */
+export interface EffectRows extends TenantRows, SubjectKeyRows {
+  saveProof(proof: StoredProof): void;
+  saveGraph(graph: StoredGraph): void;
+  heldExports(): ExportHolding;
+  createExport(exported: EffectOf<'createExport'>['exported']): void;
+  /** False where it is complete already. */
+  finishExport(effect: EffectOf<'finishExport'>): boolean;
+  /**
+   * Ends exports that hold what was erased: completed ones with rows among these leaves expire, and ones that are being
+   * built begin anew.
+   */
+  expireExports(erased: ErasedLeaves): void;
+  /**
+   * Results of replays become `withdrawnText(leaf)`, replays that are being made begin anew, kept answers are dropped.
+   */
+  withdrawCopies(copies: Copies, at: { readonly leaf: number; readonly atMs: number }): void;
+  isSealed(runId: string): boolean;
+  declareGraph(effect: EffectOf<'declareGraph'>): void;
+  sealGraph(runId: string, seal: { readonly rootHash: string; readonly atMs: number }): void;
+  enqueueJob(job: NewJob): void;
+  /** Null where the leaf has no committed fields. */
+  body(index: number): ErasableBody | null;
+  saveBody(index: number, body: KeptBody, keys: { readonly isOwed: boolean }): void;
+  /** Forgets a client's own id of the event at this leaf; its body names an erasure by then. */
+  dropClientId(clientEventId: string, index: number): void;
+  /** Forgets that a leaf is about a subject; as above. */
+  dropSubject(subject: string, index: number): void;
+  /** As `StoreReader.prunedBelow`. */
+  prunedBelow(): number;
+  savePrune(leaf: number, minIndex: number, root: Uint8Array): void;
+  /** False when the lease was lost. */
+  completeJob(effect: EffectOf<'completeJob'>): boolean;
+  policy(policyId: string): Pick<StoredPolicy, 'revision' | 'status' | 'latestVersion'> | null;
+  createPolicy(policy: StoredPolicy): void;
+  saveVersion(version: StoredPolicyVersion): void;
+  raiseVersion(version: StoredPolicyVersion): void;
+  movePolicy(effect: EffectOf<'movePolicy'>): void;
+  /** Null where there is no such version. */
+  isPublished(policyId: string, version: number): boolean | null;
+  publish(policyId: string, version: number): void;
+  activePolicies(): number;
+  saveRiskConfig(effect: EffectOf<'saveRiskConfig'>): void;
+  /** False where the run has a snapshot. */
+  claimSnapshot(runId: string): boolean;
+  openApproval(approval: StoredApproval): void;
+  approval(approvalId: string): Pick<StoredApproval, 'expiresMs' | 'decision'> | null;
+  decideApproval(effect: EffectOf<'decideApproval'>): void;
+}
+
+/** Of an erasure at a server time: the first and the last leaf that it takes from. */
+export interface ErasedLeaves {
+  readonly first: number;
+  readonly last: number;
+  readonly atMs: number;
+}
+
+/** Applies one effect of a request, whose leaves have their places. */
+export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly Assigned[]): void {
+  switch (effect.kind) {
+    case 'saveProof':
+      return rows.saveProof({ ...effect.proof, leafIndex: placeOf(effect, assigned).index });
+    case 'saveGraph':
+      return rows.saveGraph({ ...effect.graph, leafIndex: placeOf(effect, assigned).index });
+    case 'declareGraph':
+      refuseSealed(rows, effect.runId);
+      return rows.declareGraph(effect);
+    case 'sealGraph':
+      refuseSealed(rows, effect.runId);
+      return rows.sealGraph(effect.runId, {
+        rootHash: effect.rootHash,
+        atMs: placeOf(effect, assigned).serverMs,
+      });
+    case 'enqueueJob':
+      return rows.enqueueJob(effect.job);
+    case 'completeJob':
+      if (rows.completeJob(effect)) return;
+      throw new GovError('CONFLICT', `the lease of job ${effect.jobId} was lost; another worker has it`);
+    case 'createExport':
+      refuseMoreExports(rows.heldExports(), effect.most);
+      return rows.createExport(effect.exported);
+    case 'finishExport':
+      if (rows.finishExport(effect)) return refuseMoreBytes(rows.heldExports(), effect.most);
+      throw new GovError('CONFLICT', `expected an export that is not complete, but ${effect.exportId} is`);
+    case 'eraseFields':
+      return eraseFields(rows, effect, placeOf(effect, assigned));
+    case 'prune':
+      return prune(rows, effect, placeOf(effect, assigned).index);
+    case 'createPolicy':
+    case 'addPolicyVersion':
+    case 'movePolicy':
+    case 'saveRiskConfig':
+    case 'claimSnapshot':
+    case 'openApproval':
+    case 'decideApproval':
+      return govern(rows, effect);
+    default:
+      return applyTenantEffect(rows, effect);
+  }
+}
+
+function prune(rows: EffectRows, { minIndex, root }: EffectOf<'prune'>, leaf: number): void {
+  const before = rows.prunedBelow();
+  if (minIndex <= before || minIndex > leaf) {
+    throw new GovError(
+      'CONFLICT',
+      `expected to prune below a leaf of ${before + 1} to ${leaf}, got ${minIndex}`,
+    );
+  }
+  rows.savePrune(leaf, minIndex, root);
+}
+
+function eraseFields(
+  rows: EffectRows,
+  { targets, subject, destroysKey, copies }: EffectOf<'eraseFields'>,
+  { index: leaf, serverMs }: Place,
+): void {
+  const named: (readonly string[])[] = [];
+  for (const { index, digests } of targets) {
+    const body = rows.body(index);
+    const after = body === null ? null : eraseDigests(body, { digests, leaf });
+    if (after === null) {
+      throw new GovError(
+        'CONFLICT',
+        `expected fields that leaf ${index} still has; read it again and repeat`,
+      );
+    }
+    const keys = body?.keys ?? [];
+    named.push(keys);
+    const owes = destroysKey !== true && body?.isGone === true && isOwed(rows, keys);
+    rows.saveBody(index, after.body, { isOwed: owes });
+    if (subject !== undefined && !owes) rows.dropSubject(subject, index);
+    for (const text of after.removed) {
+      const [, pointer, value] = readJson(text) as readonly Json[];
+      if (pointer === '/clientEventId' && typeof value === 'string') rows.dropClientId(value, index);
+    }
+  }
+  if (destroysKey === true && subject !== undefined) destroySubjectKey(rows, { subject, leaf, named });
+  const indexes = targets.map(({ index }) => index);
+  if (copies !== undefined) rows.withdrawCopies(copies, { leaf, atMs: serverMs });
+  if (indexes.length === 0) return;
+  rows.expireExports({ first: Math.min(...indexes), last: Math.max(...indexes), atMs: serverMs });
+}
+
+interface Place {
+  readonly index: number;
+  readonly serverMs: number;
+}
+
+function placeOf({ kind, leaf }: { kind: string; leaf: number }, assigned: readonly Assigned[]): Place {
+  const place = assigned[leaf];
+  if (place?.outcome === 'appended') return place;
+  throw new Error(`expected leaf ${leaf} of the request to be appended for ${kind}, got ${place?.outcome}`);
+}
+
+function refuseSealed(rows: EffectRows, runId: string): void {
+  if (!rows.isSealed(runId)) return;
+  throw new GovError('GRAPH_SEALED', `the graph of run ${runId} is sealed and does not change any more`);
+}
+
+function govern(rows: EffectRows, effect: GovernanceEffect): void {
+  switch (effect.kind) {
+    case 'createPolicy':
+      return createPolicy(rows, effect);
+    case 'addPolicyVersion':
+      return addVersion(rows, effect);
+    case 'movePolicy':
+      return movePolicy(rows, effect);
+    case 'saveRiskConfig':
+      return rows.saveRiskConfig(effect);
+    case 'claimSnapshot':
+      if (rows.claimSnapshot(effect.runId)) return;
+      throw new GovError(
+        'CONFLICT',
+        `expected a run without a snapshot, but run ${effect.runId} has one; the first one stays`,
+      );
+    case 'openApproval':
+      return openApproval(rows, effect.approval);
+    case 'decideApproval':
+      return decideApproval(rows, effect);
+  }
+}
+
+function createPolicy(rows: EffectRows, { policy, version }: EffectOf<'createPolicy'>): void {
+  if (rows.policy(policy.policyId) !== null) {
+    throw new GovError('CONFLICT', `expected a new policy id, but policy ${policy.policyId} exists`);
+  }
+  rows.createPolicy(policy);
+  rows.saveVersion(version);
+}
+
+type PolicyState = NonNullable<ReturnType<EffectRows['policy']>>;
+
+/** The policy as it stands; CONFLICT where it was changed after `revision`. */
+function unchanged(rows: EffectRows, policyId: string, revision: number): PolicyState {
+  const policy = rows.policy(policyId);
+  if (policy === null) throw new GovError('NOT_FOUND', `no policy ${policyId}`);
+  if (policy.revision === revision) return policy;
+  throw new GovError(
+    'CONFLICT',
+    `expected revision ${revision} of policy ${policyId}, found revision ${policy.revision}: ` +
+      'it was changed meanwhile; read it again',
+  );
+}
+
+function addVersion(rows: EffectRows, { version, revision, counted }: EffectOf<'addPolicyVersion'>): void {
+  const { policyId, version: number } = version;
+  const { latestVersion } = unchanged(rows, policyId, revision);
+  if (number > limits.policyVersions) {
+    throw new GovError(
+      'CONFLICT',
+      `expected at most ${limits.policyVersions} versions of policy ${policyId}, got one more; create another policy`,
+    );
+  }
+  if (counted === undefined && number !== latestVersion + 1) {
+    throw new Error(`expected version ${latestVersion + 1} of ${policyId}, got ${number}`);
+  }
+  if (rows.isPublished(policyId, number) !== null) {
+    throw new GovError(
+      'CONFLICT',
+      `expected a new version of policy ${policyId}, but version ${number} exists`,
+    );
+  }
+  rows.saveVersion(version);
+  rows.raiseVersion({ ...version, version: Math.max(number, latestVersion) });
+}
+
+function movePolicy(rows: EffectRows, effect: EffectOf<'movePolicy'>): void {
+  const { policyId, revision, status, activeVersion } = effect;
+  const before = unchanged(rows, policyId, revision);
+  if (status === 'active' && before.status !== 'active' && rows.activePolicies() >= limits.policiesActive) {
+    throw new GovError(
+      'CONFLICT',
+      `expected at most ${limits.policiesActive} active policies, got one more; disable or archive another one first`,
+    );
+  }
+  if (activeVersion !== null) {
+    const published = rows.isPublished(policyId, activeVersion);
+    if (published === null) {
+      throw new Error(`expected version ${activeVersion} of policy ${policyId}, got none`);
+    }
+    if (!published) rows.publish(policyId, activeVersion);
+  }
+  rows.movePolicy(effect);
+}
+
+const openMs = limits.approvalHours * 3_600_000;
+
+function openApproval(rows: EffectRows, approval: StoredApproval): void {
+  const { approvalId, requestedMs, expiresMs, decision } = approval;
+  if (expiresMs - requestedMs > openMs || decision !== null) {
+    throw new Error(`expected an undecided approval that is open for at most ${openMs} ms: ${approvalId}`);
+  }
+  rows.openApproval(approval);
+}
+
+function decideApproval(rows: EffectRows, effect: EffectOf<'decideApproval'>): void {
+  const { approvalId, atMs } = effect;
+  const approval = rows.approval(approvalId);
+  if (approval === null) throw new GovError('NOT_FOUND', `no approval ${approvalId}`);
+  if (approval.decision !== null) {
+    const { outcome, by, atMs: when } = approval.decision;
+    const found = `it was ${outcome} by ${by} at ${new Date(when).toISOString()}`;
+    throw new GovError('CONFLICT', `expected a pending approval, but of ${approvalId}: ${found}`);
+  }
+  if (atMs >= approval.expiresMs) {
+    const since = new Date(approval.expiresMs).toISOString();
+    throw new GovError(
+      'CONFLICT',
+      `expected a pending approval, but ${approvalId} expired at ${since}; evaluate again to ask anew`,
+    );
+  }
+  rows.decideApproval(effect);
+}

@@ -1,0 +1,116 @@
+/**
+ * What one open transaction has added to a project so far, beyond what the ledger knows to be durable; and the
+ * plan of one request, which becomes part of it only when the whole request is accepted.
+ */
+import type { Totals } from '../../core/plane/metering.ts';
+import type { LeafDraft } from '../../core/event/record.ts';
+import type { AppendRequest, Assigned } from '../port/store.ts';
+import type { Ledger, RunState } from './ledger.ts';
+import type { Period } from './quota.ts';
+
+/** A leaf with its place, not yet a row. */
+export interface Entry {
+  readonly draft: LeafDraft;
+  readonly index: number;
+  readonly record: string;
+  readonly leaf: Buffer;
+  /** Null for leaves that are no events. */
+  readonly event: {
+    readonly eventId: string;
+    readonly run: RunState;
+    readonly runSeq: number;
+    readonly typeNo: number;
+  } | null;
+}
+
+/** A metering leaf and the audit leaves it covers. */
+export interface MeterRow {
+  readonly index: number;
+  readonly firstIndex: number;
+  readonly count: number;
+  readonly nonce: Buffer;
+  readonly record: string;
+}
+
+export interface Plan {
+  readonly serverMs: number;
+  /** That it is metered in. */
+  readonly period: Period;
+  readonly entries: Entry[];
+  readonly assigned: Assigned[];
+  /** Copies, changed as if the request were accepted. */
+  readonly runs: Map<string, RunState>;
+  readonly types: Map<string, number>;
+}
+
+export class Pending {
+  readonly ledger: Ledger;
+  lastMs: number;
+  totals: Totals;
+  period: Period | null;
+  policyIndex: number | null;
+  configIndex: number | null;
+  revisedMs: number | null;
+  readonly hashes: Buffer[] = [];
+  readonly meterHashes: Buffer[] = [];
+  /** By position among the leaves of this transaction. */
+  readonly eventIds: (string | null)[] = [];
+  readonly runs = new Map<string, RunState>();
+  readonly types = new Map<string, number>();
+  /** Events added by type number, and by run and type number. */
+  readonly typeEvents = new Map<number, number>();
+  readonly runTypeEvents = new Map<number, Map<number, number>>();
+
+  constructor(ledger: Ledger) {
+    this.ledger = ledger;
+    this.lastMs = ledger.lastMs;
+    this.totals = ledger.totals;
+    this.period = ledger.period;
+    this.policyIndex = ledger.policyIndex;
+    this.configIndex = ledger.configIndex;
+    this.revisedMs = ledger.revisedMs;
+  }
+
+  get size(): number {
+    return this.ledger.audit.size + this.hashes.length;
+  }
+
+  get meterSize(): number {
+    return this.ledger.metering.size + this.meterHashes.length;
+  }
+
+  /** The event id of a leaf added by this transaction. */
+  eventIdAt(index: number): string | null {
+    return this.eventIds[index - this.ledger.audit.size] ?? null;
+  }
+
+  /** Whether what was decided was decided by what is in force now, as far as it says. */
+  isCurrent({ policyIndex, configIndex }: NonNullable<AppendRequest['inForce']>): boolean {
+    return (
+      (policyIndex === undefined || policyIndex === this.policyIndex) &&
+      (configIndex === undefined || configIndex === this.configIndex)
+    );
+  }
+
+  /** Takes over an accepted plan. */
+  accept(plan: Plan): void {
+    this.lastMs = plan.serverMs;
+    for (const [runId, run] of plan.runs) this.runs.set(runId, run);
+    for (const [name, no] of plan.types) this.types.set(name, no);
+    for (const { draft, index, leaf, event } of plan.entries) {
+      this.hashes.push(leaf);
+      this.eventIds.push(event?.eventId ?? null);
+      if (draft.kind === 'other' && draft.type === 'gov.policy/1') this.policyIndex = index;
+      if (draft.kind === 'other' && draft.type === 'gov.config/1') this.configIndex = index;
+      if (event === null) continue;
+      raise(this.typeEvents, event.typeNo);
+      let byType = this.runTypeEvents.get(event.run.no);
+      if (byType === undefined) this.runTypeEvents.set(event.run.no, (byType = new Map()));
+      raise(byType, event.typeNo);
+    }
+  }
+}
+
+const raise = (counts: Map<number, number>, key: number): void => {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+};

@@ -1,0 +1,325 @@
+/**
+ * The sequencer: gives drafts their place in the log, inside the transaction of one commit. Requests are
+ * planned one by one in memory, each seeing those before it; rows are written together at the end by the engine.
+ * A request that is refused leaves no trace, because its plan is dropped before anything of it is kept.
+ *
+ * A crash before COMMIT leaves nothing of the commit, a crash after it everything: records, bodies, tiles,
+ * run rows, counters, metering leaves, kept answers, effects and heads are one transaction.
+ * Proven by the store suite and `test/store/sqlite/crash.test.ts`.
+ */
+import { GovError } from '../../contract/problems.ts';
+import { addUnits, meterRecord, meterRef } from '../../core/plane/metering.ts';
+import { leafHash } from '../../core/merkle/tree.ts';
+import { sealEvent, serverTime, type EventDraft, type LeafDraft } from '../../core/event/record.ts';
+import type {
+  AppendOutcome,
+  AppendRequest,
+  Assigned,
+  Effect,
+  IdempotencyWrite,
+  StoredResponse,
+} from '../port/store.ts';
+import { answerOf } from './answer.ts';
+import type { ClientEvents, KeptAnswers } from './repeats.ts';
+import { heldLedgers, heldRuns, heldRunsOfAll, type Ledger, type RunState } from './ledger.ts';
+import { Pending, type Entry, type MeterRow, type Plan } from './pending.ts';
+import { overQuota, periodAt, usedOf, type Period } from './quota.ts';
+import type { RandomPool } from './random.ts';
+
+/** What an engine gives: what its tables hold, with what requests before in the same commit added. */
+export interface SequencerParts {
+  readonly clock: { now(): number };
+  readonly random: RandomPool;
+  /** Reads a project's state. NOT_FOUND without such a project. */
+  openLedger(projectId: string): Ledger;
+  readonly kept: KeptAnswers;
+  readonly clients: ClientEvents;
+  readRun(project: number, runId: string): RunState | null;
+  /** Checks, then writes, one effect of a request, whose leaves have their places. */
+  applyEffect(project: number, effect: Effect, assigned: readonly Assigned[]): void;
+  /** Numbers that no run and no event type of the project has. */
+  nextRunNo(project: number): number;
+  nextTypeNo(project: number): number;
+  readonly rows: {
+    addEntry(project: number, entry: Entry): void;
+    addMeter(project: number, row: MeterRow): void;
+    /** The first metered append of a month. */
+    addPeriod(project: number, period: Period): void;
+  };
+}
+
+export type Repeated = Extract<AppendOutcome, { outcome: 'replayed' | 'key_reused' }>;
+
+type IdempotencyKey = Pick<IdempotencyWrite, 'key' | 'fingerprint'>;
+
+export class Sequencer {
+  private readonly parts: SequencerParts;
+  /** Least recently written first. */
+  private readonly ledgers = new Map<string, Ledger>();
+  /** Anew for each commit: a map that is cleared leaves a table behind that keeps all it held, and the next one. */
+  private pending = new Map<string, Pending>();
+
+  constructor(parts: SequencerParts) {
+    this.parts = parts;
+  }
+
+  /** What requests added since the last `settle`, by project. */
+  get added(): Iterable<Pending> {
+    return this.pending.values();
+  }
+
+  /** Plans one request. Whatever it throws, nothing of the request is kept in memory. */
+  append(request: AppendRequest): AppendOutcome {
+    const pending = this.pendingOf(request.projectId);
+    const { idempotency, expect, inForce } = request;
+    const repeated = idempotency === undefined ? null : this.find(pending, idempotency);
+    if (repeated !== null) return repeated;
+    const { revisedMs = pending.revisedMs } = request;
+    if (revisedMs !== pending.revisedMs) return { outcome: 'revised' };
+    const plan = this.newPlan(pending);
+    const refused = overQuota(pending, request, { period: plan.period, clients: this.parts.clients });
+    if (refused !== null) return refused;
+    if (expect !== undefined) {
+      const events = this.runOf(pending, expect.runId)?.events ?? 0;
+      if (events !== expect.events) return { outcome: 'stale', events };
+    }
+    if (inForce !== undefined && !pending.isCurrent(inForce)) return { outcome: 'outdated' };
+    const { auditSize = pending.size } = request;
+    if (auditSize !== pending.size) return { outcome: 'outdated' };
+    this.assignAll(pending, plan, request);
+    if (request.whole === true && plan.assigned.some(({ outcome }) => outcome === 'conflict'))
+      throw conflict();
+    for (const effect of request.effects ?? [])
+      this.parts.applyEffect(pending.ledger.no, effect, plan.assigned);
+    const response = this.keepAnswer(pending, request, plan);
+    this.accept(pending, request, plan);
+    for (const effect of request.effects ?? []) {
+      if (effect.kind === 'changeProject') pending.revisedMs = effect.atMs;
+    }
+    const used = usedOf(request.meter.op, plan.period, pending.totals);
+    return { outcome: 'stored', assigned: plan.assigned, response, used };
+  }
+
+  /** What became of the request that an idempotency key was used with, or null where the key is new. */
+  repeated(projectId: string, idempotency: IdempotencyKey): Repeated | null {
+    return this.find(this.pendingOf(projectId), idempotency);
+  }
+
+  /** COMMIT returned: what was pending is durable. */
+  settle(): void {
+    for (const pending of this.pending.values()) {
+      const { ledger, lastMs, totals, period, policyIndex, configIndex, revisedMs, runs, types } = pending;
+      ledger.audit.settle();
+      ledger.metering.settle();
+      ledger.lastMs = lastMs;
+      ledger.totals = totals;
+      ledger.period = period;
+      ledger.policyIndex = policyIndex;
+      ledger.configIndex = configIndex;
+      ledger.revisedMs = revisedMs;
+      for (const [name, no] of types) ledger.types.set(name, no);
+      for (const [runId, run] of runs) {
+        ledger.runs.delete(runId);
+        ledger.runs.set(runId, run);
+      }
+      for (const runId of ledger.runs.keys()) {
+        if (ledger.runs.size <= heldRuns) break;
+        ledger.runs.delete(runId);
+      }
+    }
+    this.pending = new Map();
+    this.release();
+  }
+
+  /** The transaction failed: what the ledgers of its projects knew is read again when next needed. */
+  forget(): void {
+    for (const projectId of this.pending.keys()) this.ledgers.delete(projectId);
+    this.pending = new Map();
+  }
+
+  /** Lets go of projects that were not written to lately. */
+  private release(): void {
+    if (this.ledgers.size <= heldRunsOfAll / heldRuns) return;
+    let runs = 0;
+    for (const ledger of this.ledgers.values()) runs += ledger.runs.size;
+    for (const [projectId, ledger] of this.ledgers) {
+      if (this.ledgers.size <= heldLedgers && runs <= heldRunsOfAll) return;
+      this.ledgers.delete(projectId);
+      runs -= ledger.runs.size;
+    }
+  }
+
+  private pendingOf(projectId: string): Pending {
+    let pending = this.pending.get(projectId);
+    if (pending !== undefined) return pending;
+    const ledger = this.ledgers.get(projectId) ?? this.parts.openLedger(projectId);
+    this.ledgers.delete(projectId);
+    this.ledgers.set(projectId, ledger);
+    pending = new Pending(ledger);
+    this.pending.set(projectId, pending);
+    return pending;
+  }
+
+  private find({ ledger }: Pending, { key, fingerprint }: IdempotencyKey): Repeated | null {
+    const kept = this.parts.kept.find(ledger.no, key);
+    if (kept === null) return null;
+    return kept.fingerprint === fingerprint
+      ? { outcome: 'replayed', response: kept.response }
+      : { outcome: 'key_reused' };
+  }
+
+  private newPlan({ lastMs, period, totals }: Pending): Plan {
+    const serverMs = Math.max(this.parts.clock.now(), lastMs);
+    return {
+      serverMs,
+      period: periodAt(period, serverMs, totals),
+      entries: [],
+      assigned: [],
+      runs: new Map(),
+      types: new Map(),
+    };
+  }
+
+  private assignAll(pending: Pending, plan: Plan, { leaves, fingerprints }: AppendRequest): void {
+    leaves.forEach((draft, position) => {
+      plan.assigned.push(this.assign(pending, plan, { draft, fingerprint: fingerprints?.get(position) }));
+    });
+  }
+
+  private assign(
+    pending: Pending,
+    plan: Plan,
+    { draft, fingerprint }: { draft: LeafDraft; fingerprint: string | undefined },
+  ): Assigned {
+    const index = pending.size + plan.entries.length;
+    const { serverMs } = plan;
+    if (draft.kind === 'other') {
+      const leaf = leafHash(draft.record);
+      plan.entries.push({ draft, index, record: draft.record, leaf, event: null });
+      return { outcome: 'appended', index, eventId: null, runSeq: null, serverMs };
+    }
+    const earlier = this.claimClientId(pending, plan, { draft, index, fingerprint });
+    if (earlier !== null) return earlier;
+    const run = this.extendRun(pending, plan, { draft, index });
+    const runSeq = run.events - 1;
+    const random = this.parts.random.bits26();
+    const { eventId, record, leaf } = sealEvent(draft, { index, runSeq, serverMs, random });
+    const typeNo = this.typeOf(pending, plan, draft.eventType);
+    plan.entries.push({ draft, index, record, leaf, event: { eventId, run, runSeq, typeNo } });
+    return { outcome: 'appended', index, eventId, runSeq, serverMs };
+  }
+
+  /** What became of an event whose client id is known already, or null where it is a new one. */
+  private claimClientId(
+    pending: Pending,
+    plan: Plan,
+    event: { draft: EventDraft; index: number; fingerprint: string | undefined },
+  ): Assigned | null {
+    const { draft, index, fingerprint } = event;
+    if (draft.clientEventId === null) return null;
+    if (fingerprint === undefined) throw new Error('an event with a clientEventId needs a fingerprint');
+    const project = pending.ledger.no;
+    const earlier = this.parts.clients.claim(project, draft.clientEventId, { index, fingerprint });
+    if (earlier === null) return null;
+    if (earlier.fingerprint !== fingerprint) return { outcome: 'conflict' };
+    const eventId =
+      plan.entries[earlier.index - pending.size]?.event?.eventId ??
+      pending.eventIdAt(earlier.index) ??
+      this.parts.clients.eventId(project, earlier.index);
+    return { outcome: 'duplicate', index: earlier.index, eventId };
+  }
+
+  /** The event's run with the event counted in. */
+  private extendRun(
+    pending: Pending,
+    plan: Plan,
+    { draft, index }: { draft: EventDraft; index: number },
+  ): RunState {
+    const { runId, timestampMs, aiSystemId } = draft;
+    let run = plan.runs.get(runId);
+    if (run === undefined) {
+      const known = this.runOf(pending, runId);
+      run = known === null ? this.newRun(pending.ledger.no, draft, index) : { ...known };
+      plan.runs.set(runId, run);
+    }
+    run.events += 1;
+    run.lastIndex = index;
+    run.firstMs = Math.min(run.firstMs, timestampMs);
+    run.lastMs = Math.max(run.lastMs, timestampMs);
+    run.lastServerMs = plan.serverMs;
+    run.aiSystemId ??= aiSystemId;
+    return run;
+  }
+
+  /** Numbers of refused plans stay unused. */
+  private newRun(project: number, { runId, timestampMs }: EventDraft, index: number): RunState {
+    return {
+      no: this.parts.nextRunNo(project),
+      runId,
+      events: 0,
+      firstIndex: index,
+      lastIndex: index,
+      firstMs: timestampMs,
+      lastMs: timestampMs,
+      lastServerMs: 0,
+      aiSystemId: null,
+    };
+  }
+
+  private runOf({ ledger, runs }: Pending, runId: string): RunState | null {
+    return runs.get(runId) ?? ledger.runs.get(runId) ?? this.parts.readRun(ledger.no, runId);
+  }
+
+  private typeOf({ ledger, types }: Pending, plan: Plan, name: string): number {
+    const known = ledger.types.get(name) ?? types.get(name) ?? plan.types.get(name);
+    if (known !== undefined) return known;
+    const no = this.parts.nextTypeNo(ledger.no);
+    plan.types.set(name, no);
+    return no;
+  }
+
+  private keepAnswer(pending: Pending, request: AppendRequest, plan: Plan): StoredResponse | null {
+    if (request.idempotency === undefined) return null;
+    const { key, fingerprint, response: answer } = request.idempotency;
+    const response = answerOf(answer, plan.assigned);
+    this.parts.kept.save(pending.ledger.no, key, { fingerprint, response, atMs: plan.serverMs });
+    return response;
+  }
+
+  /** From here on nothing throws but a storage fault, which fails the whole commit. */
+  private accept(pending: Pending, request: AppendRequest, plan: Plan): void {
+    this.meter(pending, request, plan);
+    for (const entry of plan.entries) this.parts.rows.addEntry(pending.ledger.no, entry);
+    pending.accept(plan);
+  }
+
+  /** Adds the metering leaf: one for each request that appended or is counted. */
+  private meter(pending: Pending, { meter }: AppendRequest, { entries, serverMs, period }: Plan): void {
+    const units = meter.units === 'accepted' ? (meter.op === 'none' ? 0 : entries.length) : meter.units;
+    if (entries.length === 0 && units === 0) return;
+    const totals = addUnits(pending.totals, meter.op, units);
+    const nonce = this.parts.random.bytes(16);
+    const firstIndex = pending.size;
+    const ref = meterRef(
+      nonce,
+      firstIndex,
+      entries.map(({ leaf }) => leaf),
+    );
+    const record = meterRecord({ op: meter.op, units, at: serverTime(serverMs), ref, totals });
+    const index = pending.meterSize;
+    this.parts.rows.addMeter(pending.ledger.no, { index, firstIndex, count: entries.length, nonce, record });
+    pending.meterHashes.push(leafHash(record));
+    pending.totals = totals;
+    if (units === 0 || period === pending.period) return;
+    this.parts.rows.addPeriod(pending.ledger.no, period);
+    pending.period = period;
+  }
+}
+
+function conflict(): GovError {
+  const detail = 'expected a fresh clientEventId, or the very content it was used with before';
+  const pointer = '/clientEventId';
+  return new GovError('VALIDATION_ERROR', `body ${pointer}: ${detail}`, {
+    errors: [{ pointer, in: 'body', code: 'CLIENT_EVENT_ID_CONFLICT', detail }],
+  });
+}

@@ -1,0 +1,41 @@
+/**
+ * Where the data directory lies. WAL needs shared memory and locks that network file systems do not give.
+ * Proven by `test/store/file/connection.test.ts`. Magic numbers: statfs(2).
+ */
+import { statfsSync } from 'node:fs';
+import { GovError } from '../../contract/problems.ts';
+
+const network: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB2'],
+  [0x01021997, '9P'],
+  [0x00c36400, 'Ceph'],
+  [0x5346414f, 'AFS'],
+  [0x0bd00bd0, 'Lustre'],
+  [0x01161970, 'GFS2'],
+  [0x7461636f, 'OCFS2'],
+  [0x47504653, 'GPFS'],
+]);
+
+/** FUSE is used for network mounts and for virtiofs, and for honest local ones. */
+const unclear: ReadonlyMap<number, string> = new Map([
+  [0x65735546, 'FUSE'],
+  [0x786f4256, 'vboxsf'],
+]);
+
+/** What `statfs` says of a directory: null for a local file system, a warning, or a STORAGE_FAULT thrown. */
+export function judgeFilesystem(directory: string, type: number = statfsSync(directory).type): string | null {
+  const magic = type >>> 0;
+  const refused = network.get(magic);
+  if (refused !== undefined) {
+    throw new GovError(
+      'STORAGE_FAULT',
+      `expected a local file system under ${directory}, got ${refused}, where SQLite’s locks do not hold; ` +
+        'move the data directory to a local disk',
+    );
+  }
+  const name = unclear.get(magic);
+  return name === undefined ? null : `${directory} lies on ${name}; make sure that it is a local disk`;
+}

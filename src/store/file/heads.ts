@@ -1,0 +1,234 @@
+/**
+ * The second file: the newest signed head of each tree, kept apart from the database (ideally on another
+ * volume), so that a database restored from an old backup is found before it signs a second history.
+ * Order of a checkpoint: data durable → head here, durable → sign → note into the database. A crash between
+ * two of these leaves this file ahead of the notes, never behind.
+ * Proven by `test/store/file/heads.test.ts`.
+ */
+import { GovError } from '../../contract/problems.ts';
+import { rootFromTiles } from '../../core/merkle/tile.ts';
+import type { TreeHead, TreeName } from '../port/store.ts';
+import { connect, type Connection, type Value } from './connection.ts';
+import type { Faults } from './faults.ts';
+import { migrate, schemaVersion } from './migrate.ts';
+import { headDelete, headsApplicationId, headsMigrations, headUpdate } from './schema/tables.ts';
+import { preparer } from './statement.ts';
+import { tileReader } from './tiles.ts';
+import { treeNumber } from '../append/trees.ts';
+
+/** A head of the log with this origin. */
+export interface NamedHead extends TreeHead {
+  readonly origin: string;
+}
+
+export interface Heads {
+  find(origin: string): TreeHead | null;
+  all(): IterableIterator<NamedHead>;
+  /** The one that was raised last. */
+  newest(): NamedHead | null;
+  /** Durable when it returns. A smaller size than the kept one changes nothing. */
+  raise(origin: string, head: TreeHead): void;
+  /**
+   * Keeps a head that was signed and that the log, which has `have` leaves, lacks: it is refused from now on. What was
+   * kept of a log that has it gives way, since it is of the other history. Durable when it returns.
+   */
+  learn(head: NamedHead, have: number): void;
+  /** Forgets every head, on purpose. */
+  clear(): void;
+  close(): void;
+}
+
+/** Pages in the write-ahead log from which they are copied into the file: 512 KiB. */
+const walPages = 64;
+
+/** `relaxed`: what is raised is durable once somebody syncs the write-ahead log, and is not waited for here. */
+export function openHeads(
+  path: string,
+  options: { readonly?: boolean; relaxed?: boolean; faults?: Faults | undefined } = {},
+): Heads {
+  const { readonly = false, relaxed = false, faults } = options;
+  const db = connect(path, { applicationId: headsApplicationId, readonly, cacheKiB: 256 });
+  if (!readonly) {
+    migrate(db, headsMigrations);
+    db.pragma(`wal_autocheckpoint = ${walPages}`);
+    if (relaxed) db.pragma('synchronous = NORMAL');
+  }
+  const prepare = preparer(db, faults);
+  const find = db.prepare<Value[], TreeHead>('SELECT size, root FROM head WHERE origin = ?');
+  const all = db.prepare<Value[], NamedHead>('SELECT origin, size, root FROM head');
+  const raise = prepare(
+    'raise head',
+    `INSERT INTO head (origin, size, root) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET size = excluded.size, root = excluded.root WHERE excluded.size > size`,
+  );
+  return {
+    find: (origin) => find.get(origin) ?? null,
+    all: () => all.iterate(),
+    // a file of an older release, opened to read only, does not have it
+    newest: () => (schemaVersion(db) < 2 ? null : (db.prepare<Value[], NamedHead>(newestSql).get() ?? null)),
+    raise: (origin, { size, root }) => {
+      raise.run(origin, size, root);
+    },
+    learn: ({ origin, size, root }, have) => {
+      const replace = (): void => {
+        const kept = find.get(origin);
+        if (kept === undefined || kept.size < size || kept.size > have)
+          return void raise.run(origin, size, root);
+        db.exec('DROP TRIGGER head_update');
+        db.prepare<Value[]>('UPDATE head SET size = ?, root = ? WHERE origin = ?').run(size, root, origin);
+        db.exec(headUpdate);
+      };
+      db.transaction(replace).immediate();
+    },
+    clear: () => db.transaction(() => db.exec(clearSql))(),
+    close: () => db.close(),
+  };
+}
+
+const newestSql = 'SELECT origin, size, root FROM newest JOIN head USING (origin)';
+const clearSql = `DROP TRIGGER head_delete; DELETE FROM head; ${headDelete}`;
+
+/** A tree of the main database as far as heads are concerned. */
+export interface LogHead extends TreeHead {
+  readonly project: number;
+  readonly tree: TreeName;
+  readonly origin: string;
+  /** Size of the newest signed checkpoint, 0 without one. */
+  readonly signedSize: number;
+}
+
+const logHeadsSql = (tree: TreeName): string =>
+  `SELECT project.project, project.${tree}_origin AS origin, head.size, head.root, '${tree}' AS tree,
+     coalesce((SELECT max(c.size) FROM checkpoint c
+       WHERE c.project = project.project AND c.tree = head.tree), 0) AS signedSize
+   FROM project JOIN head ON head.project = project.project AND head.tree = ${treeNumber(tree)}`;
+
+/** Both trees of the projects that were written to last. Cost: a pass over the heads of all. */
+export function recentLogHeads(db: Connection, projects: number): LogHead[] {
+  const recent = 'SELECT project FROM head WHERE tree = 0 ORDER BY last_ms DESC, project DESC LIMIT ?';
+  return (['audit', 'metering'] as const).flatMap((tree) =>
+    db.prepare<Value[], LogHead>(`${logHeadsSql(tree)} WHERE project.project IN (${recent})`).all(projects),
+  );
+}
+
+/** All trees, one at a time. */
+export function* logHeads(db: Connection): Generator<LogHead, void> {
+  for (const tree of ['audit', 'metering'] as const) {
+    yield* db.prepare<Value[], LogHead>(`${logHeadsSql(tree)} ORDER BY project.project`).iterate();
+  }
+}
+
+/** Finds a tree by the origin of its log. */
+function logFinder(db: Connection): (origin: string) => LogHead | undefined {
+  const select = (tree: TreeName) =>
+    db.prepare<Value[], LogHead>(`${logHeadsSql(tree)} WHERE project.${tree}_origin = ?`);
+  const [audit, metering] = [select('audit'), select('metering')];
+  return (origin) => audit.get(origin) ?? metering.get(origin);
+}
+
+/** What is wrong between the two files; `behind` names the one that seems to be older. */
+export interface HeadsMismatch {
+  readonly behind: 'database' | 'heads' | 'neither';
+  readonly origin: string;
+  readonly expected: string;
+  readonly got: string;
+}
+
+/** What the second file holds. */
+export type Kept = Pick<Heads, 'find' | 'all' | 'newest'>;
+
+/** Of these logs, and the one raised last, behind which an older copy of a file is; all where that is unknown. */
+function* keptOf(heads: Kept, logs: readonly LogHead[]): Generator<NamedHead, void> {
+  const newest = heads.newest();
+  if (newest === null) return yield* heads.all();
+  yield newest;
+  for (const { origin } of logs) {
+    const head = heads.find(origin);
+    if (head !== null) yield { origin, ...head };
+  }
+}
+
+/** Compares the two files, tree by tree, all or `logs`. Cost per tree: one root out of tiles, 1 ms. */
+export function* compareHeads(
+  db: Connection,
+  heads: Kept,
+  logs?: readonly LogHead[],
+): Generator<HeadsMismatch, void> {
+  const read = tileReader(db);
+  const find = logFinder(db);
+  for (const { origin, size, root } of logs === undefined ? heads.all() : keptOf(heads, logs)) {
+    const log = find(origin);
+    const expected = `a log of at least ${size} leaves`;
+    if (log === undefined) {
+      yield { behind: 'database', origin, expected, got: 'no such log' };
+    } else if (log.size < size) {
+      yield { behind: 'database', origin, expected, got: `${log.size} leaves` };
+    } else {
+      const own = rootFromTiles(size, (level, index) => read(log.project, log.tree, { level, index }));
+      const [want, got] = [root.toString('hex'), own.toString('hex')];
+      if (want === got) continue;
+      yield { behind: 'neither', origin, expected: `root ${want} at size ${size}`, got: `root ${got}` };
+    }
+  }
+  for (const { origin, signedSize } of logs ?? logHeads(db)) {
+    const kept = heads.find(origin)?.size ?? 0;
+    if (kept >= signedSize) continue;
+    const expected = `a signed head of at least ${signedSize} leaves`;
+    yield { behind: 'heads', origin, expected, got: `${kept} leaves` };
+  }
+}
+
+/** What is being started: whether it was told to rebuild the second file, and whether it is a service or a plane. */
+interface Start {
+  readonly rebuild: boolean;
+  readonly hosted: boolean;
+  /** Those that are looked at; all where absent. */
+  readonly logs?: readonly LogHead[] | undefined;
+}
+
+/**
+ * Refuses to go on where the two files contradict each other. `rebuild` takes the newest notes of the database
+ * as the truth where the heads file was lost or is the older one.
+ */
+export function reconcileHeads(db: Connection, heads: Heads, start: Start): void {
+  refuseMismatch(db, heads, start);
+  if (!start.rebuild) return;
+  const read = tileReader(db);
+  for (const { origin, signedSize, project, tree } of logHeads(db)) {
+    if (signedSize === 0) continue;
+    const root = rootFromTiles(signedSize, (level, index) => read(project, tree, { level, index }));
+    heads.raise(origin, { size: signedSize, root });
+  }
+}
+
+/** CONFLICT where the two files contradict each other; `rebuild`: unless the heads file is the older one. */
+export function refuseMismatch(db: Connection, heads: Kept, { rebuild, hosted, logs }: Start): void {
+  for (const mismatch of compareHeads(db, heads, logs)) {
+    if (mismatch.behind !== 'heads' || !rebuild) refuse(mismatch, hosted);
+  }
+}
+
+/** CONFLICT where a service's database is gone while the second file knows of logs. */
+export function refuseUnknown(heads: Kept): void {
+  for (const { origin, size } of keptOf(heads, [])) {
+    const expected = `a log of at least ${size} leaves`;
+    refuse({ behind: 'database', origin, expected, got: 'no such log' }, true);
+  }
+}
+
+function refuse({ behind, origin, expected, got }: HeadsMismatch, hosted: boolean): never {
+  const advice = {
+    database:
+      'the database is an older copy, and signing from it would make a second history; restore the newest one' +
+      (hosted ? '' : ', or, where none is left, begin a new log with gov log recover'),
+    heads:
+      'the heads file was lost or is an older copy; restore it, or, where the database is known to be the newest, ' +
+      `start once with gov ${hosted ? 'service' : 'plane'} serve --rebuild-heads`,
+    neither:
+      'the log was changed, or is another history than the one that was signed; run fsck, and restore the newest copy' +
+      (hosted ? '' : ', or, where none is left, begin a new log with gov log recover'),
+  }[behind];
+  throw new GovError('CONFLICT', `log ${origin}: expected ${expected}, got ${got}; ${advice}`, {
+    extensions: { origin, behind },
+  });
+}

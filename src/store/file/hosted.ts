@@ -1,0 +1,20 @@
+/** Whose database a file is: of a service, or of a plane. Proven by `test/host/data/old-copies.test.ts`. */
+import { GovError } from '../../contract/problems.ts';
+import type { Connection, Value } from './connection.ts';
+
+/** CONFLICT for the database of a plane, whose project belongs to no organization of a service. */
+export function refusePlane(db: Connection): void {
+  const found = db
+    .prepare<Value[], string>(
+      `SELECT project_id FROM project p
+       WHERE NOT EXISTS (SELECT 1 FROM project_profile f WHERE f.project = p.project) LIMIT 1`,
+    )
+    .pluck()
+    .get();
+  if (found === undefined) return;
+  throw new GovError(
+    'CONFLICT',
+    `expected the database of a service in ${db.name}, got that of a plane, with project ${found}; ` +
+      'serve it with gov plane serve, or name the directory of a service',
+  );
+}

@@ -1,0 +1,46 @@
+/**
+ * What a start looks at before it serves the files of a data directory, without the start: read only, also beside the
+ * process that serves them. Proven by `test/host/data/old-copies.test.ts`.
+ */
+import { statSync } from 'node:fs';
+import { opening } from './faults.ts';
+import { openHeads, recentLogHeads, refuseMismatch, refuseUnknown, type Kept } from './heads.ts';
+import { refusePlane } from './hosted.ts';
+import { startedProjects } from './tail.ts';
+import { storeFiles } from './paths.ts';
+import { connectReader } from './reader.ts';
+import { refuseOtherSubjects } from './subjects.ts';
+import { verifyTails } from './tail.ts';
+
+/** CONFLICT or STORAGE_FAULT where `openParts` would refuse. False where a start would make the database. */
+export function inspectFiles(dataDir: string, { hosted = true } = {}): boolean {
+  const { main, heads: path, subjects } = storeFiles(dataDir);
+  const heads = isFilled(path) ? opening(path, () => openHeads(path, { readonly: true })) : null;
+  try {
+    if (!isFilled(main)) {
+      if (heads !== null) refuseUnknown(heads);
+      return false;
+    }
+    const db = connectReader(main);
+    try {
+      if (hosted) refusePlane(db);
+      opening(main, () => {
+        db.transaction(() => {
+          const logs = hosted ? recentLogHeads(db, startedProjects) : undefined;
+          refuseMismatch(db, heads ?? none, { rebuild: false, hosted, logs });
+          verifyTails(db, logs);
+        })();
+      });
+      refuseOtherSubjects(db, subjects);
+      return true;
+    } finally {
+      db.close();
+    }
+  } finally {
+    heads?.close();
+  }
+}
+
+const none: Kept = { find: () => null, newest: () => null, all: () => [].values() };
+
+const isFilled = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;

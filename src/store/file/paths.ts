@@ -1,0 +1,55 @@
+/** The files of a store. */
+import { accessSync, closeSync, constants, existsSync, fsyncSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { GovError } from '../../contract/problems.ts';
+
+export const storeFiles = (dataDir: string) => ({
+  main: join(dataDir, 'gov.db'),
+  heads: join(dataDir, 'heads.db'),
+  /** Keys of subjects, where there is a master key. */
+  subjects: join(dataDir, 'subjects.db'),
+  lock: join(dataDir, 'lock'),
+  reserve: join(dataDir, 'reserve'),
+});
+
+/**
+ * Makes a file that only its owner reads; SQLite gives its -wal and -shm the same mode. One that exists is not
+ * even opened: closing it would drop the locks that this process may hold on it.
+ */
+export function makePrivate(path: string): void {
+  try {
+    closeSync(openSync(path, 'ax', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+/** Makes the content of a file durable. */
+export function syncFile(path: string): void {
+  const file = openSync(path, 'r+');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** STORAGE_FAULT where the directory, or a file of a store in it, may not be written. */
+export function refuseReadOnly(dataDir: string): void {
+  for (const path of [dataDir, ...Object.values(storeFiles(dataDir))]) refuseUnwritable(path);
+}
+
+function refuseUnwritable(path: string): void {
+  if (!existsSync(path)) return;
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
+    const why = code === 'EROFS' ? 'its file system is mounted read-only' : 'this user may not write it';
+    throw new GovError(
+      'STORAGE_FAULT',
+      `expected ${path} to be writable, but ${why} (${code}); remount it, or serve as its owner`,
+      { cause },
+    );
+  }
+}

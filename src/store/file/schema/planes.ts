@@ -1,0 +1,164 @@
+/**
+ * Tables of data planes: who they are, what they reported, and what follows from that. A report never changes but to be
+ * linked and answered for, each once; what an epoch and a month reached only grows. `telemetry_usage` are the units of a
+ * month over all planes of a project, which may move from a later month to an earlier one (`src/store/rules/plane-usage.ts`).
+ * Proven by `test/store/file/schema/planes.test.ts` and the store suite.
+ */
+import { fixed, stays } from './words.ts';
+
+const plane = `
+CREATE TABLE telemetry_plane (
+  project INTEGER NOT NULL REFERENCES project,
+  plane_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  created_by TEXT NOT NULL,
+  token_digest BLOB NOT NULL UNIQUE,
+  token_expires_ms INTEGER NOT NULL,
+  token_used_ms INTEGER,
+  enrolled_ms INTEGER,
+  origin TEXT UNIQUE,
+  audit_origin TEXT UNIQUE,
+  verifier_key TEXT UNIQUE,
+  audit_verifier_key TEXT,
+  former_keys TEXT,
+  key_prefix TEXT,
+  key_last4 TEXT,
+  key_digest BLOB UNIQUE,
+  sealed_secret TEXT,
+  previous_digest BLOB UNIQUE,
+  previous_secret TEXT,
+  previous_until_ms INTEGER,
+  revoked_ms INTEGER,
+  revision INTEGER NOT NULL CHECK (revision >= 1),
+  PRIMARY KEY (project, plane_id),
+  CHECK ((enrolled_ms IS NULL) = (origin IS NULL) AND (enrolled_ms IS NULL) = (audit_origin IS NULL)
+    AND (enrolled_ms IS NULL) = (verifier_key IS NULL) AND (enrolled_ms IS NULL) = (audit_verifier_key IS NULL)
+    AND (enrolled_ms IS NULL) = (former_keys IS NULL)
+    AND (enrolled_ms IS NULL) = (key_prefix IS NULL) AND (enrolled_ms IS NULL) = (key_last4 IS NULL)
+    AND (enrolled_ms IS NULL) = (key_digest IS NULL) AND (enrolled_ms IS NULL) = (sealed_secret IS NULL)),
+  CHECK ((previous_digest IS NULL) = (previous_secret IS NULL)
+    AND (previous_digest IS NULL) = (previous_until_ms IS NULL))
+) STRICT;
+CREATE INDEX telemetry_plane_age ON telemetry_plane (project, created_ms, plane_id);
+CREATE INDEX telemetry_plane_unrevoked ON telemetry_plane (project) WHERE revoked_ms IS NULL;
+${fixed(
+  'telemetry_plane',
+  ['project', 'plane_id', 'created_ms', 'created_by'],
+  `OR NEW.revision <> OLD.revision + 1
+    OR (OLD.revoked_ms IS NOT NULL AND NEW.revoked_ms IS NOT OLD.revoked_ms
+      AND NOT (NEW.revoked_ms IS NULL AND NEW.key_digest IS NOT OLD.key_digest))
+    OR (OLD.enrolled_ms IS NOT NULL
+      AND (NEW.origin, NEW.audit_origin) IS NOT (OLD.origin, OLD.audit_origin))`,
+)}${stays('telemetry_plane')}`;
+
+/** Last: what stands behind a long text is read past all of it. */
+const report = `
+CREATE TABLE telemetry_report (
+  project INTEGER NOT NULL,
+  plane_id TEXT NOT NULL,
+  epoch INTEGER NOT NULL CHECK (epoch >= 0),
+  sequence INTEGER NOT NULL CHECK (sequence >= 1),
+  report_id TEXT NOT NULL,
+  digest BLOB NOT NULL CHECK (length(digest) = 32),
+  received_ms INTEGER NOT NULL,
+  month TEXT NOT NULL CHECK (month GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]'),
+  tree_size INTEGER NOT NULL,
+  totals TEXT NOT NULL,
+  link TEXT NOT NULL,
+  cosignature TEXT NOT NULL,
+  attestation TEXT NOT NULL CHECK (attestation IN ('not_sampled', 'pending', 'verified', 'failed', 'expired')),
+  challenge_id TEXT,
+  challenge TEXT,
+  challenge_expires_ms INTEGER,
+  answer_digest BLOB CHECK (length(answer_digest) = 32),
+  answer_status INTEGER,
+  answer TEXT,
+  answer_ms INTEGER,
+  body TEXT NOT NULL,
+  PRIMARY KEY (project, plane_id, epoch, sequence),
+  UNIQUE (project, plane_id, report_id),
+  FOREIGN KEY (project, plane_id) REFERENCES telemetry_plane,
+  CHECK ((challenge_id IS NULL) = (challenge IS NULL) AND (challenge_id IS NULL) = (challenge_expires_ms IS NULL)
+    AND (challenge_id IS NULL) = (attestation = 'not_sampled')),
+  CHECK ((answer_ms IS NULL) = (answer_digest IS NULL) AND (answer_ms IS NULL) = (answer_status IS NULL)
+    AND (answer_ms IS NULL) = (answer IS NULL) AND (answer_ms IS NULL) = (attestation IN ('not_sampled', 'pending', 'expired')))
+) STRICT;
+CREATE UNIQUE INDEX telemetry_challenge ON telemetry_report (challenge_id) WHERE challenge_id IS NOT NULL;
+CREATE INDEX telemetry_report_size ON telemetry_report (project, plane_id, epoch, tree_size);
+CREATE INDEX telemetry_report_unlinked ON telemetry_report (project, plane_id, epoch, sequence)
+  WHERE link <> 'linked';
+CREATE INDEX telemetry_challenge_open ON telemetry_report (challenge_expires_ms) WHERE attestation = 'pending';
+CREATE INDEX telemetry_challenge_expired ON telemetry_report (project, plane_id) WHERE attestation = 'expired';
+${fixed(
+  'telemetry_report',
+  [
+    'project',
+    'plane_id',
+    'epoch',
+    'sequence',
+    'report_id',
+    'digest',
+    'received_ms',
+    'month',
+    'tree_size',
+    'totals',
+    'cosignature',
+    'challenge_id',
+    'challenge',
+    'challenge_expires_ms',
+    'body',
+  ],
+  `OR (OLD.link <> 'unknown' AND NEW.link <> OLD.link)
+    OR (OLD.attestation = 'expired' AND NEW.attestation <> 'expired')
+    OR (OLD.answer_ms IS NOT NULL
+      AND (NEW.attestation, NEW.answer_digest, NEW.answer_status, NEW.answer, NEW.answer_ms)
+        IS NOT (OLD.attestation, OLD.answer_digest, OLD.answer_status, OLD.answer, OLD.answer_ms))`,
+)}${stays('telemetry_report')}`;
+
+const reached = `
+CREATE TABLE telemetry_epoch (
+  project INTEGER NOT NULL,
+  plane_id TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  held INTEGER NOT NULL,
+  next_sequence INTEGER NOT NULL,
+  newest_sequence INTEGER NOT NULL,
+  tree_size INTEGER NOT NULL,
+  PRIMARY KEY (project, plane_id, epoch)
+) STRICT, WITHOUT ROWID;
+${fixed(
+  'telemetry_epoch',
+  ['project', 'plane_id', 'epoch'],
+  `OR NEW.held <> OLD.held + 1 OR NEW.next_sequence < OLD.next_sequence
+    OR NEW.newest_sequence < OLD.newest_sequence OR NEW.tree_size < OLD.tree_size`,
+)}${stays('telemetry_epoch')}
+CREATE TABLE telemetry_month (
+  project INTEGER NOT NULL,
+  plane_id TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  month TEXT NOT NULL,
+  audit_event INTEGER NOT NULL,
+  compliance_proof INTEGER NOT NULL,
+  risk_decision INTEGER NOT NULL,
+  replay_verification INTEGER NOT NULL,
+  PRIMARY KEY (project, plane_id, epoch, month)
+) STRICT, WITHOUT ROWID;
+${fixed(
+  'telemetry_month',
+  ['project', 'plane_id', 'epoch', 'month'],
+  `OR NEW.audit_event < OLD.audit_event OR NEW.compliance_proof < OLD.compliance_proof
+    OR NEW.risk_decision < OLD.risk_decision OR NEW.replay_verification < OLD.replay_verification`,
+)}${stays('telemetry_month')}
+CREATE TABLE telemetry_usage (
+  project INTEGER NOT NULL,
+  month TEXT NOT NULL,
+  audit_event INTEGER NOT NULL CHECK (audit_event >= 0),
+  compliance_proof INTEGER NOT NULL CHECK (compliance_proof >= 0),
+  risk_decision INTEGER NOT NULL CHECK (risk_decision >= 0),
+  replay_verification INTEGER NOT NULL CHECK (replay_verification >= 0),
+  PRIMARY KEY (project, month)
+) STRICT, WITHOUT ROWID;
+${fixed('telemetry_usage', ['project', 'month'])}${stays('telemetry_usage')}`;
+
+export const telemetry = plane + report + reached;

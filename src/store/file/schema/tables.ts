@@ -1,0 +1,366 @@
+/**
+ * Tables of the two database files, as numbered migrations. Every table leads with the project's number (in
+ * leaf tables as the upper half of the row id, see `src/store/file/position.ts`) or an organization's id, so every statement carries
+ * the tenant. Leaf tables are append-only by trigger; of bodies (`body`) only erasure takes anything.
+ *
+ * Indexes are the dearest part of a row, so there are few: no index on event ids (the id carries the leaf
+ * index), none on times (a run's events are a narrow scan by the summaries of `run_block`, whole runs are counted by
+ * `run_type`).
+ * Proven by `test/store/file/schema/tables.test.ts` and the store suite.
+ */
+
+import { prunableSql } from '../../../core/decided/prune.ts';
+import { positionBits } from '../position.ts';
+import { governance, governanceAppendOnly } from './governance.ts';
+import { exported } from './exports.ts';
+import { telemetry } from './planes.ts';
+import { tenants, tenantsAppendOnly } from './tenants.ts';
+
+export interface Migration {
+  readonly version: number;
+  readonly sql: string;
+}
+
+/** 'govd' and 'govh' */
+export const mainApplicationId = 0x676f7664;
+export const headsApplicationId = 0x676f7668;
+
+const appendOnly = (table: string): string => `
+CREATE TRIGGER ${table}_update BEFORE UPDATE ON ${table} BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END;
+CREATE TRIGGER ${table}_delete BEFORE DELETE ON ${table} BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END;
+`;
+
+const project = `
+CREATE TABLE project (
+  project INTEGER PRIMARY KEY,
+  project_id TEXT NOT NULL UNIQUE,
+  organization_id TEXT NOT NULL,
+  environment TEXT NOT NULL CHECK (environment IN ('production', 'sandbox')),
+  audit_origin TEXT NOT NULL UNIQUE,
+  metering_origin TEXT NOT NULL UNIQUE
+) STRICT;
+${appendOnly('project')}`;
+
+/** The key of a leaf's row; the other two are for readers, and cost no space. */
+const place = `  position INTEGER PRIMARY KEY,
+  project INTEGER GENERATED ALWAYS AS (position >> ${positionBits}) VIRTUAL,
+  idx INTEGER GENERATED ALWAYS AS (position & ${2 ** positionBits - 1}) VIRTUAL`;
+
+/** SQL: whether a row by position is of an event that was pruned. */
+const belowFloor = (record: string): string =>
+  `coalesce(${prunableSql(record)}, 0) AND EXISTS (SELECT 1 FROM prune WHERE project = (OLD.position >> ${positionBits})
+    AND min_index > (OLD.position & ${2 ** positionBits - 1}))`;
+
+/** Trees: 0 audit, 1 metering. A tile's row \`part\` holds up to 32 of its hashes and only ever grows. */
+const log = `
+CREATE TABLE head (
+  project INTEGER NOT NULL REFERENCES project,
+  tree INTEGER NOT NULL CHECK (tree IN (0, 1)),
+  size INTEGER NOT NULL,
+  root BLOB NOT NULL CHECK (length(root) = 32),
+  last_ms INTEGER NOT NULL,
+  PRIMARY KEY (project, tree)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER head_update BEFORE UPDATE ON head
+WHEN NEW.size < OLD.size OR NEW.last_ms < OLD.last_ms OR NEW.project <> OLD.project OR NEW.tree <> OLD.tree
+BEGIN SELECT RAISE(ABORT, 'a head never goes backwards'); END;
+CREATE TRIGGER head_delete BEFORE DELETE ON head BEGIN SELECT RAISE(ABORT, 'head is append-only'); END;
+
+CREATE TABLE leaf (
+${place},
+  record TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE body (
+${place},
+  disclosures TEXT NOT NULL,
+  erased TEXT,
+  keys TEXT
+) STRICT;
+CREATE TRIGGER body_update BEFORE UPDATE ON body
+WHEN NEW.position <> OLD.position OR NEW.erased IS NULL OR NEW.erased IS OLD.erased
+  OR length(NEW.disclosures) >= length(OLD.disclosures)
+  OR (NEW.keys IS NOT NULL AND NEW.keys IS NOT OLD.keys)
+BEGIN SELECT RAISE(ABORT, 'a body only loses what an erasure names'); END;
+CREATE TRIGGER body_delete BEFORE DELETE ON body
+WHEN NOT (${belowFloor('(SELECT record FROM leaf WHERE position = OLD.position)')})
+BEGIN SELECT RAISE(ABORT, 'body is append-only'); END;
+
+-- Keys of subjects that an erasure destroyed, by the index of its leaf; and the file that they are kept in.
+CREATE TABLE erased_key (
+  project INTEGER NOT NULL,
+  key_id TEXT NOT NULL,
+  leaf_index INTEGER NOT NULL,
+  PRIMARY KEY (project, key_id, leaf_index)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE key_file (one INTEGER PRIMARY KEY CHECK (one = 1), file_id TEXT NOT NULL) STRICT;
+
+CREATE TABLE prune (
+  project INTEGER NOT NULL,
+  leaf_index INTEGER NOT NULL,
+  min_index INTEGER NOT NULL,
+  root BLOB NOT NULL CHECK (length(root) = 32),
+  PRIMARY KEY (project, leaf_index)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER leaf_update BEFORE UPDATE ON leaf BEGIN SELECT RAISE(ABORT, 'leaf is append-only'); END;
+CREATE TRIGGER leaf_delete BEFORE DELETE ON leaf WHEN NOT (${belowFloor('OLD.record')})
+BEGIN SELECT RAISE(ABORT, 'leaf is append-only'); END;
+
+CREATE TABLE meter (
+${place},
+  first_index INTEGER NOT NULL,
+  leaf_count INTEGER NOT NULL,
+  nonce BLOB NOT NULL,
+  record TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE tile (
+  project INTEGER NOT NULL,
+  tree INTEGER NOT NULL,
+  level INTEGER NOT NULL,
+  n INTEGER NOT NULL,
+  part INTEGER NOT NULL,
+  hashes BLOB NOT NULL,
+  PRIMARY KEY (project, tree, level, n, part)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER tile_update BEFORE UPDATE ON tile
+WHEN length(NEW.hashes) < length(OLD.hashes)
+  OR substr(NEW.hashes, 1, length(OLD.hashes)) <> OLD.hashes
+  OR NEW.project <> OLD.project OR NEW.tree <> OLD.tree OR NEW.level <> OLD.level
+  OR NEW.n <> OLD.n OR NEW.part <> OLD.part
+BEGIN SELECT RAISE(ABORT, 'a tile only grows'); END;
+CREATE TRIGGER tile_delete BEFORE DELETE ON tile BEGIN SELECT RAISE(ABORT, 'tile is append-only'); END;
+
+CREATE TABLE checkpoint (
+  project INTEGER NOT NULL,
+  tree INTEGER NOT NULL,
+  size INTEGER NOT NULL,
+  root BLOB NOT NULL,
+  note TEXT NOT NULL,
+  PRIMARY KEY (project, tree, size)
+) STRICT;
+
+-- What witnesses answered: signature lines over a checkpoint's text, by \`<name>+<key id>\` of the witness's key.
+CREATE TABLE cosignature (
+  project INTEGER NOT NULL,
+  tree INTEGER NOT NULL,
+  size INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  line TEXT NOT NULL,
+  PRIMARY KEY (project, tree, size, key)
+) STRICT;
+${['erased_key', 'key_file', 'prune', 'meter', 'checkpoint', 'cosignature'].map(appendOnly).join('')}`;
+
+const runs = `
+CREATE TABLE event_type (
+  type_no INTEGER PRIMARY KEY,
+  project INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  UNIQUE (project, name)
+) STRICT;
+
+CREATE TABLE run (
+  run_no INTEGER PRIMARY KEY,
+  project INTEGER NOT NULL,
+  run_id TEXT NOT NULL,
+  events INTEGER NOT NULL,
+  first_index INTEGER NOT NULL,
+  last_index INTEGER NOT NULL,
+  first_ms INTEGER NOT NULL,
+  last_ms INTEGER NOT NULL,
+  last_server_ms INTEGER NOT NULL,
+  ai_system_id TEXT,
+  UNIQUE (project, run_id)
+) STRICT;
+-- Ends in \`run_no\`: a page of one project's runs does not walk over those of others.
+CREATE INDEX run_page ON run (project);
+
+CREATE TABLE run_event (
+  project INTEGER NOT NULL,
+  run_no INTEGER NOT NULL,
+  run_seq INTEGER NOT NULL,
+  idx INTEGER NOT NULL,
+  type_no INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  PRIMARY KEY (project, run_no, run_seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE run_block (
+  project INTEGER NOT NULL,
+  run_no INTEGER NOT NULL,
+  block INTEGER NOT NULL,
+  type_no INTEGER NOT NULL,
+  events INTEGER NOT NULL,
+  first_ms INTEGER NOT NULL,
+  last_ms INTEGER NOT NULL,
+  PRIMARY KEY (project, run_no, type_no, block)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE run_type (
+  project INTEGER NOT NULL,
+  run_no INTEGER NOT NULL,
+  type_no INTEGER NOT NULL,
+  events INTEGER NOT NULL,
+  PRIMARY KEY (project, run_no, type_no)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE type_total (
+  project INTEGER NOT NULL,
+  type_no INTEGER NOT NULL,
+  events INTEGER NOT NULL,
+  PRIMARY KEY (project, type_no)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE client_event (
+  project INTEGER NOT NULL,
+  client_event_id TEXT NOT NULL,
+  idx INTEGER NOT NULL,
+  fingerprint TEXT NOT NULL,
+  PRIMARY KEY (project, client_event_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE subject (
+  project INTEGER NOT NULL,
+  subject TEXT NOT NULL,
+  idx INTEGER NOT NULL,
+  PRIMARY KEY (project, subject, idx)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER subject_update BEFORE UPDATE ON subject BEGIN SELECT RAISE(ABORT, 'subject is append-only'); END;
+CREATE TRIGGER subject_delete BEFORE DELETE ON subject
+WHEN NOT EXISTS (SELECT 1 FROM body WHERE position = (OLD.project << ${positionBits}) + OLD.idx AND erased IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM prune WHERE project = OLD.project AND min_index > OLD.idx)
+BEGIN SELECT RAISE(ABORT, 'subject is append-only'); END;
+
+CREATE TABLE idempotency (
+  seq INTEGER PRIMARY KEY,
+  project INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  at_ms INTEGER NOT NULL,
+  status INTEGER NOT NULL,
+  headers TEXT NOT NULL,
+  body TEXT NOT NULL,
+  UNIQUE (project, key)
+) STRICT;
+CREATE TRIGGER client_event_update BEFORE UPDATE ON client_event
+BEGIN SELECT RAISE(ABORT, 'client_event is append-only'); END;
+CREATE TRIGGER client_event_delete BEFORE DELETE ON client_event
+WHEN NOT EXISTS (SELECT 1 FROM body WHERE position = (OLD.project << ${positionBits}) + OLD.idx AND erased IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM prune WHERE project = OLD.project AND min_index > OLD.idx)
+BEGIN SELECT RAISE(ABORT, 'client_event is append-only'); END;
+${['run_event', 'run_block'].map(appendOnly).join('')}`;
+
+const work = `
+CREATE TABLE proof (
+  project INTEGER NOT NULL,
+  proof_id TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  proof TEXT NOT NULL,
+  preimage TEXT NOT NULL,
+  statements TEXT NOT NULL,
+  tree_size INTEGER NOT NULL,
+  graph_index INTEGER,
+  leaf_index INTEGER NOT NULL,
+  PRIMARY KEY (project, proof_id)
+) STRICT;
+CREATE INDEX proof_leaf ON proof (project, leaf_index);
+CREATE INDEX proof_age ON proof (project, created_ms, proof_id);
+CREATE INDEX proof_run ON proof (project, run_id, created_ms, proof_id);
+
+CREATE TABLE graph (
+  project INTEGER NOT NULL,
+  graph_id TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  leaf_index INTEGER NOT NULL,
+  events INTEGER NOT NULL,
+  declaration_hash TEXT,
+  root_hash TEXT NOT NULL,
+  summary TEXT NOT NULL,
+  PRIMARY KEY (project, graph_id),
+  UNIQUE (project, leaf_index)
+) STRICT;
+CREATE INDEX graph_run ON graph (project, run_id, leaf_index);
+
+CREATE TABLE graph_part (
+  project INTEGER NOT NULL,
+  graph_id TEXT NOT NULL,
+  list TEXT NOT NULL CHECK (list IN ('nodes', 'edges')),
+  part INTEGER NOT NULL,
+  items BLOB NOT NULL,
+  PRIMARY KEY (project, graph_id, list, part)
+) STRICT;
+
+CREATE TABLE run_graph (
+  project INTEGER NOT NULL,
+  run_id TEXT NOT NULL,
+  declaration TEXT,
+  declared_ms INTEGER,
+  sealed_hash TEXT,
+  sealed_ms INTEGER,
+  PRIMARY KEY (project, run_id)
+) STRICT;
+
+CREATE TABLE job (
+  project INTEGER NOT NULL,
+  job_id TEXT NOT NULL,
+  type TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  request TEXT,
+  created_ms INTEGER NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed')),
+  attempt INTEGER NOT NULL,
+  attempts_before INTEGER NOT NULL,
+  due_ms INTEGER NOT NULL,
+  lease TEXT,
+  started_ms INTEGER,
+  completed_ms INTEGER,
+  result TEXT,
+  result_id TEXT,
+  summary TEXT,
+  error_summary TEXT,
+  PRIMARY KEY (project, job_id)
+) STRICT;
+CREATE UNIQUE INDEX job_result ON job (project, result_id) WHERE result_id IS NOT NULL;
+CREATE INDEX job_age ON job (project, created_ms, job_id);
+CREATE INDEX job_due ON job (project, due_ms, created_ms) WHERE status IN ('pending', 'processing');
+${['proof', 'graph', ...governanceAppendOnly, ...tenantsAppendOnly].map(appendOnly).join('')}`;
+
+export const mainMigrations: readonly Migration[] = [
+  { version: 1, sql: project + tenants + log + runs + governance + work + telemetry + exported },
+];
+
+export const headDelete =
+  "CREATE TRIGGER head_delete BEFORE DELETE ON head BEGIN SELECT RAISE(ABORT, 'head is append-only'); END;";
+
+export const headUpdate = `CREATE TRIGGER head_update BEFORE UPDATE ON head
+WHEN NEW.size < OLD.size OR NEW.origin <> OLD.origin OR (NEW.size = OLD.size AND NEW.root <> OLD.root)
+BEGIN SELECT RAISE(ABORT, 'a head never goes backwards'); END;`;
+
+/** The second file: the newest signed head of each tree, by origin; and which of them was raised last. */
+export const headsMigrations: readonly Migration[] = [
+  {
+    version: 1,
+    sql: `
+CREATE TABLE head (
+  origin TEXT PRIMARY KEY,
+  size INTEGER NOT NULL,
+  root BLOB NOT NULL CHECK (length(root) = 32)
+) STRICT, WITHOUT ROWID;
+${headUpdate}
+${headDelete}
+`,
+  },
+  {
+    version: 2,
+    sql: `
+CREATE TABLE newest (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  origin TEXT NOT NULL
+) STRICT;
+INSERT INTO newest VALUES (1, '');
+CREATE TRIGGER newest_insert AFTER INSERT ON head BEGIN UPDATE newest SET origin = NEW.origin; END;
+CREATE TRIGGER newest_update AFTER UPDATE ON head BEGIN UPDATE newest SET origin = NEW.origin; END;
+`,
+  },
+];

@@ -1,0 +1,106 @@
+/**
+ * Tables of tenants: organizations, people, sessions, what of a project may change, API keys, what a month began
+ * with, and the installation. `period` and `installation` never change; of the others what names a tenant does not,
+ * so that no row moves from one tenant to another. Proven by `test/store/file/schema/tables.test.ts` and the store suite.
+ */
+
+import { fixed, stays } from './words.ts';
+
+const organization = `
+CREATE TABLE organization (
+  organization_id TEXT PRIMARY KEY,
+  name TEXT NOT NULL,
+  customer_id TEXT,
+  home_production TEXT NOT NULL,
+  home_sandbox TEXT NOT NULL,
+  created_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX organization_home ON organization (home_production);
+${fixed('organization', ['organization_id', 'created_ms'])}${stays('organization')}
+CREATE TABLE person (
+  user_id TEXT PRIMARY KEY,
+  organization_id TEXT NOT NULL REFERENCES organization,
+  issuer TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  email TEXT,
+  name TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  UNIQUE (issuer, subject)
+) STRICT;
+${fixed('person', ['user_id', 'organization_id', 'issuer', 'subject', 'created_ms'])}
+CREATE TABLE session (
+  digest BLOB PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (kind IN ('browser', 'cli')),
+  user_id TEXT NOT NULL REFERENCES person,
+  organization_id TEXT NOT NULL REFERENCES organization,
+  created_ms INTEGER NOT NULL,
+  last_used_ms INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  ended_ms INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX session_expiry ON session (expires_ms);
+${fixed(
+  'session',
+  ['digest', 'kind', 'user_id', 'organization_id', 'created_ms', 'expires_ms'],
+  'OR OLD.ended_ms IS NOT NULL OR NEW.last_used_ms < OLD.last_used_ms',
+)}`;
+
+/** The profile of a project: names are compared by `name_key`. A plane's project has none. */
+const project = `
+CREATE TABLE project_profile (
+  project INTEGER PRIMARY KEY REFERENCES project,
+  organization_id TEXT NOT NULL REFERENCES organization,
+  environment TEXT NOT NULL CHECK (environment IN ('production', 'sandbox')),
+  name TEXT NOT NULL,
+  name_key TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  updated_ms INTEGER NOT NULL,
+  deleted_ms INTEGER,
+  quotas TEXT NOT NULL,
+  -- last: what stands behind a long text is read past all of it
+  settings TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX project_name ON project_profile (organization_id, environment, name_key)
+  WHERE deleted_ms IS NULL;
+CREATE INDEX project_age ON project_profile (organization_id, created_ms) WHERE deleted_ms IS NULL;
+CREATE INDEX project_deletion ON project_profile (organization_id, deleted_ms) WHERE deleted_ms IS NOT NULL;
+${fixed('project_profile', ['project', 'organization_id', 'environment', 'created_ms'])}${stays('project_profile')}
+CREATE TABLE api_key (
+  project INTEGER NOT NULL REFERENCES project,
+  key_id TEXT NOT NULL,
+  digest BLOB NOT NULL UNIQUE,
+  prefix TEXT NOT NULL,
+  last4 TEXT NOT NULL,
+  name TEXT NOT NULL,
+  description TEXT,
+  scopes TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  created_by TEXT NOT NULL,
+  updated_ms INTEGER NOT NULL,
+  last_used_ms INTEGER,
+  expires_ms INTEGER,
+  revoked_ms INTEGER,
+  rotated_from TEXT,
+  PRIMARY KEY (project, key_id)
+) STRICT;
+CREATE INDEX api_key_age ON api_key (project, created_ms, key_id, revoked_ms);
+CREATE INDEX api_key_unrevoked ON api_key (project) WHERE revoked_ms IS NULL;
+${fixed('api_key', ['project', 'key_id', 'created_ms'])}${stays('api_key')}
+CREATE TABLE period (
+  project INTEGER NOT NULL,
+  month TEXT NOT NULL CHECK (month GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]'),
+  base TEXT NOT NULL,
+  PRIMARY KEY (project, month)
+) STRICT, WITHOUT ROWID;
+`;
+
+/** One row. */
+const installation = `
+CREATE TABLE installation (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  text TEXT NOT NULL
+) STRICT;
+`;
+
+export const tenants = organization + project + installation;
+export const tenantsAppendOnly = ['period', 'installation'] as const;

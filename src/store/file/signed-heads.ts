@@ -1,0 +1,143 @@
+/**
+ * What a process whose database is elsewhere remembers of signed heads: `heads.db` in its data directory, which
+ * processes of one machine may share, so that a database restored from an old copy is found before it signs a second
+ * history. A head is durable before it is signed; the event loop does not wait for the disk meanwhile: heads are
+ * committed without a sync, and one sync of the write-ahead log serves all that wait for one. A crash of the machine
+ * before that loses heads that nobody signed. Proven by `test/store/file/signed-heads.test.ts`.
+ */
+import { accessSync, constants } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { GovError } from '../../contract/problems.ts';
+import type { TreeHead } from '../port/store.ts';
+import { opening } from './faults.ts';
+import { judgeFilesystem } from './filesystem.ts';
+import { openHeads, type Heads, type NamedHead } from './heads.ts';
+import { makePrivate } from './paths.ts';
+import { storeFiles } from './paths.ts';
+
+export interface SignedHeads {
+  find(origin: string): TreeHead | null;
+  /** The one that was raised last. */
+  newest(): NamedHead | null;
+  /** Resolves once it is durable. A smaller size than the kept one changes nothing. STORAGE_FAULT where it is not. */
+  raise(origin: string, head: TreeHead): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface SignedHeadsOptions {
+  /** Forget every head: what the database says is the truth. */
+  readonly rebuild?: boolean;
+  readonly onWarning?: (text: string) => void;
+}
+
+/**
+ * Opens the memory of a data directory. Where no file of it can be written or locked, heads are remembered until the
+ * process ends, with a warning. STORAGE_FAULT where the file is damaged, CONFLICT where a newer release wrote it.
+ */
+export function openSignedHeads(dataDir: string, options: SignedHeadsOptions = {}): SignedHeads {
+  const { rebuild = false, onWarning } = options;
+  const why = unfit(dataDir);
+  if (why !== null) {
+    onWarning?.(`${dataDir} ${why}: signed heads are remembered until this process ends, and not beyond`);
+    return volatileHeads();
+  }
+  const path = storeFiles(dataDir).heads;
+  makePrivate(path);
+  const heads = opening(path, () => openHeads(path, { relaxed: true }));
+  if (rebuild) forget(heads, onWarning);
+  const sync = syncer(`${path}-wal`);
+  let broken: GovError | null = null;
+  return {
+    find: (origin) => heads.find(origin),
+    newest: () => heads.newest(),
+    raise: async (origin, head) => {
+      if (broken !== null) throw broken;
+      try {
+        heads.raise(origin, head);
+        await sync.now();
+      } catch (cause) {
+        const detail = `expected to keep a head in ${path} before it is signed; look at its disk, then restart`;
+        const failed = new GovError('STORAGE_FAULT', detail, { cause });
+        // after a sync that failed nobody knows what is on the disk
+        if (cause instanceof Error && 'syscall' in cause) broken = failed;
+        throw failed;
+      }
+    },
+    close: async () => {
+      await sync.close();
+      heads.close();
+    },
+  };
+}
+
+/** Why no database file can be kept in a directory, or null. */
+export function unfit(dataDir: string): string | null {
+  try {
+    accessSync(dataDir, constants.W_OK);
+    judgeFilesystem(dataDir);
+    return null;
+  } catch (error) {
+    return error instanceof GovError ? 'lies on a network file system' : 'cannot be written';
+  }
+}
+
+function forget(heads: Heads, onWarning: SignedHeadsOptions['onWarning']): void {
+  const newest = heads.newest();
+  if (newest === null) return;
+  const { origin, size, root } = newest;
+  onWarning?.(
+    `heads.db is forgotten; its newest was ${origin} of ${size} leaves, root ${root.toString('hex')}`,
+  );
+  heads.clear();
+}
+
+/** Syncs a file off the thread, one sync at a time: whoever waits for one that has not begun shares it. */
+function syncer(path: string): { now(): Promise<void>; close(): Promise<void> } {
+  let file: FileHandle | undefined;
+  let last: Promise<void> = Promise.resolve();
+  let next: Promise<void> | null = null;
+  const sync = async (): Promise<void> => {
+    next = null;
+    if (file === undefined) {
+      file = await open(path, 'r');
+      const directory = await open(dirname(path), 'r');
+      await directory.sync().finally(() => directory.close());
+    }
+    await file.datasync();
+  };
+  return {
+    now: () => {
+      if (next === null) {
+        next = last.then(sync);
+        last = next.catch(() => {});
+      }
+      return next;
+    },
+    close: async () => {
+      await last;
+      await file?.close();
+    },
+  };
+}
+
+/** About 20 MB. */
+const heldHeads = 100_000;
+
+function volatileHeads(): SignedHeads {
+  const held = new Map<string, NamedHead>();
+  let newest: NamedHead | null = null;
+  return {
+    find: (origin) => held.get(origin) ?? null,
+    newest: () => newest,
+    raise: async (origin, { size, root }) => {
+      if (size <= (held.get(origin)?.size ?? 0)) return;
+      newest = { origin, size, root };
+      held.delete(origin);
+      held.set(origin, newest);
+      const [oldest] = held.keys();
+      if (held.size > heldHeads && oldest !== undefined) held.delete(oldest);
+    },
+    close: async () => {},
+  };
+}

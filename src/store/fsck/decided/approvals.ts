@@ -1,0 +1,96 @@
+/**
+ * `fsck`: every column of an approval against the evaluation that opened it and the gov.approval/1 leaf that decided
+ * it; reason and comment where the bodies of these leaves stand. What the rows say beyond the leaves is looked up in
+ * one statement each, of one moment.
+ */
+import { openApproval } from '../../../core/decided/approval.ts';
+import { escalationReason, openEvaluation } from '../../../core/decided/evaluation.ts';
+import type { Json, JsonObject } from '../../../core/json/parse.ts';
+import { parseTimestamp } from '../../../core/time.ts';
+import type { Check, CheckedProject } from '../run.ts';
+import { columnCheck, type Columns } from '../columns.ts';
+import { shown, type Committed, type RecordCheck } from '../record.ts';
+import type { Connection, Value } from '../../file/connection.ts';
+import { typeNumbers } from '../../rules/decided.ts';
+import { positionSql } from '../../file/position.ts';
+
+export function approvalCheck(check: Check, { no, projectId }: CheckedProject): RecordCheck {
+  const { db, problem } = check;
+  const find = db.prepare<Value[], Columns>('SELECT * FROM approval WHERE project = ? AND approval_id = ?');
+  const compareColumns = columnCheck(check, 'approval_mismatch');
+  const compare = (id: string, logged: Columns): void =>
+    compareColumns(`${projectId}/approval/${id}`, find.get(no, id), logged);
+  const visit = (index: number, record: JsonObject, committed: Committed): void => {
+    if (record['type'] === 'gov.evaluation/1' && isObject(record['approval'])) {
+      compare(shown(record['approval']['id']), openedBy(index, record, committed));
+    }
+    if (record['type'] === 'gov.approval/1')
+      compare(shown(record['id']), decidedBy(index, record, committed));
+  };
+  const finish = (): void => {
+    const report = (ids: readonly string[], expected: string): void => {
+      for (const id of ids) {
+        problem(`${projectId}/approval/${id}`, 'approval_mismatch', { expected, got: 'none' });
+      }
+    };
+    const { unopened, undecided } = rowsWithoutLeaf(db, no);
+    report(unopened, 'the gov.evaluation/1 leaf that opened it');
+    report(undecided, 'its gov.approval/1 leaf');
+  };
+  return { visit, finish };
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Of a record whose hash is reported where it was altered: its members may be anything. */
+function openedBy(index: number, clear: JsonObject, committed: Committed): Columns {
+  const opened = openEvaluation({ index, clear, committed: committed() });
+  const { id, runId, approval, evaluatedAt, decisions, list } = opened;
+  return {
+    evaluation_id: shown(id),
+    run_id: shown(runId),
+    requested_by: shown(approval?.requestedBy),
+    requested_ms: parseTimestamp(shown(evaluatedAt)),
+    expires_ms: parseTimestamp(shown(approval?.expiresAt)),
+    // the first of them that escalated may be one that was erased
+    ...(decisions.length === list?.n ? { reason: escalationReason(decisions) } : {}),
+  };
+}
+
+function decidedBy(index: number, clear: JsonObject, committed: Committed): Columns {
+  const decided = openApproval({ index, clear, committed: committed() });
+  const { runId, evaluationId, outcome, approver, at, reason } = decided;
+  return {
+    run_id: shown(runId),
+    evaluation_id: shown(evaluationId),
+    outcome: shown(outcome),
+    decided_by: shown(approver),
+    decided_ms: parseTimestamp(shown(at)),
+    ...(reason === undefined ? {} : { comment: reason }),
+  };
+}
+
+function rowsWithoutLeaf(db: Connection, project: number): Record<'unopened' | 'undecided', string[]> {
+  const without = (leaf: string, condition: string): string[] =>
+    db
+      .prepare<Value[], string>(
+        `SELECT approval_id FROM approval a WHERE project = ? AND ${condition} AND NOT EXISTS (
+           SELECT 1 FROM decided d ${leaf})`,
+      )
+      .pluck()
+      .all(project);
+  return {
+    // the record names the approval that it opened, by an id without quotes and backslashes
+    unopened: without(
+      `JOIN leaf ON leaf.position = ${positionSql('d')}
+       WHERE d.project = a.project AND d.type = ${typeNumbers['gov.evaluation/1']} AND d.id = a.evaluation_id
+         AND instr(leaf.record, '"id":"' || a.approval_id || '"') > 0`,
+      'true',
+    ),
+    undecided: without(
+      `WHERE d.project = a.project AND d.type = ${typeNumbers['gov.approval/1']} AND d.id = a.approval_id`,
+      'outcome IS NOT NULL',
+    ),
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * `fsck`: what the gov.policy/1 leaves of a project give of its policies and their versions, column by column. Memory
+ * grows with both: about 300 bytes each.
+ */
+import type { openPolicyChange } from '../../../core/decided/policy-change.ts';
+import { parseTimestamp } from '../../../core/time.ts';
+import type { Columns } from '../columns.ts';
+import { shown } from '../record.ts';
+
+type Change = ReturnType<typeof openPolicyChange>;
+
+export class PolicyLives {
+  readonly #policies = new Map<string, Record<string, string | number | null>>();
+  readonly #versions = new Map<string, Record<string, string | number | null>>();
+
+  /** In log order. Of a record whose hash is reported where it was altered: its members may be anything. */
+  add(change: Change): void {
+    const { policyId, event, version, from, to } = change;
+    const atMs = parseTimestamp(shown(change.at));
+    // an actor that was erased is not compared
+    const made = { created_ms: atMs, ...(change.actor === null ? {} : { created_by: change.actor }) };
+    if (event === 'created') this.#policies.set(policyId, { ...newPolicy, ...made, ...change.named });
+    if (event === 'created' || event === 'version_added') {
+      this.#versions.set(versionKey(policyId, version), { ...made, published: 0 });
+    }
+    const policy = this.#policies.get(policyId) ?? {};
+    policy['status'] = shown(to);
+    policy['revision'] = Number(policy['revision'] ?? 0) + 1;
+    policy['updated_ms'] = atMs;
+    if (event === 'created') policy['latest_version'] = version;
+    // one that a service counted may be older than the newest
+    else if (event === 'version_added')
+      policy['latest_version'] = Math.max(version, Number(policy['latest_version'] ?? 0));
+    else {
+      policy['active_version'] = to === 'active' ? version : null;
+      // where none was, the leaf names the newest
+      if (to === 'active' || from === 'active' || from === 'disabled')
+        policy['last_active_version'] = version;
+      const published = this.#versions.get(versionKey(policyId, version));
+      if (to === 'active' && published !== undefined) published['published'] = 1;
+    }
+    this.#policies.set(policyId, policy);
+  }
+
+  policies(): ReadonlyMap<string, Columns> {
+    return this.#policies;
+  }
+
+  version(policyId: string, version: number): Columns | undefined {
+    return this.#versions.get(versionKey(policyId, version));
+  }
+}
+
+const newPolicy = { active_version: null, last_active_version: null, revision: 0 };
+
+const versionKey = (policyId: string, version: number): string => `${policyId} ${version}`;

@@ -1,0 +1,104 @@
+/**
+ * `fsck`: proofs against the gov.proof/1 leaves that commit to them, with the texts that they are hashes of. What
+ * the rows say beyond the leaves is looked up in one statement, of one moment. Nothing takes a proof away by right:
+ * erasures and prunings leave it.
+ */
+import type { ComplianceProof } from '../../../contract/proofs.ts';
+import { readProof } from '../../../core/proof/read-bundle.ts';
+import { rowBounds, rowOfLeaf } from '../../../core/export/row.ts';
+import { sha256Text } from '../../../core/hash.ts';
+import { canonicalize, parseJson, type JsonObject } from '../../../core/json/parse.ts';
+import { statementHash } from '../../../core/proof/statement.ts';
+import { parseTimestamp } from '../../../core/time.ts';
+import type { Check, CheckedProject } from '../run.ts';
+import { columnCheck, type Columns } from '../columns.ts';
+import { shown, type RecordCheck } from '../record.ts';
+import type { Value } from '../../file/connection.ts';
+import { positionBits } from '../../file/position.ts';
+
+interface ProofRow {
+  readonly run_id: string;
+  readonly leaf_index: number;
+  readonly created_ms: number;
+  readonly proof: string;
+  readonly preimage: string;
+  readonly statements: string;
+}
+
+/** Proofs are read one at a time. Cost: a SHA-256 of each of its texts. */
+export function proofCheck(check: Check, { no, projectId }: CheckedProject): RecordCheck {
+  const { db, problem } = check;
+  const compare = columnCheck(check, 'proof_mismatch');
+  const find = db.prepare<Value[], ProofRow>(
+    `SELECT run_id, leaf_index, created_ms, proof, preimage, statements FROM proof
+     WHERE project = ? AND proof_id = ?`,
+  );
+  const visit = (index: number, record: JsonObject): void => {
+    if (record['type'] !== 'gov.proof/1') return;
+    const { proofId, runId, proofHash } = record;
+    const position = `${projectId}/proof/${shown(proofId)}`;
+    const row = find.get(no, shown(proofId));
+    if (row === undefined) {
+      const expected = `the proof of run ${shown(runId)} that leaf ${index} logs as ${shown(proofHash)}`;
+      return problem(position, 'proof_mismatch', { expected, got: 'none: restore it from a backup' });
+    }
+    const proof = provedBy(row, { index, record });
+    compare(position, storedOf(row, record, proof), { leaf_index: index, ...loggedOf(record, proof) });
+  };
+  const finish = (): void => {
+    const rows = db
+      .prepare<Value[], { proof_id: string; leaf_index: number }>(
+        // quotes within a text of a record are escaped
+        `SELECT proof_id, leaf_index FROM proof p WHERE project = ? AND NOT EXISTS (
+           SELECT 1 FROM leaf WHERE leaf.position = (p.project << ${positionBits}) + p.leaf_index
+             AND instr(record, '"type":"gov.proof/1"') > 0
+             AND instr(record, '"proofId":"' || p.proof_id || '"') > 0)`,
+      )
+      .iterate(no);
+    for (const { proof_id: id, leaf_index: index } of rows) {
+      const expected = `a gov.proof/1 leaf at ${index} that logs it`;
+      problem(`${projectId}/proof/${id}`, 'proof_mismatch', { expected, got: 'none' });
+    }
+  };
+  return { visit, finish };
+}
+
+function storedOf(row: ProofRow, record: JsonObject, told: ComplianceProof | null): Columns {
+  const { run_id, leaf_index, created_ms, preimage, statements } = row;
+  const proof = told === null ? 'another one' : shown(record['proofHash']);
+  const texts = { preimage: sha256Text(preimage), statements: hashesOf(statements) };
+  return { run_id, leaf_index, created_ms, proof, ...texts };
+}
+
+/** Of a record whose hash is reported where it was altered: its members may be anything. */
+function loggedOf({ runId, proofHash }: JsonObject, proof: ComplianceProof | null): Columns {
+  const hash = shown(proofHash);
+  const logged = { run_id: shown(runId), proof: hash, preimage: hash };
+  if (proof === null) return logged;
+  // the leaf commits to the proof, and the proof to these
+  const statements = proof.layers.map(({ name, hash: of }) => `${name} ${of}`).join(' ');
+  return { ...logged, created_ms: parseTimestamp(proof.createdAt), statements };
+}
+
+/** The proof of a row, null where it is not the one that the leaf commits to. */
+function provedBy(
+  { proof }: ProofRow,
+  { index, record }: { readonly index: number; readonly record: JsonObject },
+): ComplianceProof | null {
+  const leaf = { index, record: canonicalize(record), disclosures: null };
+  try {
+    if (rowOfLeaf('compliance_proofs', leaf, proof) === null) return null;
+    return readProof(parseJson(Buffer.from(proof), rowBounds));
+  } catch {
+    return null; // no proof at all
+  }
+}
+
+function hashesOf(statements: string): string {
+  try {
+    const texts = JSON.parse(statements) as [string, string][]; // as the service wrote it
+    return texts.map(([name, text]) => `${name} ${statementHash(text)}`).join(' ');
+  } catch {
+    return 'no list of texts';
+  }
+}

@@ -1,0 +1,138 @@
+/** `fsck`: what the audit records say: ids, times, their place in a run, their bodies. */
+import { eventIndex } from '../../../core/id.ts';
+import type { JsonObject } from '../../../core/json/parse.ts';
+import { systemRun, type EventRecord } from '../../../core/event/record.ts';
+import { parseTimestamp } from '../../../core/time.ts';
+import type { Check, CheckedProject, FsckKind } from '../run.ts';
+import { approvalCheck } from '../decided/approvals.ts';
+import { decidedCheck, snapshotCheck } from '../decided/rows.ts';
+import { graphCheck } from '../decided/graphs.ts';
+import { policyCheck } from '../decided/policies.ts';
+import { proofCheck } from '../decided/proofs.ts';
+import { replayCheck } from '../decided/replays.ts';
+import { erasedKeyCheck } from '../decided/erased-keys.ts';
+import { erasureCheck } from '../decided/erasures.ts';
+import { pruneCheck } from './prunes.ts';
+import { committedBy, parseRecord } from '../record.ts';
+import { tenantCheck } from '../tenants/rows.ts';
+import type { Value } from '../../file/connection.ts';
+
+interface Row {
+  readonly idx: number;
+  readonly record: string;
+  readonly disclosures: string | null;
+  readonly erased: string | null;
+  /** The keys that it is sealed with are destroyed, or not there. */
+  readonly isGone?: true;
+}
+
+interface RunEventRow {
+  readonly idx: number;
+  readonly name: string | null;
+  readonly at_ms: number;
+}
+
+export interface EventCheck {
+  /** Called with each record in index order. */
+  visit(row: Row): void;
+  /** Called for each record that is missing and may have been pruned. */
+  pruned(): void;
+  finish(): void;
+}
+
+const parts = [
+  decidedCheck,
+  snapshotCheck,
+  approvalCheck,
+  replayCheck,
+  proofCheck,
+  graphCheck,
+  policyCheck,
+  pruneCheck,
+];
+
+/** `prunedBelow`: where events may be missing. */
+export function eventCheck(check: Check, project: CheckedProject, prunedBelow: number): EventCheck {
+  const place = check.db.prepare<Value[], RunEventRow>(
+    `SELECT e.idx, t.name, e.at_ms FROM run
+     JOIN run_event e ON e.project = run.project AND e.run_no = run.run_no AND e.run_seq = ?
+     LEFT JOIN event_type t ON t.type_no = e.type_no AND t.project = e.project
+     WHERE run.project = ? AND run.run_id = ?`,
+  );
+  const others = parts.map((part) => part(check, project));
+  const tenants = tenantCheck(check, project);
+  let newest = '';
+  let events = 0;
+  const erasures = erasureCheck(check, project, prunedBelow);
+  const erasedKeys = erasedKeyCheck(check, project);
+  const kept = systemCheck(check, project);
+  const visit = (row: Row): void => {
+    const { idx, record, disclosures } = row;
+    const problem = (kind: FsckKind, expected: string, got: string): void =>
+      check.problem(`${project.projectId}/audit/${idx}`, kind, { expected, got });
+    const parsed = parseRecord(record);
+    if (parsed === null)
+      return problem('record_malformed', 'a record in canonical JSON', record.slice(0, 64));
+    erasures.body(idx, parsed._sd, row);
+    if (parsed.type !== 'gov.event/1') {
+      const committed = committedBy({ idx, record, disclosures });
+      for (const part of [...others, erasures, erasedKeys])
+        part.visit(idx, parsed as unknown as JsonObject, committed);
+      return;
+    }
+    events += 1;
+    tenants.visit({ idx, record, disclosures }, parsed as EventRecord);
+    kept.visit(parsed as EventRecord);
+    const { eventId, runId, runSeq, eventType, timestamp, serverTimestamp } = parsed;
+    if (eventIndex(eventId) !== idx) problem('event_id_mismatch', `an event id of leaf ${idx}`, eventId);
+    if (serverTimestamp < newest) problem('server_time_backwards', `${newest} or later`, serverTimestamp);
+    else newest = serverTimestamp;
+    const placed = place.get(runSeq, project.no, runId);
+    const expected = `event ${runSeq} of run ${runId}, a ${eventType} at ${timestamp}`;
+    if (placed === undefined) problem('run_mismatch', expected, 'no such row');
+    else if (placed.idx !== idx) problem('run_mismatch', expected, `a row for leaf ${placed.idx}`);
+    else if (placed.name !== eventType || placed.at_ms !== parseTimestamp(timestamp)) {
+      problem('run_mismatch', expected, `a ${placed.name ?? 'type that is not known'} at ${placed.at_ms} ms`);
+    }
+  };
+  const finish = (): void => {
+    for (const part of [...others, erasedKeys]) part.finish();
+    tenants.finish();
+    kept.finish();
+    const rows = check.db
+      .prepare<Value[], number>('SELECT count(*) FROM run_event WHERE project = ? AND idx < ?')
+      .pluck()
+      .get(project.no, project.auditSize);
+    if (rows === events) return;
+    const expected = `${events} rows, one for each event`;
+    check.problem(`${project.projectId}/run_event`, 'run_mismatch', { expected, got: `${rows ?? 0}` });
+  };
+  const pruned = (): void => {
+    // that it was an event, its row says
+    events += 1;
+  };
+  return { visit, pruned, finish };
+}
+
+/** Events of the service itself are never pruned: each row of their run has its record. */
+function systemCheck({ db, problem }: Check, { no, projectId, auditSize }: CheckedProject) {
+  let seen = 0;
+  const visit = ({ runId }: EventRecord): void => {
+    if (runId === systemRun) seen += 1;
+  };
+  const finish = (): void => {
+    const rows = db
+      .prepare<Value[], number>(
+        `SELECT count(*) FROM run JOIN run_event e ON e.project = run.project AND e.run_no = run.run_no
+         WHERE run.project = ? AND run.run_id = ? AND e.idx < ?`,
+      )
+      .pluck()
+      .get(no, systemRun, auditSize);
+    if (rows === seen) return;
+    problem(`${projectId}/run/${systemRun}`, 'run_mismatch', {
+      expected: `${rows ?? 0} events`,
+      got: `${seen}`,
+    });
+  };
+  return { visit, finish };
+}

@@ -1,0 +1,59 @@
+/**
+ * `fsck`: the keys that sign a log, as its own leaves say, so that each checkpoint is judged by those that were in force
+ * at its size. The metering log has no such leaves: its checkpoints are judged by all keys that the audit log names.
+ */
+import { GovError } from '../../../contract/problems.ts';
+import { KeyHistory } from '../../../core/note/key-history.ts';
+import type { VerifierKey } from '../../../core/note/key.ts';
+import type { Check, CheckedProject } from '../run.ts';
+import type { TreeName } from '../../port/store.ts';
+
+export class KeyCheck {
+  private readonly check: Check;
+  private readonly project: CheckedProject;
+  private readonly tree: TreeName;
+
+  constructor(check: Check, project: CheckedProject, tree: TreeName) {
+    this.check = check;
+    this.project = project;
+    this.tree = tree;
+  }
+
+  /** Null where the log does not say. */
+  get inForce(): readonly VerifierKey[] | null {
+    const history = this.check.keys.get(this.project.no);
+    if (history === undefined) return null;
+    return this.tree === 'audit' ? history.inForce : [...history.inForce, ...history.retired];
+  }
+
+  /** Takes what a record of the audit log says of keys. A change that does not hold is told, and changes nothing. */
+  read(index: number, record: string): void {
+    if (this.tree !== 'audit') return;
+    const { keys } = this.check;
+    const { no, projectId } = this.project;
+    if (index === 0) {
+      const history = begun(record);
+      if (history !== null) keys.set(no, history);
+      return;
+    }
+    const history = keys.get(no);
+    if (history === undefined || !KeyHistory.concerns(record)) return;
+    try {
+      history.read(index, record);
+    } catch (error) {
+      if (!(error instanceof GovError)) throw error;
+      const expected = 'a change of keys that keys in force signed';
+      this.check.problem(`${projectId}/audit/${index}`, 'log_key_mismatch', { expected, got: error.message });
+    }
+  }
+}
+
+/** Null for a first leaf that names no keys. */
+function begun(record: string): KeyHistory | null {
+  try {
+    return new KeyHistory(record);
+  } catch (error) {
+    if (error instanceof GovError) return null;
+    throw error;
+  }
+}

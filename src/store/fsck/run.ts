@@ -1,0 +1,250 @@
+/**
+ * Checks a data directory from the records up: records → leaf hashes → tiles → heads and every signed
+ * checkpoint; runs gap-free, server time monotonic, counters; bodies against what records committed to;
+ * metering leaves against the audit leaves they cover, months against metering leaves; policies, the risk router's
+ * configuration, approvals, replays, proofs, graphs and the index of decisions against their leaves; keys, data planes,
+ * projects and organizations against the system events; reports of data planes, and what follows from them. Reads only,
+ * also beside a serving process; memory grows with log n, policy versions, keys and data planes, and organizations.
+ * Proven by `test/store/fsck/run.test.ts`, `test/store/fsck/tamper.test.ts`, `test/store/fsck/tamper-governed.test.ts`, `test/store/fsck/tamper-proved.test.ts` and
+ * `test/store/fsck/tamper-reports.test.ts` beside it, `test/host/data/tamper-receipts.long.test.ts` and `test/host/data/tamper-tenants.long.test.ts`.
+ */
+import { existsSync } from 'node:fs';
+import { GovError } from '../../contract/problems.ts';
+import type { KeyHistory } from '../../core/note/key-history.ts';
+import type { VerifierKey } from '../../core/note/key.ts';
+import { Organizations } from './tenants/organization-life.ts';
+import { checkConfig } from './decided/config.ts';
+import { checkCosignatures } from './log/cosignatures.ts';
+import { checkHeads } from './log/heads.ts';
+import { checkAuditLog, checkMeteringLog } from './log/records.ts';
+import { checkRuns } from './log/runs.ts';
+import { checkTelemetry } from './tenants/planes.ts';
+import { checkOrganizations } from './tenants/rows.ts';
+import type { Connection } from '../file/connection.ts';
+import { opening, troubleOf } from '../file/faults.ts';
+import { openHeads } from '../file/heads.ts';
+import { storeFiles } from '../file/paths.ts';
+import { connectReader } from '../file/reader.ts';
+import { sealWith } from '../file/body-seal.ts';
+import { readSubjects } from '../file/subjects.ts';
+
+export type FsckKind =
+  | 'record_missing'
+  | 'record_altered'
+  | 'record_beyond_head'
+  | 'record_malformed'
+  | 'tile_missing'
+  | 'tile_altered'
+  | 'root_mismatch'
+  | 'checkpoint_mismatch'
+  | 'checkpoint_signature'
+  | 'log_key_mismatch'
+  | 'event_id_mismatch'
+  | 'server_time_backwards'
+  | 'run_mismatch'
+  | 'counter_mismatch'
+  | 'body_missing'
+  | 'body_altered'
+  | 'erasure_mismatch'
+  | 'prune_mismatch'
+  | 'meter_totals'
+  | 'meter_coverage'
+  | 'meter_ref'
+  | 'period_mismatch'
+  | 'index_mismatch'
+  | 'policy_mismatch'
+  | 'config_mismatch'
+  | 'approval_mismatch'
+  | 'replay_mismatch'
+  | 'proof_mismatch'
+  | 'graph_mismatch'
+  | 'key_mismatch'
+  | 'project_mismatch'
+  | 'organization_mismatch'
+  | 'plane_mismatch'
+  | 'export_mismatch'
+  | 'report_altered'
+  | 'report_mismatch'
+  | 'receipt_mismatch'
+  | 'usage_mismatch'
+  | 'not_checkable'
+  | 'heads_mismatch'
+  | 'file_corrupt';
+
+export interface FsckProblem {
+  /** Where: `prj_…/audit/123`, `prj_…/metering/5`, `prj_…/run/R`, `prj_…/audit/tile/1/0`, … */
+  readonly position: string;
+  readonly kind: FsckKind;
+  readonly expected: string;
+  readonly got: string;
+}
+
+export interface FsckReport {
+  readonly ok: boolean;
+  /** At most 1000 of them. */
+  readonly problems: readonly FsckProblem[];
+  /** All problems found. */
+  readonly found: number;
+  readonly projects: number;
+  /** Audit and metering leaves read. */
+  readonly leaves: number;
+  readonly checkpoints: number;
+  /** Bodies about subjects that were not looked into, since the keys of subjects are not there. */
+  readonly unopened: number;
+  readonly deep: boolean;
+}
+
+export type JudgeNote = (
+  note: string,
+  origin: string,
+  inForce: readonly VerifierKey[] | null,
+) => string | null;
+
+/** The time in seconds of the service's own cosignature in a note, or why there is none that holds. */
+export type JudgeReceipt = (note: string) => number | string;
+
+export interface FsckOptions {
+  readonly dataDir: string;
+  /** That bodies are sealed with. */
+  readonly masterKey?: Uint8Array | undefined;
+  /** Keys of subjects, where they are not in a file beside the log; the caller closes it. */
+  readonly subjects?: Connection;
+  /** Also every disclosure, every metering reference, and the file's own structure. */
+  readonly deep?: boolean;
+  readonly onProgress?: (progress: { readonly done: number; readonly of: number }) => void;
+  /**
+   * Why a checkpoint note’s signature does not hold for an origin, null where it does; asked when deep. `inForce`: the
+   * keys that the leaves below it say sign it; null where the log does not say.
+   */
+  readonly judgeNote?: JudgeNote;
+  /** Of what a service cosigned for data planes; asked when deep. */
+  readonly judgeReceipt?: JudgeReceipt;
+  /** Of an installation that is checked in parts, whose owner compares them at the end. */
+  readonly organizations?: Organizations;
+}
+
+/** What the parts of the check share. */
+export interface Check {
+  readonly db: Connection;
+  readonly deep: boolean;
+  readonly judgeNote: JudgeNote | undefined;
+  readonly judgeReceipt: JudgeReceipt | undefined;
+  /** By the number of a project, as far as its audit log was read: the keys that sign it, where it says so. */
+  readonly keys: Map<number, KeyHistory>;
+  readonly organizations: Organizations;
+  problem(position: string, kind: FsckKind, what: { expected: string; got: string }): void;
+  /** A step of leaves was read; lets the event loop turn. */
+  read(leaves: number): Promise<void>;
+  checkpoint(): void;
+  /** A body could not be looked into. */
+  unopened(): void;
+}
+
+export interface CheckedProject {
+  readonly no: number;
+  readonly projectId: string;
+  readonly organizationId: string;
+  readonly auditOrigin: string;
+  readonly meteringOrigin: string;
+  /** Both heads of one moment: leaves below them do not change any more. */
+  readonly auditSize: number;
+  readonly meteringSize: number;
+}
+
+const keptProblems = 1000;
+
+/** Throws NOT_FOUND where there is no database; STORAGE_FAULT or CONFLICT where it cannot be opened. */
+export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
+  const { dataDir, deep = false, onProgress, judgeNote, judgeReceipt } = options;
+  const files = storeFiles(dataDir);
+  for (const path of [files.main, files.heads]) {
+    if (!existsSync(path)) throw new GovError('NOT_FOUND', `expected a database at ${path}, got none`);
+  }
+  const db = connectReader(files.main);
+  const own = options.subjects === undefined ? readSubjects(files.subjects) : null;
+  sealWith(db, options.masterKey, options.subjects ?? own);
+  const problems: FsckProblem[] = [];
+  const counts = { found: 0, leaves: 0, checkpoints: 0, unopened: 0 };
+  try {
+    const projects = opening(files.main, () => checkedProjects(db));
+    const of = projects.reduce((sum, { auditSize, meteringSize }) => sum + auditSize + meteringSize, 0);
+    const check: Check = {
+      db,
+      deep,
+      judgeNote,
+      judgeReceipt,
+      keys: new Map(),
+      organizations: options.organizations ?? new Organizations(),
+      problem: (position, kind, { expected, got }) => {
+        counts.found += 1;
+        if (problems.length < keptProblems) problems.push({ position, kind, expected, got });
+      },
+      read: async (leaves) => {
+        counts.leaves += leaves;
+        onProgress?.({ done: counts.leaves, of });
+        await new Promise<void>((resolve) => setImmediate(resolve));
+      },
+      checkpoint: () => {
+        counts.checkpoints += 1;
+      },
+      unopened: () => {
+        counts.unopened += 1;
+      },
+    };
+    if (deep) await readable(check, 'gov.db', () => checkFile(check));
+    for (const project of projects) {
+      const { projectId } = project;
+      await readable(check, `${projectId}/audit`, () => checkAuditLog(check, project));
+      await readable(check, `${projectId}/metering`, () => checkMeteringLog(check, project));
+      await readable(check, `${projectId}/cosignature`, () => checkCosignatures(check, project));
+      await readable(check, `${projectId}/run`, () => checkRuns(check, project));
+      await readable(check, `${projectId}/risk_config`, () => checkConfig(check, project));
+      await readable(check, `${projectId}/data_plane`, () => checkTelemetry(check, project));
+    }
+    if (options.organizations === undefined) checkOrganizations(check, check.organizations);
+    await readable(check, 'heads', () => {
+      const heads = opening(files.heads, () => openHeads(files.heads, { readonly: true }));
+      try {
+        checkHeads(check, heads);
+      } finally {
+        heads.close();
+      }
+    });
+    return { ok: counts.found === 0, problems, projects: projects.length, deep, ...counts };
+  } finally {
+    db.close();
+    own?.close();
+  }
+}
+
+/** Runs one part; where pages of the file cannot be read, that is a problem, and the other parts go on. */
+async function readable(check: Check, position: string, part: () => void | Promise<void>): Promise<void> {
+  try {
+    await part();
+  } catch (error) {
+    if (troubleOf(error) !== 'fault' && !(error instanceof GovError)) throw error;
+    const got = error instanceof Error ? error.message : String(error);
+    check.problem(position, 'file_corrupt', { expected: 'pages that can be read', got });
+  }
+}
+
+function checkedProjects(db: Connection): CheckedProject[] {
+  return db
+    .prepare<[], CheckedProject>(
+      `SELECT project.project AS no, project_id AS projectId, organization_id AS organizationId, audit_origin AS auditOrigin,
+         metering_origin AS meteringOrigin, a.size AS auditSize, m.size AS meteringSize
+       FROM project
+       JOIN head a ON a.project = project.project AND a.tree = 0
+       JOIN head m ON m.project = project.project AND m.tree = 1
+       ORDER BY project.project`,
+    )
+    .all();
+}
+
+/** SQLite's own check of pages and indexes; it does not see altered contents of rows. */
+function checkFile(check: Check): void {
+  for (const row of check.db.pragma('integrity_check(100)') as { integrity_check: string }[]) {
+    if (row.integrity_check === 'ok') continue;
+    check.problem('gov.db', 'file_corrupt', { expected: 'ok', got: row.integrity_check });
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * `fsck`: which reports of data planes were missing when others came, by the events that tell of it
+ * (`telemetry.gap_detected`). Those stand in the transaction of the report that found the gap, and events of the service
+ * itself are neither pruned nor erased. Proven by `test/host/data/tamper-receipts.long.test.ts`.
+ */
+import { storedDigests } from '../../../core/event/disclosure.ts';
+import { disclosuresMatch } from '../../../core/event/bodies.ts';
+import { openLeaf } from '../../../core/decided/leaf.ts';
+import type { EventRecord } from '../../../core/event/record.ts';
+import type { Check } from '../run.ts';
+import { openedRow } from '../../file/body-seal.ts';
+import { parseRecord } from '../record.ts';
+import type { Value } from '../../file/connection.ts';
+import { positionSql } from '../../file/position.ts';
+
+/** Reports of an epoch that came after `before` did, if they came: from `firstMissing` to the one before it. */
+export interface Gap {
+  readonly firstMissing: number;
+  readonly before: number;
+}
+
+interface Row {
+  readonly idx: number;
+  readonly record: string;
+  readonly disclosures: string | null;
+}
+
+/** Of an epoch, in no order. Cost: one event for each gap. */
+export function toldGaps(
+  check: Check,
+  { no, planeId }: { readonly no: number; readonly planeId: string },
+): (epoch: number) => readonly Gap[] {
+  const find = check.db.prepare<Value[], Row>(
+    `SELECT c.idx, leaf.record, body.disclosures FROM client_event c
+     JOIN leaf ON leaf.position = ${positionSql('c')} LEFT JOIN body ON body.position = leaf.position
+     WHERE c.project = ? AND c.client_event_id > ? AND c.client_event_id < ?`,
+  );
+  return (epoch) => {
+    const names = `telemetry/${planeId}/gap/${epoch}`;
+    // `0` is the character behind `/`
+    return find.all(no, `${names}/`, `${names}0`).flatMap((row) => gapIn(openedRow(check.db, row)));
+  };
+}
+
+/** Where the event cannot be read, any report may have been missing: that it cannot is told of its leaf. */
+const unknown: Gap = { firstMissing: 1, before: Number.MAX_SAFE_INTEGER };
+
+function gapIn({ idx, record, disclosures }: Row): Gap[] {
+  const event = parseRecord(record);
+  if (event?.type !== 'gov.event/1' || (event as EventRecord).eventType !== 'telemetry.gap_detected')
+    return [];
+  if (disclosures === null || !disclosuresMatch(record, disclosures)) return [unknown];
+  if (new Set(storedDigests(disclosures)).size < event._sd.length) return [unknown];
+  const metadata = openLeaf({ index: idx, record, disclosures }).committed.get('metadata');
+  const { firstMissing, before } = metadata as unknown as Gap; // as the service wrote it
+  return [{ firstMissing, before }];
+}

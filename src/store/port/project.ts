@@ -1,0 +1,18 @@
+/** Projects as the tables of every engine have them. */
+import type { Project } from './store.ts';
+
+export interface ProjectRow {
+  project_id: string;
+  organization_id: string;
+  environment: Project['environment'];
+  audit_origin: string;
+  metering_origin: string;
+}
+
+export const projectOf = (row: ProjectRow): Project => ({
+  projectId: row.project_id,
+  organizationId: row.organization_id,
+  environment: row.environment,
+  auditOrigin: row.audit_origin,
+  meteringOrigin: row.metering_origin,
+});

@@ -1,0 +1,25 @@
+/** What a request takes in a commit: UTF-16 units, near enough to bytes. Proven by `test/store/port/request-bytes.test.ts`. */
+import type { LeafDraft } from '../../core/event/record.ts';
+import type { AppendRequest, Effect } from './store.ts';
+
+/** A digest in a record, with what separates it from the next. */
+const digestBytes = 46;
+
+export const draftBytes = (draft: LeafDraft): number =>
+  (draft.kind === 'event' ? draft.head.length + digestBytes * draft.fields + 300 : draft.record.length) +
+  (draft.disclosures?.length ?? 0);
+
+/** Of those whose rows may be large without a leaf beside them. */
+function effectBytes(effect: Effect): number {
+  if (effect.kind !== 'saveReport') return 0;
+  const { body, challenge } = effect.report;
+  return body.length + (challenge?.text.length ?? 0) + 500;
+}
+
+export function requestBytes({ leaves, effects = [], toHome = [] }: AppendRequest): number {
+  let bytes = 0;
+  for (const draft of leaves) bytes += draftBytes(draft);
+  for (const effect of effects) bytes += effectBytes(effect);
+  for (const draft of toHome) bytes += draftBytes(draft);
+  return bytes;
+}

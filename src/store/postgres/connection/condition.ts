@@ -1,0 +1,78 @@
+/**
+ * What `/health` reports of the database: trouble from the first verb that met it until the database answers again,
+ * which is asked every second; and what an operator must know until the end, such as an altered leaf.
+ */
+import type { GovError } from '../../../contract/problems.ts';
+import { Notices } from '../../append/notices.ts';
+import { ClockWatch } from './clock.ts';
+import type { Database } from './database.ts';
+import { problemOf, troubleOf } from './faults.ts';
+import { sql, step } from './wire.ts';
+
+const probeMs = 1000;
+const probe = sql('SELECT pg_is_in_recovery()');
+/** A record in the log of the database that changes nothing: COMMIT waits until it is on the disk. */
+const writeProbe = sql("SELECT pg_logical_emit_message(true, 'gov', '')");
+
+export class Condition {
+  readonly clock: ClockWatch;
+  private readonly database: Database;
+  private readonly notices: Notices;
+  private trouble: GovError | null = null;
+  private probing: NodeJS.Timeout | undefined;
+
+  constructor(database: Database, told: (text: string) => void) {
+    this.database = database;
+    this.notices = new Notices(told);
+    this.clock = new ClockWatch(database, told);
+  }
+
+  get current(): { readonly writable: boolean; readonly reasons: readonly string[] } {
+    const { trouble, notices, clock } = this;
+    const reasons = trouble === null ? [] : [`${trouble.code.toLowerCase()}: ${trouble.message}`];
+    return { writable: trouble === null, reasons: [...reasons, ...notices.reasons, ...clock.reasons] };
+  }
+
+  /** Runs a verb, of a project where one is named; what goes wrong below it becomes a problem. */
+  async watch<Value>(verb: () => Promise<Value>, projectId = ''): Promise<Value> {
+    try {
+      return await verb();
+    } catch (error) {
+      const problem = problemOf(error);
+      this.note(problem, projectId);
+      if (['lost', 'full', 'fault'].includes(troubleOf(problem.cause ?? error))) this.enter(problem);
+      throw problem;
+    }
+  }
+
+  /** Commits something that changes nothing. Rejects where a write now would not be durable. */
+  async probe(): Promise<void> {
+    await this.watch(async () => this.database.write({ project: 0 }, [step(writeProbe)]));
+  }
+
+  /** As `PostgresStore.note`. */
+  note(error: unknown, projectId: string): void {
+    this.notices.note(error, projectId);
+  }
+
+  close(): void {
+    this.clock.close();
+    clearInterval(this.probing);
+  }
+
+  private enter(problem: GovError): void {
+    this.trouble = problem;
+    clearInterval(this.probing);
+    this.probing = setInterval(() => void this.look(), probeMs).unref();
+  }
+
+  private async look(): Promise<void> {
+    try {
+      await this.database.read({ project: 0 }, [step(probe)]);
+      this.trouble = null;
+      clearInterval(this.probing);
+    } catch {
+      // as before; asked again in a second
+    }
+  }
+}

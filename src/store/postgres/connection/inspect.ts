@@ -1,0 +1,97 @@
+/**
+ * What `gov service doctor` asks of a database, over a connection like those of a serving process.
+ * Proven by `test/host/data/doctor.test.ts`.
+ */
+import { Client } from 'pg';
+import type { GovError } from '../../../contract/problems.ts';
+import { aheadMs } from '../../append/clock-skew.ts';
+import { clockSql } from './clock.ts';
+import { connected, startupOptions, verify } from './session.ts';
+import { problemOf } from './faults.ts';
+import { newestVersion } from '../schema/tables.ts';
+
+export interface Inspected {
+  /** `18.4` */
+  readonly server: string;
+  readonly role: string;
+  /** Why no process can serve by such a connection: its role, a setting, no tables; null where one can. */
+  readonly refusal: GovError | null;
+  /** Version of the tables; null where there are none, or the role may not see them. */
+  readonly tables: number | null;
+  /** The version that this release serves. */
+  readonly newest: number;
+  /** How far the clock of the database is ahead of `now`, give or take half of `roundTripMs`. */
+  readonly clockMs: number;
+  readonly roundTripMs: number;
+  /** All that the server takes. */
+  readonly connections: number;
+  /** What a commit that changes nothing took; null where it failed, as on a standby. */
+  readonly commitMs: number | null;
+}
+
+const connectMs = 5000;
+
+/** STORAGE_FAULT where the database cannot be reached. Writes nothing but a record of its log. */
+export async function inspectDatabase(url: string, now: () => number): Promise<Inspected> {
+  const client = new Client({
+    connectionString: url,
+    options: startupOptions,
+    connectionTimeoutMillis: connectMs,
+    query_timeout: connectMs,
+    application_name: 'gov doctor',
+  });
+  client.on('error', () => {}); // what runs on it is told
+  await connected(client);
+  try {
+    const refusal = await verify(client).then(() => null, problemOf);
+    return { refusal, newest: newestVersion, ...(await factsOf(client, now)) };
+  } finally {
+    await client.end();
+  }
+}
+
+interface Asked {
+  readonly server: string;
+  readonly role: string;
+  readonly connections: number;
+  readonly ms: number;
+  readonly readable: boolean | null;
+}
+
+async function factsOf(client: Client, now: () => number): Promise<Omit<Inspected, 'refusal' | 'newest'>> {
+  const askedMs = now();
+  const { rows } = await client.query<Asked>(
+    `SELECT current_setting('server_version') AS server, current_user AS role,
+       current_setting('max_connections')::integer AS connections,
+       ${clockSql} AS ms,
+       has_table_privilege(to_regclass('gov.version'), 'SELECT') AS readable`,
+  );
+  const answeredMs = now();
+  const [facts] = rows;
+  if (facts === undefined) throw new Error('expected one row of facts');
+  const { server, role, connections, ms, readable } = facts;
+  return {
+    server: server.split(' ')[0] ?? server,
+    role,
+    connections,
+    tables: readable === true ? await versionOf(client) : null,
+    clockMs: aheadMs({ askedMs, answeredMs, theirsMs: ms }),
+    roundTripMs: answeredMs - askedMs,
+    commitMs: await commitTime(client),
+  };
+}
+
+async function versionOf(client: Client): Promise<number | null> {
+  const { rows } = await client.query<{ version: number }>('SELECT version FROM gov.version');
+  return rows[0]?.version ?? null;
+}
+
+async function commitTime(client: Client): Promise<number | null> {
+  const started = performance.now();
+  try {
+    await client.query("SELECT pg_logical_emit_message(true, 'gov', '')");
+    return Math.round(performance.now() - started);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * What a process looks after for all tenants: logs that others grew, and logs that nobody signed. A commit marks its
+ * project in `grown`; the mark goes with the checkpoint that covers both trees (`src/store/postgres/write/checkpoints.ts`), so a look at what is
+ * left costs as much as there is, however many projects there are. Proven by `test/store/suite/log/checkpoints.ts` and
+ * `test/store/postgres/processes.test.ts`.
+ */
+import type { Store } from '../../port/store.ts';
+import { textArray } from './arrays.ts';
+import type { Database } from './database.ts';
+import { sql, step } from './wire.ts';
+
+const sizesOf = sql<{ project_id: string; size: number }>(
+  `SELECT p.project_id, h.size FROM project p JOIN head h ON h.project = p.project AND h.tree = 0
+   WHERE p.project_id = ANY($1::text[])`,
+);
+const unsigned = sql<{ project_id: string }>(
+  `SELECT p.project_id FROM grown g JOIN project p USING (project)
+   WHERE EXISTS (SELECT FROM head h WHERE h.project = g.project AND h.last_ms < $1
+     AND h.size > coalesce((SELECT max(size) FROM checkpoint c WHERE c.project = h.project AND c.tree = h.tree), 0))
+   LIMIT $2`,
+);
+
+export const watch = (database: Database): Required<Pick<Store, 'unsigned' | 'sizes'>> => ({
+  unsigned: async (beforeMs, limit) => {
+    const [{ rows }] = await database.read({ duty: 'watch' }, [step(unsigned, beforeMs, limit)]);
+    return rows.map(({ project_id: projectId }) => projectId);
+  },
+  sizes: async (projectIds) => {
+    const [{ rows }] = await database.read({ duty: 'watch' }, [step(sizesOf, textArray([...projectIds]))]);
+    return new Map(rows.map(({ project_id: projectId, size }) => [projectId, size]));
+  },
+});

@@ -1,0 +1,199 @@
+/**
+ * Many statements in one round trip: PostgreSQL's extended protocol (PostgreSQL 18, chapter 54.2.4, pipelining)
+ * with one Sync at the end, so they are one transaction unless BEGIN stands among them, and the first that fails
+ * is the last that ran. Statements are prepared once per connection; `pg` does sockets, TLS and authentication.
+ * Proven by `test/store/postgres/connection/wire.test.ts`.
+ */
+import type { Client, Connection, FieldDef } from 'pg';
+import type { EventEmitter } from 'node:events';
+
+/** Buffers go in binary: `bytea`, or an array by `arrays.ts`; the rest as text. */
+export type Param = string | number | null | Buffer;
+
+/** A statement; `Row` is what its rows are made of, by column name. */
+export interface Sql<Row = unknown> {
+  readonly name: string;
+  readonly text: string;
+  /** Never set: carries the type of a row. */
+  readonly row?: Row;
+}
+
+const statements: Sql[] = [];
+
+/** Every statement that was named so far, for tests that look at all of them. */
+export const namedStatements = (): readonly Sql[] => statements;
+
+/** Names a statement, so that each connection prepares it once. Call it once per statement, not per use. */
+export function sql<Row = unknown>(text: string): Sql<Row> {
+  const statement = { name: `gov${statements.length}`, text };
+  statements.push(statement);
+  return statement;
+}
+
+export interface Step<Row = unknown> {
+  readonly statement: Sql<Row>;
+  readonly values: readonly Param[];
+}
+
+export const step = <Row>(statement: Sql<Row>, ...values: Param[]): Step<Row> => ({ statement, values });
+
+export interface Result<Row = unknown> {
+  readonly rows: Row[];
+  /** Rows that a write touched. */
+  readonly count: number;
+}
+
+/** What steps answer, in their order. */
+export type Results<Steps extends readonly Step[]> = {
+  [At in keyof Steps]: Steps[At] extends Step<infer Row> ? Result<Row> : never;
+};
+
+/** Runs steps in one round trip; rejects with the error of the first that failed, after which none ran. */
+export function pipeline<const Steps extends readonly Step[]>(
+  client: Client,
+  steps: Steps,
+): Promise<Results<Steps>> {
+  return new Promise((resolve, reject) => {
+    // each row is read by the columns of its own statement
+    const settle = { resolve: resolve as (results: Result[]) => void, reject };
+    client.query(new Pipeline(steps, knownTo(client), settle));
+  });
+}
+
+type Columns = readonly { readonly name: string; readonly read: (text: string) => unknown }[];
+
+/** Columns of the statements that a connection has prepared; null where a statement answers no rows. */
+type Known = Map<string, Columns | null>;
+
+const known = new WeakMap<Client, Known>();
+
+function knownTo(client: Client): Known {
+  let statementsOf = known.get(client);
+  if (statementsOf === undefined) known.set(client, (statementsOf = new Map()));
+  return statementsOf;
+}
+
+interface Settle {
+  readonly resolve: (results: Result[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What `pg` hands its connection to; it is called back with each message. */
+class Pipeline {
+  private readonly steps: readonly Step[];
+  private readonly known: Known;
+  private readonly settle: Settle;
+  private readonly results: Result[] = [];
+  private readonly fresh: string[] = [];
+  private readonly columns = new Map<string, Columns>();
+  private rows: unknown[] = [];
+  private parsed = 0;
+  private failed: unknown = null;
+
+  constructor(steps: readonly Step[], statementsOf: Known, settle: Settle) {
+    this.steps = steps;
+    this.known = statementsOf;
+    this.settle = settle;
+  }
+
+  submit(connection: Connection): void {
+    const { stream } = connection;
+    (connection as EventEmitter).on('parseComplete', this.onParsed);
+    stream.cork();
+    try {
+      for (const { statement, values } of this.steps) {
+        const { name, text } = statement;
+        if (!this.known.has(name) && !this.fresh.includes(name)) {
+          connection.parse({ name, text, types: [] }, true);
+          connection.describe({ type: 'S', name }, true);
+          this.fresh.push(name);
+        }
+        const texts = values.map((value) => (typeof value === 'number' ? String(value) : value));
+        connection.bind({ statement: name, values: texts }, true);
+        connection.execute({}, true);
+      }
+      connection.sync();
+    } finally {
+      stream.uncork();
+    }
+  }
+
+  handleRowDescription({ fields }: { readonly fields: readonly FieldDef[] }): void {
+    this.columns.set(
+      this.current.name,
+      fields.map(({ name, dataTypeID }) => ({ name, read: readers[dataTypeID] ?? asText })),
+    );
+  }
+
+  handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
+    const { name } = this.current;
+    const columns = this.columns.get(name) ?? this.known.get(name) ?? [];
+    const row: Record<string, unknown> = {};
+    for (let at = 0; at < columns.length; at++) {
+      const column = columns[at];
+      const text = fields[at];
+      if (column !== undefined)
+        row[column.name] = text === null || text === undefined ? null : column.read(text);
+    }
+    this.rows.push(row);
+  }
+
+  handleCommandComplete({ text }: { readonly text: string }): void {
+    this.results.push({ rows: this.rows, count: Number(/ (\d+)$/.exec(text)?.[1] ?? 0) });
+    this.rows = [];
+  }
+
+  handleEmptyQuery(): void {
+    this.handleCommandComplete({ text: '' });
+  }
+
+  /** From the server, in which case `handleReadyForQuery` follows only inside `pg`; or the connection's end. */
+  handleError(error: unknown, connection: Connection): void {
+    if (this.failed !== null) return;
+    this.failed = error;
+    this.end(connection);
+    this.settle.reject(error);
+  }
+
+  handleReadyForQuery(connection: Connection): void {
+    this.end(connection);
+    this.settle.resolve(this.results);
+  }
+
+  handlePortalSuspended(): void {
+    // rows are never asked for in parts
+  }
+
+  private get current(): Sql {
+    const at = this.steps[this.results.length];
+    if (at === undefined) throw new Error('expected no more messages than steps');
+    return at.statement;
+  }
+
+  private readonly onParsed = (): void => {
+    this.parsed += 1;
+  };
+
+  /** What was parsed stays prepared, also where a later step failed. */
+  private end(connection: Connection): void {
+    (connection as EventEmitter).off('parseComplete', this.onParsed);
+    for (const name of this.fresh.slice(0, this.parsed)) {
+      // Described right after it was parsed; a statement that failed in between is prepared without columns known
+      const described = this.columns.get(name) ?? null;
+      if (described === null && this.failed !== null) connection.close({ type: 'S', name }, true);
+      else this.known.set(name, described);
+    }
+  }
+}
+
+const asText = (text: string): string => text;
+
+/** By type: bigint, smallint, integer, oid, boolean, bytea. Integers are exact: all stay below 2^53. */
+const readers: Readonly<Record<number, (text: string) => unknown>> = {
+  20: Number,
+  21: Number,
+  23: Number,
+  26: Number,
+  16: (text) => text === 't',
+  17: (text) => Buffer.from(text.slice(2), 'hex'),
+};

@@ -1,0 +1,8 @@
+/** Exports that a project has, as the other engine counts them. Proven by `test/store/suite/governance/export-bounds.ts`. */
+import { exportTables, heldColumns } from '../../rules/export-row.ts';
+import type { ExportHolding } from '../../port/store.ts';
+import { sql } from '../connection/wire.ts';
+
+export const heldExports = sql<ExportHolding>(
+  `SELECT ${heldColumns}::int8 AS "keptBytes" FROM ${exportTables} WHERE e.project = $1 AND e.removed = 0`,
+);

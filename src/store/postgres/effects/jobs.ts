@@ -1,0 +1,184 @@
+/**
+ * Jobs: reads, and the moves of a job's life, each one statement. A job is due when its retry time or its lease has
+ * passed. Several processes claim at a time: `FOR UPDATE SKIP LOCKED` gives each job to one of them, and each process
+ * serves the projects in turn.
+ * Proven by `test/store/suite/governance/jobs.ts` and `test/store/postgres/processes.test.ts`.
+ */
+import { limits } from '../../../contract/limits.ts';
+import { GovError } from '../../../contract/problems.ts';
+import { isListed, jobColumns, jobOf, type JobRow } from '../../rules/job-row.ts';
+import type { QueuedType, Store, StoredJob, StoreReader } from '../../port/store.ts';
+import { endOfTime } from '../../port/bounds.ts';
+import type { Database } from '../connection/database.ts';
+import { keptRequestSql } from './rows.ts';
+import type { ProjectNumber } from '../read/leaves.ts';
+import { kept, readOrNull } from './texts.ts';
+import { sql, step } from '../connection/wire.ts';
+
+const listed = `${jobColumns}, ${keptRequestSql} AS request`;
+
+/** With the error as it was told. */
+const readJob = <Type extends QueuedType>(row: JobRow<Type>) =>
+  jobOf<Type>({ ...row, error_summary: readOrNull(row.error_summary) });
+
+const one = sql<JobRow>(
+  `SELECT ${listed}, result FROM job WHERE project = $1 AND job_id = $2 AND ${isListed}`,
+);
+const withResult = sql<JobRow>(
+  `SELECT ${listed}, result FROM job WHERE project = $1 AND result_id = $2 AND ${isListed}`,
+);
+const page = sql<JobRow>(
+  `SELECT ${listed}, NULL AS result FROM job
+   WHERE project = $1 AND (created_ms, job_id) < ($2, $3) AND created_ms BETWEEN $4 AND $5
+     AND ($6::text IS NULL OR type = $6) AND ($7::text IS NULL OR status = $7) AND ($8::text IS NULL OR run_id = $8)
+     AND ${isListed}
+   ORDER BY created_ms DESC, job_id DESC LIMIT $9`,
+);
+
+export function jobReads(
+  database: Database,
+  numberOf: ProjectNumber,
+): Pick<StoreReader, 'job' | 'jobWithResult' | 'jobs'> {
+  const find = async (statement: typeof one, projectId: string, id: string): Promise<StoredJob | null> => {
+    const project = await numberOf(projectId);
+    const [{ rows }] = await database.read({ project }, [step(statement, project, id)]);
+    return rows[0] === undefined ? null : readJob(rows[0]);
+  };
+  return {
+    job: (projectId, jobId) => find(one, projectId, jobId),
+    jobWithResult: (projectId, resultId) => find(withResult, projectId, resultId),
+    jobs: async (projectId, filter, { after, limit }) => {
+      const project = await numberOf(projectId);
+      const { type = null, status = null, runId = null, startMs = 0, endMs = endOfTime } = filter;
+      const position = [after?.ms ?? endOfTime, after?.id ?? ''];
+      const wanted = step(page, project, ...position, startMs, endMs, type, status, runId, limit);
+      return (await database.read({ project }, [wanted]))[0].rows.map(readJob);
+    },
+  };
+}
+
+interface ClaimedRow extends JobRow<QueuedType> {
+  project: number;
+  project_id: string;
+  attempts_before: number;
+}
+
+/** A lost lease is one attempt more; after the last one the job has failed instead. */
+const attempt = "(j.attempt + CASE j.status WHEN 'processing' THEN 1 ELSE 0 END)";
+const lost = `${attempt} - j.attempts_before > ${limits.jobAttempts}`;
+const open = "status IN ('pending', 'processing')";
+/**
+ * The job that is due longest of the first project above $4 that has one due. From project to project by the index;
+ * cost: the projects that are passed over because nothing of theirs is due yet.
+ */
+const claim = sql<ClaimedRow>(
+  `WITH RECURSIVE turn AS (
+     SELECT min(project) AS project FROM job WHERE ${open} AND project > $4
+     UNION ALL
+     SELECT (SELECT min(project) FROM job WHERE ${open} AND project > turn.project)
+       FROM turn WHERE turn.project IS NOT NULL),
+   due AS (
+     SELECT first.project, first.job_id FROM turn CROSS JOIN LATERAL (
+       SELECT project, job_id FROM job WHERE ${open} AND project = turn.project AND due_ms <= $1::int8
+       ORDER BY due_ms, created_ms LIMIT 1 FOR UPDATE SKIP LOCKED) first LIMIT 1)
+   UPDATE job j SET
+     status = CASE WHEN ${lost} THEN 'failed' ELSE 'processing' END,
+     attempt = CASE WHEN ${lost} THEN j.attempt ELSE ${attempt} END,
+     lease = CASE WHEN ${lost} THEN NULL ELSE $2 END,
+     due_ms = $3::int8,
+     started_ms = CASE WHEN ${lost} THEN j.started_ms ELSE $1::int8 END,
+     completed_ms = CASE WHEN ${lost} THEN $1::int8 END,
+     error_summary = CASE WHEN ${lost} THEN 'the worker was lost ${limits.jobAttempts} times' ELSE j.error_summary END,
+     request = CASE WHEN ${lost} THEN ${keptRequestSql} ELSE request END
+   FROM due WHERE j.project = due.project AND j.job_id = due.job_id
+   RETURNING ${jobColumns
+     .split(', ')
+     .map((name) => `j.${name.trim()}`)
+     .join(', ')}, j.request, j.result, j.attempts_before, j.project,
+     (SELECT project_id FROM project p WHERE p.project = j.project) AS project_id`,
+);
+
+/** A job in work is one that has a lease. Asking for its status would let the index of due jobs of all projects in. */
+const held = 'WHERE project = $1 AND job_id = $2 AND lease = $3';
+const renew = sql(`UPDATE job SET due_ms = $4 ${held}`);
+const fail = sql(
+  `UPDATE job SET status = 'failed', lease = NULL, completed_ms = $4, error_summary = $5, request = ${keptRequestSql}
+   ${held}`,
+);
+const putBack = sql(
+  `UPDATE job SET status = 'pending', lease = NULL, due_ms = $4, attempt = attempt + 1,
+     attempts_before = attempts_before + $6::int4, error_summary = $5 ${held}`,
+);
+const findLocked = sql<JobRow>(
+  `SELECT ${jobColumns}, request, result FROM job WHERE project = $1 AND job_id = $2 AND ${isListed} FOR UPDATE`,
+);
+const retry = sql<JobRow>(
+  `UPDATE job SET status = 'pending', attempt = attempt + 1, attempts_before = attempt, due_ms = $3,
+     started_ms = NULL, completed_ms = NULL, result = NULL, summary = NULL, error_summary = NULL
+   WHERE project = $1 AND job_id = $2 RETURNING ${jobColumns}, request, result`,
+);
+
+type JobMoves = Pick<Store, 'claimJob' | 'renewJob' | 'failJob' | 'retryJob'>;
+
+export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: () => string): JobMoves {
+  /** Claims of one process go one after the other, so that they get the jobs in order. */
+  let claiming: Promise<unknown> = Promise.resolve();
+  let served = 0; // the project; claims go up from it, then from the first one
+  const claimNext: JobMoves['claimJob'] = async (nowMs, leaseMs) => {
+    for (;;) {
+      const lease = newLease();
+      const next = step(claim, nowMs, lease, nowMs + leaseMs, served);
+      const [{ rows }] = await database.write({ duty: 'jobs' }, [next]);
+      const [row] = rows;
+      if (row === undefined && served === 0) return null;
+      served = row?.project ?? 0;
+      if (row === undefined || row.status === 'failed') continue;
+      const tries = row.attempt - row.attempts_before;
+      return { ...readJob(row), request: row.request ?? '', projectId: row.project_id, lease, tries };
+    }
+  };
+  return {
+    claimJob: (nowMs, leaseMs) => {
+      const claimed = claiming.then(() => claimNext(nowMs, leaseMs));
+      claiming = claimed.catch(() => {});
+      return claimed;
+    },
+    renewJob: async (projectId, jobId, lease, untilMs) => {
+      const project = await numberOf(projectId);
+      const [{ count }] = await database.write({ project }, [step(renew, project, jobId, lease, untilMs)]);
+      return count === 1;
+    },
+    failJob: async (projectId, jobId, { lease, errorSummary, atMs, retryAtMs, isExcused = false }) => {
+      const project = await numberOf(projectId);
+      const summary = kept(errorSummary.slice(0, limits.jobErrorChars));
+      // Without the lease the job is another worker's: nothing to do.
+      const move =
+        retryAtMs === null
+          ? step(fail, project, jobId, lease, atMs, summary)
+          : step(putBack, project, jobId, lease, retryAtMs, summary, isExcused ? 1 : 0);
+      await database.write({ project }, [move]);
+    },
+    retryJob: async (projectId, jobId, atMs) => {
+      const project = await numberOf(projectId);
+      return database.transaction({ project }, async ({ run, commit }) => {
+        const [{ rows }] = await run([step(findLocked, project, jobId)]);
+        refuseRetry(jobId, rows[0]);
+        const [retried] = await commit([step(retry, project, jobId, atMs)]);
+        if (retried.rows[0] === undefined) throw new Error(`job ${jobId} vanished inside a transaction`);
+        return readJob(retried.rows[0]);
+      });
+    },
+  };
+}
+
+function refuseRetry(jobId: string, row: JobRow | undefined): void {
+  if (row === undefined) throw new GovError('NOT_FOUND', `no job ${jobId}`);
+  if (row.status !== 'failed') {
+    throw new GovError('JOB_NOT_RETRYABLE', `expected a failed job, but ${jobId} is ${row.status}`);
+  }
+  if (row.request !== null) return;
+  throw new GovError(
+    'JOB_PAYLOAD_UNAVAILABLE',
+    `the request of job ${jobId} is no longer kept; send it anew`,
+  );
+}

@@ -1,0 +1,239 @@
+/**
+ * New tenants, each in one transaction: its organization and person, and for each project its row, heads, profile,
+ * first leaves and keys. Who makes projects of one organization takes turns by the lock on its row, and tells its home; of a sign-up, the
+ * unique rows decide. A number whose project was refused stays unused. Proven by `test/store/suite/tenancy/tenants.ts` and
+ * `test/store/postgres/tenants.test.ts`.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { GovError } from '../../../contract/problems.ts';
+import { emptyRoot } from '../../../core/merkle/tree.ts';
+import type { LeafDraft } from '../../../core/event/record.ts';
+import { answerOf } from '../../append/answer.ts';
+import type { Created, NewProject, NewTenant, Project, Store, StoredResponse } from '../../port/store.ts';
+import type { RandomPool } from '../../append/random.ts';
+import { organizationColumns, personColumns } from '../../rules/tenant-row.ts';
+import { judgeCaller } from '../../port/caller.ts';
+import { judgeTenant, nameKey } from '../../rules/tenants.ts';
+import { textArray } from '../connection/arrays.ts';
+import { callerLookups, callerName, callersOf } from './caller.ts';
+import { scoped, type Database, type Transaction } from '../connection/database.ts';
+import { keptOf, noFacts } from '../write/facts.ts';
+import { stateOf, troubleOf } from '../connection/faults.ts';
+import { emptyLedger } from '../write/ledger.ts';
+import { CommitPlan } from '../write/plan.ts';
+import type { ProjectNumber } from '../read/leaves.ts';
+import { addKey, insertInto } from './tenants.ts';
+import { homesOfNew } from './to-home.ts';
+import { kept, keptOrNull } from './texts.ts';
+import { sql, step, type Step } from '../connection/wire.ts';
+
+export interface MakerOptions {
+  readonly database: Database;
+  readonly numberOf: ProjectNumber;
+  readonly clock: { now(): number };
+  readonly random: RandomPool;
+}
+
+export const tenantMaker = (options: MakerOptions): Pick<Store, 'createProject' | 'createTenant'> => ({
+  createProject: (project, genesis) => repeatedly(() => makeProject(options, { project, genesis })),
+  createTenant: (tenant) => repeatedly(() => makeTenant(options, tenant)),
+});
+
+const tries = 4;
+
+/** Again where others wrote at the same time: what they made is found then, and judged. */
+async function repeatedly<Value>(make: () => Promise<Value>): Promise<Value> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await make();
+    } catch (error) {
+      const exists = stateOf(error) === '23505';
+      if (!exists && troubleOf(error) !== 'again') throw error;
+      if (tried < tries) await pause(tried * tried * 5);
+      else if (exists) {
+        throw new GovError('CONFLICT', 'expected new ids, but one of them exists', { cause: error });
+      } else throw error;
+    }
+  }
+}
+
+const newNumbers = sql<{ no: number }>(
+  `SELECT nextval('project_number')::integer AS no FROM generate_series(1, $1::integer)`,
+);
+const insertProject = sql(
+  `INSERT INTO project (project, project_id, organization_id, environment, audit_origin, metering_origin)
+   VALUES ($1, $2, $3, $4, $5, $6)`,
+);
+const insertHeads = sql(
+  'INSERT INTO head (project, tree, size, root, last_ms) VALUES ($1, 0, 0, $2, 0), ($1, 1, 0, $2, 0)',
+);
+
+interface NewLog {
+  readonly no: number;
+  readonly project: Project;
+  readonly leaves: readonly LeafDraft[];
+}
+
+/** A project with its first leaves, in its own scope. */
+function logSteps({ clock, random, database }: MakerOptions, { no, project, leaves }: NewLog): Step[] {
+  const { projectId, organizationId, environment, auditOrigin, meteringOrigin } = project;
+  const commit = new CommitPlan({ clock, random, database, ledger: emptyLedger(no), facts: noFacts() });
+  const settled = commit.plan({ projectId, leaves, meter: { op: 'none', units: 0 } });
+  if (!settled.done) throw settled.error;
+  return [
+    scoped({ project: no }),
+    step(insertProject, no, projectId, organizationId, environment, auditOrigin, meteringOrigin),
+    step(insertHeads, no, emptyRoot),
+    ...commit.steps(),
+  ];
+}
+
+async function makeProject(
+  options: MakerOptions,
+  { project, genesis }: { project: Project; genesis: LeafDraft },
+): Promise<void> {
+  const { projectId } = project;
+  const [{ rows }] = await options.database.write({ projectId }, [step(newNumbers, 1)]);
+  const steps = logSteps(options, { no: rows[0]?.no ?? 0, project, leaves: [genesis] });
+  await options.database.write({ projectId }, steps);
+}
+
+const lockOrganization = sql(
+  'SELECT organization_id FROM organization WHERE organization_id = $1 FOR NO KEY UPDATE',
+);
+const countProjects = sql<{ n: number }>(
+  'SELECT count(*) AS n FROM project_profile WHERE organization_id = $1 AND deleted_ms IS NULL',
+);
+const namesTaken = sql<{ environment: string; name_key: string }>(
+  `SELECT environment, name_key FROM project_profile
+   WHERE organization_id = $1 AND environment IN ('production', 'sandbox') AND name_key = ANY($2::text[])
+     AND deleted_ms IS NULL`,
+);
+const isKnown = sql<{ known: boolean }>(
+  'SELECT EXISTS (SELECT FROM person WHERE issuer = $1 AND subject = $2) AS known',
+);
+const keptAnswer = sql<Parameters<typeof keptOf>[0]>(
+  'SELECT fingerprint, status, headers, body FROM idempotency WHERE project = $1 AND key = $2',
+);
+
+async function makeTenant(options: MakerOptions, tenant: NewTenant): Promise<Created> {
+  const { organization, projects, idempotency } = tenant;
+  const organizationId = organization?.organizationId ?? projects[0]?.stored.project.organizationId ?? '';
+  const isNew = projects.some(({ stored }) => stored.project.projectId === idempotency?.projectId);
+  const caller = idempotency === undefined || isNew ? null : await options.numberOf(idempotency.projectId);
+  return options.database.transaction({ organizationId }, async (transaction) => {
+    const repeated = await repeatOf(transaction, tenant, { organizationId, caller });
+    if (repeated !== null) return repeated;
+    await judgeAsking(transaction, tenant);
+    await judge(transaction, tenant, organizationId);
+    const [{ rows }] = await transaction.run([step(newNumbers, projects.length)]);
+    const numbers = rows.map(({ no }) => no);
+    const { home, steps } = await homesOfNew(transaction, options, tenant);
+    await transaction.commit([
+      ...peopleSteps(tenant),
+      ...projects.flatMap((made, at) => projectSteps(options, made, numbers[at] ?? 0)),
+      ...answerSteps(tenant, { numbers, caller, atMs: options.clock.now() }),
+      ...steps,
+    ]);
+    return home === null ? { outcome: 'stored' } : { outcome: 'stored', home };
+  });
+}
+
+/**
+ * Locks the organization; then what became of the request that the key was used with, null where it is a new one.
+ * `caller`: the project that its answer is kept in, null where that is being made.
+ */
+async function repeatOf(
+  { run }: Transaction,
+  { idempotency }: NewTenant,
+  { organizationId, caller }: { organizationId: string; caller: number | null },
+): Promise<Created | null> {
+  const lock = step(lockOrganization, organizationId);
+  if (idempotency === undefined || caller === null) {
+    await run([lock]);
+    return null;
+  }
+  const find = step(keptAnswer, caller, idempotency.key);
+  const [, , { rows }] = await run([lock, scoped({ project: caller }), find]);
+  if (rows[0] === undefined) return null;
+  const { fingerprint, response } = keptOf(rows[0]);
+  if (fingerprint !== idempotency.fingerprint) return { outcome: 'key_reused' };
+  return { outcome: 'replayed', response };
+}
+
+async function judgeAsking({ run }: Transaction, { by }: NewTenant): Promise<void> {
+  if (by === null) return;
+  const lookups = callerLookups(0, [by.credential]);
+  const callers = callersOf(lookups, await run(lookups.map(({ step: wanted }) => wanted)));
+  judgeCaller(callers.get(callerName(by.credential))?.state ?? null, by);
+}
+
+async function judge({ run }: Transaction, tenant: NewTenant, organizationId: string): Promise<void> {
+  const { issuer = '', subject = '' } = tenant.user ?? {};
+  const names = tenant.projects.map(({ stored }) => nameKey(stored.name));
+  const [, known, count, taken] = await run([
+    scoped({ issuer, subject }),
+    step(isKnown, issuer, subject),
+    step(countProjects, organizationId),
+    step(namesTaken, organizationId, textArray(names)),
+  ]);
+  judgeTenant(tenant, {
+    userExists: tenant.user !== null && known.rows[0]?.known === true,
+    projects: count.rows[0]?.n ?? 0,
+    isNameTaken: (environment, key) =>
+      taken.rows.some((row) => row.environment === environment && row.name_key === key),
+  });
+}
+
+const insertOrganization = insertInto('organization', organizationColumns);
+const insertPerson = insertInto('person', personColumns);
+
+function peopleSteps({ organization, user }: NewTenant): Step[] {
+  const steps: Step[] = [];
+  if (organization !== null) {
+    const { organizationId, name, customerId, home, createdMs } = organization;
+    const texts = [organizationId, kept(name), customerId, home.production, home.sandbox];
+    steps.push(step(insertOrganization, ...texts, createdMs));
+  }
+  if (user !== null) {
+    const { userId, organizationId, issuer, subject, email, name, createdMs } = user;
+    const texts = [userId, organizationId, issuer, subject, keptOrNull(email), kept(name)];
+    steps.push(step(insertPerson, ...texts, createdMs));
+  }
+  return steps;
+}
+
+const insertProfile = sql(
+  `INSERT INTO project_profile (project, organization_id, environment, name, name_key, settings, quotas, created_ms,
+     updated_ms, deleted_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+);
+
+function projectSteps(options: MakerOptions, { stored, leaves, keys }: NewProject, no: number): Step[] {
+  const { project, name, settings, quotas, createdMs, updatedMs, deletedMs } = stored;
+  const { organizationId, environment } = project;
+  const texts = [kept(name), nameKey(name), settings, JSON.stringify(quotas)];
+  return [
+    ...logSteps(options, { no, project, leaves }),
+    step(insertProfile, no, organizationId, environment, ...texts, createdMs, updatedMs, deletedMs),
+    ...keys.map((key) => addKey(no, key)),
+  ];
+}
+
+const insertAnswer = sql(
+  `INSERT INTO idempotency (project, key, fingerprint, at_ms, status, headers, body)
+   VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+);
+
+/** Keeps the answer in the log's project of the caller, which may be one that is being made. */
+function answerSteps(
+  { idempotency, projects }: NewTenant,
+  { numbers, caller, atMs }: { numbers: readonly number[]; caller: number | null; atMs: number },
+): Step[] {
+  if (idempotency === undefined) return [];
+  const { projectId, key, fingerprint } = idempotency;
+  const { status, headers, body }: StoredResponse = answerOf(idempotency.response, []);
+  const made = projects.findIndex(({ stored }) => stored.project.projectId === projectId);
+  const project = caller ?? numbers[made] ?? 0;
+  const values = [fingerprint, atMs, status, JSON.stringify(headers), body];
+  return [scoped({ project }), step(insertAnswer, project, key, ...values)];
+}

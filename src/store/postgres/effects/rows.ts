@@ -1,0 +1,250 @@
+/**
+ * The rows that effects of a commit read and write: read from its facts, changed there at once, so that the next
+ * request sees it, and written with the commit. `src/store/append/effects.ts` judges.
+ */
+import type { BodySeal } from '../../erasure/body-seal.ts';
+import type { EffectRows } from '../../append/effects.ts';
+import { bodyRows } from './bodies.ts';
+import { exportRows } from './exports.ts';
+import { limits } from '../../../contract/limits.ts';
+import { versionKey, type Facts } from '../write/facts.ts';
+import { kept, keptOrNull } from './texts.ts';
+import { subjectKeyRows } from './subject-keys.ts';
+import { tenantRows } from './tenants.ts';
+import type { Undo } from '../write/undo.ts';
+import { sql, step, type Step } from '../connection/wire.ts';
+import { withdrawer } from './withdrawn.ts';
+
+export interface Writing {
+  readonly project: number;
+  readonly facts: Facts;
+  readonly undo: Undo;
+  /** Of bodies. */
+  readonly seal: BodySeal;
+  /** Takes a step of the commit, until it is undone. */
+  write(made: Step): void;
+}
+
+export function effectRows(writing: Writing): EffectRows {
+  return {
+    ...graphRows(writing),
+    ...jobRows(writing),
+    ...policyRows(writing),
+    ...versionRows(writing),
+    ...approvalRows(writing),
+    ...claims(writing),
+    ...bodyRows(writing),
+    ...subjectKeyRows(writing),
+    ...exportRows(writing),
+    ...withdrawer(writing),
+    ...tenantRows(writing),
+  };
+}
+
+const saveProof = sql(
+  `INSERT INTO proof (project, proof_id, run_id, created_ms, proof, preimage, statements, tree_size, graph_index,
+     leaf_index) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+);
+const saveGraph = sql(
+  `INSERT INTO graph (project, graph_id, run_id, leaf_index, events, declaration_hash, root_hash, summary)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+);
+const declareGraph = sql(
+  `INSERT INTO run_graph (project, run_id, declaration, declared_ms) VALUES ($1, $2, $3, $4)
+   ON CONFLICT (project, run_id) DO UPDATE SET declaration = excluded.declaration, declared_ms = excluded.declared_ms`,
+);
+const sealGraph = sql(
+  `INSERT INTO run_graph (project, run_id, sealed_hash, sealed_ms) VALUES ($1, $2, $3, $4)
+   ON CONFLICT (project, run_id) DO UPDATE SET sealed_hash = excluded.sealed_hash, sealed_ms = excluded.sealed_ms`,
+);
+
+type Of<Names extends keyof EffectRows> = Pick<EffectRows, Names>;
+
+function graphRows({
+  project,
+  facts,
+  undo,
+  write,
+}: Writing): Of<'saveProof' | 'saveGraph' | 'isSealed' | 'declareGraph' | 'sealGraph'> {
+  return {
+    saveProof: ({
+      proofId,
+      runId,
+      createdMs,
+      proof,
+      preimage,
+      statements,
+      treeSize,
+      graphIndex,
+      leafIndex,
+    }) => {
+      const texts = JSON.stringify(Object.entries(statements));
+      const numbers = [treeSize, graphIndex, leafIndex];
+      write(step(saveProof, project, proofId, runId, createdMs, proof, preimage, texts, ...numbers));
+    },
+    saveGraph: ({ graphId, runId, leafIndex, events, declarationHash, rootHash, summary }) =>
+      write(step(saveGraph, project, graphId, runId, leafIndex, events, declarationHash, rootHash, summary)),
+    isSealed: (runId) => facts.sealed.has(runId),
+    declareGraph: ({ runId, declaration, atMs }) =>
+      write(step(declareGraph, project, runId, declaration, atMs)),
+    sealGraph: (runId, { rootHash, atMs }) => {
+      undo.include(facts.sealed, runId);
+      write(step(sealGraph, project, runId, rootHash, atMs));
+    },
+  };
+}
+
+const enqueueJob = sql(
+  `INSERT INTO job (project, job_id, type, run_id, request, result_id, created_ms, status, attempt, attempts_before,
+     due_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', 1, 0, $7)`,
+);
+/** The request of a job as it is kept: a larger one only until the job has ended (contract H5). */
+export const keptRequestSql = `CASE WHEN octet_length(request) <= ${limits.jobRequestBytes} THEN request END`;
+const completeJob = sql(
+  `UPDATE job SET status = 'completed', result = $3, summary = $4, completed_ms = $5, lease = NULL,
+     request = ${keptRequestSql} WHERE project = $1 AND job_id = $2`,
+);
+
+function jobRows({ project, facts, undo, write }: Writing): Of<'enqueueJob' | 'completeJob'> {
+  return {
+    enqueueJob: ({ jobId, type, runId, request, resultId = null, createdMs }) =>
+      write(step(enqueueJob, project, jobId, type, runId, request, resultId, createdMs)),
+    completeJob: ({ jobId, lease, result, summary = null, atMs }) => {
+      if (facts.leases.get(jobId) !== lease) return false;
+      undo.delete(facts.leases, jobId);
+      write(step(completeJob, project, jobId, result, summary, atMs));
+      return true;
+    },
+  };
+}
+
+const createPolicy = sql(
+  `INSERT INTO policy (project, policy_id, name, description, status, active_version, last_active_version,
+     latest_version, revision, created_ms, created_by, updated_ms)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+);
+const movePolicy = sql(
+  `UPDATE policy SET status = $3, active_version = $4, last_active_version = $5, revision = revision + 1,
+     updated_ms = $6 WHERE project = $1 AND policy_id = $2`,
+);
+
+function policyRows({
+  project,
+  facts,
+  undo,
+  write,
+}: Writing): Of<'policy' | 'createPolicy' | 'movePolicy' | 'activePolicies'> {
+  const countActive = (more: number): void => {
+    facts.active += more;
+    undo.add(() => (facts.active -= more));
+  };
+  return {
+    policy: (policyId) => facts.policies.get(policyId) ?? null,
+    activePolicies: () => facts.active,
+    createPolicy: (made) => {
+      const { policyId, name, description, status, activeVersion, lastActiveVersion, latestVersion } = made;
+      const { revision, createdMs, createdBy, updatedMs } = made;
+      undo.set(facts.policies, policyId, { revision, status, latestVersion });
+      if (status === 'active') countActive(1);
+      const texts = [policyId, kept(name), keptOrNull(description), status];
+      const versions = [activeVersion, lastActiveVersion, latestVersion, revision];
+      write(step(createPolicy, project, ...texts, ...versions, createdMs, createdBy, updatedMs));
+    },
+    movePolicy: ({ policyId, revision, status, activeVersion, lastActiveVersion, atMs }) => {
+      const before = facts.policies.get(policyId);
+      const latestVersion = before?.latestVersion ?? 0;
+      undo.set(facts.policies, policyId, { revision: revision + 1, status, latestVersion });
+      countActive(Number(status === 'active') - Number(before?.status === 'active'));
+      write(step(movePolicy, project, policyId, status, activeVersion, lastActiveVersion, atMs));
+    },
+  };
+}
+
+const saveVersion = sql(
+  `INSERT INTO policy_version (project, policy_id, version, condition, normalized, action, severity, policy_hash,
+     created_ms, created_by, published) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+);
+const raiseVersion = sql(
+  `UPDATE policy SET latest_version = $3, revision = revision + 1, updated_ms = $4
+   WHERE project = $1 AND policy_id = $2`,
+);
+const publish = sql(
+  'UPDATE policy_version SET published = 1 WHERE project = $1 AND policy_id = $2 AND version = $3',
+);
+
+function versionRows({
+  project,
+  facts,
+  undo,
+  write,
+}: Writing): Of<'saveVersion' | 'raiseVersion' | 'isPublished' | 'publish'> {
+  return {
+    saveVersion: (made) => {
+      const { policyId, version, condition, normalized, action, severity, policyHash } = made;
+      undo.set(facts.versions, versionKey(policyId, version), made.published);
+      const texts = [condition, normalized, action, severity, policyHash];
+      const rest = [made.createdMs, made.createdBy, made.published ? 1 : 0];
+      write(step(saveVersion, project, policyId, version, ...texts, ...rest));
+    },
+    raiseVersion: ({ policyId, version, createdMs }) => {
+      const before = facts.policies.get(policyId);
+      if (before === undefined) throw new Error(`expected policy ${policyId}, got none`);
+      const after = { ...before, revision: before.revision + 1, latestVersion: version };
+      undo.set(facts.policies, policyId, after);
+      write(step(raiseVersion, project, policyId, version, createdMs));
+    },
+    isPublished: (policyId, version) => facts.versions.get(versionKey(policyId, version)) ?? null,
+    publish: (policyId, version) => {
+      undo.set(facts.versions, versionKey(policyId, version), true);
+      write(step(publish, project, policyId, version));
+    },
+  };
+}
+
+const openApproval = sql(
+  `INSERT INTO approval (project, approval_id, evaluation_id, run_id, reason, requested_ms, requested_by, expires_ms)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+);
+const decideApproval = sql(
+  `UPDATE approval SET outcome = $3, decided_by = $4, comment = $5, decided_ms = $6
+   WHERE project = $1 AND approval_id = $2`,
+);
+
+function approvalRows({
+  project,
+  facts,
+  undo,
+  write,
+}: Writing): Of<'openApproval' | 'approval' | 'decideApproval'> {
+  return {
+    openApproval: ({ approvalId, evaluationId, runId, reason, requestedMs, requestedBy, expiresMs }) => {
+      undo.set(facts.approvals, approvalId, { expiresMs, decision: null });
+      const texts = [approvalId, evaluationId, runId, kept(reason)];
+      write(step(openApproval, project, ...texts, requestedMs, requestedBy, expiresMs));
+    },
+    approval: (approvalId) => facts.approvals.get(approvalId) ?? null,
+    decideApproval: ({ approvalId, outcome, by, comment, atMs }) => {
+      const expiresMs = facts.approvals.get(approvalId)?.expiresMs ?? 0;
+      undo.set(facts.approvals, approvalId, { expiresMs, decision: { outcome, by, comment, atMs } });
+      write(step(decideApproval, project, approvalId, outcome, by, keptOrNull(comment), atMs));
+    },
+  };
+}
+
+const saveConfig = sql(
+  `INSERT INTO risk_config (project, config, updated_ms) VALUES ($1, $2, $3)
+   ON CONFLICT (project) DO UPDATE SET config = excluded.config, updated_ms = excluded.updated_ms`,
+);
+const claimSnapshot = sql('INSERT INTO run_snapshot (project, run_id) VALUES ($1, $2)');
+
+function claims({ project, facts, undo, write }: Writing): Of<'saveRiskConfig' | 'claimSnapshot'> {
+  return {
+    saveRiskConfig: ({ config, atMs }) => write(step(saveConfig, project, config, atMs)),
+    claimSnapshot: (runId) => {
+      if (facts.snapshots.has(runId)) return false;
+      undo.include(facts.snapshots, runId);
+      write(step(claimSnapshot, project, runId));
+      return true;
+    },
+  };
+}

@@ -1,0 +1,28 @@
+/** Secrets of keys of subjects, as they are read beside the bodies that name them. */
+import { inOrder, noSecret, type SubjectKey } from '../../erasure/subject-keys.ts';
+
+/** SQL: the keys that the body in row `b` names, as `secretsOf` reads them; NULL where it names none. */
+export const secretsColumn =
+  'CASE WHEN b.keys IS NOT NULL THEN subject_secrets($1::integer, b.keys) END AS secrets';
+
+export type Secrets = ReadonlyMap<string, Uint8Array>;
+
+/** By id, those that are destroyed too. */
+export function secretsOf(text: string | null | undefined): Secrets {
+  const secrets = new Map<string, Uint8Array>();
+  if (text === null || text === undefined) return secrets;
+  for (const each of text.split(',')) {
+    const [id = '', secret = ''] = each.split(':');
+    secrets.set(id, Buffer.from(secret, 'hex'));
+  }
+  return secrets;
+}
+
+export const isDestroyed = (secret: Uint8Array): boolean => Buffer.compare(secret, noSecret) === 0;
+
+/** Those that are not destroyed, in order. */
+export function keysOf(secrets: Secrets): SubjectKey[] {
+  const keys: SubjectKey[] = [];
+  for (const [id, secret] of secrets) if (!isDestroyed(secret)) keys.push({ id, secret });
+  return inOrder(keys);
+}

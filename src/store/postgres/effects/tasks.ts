@@ -1,0 +1,136 @@
+/** Writes beside the log: keys, uses of credentials, staged graph rows, what is swept, the installation's own row. */
+import { limits } from '../../../contract/limits.ts';
+import { GovError } from '../../../contract/problems.ts';
+import type { Store, Use } from '../../port/store.ts';
+import { minuteOf } from '../../rules/tenant-row.ts';
+import { sessionKeptMs } from '../../rules/tenants.ts';
+import { comparesSql } from '../../erasure/withdrawn.ts';
+import { dropSteps } from './bodies.ts';
+import { scoped, type Database } from '../connection/database.ts';
+import type { ProjectNumber } from '../read/leaves.ts';
+import { installed } from '../read/tenants.ts';
+import { destroyAgain } from './subject-keys.ts';
+import { putKey } from './tenants.ts';
+import { sql, step, type Step } from '../connection/wire.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** Rows swept in one transaction. */
+const sweepRows = 1000;
+/** After this time nobody logs a graph any more whose parts were staged. */
+const stagedMs = dayMs;
+
+/** Uses that are noted in one transaction. */
+const usesAtOnce = 200;
+const useKey = sql(
+  `UPDATE api_key SET last_used_ms = $3::int8
+   WHERE project = $1 AND key_id = $2 AND coalesce(last_used_ms, 0) < $3::int8`,
+);
+const useSession = sql(
+  `UPDATE session SET last_used_ms = $2::int8
+   WHERE digest = $1 AND ended_ms IS NULL AND last_used_ms < $2::int8`,
+);
+
+/** In one order, so that two processes never wait for each other. Projects that are not known are passed over. */
+async function useSteps(uses: readonly Use[], numberOf: ProjectNumber): Promise<Step[]> {
+  const noted: { order: string; steps: Step[] }[] = [];
+  for (const use of uses) {
+    const minute = minuteOf(use.atMs);
+    if ('digest' in use) {
+      const digest = Buffer.from(use.digest);
+      noted.push({ order: digest.toString('hex'), steps: [scoped(use), step(useSession, digest, minute)] });
+      continue;
+    }
+    const project = await numberOf(use.projectId).catch(nullWhereUnknown);
+    if (project === null) continue;
+    const used = step(useKey, project, use.keyId, minute);
+    noted.push({ order: `${project} ${use.keyId}`, steps: [scoped({ project }), used] });
+  }
+  return noted.toSorted((a, b) => (a.order < b.order ? -1 : 1)).flatMap(({ steps }) => steps);
+}
+
+function nullWhereUnknown(error: unknown): null {
+  if (error instanceof GovError && error.code === 'NOT_FOUND') return null;
+  throw error;
+}
+
+const claim = sql('INSERT INTO installation (text) VALUES ($1) ON CONFLICT DO NOTHING');
+const claimKey = sql('INSERT INTO master_key (text) VALUES ($1) ON CONFLICT DO NOTHING');
+const claimedKey = sql<{ text: string }>('SELECT text FROM master_key');
+const stagePart = sql(
+  'INSERT INTO graph_part (project, graph_id, list, part, items, staged_ms) VALUES ($1, $2, $3, $4, $5, $6)',
+);
+const sweepRequests = sql(
+  `UPDATE job SET request = NULL
+   WHERE request IS NOT NULL AND status IN ('completed', 'failed') AND completed_ms < $1 AND NOT ${comparesSql}`,
+);
+const sweepAnswers = sql(
+  `DELETE FROM idempotency WHERE (project, key) IN (
+     SELECT project, key FROM idempotency WHERE at_ms < $1 ORDER BY at_ms LIMIT ${sweepRows})`,
+);
+const sweepStaged = sql(
+  `DELETE FROM graph_part p WHERE staged_ms < $1
+     AND NOT EXISTS (SELECT FROM graph g WHERE g.project = p.project AND g.graph_id = p.graph_id)`,
+);
+
+const sweepSessions = sql('DELETE FROM session WHERE expires_ms < $1');
+
+/** As `PostgresStore.claimMasterKey`. */
+export async function claimMasterKey(database: Database, check: string | null): Promise<string | null> {
+  const read = step(claimedKey);
+  const scope = { duty: 'installation' } as const;
+  if (check === null) return (await database.read(scope, [read]))[0].rows[0]?.text ?? null;
+  const [, { rows }] = await database.write(scope, [step(claimKey, check), read]);
+  return rows[0]?.text ?? null;
+}
+
+export function tasks(
+  database: Database,
+  numberOf: ProjectNumber,
+  now: () => number,
+): Pick<Store, 'saveApiKey' | 'claimInstallation' | 'used' | 'stageGraphPart' | 'dropPruned' | 'sweep'> {
+  let isFirst = true;
+  return {
+    saveApiKey: async (key) => {
+      const project = await numberOf(key.projectId);
+      await database.write({ project }, [putKey(project, key)]);
+    },
+    claimInstallation: async (text) => {
+      const [, { rows }] = await database.write({ duty: 'installation' }, [
+        step(claim, text),
+        step(installed),
+      ]);
+      return rows[0]?.text ?? text;
+    },
+    used: async (uses) => {
+      for (let from = 0; from < uses.length; from += usesAtOnce) {
+        await database.write({ project: 0 }, await useSteps(uses.slice(from, from + usesAtOnce), numberOf));
+      }
+    },
+    stageGraphPart: async (projectId, graphId, { list, part, items }) => {
+      const project = await numberOf(projectId);
+      const bytes = Buffer.from(items);
+      await database.write({ project }, [step(stagePart, project, graphId, list, part, bytes, now())]);
+    },
+    dropPruned: async (projectId, range) => {
+      const project = await numberOf(projectId);
+      await database.write({ project }, dropSteps(project, range));
+    },
+    sweep: async (nowMs) => {
+      const scope = { duty: 'sweep' } as const;
+      // what an older copy of the table still has is there once, at the start
+      if (isFirst) await database.write(scope, [step(destroyAgain)]);
+      isFirst = false;
+      await database.write(scope, [
+        step(sweepRequests, nowMs - limits.jobRequestDays * dayMs),
+        step(sweepStaged, nowMs - stagedMs),
+        step(sweepSessions, nowMs - sessionKeptMs),
+      ]);
+      for (;;) {
+        const wanted = step(sweepAnswers, nowMs - limits.idempotencyHours * hourMs);
+        const [{ count }] = await database.write(scope, [wanted]);
+        if (count === 0) return;
+      }
+    },
+  };
+}

@@ -1,0 +1,154 @@
+/**
+ * Reads of runs, and counts. Both come from rows that the append transaction keeps; only a run that lies partly
+ * within a time range is counted by its narrow rows. Proven by the store suite.
+ */
+import type { RunSummary, StoreReader } from '../../port/store.ts';
+import { typeNumbers } from '../../rules/decided.ts';
+import { endOfTime } from '../../port/bounds.ts';
+import { altered } from '../../append/altered.ts';
+import { arrayOf } from '../connection/arrays.ts';
+import type { Database } from '../connection/database.ts';
+import { checkLeaves, leafColumns, leafJoins, located, type LeafRow, type ProjectNumber } from './leaves.ts';
+import { sql, step } from '../connection/wire.ts';
+
+interface RunRow {
+  run_no: number;
+  run_id: string;
+  events: number;
+  first_index: number;
+  last_index: number;
+  first_ms: number;
+  last_ms: number;
+  last_server_ms: number;
+  ai_system_id: string | null;
+  sealed: boolean;
+  proofs: number;
+  evaluated: number | null;
+}
+
+const columns = `run_no, run_id, events, first_index, last_index, first_ms, last_ms, last_server_ms, ai_system_id,
+  EXISTS (SELECT FROM run_graph g WHERE g.project = $1 AND g.run_id = run.run_id AND g.sealed_ms IS NOT NULL) AS sealed,
+  (SELECT count(*) FROM proof p WHERE p.project = $1 AND p.run_id = run.run_id) AS proofs,
+  (SELECT idx FROM decided d WHERE d.project = $1 AND d.type = ${typeNumbers['gov.evaluation/1']}
+     AND d.run_id = run.run_id ORDER BY idx DESC LIMIT 1) AS evaluated`;
+
+const selectRun = sql<RunRow>(`SELECT ${columns} FROM run WHERE project = $1 AND run_id = $2`);
+
+/** By the key, backwards: the order of creation, so pages never miss a run that is touched. */
+const selectPage = (conditions: string) =>
+  sql<RunRow>(
+    `SELECT ${columns} FROM run WHERE project = $1 AND run_no < $2 AND first_ms <= $3 AND last_ms >= $4
+       AND ($5::text IS NULL OR ai_system_id = $5) ${conditions} ORDER BY run_no DESC LIMIT $6`,
+  );
+const page = selectPage('');
+const pageOfType = selectPage(
+  `AND EXISTS (SELECT FROM run_type t WHERE t.project = $1 AND t.run_no = run.run_no
+     AND t.type_no = (SELECT type_no FROM event_type WHERE project = $1 AND name = $7))`,
+);
+const pageOfRun = selectPage(
+  `AND run_id = $7 AND ($8::text IS NULL OR EXISTS (SELECT FROM run_type t WHERE t.project = $1
+     AND t.run_no = run.run_no AND t.type_no = (SELECT type_no FROM event_type WHERE project = $1 AND name = $8)))`,
+);
+
+const evaluations = sql<LeafRow>(
+  `SELECT ${leafColumns('i', false)} FROM ${located('SELECT idx FROM unnest($2::int8[]) AS u(idx)')} i
+   ${leafJoins('i', false)}`,
+);
+
+type RunReads = Pick<StoreReader, 'run' | 'runs' | 'countEvents'>;
+
+export function runReads(database: Database, numberOf: ProjectNumber): RunReads {
+  /** Summaries of runs from their rows; the last decision is read from its leaf. */
+  const summarize = async (project: number, rows: readonly RunRow[]): Promise<RunSummary[]> => {
+    const indexes = rows.flatMap(({ evaluated }) => (evaluated === null ? [] : [evaluated]));
+    const combined = new Map<number, string>();
+    if (indexes.length > 0) {
+      const [found] = await database.read({ project }, [
+        step(evaluations, project, arrayOf('int8', indexes)),
+      ]);
+      for (const { index, record } of checkLeaves('audit', found.rows)) {
+        combined.set(index, combinedOf(index, record));
+      }
+    }
+    return rows.map((row) =>
+      summaryOf(row, row.evaluated === null ? null : (combined.get(row.evaluated) ?? null)),
+    );
+  };
+  return {
+    run: async (projectId, runId) => {
+      const project = await numberOf(projectId);
+      const [{ rows }] = await database.read({ project }, [step(selectRun, project, runId)]);
+      return (await summarize(project, rows))[0] ?? null;
+    },
+    runs: async (projectId, filter, { after = endOfTime, limit }) => {
+      const project = await numberOf(projectId);
+      const { runId, eventType, startMs = 0, endMs = endOfTime, aiSystemId = null } = filter;
+      if (startMs > endMs) return [];
+      const values = [project, after, endMs, startMs, aiSystemId, limit];
+      const wanted =
+        runId !== undefined
+          ? step(pageOfRun, ...values, runId, eventType ?? null)
+          : eventType !== undefined
+            ? step(pageOfType, ...values, eventType)
+            : step(page, ...values);
+      const [{ rows }] = await database.read({ project }, [wanted]);
+      return summarize(project, rows);
+    },
+    countEvents: counter(database, numberOf),
+  };
+}
+
+/** What came out of an evaluation, from its leaf. */
+function combinedOf(index: number, record: string): string {
+  const { combined } = JSON.parse(record) as { combined?: unknown };
+  if (typeof combined === 'string') return combined;
+  throw altered('audit', index, 'is no evaluation, as its index says');
+}
+
+const summaryOf = (row: RunRow, lastDecision: string | null): RunSummary => ({
+  no: row.run_no,
+  runId: row.run_id,
+  events: row.events,
+  firstIndex: row.first_index,
+  lastIndex: row.last_index,
+  firstTimestampMs: row.first_ms,
+  lastTimestampMs: row.last_ms,
+  lastServerMs: row.last_server_ms,
+  aiSystemId: row.ai_system_id,
+  sealed: row.sealed,
+  proofs: row.proofs,
+  lastDecision,
+});
+
+const ofType = `($2::text IS NULL OR type_no = (SELECT type_no FROM event_type WHERE project = $1 AND name = $2))`;
+const total = sql<{ n: number }>(
+  `SELECT coalesce(sum(events), 0)::int8 AS n FROM type_total WHERE project = $1 AND ${ofType}`,
+);
+
+/** Runs that lie within the times as a whole, by their counters; the others by their events. */
+const counted = (ofRun: string) =>
+  sql<{ n: number }>(
+    `SELECT coalesce(sum(CASE WHEN first_ms >= $3::int8 AND last_ms <= $4::int8
+         THEN (SELECT sum(t.events) FROM run_type t WHERE t.project = $1 AND t.run_no = run.run_no AND ${ofType})
+         ELSE (SELECT count(*) FROM run_event e WHERE e.project = $1 AND e.run_no = run.run_no AND ${ofType}
+           AND e.at_ms BETWEEN $3::int8 AND $4::int8) END), 0)::int8 AS n
+     FROM run WHERE project = $1 AND first_ms <= $4::int8 AND last_ms >= $3::int8 ${ofRun}`,
+  );
+const countedRun = counted('AND run_id = $5');
+const countedAll = counted('');
+
+function counter(database: Database, numberOf: ProjectNumber): StoreReader['countEvents'] {
+  return async (projectId, { runId, eventType = null, startMs = 0, endMs = endOfTime }) => {
+    const project = await numberOf(projectId);
+    if (startMs > endMs) return 0;
+    const values = [project, eventType, startMs, endMs];
+    const wanted =
+      runId !== undefined
+        ? step(countedRun, ...values, runId)
+        : startMs === 0 && endMs === endOfTime
+          ? step(total, project, eventType)
+          : step(countedAll, ...values);
+    const [{ rows }] = await database.read({ project }, [wanted]);
+    return rows[0]?.n ?? 0;
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * What holds below the statements: row-level security by tenant, forced also for the owner; grants to an
+ * ordinary role, which can neither change nor delete what is append-only; and triggers that hold the owner to
+ * the same. Proven by `test/store/postgres/connection/database.test.ts`.
+ */
+import { functionNames, functions } from './functions.ts';
+import { tables } from './rules.ts';
+import type { TableRules } from './rule-words.ts';
+
+const raise = `
+CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION USING MESSAGE = coalesce(TG_ARGV[0], TG_TABLE_NAME || ' is append-only'), ERRCODE = '23514'; END $$;
+`;
+
+function rulesOf(name: string, rules: TableRules): string {
+  const { sees, writes = sees, may, changes, deletes } = rules;
+  const refuse = (when: string, what: string): string =>
+    `CREATE TRIGGER ${name}_${when.slice(0, 6).trim().toLowerCase()} BEFORE ${when} ON ${name} ${what};\n`;
+  const always = 'FOR EACH ROW EXECUTE FUNCTION refuse_change()';
+  const update =
+    changes === 'any'
+      ? ''
+      : changes === null
+        ? refuse('UPDATE', always)
+        : refuse(
+            'UPDATE',
+            `FOR EACH ROW WHEN (${changes.when}) EXECUTE FUNCTION refuse_change('${changes.message}')`,
+          );
+  return `
+ALTER TABLE ${name} ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ${name} FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON ${name} USING (${sees}) WITH CHECK (${writes});
+${update}${deletes === undefined ? '' : refuse('DELETE', `FOR EACH ROW EXECUTE FUNCTION ${deletes}()`)}${may.includes('DELETE') || changes === 'any' ? '' : refuse('DELETE', always)}${
+    changes === 'any' ? '' : refuse('TRUNCATE', 'FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()')
+  }`;
+}
+
+export const security =
+  raise +
+  functions +
+  Object.entries(tables)
+    .map(([name, rules]) => rulesOf(name, rules))
+    .join('') +
+  `REVOKE ALL ON FUNCTION ${functionNames} FROM PUBLIC;\n`;
+
+/** What the role that serves may do, said at each migration: again without effect. `role` is quoted by the caller. */
+export const grants = (role: string): string =>
+  Object.entries(tables)
+    .map(([name, { may }]) => `GRANT ${may} ON ${name} TO ${role};\n`)
+    .join('') +
+  `GRANT SELECT ON version TO ${role};
+GRANT USAGE ON SCHEMA gov TO ${role};
+GRANT USAGE ON SEQUENCE project_number TO ${role};
+GRANT EXECUTE ON FUNCTION ${functionNames} TO ${role};
+`;

@@ -1,0 +1,207 @@
+/**
+ * The PostgreSQL engine of the store port: any number of processes on one database, each stateless but for what it
+ * may forget. Whoever writes to a project holds the lock on its heads; row-level security stands behind every
+ * statement. `src/store/postgres/schema/migrate.ts` makes the tables.
+ * Proven by `test/store/postgres/suite.alone.test.ts` (the store suite) and the tests in `test/store/postgres`.
+ */
+import { GovError } from '../../contract/problems.ts';
+import type { Store, StoreReader } from '../port/store.ts';
+import { RandomPool } from '../append/random.ts';
+import type { SignedHeads } from '../file/signed-heads.ts';
+import { approvalReads } from './effects/approvals.ts';
+import { checkpointSaver, cosignatureSaver } from './write/checkpoints.ts';
+import { Committer } from './write/commit.ts';
+import { Condition } from './connection/condition.ts';
+import { tryConnection } from './connection/session.ts';
+import { Database, type DatabaseOptions } from './connection/database.ts';
+import { problemOf, type Faults } from './connection/faults.ts';
+import { exportChunks, type ExportChunks } from './effects/export-chunks.ts';
+import { exportMoves, exportReads } from './effects/exports.ts';
+import { jobMoves, jobReads } from './effects/jobs.ts';
+import { meterReads } from './read/meter.ts';
+import { policyReads } from './effects/policies.ts';
+import { decidedReads } from './read/decided.ts';
+import { eventReads } from './read/events.ts';
+import { leafReads, projectNumbers, type ProjectNumber } from './read/leaves.ts';
+import { Remembered } from './connection/remembered.ts';
+import { runReads } from './read/runs.ts';
+import { tenantMaker } from './effects/make-tenant.ts';
+import { newestVersion } from './schema/tables.ts';
+import { claimMasterKey, tasks } from './effects/tasks.ts';
+import { WriteQueue } from './write/queue.ts';
+import { watch } from './connection/watch.ts';
+import { sql, step } from './connection/wire.ts';
+import { telemetryReads } from './read/planes.ts';
+import { tenantReads } from './read/tenants.ts';
+import { workReads } from './read/work.ts';
+
+export type { Faults } from './connection/faults.ts';
+export type { DatabaseOptions } from './connection/database.ts';
+export { inspectDatabase } from './connection/inspect.ts';
+export { inspectHeads } from './connection/remembered.ts';
+export type { ExportChunks } from './effects/export-chunks.ts';
+export { migrate, type Migrated, type MigrateOptions } from './schema/migrate.ts';
+export { fsckPostgres } from './write/fsck.ts';
+
+export interface PostgresOptions extends DatabaseOptions {
+  readonly clock: { now(): number };
+  /** Cryptographic randomness: event ids, nonces, leases. */
+  readonly randomBytes: (size: number) => Buffer;
+  readonly faults?: Faults | undefined;
+  /** What the data directory of the process remembers of signed heads; the store closes it. Nothing where absent. */
+  readonly heads?: SignedHeads | null;
+  /** What an operator should know and nothing was refused for. */
+  readonly onWarning?: (text: string) => void;
+}
+
+export interface PostgresStore extends Store {
+  /** Commits something that changes nothing. Rejects where a write now would not be durable. */
+  probe(): Promise<void>;
+  /**
+   * Compares the clock of the database with `now`, at once and every minute: while they are more than five seconds apart,
+   * `condition` has a reason `clock_skew: …`. Never rejects.
+   */
+  watchClock(now: () => number): Promise<void>;
+  /**
+   * Keeps what tells the master key of the first process from others; answers what is kept, null where no process had
+   * one so far.
+   */
+  claimMasterKey(check: string | null): Promise<string | null>;
+  /** Artifacts of exports. */
+  readonly chunks: ExportChunks;
+  /** Takes note of an altered leaf of a project that a reader in another thread met, where the error says so. */
+  note(error: unknown, projectId: string): void;
+}
+
+/**
+ * Opens the store. Throws STORAGE_FAULT where the database cannot be reached or a setting does not hold, CONFLICT
+ * where its tables are not of this release or the role is one that row-level security does not bind; STORAGE_FAULT also
+ * where it lacks what was signed last.
+ */
+export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
+  const database = new Database(options);
+  try {
+    await tryConnection({ url: options.url, waitMs: options.waitMs ?? 10_000 });
+    await assertVersion(database);
+    if (options.heads) await new Remembered(database, options.heads).judgeNewest();
+    return assemble(database, options);
+  } catch (error) {
+    await database.close();
+    await options.heads?.close();
+    throw problemOf(error);
+  }
+}
+
+/**
+ * The reading half alone, for worker threads of a process whose store is open: the version of the tables was looked at
+ * then, and a migration to the next one while the process serves on is no reason to read no more. Connects when first
+ * asked.
+ */
+export function openPostgresReader(options: DatabaseOptions): StoreReader & { close(): Promise<void> } {
+  const database = new Database(options);
+  const condition = new Condition(database, () => {});
+  return {
+    ...watched(reads(database, projectNumbers(database).of), condition, () => {}),
+    close: () => {
+      condition.close();
+      return database.close();
+    },
+  };
+}
+
+const version = sql<{ version: number }>('SELECT version FROM version');
+
+async function assertVersion(database: Database): Promise<void> {
+  const [{ rows }] = await database.read({ project: 0 }, [step(version)]);
+  const found = rows[0]?.version ?? 0;
+  if (found === newestVersion) return;
+  const advice = found < newestVersion ? 'run gov service migrate' : 'use a newer release of gov';
+  throw new GovError('CONFLICT', `expected database version ${newestVersion}, got ${found}; ${advice}`);
+}
+
+function assemble(
+  database: Database,
+  { clock, randomBytes, faults, onWarning, heads = null }: PostgresOptions,
+): PostgresStore {
+  const random = new RandomPool(randomBytes);
+  const warn = (text: string): void => onWarning?.(text);
+  const remembered = heads === null ? null : new Remembered(database, heads, warn);
+  const numbers = projectNumbers(database, async (project) => remembered?.judge(project));
+  const numberOf = numbers.of;
+  const committer = new Committer({ database, numberOf, clock, random, faults });
+  // what answers after a lost connection may be another server
+  database.onLost = () => numbers.forget();
+  const condition = new Condition(database, warn);
+  const queue = new WriteQueue(async (projectId, requests) =>
+    condition.watch(async () => committer.commit(projectId, requests), projectId),
+  );
+  const writes: Writes = {
+    ...tenantMaker({ database, numberOf, clock, random }),
+    ...tasks(database, numberOf, () => clock.now()),
+    ...jobMoves(database, numberOf, () => random.bytes(16).toString('base64url')),
+    ...exportMoves(database, numberOf),
+    saveCheckpoint: checkpointSaver(database, { numbers, heads, remembered }),
+    saveCosignatures: cosignatureSaver(database, numbers),
+    ...watch(database),
+  };
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    await queue.close();
+    condition.close();
+    await database.close();
+    await heads?.close();
+  };
+  return {
+    ...watched(reads(database, numberOf), condition, () => {}),
+    ...watched(writes, condition, () => queue.refuseClosed()),
+    chunks: watched(exportChunks(database, numberOf), condition, () => {}),
+    append: (request) => queue.append(request),
+    condition: () => {
+      const { writable, reasons } = condition.current;
+      return { writable, reasons: [...reasons, ...(remembered?.reasons ?? [])], queued: queue.queued };
+    },
+    probe: async () => {
+      await condition.probe();
+      await remembered?.judgeRefused();
+    },
+    claimMasterKey: async (check) => condition.watch(async () => claimMasterKey(database, check)),
+    watchClock: (now) => condition.clock.watch(now),
+    note: (error, projectId) => condition.note(error, projectId),
+    close: () => (closing ??= close()),
+  };
+}
+
+type Writes = Omit<Store, keyof StoreReader | 'append' | 'condition' | 'close'>;
+
+const reads = (database: Database, numberOf: ProjectNumber): StoreReader => ({
+  ...leafReads(database, numberOf),
+  ...meterReads(database, numberOf),
+  ...eventReads(database, numberOf),
+  ...runReads(database, numberOf),
+  ...workReads(database, numberOf),
+  ...decidedReads(database, numberOf),
+  ...policyReads(database, numberOf),
+  ...approvalReads(database, numberOf),
+  ...jobReads(database, numberOf),
+  ...tenantReads(database, numberOf),
+  ...telemetryReads(database, numberOf),
+  ...exportReads(database, numberOf),
+});
+
+/** The same verbs; what goes wrong below them becomes a problem, and is told to `condition`. */
+function watched<Verbs extends object>(verbs: Verbs, condition: Condition, enter: () => void): Verbs {
+  const watch =
+    (verb: (...values: unknown[]) => unknown) =>
+    (...values: unknown[]): unknown => {
+      const answer = async (): Promise<unknown> => {
+        enter();
+        // only verbs that begin with their project read leaves
+        return condition.watch(async () => verb(...values), String(values[0]));
+      };
+      return verb.constructor.name === 'AsyncGeneratorFunction' ? verb(...values) : answer();
+    };
+  // The same names with functions of the same types: `watch` keeps both.
+  return Object.fromEntries(
+    Object.entries(verbs).map(([name, verb]) => [name, watch(verb as () => unknown)]),
+  ) as Verbs;
+}

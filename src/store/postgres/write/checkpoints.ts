@@ -1,0 +1,138 @@
+/**
+ * Saving a signed checkpoint. Order: the data is durable already → the head as an anchor, durable → the head in the
+ * memory of this data directory, durable → sign → the note. A crash between two steps leaves a head without a note,
+ * which only means that a checkpoint was about to be signed. Proven by `test/store/suite/log/checkpoints.ts` and `test/store/postgres/processes.test.ts`.
+ */
+import { GovError } from '../../../contract/problems.ts';
+import type { Checkpoint } from '../../../core/note/checkpoint.ts';
+import type { Store, TreeHead } from '../../port/store.ts';
+import type { SignedHeads } from '../../file/signed-heads.ts';
+import { treeNumber } from '../../append/trees.ts';
+import type { Database } from '../connection/database.ts';
+import { problemOf } from '../connection/faults.ts';
+import type { ProjectNumbers } from '../read/leaves.ts';
+import type { Logs, Remembered } from '../connection/remembered.ts';
+import { rootAt, type Log } from './roots.ts';
+import { sql, step } from '../connection/wire.ts';
+
+const origins = sql<Logs>(
+  'SELECT project, project_id, audit_origin, metering_origin FROM project WHERE project = $1',
+);
+const durable = sql<{ size: number }>('SELECT size FROM head WHERE project = $1 AND tree = $2');
+const anchor = sql<TreeHead>('SELECT size, root FROM head_anchor WHERE project = $1 AND tree = $2');
+const noteAt = sql<{ note: string }>(
+  'SELECT note FROM checkpoint WHERE project = $1 AND tree = $2 AND size = $3',
+);
+// in two steps, for two processes may keep the first head of a log at once, and its origin is unique as well
+const insertAnchor = sql(
+  'INSERT INTO head_anchor (project, tree, origin, size, root) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING',
+);
+const raiseAnchor = sql(
+  'UPDATE head_anchor SET size = $3, root = $4 WHERE project = $1 AND tree = $2 AND size < $3',
+);
+const saveNote = sql(
+  `INSERT INTO checkpoint (project, tree, size, root, note) VALUES ($1, $2, $3, $4, $5)
+   ON CONFLICT (project, tree, size) DO NOTHING`,
+);
+/**
+ * Takes the mark away where both trees are signed as they stand. A head that is locked is being moved: the mark stays,
+ * and a head that moved meanwhile is judged as it is now, so no growth loses its mark.
+ */
+const settle = sql(
+  `DELETE FROM grown WHERE project = $1 AND 2 = (SELECT count(*) FROM (
+     SELECT FROM head h WHERE h.project = $1 AND h.size =
+       coalesce((SELECT max(size) FROM checkpoint c WHERE c.project = $1 AND c.tree = h.tree), 0)
+     FOR UPDATE SKIP LOCKED) signed)`,
+);
+
+const saveLine = sql(
+  `INSERT INTO cosignature (project, tree, size, key, line) VALUES ($1, $2, $3, $4, $5)
+   ON CONFLICT (project, tree, size, key) DO NOTHING`,
+);
+
+export const cosignatureSaver =
+  (database: Database, numbers: ProjectNumbers): Store['saveCosignatures'] =>
+  async (projectId, tree, size, cosignatures) => {
+    const project = await numbers.of(projectId);
+    const steps = cosignatures.map(({ key, line }) =>
+      step(saveLine, project, treeNumber(tree), size, key, line),
+    );
+    await database.write({ project }, steps).catch((error: unknown) => {
+      throw problemOf(error);
+    });
+  };
+
+export interface CheckpointSaverOptions {
+  readonly numbers: ProjectNumbers;
+  /** What this data directory has seen signed, and what judges by it; null where nothing is remembered. */
+  readonly heads: SignedHeads | null;
+  readonly remembered: Remembered | null;
+}
+
+export function checkpointSaver(
+  database: Database,
+  { numbers, heads, remembered }: CheckpointSaverOptions,
+): Store['saveCheckpoint'] {
+  return async (projectId, tree, checkpoint, sign) => {
+    const project = await numbers.of(projectId);
+    const no = treeNumber(tree);
+    const { origin, size, root } = checkpoint;
+    const logs = await assertOurs(database, { project, tree }, checkpoint);
+    await remembered?.judge(logs).catch((error: unknown) => {
+      numbers.forget(projectId); // so that whoever uses it next is refused too
+      throw error;
+    });
+    const find = step(noteAt, project, no, size);
+    const [signed] = await database.read({ project }, [find]);
+    if (signed.rows[0] !== undefined) return signed.rows[0].note;
+    const write = (...steps: Parameters<Database['write']>[1]) =>
+      database.write({ project }, steps).catch((error: unknown) => {
+        throw problemOf(error);
+      });
+    const head = { size, root: Buffer.from(root) };
+    await write(
+      step(insertAnchor, project, no, origin, size, head.root),
+      step(raiseAnchor, project, no, size, head.root),
+    );
+    await heads?.raise(origin, head);
+    const note = sign(checkpoint);
+    await write(step(saveNote, project, no, size, head.root, note), step(settle, project));
+    // Another process may have signed the same head at the same time: the first note stays.
+    return (await database.read({ project }, [find]))[0].rows[0]?.note ?? note;
+  };
+}
+
+function refuse(origin: string, expected: string, got: string): never {
+  throw new GovError(
+    'CONFLICT',
+    `checkpoint of ${origin}: expected ${expected}, got ${got}; it is not signed`,
+  );
+}
+
+/** Refuses a head that is not of this log, or contradicts what was signed before. */
+async function assertOurs(database: Database, log: Log, { origin, size, root }: Checkpoint): Promise<Logs> {
+  const { project, tree } = log;
+  const no = treeNumber(tree);
+  const [names, heads, anchors] = await database.read({ project }, [
+    step(origins, project),
+    step(durable, project, no),
+    step(anchor, project, no),
+  ]);
+  const [logs] = names.rows;
+  const own = tree === 'audit' ? logs?.audit_origin : logs?.metering_origin;
+  if (logs === undefined || own !== origin) {
+    return refuse(origin, `the origin ${own ?? 'of a known log'}`, origin);
+  }
+  const newest = heads.rows[0]?.size ?? 0;
+  if (size > newest) refuse(origin, `at most ${newest} durable leaves`, `${size}`);
+  if (!(await rootAt(database, log, size)).equals(root)) {
+    refuse(origin, `the log’s root at size ${size}`, Buffer.from(root).toString('hex'));
+  }
+  const kept = anchors.rows[0];
+  if (kept === undefined || kept.size === size) return logs;
+  if (kept.size > newest) refuse(origin, `the head ${kept.size} that was signed before`, `${newest} leaves`);
+  if (!(await rootAt(database, log, kept.size)).equals(kept.root)) {
+    refuse(origin, `the root that was signed before at size ${kept.size}`, 'another one');
+  }
+  return logs;
+}

@@ -1,0 +1,159 @@
+/**
+ * One commit of one project, in two round trips: (1) lock its heads and look up what the requests name, (2) write
+ * everything and COMMIT. In between the requests are planned in memory, one by one, each seeing those before it; what
+ * they tell a home is read and planned after that, in three round trips more (`src/store/postgres/effects/to-home.ts`).
+ *
+ * A crash or a lost connection before COMMIT leaves nothing of the commit, after it everything; which of the two
+ * is not known while the answer to (2) is missing: the callers are told STORAGE_FAULT, and repeat by their keys.
+ * Several processes take turns by the lock; the heads move by compare-and-swap all the same.
+ * Proven by the store suite and `test/store/postgres/processes.test.ts`.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { GovError } from '../../../contract/problems.ts';
+import type { AppendRequest } from '../../port/store.ts';
+import type { RandomPool } from '../../append/random.ts';
+import { scoped, type Database, type Transaction } from '../connection/database.ts';
+import { factsOf, lookupsOf, type Facts } from './facts.ts';
+import { problemOf, stateOf, troubleOf, type Faults } from '../connection/faults.ts';
+import { bothHeads, isCurrent, lockHeads, openLedger, type HeadRow, type OpenLedger } from './ledger.ts';
+import { CommitPlan, type Settled } from './plan.ts';
+import type { ProjectNumber } from '../read/leaves.ts';
+import { keyLookups } from '../effects/subject-keys.ts';
+import { organizationLookups } from './tenant-facts.ts';
+import { logBeside, planAll } from '../effects/to-home.ts';
+import { step, type Result } from '../connection/wire.ts';
+
+/** Tries of a commit that met others at the same rows. */
+const tries = 6;
+
+export interface CommitterOptions {
+  readonly database: Database;
+  readonly numberOf: ProjectNumber;
+  readonly clock: { now(): number };
+  readonly random: RandomPool;
+  readonly faults?: Faults | undefined;
+}
+
+export class Committer {
+  private readonly options: CommitterOptions;
+  private readonly ledgers = new Map<string, OpenLedger>();
+
+  constructor(options: CommitterOptions) {
+    this.options = options;
+  }
+
+  /**
+   * Settles requests of one project, in their order. Commits of one project must not overlap. Rejects where none of
+   * them was stored.
+   */
+  async commit(projectId: string, requests: readonly AppendRequest[]): Promise<readonly Settled[]> {
+    for (let tried = 1; ; tried += 1) {
+      try {
+        return await this.attempt(projectId, requests);
+      } catch (error) {
+        this.ledgers.delete(projectId);
+        const unsent = error instanceof Unsent;
+        const cause = unsent ? error.cause : error;
+        const trouble = troubleOf(isFault(cause) ? cause.cause : cause);
+        const isOnes = stateOf(cause) !== null || requests.some(({ toHome }) => toHome !== undefined);
+        if (trouble === 'bug' && isOnes && requests.length > 1) {
+          return this.oneByOne(projectId, requests);
+        }
+        if ((trouble !== 'again' && !(unsent && trouble === 'lost')) || tried === tries) throw cause;
+        await pause(tried * tried * 5);
+      }
+    }
+  }
+
+  /** A row that the database refused, or a home that is not to be told, may be any request's: each gets its own commit. */
+  private async oneByOne(projectId: string, requests: readonly AppendRequest[]): Promise<Settled[]> {
+    const settled: Settled[] = [];
+    for (const request of requests) {
+      try {
+        settled.push(...(await this.commit(projectId, [request])));
+      } catch (error) {
+        settled.push({ done: false, error: problemOf(error) });
+      }
+    }
+    return settled;
+  }
+
+  private async attempt(projectId: string, requests: readonly AppendRequest[]): Promise<readonly Settled[]> {
+    const { database, numberOf, faults } = this.options;
+    return before(async () => {
+      // after a lost connection the project is judged anew: another server may answer
+      const project = await numberOf(projectId);
+      return database.transaction({ project }, async (transaction) => {
+        const { ledger, facts } = await before(async () => {
+          await faults?.before('read', transaction.backend);
+          return this.read(transaction, { project, projectId }, requests);
+        });
+        const commit = new CommitPlan({ ...this.options, ledger, facts });
+        const { settled, told } = planAll(commit, requests, facts);
+        const steps = commit.steps();
+        for (const [home, leaves] of told) {
+          steps.push(...(await logBeside(transaction, this.options, { projectId: home, leaves })));
+        }
+        // looking at homes has left the project's own scope
+        if (told.size > 0) steps.unshift(scoped({ project }));
+        if (steps.length > 0) {
+          await before(async () => faults?.before('write', transaction.backend));
+          await transaction.commit(steps).catch((error: unknown) => {
+            throw new Sent(error);
+          });
+        }
+        commit.settle();
+        this.ledgers.set(projectId, ledger);
+        return settled;
+      });
+    });
+  }
+
+  /** Locks the heads, looks up what the requests name, and reads the ledger where another process moved a head. */
+  private async read(
+    transaction: Transaction,
+    { project, projectId }: { readonly project: number; readonly projectId: string },
+    requests: readonly AppendRequest[],
+  ): Promise<{ ledger: OpenLedger; facts: Facts }> {
+    const before = organizationLookups(project, requests);
+    const after = [
+      ...lookupsOf(project, requests),
+      ...keyLookups(project, requests, this.options.database.seal),
+    ];
+    const results: readonly Result[] = await transaction.run([
+      ...before.map((lookup) => lookup.step),
+      step(lockHeads, project),
+      ...after.map((lookup) => lookup.step),
+    ]);
+    const locked = results[before.length];
+    const found = results.filter((_, at) => at !== before.length);
+    const heads = bothHeads(project, (locked?.rows ?? []) as HeadRow[]); // the rows of `lockHeads`
+    const held = this.ledgers.get(projectId);
+    const ledger =
+      held !== undefined && isCurrent(held, heads) ? held : await openLedger(transaction, project, heads);
+    return { ledger, facts: factsOf([...before, ...after], found) };
+  }
+}
+
+/** What a read made of trouble with the connection. */
+const isFault = (error: unknown): error is GovError =>
+  error instanceof GovError && error.code === 'STORAGE_FAULT';
+
+/** The error of something that happened before anything was sent that could be stored. */
+class Unsent extends Error {}
+
+/** The error of a commit. */
+class Sent extends Error {
+  constructor(cause: unknown) {
+    super('the commit failed', { cause });
+  }
+}
+
+async function before<Value>(body: () => Promise<Value>): Promise<Value> {
+  try {
+    return await body();
+  } catch (error) {
+    if (error instanceof Sent) throw error.cause;
+    throw error instanceof Unsent ? error : new Unsent('before the commit', { cause: error });
+  }
+}

@@ -1,0 +1,253 @@
+/**
+ * What a commit must know before it is planned: looked up in one round trip, under the lock on the project's heads,
+ * so that nothing of it changes until COMMIT. Only what its requests name is asked for.
+ */
+import type { AppendRequest, ExportHolding, StoredApproval, StoredPolicy } from '../../port/store.ts';
+import type { Kept } from '../../append/repeats.ts';
+import type { StoredRow } from '../../erasure/erasable-body.ts';
+import type { RunState } from '../../append/ledger.ts';
+import { textArray } from '../connection/arrays.ts';
+import { heldExports } from '../effects/exports-held.ts';
+import { named } from './named.ts';
+import { bodyLookups } from '../effects/bodies.ts';
+import { located } from '../read/leaves.ts';
+import { noSubjectFacts, type SubjectFacts } from '../effects/subject-keys.ts';
+import { noTenantFacts, tenantLookups, type TenantFacts } from './tenant-facts.ts';
+import { sql, step, type Param, type Result, type Sql, type Step } from '../connection/wire.ts';
+
+export interface ClientEvent {
+  readonly index: number;
+  readonly fingerprint: string;
+  /** Null for one of this commit. */
+  readonly eventId: string | null;
+}
+
+export type PolicyState = Pick<StoredPolicy, 'revision' | 'status' | 'latestVersion'>;
+export type ApprovalState = Pick<StoredApproval, 'expiresMs' | 'decision'>;
+
+export interface Facts extends TenantFacts, SubjectFacts {
+  readonly kept: Map<string, Kept>;
+  readonly clients: Map<string, ClientEvent>;
+  readonly runs: Map<string, RunState>;
+  readonly sealed: Set<string>;
+  readonly snapshots: Set<string>;
+  /** Leases of jobs in work; their rows are locked. */
+  readonly leases: Map<string, string>;
+  /** Exports that are not complete. */
+  readonly unfinished: Set<string>;
+  /** Of the project, where the commit makes or finishes one. */
+  heldExports: ExportHolding;
+  readonly policies: Map<string, PolicyState>;
+  /** Whether a version was published, by `versionKey`. */
+  readonly versions: Map<string, boolean>;
+  active: number;
+  readonly approvals: Map<string, ApprovalState>;
+  /** As they are stored, of leaves whose fields are erased, by index. */
+  readonly bodies: Map<number, StoredRow>;
+  /** As `StoreReader.prunedBelow`, where something is pruned. */
+  prunedBelow: number;
+}
+
+export const versionKey = (policyId: string, version: number): string => `${policyId}/${version}`;
+
+export const noFacts = (): Facts => ({
+  kept: new Map(),
+  clients: new Map(),
+  runs: new Map(),
+  sealed: new Set(),
+  snapshots: new Set(),
+  leases: new Map(),
+  unfinished: new Set(),
+  heldExports: { open: 0, kept: 0, keptBytes: 0 },
+  policies: new Map(),
+  versions: new Map(),
+  active: 0,
+  approvals: new Map(),
+  bodies: new Map(),
+  prunedBelow: 0,
+  ...noTenantFacts(),
+  ...noSubjectFacts(),
+});
+
+/** A look-up, and what its rows say. */
+export interface Lookup {
+  readonly step: Step;
+  readonly take: (rows: readonly unknown[], facts: Facts) => void;
+}
+
+/** The look-ups that these requests need; their steps are to be run in this order. */
+export function lookupsOf(project: number, requests: readonly AppendRequest[]): Lookup[] {
+  const effects = requests.flatMap(({ effects: each = [] }) => each);
+  const ids = named(requests, effects);
+  const lookups: Lookup[] = [];
+  const look = <Row>(statement: Sql<Row>, names: ReadonlySet<string>, take: Take<Row>): void => {
+    if (names.size === 0) return;
+    const values: Param[] = [project, textArray([...names])];
+    lookups.push({
+      step: step(statement, ...values),
+      take: (rows, facts) => {
+        for (const row of rows) take(row as Row, facts); // rows of this very statement
+      },
+    });
+  };
+  look(keptAnswers, ids.keys, takeKept);
+  look(clientEvents, ids.clients, takeClient);
+  look(runRows, ids.runs, takeRun);
+  look(seals, ids.seals, ({ run_id: runId }, { sealed }) => sealed.add(runId));
+  look(snapshots, ids.snapshots, ({ run_id: runId }, facts) => facts.snapshots.add(runId));
+  look(leases, ids.jobs, ({ job_id: jobId, lease }, facts) => facts.leases.set(jobId, lease));
+  look(unfinishedExports, ids.exports, ({ export_id: id }, { unfinished }) => unfinished.add(id));
+  if (effects.some(({ kind }) => kind === 'createExport' || kind === 'finishExport')) {
+    lookups.push({
+      step: step(heldExports, project),
+      take: ([row], facts) => (facts.heldExports = row as ExportHolding),
+    });
+  }
+  look(policies, ids.policies, takePolicy);
+  look(versions, ids.policies, ({ policy_id: policyId, version, published }, facts) =>
+    facts.versions.set(versionKey(policyId, version), published === 1),
+  );
+  look(approvals, ids.approvals, takeApproval);
+  if (effects.some(({ kind }) => kind === 'movePolicy')) {
+    lookups.push({
+      step: step(activePolicies, project),
+      take: ([row], facts) => (facts.active = (row as { n: number }).n),
+    });
+  }
+  lookups.push(...bodyLookups(project, effects), ...tenantLookups(project, effects));
+  return lookups;
+}
+
+export function factsOf(lookups: readonly Lookup[], results: readonly Result[]): Facts {
+  const facts = noFacts();
+  lookups.forEach(({ take }, at) => take(results[at]?.rows ?? [], facts));
+  return facts;
+}
+
+type Take<Row> = (row: Row, facts: Facts) => void;
+
+interface KeptRow {
+  key: string;
+  fingerprint: string;
+  status: number;
+  headers: string;
+  body: string;
+}
+
+const keptAnswers = sql<KeptRow>(
+  'SELECT key, fingerprint, status, headers, body FROM idempotency WHERE project = $1 AND key = ANY($2::text[])',
+);
+
+export const keptOf = ({ fingerprint, status, headers, body }: Omit<KeptRow, 'key'>): Kept => ({
+  fingerprint,
+  response: { status, body, headers: JSON.parse(headers) as Kept['response']['headers'] },
+});
+
+const takeKept: Take<KeptRow> = (row, { kept }) => kept.set(row.key, keptOf(row));
+
+interface ClientRow {
+  client_event_id: string;
+  idx: number;
+  fingerprint: string;
+  record: string | null;
+}
+
+const clientEvents = sql<ClientRow>(
+  `SELECT c.client_event_id, c.idx, c.fingerprint, l.record FROM ${located(
+    `SELECT client_event_id, idx, fingerprint FROM client_event
+     WHERE project = $1 AND client_event_id = ANY($2::text[])`,
+  )} c LEFT JOIN LATERAL (SELECT record FROM leaf WHERE position = c.position OFFSET 0) l ON true`,
+);
+
+const takeClient: Take<ClientRow> = ({ client_event_id: id, idx, fingerprint, record }, { clients }) => {
+  const eventId = record === null ? null : (JSON.parse(record) as { eventId: string }).eventId;
+  clients.set(id, { index: idx, fingerprint, eventId });
+};
+
+interface RunRow {
+  run_no: number;
+  run_id: string;
+  events: number;
+  first_index: number;
+  last_index: number;
+  first_ms: number;
+  last_ms: number;
+  last_server_ms: number;
+  ai_system_id: string | null;
+}
+
+const runRows = sql<RunRow>(
+  `SELECT run_no, run_id, events, first_index, last_index, first_ms, last_ms, last_server_ms, ai_system_id
+   FROM run WHERE project = $1 AND run_id = ANY($2::text[])`,
+);
+
+const takeRun: Take<RunRow> = (row, { runs }) =>
+  runs.set(row.run_id, {
+    no: row.run_no,
+    runId: row.run_id,
+    events: row.events,
+    firstIndex: row.first_index,
+    lastIndex: row.last_index,
+    firstMs: row.first_ms,
+    lastMs: row.last_ms,
+    lastServerMs: row.last_server_ms,
+    aiSystemId: row.ai_system_id,
+  });
+
+const seals = sql<{ run_id: string }>(
+  'SELECT run_id FROM run_graph WHERE project = $1 AND run_id = ANY($2::text[]) AND sealed_ms IS NOT NULL',
+);
+const snapshots = sql<{ run_id: string }>(
+  'SELECT run_id FROM run_snapshot WHERE project = $1 AND run_id = ANY($2::text[])',
+);
+// Locked, because leases are also moved without the lock on the heads.
+const leases = sql<{ job_id: string; lease: string }>(
+  `SELECT job_id, lease FROM job WHERE project = $1 AND job_id = ANY($2::text[]) AND lease IS NOT NULL
+   ORDER BY job_id FOR UPDATE`,
+);
+
+/** Which of these are not complete. */
+const unfinishedExports = sql<{ export_id: string }>(
+  'SELECT export_id FROM export_job WHERE project = $1 AND export_id = ANY($2::text[]) AND completed_ms IS NULL',
+);
+
+interface PolicyRow {
+  policy_id: string;
+  revision: number;
+  status: StoredPolicy['status'];
+  latest_version: number;
+}
+
+const policies = sql<PolicyRow>(
+  'SELECT policy_id, revision, status, latest_version FROM policy WHERE project = $1 AND policy_id = ANY($2::text[])',
+);
+const takePolicy: Take<PolicyRow> = (
+  { policy_id: id, revision, status, latest_version: latestVersion },
+  facts,
+) => facts.policies.set(id, { revision, status, latestVersion });
+
+const versions = sql<{ policy_id: string; version: number; published: number }>(
+  'SELECT policy_id, version, published FROM policy_version WHERE project = $1 AND policy_id = ANY($2::text[])',
+);
+const activePolicies = sql<{ n: number }>(
+  "SELECT count(*) AS n FROM policy WHERE project = $1 AND status = 'active'",
+);
+
+interface ApprovalRow {
+  approval_id: string;
+  expires_ms: number;
+  outcome: 'approved' | 'denied' | null;
+  decided_by: string | null;
+  comment: string | null;
+  decided_ms: number | null;
+}
+
+const approvals = sql<ApprovalRow>(
+  `SELECT approval_id, expires_ms, outcome, decided_by, comment, decided_ms FROM approval
+   WHERE project = $1 AND approval_id = ANY($2::text[])`,
+);
+const takeApproval: Take<ApprovalRow> = (row, facts) => {
+  const { outcome, decided_by: by, comment, decided_ms: atMs } = row;
+  const decision = outcome === null || by === null || atMs === null ? null : { outcome, by, comment, atMs };
+  facts.approvals.set(row.approval_id, { expiresMs: row.expires_ms, decision });
+};

@@ -1,0 +1,93 @@
+/**
+ * Checks a database from the records up, by the very check of the other engine: each project is copied, as of one
+ * moment and row by row, into a database file of its own, which `src/store/fsck/run.ts` then judges. One judge for both, at the
+ * cost of space for the largest project. Reads only, beside serving processes, under the serving role.
+ * Proven by `test/store/postgres/write/fsck.test.ts`.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Organizations } from '../../fsck/tenants/organization-life.ts';
+import { checkOrganizations } from '../../fsck/tenants/rows.ts';
+import {
+  fsckStore,
+  type Check,
+  type FsckOptions,
+  type FsckProblem,
+  type FsckReport,
+} from '../../fsck/run.ts';
+import type { Connection } from '../../file/connection.ts';
+import { copyProject } from './copy.ts';
+import { Database, type DatabaseOptions } from '../connection/database.ts';
+import { problemOf } from '../connection/faults.ts';
+import { sql, step } from '../connection/wire.ts';
+
+export interface PostgresFsckOptions extends Omit<FsckOptions, 'dataDir'>, DatabaseOptions {
+  /** Where copies are made; the system's folder for temporary files where absent. */
+  readonly scratch?: string;
+}
+
+const keptProblems = 1000;
+const all = sql<{ no: number }>('SELECT project AS no FROM project ORDER BY project');
+const sizes = sql<{ leaves: number }>(
+  'SELECT coalesce(sum(size), 0)::int8 AS leaves FROM head WHERE project = $1',
+);
+
+/** Throws STORAGE_FAULT where the database cannot be read, CONFLICT for a role that row-level security does not bind. */
+export async function fsckPostgres(options: PostgresFsckOptions): Promise<FsckReport> {
+  const database = new Database(options);
+  try {
+    const projects = (await database.read({ duty: 'check' }, [step(all)]))[0].rows;
+    let of = 0;
+    for (const { no } of projects) {
+      of += (await database.read({ project: no }, [step(sizes, no)]))[0].rows[0]?.leaves ?? 0;
+    }
+    const report = { problems: [] as FsckProblem[], found: 0, leaves: 0, checkpoints: 0, unopened: 0 };
+    const organizations = new Organizations();
+    for (const { no } of projects) {
+      const { leaves: done } = report;
+      const one = await checkCopy(database, no, {
+        ...options,
+        organizations,
+        onProgress: (progress) => options.onProgress?.({ done: done + progress.done, of }),
+      });
+      report.problems.push(...one.problems.slice(0, keptProblems - report.problems.length));
+      report.found += one.found;
+      report.leaves += one.leaves;
+      report.checkpoints += one.checkpoints;
+      report.unopened += one.unopened;
+    }
+    const problem: Check['problem'] = (position, kind, what) => {
+      report.found += 1;
+      if (report.problems.length < keptProblems) report.problems.push({ position, kind, ...what });
+    };
+    checkOrganizations({ problem }, organizations);
+    return { ...report, ok: report.found === 0, projects: projects.length, deep: options.deep ?? false };
+  } catch (error) {
+    throw problemOf(error);
+  } finally {
+    await database.close();
+  }
+}
+
+async function checkCopy(database: Database, no: number, options: PostgresFsckOptions): Promise<FsckReport> {
+  const dataDir = mkdtempSync(join(options.scratch ?? tmpdir(), 'gov-fsck-'));
+  let subjects: Connection | null = null;
+  try {
+    subjects = await copyProject(database, no, dataDir);
+    const { deep, onProgress, judgeNote, judgeReceipt, organizations, masterKey } = options;
+    return await fsckStore({
+      dataDir,
+      masterKey,
+      ...(subjects === null ? {} : { subjects }),
+      ...(deep === undefined ? {} : { deep }),
+      ...(onProgress === undefined ? {} : { onProgress }),
+      ...(judgeNote === undefined ? {} : { judgeNote }),
+      ...(judgeReceipt === undefined ? {} : { judgeReceipt }),
+      ...(organizations === undefined ? {} : { organizations }),
+    });
+  } finally {
+    subjects?.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,36 @@
+/** What requests name, and so must be looked up before they are planned. */
+import type { AppendRequest, Effect } from '../../port/store.ts';
+
+export function named(requests: readonly AppendRequest[], effects: readonly Effect[]) {
+  const ids = {
+    keys: new Set<string>(),
+    clients: new Set<string>(),
+    runs: new Set<string>(),
+    seals: new Set<string>(),
+    snapshots: new Set<string>(),
+    jobs: new Set<string>(),
+    policies: new Set<string>(),
+    approvals: new Set<string>(),
+    exports: new Set<string>(),
+  };
+  for (const { idempotency, expect, leaves } of requests) {
+    if (idempotency !== undefined) ids.keys.add(idempotency.key);
+    if (expect !== undefined) ids.runs.add(expect.runId);
+    for (const draft of leaves) {
+      if (draft.kind !== 'event') continue;
+      ids.runs.add(draft.runId);
+      if (draft.clientEventId !== null) ids.clients.add(draft.clientEventId);
+    }
+  }
+  for (const effect of effects) {
+    if (effect.kind === 'declareGraph' || effect.kind === 'sealGraph') ids.seals.add(effect.runId);
+    else if (effect.kind === 'claimSnapshot') ids.snapshots.add(effect.runId);
+    else if (effect.kind === 'completeJob') ids.jobs.add(effect.jobId);
+    else if (effect.kind === 'finishExport') ids.exports.add(effect.exportId);
+    else if (effect.kind === 'createPolicy') ids.policies.add(effect.policy.policyId);
+    else if (effect.kind === 'addPolicyVersion') ids.policies.add(effect.version.policyId);
+    else if (effect.kind === 'movePolicy') ids.policies.add(effect.policyId);
+    else if (effect.kind === 'decideApproval') ids.approvals.add(effect.approvalId);
+  }
+  return ids;
+}

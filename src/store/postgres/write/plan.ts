@@ -1,0 +1,126 @@
+/** The plan of one commit: places in the log, rows, effects; what a refused request wanted is taken back. */
+import { GovError } from '../../../contract/problems.ts';
+import { applyEffect } from '../../append/effects.ts';
+import type { AppendOutcome, AppendRequest } from '../../port/store.ts';
+import type { RandomPool } from '../../append/random.ts';
+import { Sequencer, type SequencerParts } from '../../append/sequencer.ts';
+import { effectRows } from '../effects/rows.ts';
+import type { Database } from '../connection/database.ts';
+import type { Facts } from './facts.ts';
+import { problemOf } from '../connection/faults.ts';
+import type { OpenLedger } from './ledger.ts';
+import { CommitRows } from './rows.ts';
+import { Undo } from './undo.ts';
+import type { Step } from '../connection/wire.ts';
+
+/** What became of one request. */
+export type Settled =
+  | { readonly done: true; readonly outcome: AppendOutcome }
+  | { readonly done: false; readonly error: unknown };
+
+export interface PlanOptions {
+  readonly clock: { now(): number };
+  readonly random: RandomPool;
+  readonly database: Pick<Database, 'seal'>;
+  readonly ledger: OpenLedger;
+  /** Changed as the requests are planned. */
+  readonly facts: Facts;
+}
+
+/** Requests of one project, planned one by one in memory, each seeing those before it. */
+export class CommitPlan {
+  private readonly ledger: OpenLedger;
+  private readonly rows: CommitRows;
+  private readonly undo = new Undo();
+  private readonly written: Step[] = [];
+  private readonly sequencer: Sequencer;
+
+  constructor({ clock, random, database: { seal }, ledger, facts }: PlanOptions) {
+    this.ledger = ledger;
+    this.rows = new CommitRows(seal, facts);
+    const effects = effectRows({
+      project: ledger.no,
+      facts,
+      undo: this.undo,
+      seal,
+      write: (made) => this.write(made),
+    });
+    this.sequencer = new Sequencer({
+      clock,
+      random,
+      openLedger: () => ledger,
+      kept: this.keptAnswers(facts),
+      clients: this.clientEvents(facts),
+      readRun: (_, runId) => facts.runs.get(runId) ?? null,
+      applyEffect: (_, effect, assigned) => applyEffect(effects, effect, assigned),
+      nextRunNo: () => ledger.nextRunNo++,
+      nextTypeNo: () => ledger.nextTypeNo++,
+      rows: this.rows,
+    });
+  }
+
+  /** Plans one request; what is refused leaves nothing. */
+  plan(request: AppendRequest): Settled {
+    try {
+      const outcome = this.sequencer.append(request);
+      this.undo.keep();
+      return { done: true, outcome };
+    } catch (error) {
+      this.undo.back();
+      return { done: false, error: error instanceof GovError ? error : problemOf(error) };
+    }
+  }
+
+  /** Everything to be written, once. */
+  steps(): Step[] {
+    return [...this.written, ...this.rows.steps(this.sequencer.added)];
+  }
+
+  /** COMMIT returned. */
+  settle(): void {
+    this.sequencer.settle();
+    this.ledger.runs.clear(); // looked up anew by each commit that names them
+  }
+
+  private write(made: Step): void {
+    const count = this.written.length;
+    this.undo.add(() => (this.written.length = count));
+    this.written.push(made);
+  }
+
+  private keptAnswers({ kept }: Facts): SequencerParts['kept'] {
+    return {
+      find: (_, key) => kept.get(key) ?? null,
+      save: (project, key, { fingerprint, response, atMs }) => {
+        const { status, headers, body } = response;
+        const { kept: rows } = this.rows;
+        const { count } = rows;
+        this.undo.set(kept, key, { fingerprint, response });
+        this.undo.add(() => rows.cut(count));
+        rows.add(project, key, fingerprint, atMs, status, JSON.stringify(headers), body);
+      },
+    };
+  }
+
+  private clientEvents({ clients }: Facts): SequencerParts['clients'] {
+    return {
+      claim: (project, clientEventId, { index, fingerprint }) => {
+        const earlier = clients.get(clientEventId);
+        if (earlier !== undefined) return earlier;
+        const { clients: rows } = this.rows;
+        const { count } = rows;
+        this.undo.set(clients, clientEventId, { index, fingerprint, eventId: null });
+        this.undo.add(() => rows.cut(count));
+        rows.add(project, clientEventId, index, fingerprint);
+        return null;
+      },
+      has: (_, clientEventId) => clients.has(clientEventId),
+      eventId: (_, index) => {
+        for (const event of clients.values()) {
+          if (event.index === index && event.eventId !== null) return event.eventId;
+        }
+        throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; run fsck`);
+      },
+    };
+  }
+}

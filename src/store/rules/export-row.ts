@@ -1,0 +1,80 @@
+/** The row of an export, as both engines keep it, beside what its job says. Proven by `test/store/suite/governance/exports.ts`. */
+import type { ExportFormat, ExportResource } from '../../contract/exports.ts';
+import type { JobStatus } from '../../contract/jobs.ts';
+import type { ExportDone, StoredExport } from '../port/exports.ts';
+
+export interface ExportRow {
+  project_id: string;
+  export_id: string;
+  job_id: string;
+  resource: ExportResource;
+  format: ExportFormat;
+  filters: string;
+  include_proof: number;
+  tree_size: number;
+  created_ms: number;
+  artifact: string | null;
+  row_count: number | null;
+  size_bytes: number | null;
+  digest: Uint8Array | null;
+  manifest: string | null;
+  completed_ms: number | null;
+  expires_ms: number | null;
+  status: JobStatus;
+  started_ms: number | null;
+  error_summary: string | null;
+}
+
+/** Of `export_job e`, its `job j` and its `project p`. */
+export const exportColumns = `p.project_id, e.export_id, e.job_id, e.resource, e.format, e.filters, e.include_proof,
+  e.tree_size, e.created_ms, e.artifact, e.row_count, e.size_bytes, e.digest, e.manifest, e.completed_ms, e.expires_ms,
+  j.status, j.started_ms, j.error_summary`;
+export const exportTables = `export_job e JOIN job j ON j.project = e.project AND j.job_id = e.job_id
+  JOIN project p ON p.project = e.project`;
+
+/** The status at a time, which `at` names in the statement. */
+export const statusAt = (at: string): string =>
+  `CASE WHEN e.completed_ms IS NULL THEN j.status WHEN e.expires_ms <= ${at} THEN 'expired' ELSE 'completed' END`;
+
+/** What the sweep removes at a time: what is past its time, and what jobs left that failed for good. */
+export const isRemovable = (at: string): string =>
+  `e.removed = 0 AND (e.expires_ms <= ${at} OR (e.completed_ms IS NULL AND j.status = 'failed'))`;
+
+/** Completed ones that have not ended, of so many bytes. */
+export const isDone = (at: string, leastBytes: string): string =>
+  `e.removed = 0 AND e.completed_ms IS NOT NULL AND e.expires_ms > ${at} AND e.size_bytes >= ${leastBytes}`;
+
+/** An `ExportHolding`, of rows that are not removed; what failed has nothing. */
+export const heldColumns = `count(*) FILTER (WHERE e.completed_ms IS NULL AND j.status <> 'failed') AS open,
+  count(*) FILTER (WHERE e.completed_ms IS NOT NULL) AS kept, coalesce(sum(e.size_bytes), 0)`;
+
+/** Whose rows have values that are committed to. */
+export const erasableSql = "resource IN ('audit_events', 'policy_evaluations', 'risk_decisions')";
+
+export const exportOf = (row: ExportRow, atMs: number): StoredExport => {
+  const done = doneOf(row);
+  return {
+    exportId: row.export_id,
+    projectId: row.project_id,
+    jobId: row.job_id,
+    resource: row.resource,
+    format: row.format,
+    filters: row.filters,
+    includeProof: row.include_proof === 1,
+    treeSize: row.tree_size,
+    createdMs: row.created_ms,
+    status: done === null ? row.status : done.expiresMs <= atMs ? 'expired' : 'completed',
+    startedMs: row.started_ms,
+    errorSummary: row.error_summary,
+    done,
+  };
+};
+
+/** Its columns are null together. */
+function doneOf(row: ExportRow): ExportDone | null {
+  const { artifact, row_count: rowCount, size_bytes: sizeBytes, digest, manifest } = row;
+  const { completed_ms: completedMs, expires_ms: expiresMs } = row;
+  if (artifact === null || rowCount === null || sizeBytes === null || digest === null) return null;
+  if (manifest === null || completedMs === null || expiresMs === null) return null;
+  return { artifact, rowCount, sizeBytes, digest: Buffer.from(digest), manifest, completedMs, expiresMs };
+}

@@ -1,0 +1,182 @@
+/**
+ * What changes of tenants must meet, whatever the engine: effects on keys, projects and sessions, and new tenants.
+ * Each is judged by rows as the requests before it left them, then written. Those on data planes are judged in
+ * `planes.ts`. Proven by `test/store/suite/tenancy/tenants.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { isRevoked } from '../../core/credential.ts';
+import { judgeCaller, type CallerState, type Credential } from '../port/caller.ts';
+import { areSame, homesAmong, type Homes, type LivingProject, type Membership } from './homes.ts';
+import type { Project } from '../port/store.ts';
+import { applyTelemetryEffect, type TelemetryRows } from './planes.ts';
+import type { ApiKeyRow, NewTenant, StoredProject, StoredSession, TenantEffect } from '../port/tenancy.ts';
+
+type EffectOf<Kind extends TenantEffect['kind']> = Extract<TenantEffect, { kind: Kind }>;
+
+/** What of a project may change. */
+export type Profile = Pick<StoredProject, 'name' | 'settings' | 'quotas' | 'deletedMs'>;
+
+/** The rows that effects read and write: of the project that is appended to, and of its organization. */
+export interface TenantRows extends TelemetryRows {
+  /** As it stands in this transaction; null where it is unknown. */
+  caller(credential: Credential): CallerState | null;
+  /** Keys without a `revokedMs`, be it ahead. */
+  unrevokedKeys(): number;
+  addApiKey(key: ApiKeyRow): void;
+  apiKey(keyId: string): Pick<ApiKeyRow, 'revokedMs' | 'updatedMs'> | null;
+  changeApiKey(effect: EffectOf<'changeApiKey'>): void;
+  revokeApiKey(effect: EffectOf<'revokeApiKey'>): void;
+  /** Null for a project of a plane. */
+  profile(): Profile | null;
+  /** Whether another project of its organization and environment, not deleted, has this `nameKey`. */
+  isNameTaken(key: string): boolean;
+  saveProfile(profile: Profile, updatedMs: number): void;
+  /** Null for a project of a plane. */
+  membership(): Membership | null;
+  /** Projects of its organization that are not deleted, oldest first; one that has just come back may be last. */
+  living(): readonly LivingProject[];
+  saveHomes(organizationId: string, homes: Homes): void;
+  openSession(session: StoredSession): void;
+  /** False where there is none that has not ended. */
+  endSession(effect: EffectOf<'endSession'>): boolean;
+  setCustomer(effect: EffectOf<'setCustomer'>): void;
+}
+
+/** How long a session is kept after it has run out. */
+export const sessionKeptMs = 24 * 3_600_000;
+
+/**
+ * By which names of projects are compared: compatible characters as one (NFKC, UAX #15), without what is not seen (Cf
+ * and default ignorables, UAX #44), without case (ẞ, ß and ss are one), one space for all white space. Letters of
+ * different scripts that look alike are different.
+ */
+export const nameKey = (name: string): string =>
+  name
+    .normalize('NFKC')
+    .replaceAll(/[\p{Cf}\p{DI}]/gu, '')
+    .toLowerCase()
+    .toUpperCase()
+    .toLowerCase()
+    .normalize('NFKC')
+    .replaceAll(/\s+/gu, ' ')
+    .trim();
+
+export function applyTenantEffect(rows: TenantRows, effect: TenantEffect): void {
+  switch (effect.kind) {
+    case 'requireCaller':
+      return judgeCaller(rows.caller(effect.credential), effect);
+    case 'saveApiKey':
+      return addApiKey(rows, effect.key);
+    case 'changeApiKey':
+      livingKey(rows, effect);
+      return rows.changeApiKey(effect);
+    case 'revokeApiKey': {
+      const { revokedMs } = livingKey(rows, effect);
+      // one that ends already does not live longer
+      return rows.revokeApiKey({
+        ...effect,
+        revokedMs: Math.min(effect.revokedMs, revokedMs ?? effect.revokedMs),
+      });
+    }
+    case 'changeProject':
+      return changeProject(rows, effect);
+    case 'openSession':
+      return rows.openSession(effect.session);
+    case 'endSession':
+      if (rows.endSession(effect)) return;
+      throw new GovError('NOT_FOUND', 'no such session, or one that has ended');
+    case 'setCustomer':
+      return setCustomer(rows, effect);
+    default:
+      return applyTelemetryEffect(rows, effect);
+  }
+}
+
+function setCustomer(rows: TenantRows, effect: EffectOf<'setCustomer'>): void {
+  if (rows.membership()?.organizationId !== effect.organizationId) {
+    throw new GovError('NOT_FOUND', `no organization ${effect.organizationId} that this project is of`);
+  }
+  rows.setCustomer(effect);
+}
+
+function addApiKey(rows: TenantRows, key: ApiKeyRow): void {
+  if (rows.unrevokedKeys() >= limits.keysPerProject) {
+    throw new GovError(
+      'CONFLICT',
+      `expected at most ${limits.keysPerProject} keys of a project, got one more; revoke one that is not used`,
+    );
+  }
+  rows.addApiKey(key);
+}
+
+function livingKey(rows: TenantRows, { keyId, atMs }: { keyId: string; atMs: number }) {
+  const key = rows.apiKey(keyId);
+  if (key === null || isRevoked(key, atMs)) {
+    throw new GovError('NOT_FOUND', `no key ${keyId}`);
+  }
+  return key;
+}
+
+function changeProject(rows: TenantRows, effect: EffectOf<'changeProject'>): void {
+  const before = rows.profile();
+  const { name, deletedMs, atMs } = effect;
+  if (before === null || (before.deletedMs !== null && deletedMs !== null)) {
+    throw new GovError('NOT_FOUND', 'no such project');
+  }
+  const after: Profile = {
+    name: name ?? before.name,
+    settings: effect.settings ?? before.settings,
+    quotas: effect.quotas ?? before.quotas,
+    deletedMs: deletedMs === undefined ? before.deletedMs : deletedMs,
+  };
+  const claims = name !== undefined || (before.deletedMs !== null && after.deletedMs === null);
+  if (claims && after.deletedMs === null && rows.isNameTaken(nameKey(after.name))) throw taken(after.name);
+  rows.saveProfile(after, atMs);
+  if (after.deletedMs !== before.deletedMs) moveHomes(rows);
+}
+
+/** After projects were made, deleted or restored. */
+export function moveHomes(rows: Pick<TenantRows, 'membership' | 'living' | 'saveHomes'>): void {
+  const membership = rows.membership();
+  if (membership === null) return;
+  const homes = homesAmong(membership.home, rows.living());
+  if (!areSame(homes, membership.home)) rows.saveHomes(membership.organizationId, homes);
+}
+
+/** What a store knows of a new tenant's surroundings. */
+export interface TenantSurroundings {
+  /** Whether (issuer, subject) is known. */
+  readonly userExists: boolean;
+  /** Projects of the organization that are not deleted. */
+  readonly projects: number;
+  isNameTaken(environment: Project['environment'], key: string): boolean;
+}
+
+/** Refuses a tenant that cannot be made; nothing may have been written yet. */
+export function judgeTenant({ projects }: NewTenant, known: TenantSurroundings): void {
+  if (known.userExists) {
+    throw new GovError('USER_EXISTS', 'expected a person who is not known here; sign in instead');
+  }
+  const most = limits.projectsPerOrganization;
+  if (known.projects + projects.length > most) {
+    throw new GovError(
+      'CONFLICT',
+      `expected at most ${most} projects of an organization, got one more; delete one first`,
+    );
+  }
+  const names = new Set<string>();
+  for (const { stored } of projects) {
+    const { environment } = stored.project;
+    const key = nameKey(stored.name);
+    const own = `${environment}/${key}`;
+    if (names.has(own) || known.isNameTaken(environment, key)) throw taken(stored.name);
+    names.add(own);
+  }
+}
+
+const taken = (name: string): GovError =>
+  new GovError(
+    'NAME_TAKEN',
+    `expected a name that no project of this environment has, got ${JSON.stringify(name)}`,
+  );

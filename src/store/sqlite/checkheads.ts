@@ -1,9 +1,0 @@
-/** `fsck`: the second file against the database. */
-import type { Check } from '../fsck.ts';
-import { compareHeads, type Heads } from './heads.ts';
-
-export function checkHeads(check: Check, heads: Heads): void {
-  for (const { origin, expected, got } of compareHeads(check.db, heads)) {
-    check.problem(`heads/${origin}`, 'heads_mismatch', { expected, got });
-  }
-}

@@ -1,0 +1,86 @@
+/** The rows of bodies that erasure changes, one by one in the transaction of their request. */
+import { openBody, type BodySeal } from '../../erasure/body-seal.ts';
+import type { EffectRows } from '../../append/effects.ts';
+import { keptBody, resealed, type StoredRow } from '../../erasure/erasable-body.ts';
+import { idsOf, type SubjectKey, type SubjectKeyRows } from '../../erasure/subject-keys.ts';
+import type { Current } from './rows.ts';
+import { positionOf, positionSql } from '../../file/position.ts';
+import { floorSql } from '../../file/pruned.ts';
+import type { Prepare } from '../../file/statement.ts';
+import type { SubjectKeys } from './subject-keys.ts';
+
+/** How bodies are sealed, and what becomes of the keys of their subjects. */
+export interface EffectSealing {
+  readonly seal: BodySeal;
+  readonly keys: SubjectKeys;
+}
+
+type BodyRows = Pick<
+  EffectRows,
+  'body' | 'saveBody' | 'dropClientId' | 'dropSubject' | 'prunedBelow' | 'savePrune' | keyof SubjectKeyRows
+>;
+
+/** Bodies about a subject that name keys. */
+const about = `subject s JOIN body ON body.position = ${positionSql('s')}
+     WHERE s.project = ? AND s.subject = ? AND body.keys IS NOT NULL`;
+
+/** What is freed is overwritten with zeros, so that nothing of it stays in pages of the file. */
+export function bodyRows(prepare: Prepare, current: Current, { seal, keys }: EffectSealing): BodyRows {
+  const overwrite = prepare('overwrite what is freed', 'PRAGMA secure_delete = 1');
+  const leave = prepare('leave what is freed', 'PRAGMA secure_delete = 0');
+  const find = prepare<StoredRow>(
+    'find body',
+    'SELECT disclosures, erased, keys FROM body WHERE position = ?',
+  );
+  const save = prepare(
+    'erase fields',
+    'UPDATE body SET disclosures = ?, erased = ?, keys = ? WHERE position = ?',
+  );
+  const drop = prepare(
+    'drop client event',
+    'DELETE FROM client_event WHERE project = ? AND client_event_id = ? AND idx = ?',
+  );
+  const forget = prepare('drop subject', 'DELETE FROM subject WHERE project = ? AND subject = ? AND idx = ?');
+  const sealed = prepare('find sealed body', `SELECT 1 FROM ${about} AND body.disclosures <> '[]' LIMIT 1`);
+  const owed = prepare<{ keys: string }>(
+    'find owed keys',
+    `SELECT DISTINCT body.keys FROM ${about} AND body.disclosures = '[]'`,
+  );
+  const floor = prepare<{ below: number | null }>('find pruned', floorSql);
+  const prune = prepare(
+    'save prune',
+    'INSERT INTO prune (project, leaf_index, min_index, root) VALUES (?, ?, ?, ?)',
+  );
+  const zeroing = (change: () => void): void => {
+    overwrite.all();
+    try {
+      change();
+    } finally {
+      leave.all();
+    }
+  };
+  const { isUsed, ...keyRows } = keys.rows(current);
+  const keysOf = (text: string | null): SubjectKey[] => idsOf(text).flatMap((id) => keys.find(id) ?? []);
+  return {
+    ...keyRows,
+    hasSealed: (subject) => isUsed(subject) || sealed.get(current.project, subject) !== undefined,
+    owedOf: (subject) => owed.all(current.project, subject).map(({ keys: ids }) => idsOf(ids)),
+    body: (index) => {
+      const row = find.get(positionOf(current.project, index));
+      return row === undefined ? null : keptBody(row, openBody(seal, row, keysOf(row.keys)));
+    },
+    saveBody: (index, kept, { isOwed }) => {
+      const position = positionOf(current.project, index);
+      const row = find.get(position);
+      const sealing = { row, keys: keysOf(row?.keys ?? null), isOwed };
+      const { disclosures, keys: named } = resealed(seal, kept, sealing);
+      zeroing(() => save.run(disclosures, kept.erased, named, position));
+    },
+    dropClientId: (clientEventId, index) => zeroing(() => drop.run(current.project, clientEventId, index)),
+    dropSubject: (subject, index) => zeroing(() => forget.run(current.project, subject, index)),
+    prunedBelow: () => floor.get(current.project)?.below ?? 0,
+    savePrune: (leaf, minIndex, root) => {
+      prune.run(current.project, leaf, minIndex, root);
+    },
+  };
+}

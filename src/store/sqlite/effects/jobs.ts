@@ -1,0 +1,198 @@
+/**
+ * Jobs: reads, and the moves of a job's life. A job is due when its retry time or its lease has passed; one
+ * column and one index serve both. Projects are served in turn. Times are the caller's. Proven by the store suite.
+ */
+import { limits } from '../../../contract/limits.ts';
+import { GovError } from '../../../contract/problems.ts';
+import { isListed, jobColumns, jobOf, type JobRow } from '../../rules/job-row.ts';
+import type { ClaimedJob, QueuedType, StoredJob, StoreReader } from '../../port/store.ts';
+import type { Connection, Value } from '../../file/connection.ts';
+import { endOfTime } from '../../port/bounds.ts';
+import type { ProjectNumber } from '../read/leaves.ts';
+import type { Prepare } from '../../file/statement.ts';
+
+const columns = `${jobColumns}, request, result`;
+
+/** The request of a job as it is kept: a larger one only until the job has ended (contract H5). */
+export const keptRequestSql = `CASE WHEN octet_length(request) <= ${limits.jobRequestBytes} THEN request END`;
+const listed = `${jobColumns}, ${keptRequestSql} AS request`;
+
+type JobReads = Pick<StoreReader, 'job' | 'jobWithResult' | 'jobs'>;
+
+export function jobReads(db: Connection, numberOf: ProjectNumber): JobReads {
+  const one = db.prepare<Value[], JobRow>(
+    `SELECT ${listed}, result FROM job WHERE project = ? AND job_id = ? AND ${isListed}`,
+  );
+  const withResult = db.prepare<Value[], JobRow>(
+    `SELECT ${listed}, result FROM job WHERE project = ? AND result_id = ? AND ${isListed}`,
+  );
+  const page = db.prepare<Value[], JobRow>(
+    `SELECT ${listed}, NULL AS result FROM job
+     WHERE project = ? AND (created_ms, job_id) < (?, ?) AND created_ms BETWEEN ? AND ?
+       AND (? IS NULL OR type = ?) AND (? IS NULL OR status = ?) AND (? IS NULL OR run_id = ?)
+       AND ${isListed}
+     ORDER BY created_ms DESC, job_id DESC LIMIT ?`,
+  );
+  return {
+    job: async (projectId, jobId) => {
+      const row = one.get(numberOf(projectId), jobId);
+      return row === undefined ? null : jobOf(row);
+    },
+    jobWithResult: async (projectId, resultId) => {
+      const row = withResult.get(numberOf(projectId), resultId);
+      return row === undefined ? null : jobOf(row);
+    },
+    jobs: async (projectId, filter, { after, limit }) => {
+      const { type = null, status = null, runId = null, startMs = 0, endMs = endOfTime } = filter;
+      const position = [after?.ms ?? endOfTime, after?.id ?? ''];
+      const conditions = [startMs, endMs, type, type, status, status, runId, runId];
+      return page.all(numberOf(projectId), ...position, ...conditions, limit).map(jobOf);
+    },
+  };
+}
+
+const open = "status IN ('pending', 'processing')";
+
+/**
+ * The job that is due longest of the first project above a number that has one due. From project to project by the
+ * index; cost: the projects that are passed over because nothing of theirs is due yet.
+ */
+const dueAbove = (wanted: string): string =>
+  `WITH RECURSIVE turn (project) AS (
+     SELECT min(project) FROM job WHERE ${open} AND project > ?
+     UNION ALL
+     SELECT (SELECT min(project) FROM job WHERE ${open} AND project > turn.project)
+       FROM turn WHERE turn.project IS NOT NULL)
+   SELECT ${wanted} FROM turn CROSS JOIN job ON job.rowid = (
+       SELECT rowid FROM job WHERE ${open} AND project = turn.project AND due_ms <= ?
+       ORDER BY due_ms, created_ms LIMIT 1)
+     CROSS JOIN project ON project.project = job.project LIMIT 1`;
+
+/** Whether some job is due; asked before a claim, so that waiting for work writes nothing. */
+export function dueJobs(db: Connection): (nowMs: number) => boolean {
+  const due = db.prepare<Value[]>(dueAbove('1'));
+  return (nowMs) => due.get(0, nowMs) !== undefined;
+}
+
+export interface JobMoves {
+  claim(nowMs: number, lease: { readonly token: string; readonly untilMs: number }): ClaimedJob | null;
+  renew(project: number, jobId: string, lease: { readonly token: string; readonly untilMs: number }): boolean;
+  fail(project: number, jobId: string, failure: JobFailure): void;
+  retry(project: number, jobId: string, atMs: number): StoredJob;
+}
+
+export interface JobFailure {
+  readonly lease: string;
+  readonly errorSummary: string;
+  readonly atMs: number;
+  readonly retryAtMs: number | null;
+  readonly isExcused?: boolean;
+}
+
+interface DueRow extends JobRow<QueuedType> {
+  project: number;
+  project_id: string;
+  attempts_before: number;
+}
+
+/** The statements that move jobs; each move is one transaction. */
+export function jobMoves(prepare: Prepare): JobMoves {
+  return { claim: claimer(prepare), ...holder(prepare), retry: retrier(prepare) };
+}
+
+function claimer(prepare: Prepare): JobMoves['claim'] {
+  const due = prepare<DueRow>(
+    'find due job',
+    dueAbove(`${columns}, job.project, project_id, attempts_before`),
+  );
+  const take = prepare(
+    'claim job',
+    `UPDATE job SET status = 'processing', attempt = ?, lease = ?, due_ms = ?, started_ms = ?
+     WHERE project = ? AND job_id = ?`,
+  );
+  const giveUp = prepare(
+    'give up job',
+    `UPDATE job SET status = 'failed', lease = NULL, completed_ms = ?, error_summary = ?,
+       request = ${keptRequestSql}
+     WHERE project = ? AND job_id = ?`,
+  );
+  let served = 0; // the project
+  const next = (nowMs: number): DueRow | undefined => due.get(served, nowMs) ?? due.get(0, nowMs);
+  return (nowMs, lease) => {
+    for (let row = next(nowMs); row !== undefined; row = next(nowMs)) {
+      const { project, job_id: jobId } = row;
+      const attempt = row.status === 'processing' ? row.attempt + 1 : row.attempt;
+      if (attempt - row.attempts_before > limits.jobAttempts) {
+        giveUp.run(nowMs, `the worker was lost ${limits.jobAttempts} times`, project, jobId);
+        continue;
+      }
+      served = project;
+      take.run(attempt, lease.token, lease.untilMs, nowMs, project, jobId);
+      const claimed = { ...row, attempt, status: 'processing' as const, started_ms: nowMs };
+      const tries = attempt - row.attempts_before;
+      return {
+        ...jobOf(claimed),
+        request: row.request ?? '',
+        projectId: row.project_id,
+        lease: lease.token,
+        tries,
+      };
+    }
+    return null;
+  };
+}
+
+function holder(prepare: Prepare): Pick<JobMoves, 'renew' | 'fail'> {
+  const held = "WHERE project = ? AND job_id = ? AND lease = ? AND status = 'processing'";
+  const renew = prepare('renew job', `UPDATE job SET due_ms = ? ${held}`);
+  const fail = prepare(
+    'fail job',
+    `UPDATE job SET status = 'failed', lease = NULL, completed_ms = ?, error_summary = ?,
+       request = ${keptRequestSql} ${held}`,
+  );
+  const putBack = prepare(
+    'put job back',
+    `UPDATE job SET status = 'pending', lease = NULL, due_ms = ?, attempt = attempt + 1, attempts_before = attempts_before + ?,
+       error_summary = ? ${held}`,
+  );
+  return {
+    renew: (project, jobId, { token, untilMs }) => renew.run(untilMs, project, jobId, token).changes === 1,
+    fail: (project, jobId, { lease, errorSummary, atMs, retryAtMs, isExcused = false }) => {
+      const summary = errorSummary.slice(0, limits.jobErrorChars);
+      // Without the lease the job is another worker's: nothing to do.
+      if (retryAtMs === null) fail.run(atMs, summary, project, jobId, lease);
+      else putBack.run(retryAtMs, isExcused ? 1 : 0, summary, project, jobId, lease);
+    },
+  };
+}
+
+function retrier(prepare: Prepare): JobMoves['retry'] {
+  const find = prepare<JobRow>(
+    'find job',
+    `SELECT ${columns} FROM job WHERE project = ? AND job_id = ? AND ${isListed}`,
+  );
+  const retry = prepare(
+    'retry job',
+    `UPDATE job SET status = 'pending', attempt = attempt + 1, attempts_before = attempt, due_ms = ?,
+       started_ms = NULL, completed_ms = NULL, result = NULL, summary = NULL,
+       error_summary = NULL
+     WHERE project = ? AND job_id = ?`,
+  );
+  return (project, jobId, atMs) => {
+    const row = find.get(project, jobId);
+    if (row === undefined) throw new GovError('NOT_FOUND', `no job ${jobId}`);
+    if (row.status !== 'failed') {
+      throw new GovError('JOB_NOT_RETRYABLE', `expected a failed job, but ${jobId} is ${row.status}`);
+    }
+    if (row.request === null) {
+      throw new GovError(
+        'JOB_PAYLOAD_UNAVAILABLE',
+        `the request of job ${jobId} is no longer kept; send it anew`,
+      );
+    }
+    retry.run(atMs, project, jobId);
+    const after = find.get(project, jobId);
+    if (after === undefined) throw new Error(`job ${jobId} vanished inside a transaction`);
+    return jobOf(after);
+  };
+}

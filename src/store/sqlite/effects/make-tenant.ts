@@ -1,0 +1,171 @@
+/**
+ * New tenants, uses of credentials, the installation's own row. A tenant is judged before anything of it is written.
+ * Proven by `test/store/suite/tenancy/tenants.ts`, `test/store/suite/tenancy/projects.ts` and `test/store/suite/tenancy/keys.ts`.
+ */
+import { GovError } from '../../../contract/problems.ts';
+import type {
+  NewTenant,
+  Project,
+  StoredOrganization,
+  StoredProject,
+  StoredUser,
+  Use,
+} from '../../port/store.ts';
+import { minuteOf, organizationColumns, personColumns } from '../../rules/tenant-row.ts';
+import { judgeCaller } from '../../port/caller.ts';
+import { judgeTenant, nameKey } from '../../rules/tenants.ts';
+import { callerReader } from './caller.ts';
+import type { Value } from '../../file/connection.ts';
+import { homeFinder, homeMover } from './homes.ts';
+import { maxProject } from '../../file/position.ts';
+import { insertInto, type Prepare } from '../../file/statement.ts';
+import { keyInsert } from './tenants.ts';
+
+export interface TenantTasks {
+  /** Refuses a tenant that cannot be made, by look-ups alone. */
+  judge(tenant: NewTenant): void;
+  /** All rows but the logs, which are empty then. */
+  create(tenant: NewTenant): void;
+  /** The project whose log is told what changes of this one, null where there is none beside it. */
+  homeBeside(projectId: string): string | null;
+  claim(text: string): string;
+  used(uses: readonly Use[]): void;
+}
+
+export interface TenantTaskParts {
+  readonly prepare: Prepare;
+  /** A new project with empty logs; answers its number. */
+  readonly createProject: (project: Project) => number;
+}
+
+export function tenantTasks({ prepare, createProject }: TenantTaskParts): TenantTasks {
+  const organization = organizationInsert(prepare);
+  const person = personInsert(prepare);
+  const profile = profileInsert(prepare);
+  const addKey = keyInsert(prepare);
+  const moveHomes = homeMover(prepare);
+  return {
+    judge: judgment(prepare),
+    create: ({ organization: made, user, projects }) => {
+      if (made !== null) organization(made);
+      if (user !== null) person(user);
+      for (const { stored, keys } of projects) {
+        const no = createProject(stored.project);
+        profile(no, stored);
+        for (const key of keys) addKey(no, key);
+        moveHomes(no);
+      }
+    },
+    homeBeside: homeFinder(prepare),
+    claim: claim(prepare),
+    used: used(prepare),
+  };
+}
+
+function judgment(prepare: Prepare): (tenant: NewTenant) => void {
+  const person = prepare('find person', 'SELECT 1 FROM person WHERE issuer = ? AND subject = ?');
+  const count = prepare<{ n: number }>(
+    'count projects',
+    'SELECT count(*) AS n FROM project_profile WHERE organization_id = ? AND deleted_ms IS NULL',
+  );
+  const name = prepare(
+    'find project name',
+    `SELECT 1 FROM project_profile
+     WHERE organization_id = ? AND environment = ? AND name_key = ? AND deleted_ms IS NULL`,
+  );
+  const refuseNumbers = numberJudgment(prepare);
+  const caller = callerReader(prepare);
+  return (tenant) => {
+    const { by } = tenant;
+    if (by !== null) judgeCaller(caller(by.credential), by);
+    const { organization, user, projects } = tenant;
+    const organizationId = organization?.organizationId ?? projects[0]?.stored.project.organizationId ?? null;
+    judgeTenant(tenant, {
+      userExists: user !== null && person.get(user.issuer, user.subject) !== undefined,
+      projects: count.get(organizationId)?.n ?? 0,
+      isNameTaken: (environment, key) => name.get(organizationId, environment, key) !== undefined,
+    });
+    refuseNumbers(projects);
+  };
+}
+
+/** Whether each project is new, and gets a number. */
+function numberJudgment(prepare: Prepare): (projects: NewTenant['projects']) => void {
+  const known = prepare('find project', 'SELECT 1 FROM project WHERE project_id = ?');
+  const newest = prepare<{ no: number | null }>('newest project', 'SELECT max(project) AS no FROM project');
+  return (projects) => {
+    for (const { stored } of projects) {
+      const { projectId } = stored.project;
+      if (known.get(projectId) === undefined) continue;
+      throw new GovError('CONFLICT', `expected a new project, but ${projectId} exists`);
+    }
+    if ((newest.get()?.no ?? 0) + projects.length <= maxProject) return;
+    throw new GovError(
+      'CONFLICT',
+      `expected at most ${maxProject} projects in one database file, got one more; ` +
+        'the operator of the service may move it to PostgreSQL',
+    );
+  };
+}
+
+function organizationInsert(prepare: Prepare): (made: StoredOrganization) => void {
+  const insert = insertInto(prepare, 'organization', organizationColumns);
+  return ({ organizationId, name, customerId, home, createdMs }) => {
+    insert.run(organizationId, name, customerId, home.production, home.sandbox, createdMs);
+  };
+}
+
+function personInsert(prepare: Prepare): (made: StoredUser) => void {
+  const insert = insertInto(prepare, 'person', personColumns);
+  return ({ userId, organizationId, issuer, subject, email, name, createdMs }) => {
+    insert.run(userId, organizationId, issuer, subject, email, name, createdMs);
+  };
+}
+
+function profileInsert(prepare: Prepare): (project: number, made: StoredProject) => void {
+  const insert = insertInto(prepare, 'project_profile', [
+    'project',
+    'organization_id',
+    'environment',
+    'name',
+    'name_key',
+    'settings',
+    'quotas',
+    'created_ms',
+    'updated_ms',
+    'deleted_ms',
+  ]);
+  return (no, { project, name, settings, quotas, createdMs, updatedMs, deletedMs }) => {
+    const values: Value[] = [project.organizationId, project.environment, name, nameKey(name), settings];
+    insert.run(no, ...values, JSON.stringify(quotas), createdMs, updatedMs, deletedMs);
+  };
+}
+
+function claim(prepare: Prepare): (text: string) => string {
+  const keep = prepare('claim installation', 'INSERT INTO installation VALUES (1, ?) ON CONFLICT DO NOTHING');
+  const find = prepare<{ text: string }>('find installation', 'SELECT text FROM installation');
+  return (text) => {
+    keep.run(text);
+    return find.get()?.text ?? text;
+  };
+}
+
+function used(prepare: Prepare): (uses: readonly Use[]) => void {
+  const key = prepare(
+    'note use of api key',
+    `UPDATE api_key SET last_used_ms = ?
+     WHERE project = (SELECT project FROM project WHERE project_id = ?) AND key_id = ?
+       AND coalesce(last_used_ms, 0) < ?`,
+  );
+  const session = prepare(
+    'note use of session',
+    'UPDATE session SET last_used_ms = ? WHERE digest = ? AND last_used_ms < ? AND ended_ms IS NULL',
+  );
+  return (uses) => {
+    for (const use of uses) {
+      const minute = minuteOf(use.atMs);
+      if ('digest' in use) session.run(minute, use.digest, minute);
+      else key.run(minute, use.projectId, use.keyId, minute);
+    }
+  };
+}

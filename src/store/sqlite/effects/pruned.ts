@@ -1,0 +1,47 @@
+/** The rows that go when events are pruned. */
+import { prunableSql } from '../../../core/decided/prune.ts';
+import { comparesSql } from '../../erasure/withdrawn.ts';
+import { positionOf } from '../../file/position.ts';
+import type { Prepare } from '../../file/statement.ts';
+
+/** Drops the events of [from, to), which a gov.prune/1 leaf covers: the triggers see to that. */
+export type DropPruned = (project: number, range: { readonly from: number; readonly to: number }) => void;
+
+export function prunedDropper(prepare: Prepare): DropPruned {
+  const range = 'position >= ? AND position < ?';
+  const bodies = prepare(
+    'drop pruned bodies',
+    `DELETE FROM body WHERE ${range}
+       AND EXISTS (SELECT 1 FROM leaf WHERE leaf.position = body.position AND ${prunableSql('leaf.record')})`,
+  );
+  const leaves = prepare(
+    'drop pruned leaves',
+    `DELETE FROM leaf WHERE ${range} AND ${prunableSql('record')}`,
+  );
+  const clients = prepare(
+    'drop pruned client events',
+    'DELETE FROM client_event WHERE project = ? AND idx >= ? AND idx < ?',
+  );
+  const subjects = prepare(
+    'drop pruned subjects',
+    'DELETE FROM subject WHERE project = ? AND idx >= ? AND idx < ?',
+  );
+  const within = 'FROM run WHERE run.project = ? AND first_index < ? AND last_index >= ?';
+  const newest = `(SELECT '{"erasedBy":' || max(leaf_index) || '}' FROM prune WHERE project = ?)`;
+  const results = prepare(
+    'withdraw results of pruned runs',
+    // those that an erasure withdrew too: what it names is gone, and shows nothing any more
+    `UPDATE job SET result = ${newest} WHERE project = ? AND type = 'replay' AND status = 'completed' AND result <> ${newest}
+       AND (run_id IN (SELECT run_id ${within}) OR (${comparesSql} AND EXISTS (SELECT 1 ${within}
+         AND instr(job.request, '{"compareRunId":' || json_quote(run.run_id)) = 1)))`,
+  );
+  return (project, { from, to }) => {
+    const runs = [project, to, from];
+    results.run(project, project, project, ...runs, ...runs);
+    const places = [positionOf(project, from), positionOf(project, to)];
+    bodies.run(...places);
+    leaves.run(...places);
+    clients.run(project, from, to);
+    subjects.run(project, from, to);
+  };
+}

@@ -1,0 +1,147 @@
+/** Writes beside the log: projects, keys, jobs, checkpoints, staged graph rows, and what is swept. */
+import { limits } from '../../../contract/limits.ts';
+import { GovError } from '../../../contract/problems.ts';
+import { emptyRoot } from '../../../core/merkle/tree.ts';
+import type { ApiKeyRow, Cosignature, GraphPart, Project } from '../../port/store.ts';
+import { keyColumns, keyValues } from '../../rules/tenant-row.ts';
+import { sessionKeptMs } from '../../rules/tenants.ts';
+import { comparesSql } from '../../erasure/withdrawn.ts';
+import { exportTasks, type ExportTasks } from './exports.ts';
+import { prunedDropper, type DropPruned } from './pruned.ts';
+import type { Prepare } from '../../file/statement.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** Rows swept in one transaction. */
+const sweepRows = 1000;
+
+export interface Note {
+  readonly tree: number;
+  readonly size: number;
+  readonly root: Uint8Array;
+  readonly note: string;
+}
+
+export interface Cosigned {
+  readonly tree: number;
+  readonly size: number;
+  readonly cosignatures: readonly Cosignature[];
+}
+
+export interface TaskStatements extends ExportTasks {
+  /** With empty logs; answers its number. */
+  createProject(project: Project): number;
+  saveApiKey(project: number, key: ApiKeyRow): void;
+  stageGraphPart(project: number, graphId: string, part: GraphPart): void;
+  saveNote(project: number, note: Note): void;
+  saveCosignatures(project: number, cosigned: Cosigned): void;
+  readonly dropPruned: DropPruned;
+  /** Drops the requests of jobs that ended long ago. */
+  sweepRequests(nowMs: number): void;
+  /** Drops sessions that ran out long ago. */
+  sweepSessions(nowMs: number): void;
+  /** Drops some kept answers that are past their time; false once nothing is left. */
+  sweepAnswers(nowMs: number): boolean;
+  /** Drops rows of graphs that were never logged. */
+  sweepStaged(): void;
+}
+
+export function taskStatements(prepare: Prepare): TaskStatements {
+  return {
+    ...projectTasks(prepare),
+    ...sweepTasks(prepare),
+    ...exportTasks(prepare),
+    dropPruned: prunedDropper(prepare),
+  };
+}
+
+function projectTasks(
+  prepare: Prepare,
+): Pick<TaskStatements, 'createProject' | 'saveApiKey' | 'stageGraphPart' | 'saveNote' | 'saveCosignatures'> {
+  const known = prepare('find project', 'SELECT 1 FROM project WHERE project_id = ?');
+  const project = prepare<{ project: number }>(
+    'create project',
+    `INSERT INTO project (project_id, organization_id, environment, audit_origin, metering_origin)
+     VALUES (?, ?, ?, ?, ?) RETURNING project`,
+  );
+  const head = prepare(
+    'create head',
+    'INSERT INTO head (project, tree, size, root, last_ms) VALUES (?, ?, 0, ?, 0)',
+  );
+  const changed = keyColumns.filter((column) => column !== 'key_id');
+  const key = prepare(
+    'save api key',
+    `INSERT INTO api_key (project, ${keyColumns.join(', ')}) VALUES (?${', ?'.repeat(keyColumns.length)})
+     ON CONFLICT (project, key_id) DO UPDATE SET ${changed.map((each) => `${each} = excluded.${each}`).join(', ')}`,
+  );
+  const part = prepare(
+    'stage graph part',
+    'INSERT INTO graph_part (project, graph_id, list, part, items) VALUES (?, ?, ?, ?, ?)',
+  );
+  const note = prepare(
+    'save checkpoint',
+    'INSERT INTO checkpoint (project, tree, size, root, note) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  );
+  const cosignature = prepare(
+    'save cosignature',
+    'INSERT INTO cosignature (project, tree, size, key, line) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  );
+  return {
+    createProject: ({ projectId, organizationId, environment, auditOrigin, meteringOrigin }) => {
+      if (known.get(projectId) !== undefined) {
+        throw new GovError('CONFLICT', `expected a new project, but ${projectId} exists`);
+      }
+      const row = project.get(projectId, organizationId, environment, auditOrigin, meteringOrigin);
+      if (row === undefined) throw new Error(`expected a number for ${projectId}, got none`);
+      for (const tree of [0, 1]) head.run(row.project, tree, emptyRoot);
+      return row.project;
+    },
+    saveApiKey: (no, made) => {
+      key.run(no, ...keyValues(made));
+    },
+    stageGraphPart: (no, graphId, { list, part: number, items }) => {
+      part.run(no, graphId, list, number, items);
+    },
+    saveNote: (no, { tree, size, root, note: text }) => {
+      note.run(no, tree, size, root, text);
+    },
+    saveCosignatures: (no, { tree, size, cosignatures }) => {
+      for (const { key: by, line } of cosignatures) cosignature.run(no, tree, size, by, line);
+    },
+  };
+}
+
+function sweepTasks(
+  prepare: Prepare,
+): Pick<TaskStatements, 'sweepRequests' | 'sweepSessions' | 'sweepAnswers' | 'sweepStaged'> {
+  // Answers are numbered in the order of their time, near enough: the oldest come first.
+  const answers = prepare(
+    'sweep answers',
+    `DELETE FROM idempotency WHERE at_ms < ?
+       AND seq IN (SELECT seq FROM idempotency ORDER BY seq LIMIT ${sweepRows})`,
+  );
+  const requests = prepare(
+    'sweep job requests',
+    `UPDATE job SET request = NULL
+     WHERE request IS NOT NULL AND status IN ('completed', 'failed') AND completed_ms < ? AND NOT ${comparesSql}`,
+  );
+  const sessions = prepare('sweep sessions', 'DELETE FROM session WHERE expires_ms < ?');
+  const staged = prepare(
+    'sweep staged parts',
+    `DELETE FROM graph_part WHERE NOT EXISTS (
+       SELECT 1 FROM graph g WHERE g.project = graph_part.project AND g.graph_id = graph_part.graph_id)`,
+  );
+  return {
+    sweepRequests: (nowMs) => {
+      requests.run(nowMs - limits.jobRequestDays * dayMs);
+    },
+    sweepSessions: (nowMs) => {
+      sessions.run(nowMs - sessionKeptMs);
+    },
+    sweepAnswers: (nowMs) => answers.run(nowMs - limits.idempotencyHours * hourMs).changes > 0,
+    sweepStaged: () => {
+      staged.run();
+    },
+  };
+}

@@ -1,0 +1,90 @@
+/** The reading half of the store over one connection; worker threads open their own. */
+import { dirname } from 'node:path';
+import type { GovError } from '../../../contract/problems.ts';
+import type { StoreReader } from '../../port/store.ts';
+import { approvalReads } from '../effects/approvals.ts';
+import { sealWith } from '../../file/body-seal.ts';
+import type { Connection } from '../../file/connection.ts';
+import { decidedReads } from './decided.ts';
+import { troubleOf } from '../../file/faults.ts';
+import { exportReads } from '../effects/exports.ts';
+import { storeFiles } from '../../file/paths.ts';
+import { jobReads } from '../effects/jobs.ts';
+import { policyReads } from '../effects/policies.ts';
+import { meterReads } from './meter.ts';
+import { eventReads } from './events.ts';
+import { leafReads, projectNumbers } from './leaves.ts';
+import { runReads } from './runs.ts';
+import { telemetryReads } from './planes.ts';
+import { tenantReads } from './tenants.ts';
+import { workReads } from './work.ts';
+import { connectReader } from '../../file/reader.ts';
+import { readSubjects } from '../../file/subjects.ts';
+
+export function storeReader(db: Connection): StoreReader {
+  const numberOf = projectNumbers(db);
+  return {
+    ...leafReads(db, numberOf),
+    ...meterReads(db, numberOf),
+    ...eventReads(db, numberOf),
+    ...runReads(db, numberOf),
+    ...workReads(db, numberOf),
+    ...decidedReads(db, numberOf),
+    ...policyReads(db, numberOf),
+    ...approvalReads(db, numberOf),
+    ...jobReads(db, numberOf),
+    ...tenantReads(db, numberOf),
+    ...telemetryReads(db, numberOf),
+    ...exportReads(db, numberOf),
+  };
+}
+
+export interface Watcher {
+  /** Told of a storage error; answers what the caller gets. */
+  readonly failed: (error: unknown) => GovError;
+  /** Told of each other fault, with the project that was read of. */
+  readonly note: (error: unknown, projectId: string) => void;
+}
+
+/**
+ * The same reader, but a storage error of a read is told to `failed` before the caller gets the problem it
+ * answers: a file that cannot be read is not written to either. A single altered leaf does not stop writing.
+ */
+export function watchedReader(reader: StoreReader, { failed, note }: Watcher): StoreReader {
+  const watch =
+    <Values extends unknown[], Result>(read: (...values: Values) => Promise<Result>) =>
+    async (...values: Values): Promise<Result> => {
+      try {
+        return await read(...values);
+      } catch (error) {
+        if (troubleOf(error) === 'fault') throw failed(error);
+        // only verbs that begin with their project read leaves
+        note(error, String(values[0]));
+        throw error;
+      }
+    };
+  const { graphParts, ...promises } = reader;
+  const watched = Object.entries(promises).map(([name, read]) => [
+    name,
+    watch(read as () => Promise<unknown>),
+  ]);
+  // The same names with functions of the same types: `watch` keeps both.
+  return { ...(Object.fromEntries(watched) as typeof promises), graphParts };
+}
+
+/** Whole runs are read in order: a page is hardly ever needed again. */
+const streamCacheKiB = 4096;
+
+/** A reader of the database file `path`, for worker threads and checks. */
+export function openReader(path: string, masterKey?: Uint8Array): StoreReader & { close(): void } {
+  const db = connectReader(path, streamCacheKiB);
+  const subjects = masterKey === undefined ? null : readSubjects(storeFiles(dirname(path)).subjects);
+  sealWith(db, masterKey, subjects);
+  return {
+    ...storeReader(db),
+    close: () => {
+      db.close();
+      subjects?.close();
+    },
+  };
+}

@@ -1,0 +1,192 @@
+/**
+ * The SQLite engine of the store port: one writer connection with group commit, in a thread of its own where a
+ * plane serves, one reader connection, a second file for signed heads, a lock that ends with the process.
+ * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/write/thread.alone.test.ts` (the store suite) and the other tests beside them.
+ */
+import Database from 'better-sqlite3';
+import { basename } from 'node:path';
+import { limits } from '../../contract/limits.ts';
+import type { GovError } from '../../contract/problems.ts';
+import type { Store } from '../port/store.ts';
+import { checkpointSaver } from './write/checkpoints.ts';
+import { openEngine, type Engine } from './write/engine.ts';
+import { dueJobs } from './effects/jobs.ts';
+import { openParts, type OpenOptions, type Parts } from './open.ts';
+import { storeFiles } from '../file/paths.ts';
+import { RandomPool } from '../append/random.ts';
+import { storeReader, watchedReader } from './read/reader.ts';
+import { Notices } from '../append/notices.ts';
+import { projectNumbers } from './read/leaves.ts';
+import { watchFiles } from './upkeep/moved.ts';
+import { openReserve } from './upkeep/reserve.ts';
+import { preparer } from '../file/statement.ts';
+import { taskStatements } from './effects/tasks.ts';
+import { ThreadEngine } from './write/thread-engine.ts';
+import { unsignedFinder } from './write/unsigned.ts';
+import { treeNumber } from '../append/trees.ts';
+import type { OfProject } from './write/operations.ts';
+
+export type { Faults } from '../file/faults.ts';
+export { openReader } from './read/reader.ts';
+export { compactStore, type Compacted, type CompactProgress } from './upkeep/compact.ts';
+export { isRewriteDue } from './upkeep/rewrite.ts';
+
+/** How often a full disk is asked again. */
+const probeMs = 1000;
+
+export interface StoreOptions extends OpenOptions {
+  readonly clock: { now(): number };
+  /** Writes in a thread of its own, which has its own randomness; else in this one. */
+  readonly thread?: boolean;
+  /** Cryptographic randomness: event ids, nonces, leases. */
+  readonly randomBytes: (size: number) => Buffer;
+  /** Space kept for a full disk; `limits.diskReserveBytes` where absent, none with 0. */
+  readonly reserveBytes?: number;
+  /** Once, when writing stopped for good: the host drains, and exits with 74. */
+  readonly onFault?: (error: GovError) => void;
+}
+
+export interface SqliteStore extends Store {
+  /** Asks whether a full disk has space again, as happens every second by itself; true when writable. */
+  probe(): boolean;
+  /** Takes note of an altered leaf of a project that a reader in another thread met, where the error says so. */
+  note(error: unknown, projectId: string): void;
+}
+
+/** Opens the store in a directory, which is made where it is absent. Throws as `openParts` does. */
+export function openStore(options: StoreOptions): SqliteStore {
+  const parts = openParts(options);
+  try {
+    return assemble(parts, options);
+  } catch (error) {
+    parts.close();
+    throw error;
+  }
+}
+
+function assemble(parts: Parts, options: StoreOptions): SqliteStore {
+  const reserve = openReserve(
+    storeFiles(options.dataDir).reserve,
+    options.reserveBytes ?? limits.diskReserveBytes,
+  );
+  let probing: NodeJS.Timeout | undefined;
+  const probe = (): boolean => {
+    if (engine.trouble?.code !== 'STORAGE_FULL') return engine.trouble === null;
+    if (!reserve.refill()) return false;
+    clearInterval(probing);
+    engine.heal();
+    return true;
+  };
+  const engine = startEngine(parts, options, () => {
+    reserve.release();
+    clearInterval(probing);
+    probing = setInterval(probe, probeMs).unref();
+  });
+  if (!reserve.fill()) options.onWarning?.('the disk has too little space left to keep a reserve');
+  const notices = new Notices((text) => options.onWarning?.(text));
+  const { main, heads, subjects } = storeFiles(options.dataDir);
+  const watched = [main, heads, ...(parts.subjects === null ? [] : [subjects])];
+  const unwatch = watchFiles(watched, (path) => {
+    const replaced = `database_replaced: ${basename(path)} was removed or replaced while it was in use`;
+    notices.add(replaced);
+    engine.report(new Database.SqliteError(replaced, 'SQLITE_READONLY_DBMOVED'));
+  });
+  const note: SqliteStore['note'] = (error, projectId) => notices.note(error, projectId);
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    unwatch();
+    await engine.drain();
+    clearInterval(probing);
+    parts.reading.close(); // so that the writing connection is the last one, which removes the log
+    parts.subjects?.reading.close();
+    try {
+      await engine.close();
+    } finally {
+      parts.close();
+    }
+  };
+  return {
+    ...watchedReader(storeReader(parts.reading), { failed: (error) => engine.report(error), note }),
+    ...writes(parts, engine, new RandomPool(options.randomBytes)),
+    probe,
+    note,
+    condition: () => conditionOf(engine, notices),
+    close: () => (closing ??= close()),
+  };
+}
+
+/** In a thread the engine opens a connection of its own: this one was for what had to be right before. */
+function startEngine(parts: Parts, options: StoreOptions, filled: () => void): Engine {
+  const { clock, randomBytes, faults, onFault } = options;
+  const stopped = (error: GovError): void => onFault?.(error);
+  const warn = (text: string): void => options.onWarning?.(text);
+  taskStatements(preparer(parts.writing, faults)).sweepStaged();
+  if (options.thread === true) {
+    parts.writing.close();
+    parts.subjects?.writing.close();
+    const path = storeFiles(options.dataDir).main;
+    const { masterKey } = options;
+    return new ThreadEngine({ path, masterKey, clock, stopped, filled, warn, started: faults?.started });
+  }
+  return openEngine({ db: parts.writing, clock, randomBytes, faults, stopped, filled, warn });
+}
+
+function conditionOf({ trouble, queued }: Engine, notices: Notices): ReturnType<Store['condition']> {
+  const reasons = trouble === null ? [] : [`${trouble.code.toLowerCase()}: ${trouble.message}`];
+  return { writable: trouble === null, reasons: [...reasons, ...notices.reasons], queued };
+}
+
+type Writes = Omit<Store, keyof ReturnType<typeof storeReader> | 'condition' | 'close'>;
+
+function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): Writes {
+  const numberOf = projectNumbers(reading);
+  const of = (projectId: string): OfProject => ({ projectId, project: numberOf(projectId) });
+  const isDue = dueJobs(reading);
+  return {
+    append: (request) => engine.write({ verb: 'append', request }),
+    createProject: (project, genesis) => engine.write({ verb: 'createProject', project, genesis }),
+    createTenant: (tenant) => engine.write({ verb: 'createTenant', tenant }),
+    claimInstallation: (text) => engine.write({ verb: 'claimInstallation', text }),
+    used: (uses) => engine.write({ verb: 'used', uses }),
+    stageGraphPart: async (projectId, graphId, part) =>
+      engine.write({ verb: 'stageGraphPart', ...of(projectId), graphId, part }),
+    saveCheckpoint: checkpointSaver({
+      reading,
+      heads,
+      numberOf,
+      save: (of, saved) => engine.write({ verb: 'saveNote', ...of, note: saved }),
+      trouble: () => engine.trouble,
+      failed: (error) => engine.report(error),
+    }),
+    saveCosignatures: async (projectId, tree, size, cosignatures) =>
+      engine.write({
+        verb: 'saveCosignatures',
+        ...of(projectId),
+        tree: treeNumber(tree),
+        size,
+        cosignatures,
+      }),
+    unsigned: unsignedFinder(reading),
+    claimJob: async (nowMs, leaseMs) => {
+      if (!isDue(nowMs)) return null;
+      const lease = { token: random.bytes(16).toString('base64url'), untilMs: nowMs + leaseMs };
+      return engine.write({ verb: 'claimJob', nowMs, lease });
+    },
+    renewJob: async (projectId, jobId, token, untilMs) =>
+      engine.write({ verb: 'renewJob', ...of(projectId), jobId, lease: { token, untilMs } }),
+    failJob: async (projectId, jobId, failure) =>
+      engine.write({ verb: 'failJob', ...of(projectId), jobId, failure }),
+    retryJob: async (projectId, jobId, atMs) =>
+      engine.write({ verb: 'retryJob', ...of(projectId), jobId, atMs }),
+    saveApiKey: async (key) => engine.write({ verb: 'saveApiKey', ...of(key.projectId), key }),
+    expireExport: async (projectId, exportId, atMs) =>
+      engine.write({ verb: 'expireExport', ...of(projectId), exportId, atMs }),
+    markExportRemoved: async (projectId, exportId) =>
+      engine.write({ verb: 'markExportRemoved', ...of(projectId), exportId }),
+    dropPruned: async (projectId, range) => engine.write({ verb: 'dropPruned', ...of(projectId), range }),
+    sweep: async (nowMs) => {
+      await engine.write({ verb: 'sweepOld', nowMs });
+      while (await engine.write({ verb: 'sweepAnswers', nowMs }));
+    },
+  };
+}

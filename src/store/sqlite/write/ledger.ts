@@ -1,0 +1,146 @@
+/** Reads what the writer knows of a project (`src/store/append/ledger.ts`) from the tables. */
+import { GovError } from '../../../contract/problems.ts';
+import { zeroTotals, type Totals } from '../../../core/plane/metering.ts';
+import { TileEdge } from '../../../core/merkle/tile.ts';
+import type { Ledger, RunState } from '../../append/ledger.ts';
+import { baseOf, type Period } from '../../append/quota.ts';
+import type { TreeName } from '../../port/store.ts';
+import { treeNumber } from '../../append/trees.ts';
+import type { Connection, Value } from '../../file/connection.ts';
+import { newestReader } from '../read/newest.ts';
+import { positionOf } from '../../file/position.ts';
+import type { Prepare } from '../../file/statement.ts';
+import { tileReader } from '../../file/tiles.ts';
+
+interface RunRow {
+  run_no: number;
+  events: number;
+  first_index: number;
+  last_index: number;
+  first_ms: number;
+  last_ms: number;
+  last_server_ms: number;
+  ai_system_id: string | null;
+}
+
+export type RunReader = (project: number, runId: string) => RunState | null;
+
+export function runReader(prepare: Prepare): RunReader {
+  const select = prepare<RunRow>(
+    'find run',
+    `SELECT run_no, events, first_index, last_index, first_ms, last_ms, last_server_ms, ai_system_id
+     FROM run WHERE project = ? AND run_id = ?`,
+  );
+  return (project, runId) => {
+    const row = select.get(project, runId);
+    if (row === undefined) return null;
+    return {
+      no: row.run_no,
+      runId,
+      events: row.events,
+      firstIndex: row.first_index,
+      lastIndex: row.last_index,
+      firstMs: row.first_ms,
+      lastMs: row.last_ms,
+      lastServerMs: row.last_server_ms,
+      aiSystemId: row.ai_system_id,
+    };
+  };
+}
+
+interface HeadRow {
+  size: number;
+  root: Buffer;
+  last_ms: number;
+}
+
+interface OpenTree {
+  readonly edge: TileEdge;
+  readonly lastMs: number;
+}
+
+/** Reads a project's state. NOT_FOUND without such a project; STORAGE_FAULT where head and tiles disagree. */
+export type LedgerReader = (projectId: string) => Ledger;
+
+export function ledgerReader(db: Connection, prepare: Prepare): LedgerReader {
+  const project = prepare<{ no: number }>(
+    'read project',
+    'SELECT project AS no FROM project WHERE project_id = ?',
+  );
+  const types = prepare<{ name: string; type_no: number }>(
+    'read event types',
+    'SELECT name, type_no FROM event_type WHERE project = ?',
+  );
+  const profile = prepare<{ ms: number }>(
+    'read revision',
+    'SELECT updated_ms AS ms FROM project_profile WHERE project = ?',
+  );
+  const openTree = treeOpener(db, prepare);
+  const totals = totalsReader(db);
+  const period = periodReader(prepare);
+  const newest = newestReader(db);
+  return (projectId) => {
+    const no = project.get(projectId)?.no;
+    if (no === undefined) throw new GovError('NOT_FOUND', `no project ${projectId} in this store`);
+    const audit = openTree(no, 'audit');
+    const metering = openTree(no, 'metering');
+    return {
+      no,
+      audit: audit.edge,
+      metering: metering.edge,
+      lastMs: Math.max(audit.lastMs, metering.lastMs),
+      totals: totals(no, metering.edge.size),
+      period: period(no),
+      policyIndex: newest(no, 'gov.policy/1'),
+      configIndex: newest(no, 'gov.config/1'),
+      revisedMs: profile.get(no)?.ms ?? null,
+      runs: new Map(),
+      types: new Map(types.all(no).map(({ name, type_no }) => [name, type_no])),
+    };
+  };
+}
+
+function periodReader(prepare: Prepare): (project: number) => Period | null {
+  const select = prepare<{ month: string; base: string }>(
+    'read period',
+    'SELECT month, base FROM period WHERE project = ? ORDER BY month DESC LIMIT 1',
+  );
+  return (project) => {
+    const row = select.get(project);
+    return row === undefined ? null : { month: row.month, base: baseOf(row.base) };
+  };
+}
+
+function treeOpener(db: Connection, prepare: Prepare): (project: number, tree: TreeName) => OpenTree {
+  const heads = prepare<HeadRow>(
+    'read head',
+    'SELECT size, root, last_ms FROM head WHERE project = ? AND tree = ?',
+  );
+  const read = tileReader(db);
+  return (project, tree) => {
+    const head = heads.get(project, treeNumber(tree));
+    if (head === undefined)
+      throw new GovError('STORAGE_FAULT', `project ${project} has no ${tree} head; run fsck`);
+    const edge = TileEdge.from(head.size, (level, index) => read(project, tree, { level, index }));
+    if (!edge.root().equals(head.root)) {
+      throw new GovError(
+        'STORAGE_FAULT',
+        `the ${tree} tiles do not lead to the head at size ${head.size}; run fsck`,
+      );
+    }
+    return { edge, lastMs: head.last_ms };
+  };
+}
+
+/** Totals after the newest of `size` metering leaves. */
+export function totalsReader(db: Connection): (project: number, size: number) => Totals {
+  const select = db.prepare<Value[], { record: string }>('SELECT record FROM meter WHERE position = ?');
+  return (project, size) => {
+    if (size === 0) return zeroTotals;
+    const row = select.get(positionOf(project, size - 1));
+    if (row === undefined) {
+      throw new GovError('STORAGE_FAULT', `metering leaf ${size - 1} is missing; run fsck`);
+    }
+    return (JSON.parse(row.record) as { totals: Totals }).totals;
+  };
+}

@@ -1,0 +1,249 @@
+/**
+ * The writes of a store as plain data, since they may cross to the thread that does them, and what each does in
+ * its transaction. Proven by the store suite.
+ */
+import type { LeafDraft } from '../../../core/event/record.ts';
+import type {
+  ApiKeyRow,
+  AppendOutcome,
+  AppendRequest,
+  ClaimedJob,
+  Created,
+  GraphPart,
+  NewTenant,
+  Project,
+  StoredJob,
+  Use,
+} from '../../port/store.ts';
+import { draftBytes, requestBytes } from '../../port/request-bytes.ts';
+import { troubleOf } from '../../file/faults.ts';
+import type { JobFailure, JobMoves } from '../effects/jobs.ts';
+import type { CommitSequencer } from './sequencer.ts';
+import type { Cosigned, Note, TaskStatements } from '../effects/tasks.ts';
+import type { TenantTasks } from '../effects/make-tenant.ts';
+import { Torn, type Work } from './writer.ts';
+
+interface Lease {
+  readonly token: string;
+  readonly untilMs: number;
+}
+
+/** A project by its number as well, which is not to be looked up in a transaction. */
+export interface OfProject {
+  readonly projectId: string;
+  readonly project: number;
+}
+
+interface Inputs {
+  append: { readonly request: AppendRequest };
+  createProject: { readonly project: Project; readonly genesis: LeafDraft };
+  createTenant: { readonly tenant: NewTenant };
+  claimInstallation: { readonly text: string };
+  used: { readonly uses: readonly Use[] };
+  stageGraphPart: OfProject & { readonly graphId: string; readonly part: GraphPart };
+  saveNote: OfProject & { readonly note: Note };
+  saveCosignatures: OfProject & Cosigned;
+  claimJob: { readonly nowMs: number; readonly lease: Lease };
+  renewJob: OfProject & { readonly jobId: string; readonly lease: Lease };
+  failJob: OfProject & { readonly jobId: string; readonly failure: JobFailure };
+  retryJob: OfProject & { readonly jobId: string; readonly atMs: number };
+  saveApiKey: OfProject & { readonly key: ApiKeyRow };
+  expireExport: OfProject & { readonly exportId: string; readonly atMs: number };
+  markExportRemoved: OfProject & { readonly exportId: string };
+  dropPruned: OfProject & { readonly range: { readonly from: number; readonly to: number } };
+  sweepOld: { readonly nowMs: number };
+  sweepAnswers: { readonly nowMs: number };
+}
+
+interface Results extends Record<keyof Inputs, unknown> {
+  append: AppendOutcome;
+  createProject: void;
+  createTenant: Created;
+  claimInstallation: string;
+  used: void;
+  stageGraphPart: void;
+  saveNote: void;
+  saveCosignatures: void;
+  claimJob: ClaimedJob | null;
+  renewJob: boolean;
+  failJob: void;
+  retryJob: StoredJob;
+  saveApiKey: void;
+  expireExport: void;
+  markExportRemoved: void;
+  dropPruned: void;
+  sweepOld: void;
+  sweepAnswers: boolean;
+}
+
+export type Verb = keyof Inputs;
+export type WriteOf<Name extends Verb> = { readonly verb: Name } & Inputs[Name];
+export type Write = { [Name in Verb]: WriteOf<Name> }[Verb];
+export type ResultOf<Name extends Verb> = Results[Name];
+
+export interface WriteStatements {
+  readonly sequencer: CommitSequencer;
+  readonly tasks: TaskStatements;
+  readonly jobs: JobMoves;
+  readonly tenants: TenantTasks;
+}
+
+/** The write as the writer takes it; its result is `ResultOf` its verb. */
+export const workOf = (write: Write, statements: WriteStatements): Work<unknown> => ({
+  projectId: projectOf(write),
+  bytes: bytesOf(write),
+  isolated: write.verb === 'append' ? isIsolated(write.request) : write.verb !== 'createTenant',
+  run: () => perform(write, statements),
+});
+
+function perform(write: Write, statements: WriteStatements): Results[Verb] {
+  const { sequencer, tasks, jobs, tenants } = statements;
+  switch (write.verb) {
+    case 'append':
+      return append(write.request, statements);
+    case 'createProject':
+      tasks.createProject(write.project);
+      sequencer.append(unmetered(write.project.projectId, [write.genesis]));
+      return undefined;
+    case 'createTenant':
+      return createTenant(write.tenant, statements);
+    case 'claimInstallation':
+      return tenants.claim(write.text);
+    case 'used':
+      return tenants.used(write.uses);
+    case 'stageGraphPart':
+      return tasks.stageGraphPart(write.project, write.graphId, write.part);
+    case 'saveNote':
+      return tasks.saveNote(write.project, write.note);
+    case 'saveCosignatures':
+      return tasks.saveCosignatures(write.project, write);
+    case 'claimJob':
+      return jobs.claim(write.nowMs, write.lease);
+    case 'renewJob':
+      return jobs.renew(write.project, write.jobId, write.lease);
+    case 'failJob':
+      return jobs.fail(write.project, write.jobId, write.failure);
+    case 'retryJob':
+      return jobs.retry(write.project, write.jobId, write.atMs);
+    case 'saveApiKey':
+      return tasks.saveApiKey(write.project, write.key);
+    case 'expireExport':
+      return tasks.expireExport(write.project, write.exportId, write.atMs);
+    case 'markExportRemoved':
+      return tasks.markExportRemoved(write.project, write.exportId);
+    case 'dropPruned':
+      return tasks.dropPruned(write.project, write.range);
+    case 'sweepOld':
+      tasks.sweepRequests(write.nowMs);
+      return tasks.sweepSessions(write.nowMs);
+    case 'sweepAnswers':
+      return tasks.sweepAnswers(write.nowMs);
+  }
+}
+
+const unmetered = (projectId: string, leaves: readonly LeafDraft[]): AppendRequest => ({
+  projectId,
+  leaves,
+  meter: { op: 'none', units: 0 },
+});
+
+/** The log of the home comes last, since only the effects say which it is. */
+function append(request: AppendRequest, { sequencer, tenants }: WriteStatements): AppendOutcome {
+  const outcome = sequencer.append(request);
+  const { projectId, toHome } = request;
+  if (toHome === undefined || outcome.outcome !== 'stored') return outcome;
+  const home = unlessTorn(() => {
+    const beside = tenants.homeBeside(projectId);
+    if (beside !== null) sequencer.append(unmetered(beside, toHome));
+    return beside;
+  });
+  return home === null ? outcome : { ...outcome, home };
+}
+
+/** Rethrows as `Torn` what is not the storage's doing. */
+function unlessTorn<Value>(write: () => Value): Value {
+  try {
+    return write();
+  } catch (error) {
+    throw troubleOf(error) === 'bug' ? new Torn('half a request was written', { cause: error }) : error;
+  }
+}
+
+/**
+ * Not isolated, since the logs of several projects could not be taken back alone: whatever refuses a tenant does so
+ * before anything of it is written, and what fails after that fails the transaction.
+ */
+function createTenant(tenant: NewTenant, statements: WriteStatements): Created {
+  const repeated = repeatedTenant(tenant, statements);
+  if (repeated !== null) return repeated;
+  statements.tenants.judge(tenant);
+  const home = unlessTorn(() => writeTenant(tenant, statements));
+  return home === null ? { outcome: 'stored' } : { outcome: 'stored', home };
+}
+
+/** The answer may be kept in a project that is about to be made: then nothing is kept yet. */
+function repeatedTenant(
+  { idempotency, projects }: NewTenant,
+  { sequencer }: WriteStatements,
+): Created | null {
+  if (idempotency === undefined) return null;
+  const own = projects.some(({ stored }) => stored.project.projectId === idempotency.projectId);
+  return own ? null : sequencer.repeated(idempotency);
+}
+
+/** Answers the home that was told. */
+function writeTenant(tenant: NewTenant, { sequencer, tenants }: WriteStatements): string | null {
+  const { idempotency, projects, toHome } = tenant;
+  tenants.create(tenant);
+  if (idempotency !== undefined) sequencer.append({ ...unmetered(idempotency.projectId, []), idempotency });
+  const ids = projects.map(({ stored }) => stored.project.projectId);
+  projects.forEach(({ leaves }, at) => sequencer.append(unmetered(ids[at] ?? '', leaves)));
+  const home = toHome === undefined ? null : tenants.homeBeside(ids[0] ?? '');
+  if (toHome === undefined || home === null || ids.includes(home)) return null;
+  sequencer.append(unmetered(home, toHome));
+  return home;
+}
+
+/** A request of one event can be refused only before it wrote anything. */
+const isIsolated = ({ effects, idempotency, whole, leaves }: AppendRequest): boolean =>
+  effects !== undefined || idempotency !== undefined || (whole === true && leaves.length > 1);
+
+/** Whose a write is; empty where it is of no project, or of several. */
+export function projectOf(write: Write): string {
+  if (write.verb === 'append') return write.request.projectId;
+  return 'projectId' in write ? write.projectId : '';
+}
+
+/** What a write takes in a commit: UTF-16 units, near enough to bytes. */
+export function bytesOf(write: Write): number {
+  switch (write.verb) {
+    case 'append':
+      return requestBytes(write.request);
+    case 'createProject':
+      return draftBytes(write.genesis);
+    case 'createTenant':
+      return tenantBytes(write.tenant);
+    case 'stageGraphPart':
+      return write.part.items.length;
+    case 'saveNote':
+      return write.note.note.length;
+    case 'saveCosignatures':
+      return write.cosignatures.reduce((sum, { line }) => sum + line.length, 0);
+    case 'used':
+      return write.uses.length * 64;
+    case 'sweepOld':
+    case 'sweepAnswers':
+      return 0;
+    default:
+      return 256;
+  }
+}
+
+function tenantBytes({ projects, toHome = [] }: NewTenant): number {
+  let bytes = toHome.reduce((sum, draft) => sum + draftBytes(draft), 0);
+  for (const { leaves, keys } of projects) {
+    bytes += 1024 * (1 + keys.length);
+    for (const draft of leaves) bytes += draftBytes(draft);
+  }
+  return bytes;
+}

@@ -1,0 +1,79 @@
+/** Rows that make a repeat the same as the first time: kept answers, and clients' own event ids. */
+import { GovError } from '../../../contract/problems.ts';
+import type { ClientEvents, Kept, KeptAnswers } from '../../append/repeats.ts';
+import type { StoredResponse } from '../../port/store.ts';
+import type { Connection, Value } from '../../file/connection.ts';
+import { positionOf } from '../../file/position.ts';
+import type { Prepare } from '../../file/statement.ts';
+
+interface KeptRow {
+  fingerprint: string;
+  status: number;
+  headers: string;
+  body: string;
+}
+
+const selectKept = 'SELECT fingerprint, status, headers, body FROM idempotency WHERE project = ? AND key = ?';
+
+const keptOf = (row: KeptRow | undefined): Kept | null =>
+  row === undefined
+    ? null
+    : {
+        fingerprint: row.fingerprint,
+        response: {
+          status: row.status,
+          body: row.body,
+          headers: JSON.parse(row.headers) as StoredResponse['headers'],
+        },
+      };
+
+/** Reads kept answers. */
+export function keptReader(db: Connection): (project: number, key: string) => Kept | null {
+  const select = db.prepare<Value[], KeptRow>(selectKept);
+  return (project, key) => keptOf(select.get(project, key));
+}
+
+export function keptAnswers(prepare: Prepare): KeptAnswers {
+  const find = prepare<KeptRow>('find kept answer', selectKept);
+  const save = prepare(
+    'keep answer',
+    `INSERT INTO idempotency (project, key, fingerprint, at_ms, status, headers, body)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  );
+  return {
+    find: (project, key) => keptOf(find.get(project, key)),
+    save: (project, key, { fingerprint, atMs, response }) => {
+      const { status, headers, body } = response;
+      save.run(project, key, fingerprint, atMs, status, JSON.stringify(headers), body);
+    },
+  };
+}
+
+export function clientEvents(prepare: Prepare): ClientEvents {
+  // One statement both looks and takes: it changes nothing where the id is known.
+  const take = prepare(
+    'claim client event',
+    `INSERT INTO client_event (project, client_event_id, idx, fingerprint) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO NOTHING`,
+  );
+  const find = prepare<{ index: number; fingerprint: string }>(
+    'find client event',
+    'SELECT idx AS "index", fingerprint FROM client_event WHERE project = ? AND client_event_id = ?',
+  );
+  const record = prepare<{ record: string }>(
+    'find event record',
+    'SELECT record FROM leaf WHERE position = ?',
+  );
+  return {
+    claim: (project, clientEventId, { index, fingerprint }) => {
+      if (take.run(project, clientEventId, index, fingerprint).changes === 1) return null;
+      return find.get(project, clientEventId) ?? null;
+    },
+    has: (project, clientEventId) => find.get(project, clientEventId) !== undefined,
+    eventId: (project, index) => {
+      const row = record.get(positionOf(project, index));
+      if (row === undefined) throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; run fsck`);
+      return (JSON.parse(row.record) as { eventId: string }).eventId;
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/**
+ * The sequencer over one connection: looks up while it plans, inside the transaction of a commit, and writes
+ * the rows of all requests together before COMMIT. Proven by the store suite and `test/store/sqlite/crash.test.ts`.
+ */
+import type { AppendOutcome, AppendRequest, NewTenant } from '../../port/store.ts';
+import type { RandomPool } from '../../append/random.ts';
+import { Sequencer, type Repeated } from '../../append/sequencer.ts';
+import { sealOf, subjectsOf } from '../../file/body-seal.ts';
+import type { Connection, Value } from '../../file/connection.ts';
+import { effectWriter } from '../effects/rows.ts';
+import { clientEvents, keptAnswers } from './repeats.ts';
+import { ledgerReader, runReader } from './ledger.ts';
+import { CommitRows } from './rows.ts';
+import type { Faults } from '../../file/faults.ts';
+import { preparer, type Prepare } from '../../file/statement.ts';
+import { noSubjectKeys, subjectKeys } from '../effects/subject-keys.ts';
+import type { Participant } from './writer.ts';
+
+export interface SequencerOptions {
+  readonly db: Connection;
+  readonly prepare: Prepare;
+  readonly clock: { now(): number };
+  readonly random: RandomPool;
+  readonly faults?: Faults | undefined;
+}
+
+export interface CommitSequencer extends Participant {
+  /** Plans one request. Whatever it throws, nothing of the request is kept in memory. */
+  append(request: AppendRequest): AppendOutcome;
+  /** What became of the request that the key was used with, or null where it is new. */
+  repeated(idempotency: NonNullable<NewTenant['idempotency']>): Repeated | null;
+  /** Destroys the keys of subjects whose erasure is durable: `SubjectKeys.destroy`. */
+  destroyKeys(): boolean;
+}
+
+export function openSequencer({ db, prepare, clock, random, faults }: SequencerOptions): CommitSequencer {
+  const seal = sealOf(db);
+  const file = subjectsOf(db);
+  const keys =
+    file === null
+      ? noSubjectKeys
+      : subjectKeys(file, {
+          prepare,
+          prepareKeys: preparer(file, faults),
+          forgetDerived: () => seal.forget(),
+        });
+  const rows = new CommitRows(prepare, { seal, keys });
+  const next = (sql: string): number => db.prepare<Value[], number>(sql).pluck().get() ?? 1;
+  // of all projects, so that numbers are the order in which runs of the store were first seen
+  let runNo = next('SELECT max(run_no) + 1 FROM run');
+  let typeNo = next('SELECT max(type_no) + 1 FROM event_type');
+  const sequencer = new Sequencer({
+    clock,
+    random,
+    openLedger: ledgerReader(db, prepare),
+    kept: keptAnswers(prepare),
+    clients: clientEvents(prepare),
+    readRun: runReader(prepare),
+    applyEffect: effectWriter(prepare, { seal, keys }),
+    nextRunNo: () => runNo++,
+    nextTypeNo: () => typeNo++,
+    rows,
+  });
+  return {
+    append: (request) => sequencer.append(request),
+    repeated: (idempotency) => sequencer.repeated(idempotency.projectId, idempotency),
+    flush: () => {
+      keys.flush();
+      rows.flush(sequencer.added);
+    },
+    settle: () => {
+      sequencer.settle();
+      keys.settle();
+    },
+    destroyKeys: () => keys.destroy(),
+    forget: () => {
+      sequencer.forget();
+      keys.forget();
+      rows.clear();
+    },
+  };
+}

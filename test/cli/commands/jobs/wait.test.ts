@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { json, startServer } from '../../../client/server.ts';
+import type { TestServer } from '../../../client/server.ts';
+import { govHere } from '../../support/tool.ts';
+
+const base = { type: 'proof', runId: 'run-1', createdAt: '2026-03-01T12:00:00.000Z' };
+const proof = { proofId: 'prf_1', runId: 'run-1', schemaVersion: '1.0', layers: [] };
+
+let server: TestServer;
+let env: Record<string, string>;
+let asked = 0;
+beforeAll(async () => {
+  server = await startServer((seen, response) => {
+    const pending = { ...base, jobId: 'job_p', status: 'processing', completedAt: null };
+    const done = { ...base, completedAt: '2026-03-01T12:00:05.000Z' };
+    if (seen.method === 'POST') return json(response, 202, { jobId: 'job_s' });
+    if (seen.url.includes('/jobs?')) {
+      return json(response, 200, { data: [{ jobId: 'job_f', errorSummary: 'disk full' }], nextCursor: null });
+    }
+    if (seen.url.includes('job_p')) return json(response, 200, pending, { 'retry-after': '0' });
+    if (seen.url.includes('job_f')) return json(response, 200, { ...done, jobId: 'job_f', status: 'failed' });
+    asked += 1;
+    if (asked < 3) return json(response, 200, { ...pending, jobId: 'job_s' }, { 'retry-after': '0' });
+    return json(response, 200, { ...done, jobId: 'job_s', status: 'completed', result: proof });
+  });
+  env = { GOV_BASE_URL: server.baseUrl, GOV_API_KEY: 'gov_live_x' };
+});
+afterAll(() => server.close());
+
+describe('gov jobs wait', () => {
+  it('asks until the job is completed, then prints it', async () => {
+    asked = 0;
+    const { code, stdout } = await govHere(['jobs', 'wait', 'job_s', '-o', 'json'], { env });
+    expect(code).toBe(0);
+    expect(asked).toBe(3);
+    expect(JSON.parse(stdout)).toMatchObject({
+      data: [{ jobId: 'job_s', status: 'completed', result: proof }],
+    });
+  });
+
+  it('exits with 8 at the deadline, with the command to go on', async () => {
+    const { code, stderr } = await govHere(['jobs', 'wait', 'job_p', '--timeout', '300ms'], { env });
+    expect(code).toBe(8);
+    expect(stderr).toContain('job job_p is still processing');
+    expect(stderr).toContain('try: gov jobs wait job_p');
+  });
+
+  it('exits with 1 when a job failed, and says why', async () => {
+    const { code, stderr, stdout } = await govHere(['jobs', 'wait', 'job_f'], { env });
+    expect([code, stdout.includes('failed')]).toEqual([1, true]);
+    expect(stderr).toContain('job job_f failed: disk full');
+  });
+});
+
+describe('gov proofs create', () => {
+  it('answers with the job, or waits for it and answers with the proof', async () => {
+    const job = await govHere(['proofs', 'create', '--run', 'run-1', '--async', '-o', 'id'], { env });
+    expect(job).toMatchObject({ code: 0, stdout: 'job_s\n' });
+    expect(JSON.parse(server.seen.at(-1)?.body ?? '')).toEqual({ runId: 'run-1', async: true });
+    asked = 0;
+    const argv = [
+      'proofs',
+      'create',
+      '--run',
+      'run-1',
+      '--wait',
+      '--layers',
+      'event_integrity, x-own',
+      '-o',
+      'json',
+    ];
+    const { stdout } = await govHere(argv, { env });
+    expect(JSON.parse(stdout)).toEqual(proof);
+    const body = server.seen.findLast(({ method }) => method === 'POST')?.body ?? '';
+    expect(JSON.parse(body)).toMatchObject({ composed: { layers: ['event_integrity', 'x-own'] } });
+  });
+
+  it('refuses --async with --wait', async () => {
+    const { code } = await govHere(['proofs', 'create', '--run', 'r', '--async', '--wait'], { env });
+    expect(code).toBe(2);
+  });
+});

@@ -1,0 +1,44 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { emptyDirectory, gov, govHere } from '../../support/tool.ts';
+
+const root = emptyDirectory();
+const dataDir = join(root, 'plane');
+const env = { GOV_CONFIG_DIR: join(root, 'config'), HOME: root };
+
+describe('gov log fsck', () => {
+  beforeAll(async () => {
+    const argv = ['plane', 'init', '--data', dataDir, '--listen', '127.0.0.1:0', '--metrics-listen', 'off'];
+    expect(await gov(argv, { env })).toMatchObject({ code: 0 });
+  });
+
+  it('finds a new plane whole, by context or by directory, with 0', async () => {
+    const { code, stdout } = await govHere(['log', 'fsck', '--deep', '-o', 'json'], { env });
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { ok: true, problems: [], deep: true }]);
+    const told = await govHere(['log', 'fsck', '--data', dataDir, '--color', 'never'], { columns: 100 });
+    expect(told).toMatchObject({ code: 0, stdout: expect.stringContaining(`✓ whole  ${dataDir}`) });
+  });
+
+  it('finds an altered record, with 3 and its place', async () => {
+    const altered = join(root, 'altered');
+    cpSync(dataDir, altered, { recursive: true });
+    const db = new Database(join(altered, 'gov.db'));
+    db.exec('DROP TRIGGER leaf_update');
+    db.exec("UPDATE leaf SET record = replace(CAST(record AS TEXT), 'production', 'sandbox---')");
+    db.close();
+    const { code, stdout } = await govHere(['log', 'fsck', '--data', altered, '-o', 'json'], { env });
+    expect([code, JSON.parse(stdout)]).toMatchObject([3, { ok: false, found: expect.any(Number) }]);
+    const piped = await govHere(['log', 'fsck', '--data', altered], { env });
+    expect(piped.stdout).toMatch(/^prj_[^\t]+\t(record|tile|root)_[a-z]+\t/);
+    const told = await govHere(['log', 'fsck', '--data', altered, '--color', 'never'], { env, columns: 100 });
+    expect(told.stdout).toContain('✗ BROKEN in ');
+  });
+
+  it('says 2 where there is nothing to check', async () => {
+    const { code, stderr } = await govHere(['log', 'fsck', '--data', root], { env });
+    expect(code).toBe(2);
+    expect(stderr).toContain(`cannot check ${root}: expected a database at`);
+  });
+});

@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createClient } from '../../../../src/client/index.ts';
+import { cleanEnv, emptyDirectory, ended, gov, govHere, runner } from '../../support/tool.ts';
+import type { Result } from '../../support/tool.ts';
+
+const root = emptyDirectory();
+const dataDir = join(root, 'plane');
+const env = { GOV_CONFIG_DIR: join(root, 'config'), HOME: root };
+const argv = [
+  'plane',
+  'init',
+  '--data',
+  dataDir,
+  '--listen',
+  '127.0.0.1:0',
+  '--metrics-listen',
+  '127.0.0.1:0',
+];
+
+let stopped: Promise<Result>;
+let child: ReturnType<typeof spawn>;
+
+/** Resolves once the plane says that it serves. */
+async function serve(): Promise<void> {
+  child = spawn(process.execPath, [runner, 'plane', 'serve'], { env: cleanEnv(env) });
+  stopped = ended(child);
+  await new Promise<void>((resolve, reject) => {
+    child.stderr?.on('data', (chunk: Buffer) => chunk.includes('"serving"') && resolve());
+    child.on('exit', () => reject(new Error('the plane ended early')));
+  });
+}
+
+const event = (at: number, more: object = {}) => ({
+  runId: 'run-1',
+  eventType: 'tool.call',
+  actor: { name: 'planner', role: 'agent' },
+  resource: { name: 'search', type: 'tool' },
+  action: `step ${at}`,
+  timestamp: '2026-03-01T12:00:00Z',
+  clientEventId: `run-1:${at}`,
+  ...more,
+});
+
+describe('a plane on this machine', () => {
+  beforeAll(async () => {
+    const made = await gov([...argv, '-o', 'json'], { env });
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(made.stdout)).toMatchObject({ created: true, dataDir, context: 'plane' });
+  });
+  afterAll(() => child?.kill('SIGKILL'));
+
+  it('is not touched by a second init', async () => {
+    const { code, stdout } = await gov([...argv, '-o', 'json'], { env });
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { created: false, context: 'plane' }]);
+  });
+
+  it('is not made where the system refuses, which is said in words', async () => {
+    const outcome = await govHere(['plane', 'init', '--data', '/dev/null/plane'], { env });
+    expect(outcome).toMatchObject({
+      code: 2,
+      stderr: 'error: cannot make a data plane in /dev/null/plane: a file is in its way\n',
+    });
+  });
+
+  it('does not serve yet: status exits with 10', async () => {
+    const { code, stdout } = await govHere(['plane', 'status', '-o', 'json'], { env });
+    expect([code, JSON.parse(stdout)]).toMatchObject([10, { state: 'not serving', pid: null, dataDir }]);
+  });
+
+  it('serves, takes events, lists, proves and verifies them, all through the tool', async () => {
+    await serve();
+    const status = await govHere(['plane', 'status', '-o', 'json'], { env });
+    expect([status.code, JSON.parse(status.stdout)]).toMatchObject([
+      0,
+      { state: 'ok', pid: child.pid, queueDepth: expect.any(Number) },
+    ]);
+    const { baseUrl } = JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8'));
+    const apiKey = readFileSync(join(dataDir, 'local.key'), 'utf8').trim();
+    const client = createClient({ baseUrl, apiKey, env: {} });
+    await client.createEvents({ body: { events: [0, 1, 2].map((at) => event(at)) } });
+    client.close();
+    const listed = await govHere(['events', 'list', '--run', 'run-1', '-o', 'ndjson'], { env });
+    expect(
+      listed.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).action),
+    ).toEqual(['step 0', 'step 1', 'step 2']);
+    expect((await govHere(['events', 'count', '--run', 'run-1', '-o', 'json'], { env })).stdout).toContain(
+      '"count": 3',
+    );
+    const proof = await govHere(['proofs', 'create', '--run', 'run-1', '--wait', '-o', 'id'], { env });
+    expect(proof).toMatchObject({ code: 0, stdout: expect.stringMatching(/^prf_/) });
+    const id = proof.stdout.trim();
+    const file = join(root, 'run-1.govproof.json');
+    expect(await govHere(['proofs', 'get', id, '--bundle', '--out', file], { env })).toMatchObject({
+      code: 0,
+    });
+    expect(await govHere(['proofs', 'verify', id], { env })).toMatchObject({ code: 0 });
+    expect(await govHere(['proofs', 'verify', file], { env })).toMatchObject({ code: 0 });
+    expect(await govHere(['proofs', 'verify', 'prf_00000000000000000000000000'], { env })).toMatchObject({
+      code: 5,
+    });
+    const tree = await govHere(['graphs', 'get', 'run-1', '--color', 'never'], { env, columns: 80 });
+    expect(tree.stdout).toContain('tool.call  planner → search  step 0');
+  });
+
+  it('is found by its directory where there is no context', async () => {
+    const named = await govHere(['plane', 'status', '--data', dataDir, '-o', 'json']);
+    expect([named.code, JSON.parse(named.stdout)]).toMatchObject([0, { state: 'ok', dataDir }]);
+    expect(await govHere(['plane', 'status', '--data', root])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/is not a data plane/),
+    });
+  });
+
+  it('streams what it records', async () => {
+    const tail = spawn(process.execPath, [runner, 'events', 'tail', '--after', '0', '--count', '4'], {
+      env: cleanEnv(env),
+    });
+    const { code, stdout } = await ended(tail);
+    expect(code).toBe(0);
+    const actions = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).action);
+    expect(actions.slice(-2)).toEqual(['step 0', 'step 1']);
+  });
+
+  it('refuses a second server on the same directory with 6', async () => {
+    expect(await gov(['plane', 'serve'], { env })).toMatchObject({ code: 6, stdout: '' });
+  });
+
+  it('stops on SIGTERM with 0, and nothing verified is lost offline', async () => {
+    child.kill('SIGTERM');
+    expect((await stopped).code).toBe(0);
+    const file = join(root, 'run-1.govproof.json');
+    expect(await govHere(['proofs', 'verify', file, '--offline'], { env })).toMatchObject({ code: 0 });
+  });
+});

@@ -1,0 +1,91 @@
+/** Where a plane that does not serve is copied and archived to: not into itself, and not onto a disk that is full. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mountSmall } from '../../../faults/full.ts';
+import { event, startPlane, type TestPlane } from '../../../support/serving.ts';
+import { Account } from '../../support/account.ts';
+
+const account = new Account();
+const at = (name: string): string => join(account.folder, name);
+let plane: TestPlane;
+beforeAll(async () => {
+  plane = await startPlane({ environment: 'sandbox' });
+  const events = Array.from({ length: 100 }, () =>
+    event({ runId: 'old', metadata: { text: 'x'.repeat(500) } }),
+  );
+  expect((await plane.call('POST', '/events/batch', { body: { events } })).status).toBeLessThan(300);
+  await plane.close();
+});
+afterAll(() => plane.end());
+
+const gov = (...words: string[]) => account.gov([...words, '--data', plane.dataDir]);
+
+it('a plane that is stopped and has no port of its own is not running', async () => {
+  const { code, stdout } = await gov('plane', 'status', '-o', 'json');
+  expect([code, JSON.parse(stdout)]).toMatchObject([
+    10,
+    { state: 'not serving', reasons: [`not running: nothing serves ${plane.dataDir}`] },
+  ]);
+});
+
+it('a copy does not lie in what it is a copy of, by whichever name', async () => {
+  symlinkSync(plane.dataDir, at('link'));
+  const before = readdirSync(plane.dataDir).toSorted();
+  for (const out of [join(plane.dataDir, 'copy'), join(plane.dataDir, 'a', 'b'), at('link/copy')]) {
+    expect(await gov('plane', 'backup', '-O', out)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('outside the data directory'),
+    });
+  }
+  expect(readdirSync(plane.dataDir).toSorted()).toEqual(before);
+  // a name that begins alike is another place
+  expect((await gov('plane', 'backup', '-O', `${plane.dataDir}..copy`)).code).toBe(0);
+});
+
+const mayMount = process.getuid?.() === 0 && process.platform === 'linux';
+if (mayMount) mkdirSync(at('small'));
+const unmount = mayMount ? mountSmall(at('small'), 1) : null;
+
+describe.skipIf(unmount === null)('a disk that is full (skipped where root may not mount a tmpfs)', () => {
+  beforeAll(() => writeFileSync(at('small/most'), Buffer.alloc(1024 * 1024 - 8192)));
+  afterAll(() => unmount?.());
+
+  it.each([
+    ['a backup', ['plane', 'backup', '-O', 'small/copy'], 'the copy'],
+    ['an archive', ['log', 'prune', '--before', 'now', '--archive', 'small/old.gz', '--yes'], 'the archive'],
+  ])('is named by %s, which leaves nothing there', async (_, words, what) => {
+    const time = new Date(Date.now()).toISOString();
+    const { code, stderr } = await gov(...words.map((word) => (word === 'now' ? time : word)));
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(`expected space for ${what} at ${at('small/')}`),
+    ]);
+    expect(stderr).toContain('another disk');
+    expect(stderr).not.toMatch(/--debug|plane’s machine/);
+    expect(readdirSync(at('small'))).toEqual(['most']);
+  });
+});
+
+it('what a killed run of the same archive left goes with the next one', async () => {
+  const archive = at('old.gz');
+  // no process has this id; the parent lives
+  const [dead, living, other] = [
+    `${archive}.99999999.tmp`,
+    `${archive}.${process.ppid}.tmp`,
+    `${archive}.tmp`,
+  ];
+  for (const path of [dead, living, other]) writeFileSync(path, 'half');
+  const pruned = await gov(
+    'log',
+    'prune',
+    '--before',
+    new Date().toISOString(),
+    '--archive',
+    archive,
+    '--yes',
+  );
+  expect([pruned.code, pruned.stderr]).toEqual([0, expect.not.stringContaining('error')]);
+  expect([dead, living, other].map((path) => existsSync(path))).toEqual([false, true, true]);
+  expect(readFileSync(archive).subarray(0, 2)).toEqual(Buffer.from([0x1f, 0x8b]));
+});

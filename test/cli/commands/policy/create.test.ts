@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.ts';
+
+let plane: PolicyPlane;
+beforeAll(async () => {
+  plane = await startPolicyPlane();
+  plane.write(
+    'policies/no-shell.policy',
+    'deny "no-shell" high\nname "No shell"\nwhen tool.name == "shell" && n > 3',
+  );
+  plane.write('policies/refund.json', {
+    policyId: 'refund',
+    name: 'Refunds',
+    condition: 'tool.name == "refund" && arguments.amount > 100',
+    action: 'escalate',
+  });
+  plane.write('shell.json', { tool: { name: 'shell' }, n: 5 });
+  plane.write('refund.json', { context: { tool: { name: 'refund' }, arguments: { amount: 200 } }, step: 2 });
+  plane.write('other.json', { tool: { name: 'search' }, arguments: {} });
+});
+afterAll(() => plane.end());
+
+describe('policy create', () => {
+  it('creates what is missing, and says so', async () => {
+    const { data } = await plane.json('policy create policies');
+    expect(data).toMatchObject([
+      { policyId: 'no-shell', did: 'created', version: 1, status: 'draft', activeVersion: null },
+      { policyId: 'refund', did: 'created', file: 'policies/refund.json' },
+    ]);
+  });
+
+  it('does nothing where nothing differs, and publishes when asked', async () => {
+    const done = (await plane.json('policy create policies --publish --reason first')).data;
+    expect(done.map(({ did }: { did: string }) => did)).toEqual(['published', 'published']);
+    const again = (await plane.json('policy create policies --publish')).data;
+    expect(again.map(({ did }: { did: string }) => did)).toEqual(['unchanged', 'unchanged']);
+    const { data } = await plane.json('policy versions no-shell');
+    expect(data).toHaveLength(1);
+  });
+
+  it('adds a version where a file differs; it is in force only when published', async () => {
+    plane.write('changed.policy', 'deny "no-shell" high\nname "No shell"\nwhen tool.name == "shell"');
+    const { data } = await plane.json('policy create changed.policy');
+    expect(data).toMatchObject([{ did: 'version added', version: 2, status: 'active', activeVersion: 1 }]);
+  });
+
+  it('writes nothing where one of the files is wrong', async () => {
+    plane.write('mixed/a.policy', 'deny "mixed-a"\nwhen true');
+    plane.write('mixed/b.policy', 'deny "mixed-b"\nwhen tru e');
+    const { code, stderr } = await plane.gov('policy create mixed');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('mixed/b.policy:2:10: expected')]);
+    expect((await plane.gov('policy get mixed-a')).code).toBe(5);
+  });
+
+  it('reads standard input', async () => {
+    const { code, stdout } = await plane.gov('policy create -', { input: 'warn "from-stdin"\nwhen true' });
+    expect([code, stdout]).toEqual([0, 'from-stdin\tcreated\t1\tdraft\t\t-\n']);
+  });
+});
+
+describe('policy get', () => {
+  it('prints the file that makes it', async () => {
+    const { stdout } = await plane.gov('policy get no-shell -o policy --version 1');
+    expect(stdout).toBe(
+      'deny "no-shell" high\nname "No shell"\nwhen\n  context.tool.name == "shell"\n  && context.n > 3\n',
+    );
+    plane.write('again.policy', stdout);
+    const { data } = await plane.json('policy create again.policy');
+    expect(data).toMatchObject([{ did: 'version added', version: 3 }]);
+  });
+
+  it('shows people what is in force and what is newest', async () => {
+    const { stdout } = await plane.gov('policy get no-shell', { columns: 100 });
+    expect(stdout).toMatch(/^no-shell {2}active {2}No shell\n/);
+    expect(stdout).toContain('in force: version 1, sha256:');
+    expect(stdout).toContain('newest: version 3');
+  });
+
+  it('refuses a version that is not there', async () => {
+    expect(await plane.gov('policy get no-shell -o policy --version 9')).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('expected a version from 1 to 3, got 9'),
+    });
+    expect((await plane.gov('policy get no-shell --version 1')).code).toBe(2);
+  });
+});
+
+describe('policy simulate', () => {
+  it('says what would be decided, by which clause, and records nothing', async () => {
+    const { code, stdout } = await plane.gov('policy simulate --checkpoint shell.json');
+    expect(code).toBe(0);
+    expect(stdout.split('\n')).toEqual([
+      'no-shell\t1\tdeny\thigh\tmatched\tcontext.tool.name == "shell"; context.n > 3',
+      'refund\t1\tallow\t\tnot_matched\t',
+      '',
+    ]);
+    expect((await plane.json('policy evaluations')).data).toEqual([]);
+  });
+
+  it('explains: every clause with what it read, and the nearest change', async () => {
+    const { stdout } = await plane.gov('policy simulate no-shell --checkpoint shell.json --explain', {
+      columns: 120,
+    });
+    expect(stdout).toContain('deny  by no-shell (1 asked, 1 matched)');
+    expect(stdout).toContain('✓ $.and[1].>  context.n = 5  decided');
+    expect(stdout).toContain('nearest change: context.');
+  });
+
+  it('ends with 3 from the decision on that --fail-on names', async () => {
+    const code = async (file: string, failOn: string) =>
+      (await plane.gov(`policy simulate --checkpoint ${file} --fail-on ${failOn}`)).code;
+    expect(await code('refund.json', 'escalate')).toBe(3);
+    expect(await code('refund.json', 'deny')).toBe(0);
+    expect(await code('shell.json', 'escalate')).toBe(3);
+    expect(await code('other.json', 'warn,deny')).toBe(0);
+    expect(await code('other.json', 'nonsense')).toBe(2);
+  });
+
+  it('takes the checkpoint from standard input, and refuses what is none', async () => {
+    const input = readFileSync(join(plane.folder, 'shell.json'));
+    expect((await plane.gov('policy simulate --checkpoint - --fail-on deny', { input })).code).toBe(3);
+    const faulty = await plane.gov('policy simulate --checkpoint -', { input: '{"context":1}' });
+    expect(faulty).toMatchObject({ code: 2, stderr: 'error: -: expected an object as context\n' });
+  });
+});
+
+describe('policy evaluate', () => {
+  it('records the decision and names the approval that it opens', async () => {
+    const { code, stderr } = await plane.gov(
+      'policy evaluate --run r1 --checkpoint refund.json --fail-on escalate',
+    );
+    expect([code, stderr]).toEqual([3, expect.stringMatching(/gov approvals approve apr_/)]);
+    const { data } = await plane.json('policy evaluations --run r1');
+    expect(data).toMatchObject([{ runId: 'r1', combined: 'escalate', checkpoint: { step: 2 } }]);
+  });
+
+  it('asks the policies that are named', async () => {
+    const { decisions } = await plane.json(
+      'policy evaluate --run r1 --checkpoint shell.json --policy refund,no-shell',
+    );
+    expect(decisions.map(({ policyId }: { policyId: string }) => policyId)).toEqual(['refund', 'no-shell']);
+    expect((await plane.gov('policy evaluate --run r1 --checkpoint shell.json --policy nope')).code).toBe(2);
+  });
+});
+
+describe('the life of a policy', () => {
+  it('is moved by publish, transition and rollback', async () => {
+    expect(await plane.json('policy publish no-shell --version 2 --reason stricter')).toMatchObject({
+      activeVersion: 2,
+      previousVersion: 1,
+    });
+    expect(await plane.json('policy rollback no-shell --to-version 1')).toMatchObject({ activeVersion: 1 });
+    const { stdout } = await plane.gov('policy transition no-shell --to disabled', { columns: 80 });
+    expect(stdout).toBe('no-shell  disabled, was active\n');
+  });
+
+  it('refuses other moves with 6, and says what is allowed', async () => {
+    const { code, stderr } = await plane.gov('policy transition no-shell --to review');
+    expect([code, stderr]).toEqual([6, expect.stringContaining('expected one of active, archived')]);
+  });
+});

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { readPolicies } from '../../../../src/cli/policy/file.ts';
+import { parsePolicyText, printPolicyText } from '../../../../src/cli/policy/text-form.ts';
+import { processIo } from '../../../../src/cli/terminal/io.ts';
+import { canonicalCondition } from '../../../../src/core/policy/language/canonical.ts';
+import { parseText } from '../../../../src/core/policy/language/text.ts';
+import { writeInto } from '../../support/policy-plane.ts';
+import { emptyDirectory } from '../../support/tool.ts';
+
+const read = (folder: string, ...words: string[]) =>
+  readPolicies(words, { io: { ...processIo(), cwd: folder }, signal: new AbortController().signal });
+const refusal = (folder: string, ...words: string[]): Promise<string> =>
+  read(folder, ...words).then(
+    () => expect.unreachable('expected a refusal'),
+    (error: Error & { exit?: number }) => `${error.exit} ${error.message}`,
+  );
+
+const text = `// what agents may not do
+deny "no-shell" high
+name "No shell"
+description "Runbook \\"4\\""
+when
+  tool.name == "shell"
+  && (amount > 100 || !has(context.approvedBy))
+`;
+
+describe('a policy as text', () => {
+  it('has action, id, severity, name, description and condition', () => {
+    const { node, ...policy } = parsePolicyText(text);
+    expect(policy).toEqual({
+      policyId: 'no-shell',
+      name: 'No shell',
+      description: 'Runbook "4"',
+      action: 'deny',
+      severity: 'high',
+    });
+    expect(node).toEqual(parseText('tool.name == "shell" && (amount > 100 || !has(context.approvedBy))'));
+  });
+
+  it.each([
+    'tool.name == "shell"',
+    'true',
+    'a == 1 && b == 2 || c == 3',
+    '(a == 1 || b == 2) && c == 3',
+    'some(items, @.price > 3) && !(x in [1, 2])',
+    '(a ? b : c) || d',
+    '(a && b) && c',
+  ])('is printed so that it reads back the same: %s', (condition) => {
+    const policy = {
+      policyId: 'p',
+      name: 'A "name" \u202e',
+      description: null,
+      action: 'warn',
+      severity: null,
+      node: parseText(condition),
+    } as const;
+    const printed = printPolicyText(policy);
+    expect(printed).not.toContain('\u202e');
+    const { node, ...again } = parsePolicyText(printed);
+    expect({ ...again, condition: canonicalCondition(node) }).toEqual({
+      policyId: 'p',
+      name: 'A "name" \u202e',
+      description: null,
+      action: 'warn',
+      severity: null,
+      condition: canonicalCondition(policy.node),
+    });
+  });
+
+  it.each([
+    ['block "x"\nwhen true', '1:1: expected one of allow, warn, escalate, deny, got "block"'],
+    ['deny x\nwhen true', '1:6: expected the id of the policy in quotes, got "x"'],
+    ['deny "x" huge\nwhen true', '1:10: expected one of name, description, when, got "huge"'],
+    ['deny "x"\nname x\nwhen true', '2:6: expected the name in quotes'],
+    ['deny "x"\n', '2:1: expected one of name, description, when, got the end of the text'],
+    ['deny "x"\nwhen\n', '3:1: expected a path, a value or a function, got the end of the text'],
+    ['deny "x"\nwhen\n  a.b ==\n  = 3', '4:3: expected'],
+    ['deny "x"\nname "ö€😀" when a = 3', '2:19: expected'],
+  ])('is refused with line and column: %j', (source, expected) => {
+    expect(() => parsePolicyText(source)).toThrow(expected);
+  });
+});
+
+describe('policy files', () => {
+  const json = (members: object = {}) => ({
+    policyId: 'p',
+    name: 'P',
+    condition: { 'tool.name': 'shell' },
+    action: 'deny',
+    ...members,
+  });
+
+  it('are JSON with a condition in any spelling, or text; equal conditions have one canonical form', async () => {
+    const folder = emptyDirectory();
+    writeInto(folder, 'pol/a.json', json({ policyId: 'a' }));
+    writeInto(folder, 'pol/b.json', json({ policyId: 'b', condition: 'tool.name == "shell"' }));
+    writeInto(folder, 'pol/c.policy', 'deny "c"\nwhen tool.name == "shell"');
+    writeInto(
+      folder,
+      'pol/d.json',
+      json({ policyId: 'd', condition: { '==': [{ var: 'tool.name' }, 'shell'] } }),
+    );
+    writeInto(folder, 'pol/some.cases.json', []);
+    const policies = await read(folder, 'pol');
+    expect(policies.map(({ policyId }) => policyId)).toEqual(['a', 'b', 'c', 'd']);
+    expect(new Set(policies.map(({ normalized }) => JSON.stringify(normalized))).size).toBe(1);
+    expect(policies[0]?.condition).toEqual({ 'tool.name': 'shell' });
+    expect(policies[2]?.name).toBe('c');
+  });
+
+  it('send a condition as an object, whatever it is', async () => {
+    const folder = emptyDirectory();
+    for (const condition of ['true', 'false', 'context.flag', '1 < 2']) {
+      writeInto(folder, 'p.json', json({ condition }));
+      const [policy] = await read(folder, 'p.json');
+      expect(policy?.condition).toBeTypeOf('object');
+    }
+  });
+
+  it.each([
+    [json({ policyId: undefined }), 'expected a policyId'],
+    [json({ policyId: 'no shell' }), 'expected a policyId that matches'],
+    [json({ action: 'block' }), 'expected action to be one of allow, warn, escalate, deny, got "block"'],
+    [json({ severity: 'huge' }), 'expected severity to be one of low, medium, high, critical'],
+    [json({ condition: undefined }), 'expected a condition'],
+    [json({ condition: 'tool.name =' }), 'p.json:1:11: expected'],
+    [json({ condition: { tool: { nope: [] } } }), '/condition'],
+    [json({ when: 1 }), 'expected policyId, name, description, condition, action, severity, got "when"'],
+    [json({ name: 3 }), 'expected a string as name'],
+    [json({ name: 'x'.repeat(10_000) }), 'characters as name'],
+    ['{"policyId":"p","policyId":"q"}', 'p.json: '],
+    ['[]', 'expected a JSON object'],
+    ['{', 'p.json: '],
+  ])('are refused with exit 2 and the place: %j', async (content, expected) => {
+    const folder = emptyDirectory();
+    writeInto(folder, 'p.json', content);
+    const said = await refusal(folder, 'p.json');
+    expect(said).toMatch(/^2 p\.json/);
+    expect(said).toContain(expected);
+  });
+
+  it('name each policy once, and are there', async () => {
+    const folder = emptyDirectory();
+    writeInto(folder, 'a.json', json());
+    writeInto(folder, 'b.json', json());
+    expect(await refusal(folder, 'a.json', 'b.json')).toContain(
+      'expected each policy once, got "p" in a.json and b.json',
+    );
+    expect(await refusal(folder, 'nowhere.policy')).toContain(
+      'cannot read nowhere.policy: there is no such file',
+    );
+    writeInto(folder, 'empty/x.txt', '');
+    expect(await refusal(folder, 'empty')).toContain('expected files that end in .policy or .json');
+  });
+});

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { event } from '../../../support/serving.ts';
+import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.ts';
+
+let plane: PolicyPlane;
+beforeAll(async () => {
+  plane = await startPolicyPlane();
+  plane.write('limit.policy', 'deny "limit"\nwhen amount > 100');
+  await plane.json('policy create limit.policy --publish');
+  for (const [runId, amount] of [
+    ['first', 150],
+    ['second', 20],
+  ] as const) {
+    plane.write('moment.json', { amount });
+    await plane.json(`policy evaluate --run ${runId} --checkpoint moment.json`);
+    await plane.call('POST', '/events', { body: event({ runId, metadata: { amount } }) });
+  }
+});
+afterAll(() => plane.end());
+
+describe('replay run', () => {
+  it('decides again what was recorded, also after the policy changed', async () => {
+    plane.write('other.policy', 'deny "limit"\nwhen amount > 1000');
+    await plane.json('policy create other.policy --publish');
+    const told = await plane.json('replay run --run first --fail-on drift,mismatch');
+    expect(told).toMatchObject({ runId: 'first', summary: { steps: 2, match: 2 }, driftDiagnostics: [] });
+    expect(await plane.json(`replay get ${told.replayId}`)).toEqual(told);
+    const { data } = await plane.json('replay list --run first');
+    expect(data).toMatchObject([{ replayId: told.replayId, status: 'completed', stepsCount: 2 }]);
+  });
+
+  it('names field by field what drifted from another run, and ends with 3 from the severity on', async () => {
+    const { code, stdout } = await plane.gov(
+      'replay run --run second --against first --fail-on drift=medium',
+    );
+    expect(code).toBe(3);
+    expect(stdout).toMatch(/^drift\t\w+\tsteps\[\d\]\/\S*amount\t150\t20$/m);
+    const graver = await plane.gov('replay run --run second --against first --fail-on drift=critical');
+    expect(graver.code).toBe(graver.stdout.includes('drift\tcritical') ? 3 : 0);
+    const human = await plane.gov('replay run --run second --against first --wait', { columns: 120 });
+    expect(human.stdout).toMatch(/^rpl_\w+ {2}run second\n\d+ steps: /);
+    expect(human.stdout).toContain('SEVERITY  FIELD');
+    expect(human.code).toBe(0);
+  });
+
+  it('holds a run against a snapshot', async () => {
+    const hash = `sha256:${'0'.repeat(64)}`;
+    const snapshot = { policyHash: hash, modelRoute: 'm', toolRegistryHash: hash, configStateHash: hash };
+    plane.write('snapshot.json', snapshot);
+    // a run without one gets it
+    await plane.json('replay run --run second --snapshot snapshot.json --fail-on drift');
+    expect(await plane.json('policy snapshot second')).toMatchObject(snapshot);
+    plane.write('snapshot.json', { ...snapshot, modelRoute: 'n' });
+    const { code, stdout } = await plane.gov(
+      'replay run --run second --snapshot snapshot.json --fail-on drift',
+    );
+    expect([code, stdout]).toEqual([
+      3,
+      expect.stringMatching(/^drift\t\w+\t\S*modelRoute\tm\tn$|^drift\t\w+\t\S*modelRoute\tn\tm$/m),
+    ]);
+    plane.write('snapshot.json', { policyHash: 3 });
+    expect((await plane.gov('replay run --run second --snapshot snapshot.json')).code).toBe(2);
+  });
+
+  it('answers with the job at once, unless told to wait', async () => {
+    const { jobId } = await plane.json('replay run --run first');
+    expect(await plane.json(`jobs wait ${jobId}`)).toMatchObject({ data: [{ jobId, status: 'completed' }] });
+  });
+
+  it('ends with 1 where the job failed, and 2 for what is no severity', async () => {
+    const { code, stderr } = await plane.gov('replay run --run nowhere --wait');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('RUN_HAS_NO_EVENTS')]);
+    expect((await plane.gov('replay run --run first --fail-on drift=huge')).code).toBe(2);
+    expect((await plane.gov('replay get rpl_01jq3v5k8hf7wb3c9x2m4n6p8r')).code).toBe(5);
+  });
+});
+
+describe('replay graph', () => {
+  it('compares a graph as graphs get answers it, and finds what was taken away', async () => {
+    const graph = await plane.json('graphs get first');
+    plane.write('graph.json', graph);
+    expect((await plane.gov('replay graph graph.json --fail-on mismatch')).code).toBe(0);
+    plane.write('less.json', { ...graph, nodes: graph.nodes.slice(0, -1), edges: [] });
+    const { code, stdout } = await plane.gov('replay graph less.json --fail-on mismatch,drift');
+    expect(code).toBe(3);
+    expect(stdout).toMatch(/^step\t\d+\t(missing|extra)\t/m);
+    expect((await plane.gov('replay graph -', { input: '{"runId":"first"}' })).code).toBe(2);
+  });
+});

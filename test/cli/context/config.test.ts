@@ -1,0 +1,301 @@
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readProjectConfig, readSecret, readUserConfig } from '../../../src/cli/context/config.ts';
+import { updateUserConfig } from '../../../src/cli/context/config-write.ts';
+import { Session } from '../../../src/cli/context/session.ts';
+import { resolveSettings } from '../../../src/cli/context/settings.ts';
+import type { GivenFlags } from '../../../src/cli/context/settings.ts';
+import { emptyDirectory, govHere } from '../support/tool.ts';
+
+const key = (fill: string): string => `gov_live_${fill.repeat(38)}`;
+const secret = (path: string, text: string): string => {
+  writeFileSync(path, `${text}\n`, { mode: 0o600 });
+  return path;
+};
+
+/** A user with two planes and a service, the first plane current. */
+function setUp() {
+  const root = emptyDirectory();
+  const plane = join(root, 'plane');
+  const other = join(root, 'other');
+  for (const [dataDir, port] of [
+    [plane, 7460],
+    [other, 7560],
+  ] as const) {
+    mkdirSync(dataDir);
+    writeFileSync(join(dataDir, 'plane.json'), JSON.stringify({ listen: `127.0.0.1:${port}` }));
+    secret(join(dataDir, 'local.key'), key(dataDir === plane ? 'p' : 'o'));
+    writeFileSync(join(dataDir, 'trust'), '# keys\n');
+  }
+  const apiKeyFile = secret(join(root, 'service.key'), key('s'));
+  const contexts = {
+    local: { kind: 'plane', dataDir: plane },
+    second: { kind: 'plane', dataDir: other },
+    cloud: { kind: 'service', baseUrl: 'https://gov.example.test/api/v1', apiKeyFile },
+  };
+  mkdirSync(join(root, 'config'));
+  writeFileSync(join(root, 'config', 'config.json'), JSON.stringify({ currentContext: 'local', contexts }));
+  const env = { GOV_CONFIG_DIR: join(root, 'config'), HOME: root };
+  const session = (flags: GivenFlags = {}, more: Record<string, string> = {}) => {
+    const stream = { isTTY: false } as never;
+    const io = {
+      stdin: stream,
+      stdout: stream,
+      stderr: stream,
+      env: { ...env, ...more },
+      cwd: root,
+      now: Date.now,
+    };
+    const settings = resolveSettings(flags, io);
+    const quiet = { signal: new AbortController().signal, observe: () => {}, warn: () => {} };
+    return { session: new Session({ settings, io, ...quiet }), settings };
+  };
+  return { root, plane, env, session };
+}
+
+describe('the address', () => {
+  it('is decided by flag, then environment, then context', () => {
+    const { session } = setUp();
+    const address = (...given: Parameters<typeof session>) => session(...given).session.baseUrl().value;
+    expect(address()).toBe('http://127.0.0.1:7460/api/v1');
+    expect(address({ context: 'second' })).toBe('http://127.0.0.1:7560/api/v1');
+    expect(address({}, { GOV_CONTEXT: 'cloud' })).toBe('https://gov.example.test/api/v1');
+    expect(address({ context: 'second' }, { GOV_CONTEXT: 'cloud' })).toBe('http://127.0.0.1:7560/api/v1');
+    expect(address({}, { GOV_BASE_URL: 'http://127.0.0.1:1/x' })).toBe('http://127.0.0.1:1/x');
+    expect(address({ baseUrl: 'http://127.0.0.1:2' }, { GOV_BASE_URL: 'http://127.0.0.1:1' })).toBe(
+      'http://127.0.0.1:2/api/v1',
+    );
+  });
+
+  it('of a plane is where it serves now, else where it is configured to', () => {
+    const { session, plane } = setUp();
+    writeFileSync(join(plane, 'run.json'), JSON.stringify({ baseUrl: 'http://127.0.0.1:9999/api/v1' }));
+    expect(session().session.baseUrl()).toEqual({
+      value: 'http://127.0.0.1:9999/api/v1',
+      from: 'context local (run.json)',
+    });
+  });
+
+  it('is refused where it is none, with what to do', () => {
+    const { session } = setUp();
+    expect(() => session({ baseUrl: 'localhost:80' }).session.baseUrl()).toThrow(/expected an address/);
+    expect(() => session({ context: 'nope' }).session.baseUrl()).toThrow(
+      /no context is named "nope"; there is: local/,
+    );
+  });
+});
+
+describe('the credential', () => {
+  it('is decided by GOV_API_KEY, then a file, then systemd, then the context', () => {
+    const { session, root } = setUp();
+    const file = secret(join(root, 'k1'), key('f'));
+    mkdirSync(join(root, 'systemd'));
+    secret(join(root, 'systemd', 'gov-api-key'), key('d'));
+    const sources: Record<string, string> = {
+      GOV_API_KEY: key('e'),
+      GOV_API_KEY_FILE: file,
+      CREDENTIALS_DIRECTORY: join(root, 'systemd'),
+    };
+    const order = ['e', 'f', 'd', 'p'];
+    for (const [at, fill] of order.entries()) {
+      const left = Object.fromEntries(Object.entries(sources).slice(at));
+      expect(session({}, left).session.apiKey()?.value).toBe(key(fill));
+    }
+  });
+
+  it('of a context goes to that context’s own address only', () => {
+    const { session } = setUp();
+    expect(session({ baseUrl: 'http://127.0.0.1:7460/other' }).session.apiKey()?.value).toBe(key('p'));
+    expect(session({ baseUrl: 'https://evil.example.test' }).session.apiKey()).toBeNull();
+    expect(session({}, { GOV_BASE_URL: 'http://127.0.0.1:7461' }).session.apiKey()).toBeNull();
+    expect(
+      session({ baseUrl: 'https://evil.example.test' }, { GOV_API_KEY: key('e') }).session.apiKey()?.value,
+    ).toBe(key('e'));
+  });
+
+  it('is refused from a file that everybody can read', () => {
+    const { session, plane } = setUp();
+    for (const mode of [0o644, 0o604, 0o602]) {
+      chmodSync(join(plane, 'local.key'), mode);
+      expect(() => session().session.apiKey()).toThrow(/everybody on this machine can read this secret/);
+    }
+    for (const mode of [0o600, 0o400, 0o640]) {
+      chmodSync(join(plane, 'local.key'), mode);
+      expect(session().session.apiKey()?.value).toBe(key('p'));
+    }
+  });
+
+  it('is one line', () => {
+    const path = secret(join(emptyDirectory(), 'k'), 'two words');
+    expect(() => readSecret(path)).toThrow(/expected one line with a key/);
+    expect(() => readSecret(join(emptyDirectory(), 'absent'))).toThrow(/there is no such file/);
+  });
+
+  it('is never shown', async () => {
+    const { env } = setUp();
+    for (const argv of [
+      ['context', 'show'],
+      ['context', 'show', '-o', 'json'],
+      ['context', 'list'],
+      ['health', '--debug=http'],
+    ]) {
+      const { stdout, stderr } = await govHere(argv, { env: { ...env, GOV_RETRIES: '0' } });
+      expect(stdout + stderr).not.toContain('pppp'.repeat(3));
+    }
+  });
+
+  it('is kept from an unencrypted address elsewhere with a warning', async () => {
+    const { env } = setUp();
+    const argv = ['health', '--base-url', 'http://gov.invalid/api/v1', '--retries', '0'];
+    const { stderr, code } = await govHere(argv, { env: { ...env, GOV_API_KEY: key('e') } });
+    expect(stderr).toContain('warning: the credential is sent unencrypted to gov.invalid');
+    expect(code).toBe(10);
+  });
+});
+
+describe('settings', () => {
+  const at = (flags: GivenFlags, env: Record<string, string>, project?: object) => {
+    const cwd = emptyDirectory();
+    if (project !== undefined) writeFileSync(join(cwd, '.gov.json'), JSON.stringify(project));
+    const stream = { isTTY: false } as never;
+    mkdirSync(join(cwd, 'below'));
+    return resolveSettings(flags, {
+      stdin: stream,
+      stdout: stream,
+      stderr: stream,
+      env,
+      cwd: join(cwd, 'below'),
+      now: Date.now,
+    });
+  };
+
+  it('of the output are decided by flag, environment, project file, default', () => {
+    const all = [{ output: 'json' }, { GOV_OUTPUT: 'yaml' }, { output: 'csv' }] as const;
+    expect(at(all[0], all[1], all[2])).toMatchObject({ format: 'json', formatFrom: 'flag' });
+    expect(at({}, all[1], all[2])).toMatchObject({ format: 'yaml', formatFrom: 'environment' });
+    expect(at({}, {}, all[2])).toMatchObject({ format: 'csv', formatFrom: 'project file' });
+    expect(at({}, {})).toMatchObject({ format: 'table', formatFrom: 'default' });
+  });
+
+  it('of numbers are checked wherever they come from', () => {
+    expect(at({ timeout: '5s', retries: '0' }, { GOV_TIMEOUT: '9s' })).toMatchObject({
+      timeoutMs: 5000,
+      retries: 0,
+    });
+    expect(at({}, { GOV_TIMEOUT: '2m', GOV_RETRIES: '7' })).toMatchObject({ timeoutMs: 120_000, retries: 7 });
+    expect(() => at({}, { GOV_RETRIES: 'many' })).toThrow(
+      /GOV_RETRIES: expected a whole number from 0 to 20/,
+    );
+    expect(() => at({ timeout: '0' }, {})).toThrow(/--timeout: expected a time/);
+  });
+
+  it('refuse formats that are not built, naming those that are', () => {
+    for (const output of ['sarif', 'junit', 'github', 'xml']) {
+      expect(() => at({ output }, {})).toThrow(
+        `--output: expected one of table, wide, json, ndjson, yaml, csv, id, got "${output}"`,
+      );
+    }
+    expect(() => at({}, { GOV_OUTPUT: 'sarif' })).toThrow(/GOV_OUTPUT: expected one of table/);
+  });
+
+  it.each([
+    [{}, {}, false],
+    [{}, { FORCE_COLOR: '1' }, true],
+    [{}, { CLICOLOR_FORCE: '1' }, true],
+    [{}, { FORCE_COLOR: '0', GOV_FORCE_TTY: '80' }, false],
+    [{}, { NO_COLOR: '1', FORCE_COLOR: '1' }, false],
+    [{}, { NO_COLOR: '', FORCE_COLOR: '1' }, true],
+    [{}, { GOV_FORCE_TTY: '80' }, true],
+    [{}, { GOV_FORCE_TTY: '80', TERM: 'dumb' }, false],
+    [{}, { GOV_FORCE_TTY: '80', CLICOLOR: '0' }, false],
+    [{ color: 'always' }, { NO_COLOR: '1' }, true],
+    [{ color: 'never' }, { FORCE_COLOR: '1' }, false],
+  ])('colour with flags %j and environment %j: %s', (flags, env, expected) => {
+    expect(at(flags, env).color).toBe(expected);
+  });
+});
+
+describe('a project file', () => {
+  it.each([
+    'baseUrl',
+    'base_url',
+    'cacert',
+    'caFile',
+    'apiKey',
+    'apiKeyFile',
+    'context',
+    'currentContext',
+    'hooks',
+  ])('that sets %s is refused, with the reason and the file', async (member) => {
+    const cwd = emptyDirectory();
+    writeFileSync(join(cwd, '.gov.json'), JSON.stringify({ [member]: 'x' }));
+    const { code, stderr } = await govHere(['context', 'list'], { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      `${cwd}/.gov.json: a project file may set output, project and env, not "${member}"`,
+    );
+  });
+
+  it('is the nearest one upward', () => {
+    const cwd = emptyDirectory();
+    mkdirSync(join(cwd, 'a', 'b'), { recursive: true });
+    writeFileSync(join(cwd, '.gov.json'), '{"output":"json"}');
+    expect(readProjectConfig(join(cwd, 'a', 'b'))).toMatchObject({ output: 'json' });
+    writeFileSync(join(cwd, 'a', '.gov.json'), '{"output":"id"}');
+    expect(readProjectConfig(join(cwd, 'a', 'b'))).toMatchObject({ output: 'id' });
+  });
+
+  it('that is not JSON, or holds another type, is refused with its name', () => {
+    const cwd = emptyDirectory();
+    for (const text of ['{', '[]', '{"output":1}', '{"output":"xml"}']) {
+      writeFileSync(join(cwd, '.gov.json'), text);
+      expect(() => readProjectConfig(cwd)).toThrow(/\.gov\.json: expected/);
+    }
+  });
+});
+
+describe('contexts', () => {
+  it('are listed, chosen and kept', async () => {
+    const { env } = setUp();
+    expect((await govHere(['context', 'use', 'cloud'], { env })).code).toBe(0);
+    const { stdout } = await govHere(['context', 'list', '-o', 'json'], { env });
+    expect(JSON.parse(stdout)).toMatchObject({
+      contexts: [
+        { name: 'local', current: false, kind: 'plane' },
+        { name: 'second', current: false },
+        { name: 'cloud', current: true, place: 'https://gov.example.test/api/v1' },
+      ],
+    });
+    const unknown = await govHere(['context', 'use', 'nope'], { env });
+    expect(unknown).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('there is: local, second, cloud'),
+    });
+  });
+
+  it('are written for this user only', async () => {
+    const root = emptyDirectory();
+    const env = { GOV_CONFIG_DIR: join(root, 'new') };
+    await updateUserConfig(env, () => ({
+      currentContext: 'x',
+      contexts: { x: { kind: 'plane', dataDir: '/x' } },
+    }));
+    expect(statSync(join(root, 'new', 'config.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(root, 'new')).mode & 0o777).toBe(0o700);
+    expect(readUserConfig(env).currentContext).toBe('x');
+  });
+
+  it('that cannot be read are refused with the file', () => {
+    const { env } = setUp();
+    for (const text of [
+      '{',
+      '{"contexts":{"x":{"kind":"plane"}}}',
+      '{"contexts":[]}',
+      '{"contexts":{"x":{"kind":"odd"}}}',
+    ]) {
+      writeFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), text);
+      expect(() => readUserConfig(env)).toThrow(/config\.json: expected/);
+    }
+  });
+});

@@ -1,0 +1,77 @@
+import { writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { CliError, exit, exitMeanings, exitOf, failureOf, usage } from '../../../src/cli/program/exit.ts';
+import { GovApiError, GovNetworkError } from '../../../src/client/errors.ts';
+import { GovError, problems } from '../../../src/contract/problems.ts';
+
+/** What a pipeline meets, for every code of the register. */
+const expected = (code: string, status: number): number => {
+  if (code === 'PROOF_NOT_FOUND') return 5;
+  if (code === 'INVALID_TRANSITION') return 6;
+  if (status === 401 || status === 403) return 4;
+  if (status === 402 || status === 429) return 7;
+  if (status === 404 || status === 410) return 5;
+  if (status === 408) return 10;
+  if (status === 409) return 6;
+  return status >= 500 ? 1 : 2;
+};
+
+describe('exit codes', () => {
+  it.each(Object.entries(problems))('of %s follow its status and meaning', (code, { status }) => {
+    expect(exitOf(code, status)).toBe(expected(code, status));
+    expect(failureOf(new GovApiError(status, { code }, {})).exit).toBe(expected(code, status));
+    expect(failureOf(new GovError(code as keyof typeof problems, 'x')).exit).toBe(expected(code, status));
+  });
+
+  it('each have one meaning, printed by gov help exit-codes', () => {
+    expect(
+      Object.keys(exitMeanings)
+        .map(Number)
+        .sort((a, b) => a - b),
+    ).toEqual(Object.values(exit).sort((a, b) => a - b));
+  });
+
+  it('say of a full disk what it is, whatever file a command was writing', () => {
+    let thrown: unknown;
+    try {
+      writeFileSync('/dev/full', 'x');
+    } catch (error) {
+      thrown = error;
+    }
+    expect(failureOf(thrown)).toMatchObject({
+      exit: 1,
+      code: 'STORAGE_FULL',
+      message: expect.stringMatching(/^the disk is full \(ENOSPC/),
+      hint: expect.stringMatching(/^make room/),
+    });
+  });
+
+  it('tell an unreachable service from every answer', () => {
+    expect(failureOf(new GovNetworkError('ECONNREFUSED', 'x', { retryable: true }))).toMatchObject({
+      exit: 10,
+      code: 'ECONNREFUSED',
+      retryable: true,
+    });
+  });
+
+  it('are 1 for a bug, with the way to report it', () => {
+    expect(failureOf(new TypeError('x is undefined'))).toMatchObject({
+      exit: 1,
+      hint: expect.stringMatching(/--debug/),
+    });
+    expect(failureOf('thrown text')).toMatchObject({ exit: 1, message: 'thrown text' });
+  });
+
+  it('keep what a command decided', () => {
+    expect(failureOf(new CliError(8, 'later', { next: ['gov jobs wait x'] }))).toMatchObject({
+      exit: 8,
+      retryable: true,
+      next: ['gov jobs wait x'],
+    });
+    expect(failureOf(usage('expected a, got b', 'do c'))).toMatchObject({
+      exit: 2,
+      code: 'USAGE',
+      hint: 'do c',
+    });
+  });
+});

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from '../../../src/cli/program/parse.ts';
+import { stylesFor } from '../../../src/cli/terminal/safe.ts';
+
+const layout = { styles: stylesFor(false), columns: 100 };
+const now = Date.parse('2026-03-01T12:00:00Z');
+const read = (line: string) => parse(line === '' ? [] : line.split(' '), now);
+const command = (line: string) => {
+  const parsed = read(line);
+  if (parsed.kind !== 'command') throw new Error(`expected a command: ${line}`);
+  return parsed;
+};
+
+describe('the grammar', () => {
+  it('is noun, verb, arguments, flags', () => {
+    expect(command('events list --run r-1 --limit 5 --order desc')).toMatchObject({
+      spec: { name: 'events list' },
+      flags: { run: 'r-1', limit: 5, order: 'desc', all: false, since: undefined },
+    });
+    expect(command('events get evt_1').args).toEqual({ eventId: 'evt_1' });
+    expect(command('jobs wait job_1 job_2').args).toEqual({ jobId: ['job_1', 'job_2'] });
+  });
+
+  it('takes global flags before and after the verb, long and short', () => {
+    for (const line of [
+      '-o json -q events list --run r',
+      'events -o json list -q --run r',
+      'events list --run r --output=json --quiet',
+      'events list -ojson --run r -q',
+    ]) {
+      expect(command(line)).toMatchObject({ globals: { output: 'json', quiet: true }, flags: { run: 'r' } });
+    }
+    expect(command('--no-input health').globals).toMatchObject({ noInput: true });
+    expect(command('health').globals).toMatchObject({ noInput: false });
+  });
+
+  it('takes --debug with and without a value, and never swallows the next word', () => {
+    expect(command('--debug health').globals).toMatchObject({ debug: 'on' });
+    expect(command('--debug=http health').globals).toMatchObject({ debug: 'http' });
+  });
+
+  it('takes nouns in either number', () => {
+    for (const noun of ['event', 'events']) expect(command(`${noun} count`).spec.name).toBe('events count');
+    for (const noun of ['context', 'contexts'])
+      expect(command(`${noun} list`).spec.name).toBe('context list');
+    expect(command('proof get prf_1').spec.name).toBe('proofs get');
+  });
+
+  it('repeats and splits flags of several values', () => {
+    expect(command('proofs create --run r --layers a,b --layers c').flags).toMatchObject({
+      layers: ['a', 'b', 'c'],
+    });
+    expect(command('proofs verify x --key k1 --key k2').flags).toMatchObject({ key: ['k1', 'k2'] });
+  });
+
+  it('takes verbs of three words, and a verb’s own --version', () => {
+    expect(command('risk config get').spec.name).toBe('risk config get');
+    expect(command('policy publish p --version 2').flags).toMatchObject({ version: 2 });
+    expect(read('policy list --version').kind).toBe('text');
+  });
+
+  it('takes words after -- as they are', () => {
+    expect(command('proofs verify -- -odd-name').args).toEqual({ proof: '-odd-name' });
+    expect(command('proofs verify -').args).toEqual({ proof: '-' });
+  });
+});
+
+describe('help', () => {
+  it.each([
+    ['', 'Usage: gov NOUN VERB'],
+    ['--help', 'Usage: gov NOUN VERB'],
+    ['events -h', 'events list'],
+    ['events list --help', 'Usage: gov events list'],
+    ['events list --run x -h', 'Usage: gov events list'],
+    ['risk config --help', 'risk config get'],
+    ['-V', 'gov 0.'],
+  ])('%j prints %j', (line, expected) => {
+    const parsed = read(line);
+    expect(parsed.kind === 'text' ? String(parsed.write(layout)) : '').toContain(expected);
+  });
+});
+
+describe('a usage error', () => {
+  it.each([
+    ['evnts list', "unknown command 'evnts'", 'did you mean events?'],
+    ['events lst', "unknown command 'lst'", 'did you mean list?'],
+    ['events list --run r --limmit 3', "unknown option '--limmit'", 'did you mean --limit?'],
+    ['events', 'expected a verb after "events": push, list', 'gov events --help'],
+    ['event', 'expected a verb after "event": push, list', 'gov events --help'],
+    ['events list', "required option '--run <RUN>' not specified", 'gov events list --help'],
+    ['events get', "missing required argument 'eventId'", 'gov events get --help'],
+    ['events get a b', 'too many arguments', 'gov events get --help'],
+    ['events list --run', "option '--run <RUN>' argument missing", 'gov events list --help'],
+    ['events list --run -x', '--run: expected', undefined],
+    ['events list --run r --order up', '--order: expected one of asc, desc, got "up"', undefined],
+    ['events list --run r --limit 0', '--limit: expected a whole number of at least 1, got "0"', undefined],
+  ])('of %j says %j', (line, message, hint) => {
+    expect(() => read(line)).toThrow(
+      expect.objectContaining({ exit: 2, message: expect.stringContaining(message) }),
+    );
+    if (hint !== undefined) expect(() => read(line)).toThrow(expect.objectContaining({ hint }));
+  });
+
+  it('is an empty argument', () => {
+    expect(() => parse(['events', 'get', ''], now)).toThrow(/eventId: expected a value/);
+  });
+});

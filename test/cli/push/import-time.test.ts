@@ -1,0 +1,37 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { importTime, stateDirectory } from '../../../src/cli/push/import-time.ts';
+import { Folder } from './harness.ts';
+
+let folder: Folder;
+beforeEach(() => (folder = new Folder()));
+afterEach(() => folder.remove());
+
+describe('the time of an import', () => {
+  it('is that of the first import of the same bytes', () => {
+    const [a, b] = [Buffer.from('a'), Buffer.from('b')];
+    expect(importTime(folder.path, a, 1000)).toBe(1000);
+    expect(importTime(folder.path, b, 2000)).toBe(2000);
+    expect(importTime(folder.path, a, 3000)).toBe(1000);
+    expect(readdirSync(join(folder.path, 'imports')).length).toBe(2);
+  });
+
+  it('throws where the note cannot be understood', () => {
+    importTime(folder.path, Buffer.from('a'), 1000);
+    const [name = ''] = readdirSync(join(folder.path, 'imports'));
+    writeFileSync(join(folder.path, 'imports', name), 'torn');
+    expect(() => importTime(folder.path, Buffer.from('a'), 2000)).toThrow(/EEXIST/);
+  });
+
+  it('throws where it cannot be noted', () => {
+    const file = folder.write('file', '');
+    expect(() => importTime(file, Buffer.from('a'), 1000)).toThrow();
+    expect(existsSync(join(folder.path, 'imports'))).toBe(false);
+  });
+
+  it('is kept where XDG says', () => {
+    expect(stateDirectory({ XDG_STATE_HOME: '/s' })).toBe('/s/gov');
+    expect(stateDirectory({ HOME: '/h' })).toBe('/h/.local/state/gov');
+  });
+});

@@ -1,0 +1,62 @@
+import { PassThrough, Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { OutputClosed, readAll, Writer } from '../../../src/cli/terminal/io.ts';
+
+const { signal } = new AbortController();
+
+describe('reading', () => {
+  it('takes at most the bytes allowed, at n and n + 1', async () => {
+    expect((await readAll(Readable.from([Buffer.alloc(10)]), { maxBytes: 10, signal })).length).toBe(10);
+    await expect(readAll(Readable.from([Buffer.alloc(11)]), { maxBytes: 10, signal })).rejects.toThrow(
+      RangeError,
+    );
+  });
+
+  it('is given up when the signal fires, though nothing ever comes', async () => {
+    const stop = new AbortController();
+    const reading = readAll(new PassThrough(), { maxBytes: 10, signal: stop.signal });
+    stop.abort();
+    await expect(reading).rejects.toMatchObject({ name: 'AbortError' });
+  });
+});
+
+describe('writing', () => {
+  const broken = (code: string): PassThrough =>
+    new PassThrough({
+      write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })),
+    });
+
+  it('tells a reader that went away from a disk that is full', async () => {
+    for (const [code, expected] of [
+      ['EPIPE', OutputClosed],
+      ['ENOSPC', Error],
+    ] as const) {
+      const writer = new Writer(broken(code));
+      const written = async () => {
+        await writer.write('x');
+        await writer.flush();
+      };
+      await expect(written()).rejects.toThrow(expected);
+      await expect(writer.write('more')).rejects.toThrow(expected);
+    }
+  });
+
+  it('drops what cannot be written where errors are to be ignored', async () => {
+    const writer = new Writer(broken('ENOSPC'), 'ignore errors');
+    await writer.write('x');
+    await writer.flush();
+    await writer.write('more');
+  });
+
+  it('waits for a slow reader', async () => {
+    const slow = new PassThrough({ highWaterMark: 10 });
+    const writer = new Writer(slow);
+    let done = false;
+    const writing = writer.write('x'.repeat(100)).then(() => (done = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(done).toBe(false);
+    slow.resume();
+    await writing;
+    expect(done).toBe(true);
+  });
+});

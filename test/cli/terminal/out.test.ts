@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { json, startServer } from '../../client/server.ts';
+import type { TestServer } from '../../client/server.ts';
+import { govHere } from '../support/tool.ts';
+import type { InProcessOptions } from '../support/tool.ts';
+
+const evil = 'look\u001b[2J up \u202e flights\nnow';
+const event = (sequence: number) => ({
+  eventId: `evt_01jq3v5k8hf7wb3c9x2m4n6p8${sequence}`,
+  runId: 'run-1',
+  eventType: 'tool.call',
+  actor: { name: 'planner', role: 'agent' },
+  resource: null,
+  action: evil,
+  timestamp: '2026-03-01T11:58:00Z',
+  serverTimestamp: '2026-03-01T11:58:01.000Z',
+  metadata: { deep: { list: [1, 'two', true] }, empty: {} },
+  causedBy: null,
+  aiSystemId: null,
+  clientEventId: null,
+  sequence,
+  leafHash: `sha256:${'ab'.repeat(32)}`,
+});
+
+const refusal = {
+  title: 'The request does not match the interface',
+  status: 400,
+  code: 'VALIDATION_ERROR',
+  detail: 'body /runId: expected text',
+  errors: [
+    { in: 'body', pointer: '/runId', code: 'type', detail: 'expected text' },
+    { in: 'body', pointer: '/async', code: 'type', detail: 'expected true or false' },
+  ],
+};
+
+let server: TestServer;
+let env: Record<string, string>;
+beforeAll(async () => {
+  server = await startServer((seen, response) => {
+    const url = new URL(seen.url, 'http://x');
+    const from = Number(url.searchParams.get('cursor') ?? '0');
+    const size = Math.min(2, Number(url.searchParams.get('limit') ?? '2'));
+    const events = [0, 1, 2, 3, 4].slice(from, from + size).map(event);
+    const nextCursor = from + size < 5 ? String(from + size) : null;
+    if (url.searchParams.get('runId') === 'empty') json(response, 200, { events: [], nextCursor: null });
+    else if (url.pathname.endsWith('/events')) json(response, 200, { events, nextCursor });
+    else if (url.pathname.endsWith('/runs')) json(response, 200, { data: [], nextCursor: null });
+    else if (url.pathname.endsWith('/proofs')) json(response, 400, refusal);
+    else json(response, 200, event(3));
+  });
+  env = { GOV_BASE_URL: server.baseUrl, GOV_API_KEY: 'gov_live_x' };
+});
+afterAll(() => server.close());
+
+const list = (flags: string, options: InProcessOptions = {}) =>
+  govHere(['events', 'list', ...flags.split(' ')], { ...options, env: { ...env, ...options.env } });
+const lines = (text: string): string[] => text.split('\n').slice(0, -1);
+
+describe('a list', () => {
+  it('is tab-separated without a header in a pipe, with full values', async () => {
+    const { stdout, stderr, code } = await list('--run r');
+    expect(code).toBe(0);
+    expect(lines(stdout)).toHaveLength(2);
+    expect(lines(stdout)[0]?.split('\t')).toEqual([
+      '0',
+      '2026-03-01T11:58:00Z',
+      'tool.call',
+      '{"name":"planner","role":"agent"}',
+      '',
+      'look\\u001b[2J up \\u202e flights\\nnow',
+      'evt_01jq3v5k8hf7wb3c9x2m4n6p80',
+    ]);
+    expect(stderr).toBe('2 shown, there are more: --all, or --cursor 2\n');
+  });
+
+  it('is a table that fits the terminal, with relative times', async () => {
+    const { stdout } = await list('--run r --color never', { columns: 100 });
+    expect(lines(stdout)[0]).toMatch(/^SEQUENCE {2}TIMESTAMP {2}EVENT TYPE {2}ACTOR {4}RESOURCE {2}ACTION/);
+    expect(stdout).toContain('2 min ago');
+    for (const line of lines(stdout)) expect(line.length).toBeLessThanOrEqual(100);
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  it('colours its header on a terminal, and cleans what it shows', async () => {
+    const { stdout } = await list('--run r', { columns: 200 });
+    expect(stdout.startsWith('\u001b[1m')).toBe(true);
+    expect(stdout.split('\u001b').length - 1).toBe(2);
+    expect(stdout).not.toContain('\u202e');
+  });
+
+  it('is one JSON value with the names of the interface, also when it is empty', async () => {
+    const { stdout, stderr } = await list('--run r -o json');
+    expect(JSON.parse(stdout)).toEqual({ events: [event(0), event(1)], nextCursor: '2' });
+    expect(stderr).toBe('');
+    const empty = await list('--run empty -o json');
+    expect(JSON.parse(empty.stdout)).toEqual({ events: [], nextCursor: null });
+    const runs = await govHere(['runs', 'list', '-o', 'json'], { env });
+    expect(JSON.parse(runs.stdout)).toEqual({ data: [], nextCursor: null });
+  });
+
+  it('takes all pages, or as many items as asked for', async () => {
+    const all = JSON.parse((await list('--run r --all -o json')).stdout);
+    expect(all).toMatchObject({ nextCursor: null, events: { length: 5 } });
+    const three = JSON.parse((await list('--run r --limit 3 -o json')).stdout);
+    expect(three.events.map((each: { sequence: number }) => each.sequence)).toEqual([0, 1, 2]);
+    expect(three.nextCursor).toBe('3');
+    expect(lines((await list('--run r --cursor 4 -o id')).stdout)).toEqual([event(4).eventId]);
+  });
+
+  it('is one JSON value per line as ndjson, escaped', async () => {
+    const { stdout } = await list('--run r --all -o ndjson');
+    expect(lines(stdout).map((line) => JSON.parse(line))).toEqual([0, 1, 2, 3, 4].map(event));
+    expect(stdout).toMatch(/^[\u0020-\u007e\n]*$/);
+  });
+
+  it('has every column as csv and wide', async () => {
+    const csv = lines((await list('--run r -o csv')).stdout);
+    expect(csv[0]).toBe([...Object.keys(event(0)), 'erased'].join(','));
+    expect(csv).toHaveLength(3);
+    const wide = lines((await list('--run r -o wide')).stdout);
+    expect(wide[0]).toContain('LEAF HASH');
+    expect(wide[1]).toContain('ab'.repeat(32));
+  });
+
+  it('says on standard error that nothing was found', async () => {
+    expect(await list('--run empty', { columns: 80 })).toMatchObject({
+      stdout: '',
+      stderr: 'nothing found\n',
+    });
+    expect(await list('--run empty -q', { columns: 80 })).toMatchObject({ stdout: '', stderr: '' });
+  });
+});
+
+describe('one resource', () => {
+  it('is names and values, nested values below, on a terminal', async () => {
+    const { stdout } = await govHere(['events', 'get', 'evt_1', '--color', 'never'], { env, columns: 80 });
+    expect(stdout).toContain('eventType        tool.call\n');
+    expect(stdout).toContain('actor          \n  name: planner\n  role: agent\n');
+    expect(stdout).toContain('    list:\n      - 1\n      - two\n      - true\n');
+    expect(stdout).toContain('resource         -\n');
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  it('is name, tab, value in a pipe', async () => {
+    const { stdout } = await govHere(['events', 'get', 'evt_1'], { env });
+    expect(lines(stdout)).toContain('runId\trun-1');
+    expect(lines(stdout)).toHaveLength(Object.keys(event(0)).length);
+  });
+
+  it('is YAML that reads back in double quotes where it must', async () => {
+    const { stdout } = await govHere(['events', 'get', 'evt_1', '-o', 'yaml'], { env });
+    expect(stdout).toContain('eventType: tool.call\n');
+    expect(stdout).toContain('action: "look\\u001b[2J up \\u202e flights\\nnow"\n');
+    expect(stdout).toContain('  empty: {}\n');
+    expect(stdout).toContain('causedBy: null\n');
+  });
+
+  it('is its identifier with -o id', async () => {
+    expect((await govHere(['events', 'get', 'evt_1', '-o', 'id'], { env })).stdout).toBe(
+      `${event(3).eventId}\n`,
+    );
+  });
+});
+
+describe('a refusal', () => {
+  it('says each fault once', async () => {
+    const { code, stderr } = await govHere(['proofs', 'create', '--run', 'r'], { env });
+    expect(code).toBe(2);
+    expect(lines(stderr)).toEqual([
+      'error: The request does not match the interface: body /runId: expected text',
+      '  body /async: expected true or false',
+    ]);
+  });
+});

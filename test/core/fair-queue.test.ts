@@ -1,0 +1,81 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Turns } from '../../src/core/fair-queue.ts';
+
+const room = 1000;
+
+/** Items are named by owner and number: `a1`. */
+function queued(...items: readonly string[]): Turns<string> {
+  const turns = new Turns<string>();
+  for (const item of items) expect(turns.add(item.charAt(0), item, room)).toBeUndefined();
+  return turns;
+}
+
+function taken(turns: Turns<string>, count = room): string[] {
+  const items: string[] = [];
+  while (items.length < count) {
+    const item = turns.next();
+    if (item === undefined) break;
+    items.push(item);
+  }
+  return items;
+}
+
+describe('turns', () => {
+  it('go over owners, and within an owner by age', () => {
+    const turns = queued('a1', 'a2', 'a3', 'b1', 'c1', 'c2');
+    expect(turns.size).toBe(6);
+    expect(taken(turns)).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3']);
+    expect(turns.size).toBe(0);
+  });
+
+  it('come to who has just come after those who wait, and not sooner for coming again', () => {
+    const turns = queued('a1', 'a2', 'b1', 'b2');
+    expect(taken(turns, 1)).toEqual(['a1']);
+    turns.add('c', 'c1', room);
+    expect(taken(turns, 2)).toEqual(['b1', 'a2']);
+    turns.add('a', 'a3', room);
+    expect(taken(turns)).toEqual(['c1', 'b2', 'a3']);
+  });
+
+  it('give nothing up twice, and nothing that was never given', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(3))), (steps) => {
+        const turns = new Turns<string>();
+        const out: string[] = [];
+        steps.forEach(([owner, takes], at) => {
+          const refused = turns.add(owner, `${owner}${at}`, 5);
+          if (refused !== undefined) out.push(refused);
+          out.push(...taken(turns, takes));
+          expect(turns.size).toBeLessThanOrEqual(5);
+        });
+        out.push(...turns.clear());
+        expect(out.toSorted()).toEqual(steps.map(([owner], at) => `${owner}${at}`).toSorted());
+      }),
+    );
+  });
+});
+
+describe('a full queue', () => {
+  it('belongs to one owner alone, and refuses what is one too many', () => {
+    const turns = new Turns<string>();
+    expect(turns.add('a', 'a1', 2)).toBeUndefined();
+    expect(turns.add('a', 'a2', 2)).toBeUndefined();
+    expect(turns.add('a', 'a3', 2)).toBe('a3');
+    expect(taken(turns)).toEqual(['a1', 'a2']);
+  });
+
+  it('makes room for another at the cost of who has most, newest first, until both have as many', () => {
+    const turns = queued('c1', 'a1', 'a2', 'a3', 'a4');
+    const add = (item: string) => turns.add(item.charAt(0), item, 5);
+    expect(['b1', 'b2', 'b3'].map(add)).toEqual(['a4', 'a3', 'b3']);
+    expect(turns.size).toBe(5);
+    expect(add('a5')).toBe('a5');
+    expect(taken(turns)).toEqual(['c1', 'a1', 'b1', 'a2', 'b2']);
+  });
+
+  it('of as many owners as items refuses the next owner', () => {
+    const turns = queued('a1', 'b1');
+    expect(turns.add('c', 'c1', 2)).toBe('c1');
+  });
+});

@@ -1,0 +1,224 @@
+/** RFC 8785: the RFC's own examples, its authors' test data, and the package `canonicalize` as oracle. */
+import { readFileSync, readdirSync } from 'node:fs';
+import oracle from 'canonicalize';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { canonicalize, canonicalText } from '../../../src/core/json/canonical.ts';
+import type { Json } from '../../../src/core/json/canonical.ts';
+import { hasVectors, vectors } from '../../paths.ts';
+
+const parse = (text: string): Json => JSON.parse(text) as Json;
+
+function double(ieeeHex: string): number {
+  return Buffer.from(ieeeHex.padStart(16, '0'), 'hex').readDoubleBE();
+}
+
+describe('RFC 8785 by its text', () => {
+  test('the example of §3.2.2 has the bytes of §3.2.4', () => {
+    const input = String.raw`{
+      "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+      "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
+      "literals": [null, true, false]
+    }`;
+    expect(canonicalize(parse(input))).toBe(
+      String.raw`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],` +
+        String.raw`"string":"€$\u000f\nA'B\"\\\\\"/"}`,
+    );
+  });
+
+  test('names are sorted by UTF-16 code units, as in §3.2.3', () => {
+    const input = String.raw`{"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Hebrew Letter Dalet With Dagesh",
+      "1":"One","\ud83d\ude00":"Emoji: Grinning Face","\u0080":"Control","\u00f6":"Latin Small Letter O With Diaeresis"}`;
+    expect(Object.values(parse(canonicalize(parse(input))) as object).toSorted()).toHaveLength(7);
+    const order = ['Carriage Return', 'One', 'Control', 'Latin', 'Euro', 'Emoji', 'Hebrew'];
+    const at = order.map((word) => canonicalize(parse(input)).indexOf(word));
+    expect(at).toEqual(at.toSorted((a, b) => a - b));
+  });
+
+  test.each([
+    ['0000000000000000', '0'],
+    ['8000000000000000', '0'],
+    ['0000000000000001', '5e-324'],
+    ['8000000000000001', '-5e-324'],
+    ['7fefffffffffffff', '1.7976931348623157e+308'],
+    ['ffefffffffffffff', '-1.7976931348623157e+308'],
+    ['4340000000000000', '9007199254740992'],
+    ['c340000000000000', '-9007199254740992'],
+    ['4430000000000000', '295147905179352830000'],
+    ['44b52d02c7e14af5', '9.999999999999997e+22'],
+    ['44b52d02c7e14af6', '1e+23'],
+    ['44b52d02c7e14af7', '1.0000000000000001e+23'],
+    ['444b1ae4d6e2ef4e', '999999999999999700000'],
+    ['444b1ae4d6e2ef4f', '999999999999999900000'],
+    ['444b1ae4d6e2ef50', '1e+21'],
+    ['3eb0c6f7a0b5ed8c', '9.999999999999997e-7'],
+    ['3eb0c6f7a0b5ed8d', '0.000001'],
+    ['41b3de4355555553', '333333333.3333332'],
+    ['41b3de4355555554', '333333333.33333325'],
+    ['41b3de4355555555', '333333333.3333333'],
+    ['41b3de4355555556', '333333333.3333334'],
+    ['41b3de4355555557', '333333333.33333343'],
+    ['becbf647612f3696', '-0.0000033333333333333333'],
+    ['43143ff3c1cb0959', '1424953923781206.2'],
+  ])('the number %s of appendix B is spelled %s', (ieeeHex, expected) => {
+    expect(canonicalize(double(ieeeHex))).toBe(expected);
+  });
+});
+
+describe.skipIf(!hasVectors)('official test data (skipped where the vectors folder is absent)', () => {
+  const pairs = hasVectors ? readdirSync(vectors('jcs/input')) : [];
+
+  test.each(pairs)('%s canonicalises to the published bytes', (file) => {
+    const output = canonicalize(parse(readFileSync(vectors(`jcs/input/${file}`), 'utf8')));
+    const hex = readFileSync(vectors(`jcs/outhex/${file.replace('.json', '.txt')}`), 'latin1');
+    expect(Buffer.from(output)).toEqual(Buffer.from(hex.replaceAll(/\s/g, ''), 'hex'));
+    expect(Buffer.from(output)).toEqual(readFileSync(vectors(`jcs/output/${file}`)));
+  });
+
+  test('ten thousand numbers are spelled as the ES6 test file spells them', () => {
+    const lines = readFileSync(vectors('jcs/es6testfile10k.txt'), 'latin1').trimEnd().split('\n');
+    expect(lines).toHaveLength(10_000);
+    const wrong = lines.filter((line) => {
+      const [ieeeHex = '', expected] = line.split(',');
+      return canonicalize(double(ieeeHex)) !== expected;
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('hostile texts that JSON.parse reads have their canonical form, or none', () => {
+    const cases = JSON.parse(readFileSync(vectors('jcs/hostile.json'), 'utf8')) as {
+      name: string;
+      inputHex: string;
+      expect: string;
+    }[];
+    const surrogates = cases.filter(({ name }) => /lone|reversed/.test(name));
+    expect(surrogates).toHaveLength(5);
+    for (const { inputHex } of surrogates) {
+      expect(() => canonicalize(parse(Buffer.from(inputHex, 'hex').toString()))).toThrow('lone surrogate');
+    }
+    for (const { name, inputHex, expect: expected } of cases.filter((each) => each.expect !== 'reject')) {
+      const output = canonicalize(parse(Buffer.from(inputHex, 'hex').toString()));
+      expect(Buffer.from(output).toString('hex'), name).toBe(expected);
+    }
+  });
+});
+
+/** Names that tempt an implementation: integer-like ones, `__proto__`, prefixes of each other, astral ones. */
+const name = fc.oneof(
+  fc.constantFrom(
+    '__proto__',
+    'constructor',
+    'toJSON',
+    '10',
+    '9',
+    '0',
+    '01',
+    '-1',
+    '4294967295',
+    '',
+    'a',
+    'aa',
+  ),
+  fc.constantFrom('é', '\u20ac', '\u{1f600}', '\ufb33', '"', '\\', '\n', '\u2028', '\\ud800'),
+  fc.string({ maxLength: 8, unit: 'binary' }),
+);
+const { value: anyJson } = fc.letrec<{ value: Json }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.constant(null),
+    fc.boolean(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.integer(),
+    name,
+    fc.array(tie('value'), { maxLength: 5 }),
+    fc.array(fc.tuple(name, tie('value')), { maxLength: 24 }).map((members) => Object.fromEntries(members)),
+  ),
+}));
+
+/** The value with the members of all objects in the opposite order. */
+function reversed(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(reversed);
+  const members = Object.entries(value).map(([name, member]): [string, Json] => [name, reversed(member)]);
+  return Object.fromEntries(members.toReversed());
+}
+
+describe('canonicalize', () => {
+  test('equals the package canonicalize on any JSON value, and leaves the value as it was', () => {
+    fc.assert(
+      fc.property(anyJson, (value) => {
+        const before = JSON.stringify(value);
+        expect(canonicalize(value)).toBe(oracle(value));
+        expect(JSON.stringify(value)).toBe(before);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('does not depend on the order in which members were added', () => {
+    fc.assert(
+      fc.property(anyJson, (value) => {
+        expect(canonicalize(reversed(value))).toBe(canonicalize(value));
+      }),
+    );
+  });
+
+  test.each([
+    ['{"b":1,"10":2,"9":3,"a":4}', '{"10":2,"9":3,"a":4,"b":1}'],
+    ['{"b":{"__proto__":1,"A":2},"a":0}', '{"a":0,"b":{"A":2,"__proto__":1}}'],
+    ['{"__proto__":{"b":1,"a":2}}', '{"__proto__":{"a":2,"b":1}}'],
+    ['{"a":{"z":1,"y":[{"d":1,"c":2}]},"b":[]}', '{"a":{"y":[{"c":2,"d":1}],"z":1},"b":[]}'],
+    [String.raw`{"b":"\\ud800","a":"\u007f"}`, String.raw`{"a":"` + '\u007f' + String.raw`","b":"\\ud800"}`],
+    ['{}', '{}'],
+    ['[]', '[]'],
+    ['{"":{}}', '{"":{}}'],
+  ])('writes %s as %s', (input, expected) => {
+    expect(canonicalize(parse(input))).toBe(expected);
+  });
+
+  test('objects without a prototype and of another realm are JSON', () => {
+    expect(canonicalize(Object.assign(Object.create(null), { b: 1, a: 2 }) as Json)).toBe('{"a":2,"b":1}');
+  });
+
+  test.each<[string, unknown]>([
+    ['undefined', undefined],
+    ['undefined in an object', { a: undefined }],
+    ['undefined in a value that is spelled out', { 10: 1, 9: [undefined] }],
+    ['a hole', Array(1)],
+    ['a hole in a value that is spelled out', { b: { 10: 1, 9: 2, '-': 1 }, a: Array(1) }],
+    ['NaN', [Number.NaN]],
+    ['an infinity', { a: -Infinity }],
+    ['a bigint', 1n],
+    ['a function', { toJSON: () => 1 }],
+    ['a symbol', Symbol('a')],
+    ['a date', new Date(0)],
+    ['a date in a value that is spelled out', { b: 1, 10: new Date(0) }],
+    ['a map', new Map()],
+    ['bytes', Buffer.from('a')],
+    ['a boxed number', Object(1)],
+    ['a lone surrogate', { a: ['\ud800'] }],
+    ['a lone surrogate in a name', { '\udc00': 1 }],
+  ])('refuses %s', (_, value) => {
+    expect(() => canonicalize(value as Json)).toThrow(/^expected/);
+  });
+});
+
+describe('canonicalText', () => {
+  test('takes what is JSON by its type, and nothing else', () => {
+    interface Shaped {
+      readonly name: string;
+      readonly of?: readonly number[];
+    }
+    const shaped: Shaped = { name: 'b', of: [2, 1] };
+    expect(canonicalText(shaped)).toBe(canonicalize({ of: [2, 1], name: 'b' }));
+    expect(canonicalText([shaped, null, true])).toBe('[{"name":"b","of":[2,1]},null,true]');
+    // @ts-expect-error -- bytes are no JSON
+    expect(() => canonicalText({ bytes: Buffer.of(1) })).toThrow();
+    // @ts-expect-error -- nor is what may be anything
+    expect(canonicalText({ any: 1 as unknown })).toBe('{"any":1}');
+    // @ts-expect-error -- nor a bigint
+    expect(() => canonicalText({ big: 1n })).toThrow();
+    // @ts-expect-error -- nor undefined
+    expect(() => canonicalText({ none: undefined })).toThrow();
+  });
+});

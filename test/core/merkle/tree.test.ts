@@ -1,0 +1,315 @@
+import { readFileSync } from 'node:fs';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  emptyRoot,
+  Frontier,
+  leafHash,
+  merkleRoot,
+  nodeHash,
+  verifyConsistency,
+  verifyInclusion,
+  verifySubtreeConsistency,
+  verifySubtreeInclusion,
+} from '../../../src/core/merkle/tree.ts';
+import { hasVectors, vectors } from '../../paths.ts';
+import { naiveConsistency, naiveLeaf, naivePath, naiveRoot, naiveSubtreeProof } from './naive.ts';
+
+const leavesOf = (count: number): Buffer[] =>
+  Array.from({ length: count }, (_, index) => naiveLeaf(Buffer.from(`leaf ${index}`)));
+
+const flipped = (bytes: Uint8Array, bit: number): Buffer => {
+  const copy = Buffer.from(bytes);
+  copy[Math.floor(bit / 8) % copy.length]! ^= 1 << (bit % 8);
+  return copy;
+};
+
+const sizes = [1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 127, 128, 129, 255, 256, 257, 511, 513];
+const anySize = fc.oneof(fc.integer({ min: 1, max: 70 }), fc.constantFrom(...sizes));
+
+describe('hashes', () => {
+  it('gives the known hashes of RFC 6962 test data', () => {
+    expect(emptyRoot.toString('hex')).toBe(
+      'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+    );
+    expect(leafHash('').toString('hex')).toBe(
+      '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',
+    );
+    expect(leafHash(Buffer.from('L123456')).toString('hex')).toBe(
+      '395aa064aa4c29f7010acfe3f25db9485bbd4b91897b6ad7ad547639252b4d56',
+    );
+    expect(nodeHash(leafHash(''), leafHash(Buffer.from([0]))).toString('hex')).toBe(
+      'fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125',
+    );
+  });
+
+  it('hashes a string as its UTF-8 bytes, whatever its length', () => {
+    const text = fc.oneof(fc.string(), fc.constantFrom('', '\0', 'é𝄞'.repeat(40_000)));
+    fc.assert(
+      fc.property(text, (record) => {
+        expect(leafHash(record)).toEqual(naiveLeaf(Buffer.from(record)));
+        expect(leafHash(Buffer.from(record))).toEqual(naiveLeaf(Buffer.from(record)));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('refuses children that are not 32 bytes', () => {
+    expect(() => nodeHash(emptyRoot, emptyRoot.subarray(1))).toThrow(RangeError);
+    expect(() => nodeHash(Buffer.alloc(33), emptyRoot)).toThrow(RangeError);
+  });
+});
+
+describe('frontier', () => {
+  it('agrees with the recursive definition at every size up to 300', () => {
+    const leaves = leavesOf(300);
+    const frontier = new Frontier();
+    expect(frontier.root()).toEqual(emptyRoot);
+    for (const [index, leaf] of leaves.entries()) {
+      frontier.append(leaf);
+      expect(frontier.size).toBe(index + 1);
+      expect(frontier.root()).toEqual(naiveRoot(leaves.slice(0, index + 1)));
+    }
+    expect(merkleRoot(leaves)).toEqual(frontier.root());
+    expect(merkleRoot([])).toEqual(emptyRoot);
+  });
+
+  it('continues from its stored hashes, and clones do not share state', () => {
+    fc.assert(
+      fc.property(anySize, fc.integer({ min: 0, max: 40 }), (size, more) => {
+        const leaves = leavesOf(size + more);
+        const frontier = new Frontier();
+        for (const leaf of leaves.slice(0, size)) frontier.append(leaf);
+        const before = frontier.root();
+        const copy = frontier.clone();
+        const restored = Frontier.from(size, frontier.hashes());
+        for (const leaf of leaves.slice(size)) {
+          copy.append(leaf);
+          restored.append(leaf);
+        }
+        expect(frontier.root()).toEqual(before);
+        expect(copy.root()).toEqual(naiveRoot(leaves));
+        expect(restored.root()).toEqual(naiveRoot(leaves));
+      }),
+    );
+  });
+
+  it('holds one hash per set bit, and works at the largest size', () => {
+    const peaks = Array.from({ length: 53 }, () => emptyRoot);
+    const frontier = Frontier.from(Number.MAX_SAFE_INTEGER, peaks);
+    expect(frontier.size).toBe(Number.MAX_SAFE_INTEGER);
+    expect(frontier.hashes()).toHaveLength(53);
+    expect(() => Frontier.from(Number.MAX_SAFE_INTEGER, peaks.slice(1))).toThrow('set bit');
+    expect(() => Frontier.from(2, [emptyRoot, emptyRoot])).toThrow('set bit');
+    expect(() => Frontier.from(1, [emptyRoot.subarray(1)])).toThrow('set bit');
+    expect(() => Frontier.from(0, [emptyRoot])).toThrow('set bit');
+    expect(() => Frontier.from(2 ** 53, [emptyRoot])).toThrow('2^53-1');
+    expect(() => Frontier.from(1.5, [emptyRoot])).toThrow('2^53-1');
+  });
+
+  it('does not keep the caller’s buffer', () => {
+    const reused = Buffer.from(emptyRoot);
+    const frontier = new Frontier();
+    frontier.append(reused);
+    reused.fill(0);
+    expect(frontier.root()).toEqual(emptyRoot);
+  });
+
+  it('refuses a leaf that is not 32 bytes', () => {
+    expect(() => new Frontier().append(Buffer.alloc(31))).toThrow(RangeError);
+  });
+});
+
+describe('verification', () => {
+  it('accepts every inclusion proof and no flipped bit, other place or other length', () => {
+    fc.assert(
+      fc.property(anySize, fc.nat(), fc.nat(), (size, seed, bit) => {
+        const leaves = leavesOf(size);
+        const index = seed % size;
+        const root = naiveRoot(leaves);
+        const claim = { index, size, leaf: leaves[index]!, path: naivePath(index, leaves), root };
+        expect(verifyInclusion(claim)).toBe(true);
+        expect(verifyInclusion({ ...claim, leaf: flipped(claim.leaf, bit) })).toBe(false);
+        expect(verifyInclusion({ ...claim, root: flipped(root, bit) })).toBe(false);
+        expect(verifyInclusion({ ...claim, index: index + 1 })).toBe(false);
+        expect(verifyInclusion({ ...claim, index: index - 1 })).toBe(false);
+        expect(verifyInclusion({ ...claim, path: [...claim.path, root] })).toBe(false);
+        for (const [at, hash] of claim.path.entries()) {
+          expect(verifyInclusion({ ...claim, path: claim.path.with(at, flipped(hash, bit)) })).toBe(false);
+          expect(verifyInclusion({ ...claim, path: claim.path.toSpliced(at, 1) })).toBe(false);
+        }
+      }),
+    );
+  });
+
+  it('accepts every consistency proof and no flipped bit or other length', () => {
+    fc.assert(
+      fc.property(anySize, fc.nat(), fc.nat(), (second, seed, bit) => {
+        const leaves = leavesOf(second);
+        const first = 1 + (seed % second);
+        const claim = {
+          first,
+          second,
+          firstRoot: naiveRoot(leaves.slice(0, first)),
+          secondRoot: naiveRoot(leaves),
+          path: naiveConsistency(first, leaves),
+        };
+        expect(verifyConsistency(claim)).toBe(true);
+        expect(verifyConsistency({ ...claim, firstRoot: flipped(claim.firstRoot, bit) })).toBe(false);
+        expect(verifyConsistency({ ...claim, secondRoot: flipped(claim.secondRoot, bit) })).toBe(false);
+        expect(verifyConsistency({ ...claim, path: [...claim.path, emptyRoot] })).toBe(false);
+        if (first < second) expect(verifyConsistency({ ...claim, secondRoot: claim.firstRoot })).toBe(false);
+        for (const [at, hash] of claim.path.entries()) {
+          expect(verifyConsistency({ ...claim, path: claim.path.with(at, flipped(hash, bit)) })).toBe(false);
+          expect(verifyConsistency({ ...claim, path: claim.path.toSpliced(at, 1) })).toBe(false);
+        }
+      }),
+    );
+  });
+
+  it('accepts every subtree of every tree up to 40 leaves', () => {
+    for (let size = 1; size <= 40; size++) {
+      const leaves = leavesOf(size);
+      const root = naiveRoot(leaves);
+      for (let start = 0; start < size; start++) {
+        for (let end = start + 1; end <= size; end++) {
+          if (start % 2 ** Math.ceil(Math.log2(end - start)) !== 0) continue;
+          const subtreeRoot = naiveRoot(leaves.slice(start, end));
+          const path = naiveSubtreeProof({ start, end }, leaves);
+          const claim = { start, end, size, subtreeRoot, root, path };
+          expect(verifySubtreeConsistency(claim), `[${start}, ${end}) of ${size}`).toBe(true);
+          expect(verifySubtreeConsistency({ ...claim, subtreeRoot: flipped(subtreeRoot, end) })).toBe(false);
+          expect(verifySubtreeConsistency({ ...claim, root: flipped(root, start) })).toBe(false);
+        }
+      }
+    }
+  });
+
+  it('says nothing of an empty first tree', () => {
+    const claim = { second: 1, secondRoot: leafHash(''), firstRoot: emptyRoot, path: [] };
+    expect(verifyConsistency({ ...claim, first: 0 })).toBe(false);
+    expect(verifyConsistency({ ...claim, first: 0, second: 0, secondRoot: emptyRoot })).toBe(false);
+  });
+
+  it('answers, and never throws, whatever an attacker sends', () => {
+    const hostile = fc.oneof(
+      fc.anything(),
+      fc.double(),
+      fc.maxSafeInteger(),
+      fc.constantFrom(2 ** 53, -0, 2n ** 64n - 1n, new Proxy([], {}), Array.from({ length: 9 })),
+      fc.uint8Array({ minLength: 32, maxLength: 32 }),
+      fc.array(fc.uint8Array({ minLength: 31, maxLength: 33 }), { maxLength: 70 }),
+    );
+    const members = ['index', 'size', 'leaf', 'path', 'root', 'first', 'second', 'firstRoot', 'secondRoot'];
+    const claims = fc.record(
+      Object.fromEntries([...members, 'start', 'end', 'subtreeRoot'].map((member) => [member, hostile])),
+    );
+    fc.assert(
+      fc.property(claims, (claim) => {
+        for (const verify of [
+          verifyInclusion,
+          verifyConsistency,
+          verifySubtreeInclusion,
+          verifySubtreeConsistency,
+        ]) {
+          expect(typeof verify(claim as never)).toBe('boolean');
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('works at the largest size and refuses the next', () => {
+    const path = Array.from({ length: 53 }, () => emptyRoot);
+    const size = Number.MAX_SAFE_INTEGER;
+    let root = emptyRoot;
+    for (let height = 0; height < 53; height++) root = nodeHash(root, emptyRoot);
+    const claim = { index: 0, size, leaf: emptyRoot, path, root };
+    expect(verifyInclusion(claim)).toBe(true);
+    expect(verifyInclusion({ ...claim, size: size + 1 })).toBe(false);
+    expect(verifyInclusion({ ...claim, path: [...path, emptyRoot] })).toBe(false);
+  });
+});
+
+interface VectorCase {
+  readonly file: string;
+  readonly desc: string;
+  readonly wantErr: boolean;
+  readonly proof: readonly string[] | null;
+  readonly [member: string]: unknown;
+}
+
+/** Numbers up to 2^53−1 as numbers, larger ones as BigInt, as a parser that loses nothing would give them. */
+function readVectors(name: string): VectorCase[] {
+  const exact = (_key: string, value: unknown, context: { source: string }): unknown => {
+    if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
+    return BigInt(context.source);
+  };
+  return JSON.parse(readFileSync(vectors(`rfc6962/${name}.json`), 'utf8'), exact as never) as VectorCase[];
+}
+
+const bytes = (value: unknown): Buffer => Buffer.from((value ?? '') as string, 'base64');
+
+const verifiers: Record<string, (each: VectorCase, path: Buffer[]) => boolean> = {
+  inclusion: (each, path) =>
+    verifyInclusion({
+      index: each['leafIdx'] as number,
+      size: each['treeSize'] as number,
+      leaf: bytes(each['leafHash']),
+      root: bytes(each['root']),
+      path,
+    }),
+  consistency: (each, path) =>
+    verifyConsistency({
+      first: each['size1'] as number,
+      second: each['size2'] as number,
+      firstRoot: bytes(each['root1']),
+      secondRoot: bytes(each['root2']),
+      path,
+    }),
+  subtreeinclusion: (each, path) =>
+    verifySubtreeInclusion({
+      index: each['leafIdx'] as number,
+      start: each['start'] as number,
+      end: each['end'] as number,
+      leaf: bytes(each['leafHash']),
+      root: bytes(each['root']),
+      path,
+    }),
+  subtreeconsistency: (each, path) =>
+    verifySubtreeConsistency({
+      start: each['start'] as number,
+      end: each['end'] as number,
+      size: each['size'] as number,
+      subtreeRoot: bytes(each['root1']),
+      root: bytes(each['root2']),
+      path,
+    }),
+};
+
+describe.skipIf(!hasVectors)('transparency-dev/merkle vectors (skipped where GOV_VECTORS is absent)', () => {
+  it('decides all 518 cases as they say', () => {
+    const wrong: string[] = [];
+    let count = 0;
+    for (const [name, verify] of Object.entries(verifiers)) {
+      for (const each of readVectors(name)) {
+        count++;
+        if (verify(each, (each.proof ?? []).map(bytes)) === each.wantErr)
+          wrong.push(`${each.file}: ${each.desc}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(count).toBe(518);
+  });
+
+  it('gives the roots of the reference tree', () => {
+    const tree = JSON.parse(readFileSync(vectors('rfc6962/reference-tree.json'), 'utf8')) as {
+      leafInputsHex: string[];
+      rootHashesHexBySize: string[];
+    };
+    const leaves = tree.leafInputsHex.map((input) => leafHash(Buffer.from(input, 'hex')));
+    for (const [size, root] of tree.rootHashesHexBySize.entries()) {
+      expect(merkleRoot(leaves.slice(0, size)).toString('hex')).toBe(root);
+    }
+  });
+});

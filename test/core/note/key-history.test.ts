@@ -1,0 +1,136 @@
+/** What a log says of the keys that sign it, and who may say so. */
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
+import { hasMlDsa44 } from '../../../src/core/note/checkpoint.ts';
+import {
+  type KeyChange,
+  KeyHistory,
+  keyChangeText,
+  keyLeafFields,
+} from '../../../src/core/note/key-history.ts';
+import {
+  ed25519Cosigner,
+  ed25519Signer,
+  mlDsa44Signer,
+  type NoteSigner,
+  signNote,
+} from '../../../src/core/note/signed.ts';
+import { draftLeaf, type OtherDraft } from '../../../src/core/event/record.ts';
+import type { JsonObject } from '../../../src/core/json/parse.ts';
+
+const origin = 'gov.local/prj_a/audit';
+const newKey = (name = origin): NoteSigner => ed25519Signer(name, generateKeyPairSync('ed25519').privateKey);
+const record = (type: 'gov.genesis/1' | 'gov.key/1' | 'gov.config/1', fields: JsonObject): string =>
+  (draftLeaf(type, fields) as OtherDraft).record;
+const genesis = (...signers: NoteSigner[]): string =>
+  record('gov.genesis/1', { origin, keys: signers.map(({ verifierKey }) => verifierKey) });
+const vkeys = (signers: readonly NoteSigner[]): string[] => signers.map(({ verifierKey }) => verifierKey);
+const leaf = (
+  index: number,
+  change: KeyChange['change'],
+  keys: readonly NoteSigner[],
+  signers: readonly NoteSigner[],
+): string => record('gov.key/1', keyLeafFields(origin, index, { change, keys: vkeys(keys), signers }));
+const inForce = (history: KeyHistory): string[] => history.inForce.map(({ text }) => text);
+
+describe('the keys of a log', () => {
+  const [old, fresh, other] = [newKey(), newKey(), newKey()];
+
+  it('begin with those of the first leaf', () => {
+    const history = new KeyHistory(genesis(old));
+    expect(history).toMatchObject({ origin, retired: [] });
+    expect(inForce(history)).toEqual([old.verifierKey]);
+  });
+
+  it('are added, sign together, and are retired; nothing is forgotten', () => {
+    const history = new KeyHistory(genesis(old));
+    history.read(5, leaf(5, 'add', [fresh], [old, fresh]));
+    expect(inForce(history)).toEqual(vkeys([old, fresh]));
+    history.read(9, leaf(9, 'retire', [old], [fresh]));
+    expect(inForce(history)).toEqual(vkeys([fresh]));
+    expect(history.retired.map(({ text }) => text)).toEqual(vkeys([old]));
+    expect(history.groups.map(({ from, until }) => [from, until])).toEqual([
+      [0, 9],
+      [5, null],
+    ]);
+    history.read(12, leaf(12, 'add', [other], [fresh, other]));
+    history.read(13, leaf(13, 'retire', [fresh], [other]));
+    expect(inForce(history)).toEqual(vkeys([other]));
+  });
+
+  it.skipIf(!hasMlDsa44())('come and go in pairs', () => {
+    const post = (): NoteSigner => mlDsa44Signer(origin, generateKeyPairSync('ml-dsa-44').privateKey);
+    const [first, second] = [
+      [old, post()],
+      [fresh, post()],
+    ];
+    const history = new KeyHistory(genesis(...first));
+    history.read(1, leaf(1, 'add', second, [old, fresh]));
+    expect(() => history.read(2, leaf(2, 'retire', [old], [fresh]))).toThrow('that came together');
+    history.read(2, leaf(2, 'retire', first, [fresh]));
+    expect(inForce(history)).toEqual(vkeys(second));
+  });
+
+  it('take no notice of other leaves', () => {
+    const history = new KeyHistory(genesis(old));
+    const said = record('gov.config/1', { add: vkeys([fresh]), text: 'gov.key/1' });
+    expect(KeyHistory.concerns(said)).toBe(true);
+    history.read(1, said);
+    expect(inForce(history)).toEqual(vkeys([old]));
+    expect(KeyHistory.concerns(record('gov.config/1', { text: '"gov.key/1"' }))).toBe(false);
+  });
+
+  const added = keyChangeText(origin, 5, { change: 'add', keys: vkeys([fresh]) });
+  it.each([
+    ['by the old key alone', leaf(5, 'add', [fresh], [old])],
+    ['by the new key alone', leaf(5, 'add', [fresh], [fresh])],
+    ['by strangers', leaf(5, 'add', [fresh], [other])],
+    ['for another leaf', leaf(4, 'add', [fresh], [old, fresh])],
+    ['for another key', record('gov.key/1', { add: vkeys([other]), note: signNote(added, [old, fresh]) })],
+    ['twice', leaf(5, 'add', [old], [old])],
+    ['with nothing', leaf(5, 'add', [], [old])],
+    ['without a note', record('gov.key/1', { add: vkeys([fresh]) })],
+    ['as no list', record('gov.key/1', { add: fresh.verifierKey, note: signNote(added, [old, fresh]) })],
+    ['with a key of another log', leaf(5, 'add', [newKey('other.log')], [old])],
+    [
+      'with a witness’s key',
+      leaf(5, 'add', [ed25519Cosigner(origin, generateKeyPairSync('ed25519').privateKey)], [old]),
+    ],
+    ['so that none is left', leaf(5, 'retire', [old], [old])],
+    ['that are none', leaf(5, 'retire', [fresh], [old])],
+  ])('are not changed %s', (_, said) => {
+    const history = new KeyHistory(genesis(old));
+    expect(() => history.read(5, said)).toThrow(expect.objectContaining({ code: expect.any(String) }));
+    expect(inForce(history)).toEqual(vkeys([old]));
+    expect(history.retired).toEqual([]);
+  });
+
+  it('are not retired by those that are retired', () => {
+    const history = new KeyHistory(genesis(old));
+    history.read(5, leaf(5, 'add', [fresh], [old, fresh]));
+    expect(() => history.read(6, leaf(6, 'retire', [old], [old]))).toThrow('expected a signature of');
+    history.read(6, leaf(6, 'retire', [old], [fresh]));
+    expect(() => history.read(7, leaf(7, 'add', [other], [old, other]))).toThrow('expected a signature of');
+    expect(() => history.read(7, leaf(7, 'add', [old], [fresh, old]))).toThrow('new to the log');
+  });
+
+  it(`are at most ${limits.trustKeys}, as many as a trust file holds`, () => {
+    const history = new KeyHistory(genesis(old));
+    const more = Array.from({ length: limits.trustKeys - 1 }, () => newKey());
+    history.read(1, leaf(1, 'add', more, [old, ...more]));
+    expect(history.inForce).toHaveLength(limits.trustKeys);
+    expect(() => history.read(2, leaf(2, 'add', [fresh], [old, fresh]))).toThrow('at most 32 keys');
+  });
+
+  it.each([
+    ['another leaf', record('gov.config/1', { origin, keys: vkeys([old]) })],
+    ['no keys', record('gov.genesis/1', { origin })],
+    ['an empty list', record('gov.genesis/1', { origin, keys: [] })],
+    ['no origin', record('gov.genesis/1', { keys: vkeys([old]) })],
+    ['keys of another log', record('gov.genesis/1', { origin: 'x', keys: vkeys([old]) })],
+    ['no object', '[]'],
+  ])('are unknown where the log begins with %s', (_, said) => {
+    expect(() => new KeyHistory(said)).toThrow('key leaf: expected');
+  });
+});

@@ -1,0 +1,282 @@
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { SignedBundle, type BundledPolicy, type ConfigBundle } from '../../../src/contract/plane-config.ts';
+import { limits } from '../../../src/contract/limits.ts';
+import {
+  BundleRefused,
+  bundleHash,
+  configKeyName,
+  hashOfText,
+  openBundle,
+  signBundle,
+  type BundleTrust,
+} from '../../../src/core/plane/config.ts';
+import { canonicalize, type Json } from '../../../src/core/json/parse.ts';
+import {
+  ed25519Cosigner,
+  ed25519Signer,
+  parseVerifierKey,
+  signNote,
+  splitNote,
+} from '../../../src/core/note/signed.ts';
+import { canonicalCondition } from '../../../src/core/policy/language/canonical.ts';
+import { parseCondition } from '../../../src/core/policy/language/parse.ts';
+import { policyHash, policySetHash } from '../../../src/core/policy/language/hash.ts';
+import { defaultRiskConfig, effectiveConfig } from '../../../src/core/risk/config.ts';
+import { loadCheck } from '../../../src/service/call/schema.ts';
+
+const { privateKey } = generateKeyPairSync('ed25519');
+const signer = ed25519Signer(configKeyName('gov.example'), privateKey);
+const projectId = 'prj_01jzzzzzzzzzzzzzzzzzzzzzzz';
+const trust: BundleTrust = {
+  keys: [parseVerifierKey(signer.verifierKey)],
+  projectId,
+  environment: 'production',
+};
+const check = await loadCheck(SignedBundle, { in: 'body' });
+const fits = (value: unknown): string | null => check(value)?.errors[0]?.detail ?? null;
+
+function policy(policyId: string, condition: Json, members: Partial<BundledPolicy> = {}): BundledPolicy {
+  const canonical = canonicalCondition(parseCondition(condition));
+  const fixed = { policyId, version: 3, action: 'deny', severity: 'high', ...members } as const;
+  return {
+    name: 'No shell',
+    description: null,
+    ...fixed,
+    condition: canonical,
+    policyHash: policyHash({ ...fixed, condition: canonical }),
+  };
+}
+
+const policies = [
+  policy('no-shell', { 'tool.name': 'shell' }),
+  policy('no-sums', { amount: { '>': 1.5e3 } }),
+];
+const bundle: ConfigBundle = {
+  schemaVersion: 'gov.bundle/1',
+  bundleVersion: 17,
+  projectId,
+  environment: 'production',
+  issuedAt: '2026-11-20T10:00:00.000Z',
+  engine: 'gov.cond/1',
+  policies,
+  policySetHash: policySetHash(policies),
+  riskConfig: { algorithm: 'gov.risk/1', config: effectiveConfig(defaultRiskConfig) as never },
+  settings: { redactionKeys: ['/metadata/patient'] },
+};
+
+const textOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+const open = (value: unknown, by: BundleTrust = trust) => openBundle(textOf(value), by, fits);
+/** Signed by the right key, whatever it holds. */
+const signed = (members: object): unknown => signBundle({ ...bundle, ...members }, signer).signed;
+function reasonOf(action: () => unknown): string {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof BundleRefused) return error.reason;
+    throw error;
+  }
+  return 'taken';
+}
+
+describe('a signed configuration', () => {
+  it('opens as it was signed, whatever the order of its members', () => {
+    const { signed: whole, hash } = signBundle(bundle, signer);
+    const opened = open({
+      signature: whole.signature,
+      bundle: Object.fromEntries(Object.entries(bundle).toReversed()),
+    });
+    expect(opened.bundle).toEqual(bundle);
+    expect(opened).toMatchObject({ hash, signedBy: 'gov.example/config', findings: 0 });
+  });
+
+  it('has a hash and a signature that can be checked by hand', () => {
+    const { signed: whole, hash } = signBundle(bundle, signer);
+    const preimage = `gov.bundle/v1\n${canonicalize(bundle as unknown as Json)}`;
+    expect(hash).toBe(`sha256:${createHash('sha256').update(preimage).digest('hex')}`);
+    expect(splitNote(whole.signature).text).toBe(`gov.bundle/v1\n${projectId}\n17\n${hash}\n`);
+    expect(hashOfText(textOf(whole))).toBe(bundleHash(bundle));
+  });
+
+  it('is the same text each time it is signed', () => {
+    expect(signBundle(bundle, signer)).toEqual(signBundle(structuredClone(bundle), signer));
+  });
+
+  it('tells of certain faults of its conditions and is taken all the same', () => {
+    const never = policy('never', {
+      and: [{ '===': [{ var: 'context.a' }, 1] }, { '===': [{ var: 'context.a' }, 2] }],
+    });
+    const faulty = { policies: [never], policySetHash: policySetHash([never]) };
+    expect(open(signed(faulty)).findings).toBeGreaterThan(0);
+  });
+
+  it('may have no policies, no risk configuration and nothing redacted', () => {
+    const empty = {
+      policies: [],
+      policySetHash: policySetHash([]),
+      riskConfig: null,
+      settings: { redactionKeys: [] },
+    };
+    expect(open(signed(empty)).bundle).toMatchObject(empty);
+  });
+});
+
+/** Every member at any depth, with its pointer, replaced by something else; and left out; and one added. */
+function* mutations(value: Json, at = ''): Generator<readonly [string, (root: Json) => Json]> {
+  const set = (change: (holder: Record<string, Json>, name: string) => void) => (root: Json) => {
+    const copy = structuredClone(root);
+    const names = at.slice(1).split('/');
+    let holder = copy as Record<string, Json>;
+    for (const name of names.slice(0, -1)) holder = holder[name] as Record<string, Json>;
+    change(holder, names.at(-1) ?? '');
+    return copy;
+  };
+  if (at !== '') {
+    const other = typeof value === 'number' ? value + 1 : typeof value === 'string' ? `${value}x` : 'x';
+    yield [`${at} replaced`, set((holder, name) => (holder[name] = other))];
+    yield [`${at} null`, set((holder, name) => (holder[name] = value === null ? 'null' : null))];
+    yield [
+      `${at} left out`,
+      set((holder, name) => (Array.isArray(holder) ? holder.splice(Number(name), 1) : delete holder[name])),
+    ];
+  }
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, each] of Object.entries(value)) yield* mutations(each, `${at}/${name}`);
+}
+
+describe('a configuration that was altered', () => {
+  const { signed: whole } = signBundle(bundle, signer);
+  const all = [...mutations(whole.bundle as unknown as Json)];
+
+  it(`is refused for each of ${all.length} changes of its members`, () => {
+    for (const [what, change] of all) {
+      const altered = { bundle: change(whole.bundle as unknown as Json), signature: whole.signature };
+      expect(`${what}: ${reasonOf(() => open(altered))}`).toBe(`${what}: untrusted`);
+    }
+  });
+
+  it('is refused where a member is added, in the bundle or beside it', () => {
+    expect(reasonOf(() => open({ ...whole, bundle: { ...bundle, more: 1 } }))).toBe('untrusted');
+    expect(reasonOf(() => open({ ...whole, more: 1 }))).toBe('malformed');
+  });
+
+  it('is refused for each bit of its signature', () => {
+    const lines = whole.signature.split('\n');
+    const line = lines.at(-2) ?? '';
+    const [dash, name, base64 = ''] = line.split(' ');
+    const bytes = Buffer.from(base64, 'base64');
+    for (let bit = 0; bit < bytes.length * 8; bit += 7) {
+      const flipped = Buffer.from(bytes);
+      flipped[bit >> 3]! ^= 1 << (bit & 7);
+      const note = whole.signature.replace(line, [dash, name, flipped.toString('base64')].join(' '));
+      expect(reasonOf(() => open({ bundle, signature: note }))).toBe('untrusted');
+    }
+  });
+});
+
+describe('what somebody else signed', () => {
+  it('is refused: another key, the same key under another name, a cosignature, a checkpoint, no signature', () => {
+    const other = ed25519Signer('gov.example/config', generateKeyPairSync('ed25519').privateKey);
+    const renamed = ed25519Signer('gov.example/prj/audit', privateKey);
+    const text = splitNote(signBundle(bundle, signer).signed.signature).text;
+    const notes = [
+      signNote(text, [other]),
+      signNote(text, [renamed]),
+      signNote(text, [ed25519Cosigner('gov.example/config', privateKey)], { timestampSeconds: 1 }),
+      signNote(`gov.example/audit\n17\n${'A'.repeat(43)}=\n`, [signer]),
+      signNote(text.replace('17', '18'), [signer]),
+      text,
+      '',
+    ];
+    for (const signature of notes) expect(reasonOf(() => open({ bundle, signature }))).toBe('untrusted');
+  });
+
+  it('is taken where one of several trusted keys signed it', () => {
+    const next = ed25519Signer('gov.example/config2', generateKeyPairSync('ed25519').privateKey);
+    const keys = [parseVerifierKey(next.verifierKey), ...trust.keys];
+    expect(open(signed({}), { ...trust, keys }).signedBy).toBe('gov.example/config');
+  });
+});
+
+describe('what the service itself signed and does not fit', () => {
+  const altered = { ...policies[0]!, action: 'allow' } as BundledPolicy;
+  const spelled = { ...policies[0]!, condition: { 'tool.name': 'shell' } };
+  const broken = { ...policies[0]!, condition: { nope: [1] } };
+  const risk = bundle.riskConfig!;
+  it.each([
+    ['of another project', 'other_project', { projectId: 'prj_01jzzzzzzzzzzzzzzzzzzzzzz0' }],
+    ['of the other environment', 'other_project', { environment: 'sandbox' }],
+    ['of another schema', 'unsupported', { schemaVersion: 'gov.bundle/2' }],
+    ['with a member more', 'unsupported', { quotas: {} }],
+    ['with a version that is none', 'unsupported', { bundleVersion: 0 }],
+    ['with conditions of another engine', 'unsupported', { engine: 'gov.cond/2' }],
+    ['with risk rules of another kind', 'unsupported', { riskConfig: { ...risk, algorithm: 'gov.risk/2' } }],
+    ['with a policy that is not what its hash says', 'policy_invalid', { policies: [altered, policies[1]] }],
+    ['with a condition that is not canonical', 'policy_invalid', { policies: [spelled, policies[1]] }],
+    ['with a condition that does not compile', 'policy_invalid', { policies: [broken, policies[1]] }],
+    ['with policies in another order', 'policy_invalid', { policies: policies.toReversed() }],
+    ['with a policy twice', 'policy_invalid', { policies: [policies[0], policies[0]] }],
+    ['with the hash of another set', 'policy_invalid', { policies: [policies[0]] }],
+    [
+      'with a range of signals that is empty',
+      'risk_config_invalid',
+      {
+        riskConfig: {
+          ...risk,
+          config: {
+            ...risk.config,
+            signals: { pii: { weight: 1, direction: 'higher_is_riskier', min: 1, max: 1 } },
+          },
+        },
+      },
+    ],
+    [
+      'with a signal that leaves out what it means',
+      'risk_config_invalid',
+      { riskConfig: { ...risk, config: { ...risk.config, signals: { pii: { weight: 1 } } } } },
+    ],
+    [
+      'with a pointer that redacts what may not be',
+      'unsupported',
+      { settings: { redactionKeys: ['/eventType'] } },
+    ],
+  ])('is refused: %s', (_what, reason, members) => {
+    expect(reasonOf(() => open(signed(members)))).toBe(reason);
+  });
+});
+
+describe('bytes that are no configuration', () => {
+  it.each([
+    ['', 'malformed'],
+    ['null', 'malformed'],
+    ['[]', 'malformed'],
+    ['{"bundle":{},"signature":1}', 'malformed'],
+    ['{"bundle":[],"signature":""}', 'malformed'],
+    ['{"bundle":{},"bundle":{},"signature":""}', 'malformed'],
+    ['{"bundle":{},"signature":"', 'malformed'],
+    [`{"bundle":${'['.repeat(200)}${']'.repeat(200)},"signature":""}`, 'over_limit'],
+  ])('%j', (text, reason) => {
+    expect(reasonOf(() => openBundle(Buffer.from(text), trust, fits))).toBe(reason);
+    expect(hashOfText(Buffer.from(text))).toMatch(/^sha256:[0-9a-f]{64}$/);
+  });
+
+  it('are at most as many as the limit says', () => {
+    const whole = textOf(signed({}));
+    const padded = (bytes: number): Buffer => Buffer.concat([whole, Buffer.alloc(bytes - whole.length, ' ')]);
+    const limit = limits.configBundleBytes;
+    expect(reasonOf(() => openBundle(padded(limit), trust, fits))).toBe('taken');
+    expect(reasonOf(() => openBundle(padded(limit + 1), trust, fits))).toBe('over_limit');
+  });
+
+  it('hold at most as many values, and nest as deep, as the limits say', () => {
+    const reason = (content: string): string =>
+      reasonOf(() => openBundle(Buffer.from(`{"bundle":{"x":${content}},"signature":""}`), trust, fits));
+    // beside the list: two objects, the list itself, the signature
+    const values = (count: number): string => `[${'1,'.repeat(count - 5)}1]`;
+    expect(reason(values(limits.configBundleValues))).toBe('untrusted');
+    expect(reason(values(limits.configBundleValues + 1))).toBe('over_limit');
+    const nested = (levels: number): string => '['.repeat(levels - 2) + ']'.repeat(levels - 2);
+    expect(reason(nested(limits.configBundleDepth))).toBe('untrusted');
+    expect(reason(nested(limits.configBundleDepth + 1))).toBe('over_limit');
+  });
+});

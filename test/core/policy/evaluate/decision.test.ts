@@ -1,0 +1,90 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { policyActions, policyOutcomes } from '../../../../src/contract/policy-words.ts';
+import {
+  combine,
+  decide,
+  type Decision,
+  direction,
+  graver,
+  inactive,
+} from '../../../../src/core/policy/evaluate/decision.ts';
+
+describe('a decision', () => {
+  it.each([
+    ['deny', 'true', 'deny', 'matched'],
+    ['deny', 'false', 'allow', 'not_matched'],
+    ['deny', 'indeterminate', 'deny', 'indeterminate'],
+    ['escalate', 'true', 'escalate', 'matched'],
+    ['escalate', 'false', 'allow', 'not_matched'],
+    ['escalate', 'indeterminate', 'escalate', 'indeterminate'],
+    ['warn', 'true', 'warn', 'matched'],
+    ['warn', 'false', 'allow', 'not_matched'],
+    ['warn', 'indeterminate', 'warn', 'indeterminate'],
+    ['allow', 'true', 'allow', 'matched'],
+    ['allow', 'false', 'allow', 'not_matched'],
+    ['allow', 'indeterminate', 'escalate', 'indeterminate'],
+  ] as const)(
+    'of a policy that would %s, its condition %s, is %s and %s',
+    (action, truth, decision, outcome) => {
+      expect(decide(action, truth)).toEqual({ decision, outcome });
+    },
+  );
+});
+
+describe('the combined decision', () => {
+  const all = policyActions.flatMap((decision) => policyOutcomes.map((outcome) => ({ decision, outcome })));
+  const some = fc.array(fc.constantFrom(...all), { maxLength: 12 });
+
+  it.each([
+    [['deny', 'escalate', 'warn', 'allow'], 'deny'],
+    [['allow', 'escalate', 'warn'], 'escalate'],
+    [['allow', 'warn'], 'warn'],
+    [['allow'], 'allow'],
+  ] as const)('of %j is %s', (decisions, combined) => {
+    const matched = decisions.map((decision) => ({ decision, outcome: 'matched' }) as const);
+    expect(combine(matched, 'deny')).toBe(combined);
+    expect(combine(matched.toReversed(), 'deny')).toBe(combined);
+  });
+
+  it('counts what is indeterminate, and neither what did not match nor what is not in force', () => {
+    expect(combine([{ decision: 'warn', outcome: 'indeterminate' }])).toBe('warn');
+    expect(combine([{ decision: 'deny', outcome: 'not_matched' }, inactive], 'warn')).toBe('warn');
+  });
+
+  it('is the default, which is to allow, where nothing matched', () => {
+    expect(combine([])).toBe('allow');
+    expect(combine([decide('deny', 'false')], 'deny')).toBe('deny');
+    expect(combine([decide('allow', 'true')], 'deny')).toBe('allow');
+  });
+
+  it('never loosens by a further decision, and does not depend on the order', () => {
+    const rank = (decisions: readonly Decision[]): number => policyActions.indexOf(combine(decisions));
+    fc.assert(
+      fc.property(some, fc.constantFrom(...all), (decisions, more) => {
+        expect(rank([...decisions, more])).toBeGreaterThanOrEqual(rank(decisions));
+        expect(rank(decisions.toReversed())).toBe(rank(decisions));
+      }),
+    );
+  });
+});
+
+describe('a change of decision', () => {
+  const order = ['allow', 'warn', 'escalate', 'deny'] as const;
+  const pairs = order.flatMap((before, b) =>
+    order.map((after, a) => [before, after, a > b ? 'tightened' : a < b ? 'loosened' : 'same'] as const),
+  );
+
+  it.each(pairs)('from %s to %s is %s', (before, after, expected) => {
+    expect(direction(before, after)).toBe(expected);
+  });
+});
+
+describe('the graver severity', () => {
+  it('is that of the two with more weight, none below low', () => {
+    expect(graver(null, 'low')).toBe('low');
+    expect(graver('medium', 'low')).toBe('medium');
+    expect(graver('high', 'critical')).toBe('critical');
+    expect(graver(null, null)).toBeNull();
+  });
+});

@@ -1,0 +1,203 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../../../src/contract/limits.ts';
+import type { PolicyAction } from '../../../../src/contract/policy-words.ts';
+import type { Json } from '../../../../src/core/json/parse.ts';
+import { type Checkpoint, compile } from '../../../../src/core/policy/evaluate/compile.ts';
+import { historyImpact, type RecordedCheckpoint } from '../../../../src/core/policy/impact/history.ts';
+import { compare, impact, type Side, wilsonInterval } from '../../../../src/core/policy/impact/changes.ts';
+import { parseCondition } from '../../../../src/core/policy/language/parse.ts';
+import { readSet } from '../../../../src/core/policy/language/read-set.ts';
+
+const side = (version: number | null, action: PolicyAction, condition: Json): Side => ({
+  version,
+  action,
+  condition: compile(parseCondition(condition)),
+});
+const context = (context: Record<string, Json>): Checkpoint => ({ context });
+
+const active = side(2, 'deny', { 'tool.name': 'shell' });
+const proposal = side(null, 'escalate', { 'tool.name': { in: ['shell', 'sql'] } });
+const shell = context({ tool: { name: 'shell' } });
+const sql = context({ tool: { name: 'sql' } });
+const mail = context({ tool: { name: 'mail' } });
+const open = context({});
+
+describe('the impact on samples', () => {
+  it('compares the versions on each sample, in order', () => {
+    expect(impact([shell, sql, mail, open], active, proposal)).toEqual({
+      sampleCount: 4,
+      changedCount: 3,
+      changeRate: 0.75,
+      comparisons: [
+        {
+          index: 0,
+          before: { version: 2, decision: 'deny', outcome: 'matched' },
+          after: { version: null, decision: 'escalate', outcome: 'matched' },
+          changed: true,
+          direction: 'loosened',
+        },
+        {
+          index: 1,
+          before: { version: 2, decision: 'allow', outcome: 'not_matched' },
+          after: { version: null, decision: 'escalate', outcome: 'matched' },
+          changed: true,
+          direction: 'tightened',
+        },
+        {
+          index: 2,
+          before: { version: 2, decision: 'allow', outcome: 'not_matched' },
+          after: { version: null, decision: 'allow', outcome: 'not_matched' },
+          changed: false,
+          direction: 'same',
+        },
+        {
+          index: 3,
+          before: { version: 2, decision: 'deny', outcome: 'indeterminate' },
+          after: { version: null, decision: 'escalate', outcome: 'indeterminate' },
+          changed: true,
+          direction: 'loosened',
+        },
+      ],
+    });
+  });
+
+  it('is no change where only the outcome differs', () => {
+    const always = side(3, 'deny', {});
+    expect(compare(open, active, always)).toMatchObject({
+      before: { outcome: 'indeterminate' },
+      after: { outcome: 'matched' },
+      changed: false,
+      direction: 'same',
+    });
+  });
+
+  it('has no objection before, where no version is active', () => {
+    const { before, direction } = compare(shell, null, active);
+    expect(before).toEqual({ version: null, decision: 'allow', outcome: 'inactive' });
+    expect(direction).toBe('tightened');
+  });
+
+  it('has a change rate of 6 decimals', () => {
+    expect(impact([shell, mail, mail], active, proposal).changeRate).toBe(0.333333);
+    expect(impact([shell, sql, mail], active, proposal).changeRate).toBe(0.666667);
+    expect(impact([], active, proposal).changeRate).toBe(0);
+  });
+});
+
+describe("Wilson's interval", () => {
+  it.each([
+    [0, 10, 0, 0.277533],
+    [5, 10, 0.236593, 0.763407],
+    [10, 100, 0.055229, 0.174366],
+    [1, 1, 0.206549, 1],
+    [0, 0, 0, 1],
+  ])('of %i in %i is %d to %d', (changed, sample, low, high) => {
+    expect(wilsonInterval(changed, sample)).toEqual({ low, high });
+  });
+
+  it('holds the rate, lies within 0 and 1, and narrows with the sample', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 10_000 }), fc.nat(), (sample, pick) => {
+        const changed = pick % (sample + 1);
+        const { low, high } = wilsonInterval(changed, sample);
+        expect(low).toBeGreaterThanOrEqual(0);
+        expect(low).toBeLessThanOrEqual(changed / sample + 1e-6);
+        expect(high).toBeGreaterThanOrEqual(changed / sample - 1e-6);
+        expect(high).toBeLessThanOrEqual(1);
+        const more = wilsonInterval(changed * 10, sample * 10);
+        expect(more.high - more.low).toBeLessThan(high - low);
+      }),
+    );
+  });
+});
+
+const retained = readSet(['context.tool.name']);
+let count = 0;
+const record = (checkpoint: Checkpoint, more: Partial<RecordedCheckpoint> = {}): RecordedCheckpoint => {
+  count++;
+  const { paths } = retained;
+  const ids = { evaluationId: `evaluation-${count}`, runId: `run-${count}` };
+  return { ...ids, agent: null, tool: null, checkpoint: retained.retain(checkpoint), paths, ...more };
+};
+
+describe('the impact on history', () => {
+  it('replays what was retained, and counts what cannot be with the paths that lack', () => {
+    const byUser = side(null, 'deny', { 'tool.name': 'shell', 'user.id': { in: ['x'] }, amount: { '>': 1 } });
+    const whole = record(context({ tool: { name: 'shell' }, user: { id: 'x' }, amount: 0 }));
+    const records = [
+      record(shell),
+      { ...record(sql), paths: [...retained.paths, 'context.amount'] },
+      {
+        ...whole,
+        paths: ['$'],
+        checkpoint: context({ tool: { name: 'shell' }, user: { id: 'x' }, amount: 0 }),
+      },
+    ];
+    expect(historyImpact(records, active, byUser)).toMatchObject({
+      sampleCount: 1,
+      replayed: 1,
+      notReplayable: { count: 2, paths: ['context.amount', 'context.user.id'] },
+      changedCount: 1,
+      changeRate: 1,
+      tightened: 0,
+      loosened: 1,
+      interval: { low: 0.206549, high: 1 },
+    });
+  });
+
+  it('is not replayable where only the version before reads what was not retained', () => {
+    const { notReplayable } = historyImpact([record(shell)], side(1, 'deny', { env: 'prod' }), active);
+    expect(notReplayable).toEqual({ count: 1, paths: ['context.env'] });
+    expect(historyImpact([record(shell)], null, active).replayed).toBe(1);
+  });
+
+  it('groups by agent and by tool, most changes first', () => {
+    const records = [
+      record(shell, { agent: 'a', tool: 'shell' }),
+      record(sql, { agent: 'b', tool: 'sql' }),
+      record(sql, { agent: 'b', tool: 'sql' }),
+      record(mail, { agent: 'a', tool: 'mail' }),
+      record(sql),
+    ];
+    const { byAgent, byTool, tightened, loosened } = historyImpact(records, active, proposal);
+    expect([tightened, loosened]).toEqual([3, 1]);
+    expect(byAgent).toEqual([
+      { key: 'b', total: 2, tightened: 2, loosened: 0 },
+      { key: 'a', total: 2, tightened: 0, loosened: 1 },
+    ]);
+    expect(byTool.map(({ key }) => key)).toEqual(['sql', 'shell', 'mail']);
+  });
+
+  it('shows a few examples of each direction, of different runs', () => {
+    const records = [1, 1, 2, 3, 4, 5].map((run) => record(sql, { runId: `run ${run}` }));
+    const { examples } = historyImpact([...records, record(mail), record(shell)], active, proposal);
+    expect(examples.tightened.map(({ runId }) => runId)).toEqual(['run 1', 'run 2', 'run 3']);
+    expect(examples.tightened[0]).toMatchObject({
+      evaluationId: records[0]!.evaluationId,
+      checkpoint: sql,
+      before: { decision: 'allow' },
+      after: { decision: 'escalate' },
+    });
+    expect(examples.loosened).toHaveLength(1);
+  });
+
+  it('lists at most so many groups', () => {
+    const records = Array.from({ length: limits.impactGroups + 1 }, (_, at) =>
+      record(sql, { agent: `a${at}` }),
+    );
+    const { byAgent, byTool, sampleCount } = historyImpact(records, active, proposal);
+    expect(byAgent).toHaveLength(limits.impactGroups);
+    expect(byTool).toEqual([]);
+    expect(sampleCount).toBe(limits.impactGroups + 1);
+  });
+
+  it('is nothing for no records', () => {
+    expect(historyImpact([], active, proposal)).toMatchObject({
+      sampleCount: 0,
+      changeRate: 0,
+      interval: { low: 0, high: 1 },
+      notReplayable: { count: 0, paths: [] },
+    });
+  });
+});

@@ -1,0 +1,273 @@
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
+import {
+  type CallMade,
+  type DecidedLeaf,
+  type EvaluatedLeaf,
+  PolicyCompliance,
+} from '../../../src/core/proof/compliance.ts';
+import { noPolicyActive } from '../../../src/core/proof/layers.ts';
+import { merkleRoot, leafHash } from '../../../src/core/merkle/tree.ts';
+import { canonicalize } from '../../../src/core/json/parse.ts';
+import { hashText } from '../../../src/core/hash.ts';
+import type { LayerResult } from '../../../src/core/proof/statement.ts';
+
+const set = { policySetHash: `sha256:${'a'.repeat(64)}`, policyIndex: 3 };
+const decisions = { n: 1, root: `sha256:${'b'.repeat(64)}` };
+const untold = { actor: null, tool: null, argumentsHash: null };
+const search = { actor: null, tool: 'search', argumentsHash: 'sha256:00' };
+const approval = { id: 'apr_1', requestedBy: 'key_1', expiresAt: '2026-01-02T00:00:00.000Z' };
+const evaluated = (members: Partial<EvaluatedLeaf> = {}): EvaluatedLeaf => ({
+  index: 10,
+  id: 'pev_1',
+  ...set,
+  combined: 'allow',
+  approval,
+  decisions,
+  inForce: set,
+  recomputes: true,
+  whole: true,
+  call: search,
+  expiresMs: Infinity,
+  ...members,
+});
+
+interface Story {
+  readonly evaluations?: readonly Partial<EvaluatedLeaf>[];
+  readonly approvals?: readonly (readonly [
+    index: number,
+    evaluationId: string,
+    outcome?: 'approved' | 'denied',
+    decided?: Partial<DecidedLeaf>,
+  ])[];
+  readonly calls?: readonly (readonly [
+    index: number,
+    evaluationId: string | null,
+    active?: boolean,
+    call?: CallMade,
+    serverMs?: number,
+  ])[];
+}
+
+function judge({ evaluations = [], approvals = [], calls = [] }: Story): LayerResult {
+  const compliance = new PolicyCompliance();
+  for (const each of evaluations) compliance.evaluation(evaluated(each));
+  for (const [index, evaluationId, outcome = 'approved', decided = {}] of approvals) {
+    const at = '2026-01-01T23:59:59.999Z';
+    compliance.approval({ index, evaluationId, outcome, id: 'apr_1', approver: 'key_2', at, ...decided });
+  }
+  for (const [index, evaluationId, policyActive = true, call = search, serverMs = 0] of calls) {
+    compliance.governed({ index, evaluationId, policyActive, call, serverMs });
+  }
+  return compliance.finish();
+}
+const failed = (story: Story): string[] =>
+  judge(story)
+    .checks.filter(({ pass }) => !pass)
+    .map(({ id }) => id);
+
+describe('policy compliance', () => {
+  it('passes where each governed event was decided before it, and says by which sets', () => {
+    const { claims, checks, verdict } = judge({
+      evaluations: [{}, { id: 'pev_2', index: 12, combined: 'warn' }],
+      calls: [
+        [11, 'pev_1'],
+        [13, 'pev_2'],
+      ],
+    });
+    const items = [
+      { index: 10, id: 'pev_1', combined: 'allow' },
+      { index: 12, id: 'pev_2', combined: 'warn' },
+    ].map((each) => leafHash(canonicalize({ ...each, ...set, decisions })));
+    expect(claims).toEqual({
+      vacuous: false,
+      policySets: [set.policySetHash],
+      decisions: { n: 2, root: hashText(merkleRoot(items)) },
+      denied: 0,
+      escalated: 0,
+      notRecomputed: 0,
+      governed: 2,
+      undecided: 0,
+      uncompared: 0,
+      firstViolation: null,
+    });
+    expect([checks.length, verdict]).toEqual([7, 'pass']);
+  });
+
+  it.each<[string, Story, string[]]>([
+    ['a call that names no evaluation', { calls: [[11, null]] }, ['every_governed_event_decided']],
+    ['a call that names an unknown one', { calls: [[11, 'pev_9']] }, ['every_governed_event_decided']],
+    [
+      'a call before its evaluation',
+      { evaluations: [{}], calls: [[9, 'pev_1']] },
+      ['every_governed_event_decided'],
+    ],
+    [
+      'two calls of one evaluation',
+      {
+        evaluations: [{}],
+        calls: [
+          [11, 'pev_1'],
+          [12, 'pev_1'],
+        ],
+      },
+      ['every_governed_event_decided'],
+    ],
+    [
+      'a call that was denied',
+      { evaluations: [{ combined: 'deny' }], calls: [[11, 'pev_1']] },
+      ['nothing_ran_after_deny'],
+    ],
+    [
+      'a call that was denied, though no policy was active when it ran',
+      { evaluations: [{ combined: 'deny' }], calls: [[11, 'pev_1', false]] },
+      ['nothing_ran_after_deny'],
+    ],
+    [
+      'an escalation that nobody approved',
+      { evaluations: [{ combined: 'escalate' }], calls: [[12, 'pev_1']] },
+      ['escalations_approved'],
+    ],
+    [
+      'an escalation that was refused',
+      {
+        evaluations: [{ combined: 'escalate' }],
+        approvals: [[11, 'pev_1', 'denied']],
+        calls: [[12, 'pev_1']],
+      },
+      ['escalations_approved'],
+    ],
+    [
+      'an approval that came after the call',
+      { evaluations: [{ combined: 'escalate' }], approvals: [[13, 'pev_1']], calls: [[12, 'pev_1']] },
+      ['escalations_approved'],
+    ],
+    [
+      'the approval of another evaluation',
+      { evaluations: [{ combined: 'escalate' }], approvals: [[11, 'pev_2']], calls: [[12, 'pev_1']] },
+      ['escalations_approved'],
+    ],
+    ...(
+      [
+        ['by the key that asked', { approver: 'key_1' }],
+        ['once it expired', { at: '2026-01-02T00:00:00.000Z' }],
+        ['at no time', { at: '' }],
+        ['under another id', { id: 'apr_2' }],
+      ] as const
+    ).map(([how, decided]): [string, Story, string[]] => [
+      `an approval ${how}`,
+      {
+        evaluations: [{ combined: 'escalate' }],
+        approvals: [[11, 'pev_1', 'approved', decided]],
+        calls: [[12, 'pev_1']],
+      },
+      ['escalations_approved'],
+    ]),
+    [
+      'an approval that its evaluation did not open',
+      {
+        evaluations: [{ combined: 'escalate', approval: null }],
+        approvals: [[11, 'pev_1']],
+        calls: [[12, 'pev_1']],
+      },
+      ['escalations_approved'],
+    ],
+    [
+      'a set that was not in force',
+      { evaluations: [{ inForce: { ...set, policySetHash: 'sha256:other' } }] },
+      ['sets_were_in_force'],
+    ],
+    [
+      'a set of an earlier moment',
+      { evaluations: [{ inForce: { ...set, policyIndex: 4 } }] },
+      ['sets_were_in_force'],
+    ],
+    [
+      'a decision that comes out otherwise',
+      { evaluations: [{ recomputes: false }] },
+      ['decisions_recompute'],
+    ],
+  ])('fails by name for %s', (_, story, checks) => {
+    expect(failed(story)).toEqual(checks);
+    expect(judge(story).verdict).toBe('fail');
+  });
+
+  it('names the first event at fault', () => {
+    const { claims } = judge({ evaluations: [{ recomputes: false }], calls: [[4, null]] });
+    expect(claims['firstViolation']).toEqual({ check: 'every_governed_event_decided', index: 4 });
+  });
+
+  it('counts what was erased, and holds without it', () => {
+    const { claims, verdict } = judge({ evaluations: [{ recomputes: null }], calls: [[11, 'pev_1']] });
+    expect([claims['notRecomputed'], verdict]).toEqual([1, 'pass']);
+  });
+
+  it('an approved escalation may run', () => {
+    expect(
+      failed({
+        evaluations: [{ combined: 'escalate' }],
+        approvals: [[11, 'pev_1']],
+        calls: [[12, 'pev_1']],
+      }),
+    ).toEqual([]);
+  });
+
+  it('is vacuous where no policy was active at any governed event and nothing was evaluated', () => {
+    expect(judge({})).toEqual(noPolicyActive());
+    expect(judge({ calls: [[11, 'pev_1', false]] })).toEqual(noPolicyActive());
+    expect(judge({ evaluations: [{}] }).claims['vacuous']).toBe(false);
+  });
+
+  it('states a bounded number of sets', () => {
+    const evaluations = Array.from({ length: limits.statedPolicySets + 1 }, (_, at) => {
+      const own = { policySetHash: `sha256:${at}`, policyIndex: 3 };
+      return { id: `pev_${at}`, index: at, ...own, inForce: own };
+    });
+    expect(judge({ evaluations }).claims['policySets']).toHaveLength(limits.statedPolicySets);
+    expect(failed({ evaluations })).toEqual([]);
+  });
+
+  it('fails where another tool, other arguments or another actor ran than were evaluated', () => {
+    const call = { actor: '"planner"', tool: 'refund', argumentsHash: 'sha256:aa' };
+    const ran = (made: CallMade): LayerResult =>
+      judge({ evaluations: [{ call }], calls: [[11, 'pev_1', true, made]] });
+    expect(ran(call).verdict).toBe('pass');
+    for (const other of [
+      { ...call, tool: 'transfer' },
+      { ...call, argumentsHash: 'sha256:bb' },
+      { ...call, actor: '"intruder"' },
+    ]) {
+      expect(ran(other).claims['firstViolation']).toEqual({ check: 'calls_as_evaluated', index: 11 });
+    }
+  });
+
+  it('lets a decision serve until it expires, and a little', () => {
+    const at = (serverMs: number): string[] =>
+      failed({ evaluations: [{ expiresMs: 60_000 }], calls: [[11, 'pev_1', true, search, serverMs]] });
+    const lastMs = 60_000 + limits.toolDecisionSlackSeconds * 1000;
+    expect([at(lastMs), at(lastMs + 1)]).toEqual([[], ['decisions_were_fresh']]);
+  });
+
+  it('fails where not every policy in force was asked', () => {
+    expect(failed({ evaluations: [{ whole: false }], calls: [[11, 'pev_1']] })).toEqual([
+      'every_governed_event_decided',
+    ]);
+  });
+
+  it('fails where an event or an evaluation does not tell the call', () => {
+    for (const story of [
+      { evaluations: [{}], calls: [[11, 'pev_1', true, untold]] },
+      { evaluations: [{ call: untold }], calls: [[11, 'pev_1']] },
+    ] satisfies Story[]) {
+      expect(failed(story)).toEqual(['calls_as_evaluated']);
+    }
+  });
+
+  it('counts the calls whose evaluation was erased', () => {
+    const { claims, verdict } = judge({
+      evaluations: [{ call: untold, recomputes: null }],
+      calls: [[11, 'pev_1']],
+    });
+    expect([claims['uncompared'], verdict]).toEqual([1, 'pass']);
+  });
+});

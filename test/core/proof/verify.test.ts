@@ -1,0 +1,291 @@
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { bundleTlogProof, bundleText, explain } from '../../../src/core/proof/bundle.ts';
+import { readBundle } from '../../../src/core/proof/read-bundle.ts';
+import { parseTrust, type Trust } from '../../../src/core/note/checkpoint.ts';
+import { type Declaration, declare } from '../../../src/core/graph/declaration.ts';
+import { openStatement } from '../../../src/core/note/dsse.ts';
+import { ed25519Signer, parseVerifierKey, signatureLine } from '../../../src/core/note/signed.ts';
+import { parseTlogProof } from '../../../src/core/note/tlog-proof.ts';
+import { checkIds } from '../../../src/core/proof/verdict.ts';
+import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { projectRoot } from '../../paths.ts';
+import {
+  bytesOf,
+  changed,
+  failures,
+  logSigner,
+  noteText,
+  origin,
+  privateKey,
+  ProofLog,
+  recordSampleRun,
+  result,
+  sample,
+  trust,
+  verify,
+  witnessSigner,
+} from './log.ts';
+
+describe('a bundle of a proved run', () => {
+  it('is the golden bundle: every salt and nonce of the test log is fixed', () => {
+    const golden = join(projectRoot, 'test/golden/sample.govproof.json');
+    const text = bundleText(sample());
+    expect(text).toBe(readFileSync(golden, 'utf8').trimEnd());
+  });
+
+  it('verifies where its records commit to each field alone, as they did in older logs', () => {
+    const older = readFileSync(join(projectRoot, 'test/golden/fields-alone.govproof.json'));
+    expect(older.includes('_sd_hash')).toBe(false);
+    const verdict = verifyBundle(older, trust);
+    expect(verdict).toMatchObject({ verified: true, code: null });
+    expect(verdict.layers[0]).toEqual({ name: 'event_integrity', passed: true, basis: 'recomputed' });
+  });
+
+  it('verifies under the log’s key, and layers that follow from it are computed again', () => {
+    const verdict = verify(sample());
+    expect(verdict).toMatchObject({ verified: true, code: null, runId: 'run-1' });
+    expect(verdict.layers).toEqual([
+      { name: 'event_integrity', passed: true, basis: 'recomputed' },
+      { name: 'causal_consistency', passed: true, basis: 'recomputed' },
+      { name: 'policy_compliance', passed: true, basis: 'attested', code: 'NO_POLICY_ACTIVE' },
+    ]);
+    expect(verdict.notes.join('\n')).toMatch(/no policy was active[^]*UNWITNESSED/);
+    expect(verdict.checks.map(({ id }) => id)).toEqual(checkIds);
+  });
+
+  it('verifies when it was formatted by another tool', () => {
+    const pretty = JSON.stringify(sample(), null, 2);
+    expect(verifyBundle(Buffer.from(`${pretty}\n`), trust).verified).toBe(true);
+  });
+
+  it('verifies with the events’ own paths, without events, and without the graph', () => {
+    expect(verify(sample({ events: 'paths' })).layers[0]).toMatchObject({ basis: 'recomputed' });
+    const bare = verify(sample({ events: 'none', graph: false }));
+    expect(bare.verified).toBe(true);
+    expect(bare.layers.map(({ basis }) => basis)).toEqual(['attested', 'attested', 'attested']);
+    const withoutPaths = verify(changed(sample(), ['eventsInclusion'], undefined));
+    expect(withoutPaths.verified).toBe(true);
+    expect(result(withoutPaths, 'events').detail).toContain('without paths');
+    expect(withoutPaths.layers[0]).toMatchObject({ basis: 'attested' });
+  });
+
+  it('can show single events of the run, each by its own path', () => {
+    const bundle = sample({ events: 'paths', disclose: (pointer) => pointer === '/action' });
+    const verdict = verify(changed(bundle, ['events'], bundle.events!.slice(2, 4)));
+    expect(verdict.verified).toBe(true);
+    expect(verdict.notes).toContain('PARTIAL: 2 of the 8 events of the run are enclosed');
+    expect(verdict.digests).toMatchObject({ disclosed: 2, missing: 0 });
+    const unplaced = changed(bundle, ['events', 1, 'inclusion'], undefined);
+    expect(failures(verify(unplaced))).toEqual(['events: NOT_INCLUDED']);
+  });
+
+  it('says so when fully disclosed events give the enclosed graph', () => {
+    const verdict = verify(sample({ disclose: () => true }));
+    expect(result(verdict, 'graph_derivation')).toMatchObject({ result: 'passed' });
+    expect(verdict.digests).toEqual({ disclosed: 55, withheld: 0, erased: 0, missing: 0 });
+  });
+});
+
+describe('a graph with a node that poses as an event', () => {
+  const posing = (): [ProofLog, Declaration] => {
+    const log = new ProofLog();
+    const [first] = recordSampleRun(log);
+    const id = 'evt_01m7wt317gec485kzzzzzzzzzz';
+    const nodes = [{ id, type: 'event', data: { action: 'approved' } }];
+    const edges = [{ source: id, target: first!.clear!.eventId, type: 'causes' }];
+    return [log, declare({ nodes, edges }, 'AAAAAAAAAAAAAAAAAAAAAA')];
+  };
+
+  it('is logged as a layer that does not hold', () => {
+    const [log, declaration] = posing();
+    const verdict = verify(log.prove('run-1', { declaration }));
+    expect(failures(verdict)).toEqual(['layers_satisfied: LAYER_NOT_SATISFIED']);
+    expect(verdict.layers[1]).toMatchObject({ passed: false, basis: 'recomputed' });
+  });
+
+  it.each([
+    ['and the events', 'records' as const, 'layers_recomputed: LAYER_MISMATCH'],
+    ['alone', 'none' as const, 'graph: GRAPH_MISMATCH'],
+  ])('does not verify where a log says that the layer holds: the graph %s', (_name, events, failure) => {
+    const [log, declaration] = posing();
+    const bundle = log.prove('run-1', { declaration, events, blindToPosing: true });
+    expect(bundle.proof.layers[1]).toMatchObject({ name: 'causal_consistency', verified: true });
+    const verdict = verify(bundle);
+    expect(verdict.verified).toBe(false);
+    expect(failures(verdict)).toContain(failure);
+  });
+});
+
+describe('trust', () => {
+  it('comes from the caller: without a key nothing is verified', () => {
+    for (const none of [null, { ...trust, keys: [] }]) {
+      const verdict = verify(sample(), none);
+      expect(verdict).toMatchObject({ verified: false, code: 'NO_TRUSTED_KEY' });
+      expect(failures(verdict)).toEqual([
+        'checkpoint_signatures: NO_TRUSTED_KEY',
+        'layers_satisfied: LAYER_NOT_SATISFIED',
+      ]);
+      expect(verdict.layers.every(({ passed, basis }) => !passed && basis === 'not_checked')).toBe(true);
+    }
+  });
+
+  it('refuses another key of the same name, and another origin', () => {
+    const other = ed25519Signer(origin, privateKey('other'));
+    const strange = verify(sample(), { ...trust, keys: [parseVerifierKey(other.verifierKey)] });
+    expect(strange).toMatchObject({ verified: false, code: 'SIGNATURE_INVALID' });
+    expect(verify(sample(), { ...trust, origin: 'gov.local/prj_other/audit' }).code).toBe('ORIGIN_MISMATCH');
+  });
+
+  it('counts distinct witnesses against the quorum', () => {
+    const key = parseVerifierKey(witnessSigner.verifierKey);
+    const witnessed = sample({ signers: [logSigner, witnessSigner] });
+    const asked: Trust = { ...trust, witnesses: [key], quorum: 1 };
+    const verdict = verify(witnessed, asked);
+    expect(verdict.verified).toBe(true);
+    expect(verdict.notes.join()).not.toContain('UNWITNESSED');
+    expect(failures(verify(sample(), asked))).toEqual(['witnesses: WITNESS_QUORUM_NOT_MET']);
+    expect(failures(verify(witnessed, { ...asked, quorum: 2 }))).toEqual([
+      'witnesses: WITNESS_QUORUM_NOT_MET',
+    ]);
+  });
+
+  it('ignores signature lines of keys that it does not know', () => {
+    const bundle = sample();
+    const text = noteText(bundle.checkpoint);
+    const line = signatureLine(text, ed25519Signer('stranger', privateKey('stranger')));
+    expect(verify(changed(bundle, ['checkpoint'], bundle.checkpoint + line)).verified).toBe(true);
+  });
+});
+
+describe('an honest negative', () => {
+  const bundle = sample({ layers: ['replay_determinism', 'decision_lineage', 'log_inclusion'] });
+
+  it('reads differently from tampering', () => {
+    const verdict = verify(bundle);
+    expect(verdict).toMatchObject({ verified: false, code: 'LAYER_NOT_SATISFIED' });
+    expect(failures(verdict)).toEqual(['layers_satisfied: LAYER_NOT_SATISFIED']);
+    expect(verdict.layers).toEqual([
+      { name: 'event_integrity', passed: true, basis: 'recomputed' },
+      { name: 'decision_lineage', passed: false, basis: 'attested', code: 'DECISION_NOT_RUN' },
+      { name: 'replay_determinism', passed: false, basis: 'attested', code: 'REPLAY_NOT_RUN' },
+      { name: 'log_inclusion', passed: true, basis: 'attested' },
+    ]);
+  });
+
+  it('does not count where only other layers are required', () => {
+    const options = { requireLayers: ['event_integrity', 'log_inclusion'] };
+    expect(verifyBundle(bytesOf(bundle), trust, options).verified).toBe(true);
+    const missing = verifyBundle(bytesOf(bundle), trust, { requireLayers: ['policy_compliance'] });
+    expect(failures(missing)).toEqual(['layers_satisfied: LAYER_MISSING']);
+    expect(verifyBundle(bytesOf(bundle), trust, { requireLayers: [] }).verified).toBe(false);
+  });
+
+  it('is given for effects that were recorded before their causes', () => {
+    const log = new ProofLog();
+    log.record({ runId: 'run-1', clientEventId: 'a', causedBy: ['b'] });
+    log.record({ runId: 'run-1', clientEventId: 'b' });
+    const verdict = verify(log.prove('run-1'));
+    expect(failures(verdict)).toEqual(['layers_satisfied: LAYER_NOT_SATISFIED']);
+    expect(verdict.layers[1]).toMatchObject({
+      passed: false,
+      basis: 'recomputed',
+      code: 'LAYER_NOT_SATISFIED',
+    });
+  });
+});
+
+describe('random runs', () => {
+  const name = fc.constantFrom('planner', 'Größe ✓', 'x'.repeat(200), 'a b', 'callee:1');
+  const step = fc.record(
+    {
+      eventType: fc.constantFrom('agent.step', 'tool.call', 'tool.result', 'model.invoked', 'memory.write'),
+      actor: fc.oneof(name, fc.record({ name, role: fc.constantFrom('agent', 'user') })),
+      resource: fc.record({ name, type: fc.constantFrom('tool', 'model', 'agent', 'database') }),
+      causedBy: fc.array(
+        fc.nat(30).map((at) => `run:${at}`),
+        { maxLength: 3 },
+      ),
+      metadata: fc.record(
+        {
+          parentEventId: fc.nat(30).map((at) => `run:${at}`),
+          toolCallId: fc.constantFrom('c1', 'c2'),
+          toolCallIds: fc.array(fc.constantFrom('c1', 'c2'), { maxLength: 2 }),
+          toolResultIds: fc.array(fc.constantFrom('c1', 'c3'), { maxLength: 2 }),
+          free: fc.jsonValue({ maxDepth: 2, noUnicodeString: true }),
+        },
+        { requiredKeys: [] },
+      ),
+    },
+    { requiredKeys: ['eventType', 'actor'] },
+  );
+
+  it('verify, and every enclosed graph follows from its events', () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 25 }), fc.nat(3), (steps, between) => {
+        const log = new ProofLog();
+        for (const [at, input] of steps.entries()) {
+          if (at % 4 === between) log.record({ runId: 'another' });
+          log.record({ runId: 'run', clientEventId: `run:${at}`, ...input } as never);
+        }
+        const bundle = log.prove('run', { disclose: () => true, between });
+        const verdict = verify(bundle);
+        const judged = failures(verdict);
+        const honest = bundle.proof.layers[1]!.verified ? [] : ['layers_satisfied: LAYER_NOT_SATISFIED'];
+        expect(judged).toEqual(honest);
+        expect(result(verdict, 'graph_derivation').result).toBe('passed');
+        expect(verdict.layers.slice(0, 2).map(({ basis }) => basis)).toEqual(['recomputed', 'recomputed']);
+      }),
+      { numRuns: 60, seed: 20260105 },
+    );
+  });
+});
+
+describe('what can be checked without us', () => {
+  it('sha256 of each explained text is the hash beside it', () => {
+    const bundle = readBundle(bytesOf(sample()));
+    const explained = explain(bundle);
+    expect(explained.map(({ name }) => name)).toEqual([
+      'layer event_integrity',
+      'layer causal_consistency',
+      'layer policy_compliance',
+      'proofHash',
+      `leaf ${bundle.proofLeaf.index}`,
+    ]);
+    for (const { name, preimage, hash } of explained) {
+      const text = name.startsWith('leaf') ? `\0${preimage}` : preimage;
+      expect(`sha256:${createHash('sha256').update(text).digest('hex')}`).toBe(hash);
+    }
+  });
+
+  it('the proof is a C2SP tlog-proof', () => {
+    const bundle = sample();
+    const { index, checkpoint, path } = parseTlogProof(bundleTlogProof(bundle));
+    expect(index).toBe(bundle.proofLeaf.index);
+    expect(checkpoint).toBe(bundle.proofCheckpoint);
+    expect(path).toHaveLength(bundle.proofLeaf.inclusion.length);
+  });
+
+  it('the in-toto statement is about proofHash, and an envelope about another proof is refused', () => {
+    const { privateKey: key, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const bundle = sample({ dsseKey: key });
+    const statement = openStatement(bundle.dsse, publicKey)!;
+    expect(`sha256:${statement.subject[0]!.digest['sha256']}`).toBe(bundle.proof.proofHash);
+    expect(statement.predicate).toEqual({ proof: bundle.proof });
+    const verdict = verify(bundle);
+    expect(verdict.verified).toBe(true);
+    expect(result(verdict, 'attestation')).toMatchObject({ result: 'not_checked' });
+    const other = sample({ dsseKey: key, schemaVersion: 'v1' });
+    expect(failures(verify(changed(bundle, ['dsse'], other.dsse)))).toEqual([
+      'attestation: SUBJECT_MISMATCH',
+    ]);
+  });
+
+  it('the trust file of the log verifies it', () => {
+    const text = `log ${logSigner.verifierKey}\nquorum none\n`;
+    expect(verify(sample(), parseTrust(text)).verified).toBe(true);
+  });
+});

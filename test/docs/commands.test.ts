@@ -1,0 +1,299 @@
+/**
+ * The documentation does what it says: every command in it exists with its flags, every link and name leads
+ * somewhere, and README and the pages that run on a plane alone are followed line by line against planes of
+ * their own. Other tests follow the rest, such as `test/interop/shell.test.ts` the commands without our software.
+ */
+import { spawn } from 'node:child_process';
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { manifest } from '../../src/cli/commands/tool/list.ts';
+import { streams } from '../../src/contract/events.ts';
+import { problems } from '../../src/contract/problems.ts';
+import { table } from '../../src/contract/table.ts';
+import { verdictCodes } from '../../src/core/proof/verdict.ts';
+import { cleanEnv, ended, gov, shell } from '../cli/support/tool.ts';
+import { Reader } from './reader.ts';
+import { anchorsOf, blocks, type Command, commandsOf, faultOf, page, pages } from './pages.ts';
+import { projectRoot } from '../paths.ts';
+
+describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each) => {
+  it('has no command that the tool does not have', () => {
+    const faults = commandsOf(each).flatMap((command) => {
+      const fault = faultOf(command);
+      return fault === null ? [] : [`${command.where}: ${fault}`];
+    });
+    expect(faults).toEqual([]);
+  });
+
+  it('has no link that leads nowhere', () => {
+    const links = [...each.text.matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)];
+    const broken = links.filter(([, target = '', anchor = '']) => {
+      const file = target === '' ? join(projectRoot, name) : join(projectRoot, dirname(name), target);
+      if (!existsSync(file)) return true;
+      return anchor !== '' && !anchorsOf(readFileSync(file, 'utf8')).includes(anchor);
+    });
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+
+  it('names no operation, code or variable that does not exist', () => {
+    const rows = Object.values({ ...table, ...streams }).map(({ method, path }) => `${method} ${path}`);
+    const isServed = (text: string): boolean =>
+      text.endsWith('…') ? rows.some((row) => row.startsWith(text.slice(0, -1))) : rows.includes(text);
+    const operations = [...each.text.matchAll(/`((?:GET|POST|PUT|DELETE|PATCH) \/[^\s`]*)`/g)]
+      .map(([, text = '']) => text)
+      .filter((text) => !isServed(text) && text !== 'GET /openapi.json');
+    const known = [...Object.keys(problems), ...Object.keys(verdictCodes)];
+    const constants = [...each.text.matchAll(/`([A-Z]+(?:_[A-Z0-9]+)+)`/g)].map(([, text = '']) => text);
+    const variables = Object.keys(manifest().environment);
+    const unknown = constants.filter((text) => ![...known, ...variables, ...otherVariables].includes(text));
+    expect([...operations, ...unknown]).toEqual([]);
+  });
+});
+
+/** Read by the plane, by the service, by bin/gov or install.sh, or by Node. */
+const otherVariables = [
+  'GOV_LISTEN',
+  'GOV_METRICS_LISTEN',
+  'GOV_LOG_LEVEL',
+  'GOV_TLS_CERT',
+  'GOV_TLS_KEY',
+  'GOV_TLS_CLIENT_CA',
+  'GOV_PUBLIC_URL',
+  'GOV_DATABASE',
+  'GOV_DATABASE_FILE',
+  'GOV_CONNECTIONS',
+  'GOV_EXPORTS_KEPT',
+  'GOV_EXPORTS_OPEN',
+  'GOV_EXPORT_DIR',
+  'GOV_EXPORT_HOURS',
+  'GOV_EXPORT_MEBIBYTES',
+  'GOV_MASTER_KEY',
+  'GOV_MASTER_KEY_FILE',
+  'GOV_NODE',
+  'GOV_HOME',
+  'GOV_STRIPE_KEY',
+  'GOV_STRIPE_KEY_FILE',
+  'HTTPS_PROXY',
+  'NODE_EXTRA_CA_CERTS',
+];
+
+it('has every page in the index, docs/README.md', () => {
+  const index = page('docs/README.md').text;
+  const links = [...index.matchAll(/\]\(([^)#]+)\)/g)];
+  const linked = new Set(links.map(([, target = '']) => `docs/${target}`));
+  const names = pages.map(({ name }) => name).filter((name) => name.startsWith('docs/'));
+  expect(names.filter((name) => name !== 'docs/README.md' && !linked.has(name))).toEqual([]);
+});
+
+it('knows a wrong command when it sees one', () => {
+  const fault = (text: string, complete = true): string | null =>
+    faultOf({ words: text.split(' '), complete, where: '' } satisfies Command);
+  expect(fault('events push run.ndjson --from openhands')).toBeNull();
+  expect(fault('proofs', false)).toBeNull();
+  expect(fault('proofs prove')).toBe('there is no such command');
+  expect(fault('proofs create')).toBe('--run is required');
+  expect(fault('proofs create --runs r')).toBe('there is no flag --runs');
+  expect(fault('proofs create --run')).toBe('--run has no value');
+  expect(fault('proofs verify')).toBe('expected 1 arguments, got 0');
+  expect(fault('events push --from nowhere x')).toBe('--from has no choice nowhere');
+});
+
+const event = (runId: string): string =>
+  JSON.stringify({
+    runId,
+    eventType: 'tool.call',
+    actor: { name: 'planner', role: 'agent' },
+    resource: { name: 'ledger.pay', type: 'tool' },
+    action: 'execute',
+    timestamp: '2026-01-05T09:00:00Z',
+  });
+
+describe('README, ten minutes', () => {
+  const reader = new Reader();
+  afterAll(() => reader.end());
+
+  it('is followed line by line, and everything in it ends with 0', { timeout: 300_000 }, async () => {
+    const [start = '', work = '', ...rest] = blocks(page('README.md'), 'sh', 'Ten minutes');
+    expect(rest).toEqual([]);
+    reader.fill.set('RUN', 'r1');
+    writeFileSync(join(reader.folder, 'run.ndjson'), `${event('r1')}\n${event('r1')}\n`);
+    writeFileSync(join(reader.folder, 'again.ndjson'), event('again'));
+    const chat = [
+      { role: 'user', content: 'pay 12' },
+      { role: 'assistant', content: 'paid' },
+    ];
+    writeFileSync(join(reader.folder, 'chat.json'), JSON.stringify(chat));
+    await reader.follow(start);
+    const results = await reader.follow(work);
+    const said = results.map(({ stdout, stderr }) => stdout + stderr).join('\n');
+    expect(said).toContain('2 events accepted in 1 run');
+    expect(said).toMatch(/^chat\t/m);
+    expect(said).toMatch(/\tverified\t/);
+    expect(said).toContain('NO POLICY WAS ACTIVE');
+  });
+
+  it('tells the truth about exit codes: a changed bundle is answered with 3', async () => {
+    const file = join(reader.folder, 'run.govproof.json');
+    const changed = readFileSync(file, 'utf8').replace('tool.call', 'tool.cell');
+    writeFileSync(join(reader.folder, 'changed.json'), changed);
+    const { code } = await gov(['proofs', 'verify', 'changed.json'], { env: reader.env, cwd: reader.folder });
+    expect(code).toBe(3);
+  });
+
+  it('has a program that type-checks and records an event', { timeout: 300_000 }, async () => {
+    const [program = ''] = blocks(page('README.md'), 'ts');
+    const file = reader.writeProgram(program);
+    writeFileSync(
+      join(reader.folder, 'tsconfig.json'),
+      JSON.stringify({
+        extends: join(projectRoot, 'tsconfig.json'),
+        compilerOptions: { noEmit: true, typeRoots: [join(projectRoot, 'node_modules/@types')] },
+        include: [file],
+      }),
+    );
+    const tsc = join(projectRoot, 'node_modules/.bin/tsc');
+    const checked = await ended(spawn(tsc, ['-p', reader.folder], { env: cleanEnv() }));
+    expect(checked.stdout).toBe('');
+    const done = await reader.program(program);
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    const listed = await gov(['events', 'list', '--run', 'run-1', '-o', 'json'], reader);
+    expect(JSON.parse(listed.stdout).events).toMatchObject([{ eventType: 'tool.call', action: 'execute' }]);
+  });
+
+  it('goes on in docs/how-to/verify-a-proof.md, "Verify offline"', { timeout: 300_000 }, async () => {
+    const [block = ''] = blocks(page('docs/how-to/verify-a-proof.md'), 'sh', 'Verify offline');
+    const vkey = /^log (\S+)$/m.exec(readFileSync(join(reader.folder, 'plane/trust'), 'utf8'))?.[1] ?? '';
+    reader.fill.set('gov.local/…+…+…', vkey);
+    const results = await reader.follow(block);
+    expect(results.length).toBe(4);
+    expect(results[3]?.stdout).toContain('layer event_integrity');
+  });
+});
+
+describe('docs/tutorials/first-proof.md', () => {
+  const reader = new Reader();
+  afterAll(() => reader.end());
+
+  it('is followed line by line, with the exit codes it says', { timeout: 300_000 }, async () => {
+    const of = page('docs/tutorials/first-proof.md');
+    const [, events = ''] = /as `run\.ndjson`:\n\n```json\n([^]*?)```/.exec(of.text) ?? [];
+    writeFileSync(join(reader.folder, 'run.ndjson'), events);
+    const said: string[] = [];
+    for (const block of blocks(of, 'sh')) {
+      for (const { stdout, stderr } of await reader.follow(block)) said.push(stdout + stderr);
+    }
+    expect(said.join('\n')).toContain('3 events accepted in 1 run');
+    expect(said.join('\n')).toContain('NO POLICY WAS ACTIVE');
+  });
+});
+
+describe('pages on running a plane', () => {
+  const reader = new Reader();
+  reader.fill.set('/var/lib/gov', './gov');
+  afterAll(() => reader.end());
+  const follow = async (name: string): Promise<void> => {
+    for (const block of blocks(page(name), 'sh')) await reader.follow(block);
+  };
+
+  it('docs/tutorials/plane-in-production.md is followed line by line', { timeout: 300_000 }, () =>
+    follow('docs/tutorials/plane-in-production.md'),
+  );
+
+  it('docs/reference/files.md names what is in the directory', () => {
+    const [, directory = ''] = page('docs/reference/files.md').text.split('## Directory of a data plane');
+    const rows = [...(directory.split('\n## ')[0] ?? '').matchAll(/^\| (`[^|]+) \|/gm)];
+    const files = rows.flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+    );
+    expect(files.length).toBeGreaterThan(8);
+    expect(files.filter((name) => !existsSync(join(reader.folder, 'gov', name)))).toEqual([]);
+  });
+
+  it('docs/how-to/check-a-log.md is followed line by line', { timeout: 300_000 }, () =>
+    follow('docs/how-to/check-a-log.md'),
+  );
+
+  it('docs/how-to/back-up-and-restore.md is followed line by line', { timeout: 300_000 }, async () => {
+    // the tutorial made folders of the same names
+    for (const name of ['backup-1', 'restored']) rmSync(join(reader.folder, name), { recursive: true });
+    await follow('docs/how-to/back-up-and-restore.md');
+  });
+});
+
+describe.each([
+  'how-to/write-policies',
+  'how-to/gate-ci-on-a-policy',
+  'how-to/find-out-why-a-call-was-denied',
+  'tutorials/govern-an-agent',
+  'how-to/score-risk',
+  'how-to/replay-a-run',
+])('docs/%s.md', (name) => {
+  const reader = new Reader();
+  const of = page(`docs/${name}.md`);
+  afterAll(() => reader.end());
+
+  it('is followed line by line, with the exit codes it says', { timeout: 300_000 }, async () => {
+    reader.write(of);
+    await reader.follow('gov plane init --data ./plane\ngov plane serve --data ./plane');
+    for (const block of blocks(of, 'sh')) await reader.follow(block);
+    for (const program of blocks(of, 'ts')) {
+      const done = await reader.program(program);
+      expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
+    }
+  });
+});
+
+describe('docs/how-to/erase-a-person.md', () => {
+  const reader = new Reader();
+  const of = page('docs/how-to/erase-a-person.md');
+  afterAll(() => reader.end());
+
+  it('is followed line by line, with the plane stopped where it says so', { timeout: 300_000 }, async () => {
+    reader.write(of);
+    await reader.follow('gov plane init --data ./plane');
+    const file = join(reader.folder, 'plane/plane.json');
+    const [subjects = ''] = blocks(of, 'json');
+    const set = { ...JSON.parse(readFileSync(file, 'utf8')), ...JSON.parse(subjects) };
+    writeFileSync(file, JSON.stringify(set));
+    await reader.follow('gov plane serve --data ./plane');
+    const [erasing = ''] = blocks(of, 'sh', 'Erase');
+    const results = await reader.follow(erasing);
+    const said = results.map(({ stdout }) => stdout);
+    expect(said[3]).toContain('evt_');
+    expect(said[6]).not.toContain('4111');
+    expect(said[7]).toContain('leaves\t1');
+    await reader.stop();
+    const [pruning = ''] = blocks(page('docs/how-to/keep-and-prune.md'), 'sh', 'Prune');
+    await reader.follow(pruning);
+  });
+});
+
+describe('docs/how-to/export-data.md', () => {
+  const reader = new Reader();
+  const of = page('docs/how-to/export-data.md');
+  afterAll(() => reader.end());
+
+  it(
+    'is followed line by line, and its program checks what the tool checks',
+    { timeout: 300_000 },
+    async () => {
+      reader.write(of);
+      copyFileSync(join(projectRoot, 'docs/how-to/check-export.py'), join(reader.folder, 'check-export.py'));
+      await reader.follow('gov plane init --data ./plane\ngov plane serve --data ./plane');
+      const [asking = '', verifying = '', byHand = '', byProgram = ''] = blocks(of, 'sh');
+      const asked = await reader.follow(asking);
+      expect(asked[5]?.stdout.trim()).toBe('2');
+      expect(readFileSync(join(reader.folder, 'first.csv'), 'utf8')).toContain('HYPERLINK');
+      await reader.follow(verifying);
+      const [, hashed, shown] = await reader.follow(byHand);
+      expect(`sha256:${hashed?.stdout.slice(0, 64)}`).toBe(shown?.stdout.trim());
+      const [checked] = await reader.follow(byProgram);
+      expect(checked?.stdout).toMatch(/^5 rows, each what its leaf says/);
+      for (const name of ['changed.json', 'shorter.json', 'plain.json']) {
+        const refused = await shell(`python3 check-export.py ${name} plane/trust`, { cwd: reader.folder });
+        expect([name, refused.code]).toEqual([name, 1]);
+      }
+    },
+  );
+});

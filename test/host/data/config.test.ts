@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
+import { readPlaneConfig, settingsOf, type PlaneFlags } from '../../../src/host/data/config.ts';
+import { parseAddress } from '../../../src/host/process/layers.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gov-config-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const good = {
+  listen: '127.0.0.1:7460',
+  metricsListen: null,
+  projectId: 'prj_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  organizationId: 'org_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  environment: 'sandbox',
+  origin: 'gov.local/x/audit',
+  meteringOrigin: 'gov.local/x/metering/0',
+};
+const read = (file: unknown, flags: PlaneFlags = {}, env = {}) => {
+  writeFileSync(join(folder, 'plane.json'), typeof file === 'string' ? file : JSON.stringify(file));
+  return readPlaneConfig(folder, flags, env);
+};
+
+describe('plane.json', () => {
+  it('is read with its defaults', () => {
+    expect(read(good)).toMatchObject({
+      listen: { host: '127.0.0.1', port: 7460 },
+      metricsListen: null,
+      logLevel: 'info',
+      environment: 'sandbox',
+    });
+  });
+
+  it('is refused with file and place where a member is wrong, missing or unknown', () => {
+    const { listen: _listen, ...rest } = good;
+    expect(() => read(rest)).toThrow(/plane\.json \/listen: expected a member listen/);
+    expect(() => read({ ...good, typo: 1 })).toThrow(/plane\.json \/typo/);
+    expect(() => read({ ...good, environment: 'test' })).toThrow(
+      /\/environment: expected one of production, sandbox/,
+    );
+    expect(() => read({ ...good, memoryMiB: 1.5 })).toThrow(/\/memoryMiB: expected an integer/);
+    expect(() => read({ ...good, projectId: 'prj_1' })).toThrow(/\/projectId/);
+    expect(() => read('{')).toThrow(/plane\.json: expected JSON/);
+    expect(() => read({ ...good, listen: 'x' })).toThrow(/plane\.json: expected host:port/);
+  });
+
+  it('says how long bodies are kept, in production long enough, and whom events are about', () => {
+    expect(settingsOf(read(good))).toEqual({
+      retentionDays: null,
+      legalHold: false,
+      requireTwoPersonErasure: false,
+      subjectPointers: [],
+    });
+    const subjectPointers = ['/actor/id', '/arguments/customer'];
+    const set = { retentionDays: 1, legalHold: true, requireTwoPersonErasure: true, subjectPointers };
+    expect(settingsOf(read({ ...good, ...set }))).toEqual(set);
+    const kept = (retentionDays: number) =>
+      settingsOf(read({ ...good, environment: 'production', retentionDays })).retentionDays;
+    expect(kept(limits.retentionDaysProduction)).toBe(183);
+    expect(() => kept(limits.retentionDaysProduction - 1)).toThrow(
+      /retentionDays: expected at least 183 days/,
+    );
+    expect(read({ ...good, retentionDays: limits.retentionDays }).retentionDays).toBe(36_500);
+    for (const retentionDays of [0, limits.retentionDays + 1, 1.5, '30'])
+      expect(() => read({ ...good, retentionDays })).toThrow(/\/retentionDays/);
+    const pointers = (count: number) => Array.from({ length: count }, (_, at) => `/metadata/k${at}`);
+    const most = pointers(limits.subjectPointers);
+    expect(read({ ...good, subjectPointers: most }).subjectPointers).toEqual(most);
+    for (const subjectPointers of [pointers(limits.subjectPointers + 1), ['/runId'], ['actor'], '/actor'])
+      expect(() => read({ ...good, subjectPointers })).toThrow(/\/subjectPointers/);
+  });
+
+  it('is overruled by the environment, which is overruled by flags; an error names the layer', () => {
+    expect(read(good, {}, { GOV_METRICS_LISTEN: '127.0.0.1:1' }).metricsListen?.port).toBe(1);
+    expect(
+      read(good, { metricsListen: 'off' }, { GOV_METRICS_LISTEN: '127.0.0.1:1' }).metricsListen,
+    ).toBeNull();
+    expect(read(good, {}, { GOV_LOG_LEVEL: '' }).logLevel).toBe('info');
+    expect(() => read(good, {}, { GOV_LOG_LEVEL: 'loud' })).toThrow(/^GOV_LOG_LEVEL: expected one of/);
+    expect(() => read(good, { metricsListen: 'x' })).toThrow(/^--metrics-listen: expected host:port/);
+    expect(() => read(good, {}, { GOV_LISTEN: '1' })).toThrow(/^GOV_LISTEN: /);
+  });
+});
+
+describe('an address', () => {
+  const parse = (value: string) => parseAddress({ value, from: 'x' });
+
+  it('is host:port, with brackets around IPv6', () => {
+    expect(parse('localhost:80')).toEqual({ host: 'localhost', port: 80 });
+    expect(parse('[::1]:0')).toEqual({ host: '::1', port: 0 });
+    for (const text of ['', ':80', '80', 'a:b', 'a:65536', '::1:80', 'a b:80', 'http://a:80', 'a:80/']) {
+      expect(() => parse(text), text).toThrow(/^x: expected host:port/);
+    }
+  });
+});

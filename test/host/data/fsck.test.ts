@@ -1,0 +1,44 @@
+/** The check of a hosted service's store, on either engine, also while it serves. */
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { randomBytes } from '../../../src/host/process/clock.ts';
+import { fsck } from '../../../src/host/data/fsck.ts';
+import { createKeys } from '../../../src/host/data/keys.ts';
+import { engines, startService, type TestService } from '../../support/hosted.ts';
+import { event } from '../../support/serving.ts';
+
+describe.each(engines)('a check on %s', (engine) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gov-fsck-test-'));
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startService({ engine });
+    for (const name of ['ada', 'bob']) {
+      const tenant = await service.signUp(name);
+      await tenant.call('POST', '/events', { body: event() });
+      expect((await tenant.call('POST', '/proofs', { body: { runId: 'run-1' } })).status).toBe(201);
+    }
+  }, 60_000);
+  afterAll(async () => {
+    await service.end();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('finds every project whole, with checkpoints that the service signed', async () => {
+    const report = await fsck({ dataDir: service.dataDir, env: {}, deep: true });
+    expect(report).toMatchObject({ ok: true, problems: [], projects: 4 });
+    expect(report.checkpoints).toBeGreaterThanOrEqual(4);
+  });
+
+  it('finds checkpoints that other keys signed', async () => {
+    await service.close();
+    const dataDir = join(folder, 'other');
+    cpSync(service.dataDir, dataDir, { recursive: true });
+    rmSync(join(dataDir, 'keys'), { recursive: true });
+    createKeys(dataDir, randomBytes);
+    const report = await fsck({ dataDir, env: {}, deep: true });
+    expect(report.ok).toBe(false);
+    expect(new Set(report.problems.map(({ kind }) => kind))).toEqual(new Set(['checkpoint_signature']));
+  });
+});

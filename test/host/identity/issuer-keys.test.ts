@@ -1,0 +1,181 @@
+/** Where the keys of ID tokens come from, and when they are read. */
+import { createPrivateKey } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { exportJWK } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
+import type { GovError } from '../../../src/contract/problems.ts';
+import { createIdentity, type IssuerConfig } from '../../../src/host/identity/id-token.ts';
+import type { IdentityProvider } from '../../../src/service/hosting.ts';
+import type { Log } from '../../../src/service/call/log.ts';
+import { clientId, newKey, startIssuer, type LocalIssuer } from './issuer.ts';
+
+let nowMs = Date.UTC(2026, 10, 5, 12);
+const now = (): number => nowMs;
+
+const lines: string[] = [];
+const write = (fields: object, message: string): void =>
+  void lines.push(`${message} ${JSON.stringify(fields)}`);
+const log: Log = { debug: () => {}, info: write, warn: write, error: write };
+
+let issuer: LocalIssuer;
+const connect = (config: Partial<IssuerConfig> = {}): IdentityProvider =>
+  createIdentity({ url: issuer.url, clientId, ...config }, { now, log });
+
+beforeAll(async () => {
+  issuer = await startIssuer(now);
+});
+afterAll(() => issuer.pause());
+
+const outcome = (token: string, by: IdentityProvider) =>
+  by.verify(token, { freshSignIn: false }).catch((error: GovError) => error);
+const judge = async (token: string, by: IdentityProvider): Promise<string> => {
+  const result = await outcome(token, by);
+  return 'code' in result ? result.code : 'accepted';
+};
+
+describe('the keys of an issuer', () => {
+  it('are read once, and again after a while', async () => {
+    const by = connect();
+    issuer.asked.splice(0);
+    await Promise.all([1, 2, 3].map(async () => judge(await issuer.token(), by)));
+    expect(issuer.asked).toEqual(['/.well-known/openid-configuration', '/jwks']);
+    nowMs += limits.issuerKeysSeconds * 1000 - 1;
+    await judge(await issuer.token(), by);
+    expect(issuer.asked).toHaveLength(2);
+    nowMs += 1;
+    await judge(await issuer.token(), by);
+    expect(issuer.asked).toHaveLength(4);
+  });
+
+  it('may change while the service runs', async () => {
+    const by = connect();
+    const [old] = issuer.keys;
+    expect(await judge(await issuer.token(), by)).toBe('accepted');
+    issuer.keys = [await newKey('RS256', 'second')];
+    const token = await issuer.token();
+    // a stranger could make us ask for every token otherwise
+    expect(await judge(token, by)).toBe('INVALID_CREDENTIAL');
+    nowMs += limits.issuerCooldownSeconds * 1000;
+    expect(await judge(await issuer.token(), by)).toBe('accepted');
+    expect(await judge(await issuer.token({}, { key: old! }), by)).toBe('INVALID_CREDENTIAL');
+  });
+
+  it('that no token names are asked for once in a while only', async () => {
+    const by = connect();
+    await judge(await issuer.token(), by);
+    issuer.asked.splice(0);
+    for (let at = 0; at < 20; at += 1) {
+      const token = await issuer.token({}, { header: { kid: `k${at}` } });
+      expect(await judge(token, by)).toBe('INVALID_CREDENTIAL');
+    }
+    expect(issuer.asked).toEqual([]);
+  });
+
+  it('that are known serve while the issuer is away, for an hour', async () => {
+    const by = connect();
+    expect(await judge(await issuer.token(), by)).toBe('accepted');
+    await issuer.pause();
+    nowMs += limits.issuerKeysSeconds * 1000;
+    expect(await judge(await issuer.token(), by)).toBe('accepted');
+    nowMs += limits.issuerRetrySeconds * 1000;
+    const unknown = await outcome(await issuer.token({}, { header: { kid: 'new' } }), by);
+    expect(unknown).toMatchObject({ code: 'OVERLOADED', retryAfterSeconds: limits.issuerRetrySeconds });
+    nowMs += (limits.issuerKeysStaleSeconds - limits.issuerKeysSeconds) * 1000;
+    expect(await judge(await issuer.token(), by)).toBe('OVERLOADED');
+    await issuer.resume();
+    nowMs += limits.issuerRetrySeconds * 1000;
+    expect(await judge(await issuer.token(), by)).toBe('accepted');
+  });
+
+  it('are asked for again after a pause when that failed', async () => {
+    await issuer.pause();
+    const by = connect();
+    expect(await judge(await issuer.token(), by)).toBe('OVERLOADED');
+    await issuer.resume();
+    issuer.asked.splice(0);
+    expect(await judge(await issuer.token(), by)).toBe('OVERLOADED');
+    expect(issuer.asked).toEqual([]);
+    nowMs += limits.issuerRetrySeconds * 1000;
+    expect(await judge(await issuer.token(), by)).toBe('accepted');
+  });
+
+  it('are asked for again when the clock was set back', async () => {
+    const by = connect();
+    await judge(await issuer.token(), by);
+    nowMs -= 86_400_000;
+    issuer.asked.splice(0);
+    expect(await judge(await issuer.token(), by)).toBe('accepted');
+    expect(issuer.asked).toHaveLength(2);
+    nowMs += 86_400_000;
+  });
+
+  it('come from the configured place where there is one', async () => {
+    const by = connect({ jwksUri: `${issuer.url}/jwks` });
+    issuer.asked.splice(0);
+    expect(await judge(await issuer.token(), by)).toBe('accepted');
+    expect(issuer.asked).toEqual(['/jwks']);
+  });
+
+  const json = (body: unknown) => (response: ServerResponse) =>
+    response.writeHead(200).end(JSON.stringify(body));
+  const discovery = '/.well-known/openid-configuration';
+  it.each([
+    [
+      'a document of another issuer',
+      discovery,
+      () => json({ issuer: 'https://other', jwks_uri: 'https://other/k' }),
+    ],
+    [
+      'keys that come in clear over the network',
+      discovery,
+      () => json({ issuer: issuer.url, jwks_uri: 'http://192.0.2.1/k' }),
+    ],
+    ['keys in a file', discovery, () => json({ issuer: issuer.url, jwks_uri: 'file:///etc/keys' })],
+    ['no place of keys', discovery, () => json({ issuer: issuer.url })],
+    ['null', discovery, () => json(null)],
+    ['a redirect', '/jwks', () => (r: ServerResponse) => r.writeHead(302, { location: '/keys' }).end()],
+    ['an error', '/jwks', () => (r: ServerResponse) => r.writeHead(500).end('{"keys":[]}')],
+    ['what is no JSON', '/jwks', () => (r: ServerResponse) => r.writeHead(200).end('<html>')],
+    ['what is no key set', '/jwks', () => json({ keys: 'none' })],
+    ['a broken connection', '/jwks', () => (r: ServerResponse) => r.destroy()],
+    [
+      'more than a key set needs',
+      '/jwks',
+      () => json({ keys: [issuer.keys[0]?.jwk], pad: 'a'.repeat(limits.issuerAnswerBytes) }),
+    ],
+  ])('are refused, and nobody is let in: %s', async (_, path, answer) => {
+    issuer.answers.set(path, answer());
+    lines.splice(0);
+    const result = await outcome(await issuer.token(), connect());
+    issuer.answers.clear();
+    expect(result).toMatchObject({ code: 'OVERLOADED', status: 503 });
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('the keys of the identity provider cannot be read');
+  });
+
+  it('are read up to the largest answer', async () => {
+    const body = JSON.stringify({ keys: [issuer.keys[0]?.jwk] }).padEnd(limits.issuerAnswerBytes);
+    issuer.answers.set('/jwks', (response) => response.writeHead(200).end(body));
+    expect(await judge(await issuer.token(), connect())).toBe('accepted');
+    issuer.answers.clear();
+  });
+
+  it('are not waited for without end', { timeout: 20_000 }, async () => {
+    issuer.answers.set('/jwks', (response) => response.writeHead(200).write('{"keys":['));
+    const started = performance.now();
+    expect(await judge(await issuer.token(), connect())).toBe('OVERLOADED');
+    expect(performance.now() - started).toBeLessThan(limits.issuerTimeoutSeconds * 1000 + 2000);
+    issuer.answers.clear();
+  });
+
+  it('that are private, or secret, let nobody in', async () => {
+    const key = await newKey('ES256', 'private');
+    const jwk = { ...(await exportJWK(key.privateKey)), kid: 'private', alg: 'ES256' };
+    issuer.keys.push({ ...key, jwk });
+    const token = await issuer.token({}, { key });
+    expect(await judge(token, connect())).toBe('INVALID_CREDENTIAL');
+    expect(createPrivateKey({ key: jwk as never, format: 'jwk' }).type).toBe('private');
+    issuer.keys.pop();
+  });
+});

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { randomBytes } from 'node:crypto';
+import { createLog, scrub } from '../../../src/host/process/log.ts';
+import { createToken, keyKinds } from '../../../src/service/access/token-format.ts';
+
+const lines: string[] = [];
+const log = createLog('info', (line) => lines.push(line));
+const last = (): string => lines.at(-1) ?? '';
+
+describe('a log line', () => {
+  it('is one JSON object with level, time and message', () => {
+    log.info({ baseUrl: 'http://x' }, 'serving');
+    expect(JSON.parse(last())).toEqual({
+      level: 'info',
+      time: expect.any(String),
+      baseUrl: 'http://x',
+      msg: 'serving',
+    });
+    expect(last().endsWith('\n')).toBe(true);
+  });
+
+  it('never holds a key, wherever it stood', () => {
+    for (const kind of keyKinds) {
+      const token = createToken(kind, randomBytes);
+      log.warn(
+        { headers: { authorization: `Bearer ${token}`, 'x-api-key': token, cookie: token } },
+        'headers',
+      );
+      expect(last()).not.toContain(token);
+      log.error({ err: new Error(`no ${token}`), nested: { deep: [token] } }, `message ${token}`);
+      expect(last()).not.toContain(token);
+      expect(last()).toContain(`gov_${kind}_[redacted]`);
+    }
+    const secret = `whsec_${randomBytes(32).toString('base64')}`;
+    expect(scrub(`a ${secret} b`)).toBe('a whsec_[redacted] b');
+  });
+
+  it('never holds an ID token or a session', () => {
+    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const signature = randomBytes(64).toString('base64url');
+    const token = `${part({ alg: 'ES256' })}.${part({ sub: 'ada' })}.${signature}`;
+    log.warn({ err: new Error(`refused ${token}, sign in`) }, `got ${token}`);
+    expect(last()).not.toContain(part({ sub: 'ada' }));
+    expect(last()).not.toContain(signature);
+    expect(scrub(`refused ${token}, sign in`)).toBe(`refused ${part({ alg: 'ES256' })}.[redacted], sign in`);
+    const session = randomBytes(32).toString('base64url');
+    expect(scrub(`cookie: a=b; __Host-gov_session=${session}; c`)).toBe(
+      'cookie: a=b; __Host-gov_session=[redacted]; c',
+    );
+  });
+
+  it('escapes what could drive a terminal', () => {
+    log.info({ text: '\u001b[2J\n{"forged":true}' }, 'x');
+    expect(last().split('\n').length).toBe(2);
+    expect(last()).not.toContain('\u001b');
+  });
+
+  it('below the level is not written', () => {
+    const quiet: string[] = [];
+    const silent = createLog('silent', (line) => quiet.push(line));
+    silent.error({}, 'x');
+    expect(quiet).toEqual([]);
+  });
+});

@@ -1,0 +1,179 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
+import { GovError } from '../../../src/contract/problems.ts';
+import type { ReaderSource } from '../../../src/host/process/task-messages.ts';
+import { ThreadWork } from '../../../src/host/process/thread-work.ts';
+import type { Log } from '../../../src/service/call/log.ts';
+import { silentLog } from '../../../src/service/call/log.ts';
+import { readPlaneFile } from '../../../src/host/data/config.ts';
+import { event, startPlane, type TestPlane } from '../../support/serving.ts';
+
+let plane: TestPlane;
+let projectId: string;
+const works: ThreadWork[] = [];
+const workOn = (source: ReaderSource, log: Log = silentLog): ThreadWork => {
+  const made = new ThreadWork(source, log);
+  works.push(made);
+  return made;
+};
+const work = (log?: Log, file = 'gov.db'): ThreadWork =>
+  workOn({ engine: 'sqlite', path: join(plane.dataDir, file) }, log);
+
+beforeAll(async () => {
+  plane = await startPlane();
+  projectId = readPlaneFile(join(plane.dataDir, 'plane.json')).projectId;
+  await plane.call('POST', '/events', { body: event() });
+});
+afterAll(async () => {
+  for (const each of works) await each.close();
+  await plane.end();
+});
+
+const of = () => ({ projectId, runId: 'run-1' });
+const derive = (on: ThreadWork, stage: () => Promise<void>) =>
+  on.run(
+    'deriveGraph',
+    { ...of(), graphId: 'g', hold: true, judge: false },
+    { events: 1, host: { stage, hold: async () => {} } },
+  );
+
+const heavyEvents = limits.syncProofEvents + 1;
+
+/** Runs a task that ends when what this answers is called. */
+function block(on: ThreadWork, events: number): () => Promise<void> {
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const host = { stage: () => released, hold: async () => {} };
+  const running = on.run(
+    'deriveGraph',
+    { ...of(), graphId: 'g', hold: false, judge: false },
+    { events, host },
+  );
+  return async () => {
+    release();
+    await running;
+  };
+}
+
+describe('work in a thread', () => {
+  it('answers, calls back, and brings refusals home as they were', async () => {
+    const on = work();
+    const staged: number[] = [];
+    const { facts } = await derive(on, async () => void staged.push(1));
+    expect([facts.events, staged.length]).toEqual([1, 2]);
+    const refusal = await on
+      .run(
+        'declaration',
+        { ...of(), graph: { nodes: [], edges: [{ source: 'x', target: 'y', type: 'z' }] }, salt: 's' },
+        { events: 1 },
+      )
+      .catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(GovError);
+    expect(refusal).toMatchObject({ code: 'VALIDATION_ERROR', errors: [{ pointer: '/edges/0/source' }, {}] });
+  });
+
+  it('fails a task whose caller fails it, and goes on', async () => {
+    const on = work();
+    const refused = async (): Promise<void> => {
+      throw new GovError('STORAGE_FULL', 'no room');
+    };
+    await expect(derive(on, refused)).rejects.toMatchObject({ code: 'STORAGE_FULL' });
+    expect(await on.run('graphBody', of(), { events: 1 })).not.toBeNull();
+  });
+
+  it('that dies fails what ran in it, is logged, and is replaced', async () => {
+    const logged: string[] = [];
+    const on = work({ ...silentLog, error: (_fields, message) => logged.push(message) }, 'nothing.db');
+    await expect(on.run('graphBody', of(), { events: 1 })).rejects.toMatchObject({ code: 'INTERNAL' });
+    await expect(on.run('graphBody', of(), { events: 1 })).rejects.toMatchObject({ code: 'INTERNAL' });
+    expect(logged).toEqual(['the worker thread died', 'the worker thread died']);
+  });
+
+  it('is bounded: what waits beyond the limit is refused at once, heavy apart from light', async () => {
+    const on = work();
+    const release = block(on, heavyEvents);
+    const wait = () => on.run('graphBody', of(), { events: heavyEvents });
+    const waiting = Array.from({ length: limits.tasksWaiting }, wait);
+    await expect(wait()).rejects.toMatchObject({ code: 'OVERLOADED' });
+    expect(await on.run('graphBody', of(), { events: 1 })).not.toBeNull();
+    await release();
+    await Promise.all(waiting);
+  });
+
+  it('that is full of one project refuses its newest task for one of another project', async () => {
+    const on = work();
+    const release = block(on, heavyEvents);
+    const wait = (project: string) =>
+      on.run('graphBody', { ...of(), projectId: project }, { events: heavyEvents });
+    const waiting = Array.from({ length: limits.tasksWaiting }, () => wait(projectId));
+    const newest = expect(waiting.pop()).rejects.toMatchObject({ code: 'OVERLOADED' });
+    const other = wait('prj_other').catch((error: unknown) => error);
+    await newest;
+    await release();
+    await Promise.all(waiting);
+    expect(await other).not.toMatchObject({ code: 'OVERLOADED' });
+  });
+
+  it.each([
+    ['heavy', heavyEvents, 1],
+    ['light', 1, 8],
+  ])('takes %s tasks of projects in turn', async (_kind, events, atOnce) => {
+    const on = work();
+    const [release, ...releaseOthers] = Array.from({ length: atOnce }, () => block(on, events));
+    const order: string[] = [];
+    const names = ['ada 1', 'ada 2', 'ada 3', 'ada 4', 'bob 1', 'cy 1', 'bob 2'];
+    const tasks = names.map(async (name) => {
+      await on
+        .run('graphBody', { projectId: `prj_${name.slice(0, -2)}`, runId: 'none' }, { events })
+        .catch(() => {});
+      order.push(name);
+    });
+    await release?.(); // now one at a time
+    await Promise.all(tasks);
+    expect(order).toEqual(['ada 1', 'bob 1', 'cy 1', 'ada 2', 'bob 2', 'ada 3', 'ada 4']);
+    for (const each of releaseOthers) await each();
+  });
+
+  it('runs light tasks beside a heavy one', async () => {
+    const on = work();
+    const release = block(on, heavyEvents);
+    expect(await on.run('graphBody', of(), { events: 1 })).not.toBeNull();
+    await release();
+  });
+
+  it('that is closed refuses what ran, what waits and what comes', async () => {
+    const on = work();
+    const running = derive(on, () => new Promise(() => {}));
+    const outcome = expect(running).rejects.toMatchObject({ code: 'SHUTTING_DOWN' });
+    await on.close();
+    await outcome;
+    await expect(on.run('graphBody', of(), { events: 1 })).rejects.toMatchObject({ code: 'SHUTTING_DOWN' });
+  });
+
+  it('that is gone is not answered, nor is another started to be', async () => {
+    const on = work();
+    let release = (): void => {};
+    const answer = new Promise<void>((resolve) => (release = resolve));
+    let asks = (): void => {};
+    const asked = new Promise<void>((resolve) => (asks = resolve));
+    const outcome = expect(
+      derive(on, () => {
+        asks();
+        return answer;
+      }),
+    ).rejects.toMatchObject({ code: 'SHUTTING_DOWN' });
+    await asked;
+    await on.close();
+    await outcome;
+    const started: unknown[] = [];
+    const note = (message: unknown): void => void started.push(message);
+    subscribe('worker_threads', note);
+    release();
+    await nextTurn();
+    unsubscribe('worker_threads', note);
+    expect(started).toEqual([]);
+  });
+});

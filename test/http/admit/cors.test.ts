@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { send, startPlane, type Answer } from '../../support/serving.ts';
+import { startService, type Tenant, type TestService } from '../../support/hosted.ts';
+
+const friend = 'https://app.example.com';
+const stranger = 'https://evil.example';
+let open: TestService;
+let closed: TestService;
+let ada: Tenant;
+
+beforeAll(async () => {
+  [open, closed] = await Promise.all([startService({ file: { corsOrigins: [friend] } }), startService()]);
+  ada = await open.signUp('ada');
+});
+afterAll(async () => {
+  await open.end();
+  await closed.end();
+});
+
+const corsOf = ({ headers }: Answer): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => /^(?:access-control-|vary)/.test(name)));
+
+const preflight = (url: string, headers: Record<string, string>): Promise<Answer> =>
+  send('OPTIONS', url, { headers });
+
+describe('a page of the list', () => {
+  it('may read the answers, errors too, with credentials', async () => {
+    const expected = {
+      vary: 'Origin',
+      'access-control-allow-origin': friend,
+      'access-control-allow-credentials': 'true',
+      'access-control-expose-headers': expect.stringContaining('ratelimit'),
+    };
+    for (const path of ['/runs', '/nope', '/events/x', `${open.origin}/openapi.json`]) {
+      const answer = await ada.call('GET', path, { headers: { origin: friend } });
+      expect(corsOf(answer), path).toEqual(expected);
+    }
+    const refused = await open.call('GET', '/runs', { headers: { origin: friend } });
+    expect([refused.status, corsOf(refused)]).toEqual([401, expected]);
+  });
+
+  it('may ask before, where there is an operation', async () => {
+    const asks = { origin: friend, 'access-control-request-method': 'PUT' };
+    const answer = await preflight(`${open.baseUrl}/projects/x`, asks);
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    expect(answer.headers['content-length']).toBeUndefined();
+    expect(corsOf(answer)).toMatchObject({
+      vary: 'Origin',
+      'access-control-allow-origin': friend,
+      'access-control-allow-methods': 'GET, PUT, DELETE',
+      'access-control-allow-headers': expect.stringMatching(/authorization.*gov-project.*idempotency-key/),
+      'access-control-max-age': '600',
+    });
+    expect((await preflight(`${open.baseUrl}/nope`, asks)).status).toBe(404);
+    expect((await preflight(`${open.baseUrl}/runs`, { origin: friend })).status).toBe(405);
+  });
+});
+
+describe('a page that is not of the list', () => {
+  it('is told nothing, and its origin is never repeated', async () => {
+    for (const origin of [stranger, 'null', `${friend}.evil.example`, friend.toUpperCase(), open.origin]) {
+      const answer = await ada.call('GET', '/runs', { headers: { origin } });
+      expect([answer.status, corsOf(answer)], origin).toEqual([200, { vary: 'Origin' }]);
+      const asked = await preflight(`${open.baseUrl}/runs`, {
+        origin,
+        'access-control-request-method': 'GET',
+      });
+      expect([asked.status, corsOf(asked)], origin).toEqual([405, { vary: 'Origin' }]);
+    }
+    expect(corsOf(await ada.call('GET', '/runs'))).toEqual({ vary: 'Origin' });
+  });
+});
+
+describe('without a list', () => {
+  it('no page may read anything: a service and a plane answer as if there were no browsers', async () => {
+    const plane = await startPlane();
+    for (const { baseUrl } of [closed, plane]) {
+      const answer = await send('GET', `${baseUrl}/health`, { headers: { origin: friend } });
+      expect([answer.status, corsOf(answer)]).toEqual([200, {}]);
+      const asks = { origin: friend, 'access-control-request-method': 'GET' };
+      const asked = await preflight(`${baseUrl}/runs`, asks);
+      expect([asked.status, corsOf(asked)]).toEqual([405, {}]);
+    }
+    await plane.end();
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
+import { Overload } from '../../../src/http/admit/overload.ts';
+import { startPlane } from '../../support/serving.ts';
+
+/** Blocks the event loop, then lets the measuring timer run once. */
+async function stall(ms: number): Promise<void> {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('shedding load', () => {
+  it('happens while the write queue is over its limit', () => {
+    let queued: number = limits.writeQueue;
+    const overload = new Overload(() => queued);
+    expect(overload.reason()).toBeNull();
+    queued += 1;
+    expect(overload.reason()).toBe('the write queue is full');
+    expect(() => overload.check()).toThrow(/repeat the request later/);
+    overload.stop();
+  });
+
+  it('happens while the event loop lags and ends when it does not', async () => {
+    const overload = new Overload(() => 0, { delayMs: 500 });
+    await stall(1200);
+    expect(overload.reason()).toBe('the event loop lags');
+    // measured again every quarter of a second
+    while (overload.reason() !== null) await new Promise((resolve) => setTimeout(resolve, 50));
+    overload.stop();
+  });
+
+  it('happens while memory is over its bound', async () => {
+    const overload = new Overload(() => 0, { memoryBytes: 1 });
+    await stall(300);
+    expect(overload.reason()).toBe('memory is short');
+    overload.stop();
+  });
+
+  it('answers 503 with Retry-After, but health answers all the same', async () => {
+    const plane = await startPlane({ overloadDelayMs: 100 });
+    await stall(700);
+    const refused = await plane.call('GET', '/runs');
+    expect([refused.status, refused.body.code]).toEqual([503, 'OVERLOADED']);
+    expect(refused.headers['retry-after']).toBe(String(limits.overloadRetrySeconds));
+    await plane.end();
+    const other = await startPlane({ overloadDelayMs: 100 });
+    await stall(700);
+    expect((await other.call('GET', '/health/live')).status).toBe(200);
+    await other.end();
+  });
+});

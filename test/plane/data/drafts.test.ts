@@ -1,0 +1,57 @@
+/** What a copy that is killed leaves, with keys in it, goes with the next copy beside it; nothing else does. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { draftLock } from '../../../plane/data/files.ts';
+import { makeHeld } from '../../../plane/data/drafts.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gov-drafts-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const drafts = (): string[] => readdirSync(folder).filter((name) => name.includes('.init-'));
+const fill = async (draft: string): Promise<void> => writeFileSync(join(draft, 'key'), 'secret');
+
+/** A process that fills a directory for ever, once it does. */
+async function filling(name: string) {
+  const script =
+    `import { makeHeld } from ${JSON.stringify(join(import.meta.dirname, '../../../plane/data/drafts.ts'))};` +
+    `await makeHeld(${JSON.stringify(join(folder, name))}, () => { console.log('filling'); return new Promise(() => setInterval(() => {}, 1e6)); });`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(child.stdout, 'data');
+  return async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+}
+
+it('a draft stays while it is filled, and goes once its process was killed', async () => {
+  const kill = await filling('killed');
+  const [draft] = drafts();
+  expect(await makeHeld(join(folder, 'beside'), fill)).toEqual([]);
+  expect(drafts()).toEqual([draft]);
+  await kill();
+  expect(await makeHeld(join(folder, 'later'), fill)).toEqual([join(folder, String(draft))]);
+  expect(drafts()).toEqual([]);
+  for (const made of ['beside', 'later']) expect(readdirSync(join(folder, made))).toEqual(['key']);
+});
+
+it('a directory that somebody else may have made stays', async () => {
+  const [bare, open] = [join(folder, 'bare.init-abcDE1'), join(folder, 'open.init-abcDE1')];
+  mkdirSync(bare, { mode: 0o700 });
+  mkdirSync(open, { mode: 0o755 });
+  writeFileSync(join(open, draftLock), 'not a database');
+  expect(await makeHeld(join(folder, 'third'), fill)).toEqual([]);
+  expect([bare, open].every((path) => existsSync(path))).toBe(true);
+});
+
+it('one that fails leaves nothing', async () => {
+  const failing = makeHeld(join(folder, 'failed'), async () => {
+    throw new Error('no');
+  });
+  await expect(failing).rejects.toThrow('no');
+  expect(readdirSync(folder).some((name) => name.startsWith('failed'))).toBe(false);
+});

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openCheckpoint } from '../../../src/core/note/checkpoint.ts';
+import { leafHash, merkleRoot } from '../../../src/core/merkle/tree.ts';
+import { parseVerifierKey } from '../../../src/core/note/key.ts';
+import { entriesPath, parseEntryBundle, tilePath } from '../../../src/core/merkle/tile-path.ts';
+import { rootFromTiles, rootPlan } from '../../../src/core/merkle/tile-proof.ts';
+import { event, startPlane, type TestPlane } from '../../support/serving.ts';
+
+let plane: TestPlane;
+beforeAll(async () => {
+  plane = await startPlane();
+  for (let at = 0; at < 3; at += 1) {
+    const events = Array.from({ length: 250 }, (_, n) => event({ runId: `r${at}`, metadata: { n } }));
+    await plane.call('POST', '/events/batch', { body: { events } });
+  }
+  await plane.call('POST', '/proofs', { body: { runId: 'r0' } });
+});
+afterAll(() => plane.end());
+
+const bytes = async (path: string): Promise<Buffer> => {
+  const answer = await plane.call('GET', `/log/${path}`);
+  expect(answer.status, path).toBe(200);
+  return answer.bytes;
+};
+
+describe('the log as C2SP texts', () => {
+  it('can be read and checked without us: keys, checkpoint, tiles, entries', async () => {
+    const keys = (await bytes('key')).toString('utf8').trim().split('\n').map(parseVerifierKey);
+    const origin = keys[0]?.name ?? '';
+    const { checkpoint, signedBy } = openCheckpoint(
+      (await bytes('checkpoint')).toString('utf8'),
+      keys,
+      origin,
+    );
+    expect(signedBy.length).toBe(keys.length);
+    const { size, root } = checkpoint;
+    expect(size).toBeGreaterThan(750);
+
+    const plan = rootPlan(size);
+    const tiles = new Map<string, Buffer>();
+    for (const tile of plan) tiles.set(`${tile.level}/${tile.index}`, await bytes(tilePath(tile)));
+    expect(rootFromTiles(size, (level, index) => tiles.get(`${level}/${index}`) ?? Buffer.alloc(0))).toEqual(
+      root,
+    );
+
+    const leaves: Buffer[] = [];
+    for (let index = 0; index * 256 < size; index += 1) {
+      const width = Math.min(256, size - index * 256);
+      const records = parseEntryBundle(await bytes(entriesPath(index, width)));
+      const hashes = await bytes(tilePath({ level: 0, index, width }));
+      expect(Buffer.concat(records.map((record) => leafHash(record)))).toEqual(hashes);
+      leaves.push(...records.map((record) => leafHash(record)));
+    }
+    expect(merkleRoot(leaves)).toEqual(root);
+  });
+
+  it('lets full tiles be kept, and partial ones not', async () => {
+    const full = await plane.call('GET', '/log/tile/0/000');
+    expect(full.headers['cache-control']).toBe('private, max-age=31536000, immutable');
+    expect((await plane.call('GET', '/log/tile/0/000.p/10')).headers['cache-control']).toBe('no-store');
+    expect((await plane.call('GET', '/log/tile/0/000.p/10')).bytes).toEqual(full.bytes.subarray(0, 320));
+  });
+
+  it('does not have tiles beyond the tree, of other names, or wider than it grew', async () => {
+    for (const path of [
+      '0/009',
+      '2/000',
+      '0/002.p/255',
+      'entries/009',
+      '0/0',
+      '0/000.p/0',
+      '0/000.p/256',
+      'x',
+      '..%2fkey',
+      '1/000',
+    ]) {
+      expect((await plane.call('GET', `/log/tile/${path}`)).status, path).toBe(404);
+    }
+  });
+});

@@ -1,0 +1,153 @@
+import { hash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
+import { startPlane, type TestPlane } from '../../support/serving.ts';
+
+let plane: TestPlane;
+beforeAll(async () => {
+  plane = await startPlane();
+  await policy('no-shell', { 'tool.name': 'shell' }, 'deny');
+  await policy(
+    'big-refund',
+    {
+      and: [
+        { exists: ['context', 'arguments', 'amount'] },
+        { '>': [{ var: 'context.arguments.amount' }, 100] },
+      ],
+    },
+    'escalate',
+  );
+  await policy(
+    'watch-writes',
+    {
+      and: [
+        { exists: ['context', 'tool', 'annotations', 'readOnlyHint'] },
+        { '===': [{ var: 'context.tool.annotations.readOnlyHint' }, false] },
+      ],
+    },
+    'warn',
+  );
+});
+afterAll(() => plane.end());
+
+async function policy(policyId: string, condition: unknown, action: string): Promise<void> {
+  const created = await plane.call('POST', '/governance/policies', {
+    body: { policyId, name: policyId, condition, action },
+  });
+  expect(created.status).toBe(201);
+  const published = await plane.call('POST', `/governance/policies/${policyId}/publish`, { body: {} });
+  expect(published.status).toBe(200);
+}
+const evaluate = (body: Record<string, unknown>) =>
+  plane.call('POST', '/mcp/tools/evaluate', { body: { arguments: {}, ...body } });
+
+describe('tool evaluation', () => {
+  it('allows what no policy objects to, for a minute', async () => {
+    const { status, body } = await evaluate({ tool: { name: 'search' }, runId: 'run-1' });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      decision: 'allow',
+      allowed: true,
+      matchedPolicies: [],
+      obligations: [],
+      approvalId: null,
+    });
+    expect(Date.parse(body.expiresAt) - Date.parse(body.evaluatedAt)).toBe(limits.toolDecisionSeconds * 1000);
+    expect(body.argumentsHash).toBe(`sha256:${hash('sha256', 'gov.toolargs/v1\n{}', 'hex')}`);
+  });
+
+  it('denies, names the policy and the clause', async () => {
+    const { body } = await evaluate({ tool: { name: 'shell' }, runId: 'run-1' });
+    expect(body).toMatchObject({
+      decision: 'deny',
+      allowed: false,
+      matchedPolicies: [{ policyId: 'no-shell', version: 1, decision: 'deny' }],
+    });
+    expect(body.reason).toContain('context.tool.name');
+    expect(body.riskScore).toBe(0.95);
+  });
+
+  it('warns and says what the caller owes', async () => {
+    const tool = { name: 'write', annotations: { readOnlyHint: false } };
+    const { body } = await evaluate({ tool, runId: 'run-1' });
+    expect(body).toMatchObject({ decision: 'warn', allowed: true });
+    expect(body.obligations).toEqual([{ type: 'show_warning', params: { policyIds: ['watch-writes'] } }]);
+  });
+
+  it('opens an approval where a policy escalates', async () => {
+    const { body } = await evaluate({ tool: { name: 'refund' }, arguments: { amount: 101 }, runId: 'run-1' });
+    expect(body).toMatchObject({ decision: 'escalate', allowed: false });
+    const approval = await plane.call('GET', `/approvals/${body.approvalId}`);
+    expect(approval.body).toMatchObject({
+      status: 'pending',
+      evaluationId: body.evaluationId,
+      runId: 'run-1',
+    });
+  });
+
+  it('is recorded as an evaluation and as an event of the run, unmetered', async () => {
+    const before = await plane.call('GET', '/events/count?runId=run-2');
+    const { body } = await evaluate({ tool: { name: 'search' }, runId: 'run-2', actor: 'planner' });
+    const events = await plane.call('GET', '/events?runId=run-2');
+    expect(events.body.events).toHaveLength(before.body.count + 1);
+    expect(events.body.events[0]).toMatchObject({
+      eventType: 'tool.evaluated',
+      actor: 'planner',
+      resource: { name: 'search', type: 'tool' },
+      metadata: { evaluationId: body.evaluationId, decision: 'allow', argumentsHash: body.argumentsHash },
+    });
+    const history = await plane.call('GET', '/governance/policy/evaluations?runId=run-2');
+    expect(history.body.data[0]).toMatchObject({
+      id: body.evaluationId,
+      policySource: 'tool',
+      policyCount: 3,
+    });
+    expect(history.body.data[0].checkpoint.context).toMatchObject({
+      tool: { name: 'search' },
+      runId: 'run-2',
+    });
+  });
+
+  it('of no run is kept in a run of the service, and answered without one', async () => {
+    const { body } = await evaluate({ tool: { name: 'search' } });
+    const history = await plane.call('GET', '/governance/policy/evaluations?limit=1');
+    expect(history.body.data[0]).toMatchObject({ id: body.evaluationId, runId: null });
+  });
+
+  it('records nothing on a dry run', async () => {
+    const { status, body } = await evaluate({
+      tool: { name: 'refund' },
+      arguments: { amount: 500 },
+      runId: 'run-dry',
+      dryRun: true,
+    });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ decision: 'escalate', approvalId: null, obligations: [] });
+    expect((await plane.call('GET', '/events/count?runId=run-dry')).body.count).toBe(0);
+    expect((await plane.call('GET', '/governance/policy/evaluations?runId=run-dry')).body.data).toEqual([]);
+    expect((await plane.call('GET', '/approvals?runId=run-dry')).body.data).toEqual([]);
+  });
+
+  it('asks only the policies that are named', async () => {
+    const { body } = await evaluate({ tool: { name: 'shell' }, runId: 'run-1', policyIds: ['watch-writes'] });
+    expect(body).toMatchObject({ decision: 'allow' });
+  });
+
+  const largest = { a: 'a'.repeat(limits.toolArgumentsBytes - 8) };
+  it('takes arguments up to the limit', async () => {
+    expect((await evaluate({ tool: { name: 'search' }, arguments: largest, runId: 'r' })).status).toBe(200);
+  });
+
+  it.each([
+    ['arguments over the limit', { arguments: { a: `${largest.a}a` } }, '/arguments'],
+    ['a context that sets what the service sets', { context: { tool: { name: 'search' } } }, '/context/tool'],
+    ['a run of the service', { runId: 'gov.tools' }, '/runId'],
+    ['an unknown policy', { policyIds: ['nobody'] }, '/policyIds/0'],
+    ['a name that is too long', { tool: { name: 'a'.repeat(limits.toolNameChars + 1) } }, '/tool/name'],
+    ['an unknown hint', { tool: { name: 'x', annotations: { safe: true } } }, '/tool/annotations/safe'],
+  ])('refuses %s', async (_, change, pointer) => {
+    const answer = await evaluate({ tool: { name: 'search' }, ...change });
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors[0].pointer).toBe(pointer);
+  });
+});

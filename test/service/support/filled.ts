@@ -1,0 +1,139 @@
+/** One of everything that a project can hold and two of everything that it lists, made through its interface. */
+import { nobodysIds, policy, policyVersion, snapshot, type Ids } from '../../support/rows.ts';
+import { event, type Answer, type CallOptions } from '../../support/serving.ts';
+import { enrolledPlane } from '../../support/telemetry-plane.ts';
+
+type Call = (method: string, path: string, options?: CallOptions) => Promise<Answer>;
+
+export interface Filled extends Ids {
+  /** A run whose graph is sealed. */
+  readonly sealedRunId: string;
+  /** Of a replay of a run that nobody has. */
+  readonly failedJobId: string;
+}
+
+/** The job once it has ended; polls as a client does. */
+export async function endOf(call: Call, jobId: string): Promise<Answer['body']> {
+  for (;;) {
+    const { body } = await call('GET', `/jobs/${jobId}`);
+    if (body.status === 'completed' || body.status === 'failed') return body;
+  }
+}
+
+/** The export once it is complete or failed; polls as a client does. */
+export async function exportEnd(call: Call, exportId: string): Promise<Answer['body']> {
+  for (;;) {
+    const { body } = await call('GET', `/exports/${exportId}`);
+    if (body.status !== 'pending' && body.status !== 'processing') return body;
+  }
+}
+
+/** `name` begins every id that a client chooses and stands in what is recorded. Without keys where there is no `projectId`. */
+export async function fillProject(
+  call: Call,
+  { name, projectId }: { readonly name: string; readonly projectId?: string },
+): Promise<Filled> {
+  const made = async (method: string, path: string, body: unknown = {}): Promise<Answer['body']> => {
+    const answer = await call(method, path, { body });
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer.body;
+  };
+  const [runId, sealedRunId] = [`${name}-run`, `${name}-sealed`];
+  const metadata = { note: name };
+  const { eventId } = await made('POST', '/events', event({ runId, metadata }));
+  for (const each of [runId, sealedRunId]) await made('POST', '/events', event({ runId: each, metadata }));
+  await made('POST', `/graphs/${sealedRunId}/commit`);
+  const { proofId } = await made('POST', '/proofs', { runId });
+  await made('POST', '/proofs', { runId });
+  const { jobId } = await made('POST', '/proofs', { runId, async: true });
+  await endOf(call, jobId);
+  await made('PUT', `/governance/snapshots/${runId}`, snapshot);
+  const { policyId, approvalId } = await decide(made, { name, runId });
+  const { jobId: failedJobId } = await made('POST', '/replay', { runId: `${name}-missing` });
+  await endOf(call, failedJobId);
+  let replayId = '';
+  for (let at = 0; at < 2; at++) {
+    const replay = await made('POST', '/replay', { runId });
+    ({ replayId } = (await endOf(call, replay.jobId)).result);
+  }
+  let erasureId = '';
+  for (let at = 0; at < 2; at++) {
+    const { eventId: erased } = await made('POST', '/events', event({ runId, metadata }));
+    ({ erasureId } = await made('POST', '/erasures', { eventId: erased }));
+  }
+  let exportId = '';
+  for (let at = 0; at < 2; at++) {
+    ({ exportId } = await made('POST', '/exports', {
+      resource: 'audit_events',
+      format: 'json',
+      filters: { runId },
+    }));
+    await exportEnd(call, exportId);
+    // the first download of a day is told in the log
+    await call('GET', `/exports/${exportId}/download`);
+  }
+  const keyIds = projectId === undefined ? [] : await keysOf(made, name);
+  const planes = projectId === undefined ? nobodysIds : await planesOf(call, { name, projectId });
+  return {
+    eventId,
+    runId,
+    sealedRunId,
+    proofId,
+    jobId,
+    failedJobId,
+    replayId,
+    policyId,
+    approvalId,
+    erasureId,
+    exportId,
+    projectId: projectId ?? nobodysIds.projectId,
+    keyId: keyIds[0] ?? nobodysIds.keyId,
+    dataPlaneId: planes.dataPlaneId,
+    reportId: planes.reportId,
+    challengeId: planes.challengeId,
+  };
+}
+
+type Made = (method: string, path: string, body?: unknown) => Promise<Answer['body']>;
+
+/** Two policies, one of them active with two versions, one that asks people; decisions by them and of risk. */
+async function decide(
+  made: Made,
+  { name, runId }: { readonly name: string; readonly runId: string },
+): Promise<Pick<Ids, 'policyId' | 'approvalId'>> {
+  const [policyId, askId] = [`${name}-policy`, `${name}-ask`];
+  await made('POST', '/governance/policies', { policyId, ...policy, description: name });
+  await made('POST', `/governance/policies/${policyId}/publish`);
+  await made('POST', `/governance/policies/${policyId}/versions`, policyVersion);
+  const condition = { 'tool.name': 'pay' };
+  await made('POST', '/governance/policies', { policyId: askId, name: 'Ask', condition, action: 'escalate' });
+  await made('POST', `/governance/policies/${askId}/publish`);
+  const asked = { runId, checkpoint: { context: { tool: { name: 'pay' } } } };
+  const { approvalId } = await made('POST', '/governance/policy/evaluate', asked);
+  await made('POST', '/governance/policy/evaluate', asked);
+  for (let at = 0; at < 2; at++) await made('POST', '/risk/evaluate', { runId });
+  return { policyId, approvalId };
+}
+
+async function keysOf(made: Made, name: string): Promise<string[]> {
+  const keyIds: string[] = [];
+  for (let at = 0; at < 2; at++) {
+    const { record } = await made('POST', '/api-keys', { name, scopes: ['events:read'] });
+    keyIds.push(record.keyId);
+  }
+  return keyIds;
+}
+
+/** Two data planes, one of which reported twice and is asked about the first report. */
+async function planesOf(
+  call: Call,
+  { name, projectId }: { readonly name: string; readonly projectId: string },
+): Promise<Pick<Ids, 'dataPlaneId' | 'reportId' | 'challengeId'>> {
+  await call('POST', '/telemetry/planes', { body: { name } });
+  const sender = await enrolledPlane(call, { name, projectId });
+  const first = await sender.work();
+  const second = await sender.work();
+  if (second.status !== 202) throw new Error(`no report: ${second.text}`);
+  const { dataPlaneId } = sender.plane.home;
+  return { dataPlaneId, reportId: first.body.reportId, challengeId: first.body.attestation.challengeId };
+}

@@ -1,0 +1,185 @@
+/**
+ * The requests of `test/service/scenarios.test.ts`: one for every operation and every status that its row documents. What a row
+ * answers to nobody's credential and about nobody's ids is made of the table; the rest stands here, and for the groups
+ * of the hosted service in `hosted-scenarios.ts`.
+ */
+import type { Operation } from '../../../src/contract/operation.ts';
+import { table, type OperationId } from '../../../src/contract/table.ts';
+import {
+  checkpoint,
+  nobodysIds,
+  policy,
+  policyVersion,
+  riskConfig,
+  rowRequest,
+  snapshot,
+} from '../../support/rows.ts';
+import type { CallOptions } from '../../support/serving.ts';
+import type { Filled } from './filled.ts';
+
+/** What the test made before. */
+export interface Made extends Filled {
+  /** Key of one who decides approvals, and may do nothing else. */
+  readonly approver: string;
+}
+
+export interface Request extends CallOptions {
+  readonly path: string;
+}
+
+/** Asks as the row of the table says about what was made, but for what `change` says instead. */
+export type Scenario<Of extends Made = Made> = readonly [
+  operation: OperationId,
+  status: number,
+  change?: (made: Of) => Partial<Request>,
+];
+
+export const anonymous: CallOptions = { key: null };
+const byApprover = ({ approver }: Made): CallOptions => ({ key: approver });
+const graph = { runId: 'declared', nodes: [{ id: 'plan', type: 'plan' }], edges: [] };
+const disabled = { targetStatus: 'disabled' };
+
+/** In this order: some change what later ones find. */
+export const scenarios: readonly Scenario[] = [
+  ['createEvent', 201],
+  ['createEvent', 400, () => ({ body: {} })],
+  ['listEvents', 200],
+  ['listEvents', 400, () => ({ path: '/events' })],
+  ['createEvents', 201],
+  ['createEvents', 400, () => ({ body: { events: [] } })],
+  ['countEvents', 200],
+  ['countEvents', 400, () => ({ path: '/events/count?startTime=x' })],
+  ['getEvent', 200],
+  ['listRuns', 200],
+  ['listRuns', 400, () => ({ path: '/runs?limit=x' })],
+  ['createProof', 201],
+  ['createProof', 202, ({ runId }) => ({ body: { runId, async: true } })],
+  ['createProof', 400, () => ({ body: { runId: 'nobody' } })],
+  ['listProofs', 200],
+  ['listProofs', 400, () => ({ path: '/proofs?cursor=x' })],
+  ['verifyProof', 200],
+  ['verifyProof', 400, () => ({ body: { proofId: nobodysIds.proofId } })],
+  ['getProof', 200],
+  ['getProofBundle', 200],
+  ['getProofBundle', 400, ({ proofId }) => ({ path: `/proofs/${proofId}/bundle?events=all` })],
+  ['getGraph', 200],
+  ['declareGraph', 200, () => ({ body: { nodes: [], edges: [] } })],
+  ['declareGraph', 400, () => ({ body: { nodes: 1 } })],
+  ['declareGraph', 404, () => ({ path: '/graphs/-bad' })],
+  [
+    'declareGraph',
+    409,
+    ({ sealedRunId }) => ({ path: `/graphs/${sealedRunId}`, body: { nodes: [], edges: [] } }),
+  ],
+  ['commitGraph', 200, ({ sealedRunId }) => ({ path: `/graphs/${sealedRunId}/commit` })],
+  ['getLineage', 200],
+  ['getJob', 200],
+  ['listJobs', 200],
+  ['listJobs', 400, () => ({ path: '/jobs?status=done' })],
+  ['retryJob', 202, ({ failedJobId }) => ({ path: `/jobs/${failedJobId}/retry` })],
+  ['retryJob', 409],
+  ['evaluatePolicy', 200],
+  ['evaluatePolicy', 400, () => ({ body: { runId: 'r' } })],
+  ['listPolicyEvaluations', 200],
+  ['listPolicyEvaluations', 400, () => ({ path: '/governance/policy/evaluations?cursor=x' })],
+  ['getSnapshot', 200],
+  ['putSnapshot', 200],
+  ['putSnapshot', 400, () => ({ body: {} })],
+  ['putSnapshot', 409, () => ({ body: { ...snapshot, modelRoute: 'x' } })],
+  ['createPolicy', 201, () => ({ body: policy })],
+  ['createPolicy', 400, () => ({ body: { ...policy, condition: { nope: [1] } } })],
+  ['createPolicy', 409],
+  ['listPolicies', 200],
+  ['listPolicies', 400, () => ({ path: '/governance/policies?status=on' })],
+  ['getPolicy', 200],
+  ['listPolicyVersions', 200],
+  [
+    'listPolicyVersions',
+    400,
+    ({ policyId }) => ({ path: `/governance/policies/${policyId}/versions?limit=x` }),
+  ],
+  ['addPolicyVersion', 201],
+  ['addPolicyVersion', 400, () => ({ body: { ...policyVersion, action: 'stop' } })],
+  ['publishPolicy', 200],
+  ['publishPolicy', 400, () => ({ body: { version: 0 } })],
+  ['getPolicyInForce', 200],
+  ['simulatePolicy', 200],
+  ['simulatePolicy', 400, () => ({ body: { checkpoint: { context: 1 } } })],
+  ['analyzePolicyImpact', 200],
+  ['analyzePolicyImpact', 400, () => ({ body: { proposedVersion: policyVersion, sampleCheckpoints: [] } })],
+  ['analyzePolicyHistory', 200],
+  ['analyzePolicyHistory', 400, () => ({ body: { proposedVersion: policyVersion, limit: 0 } })],
+  ['simulatePolicies', 200],
+  ['simulatePolicies', 400, () => ({ body: { checkpoint, policyIds: ['nobody'] } })],
+  ['transitionPolicy', 200, () => ({ body: disabled })],
+  ['transitionPolicy', 400, () => ({ body: { targetStatus: 'draft' } })],
+  ['rollbackPolicy', 200],
+  ['rollbackPolicy', 400, () => ({ body: { targetVersion: '1' } })],
+  ['evaluateRisk', 200],
+  ['evaluateRisk', 400, () => ({ body: {} })],
+  ['getRiskConfig', 200],
+  ['putRiskConfig', 200],
+  ['putRiskConfig', 400, () => ({ body: { ...riskConfig, mode: 'lax' } })],
+  ['listRiskDecisions', 200],
+  ['listRiskDecisions', 400, () => ({ path: '/risk/decisions?limit=x' })],
+  ['createReplay', 202],
+  ['createReplay', 400, ({ runId }) => ({ body: { runId, replaySnapshot: {} } })],
+  ['createGraphReplay', 202, () => ({ body: graph })],
+  ['createGraphReplay', 400, () => ({ body: { ...graph, nodes: [...graph.nodes, ...graph.nodes] } })],
+  ['listReplays', 200],
+  ['listReplays', 400, () => ({ path: '/replay?status=done' })],
+  ['getReplay', 200],
+  ['evaluateTool', 200],
+  ['evaluateTool', 400, () => ({ body: { tool: { name: 'ls' }, arguments: {}, policyIds: ['nobody'] } })],
+  ['evaluateTool', 403, byApprover],
+  ['listApprovals', 200],
+  ['listApprovals', 400, () => ({ path: '/approvals?status=done' })],
+  ['getApproval', 200],
+  ['decideApproval', 400, (made) => ({ ...byApprover(made), body: { outcome: 'maybe' } })],
+  ['decideApproval', 403],
+  ['decideApproval', 200, byApprover],
+  ['createExport', 202],
+  ['createExport', 400, () => ({ body: { resource: 'causal_graphs', format: 'csv' } })],
+  ['createExport', 403, byApprover],
+  ['listExports', 200],
+  ['listExports', 400, () => ({ path: '/exports?status=x' })],
+  ['listExports', 403, byApprover],
+  ['getExport', 200],
+  ['getExport', 403, byApprover],
+  ['downloadExport', 200],
+  ['downloadExport', 403, byApprover],
+  ['downloadExport', 412, () => ({ headers: { 'if-match': '"another"' } })],
+  ['downloadExport', 416, () => ({ headers: { range: 'bytes=9007199254740-' } })],
+  ['deleteExport', 403, byApprover],
+  ['deleteExport', 204],
+  ['createErasure', 200, ({ eventId }) => ({ body: { eventId, dryRun: true } })],
+  ['createErasure', 400, () => ({ body: {} })],
+  ['createErasure', 403, (made) => ({ ...byApprover(made) })],
+  ['createErasure', 404, () => ({ body: { eventId: nobodysIds.eventId } })],
+  ['createErasure', 409, () => ({ body: { subject: 'nobody' } })],
+  ['listErasures', 200],
+  ['listErasures', 400, () => ({ path: '/erasures?cursor=x' })],
+  ['getErasure', 200],
+  ['createErasure', 201],
+  ['decideApproval', 409, (made) => ({ ...byApprover(made), body: { outcome: 'denied' } })],
+  ['applyConfigBundle', 400, () => ({ body: { parts: [] } })],
+  ['getHealth', 200],
+  ['getLiveness', 200],
+  ['getReadiness', 200],
+  ['getCheckpoint', 200],
+  ['getLogKey', 200],
+  ['getTile', 200],
+  ['getTile', 404, () => ({ path: '/log/tile/9/000' })],
+];
+
+/** Of rows that document them: 401 without a credential, 404 about an id that nobody has. */
+export function refusalsOf(rows: readonly OperationId[]): Scenario[] {
+  return rows.flatMap((id) => {
+    const { path, statuses, access }: Operation = table[id];
+    const made: Scenario[] = statuses.includes(401) ? [[id, 401, () => anonymous]] : [];
+    // a graph may be declared for any run; nobody here is a data plane
+    const isById = path.includes('{') && id !== 'declareGraph' && access !== 'plane';
+    if (isById && statuses.includes(404)) made.push([id, 404, () => rowRequest(id, nobodysIds)]);
+    return made;
+  });
+}

@@ -1,0 +1,51 @@
+/** One process per data directory, and a lock that ends with its process. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { takeLock } from '../../../src/store/file/lock.ts';
+import { projectRoot } from '../../paths.ts';
+import { dropFolder, newFolder } from '../support/fixture.ts';
+import { TestPlane } from '../support/plane.ts';
+
+const undo: (() => void)[] = [];
+afterEach(() => {
+  for (const each of undo.splice(0).reverse()) each();
+});
+
+async function holder(path: string): Promise<ChildProcess> {
+  const script = join(projectRoot, 'test/store/file/hold-lock.ts');
+  const child = spawn(process.execPath, [script, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+  undo.push(() => child.kill('SIGKILL'));
+  await once(child.stdout!, 'data');
+  return child;
+}
+
+describe('the lock', () => {
+  it('names the process that holds it, and is free again once that was killed', async () => {
+    const folder = newFolder();
+    undo.push(() => dropFolder(folder));
+    const path = join(folder, 'lock');
+    const child = await holder(path);
+    expect(() => takeLock(path, process.pid)).toThrow(`process ${child.pid} holds it`);
+    expect(() => takeLock(path, process.pid)).toThrow(expect.objectContaining({ code: 'CONFLICT' }) as Error);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const lock = takeLock(path, process.pid);
+    lock.release();
+    takeLock(path, process.pid).release();
+  });
+
+  it('keeps a second store of the same process out, and survives the attempt', async () => {
+    const plane = new TestPlane();
+    undo.push(() => plane.drop());
+    const store = plane.open();
+    expect(() => plane.open()).toThrow(`process ${process.pid} holds it`);
+    const script = join(projectRoot, 'test/store/file/hold-lock.ts');
+    const child = spawn(process.execPath, [script, join(plane.dataDir, 'lock')], { stdio: 'ignore' });
+    const [code] = (await once(child, 'exit')) as [number];
+    expect(code).not.toBe(0);
+    await store.close();
+    await plane.open().close();
+  });
+});

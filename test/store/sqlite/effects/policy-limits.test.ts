@@ -1,0 +1,68 @@
+/** The limits of policies, reached by rows that are put below the store. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { limits } from '../../../../src/contract/limits.ts';
+import { startMs, stored } from '../../support/fixture.ts';
+import { addVersion, createPolicy, movePolicy, unmetered } from '../../support/governance.ts';
+import { TestPlane } from '../../support/plane.ts';
+
+const planes: TestPlane[] = [];
+afterEach(() => {
+  for (const plane of planes.splice(0)) plane.drop();
+});
+
+/** Policies `pol_1` (active) and `pol_2` (draft), after `statements`. */
+async function opened(statements: string) {
+  const plane = await new TestPlane().filled(10);
+  planes.push(plane);
+  const store = plane.open();
+  await stored(store, createPolicy('1'));
+  await stored(store, createPolicy('2'));
+  await stored(store, movePolicy('1', 'active', { revision: 1 }));
+  await store.close();
+  plane.sql(statements);
+  return plane.open();
+}
+
+const column = (name: string, value: string): string =>
+  `UPDATE policy SET ${name} = ${value} WHERE policy_id = 'pol_2'`;
+
+describe('a policy', () => {
+  it.each([
+    [limits.policyVersions - 1, 'stored'],
+    [limits.policyVersions, 'CONFLICT'],
+  ])('of %i versions and one more: %s', async (latest, expected) => {
+    const store = await opened(column('latest_version', `${latest}`));
+    const result = store.append(addVersion('2', latest + 1, 1)).then(
+      ({ outcome }) => outcome,
+      (error: { code: string }) => error.code,
+    );
+    expect(await result).toBe(expected);
+    await store.close();
+  });
+
+  it.each([
+    [limits.policiesActive - 1, 'stored'],
+    [limits.policiesActive, 'CONFLICT'],
+  ])(
+    'beside %i active ones becomes active: %s; an active one may change its version',
+    async (active, expected) => {
+      const store = await opened(
+        `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ${active})
+       INSERT INTO policy SELECT project, 'pol_x' || i, name, NULL, 'active', 1, NULL, 1, 1, ${startMs}, 'k', 0
+       FROM n, policy WHERE policy_id = 'pol_1';
+       INSERT INTO policy_version SELECT v.project, p.policy_id, 1, condition, normalized, action, severity, policy_hash, 0, 'k', 1
+       FROM policy p, policy_version v WHERE v.policy_id = 'pol_1' AND p.policy_id LIKE 'pol_x%'`,
+      );
+      expect((await store.policiesInForce('prj_a')).policies).toHaveLength(active);
+      const result = store.append(movePolicy('2', 'active', { revision: 1 })).then(
+        ({ outcome }) => outcome,
+        (error: { code: string }) => error.code,
+      );
+      expect(await result).toBe(expected);
+      await stored(store, addVersion('1', 2, 2));
+      await stored(store, movePolicy('1', 'active', { revision: 3, active: 2 }));
+      await stored(store, unmetered([]));
+      await store.close();
+    },
+  );
+});

@@ -1,0 +1,218 @@
+/** The store suite on SQLite that writes in a thread, and what only a thread can do: end. */
+import type { Worker } from 'node:worker_threads';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { limits } from '../../../../src/contract/limits.ts';
+import type { AppendRequest } from '../../../../src/store/port/store.ts';
+import { openStore, type SqliteStore } from '../../../../src/store/sqlite/store.ts';
+import {
+  codeOf,
+  dropFolder,
+  event,
+  genesis,
+  HandClock,
+  newFolder,
+  projectOf,
+  request,
+  seededBytes,
+  stored,
+} from '../../support/fixture.ts';
+import { storeSuite } from '../../suite/all.ts';
+import { TestPlane } from '../../support/plane.ts';
+
+await storeSuite(async () => {
+  const dataDir = newFolder();
+  const clock = new HandClock();
+  const randomBytes = seededBytes('store');
+  const open = (): SqliteStore => openStore({ dataDir, clock, randomBytes, reserveBytes: 0, thread: true });
+  let store = open();
+  await store.createProject(projectOf('a'), genesis('a'));
+  return {
+    store,
+    clock,
+    reopen: async () => {
+      await store.close();
+      return (store = open());
+    },
+    drop: async () => {
+      await store.close();
+      dropFolder(dataDir);
+    },
+  };
+});
+
+const planes: TestPlane[] = [];
+afterEach(() => {
+  for (const plane of planes.splice(0)) plane.drop();
+});
+
+interface Threaded {
+  readonly plane: TestPlane;
+  readonly store: SqliteStore;
+  readonly thread: Worker;
+  readonly faults: string[];
+}
+
+async function threaded(): Promise<Threaded> {
+  const plane = new TestPlane();
+  planes.push(plane);
+  const faults: string[] = [];
+  const threads: Worker[] = [];
+  const store = plane.open({
+    thread: true,
+    faults: { before: () => undefined, started: (thread) => threads.push(thread) },
+    onFault: (error) => faults.push(error.code),
+  });
+  await store.createProject(projectOf('a'), genesis('a'));
+  return { plane, store, thread: threads[0]!, faults };
+}
+
+describe('a store that writes in a thread', () => {
+  it('refuses from then on when the thread ends, once told, and has lost nothing that it answered', async () => {
+    const { plane, store, thread, faults } = await threaded();
+    await stored(store, request([event()]));
+    const asked = Array.from({ length: 20 }, () => codeOf(store.append(request([event()]))));
+    await new Promise((resolve) => setImmediate(resolve)); // sent
+    const late = codeOf(store.append(request([event()])));
+    await thread.terminate();
+    const codes = [...(await Promise.all(asked)), await late];
+    for (const code of codes) expect(code).toMatch(/^(?:none|STORAGE_FAULT)$/);
+    expect(await codeOf(store.append(request([event()])))).toBe('STORAGE_FAULT');
+    expect(faults).toEqual(['STORAGE_FAULT']);
+    expect(store.condition()).toMatchObject({
+      writable: false,
+      reasons: [expect.stringMatching(/^storage_fault: /)],
+      queued: 0,
+    });
+    expect((await store.head('prj_a', 'audit')).size).toBeGreaterThanOrEqual(2);
+    await store.close();
+    const again = plane.open();
+    const { size } = await again.head('prj_a', 'audit');
+    expect(size).toBeGreaterThanOrEqual(2 + codes.filter((code) => code === 'none').length);
+    await stored(again, request([event()]));
+    await again.close();
+    expect((await plane.fsck()).problems).toEqual([]);
+  });
+
+  it('ends a thread that it cannot understand, refuses from then on, and closes', async () => {
+    const { plane, store, thread, faults } = await threaded();
+    await stored(store, request([event()]));
+    const asked = codeOf(store.append(request([event()])));
+    await new Promise((resolve) => setImmediate(resolve)); // sent
+    thread.emit('messageerror', new Error('not to be read'));
+    expect([await asked, await codeOf(store.append(request([event()])))]).toEqual(
+      Array(2).fill('STORAGE_FAULT'),
+    );
+    await store.close();
+    expect([thread.threadId, faults]).toEqual([-1, ['STORAGE_FAULT']]);
+    expect((await plane.fsck()).problems).toEqual([]);
+  });
+
+  it('refuses what is no plain data as a bug, alone, and goes on', async () => {
+    const { store, faults } = await threaded();
+    const broken = { ...request([event()]), surprise: () => 1 } as AppendRequest;
+    const sent = [request([event()]), broken, ...Array.from({ length: 20 }, () => request([event()]))];
+    const codes = await Promise.all(sent.map((each) => codeOf(store.append(each))));
+    expect(codes).toEqual(sent.map((each) => (each === broken ? 'INTERNAL' : 'none')));
+    expect((await stored(store, request([event()]))).assigned[0]).toMatchObject({ index: sent.length });
+    expect(faults).toEqual([]);
+    await store.close();
+  });
+
+  it('does what waits behind that, though nothing else comes', async () => {
+    const { store } = await threaded();
+    await store.createProject(projectOf('b'), genesis('b'));
+    await stored(store, request([event()], { projectId: 'prj_b' })); // so that commits are small
+    const text = 'x'.repeat(limits.metadataBytes - 100);
+    const broken = {
+      ...request([event({ metadata: { text } }), event({ metadata: { text } })]),
+      surprise: () => 1,
+    } as AppendRequest;
+    const [first, second] = [codeOf(store.append(broken)), codeOf(store.append(request([event()])))];
+    expect([await first, await second]).toEqual(['INTERNAL', 'none']);
+    await store.close();
+  });
+
+  it('is handed what waits as soon as there is some of it, and only so much ahead of its answers', async () => {
+    const { store, thread } = await threaded();
+    const post = vi.spyOn(thread, 'postMessage');
+    const sent = () => post.mock.calls.map(([message]) => (message as { writes: unknown[] }).writes.length);
+    const { commitAheadRequests: least, commitAheadMost: most } = limits;
+    const asked: Promise<unknown>[] = [];
+    const ask = (count: number) => {
+      for (let at = 0; at < count; at++) asked.push(store.append(request([event()])));
+    };
+    // within one turn: no answer comes meanwhile
+    ask(least - 1);
+    expect(sent()).toEqual([]);
+    ask(1);
+    expect(sent()).toEqual([least]);
+    ask(most - least - 1);
+    const before = sent();
+    expect(before.reduce((sum, count) => sum + count)).toBe(most - least);
+    ask(1);
+    expect(sent()).toEqual([...before, least]);
+    ask(2 * least);
+    expect(sent()).toEqual([...before, least]);
+    const outcomes = await Promise.all(asked);
+    expect(outcomes).toEqual(
+      asked.map((_, at) =>
+        expect.objectContaining({ assigned: [expect.objectContaining({ index: at + 1 })] }),
+      ),
+    );
+    await store.close();
+  });
+
+  it('is handed at the end of a turn what is less', async () => {
+    const { store, thread } = await threaded();
+    const post = vi.spyOn(thread, 'postMessage');
+    const asked = [store.append(request([event()])), store.append(request([event()]))];
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(post).toHaveBeenCalledTimes(1);
+    await Promise.all(asked);
+    await store.close();
+  });
+
+  it('is handed nothing ahead of what others would wait for long', async () => {
+    const { store, thread } = await threaded();
+    const post = vi.spyOn(thread, 'postMessage');
+    const half = event({ metadata: { text: 'x'.repeat(limits.commitSharedBytes / 2) } });
+    const asked = [store.append(request([half, half]))];
+    await new Promise((resolve) => setImmediate(resolve));
+    for (let at = 0; at < limits.commitAheadRequests; at++) asked.push(store.append(request([event()])));
+    expect(post).toHaveBeenCalledTimes(1);
+    await Promise.all(asked);
+    await store.close();
+  });
+
+  it('brings refusals home as they were', async () => {
+    const { store } = await threaded();
+    await expect(store.createProject(projectOf('a'), genesis('a'))).rejects.toMatchObject({
+      name: 'GovError',
+      code: 'CONFLICT',
+      message: expect.stringContaining('prj_a exists') as string,
+    });
+    await store.close();
+  });
+
+  it('sees the time of its clock, which never runs backwards in the log', async () => {
+    const { plane, store } = await threaded();
+    const timeOf = async () => {
+      const [first] = (await stored(store, request([event()]))).assigned;
+      return first?.outcome === 'appended' ? first.serverMs : -1;
+    };
+    plane.clock.ms += 5000;
+    const later = await timeOf();
+    expect(later).toBe(plane.clock.ms);
+    plane.clock.ms -= 60_000;
+    expect(await timeOf()).toBe(later);
+    await store.close();
+  });
+
+  it('does not keep a process alive that has nothing to wait for, and closes twice as once', async () => {
+    const { store, thread } = await threaded();
+    await store.close();
+    await store.close();
+    expect(thread.threadId).toBe(-1);
+    expect(await codeOf(store.append(request([event()])))).toBe('SHUTTING_DOWN');
+  });
+});
