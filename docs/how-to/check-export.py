@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks an export of events that was made with its proof, without any code of this project: Python's standard library,
-and openssl for the signature. What is checked is in exports.md.
+and openssl for the signature. The format is in docs/reference/export-format.md.
 
     python3 check-export.py FILE TRUST
 
